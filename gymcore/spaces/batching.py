@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import singledispatch
 from operator import add, attrgetter, index
-from typing import Any, SupportsIndex, TypeAlias
+from typing import Any, SupportsIndex, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from gymcore.error import ArgumentTypeError, CustomSpaceError, InvalidArgument, bridge_hint
 from gymcore.spaces.box import Box
@@ -23,7 +22,7 @@ from gymcore.spaces.dict import Dict
 from gymcore.spaces.discrete import Discrete
 from gymcore.spaces.multi_binary import MultiBinary
 from gymcore.spaces.multi_discrete import MultiDiscrete
-from gymcore.spaces.space import Space, dtype_limits
+from gymcore.spaces.space import Array, ArraySpace, Space, dtype_limits
 from gymcore.spaces.text import Text
 from gymcore.spaces.tuple import Tuple
 from gymcore_ext.spaces import repeat
@@ -37,19 +36,17 @@ __all__ = [
     "iterate",
 ]
 
-Array: TypeAlias = npt.NDArray[Any]
+T = TypeVar("T")
 
 # Seeds of the copies in a batched custom space are drawn below this bound; the number decides what
 # a seeded batch samples.
 _SEED_BOUND = 10**8
 
-_ARRAY_SPACES = (Box, Discrete, MultiDiscrete, MultiBinary)
-
 # Errors of reading a value that is not a batch.
 _NOT_A_BATCH = (TypeError, ValueError, KeyError, IndexError, CustomSpaceError)
 
 
-def unsupported_space(function: str, space: Any) -> Exception:
+def unsupported_space(function: str, space: object) -> Exception:
     """Return the error for a `space` that `function` has no implementation for.
 
     Args:
@@ -73,7 +70,7 @@ def unsupported_space(function: str, space: Any) -> Exception:
 
 
 @singledispatch
-def batch_space(space: Space[Any], n: int = 1) -> Space[Any]:
+def batch_space(space: Space, n: int = 1) -> Space:
     """Return the space of batches of `n` elements of `space`.
 
     Args:
@@ -127,21 +124,21 @@ def _batch_multi_binary(space: MultiBinary, n: int = 1) -> Box:
     return Box(0, 1, space.shape, space.dtype)._repeated(_count(n))._with_generator_of(space)
 
 
-@batch_space.register(Tuple)
-def _batch_tuple(space: Tuple, n: int = 1) -> Tuple:
-    batch = Tuple([batch_space(subspace, n) for subspace in space.spaces])
-    return batch._with_generator_of(space)
-
-
 @batch_space.register(Dict)
-def _batch_dict(space: Dict, n: int = 1) -> Dict:
-    parts = {key: batch_space(subspace, n) for key, subspace in space.spaces.items()}
-    batch = Dict(parts, sort_keys=space.sort_keys)
-    return batch._with_generator_of(space)
+@batch_space.register(Tuple)
+def _batch_composite(space: Tuple | Dict, n: int = 1) -> Tuple | Dict:
+    return _with_parts(space, [batch_space(part, n) for part in space._parts()])
+
+
+def _with_parts(space: Tuple | Dict, parts: list[Space]) -> Tuple | Dict:
+    """Return a space of the same form with other subspaces and a copy of the generator."""
+    packed = space._pack(parts)
+    new = Dict(packed, sort_keys=space.sort_keys) if isinstance(space, Dict) else Tuple(packed)
+    return new._with_generator_of(space)
 
 
 @batch_space.register(Space)
-def _batch_other(space: Space[Any], n: int = 1) -> Tuple:
+def _batch_other(space: Space, n: int = 1) -> Tuple:
     n = _count(n)
     batch = Tuple([deepcopy(space) for _ in range(n)])
     batch._with_generator_of(space)
@@ -159,7 +156,7 @@ def _count(n: SupportsIndex) -> int:
 
 
 @singledispatch
-def batch_differing_spaces(spaces: Any) -> Space[Any]:
+def batch_differing_spaces(spaces: Any) -> Space:
     """Return the space of batches with one element of each of `spaces`.
 
     Args:
@@ -229,44 +226,43 @@ def _batch_differing_multi_discretes(spaces: Sequence[MultiDiscrete]) -> Box:
 
 
 @batch_differing_spaces.register(MultiBinary)
-def _batch_differing_multi_binaries(spaces: Sequence[MultiBinary]) -> Space[Any]:
+def _batch_differing_multi_binaries(spaces: Sequence[MultiBinary]) -> Space:
     _check_equal("Expected all MultiBinary shapes to be equal", [space.shape for space in spaces])
     return batch_space(spaces[0], len(spaces))
 
 
-@batch_differing_spaces.register(Tuple)
-def _batch_differing_tuples(spaces: Sequence[Tuple]) -> Tuple:
-    _check_equal("Expected all Tuple lengths to be equal", [len(space.spaces) for space in spaces])
-    columns = zip(*(space.spaces for space in spaces), strict=True)
-    batch = Tuple([batch_differing_spaces(column) for column in columns])
-    return batch._with_generator_of(spaces[0])
-
-
 @batch_differing_spaces.register(Dict)
-def _batch_differing_dicts(spaces: Sequence[Dict]) -> Dict:
-    keys = [list(space.spaces) for space in spaces]
-    if any(set(names) != set(keys[0]) for names in keys):
-        raise InvalidArgument(
-            f"spaces: Expected all Dict spaces to have the same keys, actually {keys}"
-        )
-    parts = {key: batch_differing_spaces([space[key] for space in spaces]) for key in keys[0]}
-    batch = Dict(parts, sort_keys=spaces[0].sort_keys)
-    return batch._with_generator_of(spaces[0])
+@batch_differing_spaces.register(Tuple)
+def _batch_differing_composites(spaces: Sequence[Tuple | Dict]) -> Tuple | Dict:
+    if isinstance(spaces[0], Dict):
+        keys = [list(space.spaces) for space in spaces]
+        if any(set(names) != set(keys[0]) for names in keys):
+            raise InvalidArgument(
+                f"spaces: Expected all Dict spaces to have the same keys, actually {keys}"
+            )
+    else:
+        lengths = [len(space.spaces) for space in spaces]
+        _check_equal("Expected all Tuple lengths to be equal", lengths)
+    parts = [
+        batch_differing_spaces([space.spaces[key] for space in spaces])
+        for key, _ in spaces[0]._items()
+    ]
+    return _with_parts(spaces[0], parts)
 
 
 @batch_differing_spaces.register(Text)
-def batch_differing_others(spaces: Sequence[Space[Any]]) -> Tuple:
+def batch_differing_others(spaces: Sequence[Space]) -> Tuple:
     """Return the tuple of copies of spaces whose elements are not arrays."""
     return Tuple([deepcopy(space) for space in spaces])._with_generator_of(spaces[0])
 
 
-def _check_equal(expectation: str, values: list[Any]) -> None:
-    if values.count(values[0]) < len(values):
+def _check_equal(expectation: str, values: Sequence[object]) -> None:
+    if any(value != values[0] for value in values):
         raise InvalidArgument(f"spaces: {expectation}, actually {values}")
 
 
 @singledispatch
-def iterate(space: Space[Any], items: Any) -> Iterator[Any]:
+def iterate(space: Space, items: Any) -> Iterator[Any]:
     """Return an iterator over the elements of a batch.
 
     Args:
@@ -292,14 +288,14 @@ def iterate(space: Space[Any], items: Any) -> Iterator[Any]:
 
 
 @iterate.register(Discrete)
-def _iterate_discrete(space: Discrete, items: Any) -> Iterator[Any]:
+def _iterate_discrete(space: Discrete, items: object) -> Iterator[object]:
     raise ArgumentTypeError("space: Unable to iterate over a space of type `Discrete`.")
 
 
 @iterate.register(Box)
 @iterate.register(MultiDiscrete)
 @iterate.register(MultiBinary)
-def _iterate_array(space: Space[Any], items: Any) -> Iterator[Any]:
+def _iterate_array(space: Space, items: Iterable[T]) -> Iterator[T]:
     try:
         return iter(items)
     except TypeError:
@@ -326,14 +322,14 @@ def _iterate_tuple(space: Tuple, items: Any) -> Iterator[Any]:
 
 
 @iterate.register(Dict)
-def _iterate_dict(space: Dict, items: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _iterate_dict(space: Dict, items: Mapping[str, object]) -> Iterator[dict[str, object]]:
     columns = [iterate(subspace, items[key]) for key, subspace in space.spaces.items()]
     for row in zip(*columns, strict=True):
         yield dict(zip(space.spaces, row, strict=True))
 
 
 @singledispatch
-def concatenate(space: Space[Any], items: Iterable[Any], out: Any) -> Any:
+def concatenate(space: Space, items: Iterable[Any], out: Any) -> Any:
     """Return single elements as one batch.
 
     Args:
@@ -360,41 +356,27 @@ def concatenate(space: Space[Any], items: Iterable[Any], out: Any) -> Any:
     raise unsupported_space("concatenate", space)
 
 
-@concatenate.register(Box)
-@concatenate.register(Discrete)
-@concatenate.register(MultiDiscrete)
-@concatenate.register(MultiBinary)
-def _concatenate_arrays(
-    space: Space[Any], items: Iterable[Any], out: npt.NDArray[Any]
-) -> npt.NDArray[Any]:
+@concatenate.register(ArraySpace)
+def _concatenate_arrays(space: Space, items: Iterable[Array], out: Array) -> Array:
     return np.stack(list(items), axis=0, out=out)
 
 
 @concatenate.register(Tuple)
-def _concatenate_tuple(space: Tuple, items: Iterable[Any], out: tuple[Any, ...]) -> tuple[Any, ...]:
+@concatenate.register(Dict)
+def _concatenate_composite(space: Tuple | Dict, items: Iterable[Any], out: Any) -> Any:
     items = list(items)
-    return tuple(
-        concatenate(subspace, [item[i] for item in items], out[i])
-        for i, subspace in enumerate(space.spaces)
+    return space._pack(
+        [concatenate(part, [item[key] for item in items], out[key]) for key, part in space._items()]
     )
 
 
-@concatenate.register(Dict)
-def _concatenate_dict(space: Dict, items: Iterable[Any], out: dict[str, Any]) -> dict[str, Any]:
-    items = list(items)
-    return {
-        key: concatenate(subspace, [item[key] for item in items], out[key])
-        for key, subspace in space.spaces.items()
-    }
-
-
 @concatenate.register(Space)
-def _concatenate_other(space: Space[Any], items: Iterable[Any], out: Any) -> tuple[Any, ...]:
+def _concatenate_other(space: Space, items: Iterable[T], out: object) -> tuple[T, ...]:
     return tuple(items)
 
 
 @singledispatch
-def create_empty_array(space: Space[Any], n: int = 1, fn: Callable[..., Any] = np.zeros) -> Any:
+def create_empty_array(space: Space, n: int = 1, fn: Callable[..., Array] = np.zeros) -> Any:
     """Return a batch of `n` elements, for `concatenate` to write to.
 
     Args:
@@ -418,52 +400,41 @@ def create_empty_array(space: Space[Any], n: int = 1, fn: Callable[..., Any] = n
     raise unsupported_space("create_empty_array", space)
 
 
-@create_empty_array.register(Box)
-@create_empty_array.register(Discrete)
-@create_empty_array.register(MultiDiscrete)
-@create_empty_array.register(MultiBinary)
+@create_empty_array.register(ArraySpace)
 def _create_empty_arrays(
-    space: Space[Any], n: int = 1, fn: Callable[..., Any] = np.zeros
-) -> npt.NDArray[Any]:
-    return fn((n, *space.shape), dtype=space.dtype)  # type: ignore[misc]
+    space: ArraySpace, n: int = 1, fn: Callable[..., Array] = np.zeros
+) -> Array:
+    return fn((n, *space.shape), dtype=space.dtype)
 
 
 @create_empty_array.register(Tuple)
-def _create_empty_tuple(
-    space: Tuple, n: int = 1, fn: Callable[..., Any] = np.zeros
-) -> tuple[Any, ...]:
-    return tuple(create_empty_array(subspace, n, fn) for subspace in space.spaces)
-
-
 @create_empty_array.register(Dict)
-def _create_empty_dict(
-    space: Dict, n: int = 1, fn: Callable[..., Any] = np.zeros
-) -> dict[str, Any]:
-    return {key: create_empty_array(subspace, n, fn) for key, subspace in space.spaces.items()}
+def _create_empty_composite(
+    space: Tuple | Dict, n: int = 1, fn: Callable[..., Array] = np.zeros
+) -> Any:
+    return space._pack([create_empty_array(part, n, fn) for part in space._parts()])
 
 
 @create_empty_array.register(Text)
 def _create_empty_texts(
-    space: Text, n: int = 1, fn: Callable[..., Any] = np.zeros
+    space: Text, n: int = 1, fn: Callable[..., Array] = np.zeros
 ) -> tuple[str, ...]:
     return tuple(space.characters[0] * space.min_length for _ in range(n))
 
 
 @create_empty_array.register(Space)
-def _create_empty_other(space: Space[Any], n: int = 1, fn: Callable[..., Any] = np.zeros) -> None:
+def _create_empty_other(space: Space, n: int = 1, fn: Callable[..., Array] = np.zeros) -> None:
     return None
 
 
-def is_array_like(space: Space[Any]) -> bool:
+def is_array_like(space: Space) -> bool:
     """Tell whether a batch of elements consists of arrays only (in dicts and tuples)."""
-    if isinstance(space, Dict):
-        return all(map(is_array_like, space.spaces.values()))
-    if isinstance(space, Tuple):
-        return all(map(is_array_like, space.spaces))
-    return isinstance(space, _ARRAY_SPACES)
+    if isinstance(space, (Tuple, Dict)):
+        return all(map(is_array_like, space._parts()))
+    return isinstance(space, ArraySpace)
 
 
-def stack(space: Space[Any], items: Sequence[Any]) -> Any:
+def stack(space: Space, items: Sequence[Any]) -> Any:
     """Make a batch.
 
     Args:
@@ -479,7 +450,7 @@ def stack(space: Space[Any], items: Sequence[Any]) -> Any:
     return concatenate(space, items, create_empty_array(space, len(items)))
 
 
-def unstack(batched: Space[Any], batch: Any) -> list[Any] | None:
+def unstack(batched: Space, batch: Any) -> list[Any] | None:
     """Take a batch apart.
 
     Args:
@@ -495,7 +466,7 @@ def unstack(batched: Space[Any], batch: Any) -> list[Any] | None:
         return None
 
 
-def batch_to_jsonable(space: Space[Any], batched: Space[Any], batch: Any) -> Any:
+def batch_to_jsonable(space: Space, batched: Space, batch: Any) -> Any:
     """Turn a batch into what `json` can write.
 
     Args:
@@ -512,28 +483,22 @@ def batch_to_jsonable(space: Space[Any], batched: Space[Any], batch: Any) -> Any
     return space.to_jsonable(unstack(batched, batch) or [])
 
 
-def batch_from_jsonable(space: Space[Any], batched: Space[Any], jsonable: Any) -> Any:
+def batch_from_jsonable(space: Space, batched: Space, jsonable: Any) -> Any:
     """Turn the result of `batch_to_jsonable` back into a batch."""
     if is_array_like(space):
         return with_axes(space, batched.from_jsonable(jsonable)[0])
     return stack(space, space.from_jsonable(jsonable))
 
 
-def with_axes(space: Space[Any], batch: Any) -> Any:
+def with_axes(space: Space, batch: Any) -> Any:
     """Give the arrays of an empty batch the axes that `[]` in a JSON text does not tell."""
-    if isinstance(space, Dict):
-        return {key: with_axes(sub, batch[key]) for key, sub in space.spaces.items()}
-    if isinstance(space, Tuple):
-        return tuple(map(with_axes, space.spaces, batch))
+    if isinstance(space, (Tuple, Dict)):
+        return space._pack(map(with_axes, space._parts(), space._unpack(batch)))
     return batch if len(batch) else _empty(space)
 
 
-def _empty(space: Space[Any]) -> Any:
+def _empty(space: Space) -> Any:
     """Return the batch of no elements."""
-    if isinstance(space, Dict):
-        return {key: _empty(sub) for key, sub in space.spaces.items()}
-    if isinstance(space, Tuple):
-        return tuple(map(_empty, space.spaces))
-    if isinstance(space, _ARRAY_SPACES):
-        return np.zeros((0, *(space.shape or ())), dtype=space.dtype)
-    return ()
+    if isinstance(space, (Tuple, Dict)):
+        return space._pack(map(_empty, space._parts()))
+    return create_empty_array(space, 0) if isinstance(space, ArraySpace) else ()

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
-from gymcore.spaces.space import ScalarT_co, Space, dtype_limits
+from gymcore.spaces.space import Array, ArraySpace, DType, PickledState, ScalarT_co, dtype_limits
 from gymcore_ext.spaces import finite_sides, identical, repeat
 
 __all__ = ["Box", "array_short_repr", "is_float_integer"]
 
-Array = npt.NDArray[Any]
-Bound = float | np.integer[Any] | np.floating[Any] | npt.NDArray[Any]
+Bound = float | np.integer | np.floating | Array
 Doubles = npt.NDArray[np.float64]
 
 _BOUNDS = ("low", "high", "bounded_below", "bounded_above")
@@ -25,13 +24,13 @@ _BOUNDS = ("low", "high", "bounded_below", "bounded_above")
 _CONVERTIBLE = {"i": (-(2.0**63), 2.0**63 - 1024.0), "u": (0.0, 2.0**64 - 2048.0)}
 
 
-def is_float_integer(var: Any) -> bool:
+def is_float_integer(var: object) -> bool:
     """Tell whether `var` is a Python or NumPy integer or float (a bool is neither)."""
     kind = type(var)
     return issubclass(kind, (int, float, np.integer, np.floating)) and kind is not bool
 
 
-def array_short_repr(arr: npt.NDArray[Any]) -> str:
+def array_short_repr(arr: Array) -> str:
     """Return the one value of a constant array, else the array, as text.
 
     Args:
@@ -67,7 +66,7 @@ class _LazyBound:
         return space.__dict__.setdefault(self.name, array)  # one array for all threads
 
 
-class Box(Space[npt.NDArray[ScalarT_co]]):
+class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
     """Arrays of one shape and dtype whose every element lies in a closed interval.
 
     Each element has its own interval: finite, infinite on one side, or the whole line.
@@ -89,8 +88,6 @@ class Box(Space[npt.NDArray[ScalarT_co]]):
         array([ True, False])
     """
 
-    dtype: np.dtype[Any]
-    _shape: tuple[int, ...]
     _rows: dict[str, Array]
     low: Array = _LazyBound()  # type: ignore[assignment]
     high: Array = _LazyBound()  # type: ignore[assignment]
@@ -135,36 +132,26 @@ class Box(Space[npt.NDArray[ScalarT_co]]):
         super().__init__(self._shape, self.dtype, seed)
 
     @classmethod
-    def _from_arrays(cls, low: Array, high: Array, dtype: np.dtype[Any]) -> Box[Any]:
+    def _from_arrays(cls, low: Array, high: Array, dtype: DType) -> Box:
         """Return the box with copies of these arrays, checked, as bounds and no generator."""
         sides = finite_sides(low, high)
         if sides is None or low.dtype != dtype:  # a rare dtype, or arrays that do not fit
             return Box(low, high, dtype=dtype)
-        box: Box[Any] = Box.__new__(Box)
+        box: Box = Box.__new__(Box)
         box.dtype, box._shape = dtype, low.shape
         box.low, box.high = low.copy(), high.copy()
         box.bounded_below, box.bounded_above = sides
         box.low_repr = box.high_repr = None
         return box
 
-    def _repeated(self, n: int) -> Box[Any]:
+    def _repeated(self, n: int) -> Box:
         """Return the box of arrays of `n` elements of this one, with a copy of its generator."""
         row = Box._from_arrays(self.low, self.high, self.dtype)
-        batch: Box[Any] = Box.__new__(Box)
+        batch: Box = Box.__new__(Box)
         batch.dtype, batch._shape = row.dtype, (n, *row._shape)
         batch._rows = {name: np.asarray(getattr(row, name)) for name in _BOUNDS}
         batch.low_repr = batch.high_repr = None
         return batch._with_generator_of(self)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the elements."""
-        return self._shape
-
-    @property
-    def is_np_flattenable(self) -> bool:
-        """Always True."""
-        return True
 
     def is_bounded(self, manner: str = "both") -> bool:
         """Tell whether all elements are bounded.
@@ -226,7 +213,7 @@ class Box(Space[npt.NDArray[ScalarT_co]]):
             self.dtype,
         )
 
-    def contains(self, x: Any) -> bool:
+    def contains(self, x: object) -> bool:
         """Tell whether `x` has the shape of the space, a dtype that fits, and lies in the bounds.
 
         Args:
@@ -253,14 +240,6 @@ class Box(Space[npt.NDArray[ScalarT_co]]):
         # For small arrays a search for a zero byte takes a fifth of the time of `.all()`.
         return b"\0" not in (x >= self.low).tobytes() and b"\0" not in (x <= self.high).tobytes()
 
-    def to_jsonable(self, sample_n: Iterable[npt.NDArray[Any]]) -> list[Any]:
-        """Turn arrays into nested lists; see `Space.to_jsonable`."""
-        return [sample.tolist() for sample in sample_n]
-
-    def from_jsonable(self, sample_n: Iterable[Any]) -> list[npt.NDArray[Any]]:
-        """Turn nested lists back into arrays; see `Space.from_jsonable`."""
-        return [np.asarray(sample, dtype=self.dtype) for sample in sample_n]
-
     def __repr__(self) -> str:
         """Show the bounds (one number where all are equal), the shape and the dtype."""
         if self.low_repr is None:
@@ -279,7 +258,7 @@ class Box(Space[npt.NDArray[ScalarT_co]]):
             and (identical(self.high, other.high) or _are_close(self.high, other.high))
         )
 
-    def __setstate__(self, state: Iterable[tuple[str, Any]] | Mapping[str, Any]) -> None:
+    def __setstate__(self, state: PickledState) -> None:
         """Restore a pickled box, also one from before the short texts of the bounds were kept."""
         super().__setstate__(state)
         if not hasattr(self, "low_repr"):
@@ -293,7 +272,7 @@ def _are_close(low: Array, other: Array) -> bool:
     return np.array_equal(low, other) or np.allclose(low, other)
 
 
-def _checked_dtype(dtype: npt.DTypeLike | None) -> np.dtype[Any]:
+def _checked_dtype(dtype: npt.DTypeLike | None) -> DType:
     """Return the dtype of a `Box`, or raise if its elements cannot have that dtype."""
     if dtype is None:
         raise error.InvalidArgument("Box dtype must be explicitly provided, cannot be None.")
@@ -345,7 +324,7 @@ def _checked_shape(shape: Iterable[int] | None, low: Bound, high: Bound) -> tupl
 
 
 def _cast_bound(
-    name: str, bound: Bound, shape: tuple[int, ...], dtype: np.dtype[Any]
+    name: str, bound: Bound, shape: tuple[int, ...], dtype: DType
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
     """Return the array of a bound, and where the space is bounded on this side.
 
@@ -368,7 +347,7 @@ def _cast_bound(
 
 
 def _cast_array(
-    name: str, bound: Array, shape: tuple[int, ...], dtype: np.dtype[Any]
+    name: str, bound: Array, shape: tuple[int, ...], dtype: DType
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
     """Make the array of a bound that was given as an array."""
     if bound.shape != shape:
@@ -399,12 +378,12 @@ def _cast_array(
     return bound.astype(dtype), ~infinite
 
 
-def _any(condition: Any) -> bool:
+def _any(condition: Array | np.bool_ | bool) -> bool:
     """Tell whether a condition on a number, or on any element of an array, holds."""
     return bool(condition.any()) if isinstance(condition, np.ndarray) else bool(condition)
 
 
-def _check_range(name: str, bound: Any, dtype: np.dtype[Any]) -> Any:
+def _check_range(name: str, bound: Any, dtype: DType) -> Any:
     """Return where a bound is infinite; raise if it is NaN or too large for the dtype."""
     if _any(bound != bound):
         raise error.InvalidArgument(f"No {name} value can be equal to `np.nan`, {name}={bound}")
@@ -452,7 +431,7 @@ def _draw(
     high: Array,
     bounded_below: npt.NDArray[np.bool_],
     bounded_above: npt.NDArray[np.bool_],
-    dtype: np.dtype[Any],
+    dtype: DType,
 ) -> Array:
     """Draw an element of a box.
 

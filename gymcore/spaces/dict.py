@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import collections.abc
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, KeysView
+from collections.abc import Iterator, KeysView
 from typing import Any
 
 from gymcore import error
-from gymcore.spaces.masks import reject_both
-from gymcore.spaces.space import Space, T_co, check_seeds, is_plain
+from gymcore.spaces.composite import Composite
+from gymcore.spaces.space import SeedLike, Space, T_co, check_seeds, is_plain
 
 __all__ = ["Dict"]
 
 
-def _ordered(spaces: Any, sort_keys: bool) -> dict[Any, Any]:
+def _ordered(spaces: object, sort_keys: bool) -> dict[Any, Space]:
     """Return the subspaces as a dict in the order of the space, or raise."""
     if isinstance(spaces, collections.abc.Mapping) and not isinstance(spaces, OrderedDict):
         if sort_keys:
@@ -33,7 +33,7 @@ def _ordered(spaces: Any, sort_keys: bool) -> dict[Any, Any]:
     )
 
 
-class Dict(Space[dict[str, T_co]], collections.abc.Mapping[str, Any]):
+class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Any]):
     """Dictionaries that hold, under each key, an element of the subspace of that key.
 
     The space is itself a mapping from keys to subspaces. `in` asks whether a dictionary belongs to
@@ -54,13 +54,15 @@ class Dict(Space[dict[str, T_co]], collections.abc.Mapping[str, Any]):
         True
     """
 
+    spaces: dict[Any, Space]
+
     def __init__(
         self,
-        spaces: Any | None = None,
-        seed: Any | None = None,
+        spaces: object = None,
+        seed: SeedLike = None,
         *,
         sort_keys: bool = True,
-        **spaces_kwargs: Space[Any],
+        **spaces_kwargs: Space,
     ) -> None:
         """Make the space.
 
@@ -77,7 +79,7 @@ class Dict(Space[dict[str, T_co]], collections.abc.Mapping[str, Any]):
             InvalidArgument: If a keyword is also a key of `spaces`.
         """
         self.sort_keys = sort_keys
-        self.spaces: dict[Any, Space[Any]] = _ordered(spaces, sort_keys)
+        self.spaces = _ordered(spaces, sort_keys)
         for key, space in spaces_kwargs.items():
             if key in self.spaces:
                 raise error.InvalidArgument(
@@ -92,31 +94,19 @@ class Dict(Space[dict[str, T_co]], collections.abc.Mapping[str, Any]):
                 )
         super().__init__(None, None, seed)
 
-    @property
-    def is_np_flattenable(self) -> bool:
-        """Whether all subspaces can be flattened to arrays."""
-        return all(space.is_np_flattenable for space in self.spaces.values())
-
-    def seed(self, seed: Any | None = None) -> dict[str, Any]:
-        """Restart the random streams of the subspaces.
+    def seed(self, seed: object = None) -> dict[str, Any]:
+        """Restart the random streams of the subspaces, and return their seeds; see `Space.seed`.
 
         Args:
             seed: An integer, from which one seed per subspace is drawn; or a dict with the seed of
                 each subspace; or None for fresh entropy.
-
-        Returns:
-            The seeds of the subspaces by key.
-
-        Raises:
-            ArgumentTypeError: If `seed` is none of these.
-            InvalidArgument: If the keys differ from those of the space, or a seed is negative.
 
         Example:
             >>> from gymcore.spaces import Discrete
             >>> Dict(a=Discrete(2), b=Discrete(3)).seed(3)
             {'a': 1742692731, 'b': 183930185}
         """
-        seeds: dict[Any, Any]
+        seeds: dict[Any, object]
         if seed is None:
             seeds = dict.fromkeys(self.spaces)
         elif isinstance(seed, dict):
@@ -136,50 +126,19 @@ class Dict(Space[dict[str, T_co]], collections.abc.Mapping[str, Any]):
             )
         return {key: self.spaces[key].seed(subseed) for key, subseed in seeds.items()}
 
-    def sample(
-        self,
-        mask: dict[str, Any] | None = None,
-        probability: dict[str, Any] | None = None,
-    ) -> dict[str, T_co]:
-        """Draw a random element of each subspace.
-
-        Args:
-            mask: A dict with the mask of each subspace, or None for it.
-            probability: Likewise with probabilities. At most one of the two may be given.
-
-        Returns:
-            A new dict, in the order of the space.
-
-        Raises:
-            InvalidMask: If `mask` or `probability` is not a dict with the keys of the space, or a
-                value does not fit its subspace.
-            InvalidArgument: If both are given.
-        """
-        if mask is not None:
-            reject_both(mask, probability)
-            self._check(mask, "mask")
-            return {key: space.sample(mask=mask[key]) for key, space in self.spaces.items()}
-        if probability is not None:
-            self._check(probability, "probability mask")
-            return {
-                key: space.sample(probability=probability[key])
-                for key, space in self.spaces.items()
-            }
-        return {key: space.sample() for key, space in self.spaces.items()}
-
-    def _check(self, mask: Any, name: str) -> None:
-        """Raise if a mask is not a dict with the keys of the space."""
-        if not isinstance(mask, dict):
+    def _check_option(self, name: str, option: object) -> None:
+        name = "probability mask" if name == "probability" else name
+        if not isinstance(option, dict):
             raise error.InvalidMask(
-                f"Expected sample {name} to be a dict, actual type: {type(mask)}"
+                f"Expected sample {name} to be a dict, actual type: {type(option)}"
             )
-        if mask.keys() != self.spaces.keys():
+        if option.keys() != self.spaces.keys():
             raise error.InvalidMask(
                 f"Expected sample {name} keys to be same as space keys, "
-                f"mask keys: {mask.keys()}, space keys: {self.spaces.keys()}"
+                f"mask keys: {option.keys()}, space keys: {self.spaces.keys()}"
             )
 
-    def contains(self, x: Any) -> bool:
+    def contains(self, x: object) -> bool:
         """Tell whether `x` is a dict with an element of each subspace and nothing else.
 
         Args:
@@ -192,28 +151,15 @@ class Dict(Space[dict[str, T_co]], collections.abc.Mapping[str, Any]):
             return False
         return all(x[key] in space for key, space in self.spaces.items())
 
-    def to_jsonable(self, sample_n: Iterable[dict[str, Any]]) -> dict[str, Any]:
-        """Turn a batch of dicts into one dict of batches; see `Space.to_jsonable`."""
-        samples = list(sample_n)
-        return {
-            key: space.to_jsonable([sample[key] for sample in samples])
-            for key, space in self.spaces.items()
-        }
-
-    def from_jsonable(self, sample_n: dict[str, Any]) -> list[dict[str, Any]]:
-        """Turn the result of `to_jsonable` back into dicts; see `Space.from_jsonable`."""
-        columns = [space.from_jsonable(sample_n[key]) for key, space in self.spaces.items()]
-        return [dict(zip(self.spaces, row, strict=True)) for row in zip(*columns, strict=True)]
-
     def keys(self) -> KeysView[Any]:
         """Return the keys of the space, in its order."""
         return KeysView(self.spaces)
 
-    def __getitem__(self, key: str) -> Space[Any]:
+    def __getitem__(self, key: str) -> Space:
         """Return the subspace of a key."""
         return self.spaces[key]
 
-    def __setitem__(self, key: str, value: Space[Any]) -> None:
+    def __setitem__(self, key: str, value: Space) -> None:
         """Set the subspace of a key; a new key goes to the end."""
         if not isinstance(value, Space):
             raise error.ArgumentTypeError(
@@ -225,10 +171,6 @@ class Dict(Space[dict[str, T_co]], collections.abc.Mapping[str, Any]):
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the keys, in the order of the space."""
         return iter(self.spaces)
-
-    def __len__(self) -> int:
-        """Return the number of subspaces."""
-        return len(self.spaces)
 
     def __repr__(self) -> str:
         """Show the subspaces by key."""

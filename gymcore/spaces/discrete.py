@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from operator import index
 from typing import Any, SupportsIndex
 
@@ -10,20 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.spaces.masks import (
-    check_array,
-    is_binary,
-    is_in_unit_interval,
-    pick,
-    reject_both,
-    sums_to_one,
-)
-from gymcore.spaces.space import IntegerT_co, Space, dtype_limits
+from gymcore.spaces.masks import check_array, check_binary, check_probabilities, pick, reject_both
+from gymcore.spaces.space import ArraySpace, DType, IntegerT_co, PickledState, dtype_limits
 
 __all__ = ["Discrete"]
 
 
-class Discrete(Space[IntegerT_co]):
+class Discrete(ArraySpace[IntegerT_co]):
     """The integers `start`, `start + 1`, ..., `start + n - 1`.
 
     Attributes:
@@ -40,7 +33,7 @@ class Discrete(Space[IntegerT_co]):
         1
     """
 
-    dtype: np.dtype[Any]
+    dtype: DType
     n: Any
     start: Any
 
@@ -104,11 +97,6 @@ class Discrete(Space[IntegerT_co]):
         first = int(self.__dict__.get("start", 0))
         self._range = (first, first + int(self.__dict__.get("n", 0)))
 
-    @property
-    def is_np_flattenable(self) -> bool:
-        """Always True."""
-        return True
-
     def sample(
         self,
         mask: npt.NDArray[np.int8] | None = None,
@@ -144,26 +132,18 @@ class Discrete(Space[IntegerT_co]):
     def _draw_allowed(self, mask: npt.NDArray[np.int8]) -> int:
         """Draw the offset from `start` of an element that the mask allows."""
         check_array(mask, "sample mask", np.int8, (int(self.n),))
-        if not is_binary(mask):
-            raise error.InvalidMask(
-                f"All values of the sample mask should be 0 or 1, actual values: {mask}"
-            )
+        check_binary(mask, "All values of the sample mask should be 0 or 1")
         allowed = mask.nonzero()[0]
         return int(pick(self.np_random, allowed)) if len(allowed) else 0
 
     def _draw_weighted(self, probability: npt.NDArray[np.float64]) -> int:
         """Draw the offset from `start` of an element, each with its own probability."""
         check_array(probability, "sample probability", np.float64, (int(self.n),))
-        if not is_in_unit_interval(probability):
-            raise error.InvalidMask(
-                "All values of the sample probability should be between 0 and 1, "
-                f"actual values: {probability}"
-            )
-        if not sums_to_one(probability):
-            raise error.InvalidMask(
-                "The sum of the sample probability should be equal to 1, "
-                f"actual sum: {probability.sum()}"
-            )
+        check_probabilities(
+            probability,
+            "All values of the sample probability should be between 0 and 1",
+            "The sum of the sample probability should be equal to 1",
+        )
         return int(self.np_random.choice(len(probability), p=probability))
 
     def contains(self, x: Any) -> bool:
@@ -197,7 +177,7 @@ class Discrete(Space[IntegerT_co]):
         """Turn elements into Python ints; see `Space.to_jsonable`."""
         return [int(sample) for sample in sample_n]
 
-    def from_jsonable(self, sample_n: Iterable[int]) -> list[np.integer[Any]]:
+    def from_jsonable(self, sample_n: Iterable[int]) -> list[np.integer]:
         """Turn ints back into elements; see `Space.from_jsonable`."""
         return [self.dtype.type(sample) for sample in sample_n]
 
@@ -215,7 +195,7 @@ class Discrete(Space[IntegerT_co]):
             and self._range == other._range
         )
 
-    def __setstate__(self, state: Iterable[tuple[str, Any]] | Mapping[str, Any]) -> None:
+    def __setstate__(self, state: PickledState) -> None:
         """Restore a pickled space, also one from before `start` existed."""
         restored = dict(state)
         restored.setdefault("start", self.__dict__.get("start", np.int64(0)))

@@ -7,7 +7,6 @@ from operator import index
 from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
-import numpy.typing as npt
 
 from gymcore import error, logger
 from gymcore.spaces.batching import (
@@ -19,8 +18,8 @@ from gymcore.spaces.batching import (
     create_empty_array,
     unstack,
 )
-from gymcore.spaces.masks import reject_both, split_pair
-from gymcore.spaces.space import Space, check_seeds, is_plain
+from gymcore.spaces.masks import given_option, split_pair
+from gymcore.spaces.space import Array, SeedLike, Space
 
 __all__ = ["Graph", "GraphInstance"]
 
@@ -36,8 +35,8 @@ class GraphInstance(NamedTuple):
     """
 
     nodes: Any
-    edges: Any | None
-    edge_links: npt.NDArray[Any] | None
+    edges: Any
+    edge_links: Array | None
 
 
 class Graph(Space[GraphInstance]):
@@ -59,9 +58,9 @@ class Graph(Space[GraphInstance]):
 
     def __init__(
         self,
-        node_space: Space[Any],
-        edge_space: Space[Any] | None,
-        seed: Any | None = None,
+        node_space: Space,
+        edge_space: Space | None,
+        seed: SeedLike = None,
     ) -> None:
         """Make the space.
 
@@ -84,20 +83,12 @@ class Graph(Space[GraphInstance]):
         """Always False: the size varies."""
         return False
 
-    def seed(self, seed: Any | None = None) -> tuple[Any, ...]:
-        """Restart the random streams of the graph, of the nodes and of the edges.
+    def seed(self, seed: object = None) -> tuple[Any, ...]:
+        """Restart the random streams, and return the seeds; see `Space.seed`.
 
         Args:
             seed: An integer, the seed of the graph, from which those of nodes and edges are drawn;
                 or a tuple or list of the two or three seeds; or None for fresh entropy.
-
-        Returns:
-            The seed of the graph, that of the node space, and that of the edge space if there is
-            one.
-
-        Raises:
-            ArgumentTypeError: If `seed` is none of these.
-            InvalidArgument: If the number of seeds is wrong, or a seed is negative.
 
         Example:
             >>> from gymcore.spaces import Discrete
@@ -107,34 +98,25 @@ class Graph(Space[GraphInstance]):
         spaces = (
             [self.node_space] if self.edge_space is None else [self.node_space, self.edge_space]
         )
-        own: Any = seed
-        seeds: list[Any] = [None] * len(spaces)
-        if isinstance(seed, (tuple, list)):
-            if len(seed) != len(spaces) + 1:
-                wanted = (
-                    "two values for Graph and node space"
-                    if self.edge_space is None
-                    else "three values for Graph, node and edge space"
-                )
-                raise error.InvalidArgument(
-                    f"Expects a tuple of {wanted}, actual length: {len(seed)}"
-                )
-            check_seeds(seed)
-            own, *seeds = seed
-        elif seed is not None:
-            if not is_plain(seed):
-                raise error.ArgumentTypeError(
-                    f"Expects `None`, int or tuple of ints, actual type: {type(seed)}"
-                )
-            seeds = self._draw_subseeds(seed, len(spaces))
-        # Seeding again makes an int and the tuple that it returned start the same stream.
-        used = super().seed(own)
-        return (used, *(space.seed(sub) for space, sub in zip(spaces, seeds, strict=True)))
+        wanted = (
+            "two values for Graph and node space"
+            if self.edge_space is None
+            else "three values for Graph, node and edge space"
+        )
+        own, *seeds = self._split_seed(
+            seed,
+            len(spaces),
+            "Expects `None`, int or tuple of ints",
+            f"Expects a tuple of {wanted}, actual length: {{}}",
+            own=True,
+        )
+        pairs = zip(spaces, seeds, strict=True)
+        return (Space.seed(self, own), *[space.seed(subseed) for space, subseed in pairs])
 
     def sample(
         self,
-        mask: tuple[Any, Any] | None = None,
-        probability: tuple[Any, Any] | None = None,
+        mask: tuple[object, object] | None = None,
+        probability: tuple[object, object] | None = None,
         num_nodes: SupportsIndex = 10,
         num_edges: SupportsIndex | None = None,
     ) -> GraphInstance:
@@ -160,14 +142,12 @@ class Graph(Space[GraphInstance]):
             ArgumentTypeError: If a number is not an integer.
             InvalidArgument: If both masks are given.
         """
-        reject_both(mask, probability)
-        node_options: dict[str, Any] = {}
-        edge_options: dict[str, Any] = {}
-        for name, value in (("mask", mask), ("probability", probability)):
-            if value is not None:
-                node_options[name], edge_options[name] = split_pair(
-                    value, name, "Graph", f"node {name}, edge"
-                )
+        name, option = given_option(mask, probability)
+        node_options, edge_options = {}, {}
+        if option is not None:
+            node_options[name], edge_options[name] = split_pair(
+                option, name, "Graph", f"node {name}, edge"
+            )
         nodes_count = _as_count("num_nodes", num_nodes)
         if nodes_count <= 0:
             raise error.FailedCheck(
@@ -209,7 +189,7 @@ class Graph(Space[GraphInstance]):
             )
         return count
 
-    def contains(self, x: Any) -> bool:
+    def contains(self, x: object) -> bool:
         """Tell whether `x` is a graph with elements of the two spaces.
 
         Args:
@@ -300,7 +280,7 @@ def _as_count(name: str, value: Any) -> int:
 
 @create_empty_array.register(Graph)
 def _create_empty_graphs(
-    space: Graph, n: int = 1, fn: Callable[..., Any] = np.zeros
+    space: Graph, n: int = 1, fn: Callable[..., Array] = np.zeros
 ) -> tuple[GraphInstance, ...]:
     def one_node() -> GraphInstance:
         nodes = create_empty_array(space.node_space, 1, fn)

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from gymcore.spaces import Space, batching
+from gymcore.spaces import Dict, Space, batching
 from gymcore.spaces.batching import concatenate, create_empty_array, iterate
 
 __all__ = ["Layout", "ObjectBatch", "action_layout", "has_objects", "layout_of", "split_batch"]
@@ -31,11 +31,11 @@ Layout: TypeAlias = tuple[Any, ...]
 class ObjectBatch:
     """Makes batches of elements that no array of a fixed shape can hold, such as texts."""
 
-    def __init__(self, space: Space[Any], copy: bool = True) -> None:
+    def __init__(self, space: Space, copy: bool = True) -> None:
         """Take the space of an element, and whether batches are deep copies, for the caller."""
         self.space = space
         self.copy = copy
-        self._out: Any = None
+        self._out: object = None
         self._size = -1
 
     def __call__(self, items: list[Any]) -> Any:
@@ -47,7 +47,7 @@ class ObjectBatch:
         return deepcopy(self._out) if self.copy else self._out
 
 
-def layout_of(space: Space[Any], *, copy: bool = True) -> Layout:
+def layout_of(space: Space, *, copy: bool = True) -> Layout:
     """Return the layout of a space's elements; `copy` is for `ObjectBatch`.
 
     Example:
@@ -61,11 +61,11 @@ def layout_of(space: Space[Any], *, copy: bool = True) -> Layout:
     parts: Any = space
     if functions == (batching._concatenate_arrays, batching._create_empty_arrays):
         return "array", np.dtype(parts.dtype), tuple(parts.shape)
-    if functions == (batching._concatenate_tuple, batching._create_empty_tuple):
-        return "tuple", tuple(layout_of(part, copy=copy) for part in parts.spaces)
-    if functions == (batching._concatenate_dict, batching._create_empty_dict):
-        layouts = tuple(layout_of(part, copy=copy) for part in parts.spaces.values())
-        return "dict", tuple(parts.spaces), layouts
+    if functions == (batching._concatenate_composite, batching._create_empty_composite):
+        layouts = tuple(layout_of(part, copy=copy) for part in parts._parts())
+        if isinstance(space, Dict):
+            return "dict", tuple(parts.spaces), layouts
+        return "tuple", layouts
     return "objects", ObjectBatch(space, copy)
 
 
@@ -76,7 +76,7 @@ def has_objects(layout: Layout) -> bool:
     return any(map(has_objects, layout[-1]))
 
 
-def action_layout(single_space: Space[Any], batch_space: Space[Any]) -> Layout | None:
+def action_layout(single_space: Space, batch_space: Space) -> Layout | None:
     """Return the layout of single actions, or None where `iterate` must split a batch of them.
 
     That is so for actions that are not arrays, and for a space with a registered `iterate` of its

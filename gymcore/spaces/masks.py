@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
 
+MaskT = TypeVar("MaskT")
+ProbabilityT = TypeVar("ProbabilityT")
+
 # `Generator.choice` accepts probabilities whose sum is this close to one.
 _SUM_TOLERANCE = float(np.sqrt(np.finfo(np.float64).eps))
 
 
-def reject_both(mask: Any, probability: Any) -> None:
+def reject_both(mask: object, probability: object) -> None:
     """Raise if `mask` and `probability` are both given."""
     if mask is not None and probability is not None:
         raise error.InvalidArgument(
@@ -22,27 +25,42 @@ def reject_both(mask: Any, probability: Any) -> None:
         )
 
 
+def given_option(mask: MaskT, probability: ProbabilityT) -> tuple[str, MaskT | ProbabilityT]:
+    """Return the name and the value of the one that is given; of neither, "mask" and None."""
+    reject_both(mask, probability)
+    return ("mask", mask) if probability is None else ("probability", probability)
+
+
 def is_binary(mask: npt.NDArray[np.int8], highest: int = 1) -> bool:
     """Tell whether all elements of an int8 array lie in 0..`highest`."""
     return bool(np.asarray(mask).view(np.uint8).max(initial=0) <= highest)
 
 
-def is_in_unit_interval(probability: npt.NDArray[np.float64]) -> bool:
-    """Tell whether all elements lie in [0, 1]; NaN does not."""
-    return bool(((probability >= 0.0) & (probability <= 1.0)).all())
+def check_binary(mask: npt.NDArray[np.int8], expected: str) -> None:
+    """Raise, saying what is expected, if not all elements of a mask are 0 or 1."""
+    if not is_binary(mask):
+        raise error.InvalidMask(f"{expected}, actual values: {mask}")
 
 
-def sums_to_one(probability: npt.NDArray[np.float64]) -> bool:
-    """Return whether the elements sum to one, as closely as NumPy's `choice` requires."""
-    return abs(float(probability.sum()) - 1.0) <= _SUM_TOLERANCE
+def check_probabilities(
+    values: npt.NDArray[np.float64], expected: str, expected_sum: str | None = None
+) -> None:
+    """Raise, saying what is expected, if probabilities are not in [0, 1] or do not sum to one.
+
+    The sum is compared as closely as NumPy's `choice` does, and only if `expected_sum` is given.
+    """
+    if not ((values >= 0.0) & (values <= 1.0)).all():
+        raise error.InvalidMask(f"{expected}, actual values: {values}")
+    if expected_sum is not None and not abs(float(values.sum()) - 1.0) <= _SUM_TOLERANCE:
+        raise error.InvalidMask(f"{expected_sum}, actual sum: {values.sum()}")
 
 
-def pick(rng: np.random.Generator, values: npt.NDArray[Any]) -> Any:
+def pick(rng: np.random.Generator, values: npt.NDArray[np.integer]) -> np.integer:
     """Draw one of `values` as `rng.choice(values)` does, in a quarter of the time."""
     return values[rng.integers(len(values))]
 
 
-def check_array(mask: Any, name: str, dtype: type[np.generic], shape: tuple[int, ...]) -> None:
+def check_array(mask: object, name: str, dtype: type[np.generic], shape: tuple[int, ...]) -> None:
     """Raise if a mask or probability, called `name` in messages, has another type or shape."""
     if not isinstance(mask, np.ndarray):
         raise error.InvalidMask(
@@ -58,7 +76,19 @@ def check_array(mask: Any, name: str, dtype: type[np.generic], shape: tuple[int,
         )
 
 
-def split_pair(mask: Any, name: str, space: str, parts: str) -> tuple[Any, Any]:
+def check_parts(option: object, name: str, count: int, is_: str) -> None:
+    """Raise if a mask, or probabilities, are not a tuple with an entry for each of some spaces."""
+    if not isinstance(option, tuple):
+        raise error.InvalidMask(
+            f"Expected type of `{name}` {is_} tuple, actual type: {type(option)}"
+        )
+    if len(option) != count:
+        raise error.InvalidMask(
+            f"Expected length of `{name}` {is_} {count}, actual length: {len(option)}"
+        )
+
+
+def split_pair(mask: object, name: str, space: str, parts: str) -> tuple[Any, Any]:
     """Return the two parts of the mask of a space whose elements are drawn in two steps."""
     expected = f"Expects the `{name}` of a {space} to be a tuple ({parts} {name})"
     if not isinstance(mask, (tuple, list)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from operator import index
 from typing import Any, SupportsIndex
 
@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.spaces.masks import check_array, is_binary, is_in_unit_interval, reject_both
-from gymcore.spaces.space import Space
+from gymcore.spaces.masks import check_array, check_probabilities, is_binary, reject_both
+from gymcore.spaces.space import Array, ArraySpace
 
 __all__ = ["MultiBinary"]
 
@@ -28,7 +28,7 @@ def _as_size(value: Any) -> int:
         ) from None
 
 
-class MultiBinary(Space[npt.NDArray[np.int8]]):
+class MultiBinary(ArraySpace[npt.NDArray[np.int8]]):
     """Int8 arrays of one shape that hold only 0 and 1.
 
     Attributes:
@@ -42,11 +42,10 @@ class MultiBinary(Space[npt.NDArray[np.int8]]):
     """
 
     dtype: np.dtype[np.int8]
-    _shape: tuple[int, ...]
 
     def __init__(
         self,
-        n: SupportsIndex | Sequence[int] | npt.NDArray[Any],
+        n: SupportsIndex | Sequence[int] | Array,
         seed: SupportsIndex | np.random.Generator | None = None,
     ) -> None:
         """Make the space.
@@ -75,16 +74,6 @@ class MultiBinary(Space[npt.NDArray[np.int8]]):
         if min(shape, default=1) <= 0:
             raise error.InvalidArgument(f"n (counts) have to be positive, got {n}")
         super().__init__(shape, np.int8, seed)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the elements."""
-        return self._shape
-
-    @property
-    def is_np_flattenable(self) -> bool:
-        """Always True."""
-        return True
 
     def sample(
         self,
@@ -119,11 +108,9 @@ class MultiBinary(Space[npt.NDArray[np.int8]]):
             return np.where(mask == 2, self._draw(), mask)
         if probability is not None:
             check_array(probability, "probability", np.float64, self._shape)
-            if not is_in_unit_interval(probability):
-                raise error.InvalidMask(
-                    "All values of the sample probability should be between 0 and 1, "
-                    f"actual values: {probability}"
-                )
+            check_probabilities(
+                probability, "All values of the sample probability should be between 0 and 1"
+            )
             chosen = self.np_random.random(size=self._shape) <= probability
             return np.asarray(chosen, dtype=np.int8)
         return self._draw()
@@ -132,7 +119,7 @@ class MultiBinary(Space[npt.NDArray[np.int8]]):
         """Draw an element with all entries fair coins."""
         return self.np_random.integers(low=0, high=2, size=self._shape, dtype=np.int8)
 
-    def contains(self, x: Any) -> bool:
+    def contains(self, x: object) -> bool:
         """Tell whether `x` is an array of the right shape with only zeros and ones.
 
         Args:
@@ -151,14 +138,6 @@ class MultiBinary(Space[npt.NDArray[np.int8]]):
         if x.dtype == np.int8:
             return is_binary(x)
         return bool(np.all((x == 0) | (x == 1)))
-
-    def to_jsonable(self, sample_n: Iterable[npt.NDArray[np.int8]]) -> list[Any]:
-        """Turn arrays into nested lists of ints; see `Space.to_jsonable`."""
-        return [np.asarray(sample).tolist() for sample in sample_n]
-
-    def from_jsonable(self, sample_n: Iterable[Any]) -> list[npt.NDArray[np.int8]]:
-        """Turn nested lists back into arrays; see `Space.from_jsonable`."""
-        return [np.asarray(sample, dtype=self.dtype) for sample in sample_n]
 
     def __repr__(self) -> str:
         """Show `n`."""

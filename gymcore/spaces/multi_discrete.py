@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
 from gymcore.spaces.discrete import Discrete
-from gymcore.spaces.masks import is_binary, is_in_unit_interval, pick, reject_both, sums_to_one
-from gymcore.spaces.space import IntegerT_co, Space, dtype_limits
+from gymcore.spaces.masks import check_binary, check_probabilities, pick, reject_both
+from gymcore.spaces.space import Array, ArraySpace, DType, IntegerT_co, PickledState, dtype_limits
 from gymcore_ext.spaces import identical
 
 __all__ = ["MultiDiscrete"]
 
+NestedArrays: TypeAlias = "Array | tuple[NestedArrays, ...]"
 
-def _as_integers(values: Any, dtype: np.dtype[Any], name: str) -> npt.NDArray[Any]:
+
+def _as_integers(values: npt.ArrayLike, dtype: DType, name: str) -> Array:
     """Return a new integer array, or raise where the conversion would change a number."""
     given = np.asarray(values)
     result = np.array(values, dtype=dtype)
@@ -26,7 +27,7 @@ def _as_integers(values: Any, dtype: np.dtype[Any], name: str) -> npt.NDArray[An
     return result
 
 
-class MultiDiscrete(Space[npt.NDArray[IntegerT_co]]):
+class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
     """Integer arrays of one shape; element `i` lies in `start[i]`, ..., `start[i] + nvec[i] - 1`.
 
     Attributes:
@@ -43,10 +44,9 @@ class MultiDiscrete(Space[npt.NDArray[IntegerT_co]]):
         False
     """
 
-    dtype: np.dtype[Any]
-    _shape: tuple[int, ...]
-    nvec: npt.NDArray[Any]
-    start: npt.NDArray[Any]
+    dtype: DType
+    nvec: Array
+    start: Array
 
     def __init__(
         self,
@@ -99,20 +99,10 @@ class MultiDiscrete(Space[npt.NDArray[IntegerT_co]]):
             )
         super().__init__(self.nvec.shape, self.dtype, seed)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the elements, which is that of `nvec`."""
-        return self._shape
-
-    @property
-    def is_np_flattenable(self) -> bool:
-        """Always True."""
-        return True
-
     def sample(
         self,
-        mask: tuple[Any, ...] | None = None,
-        probability: tuple[Any, ...] | None = None,
+        mask: tuple[NestedArrays, ...] | None = None,
+        probability: tuple[NestedArrays, ...] | None = None,
     ) -> npt.NDArray[IntegerT_co]:
         """Draw a random element.
 
@@ -145,21 +135,21 @@ class MultiDiscrete(Space[npt.NDArray[IntegerT_co]]):
         values = self.np_random.random(self.nvec.shape) * self.nvec
         return values.astype(self.dtype) + self.start
 
-    def _draw_allowed(self, mask: Any, start: Any) -> Any:
+    def _draw_allowed(self, mask: NestedArrays, start: Array) -> object:
         """Draw one allowed value for each array in the nested tuples."""
         if isinstance(mask, tuple):
             return [self._draw_allowed(*pair) for pair in zip(mask, start, strict=True)]
         allowed = mask.nonzero()[0]
         return int(start) + (int(pick(self.np_random, allowed)) if len(allowed) else 0)
 
-    def _draw_weighted(self, probability: Any, start: Any) -> Any:
+    def _draw_weighted(self, probability: NestedArrays, start: Array) -> object:
         """Draw one value, each with its own probability, for each array in the nested tuples."""
         if isinstance(probability, tuple):
             return [self._draw_weighted(*pair) for pair in zip(probability, start, strict=True)]
         possible = probability.nonzero()[0]
         return int(start) + int(self.np_random.choice(possible, p=probability[possible]))
 
-    def contains(self, x: Any) -> bool:
+    def contains(self, x: object) -> bool:
         """Tell whether `x` is an array of the right shape with every value in its range.
 
         Args:
@@ -188,14 +178,6 @@ class MultiDiscrete(Space[npt.NDArray[IntegerT_co]]):
             b"\0" not in (x >= self.start).tobytes()
             and b"\0" not in (x <= self.start + (self.nvec - 1)).tobytes()
         )
-
-    def to_jsonable(self, sample_n: Iterable[npt.NDArray[Any]]) -> list[Any]:
-        """Turn arrays into nested lists of ints; see `Space.to_jsonable`."""
-        return [sample.tolist() for sample in sample_n]
-
-    def from_jsonable(self, sample_n: Iterable[Any]) -> list[npt.NDArray[np.integer[Any]]]:
-        """Turn nested lists back into arrays; see `Space.from_jsonable`."""
-        return [np.array(sample, dtype=self.dtype) for sample in sample_n]
 
     def __getitem__(self, index: Any) -> Discrete | MultiDiscrete:
         """Return the space of some of the elements.
@@ -237,7 +219,7 @@ class MultiDiscrete(Space[npt.NDArray[IntegerT_co]]):
             and (identical(self.start, other.start) or np.array_equal(self.start, other.start))
         )
 
-    def __setstate__(self, state: Iterable[tuple[str, Any]] | Mapping[str, Any]) -> None:
+    def __setstate__(self, state: PickledState) -> None:
         """Restore a pickled space, also one from before `start` existed."""
         restored = dict(state)
         if "start" not in restored and "nvec" in restored:
@@ -245,7 +227,7 @@ class MultiDiscrete(Space[npt.NDArray[IntegerT_co]]):
         super().__setstate__(restored)
 
 
-def _check_masks(mask: Any, nvec: Any, is_mask: bool) -> None:
+def _check_masks(mask: object, nvec: Array, is_mask: bool) -> None:
     """Raise if nested tuples of masks (or of probabilities) do not mirror `nvec`."""
     if np.ndim(nvec):
         if not isinstance(mask, tuple):
@@ -273,14 +255,10 @@ def _check_masks(mask: Any, nvec: Any, is_mask: bool) -> None:
             f"Expects the mask dtype to be np.{dtype.__name__}, actual dtype: {mask.dtype}"
         )
     if is_mask:
-        if not is_binary(mask):
-            raise error.InvalidMask(f"Expects all masks values to 0 or 1, actual values: {mask}")
-        return
-    if not is_in_unit_interval(mask):
-        raise error.InvalidMask(
-            f"Expects all masks values to be between 0 and 1, actual values: {mask}"
-        )
-    if not sums_to_one(mask):
-        raise error.InvalidMask(
-            f"Expects the sum of all mask values to be 1, actual sum: {mask.sum()}"
+        check_binary(mask, "Expects all masks values to 0 or 1")
+    else:
+        check_probabilities(
+            mask,
+            "Expects all masks values to be between 0 and 1",
+            "Expects the sum of all mask values to be 1",
         )

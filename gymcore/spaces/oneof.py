@@ -14,16 +14,17 @@ from gymcore.spaces.batching import (
     create_empty_array,
     is_array_like,
 )
+from gymcore.spaces.composite import Composite, checked_spaces
 from gymcore.spaces.dict import Dict
-from gymcore.spaces.masks import reject_both
+from gymcore.spaces.masks import check_parts, given_option
 from gymcore.spaces.sequence import Sequence
-from gymcore.spaces.space import Space, T_co, check_seeds, is_plain
-from gymcore.spaces.tuple import Tuple, checked_spaces
+from gymcore.spaces.space import Array, SeedLike, Space, T_co
+from gymcore.spaces.tuple import Tuple
 
 __all__ = ["OneOf"]
 
 
-def _is_columnar(space: Space[Any]) -> bool:
+def _is_columnar(space: Space) -> bool:
     """Tell whether `to_jsonable` turns one element into something else than a list of one."""
     if isinstance(space, Tuple):
         return len(space.spaces) != 1
@@ -36,7 +37,7 @@ def _is_columnar(space: Space[Any]) -> bool:
     return isinstance(space, Dict)
 
 
-class OneOf(Space[tuple[Any, T_co]]):
+class OneOf(Composite[tuple[Any, T_co]]):
     """Pairs `(i, x)` in which `x` is an element of the i-th subspace.
 
     Attributes:
@@ -51,7 +52,9 @@ class OneOf(Space[tuple[Any, T_co]]):
         True
     """
 
-    def __init__(self, spaces: Iterable[Space[Any]], seed: Any | None = None) -> None:
+    spaces: tuple[Space, ...]
+
+    def __init__(self, spaces: Iterable[Space], seed: SeedLike = None) -> None:
         """Make the space.
 
         Args:
@@ -69,58 +72,34 @@ class OneOf(Space[tuple[Any, T_co]]):
             raise error.InvalidArgument("Empty `OneOf` spaces are not supported.")
         super().__init__(None, None, seed)
 
-    @property
-    def is_np_flattenable(self) -> bool:
-        """Whether all subspaces can be flattened to arrays."""
-        return all(space.is_np_flattenable for space in self.spaces)
-
-    def seed(self, seed: Any | None = None) -> tuple[Any, ...]:
-        """Restart the random streams of the space and of the subspaces.
+    def seed(self, seed: object = None) -> tuple[Any, ...]:
+        """Restart the random streams, and return the seeds; see `Space.seed`.
 
         Args:
             seed: An integer, the seed of the choice, from which one seed per subspace is drawn; or
                 a tuple or list with the seed of the choice and of each subspace; or None for fresh
                 entropy.
 
-        Returns:
-            The seed of the choice and those of the subspaces.
-
-        Raises:
-            ArgumentTypeError: If `seed` is none of these.
-            InvalidArgument: If the number of seeds is wrong, or a seed is negative.
-
         Example:
             >>> from gymcore.spaces import Discrete
             >>> OneOf((Discrete(2), Discrete(3))).seed(3)
             (3, 1742692731, 183930185)
         """
-        own: Any = seed
-        seeds: Iterable[Any]
-        if seed is None:
-            seeds = [None] * len(self.spaces)
-        elif isinstance(seed, (tuple, list)):
-            if len(seed) != len(self.spaces) + 1:
-                raise error.InvalidArgument(
-                    "Expects that the subspaces of seeds equals the number of subspaces + 1. "
-                    f"Actual length of seeds: {len(seed)}, length of subspaces: {len(self.spaces)}"
-                )
-            check_seeds(seed)
-            own, *seeds = seed
-        elif is_plain(seed):
-            seeds = self._draw_subseeds(seed, len(self.spaces))
-        else:
-            raise error.ArgumentTypeError(
-                f"Expected None, int, or tuple of ints, actual type: {type(seed)}"
-            )
-        # Seeding again makes an int and the tuple that it returned start the same stream.
-        used = super().seed(own)
-        subseeds = [space.seed(subseed) for space, subseed in zip(self.spaces, seeds, strict=True)]
-        return (used, *subseeds)
+        own, *seeds = self._split_seed(
+            seed,
+            len(self.spaces),
+            "Expected None, int, or tuple of ints",
+            "Expects that the subspaces of seeds equals the number of subspaces + 1. "
+            f"Actual length of seeds: {{}}, length of subspaces: {len(self.spaces)}",
+            own=True,
+        )
+        pairs = zip(self.spaces, seeds, strict=True)
+        return (Space.seed(self, own), *[space.seed(subseed) for space, subseed in pairs])
 
     def sample(
         self,
-        mask: tuple[Any | None, ...] | None = None,
-        probability: tuple[Any | None, ...] | None = None,
+        mask: tuple[object, ...] | None = None,
+        probability: tuple[object, ...] | None = None,
     ) -> tuple[np.int64, T_co]:
         """Draw a random subspace (all equally likely), and a random element of it.
 
@@ -137,31 +116,14 @@ class OneOf(Space[tuple[Any, T_co]]):
                 the entry of the subspace that was drawn does not fit it.
             InvalidArgument: If both are given.
         """
-        reject_both(mask, probability)
-        self._check(mask, "mask")
-        self._check(probability, "probability")
+        name, option = given_option(mask, probability)
+        if option is not None:
+            check_parts(option, name, len(self.spaces), "is")
         chosen = self.np_random.integers(0, len(self.spaces), dtype=np.int64)
-        space = self.spaces[chosen]
-        if mask is not None:
-            return chosen, space.sample(mask=mask[chosen])
-        if probability is not None:
-            return chosen, space.sample(probability=probability[chosen])
-        return chosen, space.sample()
+        options = {} if option is None else {name: option[chosen]}
+        return chosen, self.spaces[chosen].sample(**options)
 
-    def _check(self, mask: Any, name: str) -> None:
-        """Raise if a mask is given and not a tuple with one entry per subspace."""
-        if mask is None:
-            return
-        if not isinstance(mask, tuple):
-            raise error.InvalidMask(
-                f"Expected type of `{name}` is tuple, actual type: {type(mask)}"
-            )
-        if len(mask) != len(self.spaces):
-            raise error.InvalidMask(
-                f"Expected length of `{name}` is {len(self.spaces)}, actual length: {len(mask)}"
-            )
-
-    def contains(self, x: Any) -> bool:
+    def contains(self, x: object) -> bool:
         """Tell whether `x` is the index of a subspace with an element of it.
 
         Args:
@@ -179,9 +141,9 @@ class OneOf(Space[tuple[Any, T_co]]):
             and value in self.spaces[chosen]
         )
 
-    def to_jsonable(self, sample_n: Iterable[tuple[Any, Any]]) -> list[Any]:
+    def to_jsonable(self, sample_n: Iterable[tuple[Any, Any]]) -> list[object]:
         """Turn pairs into lists; see `Space.to_jsonable`."""
-        result = []
+        result: list[object] = []
         for chosen, value in sample_n:
             space = self.spaces[chosen]
             batch = space.to_jsonable([value])
@@ -197,14 +159,6 @@ class OneOf(Space[tuple[Any, T_co]]):
             result.append((np.int64(chosen), space.from_jsonable(batch)[0]))
         return result
 
-    def __getitem__(self, index: Any) -> Any:
-        """Return a subspace, or a tuple of them for a slice."""
-        return self.spaces[index]
-
-    def __len__(self) -> int:
-        """Return the number of subspaces."""
-        return len(self.spaces)
-
     def __repr__(self) -> str:
         """Show the subspaces."""
         return f"OneOf({', '.join(map(str, self.spaces))})"
@@ -216,7 +170,7 @@ class OneOf(Space[tuple[Any, T_co]]):
 
 @create_empty_array.register(OneOf)
 def _create_empty_one_ofs(
-    space: OneOf, n: int = 1, fn: Callable[..., Any] = np.zeros
+    space: OneOf, n: int = 1, fn: Callable[..., Array] = np.zeros
 ) -> tuple[Any, ...]:
     return tuple(() for _ in range(n))
 

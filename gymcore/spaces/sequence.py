@@ -19,13 +19,13 @@ from gymcore.spaces.batching import (
     unstack,
     with_axes,
 )
-from gymcore.spaces.masks import pick, reject_both, split_pair
-from gymcore.spaces.space import Space, check_seeds, is_plain
+from gymcore.spaces.masks import given_option, pick, split_pair
+from gymcore.spaces.space import Array, SeedLike, Space
 
 __all__ = ["Sequence"]
 
 
-class Sequence(Space[Any]):
+class Sequence(Space):
     """Sequences of any length, also empty, of elements of the feature space.
 
     An element is a tuple of elements of the feature space; with `stack=True` a batch of them, that
@@ -45,7 +45,7 @@ class Sequence(Space[Any]):
         True
     """
 
-    def __init__(self, space: Space[Any], seed: Any | None = None, stack: bool = False) -> None:
+    def __init__(self, space: Space, seed: SeedLike = None, stack: bool = False) -> None:
         """Make the space.
 
         Args:
@@ -72,47 +72,32 @@ class Sequence(Space[Any]):
         """Always False: the length varies."""
         return False
 
-    def seed(self, seed: Any | None = None) -> tuple[Any, Any]:
-        """Restart the random streams of the lengths and of the feature space.
+    def seed(self, seed: object = None) -> tuple[Any, Any]:
+        """Restart the random streams, and return the seeds; see `Space.seed`.
 
         Args:
             seed: An integer, the seed of the lengths, from which that of the feature space is
                 drawn; or a tuple or list of both; or None for fresh entropy.
-
-        Returns:
-            The seed of the lengths and that of the feature space.
-
-        Raises:
-            ArgumentTypeError: If `seed` is none of these.
-            InvalidArgument: If there are not two seeds, or one is negative.
 
         Example:
             >>> from gymcore.spaces import Discrete
             >>> Sequence(Discrete(2)).seed(3)
             (3, 1742692731)
         """
-        own = feature = seed
-        if isinstance(seed, (tuple, list)):
-            if len(seed) != 2:
-                raise error.InvalidArgument(
-                    "Expects the seed to have two elements for the Sequence and feature space, "
-                    f"actual length: {len(seed)}"
-                )
-            check_seeds(seed)
-            own, feature = seed
-        elif seed is not None:
-            if not is_plain(seed):
-                raise error.ArgumentTypeError(
-                    f"Expected None, int, tuple of ints, actual type: {type(seed)}"
-                )
-            (feature,) = self._draw_subseeds(seed, 1)
-        # Seeding again makes an int and the tuple that it returned start the same stream.
+        own, feature = self._split_seed(
+            seed,
+            1,
+            "Expected None, int, tuple of ints",
+            "Expects the seed to have two elements for the Sequence and feature space, "
+            "actual length: {}",
+            own=True,
+        )
         return super().seed(own), self.feature_space.seed(feature)
 
     def sample(
         self,
-        mask: tuple[Any, Any] | None = None,
-        probability: tuple[Any, Any] | None = None,
+        mask: tuple[object, object] | None = None,
+        probability: tuple[object, object] | None = None,
     ) -> Any:
         """Draw a random sequence: first its length, then its elements.
 
@@ -137,25 +122,17 @@ class Sequence(Space[Any]):
             >>> len(Sequence(Box(0, 1)).sample(mask=(3, None)))
             3
         """
-        reject_both(mask, probability)
-        options: dict[str, Any] = {}
-        length: Any = None
-        name = None
-        if mask is not None:
-            length, options["mask"] = split_pair(mask, "mask", "Sequence", "length, feature")
-            name = "mask"
-        elif probability is not None:
-            length, options["probability"] = split_pair(
-                probability, "probability", "Sequence", "length, feature"
-            )
-            name = "probability"
+        name, option = given_option(mask, probability)
+        length, options = None, {}
+        if option is not None:
+            length, options[name] = split_pair(option, name, "Sequence", "length, feature")
         count = self.generate_sample_length(length, name)
         items = tuple([self.feature_space.sample(**options) for _ in range(count)])
         return stack(self.feature_space, items) if self.stack else items
 
     def generate_sample_length(
         self,
-        length_mask: SupportsIndex | npt.NDArray[np.integer[Any]] | None,
+        length_mask: SupportsIndex | npt.NDArray[np.integer] | None,
         mask_type: str | None,
     ) -> int:
         """Draw the length of a sequence.
@@ -207,7 +184,7 @@ class Sequence(Space[Any]):
             )
         return int(pick(self.np_random, length_mask))
 
-    def contains(self, x: Any) -> bool:
+    def contains(self, x: object) -> bool:
         """Tell whether `x` is a sequence of elements of the feature space.
 
         Args:
@@ -261,7 +238,7 @@ class Sequence(Space[Any]):
 
 @create_empty_array.register(Sequence)
 def _create_empty_sequences(
-    space: Sequence, n: int = 1, fn: Callable[..., Any] = np.zeros
+    space: Sequence, n: int = 1, fn: Callable[..., Array] = np.zeros
 ) -> tuple[Any, ...]:
     if space.stack:
         return tuple(create_empty_array(space.feature_space, 1, fn) for _ in range(n))

@@ -6,20 +6,30 @@ import copy
 import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Generic, Self, SupportsIndex
+from typing import Any, Generic, Self, SupportsIndex, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import TypeVar
 
+from gymcore import error
 from gymcore.base import seeding
 
-__all__ = ["Space"]
+__all__ = ["Array", "DType", "Space"]
 
-# With defaults, a plain `Box` in an annotation means `Box[Any]`.
+Array: TypeAlias = npt.NDArray[Any]
+DType: TypeAlias = "np.dtype[Any]"
+PickledState: TypeAlias = Iterable[tuple[str, Any]] | Mapping[str, Any]
+
+# One integer, or the seeds of subspaces; or a generator, to draw from.
+SeedLike: TypeAlias = (
+    SupportsIndex | Sequence[object] | Mapping[str, object] | np.random.Generator | None
+)
+
+# With defaults, a plain `Box` in an annotation means `Box`.
 T_co = TypeVar("T_co", covariant=True, default=Any)
 ScalarT_co = TypeVar("ScalarT_co", bound=np.generic, covariant=True, default=Any)
-IntegerT_co = TypeVar("IntegerT_co", bound="np.integer[Any]", covariant=True, default=Any)
+IntegerT_co = TypeVar("IntegerT_co", bound="np.integer", covariant=True, default=Any)
 
 # Names under which old pickles stored what is now an attribute with an underscore.
 _LEGACY_NAMES = {"shape": "_shape", "np_random": "_np_random"}
@@ -63,7 +73,7 @@ class Space(Generic[T_co]):
         self,
         shape: Sequence[int] | None = None,
         dtype: npt.DTypeLike | None = None,
-        seed: SupportsIndex | np.random.Generator | None = None,
+        seed: SeedLike = None,
     ) -> None:
         """Store what all elements have in common.
 
@@ -102,7 +112,7 @@ class Space(Generic[T_co]):
         """Whether `gymcore.spaces.flatten` turns every element into a 1-d array of fixed size."""
         raise NotImplementedError(f"{type(self).__name__} does not define `is_np_flattenable`")
 
-    def sample(self, mask: Any | None = None, probability: Any | None = None) -> T_co:
+    def sample(self, mask: Any = None, probability: Any = None) -> T_co:
         """Draw a random element.
 
         Args:
@@ -119,7 +129,7 @@ class Space(Generic[T_co]):
         """
         raise NotImplementedError(f"{type(self).__name__} does not define `sample`")
 
-    def seed(self, seed: Any | None = None) -> Any:
+    def seed(self, seed: Any = None) -> Any:
         """Restart the random stream.
 
         Args:
@@ -145,7 +155,31 @@ class Space(Generic[T_co]):
         self._np_random = seeding.np_random(seed)[0]
         return self._np_random.integers(np.iinfo(np.int32).max, size=count).tolist()
 
-    def _with_generator_of(self, source: Space[Any]) -> Self:
+    def _split_seed(
+        self, seed: object, count: int, wrong_type: str, wrong_length: str, own: bool = False
+    ) -> list[Any]:
+        """Return the seeds of `count` subspaces, behind that of the space itself if `own`.
+
+        Args:
+            seed: What was given: one integer, a tuple or list of these seeds, or None.
+            count: Number of subspaces.
+            wrong_type: The message for any other type.
+            wrong_length: The message, to be formatted with the length, if there are more or fewer.
+            own: Whether the space itself has a seed. It is the integer, if `seed` is one.
+        """
+        if seed is None:
+            return [None] * (count + own)
+        if isinstance(seed, (tuple, list)):
+            if len(seed) != count + own:
+                raise error.InvalidArgument(wrong_length.format(len(seed)))
+            check_seeds(seed)
+            return list(seed)
+        if not is_plain(seed):
+            raise error.ArgumentTypeError(f"{wrong_type}, actual type: {type(seed)}")
+        # Seeding again makes an integer and the seeds that it gave start the same stream.
+        return [seed] * own + self._draw_subseeds(seed, count)
+
+    def _with_generator_of(self, source: Space) -> Self:
         """Draw from now on what `source` would draw, independently of it; return this space."""
         attributes = source.__dict__
         if type(source).np_random is Space.np_random and attributes.get("_np_random") is None:
@@ -155,7 +189,7 @@ class Space(Generic[T_co]):
             self._np_random = copy.deepcopy(source.np_random)
         return self
 
-    def contains(self, x: Any) -> bool:
+    def contains(self, x: object) -> bool:
         """Tell whether `x` is an element of the space.
 
         Args:
@@ -166,7 +200,7 @@ class Space(Generic[T_co]):
         """
         raise NotImplementedError(f"{type(self).__name__} does not define `contains`")
 
-    def __contains__(self, x: Any) -> bool:
+    def __contains__(self, x: object) -> bool:
         """Tell whether `x` is an element of the space."""
         return self.contains(x)
 
@@ -197,11 +231,36 @@ class Space(Generic[T_co]):
         _ = self._np_random  # made now if it was not: a shallow copy shares it
         return self.__dict__.copy()
 
-    def __setstate__(self, state: Iterable[tuple[str, Any]] | Mapping[str, Any]) -> None:
+    def __setstate__(self, state: PickledState) -> None:
         """Restore a pickled space, also one pickled when `shape` was a plain attribute."""
         self.__dict__.update(
             (_LEGACY_NAMES.get(name, name), value) for name, value in dict(state).items()
         )
+
+
+class ArraySpace(Space[T_co]):
+    """A space whose elements are arrays (or scalars) of one shape and dtype."""
+
+    dtype: DType
+    _shape: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the elements."""
+        return self._shape
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """Always True."""
+        return True
+
+    def to_jsonable(self, sample_n: Iterable[Any]) -> list[Any]:
+        """Turn arrays into nested lists; see `Space.to_jsonable`."""
+        return [np.asarray(sample).tolist() for sample in sample_n]
+
+    def from_jsonable(self, sample_n: Iterable[Any]) -> list[Any]:
+        """Turn nested lists back into arrays; see `Space.from_jsonable`."""
+        return [np.asarray(sample, dtype=self.dtype) for sample in sample_n]
 
 
 def check_seeds(seeds: Iterable[Any]) -> None:
@@ -214,13 +273,13 @@ def check_seeds(seeds: Iterable[Any]) -> None:
             seeding.checked_seed(seed)
 
 
-def is_plain(seed: Any) -> bool:
+def is_plain(seed: object) -> TypeGuard[SupportsIndex]:
     """Tell whether a seed is one integer rather than a collection of seeds."""
     return hasattr(seed, "__index__") and not isinstance(seed, np.ndarray)
 
 
 @functools.cache
-def dtype_limits(dtype: np.dtype[Any]) -> tuple[int, int] | tuple[float, float]:
+def dtype_limits(dtype: DType) -> tuple[int, int] | tuple[float, float]:
     """Return the lowest and the highest finite value of a dtype, as Python numbers.
 
     Comparisons with Python numbers never wrap around.

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.spaces.masks import (
-    is_binary,
-    is_in_unit_interval,
-    reject_both,
-    sums_to_one,
-)
-from gymcore.spaces.space import Space
+from gymcore.spaces.masks import check_binary, check_probabilities, given_option
+from gymcore.spaces.space import Array, Space
 
 __all__ = ["Text", "alphanumeric"]
 
@@ -23,7 +18,7 @@ alphanumeric: frozenset[str] = frozenset(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 )
 
-Masks = tuple["int | None", "npt.NDArray[Any] | None"]
+Masks = tuple["int | None", "Array | None"]
 
 
 class Text(Space[str]):
@@ -153,13 +148,9 @@ class Text(Space[str]):
             >>> Text(4, charset="ab").sample(mask=(3, np.array([0, 1], dtype=np.int8)))
             'bbb'
         """
-        length: int | None = None
-        weights: npt.NDArray[Any] | None = None
-        if mask is not None:
-            reject_both(mask, probability)
-            length, weights = self._checked(mask, "mask", np.int8)
-        elif probability is not None:
-            length, weights = self._checked(probability, "probability", np.float64)
+        name, option = given_option(mask, probability)
+        dtype = np.int8 if name == "mask" else np.float64
+        length, weights = (None, None) if option is None else self._checked(option, name, dtype)
         are_probabilities = probability is not None and weights is not None
         if weights is None:
             weights = np.ones(len(self._char_list))
@@ -179,7 +170,7 @@ class Text(Space[str]):
         drawn = self.np_random.choice(len(weights), size=length, p=weights)
         return "".join([self._char_list[i] for i in drawn.tolist()])
 
-    def _checked(self, mask: Any, name: str, dtype: type[np.generic]) -> Masks:
+    def _checked(self, mask: object, name: str, dtype: type[np.generic]) -> Masks:
         """Return the two parts of a mask (or of probabilities), or raise."""
         if not isinstance(mask, tuple):
             raise error.InvalidMask(
@@ -205,7 +196,7 @@ class Text(Space[str]):
             self._check_weights(weights, name, dtype)
         return length, weights
 
-    def _check_weights(self, weights: Any, name: str, dtype: type[np.generic]) -> None:
+    def _check_weights(self, weights: object, name: str, dtype: type[np.generic]) -> None:
         """Raise if the second part of a mask is not an array with one entry per character."""
         if not isinstance(weights, np.ndarray):
             raise error.InvalidMask(
@@ -223,22 +214,15 @@ class Text(Space[str]):
                 f"actual shape: {weights.shape}"
             )
         if dtype is np.int8:
-            if not is_binary(weights):
-                raise error.InvalidMask(
-                    f"Expects all mask values to 0 or 1, actual values: {weights}"
-                )
-            return
-        if not is_in_unit_interval(weights):
-            raise error.InvalidMask(
-                "Expects all probability mask values to be within 0 and 1, "
-                f"actual values: {weights}"
-            )
-        if not sums_to_one(weights):
-            raise error.InvalidMask(
-                f"Expects the sum of the probability mask to be 1, actual sum: {weights.sum()}"
+            check_binary(weights, "Expects all mask values to 0 or 1")
+        else:
+            check_probabilities(
+                weights,
+                "Expects all probability mask values to be within 0 and 1",
+                "Expects the sum of the probability mask to be 1",
             )
 
-    def contains(self, x: Any) -> bool:
+    def contains(self, x: object) -> bool:
         """Tell whether `x` is a string of the right length and characters.
 
         Args:
@@ -267,7 +251,7 @@ class Text(Space[str]):
         )
 
 
-def _as_length(name: str, value: Any) -> int:
+def _as_length(name: str, value: object) -> int:
     """Return a length as an int, or raise."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
         raise error.ArgumentTypeError(

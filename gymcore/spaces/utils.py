@@ -7,6 +7,7 @@ not know through its `register` method.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Collection
 from collections.abc import Sequence as SequenceABC
 from functools import singledispatch
 from typing import Any, TypeAlias, cast
@@ -24,7 +25,7 @@ from gymcore.spaces.multi_binary import MultiBinary
 from gymcore.spaces.multi_discrete import MultiDiscrete
 from gymcore.spaces.oneof import OneOf
 from gymcore.spaces.sequence import Sequence
-from gymcore.spaces.space import Space
+from gymcore.spaces.space import Array, ArraySpace, DType, Space
 from gymcore.spaces.text import Text
 from gymcore.spaces.tuple import Tuple
 
@@ -37,7 +38,6 @@ __all__ = [
     "unflatten",
 ]
 
-Array: TypeAlias = npt.NDArray[Any]
 FlatType: TypeAlias = Array | dict[str, Any] | tuple[Any, ...] | GraphInstance
 
 _NOT_AN_ARRAY = (
@@ -47,7 +47,7 @@ _NOT_AN_ARRAY = (
 
 
 @singledispatch
-def flatdim(space: Space[Any]) -> int:
+def flatdim(space: Space) -> int:
     """Return the length of a flattened element.
 
     Args:
@@ -92,10 +92,10 @@ def _flatdim_text(space: Text) -> int:
 
 @flatdim.register(Tuple)
 @flatdim.register(Dict)
-def _flatdim_container(space: Tuple | Dict) -> int:
+def _flatdim_composite(space: Tuple | Dict) -> int:
     if not space.is_np_flattenable:
         raise error.InvalidArgument(_NOT_AN_ARRAY.format(space))
-    return sum(flatdim(part) for part in _parts(space))
+    return sum(flatdim(part) for part in space._parts())
 
 
 @flatdim.register(Graph)
@@ -109,11 +109,11 @@ def _flatdim_one_of(space: OneOf) -> int:
 
 
 @singledispatch
-def flatten_space(space: Space[Any]) -> Box | Dict | Tuple | Graph | Sequence:
+def flatten_space(space: Space) -> Box | Dict | Tuple | Graph | Sequence:
     """Return the space of flattened elements.
 
     Args:
-        space: Any space. `flatten_space.register` adds a type of space.
+        space: A space. `flatten_space.register` adds a type of space.
 
     Returns:
         The space that holds `flatten(space, x)` for every element `x`: a `Box` of shape
@@ -151,17 +151,18 @@ def _flatten_space_text(space: Text) -> Box:
 
 
 @flatten_space.register(Tuple)
-def _flatten_space_tuple(space: Tuple) -> Box | Tuple:
-    if space.is_np_flattenable:
-        return _joined(space)
-    return Tuple([flatten_space(part) for part in space.spaces])
-
-
 @flatten_space.register(Dict)
-def _flatten_space_dict(space: Dict) -> Box | Dict:
-    if space.is_np_flattenable:
-        return _joined(space)
-    return Dict({key: flatten_space(part) for key, part in space.spaces.items()})
+def _flatten_space_composite(space: Tuple | Dict) -> Box | Tuple | Dict:
+    flat = [flatten_space(part) for part in space._parts()]
+    if not space.is_np_flattenable:
+        packed = space._pack(flat)
+        return Dict(packed) if isinstance(space, Dict) else Tuple(packed)
+    if not flat:
+        raise error.InvalidArgument(f"{space} has no subspaces to flatten")
+    boxes = cast("list[Box]", flat)
+    low: Array = np.concatenate([box.low for box in boxes])
+    high: Array = np.concatenate([box.high for box in boxes])
+    return Box(low=low, high=high, dtype=np.result_type(*[box.dtype for box in boxes]))
 
 
 @flatten_space.register(Graph)
@@ -178,7 +179,7 @@ def _flatten_space_sequence(space: Sequence) -> Sequence:
 @flatten_space.register(OneOf)
 def _flatten_space_one_of(space: OneOf) -> Box:
     length = flatdim(space)
-    boxes = _flat_boxes(space)
+    boxes = cast("list[Box]", [flatten_space(part) for part in space.spaces])
     filled = [box for box in boxes if box.low.size]
     dtype = _flat_dtype(space)
     low = np.full(length, min([box.low.min() for box in filled], default=0), dtype=dtype)
@@ -187,40 +188,19 @@ def _flatten_space_one_of(space: OneOf) -> Box:
     return Box(low, high, dtype=dtype)
 
 
-def _parts(space: Tuple | Dict | OneOf) -> tuple[Space[Any], ...]:
-    """Return the subspaces of a space, in its order."""
-    spaces = space.spaces
-    return tuple(spaces.values()) if isinstance(spaces, dict) else spaces
-
-
-def _flat_dtype(space: Space[Any]) -> np.dtype[Any]:
+def _flat_dtype(space: Space) -> DType:
     """Return the dtype of flattened elements, for a space whose elements flatten to arrays."""
     if isinstance(space, (Box, Discrete, MultiBinary, MultiDiscrete)):
         return space.dtype
     if isinstance(space, Text):
         return np.dtype(np.int32)
     if isinstance(space, (Tuple, Dict, OneOf)):
-        return np.result_type(*[_flat_dtype(part) for part in _parts(space)])
-    return cast("np.dtype[Any]", flatten_space(space).dtype)
-
-
-def _flat_boxes(space: Tuple | Dict | OneOf) -> list[Any]:
-    """Return the boxes that the subspaces flatten to."""
-    return [flatten_space(part) for part in _parts(space)]
-
-
-def _joined(space: Tuple | Dict) -> Box:
-    """Return the box that holds the flattened subspaces one behind the other."""
-    if not len(space):
-        raise error.InvalidArgument(f"{space} has no subspaces to flatten")
-    boxes = _flat_boxes(space)
-    low: npt.NDArray[Any] = np.concatenate([box.low for box in boxes])
-    high: npt.NDArray[Any] = np.concatenate([box.high for box in boxes])
-    return Box(low=low, high=high, dtype=np.result_type(*[box.dtype for box in boxes]))
+        return np.result_type(*[_flat_dtype(part) for part in space._parts()])
+    return cast("DType", flatten_space(space).dtype)
 
 
 @singledispatch
-def flatten(space: Space[Any], x: Any) -> Any:
+def flatten(space: Space, x: Any) -> Any:
     """Flatten an element of a space.
 
     Numbers and arrays become arrays with one axis, integers of `Discrete` and `MultiDiscrete`
@@ -250,12 +230,12 @@ def flatten(space: Space[Any], x: Any) -> Any:
 
 @flatten.register(Box)
 @flatten.register(MultiBinary)
-def _flatten_array(space: Box | MultiBinary, x: Any) -> Array:
+def _flatten_array(space: Box | MultiBinary, x: npt.ArrayLike) -> Array:
     return np.asarray(x, dtype=space.dtype).flatten()
 
 
 @flatten.register(Discrete)
-def _flatten_discrete(space: Discrete, x: Any) -> Array:
+def _flatten_discrete(space: Discrete, x: int | np.integer) -> Array:
     position = x - space.start
     if not 0 <= position < space.n:
         raise error.InvalidArgument(f"{x} is not an element of {space}")
@@ -265,7 +245,7 @@ def _flatten_discrete(space: Discrete, x: Any) -> Array:
 
 
 @flatten.register(MultiDiscrete)
-def _flatten_multi_discrete(space: MultiDiscrete, x: Any) -> Array:
+def _flatten_multi_discrete(space: MultiDiscrete, x: Array | SequenceABC[int]) -> Array:
     values = np.asarray(x)
     positions = values - space.start
     inside = (positions >= 0) & (positions < space.nvec)
@@ -287,24 +267,22 @@ def _flatten_text(space: Text, x: str) -> Array:
 
 
 @flatten.register(Tuple)
-def _flatten_tuple(space: Tuple, x: Any) -> Array | tuple[Any, ...]:
-    flat = [flatten(part, value) for part, value in zip(space.spaces, x, strict=True)]
-    return _join(space, flat) if space.is_np_flattenable else tuple(flat)
-
-
 @flatten.register(Dict)
-def _flatten_dict(space: Dict, x: Any) -> Array | dict[str, Any]:
-    flat = {key: flatten(part, x[key]) for key, part in space.spaces.items()}
-    return _join(space, list(flat.values())) if space.is_np_flattenable else flat
+def _flatten_composite(space: Tuple | Dict, x: Any) -> FlatType:
+    if isinstance(space, Dict):
+        flat = [flatten(part, x[key]) for key, part in space.spaces.items()]
+    else:
+        flat = [flatten(part, value) for part, value in zip(space.spaces, x, strict=True)]
+    if not space.is_np_flattenable:
+        return space._pack(flat)
+    if not flat:
+        raise error.InvalidArgument(f"{space} has no subspaces to flatten")
+    return np.concatenate(flat)
 
 
 @flatten.register(Graph)
 def _flatten_graph(space: Graph, x: GraphInstance) -> GraphInstance:
-    nodes = _flatten_batch(space.node_space, x.nodes)
-    edges = None
-    if x.edges is not None and space.edge_space is not None:
-        edges = _flatten_batch(space.edge_space, x.edges)
-    return GraphInstance(nodes, edges, x.edge_links)
+    return _map_graph(_flatten_batch, space, x)
 
 
 @flatten.register(Sequence)
@@ -315,7 +293,7 @@ def _flatten_sequence(space: Sequence, x: Any) -> Any:
 
 
 @flatten.register(OneOf)
-def _flatten_one_of(space: OneOf, x: tuple[int, Any]) -> Array:
+def _flatten_one_of(space: OneOf, x: tuple[int, object]) -> Array:
     chosen, value = x
     result = np.empty(flatdim(space), dtype=_flat_dtype(space))
     flat = flatten(space.spaces[chosen], value)
@@ -327,7 +305,7 @@ def _flatten_one_of(space: OneOf, x: tuple[int, Any]) -> Array:
 
 
 @singledispatch
-def unflatten(space: Space[Any], x: Any) -> Any:
+def unflatten(space: Space, x: Any) -> Any:
     """Turn a flattened element back into the element.
 
     Args:
@@ -350,12 +328,12 @@ def unflatten(space: Space[Any], x: Any) -> Any:
 
 @unflatten.register(Box)
 @unflatten.register(MultiBinary)
-def _unflatten_array(space: Box | MultiBinary, x: Any) -> Array:
+def _unflatten_array(space: Box | MultiBinary, x: npt.ArrayLike) -> Array:
     return np.asarray(x, dtype=space.dtype).reshape(space.shape)
 
 
 @unflatten.register(Discrete)
-def _unflatten_discrete(space: Discrete, x: Any) -> Any:
+def _unflatten_discrete(space: Discrete, x: Array) -> np.integer:
     nonzero = np.nonzero(x)[0]
     if not len(nonzero) or nonzero[0] >= space.n:
         raise error.InvalidArgument(
@@ -366,7 +344,7 @@ def _unflatten_discrete(space: Discrete, x: Any) -> Any:
 
 
 @unflatten.register(MultiDiscrete)
-def _unflatten_multi_discrete(space: MultiDiscrete, x: Any) -> Any:
+def _unflatten_multi_discrete(space: MultiDiscrete, x: Array) -> Array:
     offsets, length = _onehot_offsets(space)
     nonzero = np.nonzero(x)[0]
     positions = nonzero - offsets if len(nonzero) == len(offsets) else np.array([-1])
@@ -379,34 +357,38 @@ def _unflatten_multi_discrete(space: MultiDiscrete, x: Any) -> Any:
 
 
 @unflatten.register(Text)
-def _unflatten_text(space: Text, x: Any) -> str:
+def _unflatten_text(space: Text, x: npt.ArrayLike) -> str:
     characters = space.character_list
     indices = np.asarray(x).astype(np.int64).tolist()
     return "".join([characters[i] for i in indices if i < len(characters)])
 
 
 @unflatten.register(Tuple)
-def _unflatten_tuple(space: Tuple, x: Any) -> tuple[Any, ...]:
-    _check_flattened(space, x, tuple, "tuples")
-    flat = _split(space, x) if space.is_np_flattenable else x
-    return tuple([unflatten(part, value) for part, value in zip(space.spaces, flat, strict=True)])
-
-
 @unflatten.register(Dict)
-def _unflatten_dict(space: Dict, x: Any) -> dict[str, Any]:
-    _check_flattened(space, x, dict, "dictionary")
+def _unflatten_composite(space: Tuple | Dict, x: object) -> Any:
     if space.is_np_flattenable:
-        x = dict(zip(space.spaces, _split(space, x), strict=True))
-    return {key: unflatten(part, x[key]) for key, part in space.spaces.items()}
+        if not isinstance(x, np.ndarray):
+            raise error.FailedTypeCheck(
+                "x must be a numpy array when unflattening a numpy-flattenable space: "
+                f"{space} is numpy-flattenable. Thus, you should only unflatten numpy arrays for "
+                f"this space. Got a {type(x)}"
+            )
+        flat: Collection[object] = _split(space, x)
+    else:
+        form, forms = (dict, "dictionary") if isinstance(space, Dict) else (tuple, "tuples")
+        if not isinstance(x, form):
+            raise error.FailedTypeCheck(
+                f"{space} is not numpy-flattenable. Thus, you should only unflatten {forms} for "
+                f"this space. Got a {type(x)}"
+            )
+        flat = space._unpack(x)
+    pairs = zip(space._parts(), flat, strict=True)
+    return space._pack([unflatten(part, value) for part, value in pairs])
 
 
 @unflatten.register(Graph)
 def _unflatten_graph(space: Graph, x: GraphInstance) -> GraphInstance:
-    nodes = _unflatten_batch(space.node_space, x.nodes)
-    edges = None
-    if x.edges is not None and space.edge_space is not None:
-        edges = _unflatten_batch(space.edge_space, x.edges)
-    return GraphInstance(nodes, edges, x.edge_links)
+    return _map_graph(_unflatten_batch, space, x)
 
 
 @unflatten.register(Sequence)
@@ -417,7 +399,7 @@ def _unflatten_sequence(space: Sequence, x: Any) -> Any:
 
 
 @unflatten.register(OneOf)
-def _unflatten_one_of(space: OneOf, x: Any) -> tuple[np.int64, Any]:
+def _unflatten_one_of(space: OneOf, x: Array) -> tuple[np.int64, object]:
     chosen = np.int64(x[0])
     if not 0 <= chosen < len(space.spaces):
         raise error.InvalidArgument(
@@ -428,22 +410,6 @@ def _unflatten_one_of(space: OneOf, x: Any) -> tuple[np.int64, Any]:
     return chosen, unflatten(part, np.asarray(x)[1 : 1 + flatdim(part)])
 
 
-def _check_flattened(space: Tuple | Dict, x: Any, container: type, containers: str) -> None:
-    """Raise if `x` is not of the type that `flatten` returns."""
-    if space.is_np_flattenable:
-        if not isinstance(x, np.ndarray):
-            raise error.FailedTypeCheck(
-                "x must be a numpy array when unflattening a numpy-flattenable space: "
-                f"{space} is numpy-flattenable. Thus, you should only unflatten numpy arrays for "
-                f"this space. Got a {type(x)}"
-            )
-    elif not isinstance(x, container):
-        raise error.FailedTypeCheck(
-            f"{space} is not numpy-flattenable. Thus, you should only unflatten {containers} for "
-            f"this space. Got a {type(x)}"
-        )
-
-
 def _onehot_offsets(space: MultiDiscrete) -> tuple[Array, int]:
     """Return where the one-hot vector of each element starts, and the length of all together."""
     sizes = space.nvec.ravel().astype(np.int64)
@@ -451,17 +417,9 @@ def _onehot_offsets(space: MultiDiscrete) -> tuple[Array, int]:
     return ends - sizes, int(ends[-1]) if len(ends) else 0
 
 
-def _join(space: Tuple | Dict, flat: SequenceABC[Array]) -> Array:
-    """Put the flattened parts of an element one behind the other."""
-    if not flat:
-        raise error.InvalidArgument(f"{space} has no subspaces to flatten")
-    return np.concatenate(flat)
-
-
-def _split(space: Tuple | Dict, x: Any) -> list[Array]:
+def _split(space: Tuple | Dict, array: Array) -> list[Array]:
     """Cut a flattened element into the flattened parts."""
-    ends = list(itertools.accumulate(map(flatdim, _parts(space)), initial=0))
-    array = np.asarray(x)
+    ends = list(itertools.accumulate(map(flatdim, space._parts()), initial=0))
     if array.shape != (ends[-1],):
         raise error.InvalidArgument(
             f"expected an array of shape ({ends[-1]},) to unflatten to space {space}, "
@@ -470,19 +428,29 @@ def _split(space: Tuple | Dict, x: Any) -> list[Array]:
     return [array[start:end] for start, end in itertools.pairwise(ends)]
 
 
-def _flatten_batch(space: Space[Any], batch: Any) -> Any:
+def _map_graph(
+    function: Callable[[Space, Any], object], space: Graph, x: GraphInstance
+) -> GraphInstance:
+    """Apply a function to the nodes and to the edges of a graph."""
+    edges = None
+    if x.edges is not None and space.edge_space is not None:
+        edges = function(space.edge_space, x.edges)
+    return GraphInstance(function(space.node_space, x.nodes), edges, x.edge_links)
+
+
+def _flatten_batch(space: Space, batch: object) -> Any:
     """Flatten each element of a batch."""
     items = _elements(space, batch)
     return stack(flatten_space(space), [flatten(space, item) for item in items])
 
 
-def _unflatten_batch(space: Space[Any], batch: Any) -> Any:
+def _unflatten_batch(space: Space, batch: Any) -> Any:
     """Unflatten each element of a batch."""
     items = _elements(flatten_space(space), batch)
     return stack(space, [unflatten(space, item) for item in items])
 
 
-def _elements(space: Space[Any], batch: Any) -> list[Any]:
+def _elements(space: Space, batch: object) -> list[Any]:
     """Split a batch into its elements, or raise."""
     items = unstack(batch_space(space, 1), batch)
     if items is None:
@@ -491,7 +459,7 @@ def _elements(space: Space[Any], batch: Any) -> list[Any]:
 
 
 @singledispatch
-def is_space_dtype_shape_equiv(space_1: Space[Any], space_2: Space[Any]) -> bool:
+def is_space_dtype_shape_equiv(space_1: Space, space_2: Space) -> bool:
     """Tell whether two spaces have the same form: equal types, keys, shapes and dtypes.
 
     Bounds and numbers of values may differ, so that elements of both fit the same arrays.
@@ -519,11 +487,8 @@ def is_space_dtype_shape_equiv(space_1: Space[Any], space_2: Space[Any]) -> bool
     raise error.ArgumentTypeError(f"space_1: expected a Space, got {type(space_1)}")
 
 
-@is_space_dtype_shape_equiv.register(Box)
-@is_space_dtype_shape_equiv.register(Discrete)
-@is_space_dtype_shape_equiv.register(MultiDiscrete)
-@is_space_dtype_shape_equiv.register(MultiBinary)
-def _equiv_array(space_1: Space[Any], space_2: Space[Any]) -> bool:
+@is_space_dtype_shape_equiv.register(ArraySpace)
+def _equiv_array(space_1: ArraySpace, space_2: Space) -> bool:
     return (
         type(space_1) is type(space_2)
         and space_1.shape == space_2.shape
@@ -532,7 +497,7 @@ def _equiv_array(space_1: Space[Any], space_2: Space[Any]) -> bool:
 
 
 @is_space_dtype_shape_equiv.register(Text)
-def _equiv_text(space_1: Text, space_2: Space[Any]) -> bool:
+def _equiv_text(space_1: Text, space_2: Space) -> bool:
     return (
         isinstance(space_2, Text)
         and space_1.max_length == space_2.max_length
@@ -540,50 +505,28 @@ def _equiv_text(space_1: Text, space_2: Space[Any]) -> bool:
     )
 
 
-@is_space_dtype_shape_equiv.register(Dict)
-def _equiv_dict(space_1: Dict, space_2: Space[Any]) -> bool:
-    return (
-        isinstance(space_2, Dict)
-        and space_1.keys() == space_2.keys()
-        and all(
-            is_space_dtype_shape_equiv(part, space_2.spaces[key])
-            for key, part in space_1.spaces.items()
-        )
-    )
+_COMPOSED = (Tuple, Dict, OneOf, Graph, Sequence)
 
 
 @is_space_dtype_shape_equiv.register(Tuple)
-def _equiv_tuple(space_1: Tuple, space_2: Space[Any]) -> bool:
-    return isinstance(space_2, Tuple) and _equiv_all(space_1.spaces, space_2.spaces)
-
-
+@is_space_dtype_shape_equiv.register(Dict)
 @is_space_dtype_shape_equiv.register(OneOf)
-def _equiv_one_of(space_1: OneOf, space_2: Space[Any]) -> bool:
-    return isinstance(space_2, OneOf) and _equiv_all(space_1.spaces, space_2.spaces)
-
-
 @is_space_dtype_shape_equiv.register(Graph)
-def _equiv_graph(space_1: Graph, space_2: Space[Any]) -> bool:
-    if not isinstance(space_2, Graph) or not is_space_dtype_shape_equiv(
-        space_1.node_space, space_2.node_space
-    ):
-        return False
-    if space_1.edge_space is None or space_2.edge_space is None:
-        return space_1.edge_space is space_2.edge_space
-    return is_space_dtype_shape_equiv(space_1.edge_space, space_2.edge_space)
-
-
 @is_space_dtype_shape_equiv.register(Sequence)
-def _equiv_sequence(space_1: Sequence, space_2: Space[Any]) -> bool:
-    return (
-        isinstance(space_2, Sequence)
-        and space_1.stack is space_2.stack
-        and is_space_dtype_shape_equiv(space_1.feature_space, space_2.feature_space)
+def _equiv_composed(space_1: Space, space_2: Space) -> bool:
+    if not any(isinstance(space_1, kind) and isinstance(space_2, kind) for kind in _COMPOSED):
+        return False
+    parts_1, parts_2 = _named_parts(space_1), _named_parts(space_2)
+    return parts_1.keys() == parts_2.keys() and all(
+        is_space_dtype_shape_equiv(part, parts_2[key]) for key, part in parts_1.items()
     )
 
 
-def _equiv_all(spaces_1: tuple[Space[Any], ...], spaces_2: tuple[Space[Any], ...]) -> bool:
-    """Tell whether two tuples of spaces have the same form, space by space."""
-    return len(spaces_1) == len(spaces_2) and all(
-        map(is_space_dtype_shape_equiv, spaces_1, spaces_2)
-    )
+def _named_parts(space: Any) -> dict[Any, Space]:
+    """Return the subspaces under names, which tell apart spaces of different forms."""
+    if isinstance(space, Sequence):
+        return {"stack" if space.stack else "feature": space.feature_space}
+    if isinstance(space, Graph):
+        edges = {} if space.edge_space is None else {"edge": space.edge_space}
+        return {"node": space.node_space, **edges}
+    return dict(space._items())
