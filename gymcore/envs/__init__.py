@@ -1,10 +1,11 @@
 """The registry and the built-in environments."""
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Iterable
 
 from gymcore.envs.atari.games import environment_ids
 from gymcore.envs.registration import (
-    EnvSpec,
     load_env_creator,
     make,
     make_vec,
@@ -27,77 +28,43 @@ __all__ = [
     "spec",
 ]
 
-_CLASSIC_CONTROL = "gymcore.envs.classic_control"
+# Rows of an id, the class in `gymcore.envs`, the time limit, the reward threshold, and arguments.
+_Row = tuple[str, str, int | None, float | None, dict[str, str | bool]]
 
-for _id, _module, _name, _steps, _threshold in (
-    ("CartPole-v0", "cartpole", "CartPole", 200, 195.0),
-    ("CartPole-v1", "cartpole", "CartPole", 500, 475.0),
-    ("MountainCar-v0", "mountain_car", "MountainCar", 200, -110.0),
-    ("MountainCarContinuous-v0", "continuous_mountain_car", "Continuous_MountainCar", 999, 90.0),
-    ("Pendulum-v1", "pendulum", "Pendulum", 200, None),
-    ("Acrobot-v1", "acrobot", "Acrobot", 500, -100.0),
-):
-    register(
-        id=_id,
-        entry_point=f"{_CLASSIC_CONTROL}.{_module}:{_name}Env",
-        vector_entry_point=f"{_CLASSIC_CONTROL}.{_module}:{_name}VectorEnv",
-        reward_threshold=_threshold,
-        max_episode_steps=_steps,
-    )
+_CARTPOLE = "classic_control.cartpole:CartPoleEnv"
+_FROZEN_LAKE = "toy_text.frozen_lake:FrozenLakeEnv"
+_CLIFF_WALKING = "toy_text.cliffwalking:CliffWalkingEnv"
+_TAXI = "toy_text.taxi:TaxiEnv"
+_BLACKJACK = "toy_text.blackjack:BlackjackEnv"
+_LANDER = "box2d.lunar_lander:LunarLander"
+_WALKER = "box2d.bipedal_walker:BipedalWalker"
 
-_TOY_TEXT = "gymcore.envs.toy_text"
+_CAR_CLIMBING = "classic_control.continuous_mountain_car:Continuous_MountainCarEnv"
 
-_TEXT_IDS: tuple[tuple[str, str, str, int | None, float | None, dict[str, Any]], ...] = (
-    ("FrozenLake-v1", "frozen_lake", "FrozenLake", 100, 0.70, {"map_name": "4x4"}),
-    ("FrozenLake8x8-v1", "frozen_lake", "FrozenLake", 200, 0.85, {"map_name": "8x8"}),
-    ("CliffWalking-v0", "cliffwalking", "CliffWalking", None, None, {}),
-    ("CliffWalking-v1", "cliffwalking", "CliffWalking", None, None, {}),
-    ("CliffWalkingSlippery-v1", "cliffwalking", "CliffWalking", None, None, {"is_slippery": True}),
-    ("Taxi-v3", "taxi", "Taxi", 200, 8, {}),
-    ("Taxi-v4", "taxi", "Taxi", 200, 8, {}),
-    ("Blackjack-v1", "blackjack", "Blackjack", None, None, {"sab": True, "natural": False}),
+_COMPILED: tuple[_Row, ...] = (
+    ("CartPole-v0", _CARTPOLE, 200, 195.0, {}),
+    ("CartPole-v1", _CARTPOLE, 500, 475.0, {}),
+    ("MountainCar-v0", "classic_control.mountain_car:MountainCarEnv", 200, -110.0, {}),
+    ("MountainCarContinuous-v0", _CAR_CLIMBING, 999, 90.0, {}),
+    ("Pendulum-v1", "classic_control.pendulum:PendulumEnv", 200, None, {}),
+    ("Acrobot-v1", "classic_control.acrobot:AcrobotEnv", 500, -100.0, {}),
+    ("FrozenLake-v1", _FROZEN_LAKE, 100, 0.70, {"map_name": "4x4"}),
+    ("FrozenLake8x8-v1", _FROZEN_LAKE, 200, 0.85, {"map_name": "8x8"}),
+    ("CliffWalking-v0", _CLIFF_WALKING, None, None, {}),
+    ("CliffWalking-v1", _CLIFF_WALKING, None, None, {}),
+    ("CliffWalkingSlippery-v1", _CLIFF_WALKING, None, None, {"is_slippery": True}),
+    ("Taxi-v3", _TAXI, 200, 8, {}),
+    ("Taxi-v4", _TAXI, 200, 8, {}),
+    ("Blackjack-v1", _BLACKJACK, None, None, {"sab": True, "natural": False}),
+    ("LunarLander-v3", _LANDER, 1000, 200, {}),
+    ("LunarLanderContinuous-v3", _LANDER, 1000, 200, {"continuous": True}),
+    ("BipedalWalker-v3", _WALKER, 1600, 300, {}),
+    ("BipedalWalkerHardcore-v3", _WALKER, 2000, 300, {"hardcore": True}),
+    ("CarRacing-v3", "box2d.car_racing:CarRacing", 1000, 900, {}),
 )
 
-for _id, _module, _name, _limit, _threshold, _kwargs in _TEXT_IDS:
-    register(
-        id=_id,
-        entry_point=f"{_TOY_TEXT}.{_module}:{_name}Env",
-        vector_entry_point=f"{_TOY_TEXT}.{_module}:{_name}VectorEnv",
-        reward_threshold=_threshold,
-        max_episode_steps=_limit,
-        kwargs=_kwargs,
-    )
-
-# (id, place, most steps, threshold, arguments)
-_BOX2D_IDS: tuple[tuple[str, str, int, float, dict[str, Any]], ...] = (
-    ("LunarLander-v3", "lunar_lander:LunarLander", 1000, 200, {}),
-    ("LunarLanderContinuous-v3", "lunar_lander:LunarLander", 1000, 200, {"continuous": True}),
-    ("BipedalWalker-v3", "bipedal_walker:BipedalWalker", 1600, 300, {}),
-    ("BipedalWalkerHardcore-v3", "bipedal_walker:BipedalWalker", 2000, 300, {"hardcore": True}),
-    ("CarRacing-v3", "car_racing:CarRacing", 1000, 900, {}),
-)
-
-for _id, _place, _limit, _threshold, _kwargs in _BOX2D_IDS:
-    register(
-        id=_id,
-        entry_point=f"gymcore.envs.box2d.{_place}",
-        vector_entry_point=f"gymcore.envs.box2d.{_place}VectorEnv",
-        reward_threshold=_threshold,
-        max_episode_steps=_limit,
-        kwargs=_kwargs,
-    )
-
-# Without wind, which is the default, v2 and v3 fly the same; v3 has wider bounds of observations.
-for _id in ("LunarLander", "LunarLanderContinuous"):
-    register_alias(f"{_id}-v2", f"{_id}-v3")
-for _id in ("BipedalWalker", "BipedalWalkerHardcore"):
-    register_alias(f"{_id}-v2", f"{_id}-v3", change="its lidar sees the nearest ground")
-register_alias("CarRacing-v2", "CarRacing-v3", change="a finished lap terminates now; it truncated")
-
-_MUJOCO = "gymcore.envs.mujoco"
-
-# (name, module, most steps, threshold, retired versions)
-_MUJOCO_IDS: tuple[tuple[str, str, int, float | None, tuple[int, ...]], ...] = (
+# Names, modules, time limits, reward thresholds and retired versions.
+_MUJOCO = (
     ("Reacher", "reacher", 50, -3.75, (2,)),
     ("Pusher", "pusher", 100, 0.0, (2,)),
     ("InvertedPendulum", "inverted_pendulum", 1000, 950.0, (2,)),
@@ -111,32 +78,59 @@ _MUJOCO_IDS: tuple[tuple[str, str, int, float | None, tuple[int, ...]], ...] = (
     ("HumanoidStandup", "humanoidstandup", 1000, None, (2,)),
 )
 
-for _name, _module, _steps, _best, _gone in _MUJOCO_IDS:
-    for _version in _gone:
+# Over functions that use JAX; the packages that they name import it.
+_PHYS2D: tuple[_Row, ...] = (
+    ("phys2d/CartPole-v0", "phys2d.cartpole:CartPoleJaxEnv", 200, 195.0, {}),
+    ("phys2d/CartPole-v1", "phys2d.cartpole:CartPoleJaxEnv", 500, 475.0, {}),
+    ("phys2d/Pendulum-v0", "phys2d.pendulum:PendulumJaxEnv", 200, None, {}),
+)
+_TABULAR: tuple[_Row, ...] = (
+    ("tabular/Blackjack-v0", "tabular.blackjack:BlackJackJaxEnv", None, None, {}),
+    ("tabular/CliffWalking-v0", "tabular.cliffwalking:CliffWalkingJaxEnv", None, None, {}),
+)
+
+
+def _register(rows: Iterable[_Row], checked: bool = True, batched: bool = True) -> None:
+    """Register built-in environments; batched ones have a class `<Name>VectorEnv` beside theirs."""
+    for env_id, place, limit, threshold, kwargs in rows:
+        entry_point = f"gymcore.envs.{place}"
+        register(
+            env_id,
+            entry_point,
+            reward_threshold=threshold,
+            max_episode_steps=limit,
+            disable_env_checker=not checked,
+            vector_entry_point=f"{entry_point.removesuffix('Env')}VectorEnv" if batched else None,
+            kwargs=kwargs,
+        )
+
+
+_register(_COMPILED)
+for _name, _module, _limit, _threshold, _retired in _MUJOCO:
+    for _version in _retired:
         register(
             id=f"{_name}-v{_version}",
             entry_point="gymcore.envs.mujoco.retired:refuse",
             kwargs={"successor": f"{_name}-v5"},
         )
-    for _version in (4, 5):
-        register(
-            id=f"{_name}-v{_version}",
-            entry_point=f"{_MUJOCO}.{_module}_v{_version}:{_name}Env",
-            vector_entry_point=f"{_MUJOCO}.{_module}_v{_version}:{_name}VectorEnv",
-            reward_threshold=_best,
-            max_episode_steps=_steps,
-        )
+    _register(
+        (f"{_name}-v{_version}", f"mujoco.{_module}_v{_version}:{_name}Env", _limit, _threshold, {})
+        for _version in (4, 5)
+    )
 
-_ATARI = "gymcore.envs.atari"
+# Without wind, which is the default, v2 and v3 fly the same; v3 has wider bounds of observations.
+for _id in ("LunarLander", "LunarLanderContinuous"):
+    register_alias(f"{_id}-v2", f"{_id}-v3")
+for _id in ("BipedalWalker", "BipedalWalkerHardcore"):
+    register_alias(f"{_id}-v2", f"{_id}-v3", change="its lidar sees the nearest ground")
+register_alias("CarRacing-v2", "CarRacing-v3", change="a finished lap terminates now; it truncated")
 
-# Not by `register`, whose look for conflicts in all ids would take most of the time of the import.
 for _id, _kwargs in environment_ids():
-    registry[_id] = EnvSpec(
+    _has_batch = _id.endswith("-v5") and "obs_type" not in _kwargs
+    register(
         _id,
-        entry_point=f"{_ATARI}.atari_env:AtariEnv",
-        vector_entry_point=f"{_ATARI}.vector_env:AtariVectorEnv"
-        if _id.endswith("-v5") and "obs_type" not in _kwargs
-        else None,
+        "gymcore.envs.atari.atari_env:AtariEnv",
+        vector_entry_point="gymcore.envs.atari.vector_env:AtariVectorEnv" if _has_batch else None,
         kwargs=_kwargs,
     )
 
@@ -147,20 +141,5 @@ for _version in (21, 26):
         entry_point=f"gymcore.compat.gym_envs:GymV{_version}Environment",
     )
 
-# Over functions that use JAX; the packages that they name import it.
-for _id, _place, _limit, _threshold in (
-    ("phys2d/CartPole-v0", "phys2d.cartpole:CartPoleJax", 200, 195.0),
-    ("phys2d/CartPole-v1", "phys2d.cartpole:CartPoleJax", 500, 475.0),
-    ("phys2d/Pendulum-v0", "phys2d.pendulum:PendulumJax", 200, None),
-    ("tabular/Blackjack-v0", "tabular.blackjack:BlackJackJax", None, None),
-    ("tabular/CliffWalking-v0", "tabular.cliffwalking:CliffWalkingJax", None, None),
-):
-    _batched = _place.startswith("phys2d")
-    register(
-        id=_id,
-        entry_point=f"gymcore.envs.{_place}Env",
-        vector_entry_point=f"gymcore.envs.{_place}VectorEnv" if _batched else None,
-        reward_threshold=_threshold,
-        max_episode_steps=_limit,
-        disable_env_checker=True,
-    )
+_register(_PHYS2D, checked=False)
+_register(_TABULAR, checked=False, batched=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from gymcore.specs import (
     EnvSpec,
     VectorEnvCreator,
     VectorizeMode,
-    WrapperSpec,
     entry_points,
     find_spec,
     load_creator,
@@ -175,17 +174,6 @@ def _check_prior_wrappers(env: Env, spec: EnvSpec) -> int:
     return len(made)
 
 
-def _check_recreatable(wrappers: tuple[WrapperSpec, ...]) -> None:
-    """Raise `InvalidArgument` if the arguments of a wrapper were not recorded."""
-    for wrapper in wrappers:
-        if wrapper.kwargs is None:
-            raise error.InvalidArgument(
-                f"{wrapper.name} wrapper does not inherit from "
-                f"`{entry_points.program_package}.utils.RecordConstructorArgs`, therefore, "
-                "the wrapper cannot be recreated."
-            )
-
-
 def make(
     id: str | EnvSpec,
     max_episode_steps: int | None = None,
@@ -231,7 +219,13 @@ def make(
         return _make_like_batch(env_spec, limit, disable_env_checker, kwargs)
     if env_spec.entry_point is None:
         raise error.Error(f"{env_spec.id} registered but entry_point is not specified")
-    _check_recreatable(env_spec.additional_wrappers)
+    for wrapper in env_spec.additional_wrappers:
+        if wrapper.kwargs is None:
+            raise error.InvalidArgument(
+                f"{wrapper.name} wrapper does not inherit from "
+                f"`{entry_points.program_package}.utils.RecordConstructorArgs`, therefore, "
+                "the wrapper cannot be recreated."
+            )
 
     creator = load_creator(env_spec, env_spec.entry_point, Env)
     env_kwargs = {**own_kwargs(env_spec), **kwargs}
@@ -331,40 +325,51 @@ def _vector_entry_point(spec: EnvSpec) -> VectorEnvCreator | str | None:
     return getattr(load_creator(spec, spec.entry_point, Env), "vector_class", None)
 
 
-def _make_native(
-    spec: EnvSpec, num_envs: int, vector_kwargs: Kwargs, wrappers: Sequence[object], kwargs: Kwargs
-) -> VectorEnv:
+class _Batch(NamedTuple):
+    """The arguments of `make_vec`, checked."""
+
+    spec: EnvSpec  # without arguments
+    num_envs: int
+    vector_kwargs: Kwargs
+    wrappers: Sequence[EnvWrapper]
+    kwargs: Kwargs
+
+
+def _make_native(batch: _Batch) -> VectorEnv:
     """Make the vector environment that was registered for the id, or is derived from its class."""
+    from gymcore.vector import VectorEnv
+
+    spec = batch.spec
     entry_point = _vector_entry_point(spec)
     if entry_point is None:
         raise error.Error(
             f"Cannot create vectorized environment for {spec.id} because it doesn't have a vector "
             "entry point defined."
         )
-    if wrappers:
+    if batch.wrappers:
         raise error.Error(
             "Cannot use `vector_entry_point` vectorization mode with the wrappers argument "
-            f"({wrappers})."
+            f"({batch.wrappers})."
         )
     if spec.additional_wrappers:
         raise error.Error(
             "Cannot use `vector_entry_point` vectorization mode with the additional_wrappers "
             f"parameter in spec being not empty ({spec.additional_wrappers})."
         )
+    arguments = dict(batch.kwargs)
     # The checker wraps single environments; a program that turns it off may still choose this mode.
-    arguments = {name: value for name, value in kwargs.items() if name != "disable_env_checker"}
-    if twice := sorted(arguments.keys() & vector_kwargs.keys()):
+    arguments.pop("disable_env_checker", None)
+    if twice := sorted(arguments.keys() & batch.vector_kwargs.keys()):
         raise error.InvalidArgument(f"vector_kwargs: {twice} given as environment arguments too")
-    from gymcore.vector import VectorEnv
 
     creator = load_creator(spec, entry_point, VectorEnv)
     # The class of a batch of compiled environments has its metadata in that of a single one.
     if _render_wrapper(getattr(creator, "env_class", creator), arguments) is not None:
         raise error.UnsupportedMode(
-            f"render_mode: {kwargs['render_mode']!r} needs a wrapper of single environments, which "
-            "vectorization_mode='sync' and 'async' have"
+            f"render_mode: {batch.kwargs['render_mode']!r} needs a wrapper of single environments, "
+            "which vectorization_mode='sync' and 'async' have"
         )
-    env = _call(creator, spec, {"num_envs": num_envs, **arguments, **vector_kwargs})
+    env = _call(creator, spec, {"num_envs": batch.num_envs, **arguments, **batch.vector_kwargs})
     if not hasattr(env, "unwrapped"):
         raise error.ArgumentTypeError(
             f"The vector entry point of {spec.id} must make a gymcore.vector.VectorEnv, "
@@ -373,57 +378,43 @@ def _make_native(
     return env
 
 
-def _make_of_singles(
-    mode: VectorizeMode,
-    spec: EnvSpec,
-    num_envs: int,
-    vector_kwargs: Kwargs,
-    wrappers: Sequence[EnvWrapper],
-    kwargs: Kwargs,
-) -> VectorEnv:
-    """Make a vector environment that runs `num_envs` environments of `make`."""
-    if spec.entry_point is None:
-        raise error.Error(
-            f"Cannot create vectorized environment for {spec.id} because it doesn't have an entry "
-            "point defined."
-        )
+def _make_of_singles(batch: _Batch, mode: VectorizeMode) -> VectorEnv:
+    """Make a vector environment that runs environments of `make`."""
     from gymcore import vector
 
+    if batch.spec.entry_point is None:
+        raise error.Error(
+            f"Cannot create vectorized environment for {batch.spec.id} because it doesn't have an "
+            "entry point defined."
+        )
     engine = vector.SyncVectorEnv if mode is VectorizeMode.SYNC else vector.AsyncVectorEnv
-    create = functools.partial(_make_single, spec, wrappers, kwargs)
-    return engine([create] * num_envs, **vector_kwargs)
+    create = functools.partial(_make_single, batch.spec, batch.wrappers, batch.kwargs)
+    return engine([create] * batch.num_envs, **batch.vector_kwargs)
 
 
-def _make_on_ray(
-    spec: EnvSpec,
-    num_envs: int,
-    vector_kwargs: Kwargs,
-    wrappers: Sequence[EnvWrapper],
-    kwargs: Kwargs,
-) -> VectorEnv:
+def _make_on_ray(batch: _Batch) -> VectorEnv:
     """Make a vector environment over actors that each have one of `make_vec`."""
     from gymcore.distributed.vector_env import RAY_OPTIONS, RayVectorEnv
 
-    options = {name: value for name, value in vector_kwargs.items() if name in RAY_OPTIONS}
-    others = {name: value for name, value in vector_kwargs.items() if name not in RAY_OPTIONS}
+    others = dict(batch.vector_kwargs)
+    options = {name: others.pop(name) for name in RAY_OPTIONS if name in others}
+    wrappers = batch.wrappers or None
     create = functools.partial(
-        make_vec, spec, vector_kwargs=others, wrappers=wrappers or None, **kwargs
+        make_vec, batch.spec, vector_kwargs=others, wrappers=wrappers, **batch.kwargs
     )
-    return RayVectorEnv(create, num_envs, **options)
+    return RayVectorEnv(create, batch.num_envs, **options)
 
 
-def _make_remote(
-    env_id: str, num_envs: int | None, options: Kwargs, wrappers: Sequence[EnvWrapper]
-) -> VectorEnv:
+def _make_remote(batch: _Batch, num_envs: int | None) -> VectorEnv:
     """Make the client of a vector environment that a server has made."""
     from gymcore.remote import RemoteVectorEnv
 
-    if wrappers:
+    if batch.wrappers:
         raise error.InvalidArgument(
             "wrappers: expected none with vectorization_mode 'remote', as the server makes the "
-            f"environments, got {wrappers!r}"
+            f"environments, got {batch.wrappers!r}"
         )
-    return RemoteVectorEnv(env_id, num_envs=num_envs, **options)
+    return RemoteVectorEnv(batch.spec.id, num_envs=num_envs, **batch.vector_kwargs)
 
 
 def _check_autoreset_mode(env: VectorEnv) -> None:
@@ -482,8 +473,8 @@ def make_vec(
         (3, 4)
         >>> envs.close()
     """
-    is_remote = vectorization_mode in (VectorizeMode.REMOTE, VectorizeMode.REMOTE.value)
     problem = "Invalid id type: {}. Expected `str` or `EnvSpec`"
+    is_remote = vectorization_mode in (VectorizeMode.REMOTE, VectorizeMode.REMOTE.value)
     env_spec = _found_spec(id, problem, is_remote)
     env_kwargs, stored = _split_kwargs(env_spec)
     env_kwargs.update(kwargs)
@@ -499,34 +490,35 @@ def make_vec(
     asked = stored.get("vectorization_mode") if vectorization_mode is None else vectorization_mode
     mode = _chosen_mode(asked, env_spec, wrappers)
 
-    single_spec = env_spec.copy(kwargs={})
+    batch = _Batch(env_spec.copy(kwargs={}), count, vector_kwargs, wrappers, env_kwargs)
     if mode is VectorizeMode.REMOTE:
-        vector_kwargs = {**vector_kwargs, **kwargs}  # all of them are the client's
-        env_kwargs = {name: value for name, value in env_kwargs.items() if name not in kwargs}
-        env = _make_remote(env_spec.id, num_envs and count, vector_kwargs, wrappers)
+        # All keyword arguments are the client's.
+        others = {name: value for name, value in env_kwargs.items() if name not in kwargs}
+        batch = batch._replace(vector_kwargs={**vector_kwargs, **kwargs}, kwargs=others)
+        env = _make_remote(batch, num_envs and count)
     elif mode is VectorizeMode.RAY:
-        env = _make_on_ray(single_spec, count, vector_kwargs, wrappers, env_kwargs)
+        env = _make_on_ray(batch)
     elif mode in _VECTOR_MODES:
-        native_kwargs = dict(env_kwargs)
+        limited = dict(env_kwargs)
         if env_spec.max_episode_steps is not None:
-            native_kwargs.setdefault("max_episode_steps", env_spec.max_episode_steps)
+            limited.setdefault("max_episode_steps", env_spec.max_episode_steps)
         try:
-            env = _make_native(single_spec, count, vector_kwargs, wrappers, native_kwargs)
-            env_kwargs = native_kwargs
+            env = _make_native(batch._replace(kwargs=limited))
+            batch = batch._replace(kwargs=limited)
         except (error.DependencyNotInstalled, error.UnsupportedMode):
             # For want of a library or a render mode; single environments may do without.
             if asked is not None or env_spec.entry_point is None:
                 raise
             mode = VectorizeMode.SYNC
     if mode in (VectorizeMode.SYNC, VectorizeMode.ASYNC):
-        env = _make_of_singles(mode, single_spec, count, vector_kwargs, wrappers, env_kwargs)
+        env = _make_of_singles(batch, mode)
 
-    spec_kwargs = dict(env_kwargs)
+    spec_kwargs = dict(batch.kwargs)
     if count != 1:
         spec_kwargs["num_envs"] = count
     spec_kwargs["vectorization_mode"] = mode.value
-    if vector_kwargs:
-        spec_kwargs["vector_kwargs"] = vector_kwargs
+    if batch.vector_kwargs:
+        spec_kwargs["vector_kwargs"] = batch.vector_kwargs
     if wrappers:
         spec_kwargs["wrappers"] = wrappers
     env.unwrapped.spec = env_spec.copy(kwargs=spec_kwargs)

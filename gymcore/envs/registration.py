@@ -77,28 +77,20 @@ def namespace(ns: str) -> Generator[None, None, None]:
 
 def _check_spec_register(testing_spec: EnvSpec) -> None:
     """Raise `RegistrationError` if the name is registered both with and without a version."""
-    same_name = [
-        known
-        for known in registry.values()
-        if known.namespace == testing_spec.namespace and known.name == testing_spec.name
-    ]
-    if testing_spec.version is None:
-        versioned = [known for known in same_name if known.version is not None]
-        if versioned:
-            newest = max(versioned, key=lambda known: known.version or 0)
-            raise error.RegistrationError(
-                f"Can't register the unversioned environment `{testing_spec.id}` when the "
-                f"versioned environment `{newest.id}` of the same name already exists. Note: the "
-                "default behavior is that `gym.make` with the unversioned environment will return "
-                "the latest versioned environment"
-            )
-        return
-    for known in same_name:
-        if known.version is None:
-            raise error.RegistrationError(
-                f"Can't register the versioned environment `{testing_spec.id}` when the "
-                f"unversioned environment `{known.id}` of the same name already exists."
-            )
+    ns, name = testing_spec.namespace, testing_spec.name
+    unversioned = get_env_id(ns, name, None)
+    if testing_spec.version is not None and unversioned in registry:
+        raise error.RegistrationError(
+            f"Can't register the versioned environment `{testing_spec.id}` when the unversioned "
+            f"environment `{unversioned}` of the same name already exists."
+        )
+    if testing_spec.version is None and (newest := find_highest_version(ns, name)) is not None:
+        raise error.RegistrationError(
+            f"Can't register the unversioned environment `{testing_spec.id}` when the versioned "
+            f"environment `{get_env_id(ns, name, newest)}` of the same name already exists. Note: "
+            "the default behavior is that `gym.make` with the unversioned environment will return "
+            "the latest versioned environment"
+        )
 
 
 def register(
@@ -115,19 +107,9 @@ def register(
 ) -> None:
     """Register an environment, so that `make` and `make_vec` find it.
 
-    Args:
-        id: `[namespace/]name[-v(version)]`. An id that is already registered is replaced, with
-            a warning.
-        entry_point: The environment's class or a function that makes it, or where it is:
-            "module:name", which is imported when the environment is made.
-        reward_threshold: The return from which the task counts as solved.
-        nondeterministic: Whether it is random even after seeding.
-        max_episode_steps: Steps after which an episode is truncated; None for no limit.
-        order_enforce: Whether to check that `reset` comes before `step`.
-        disable_env_checker: Whether to leave out the checks of the first episode.
-        additional_wrappers: Wrappers to put around the environment.
-        vector_entry_point: A vector environment's class, function or place, for `make_vec`.
-        kwargs: Arguments for the entry points.
+    The arguments are the fields of `EnvSpec`, which describes them. An entry point "module:name" is
+    imported when the environment is made. An id that is already registered is replaced, with a
+    warning.
 
     Raises:
         InvalidArgument: if there is neither an entry point nor a vector entry point.
