@@ -15,9 +15,15 @@ import numpy.typing as npt
 from gymcore import error, spaces
 from gymcore.core import Info, Options
 from gymcore.envs.box2d.box2d_env import (
+    Body,
     Box2D,
     Box2DEnv,
     ContactDetector,
+    Definition,
+    Joint,
+    Move,
+    Start,
+    World,
     corners,
     create_body,
     create_fixture,
@@ -170,12 +176,12 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
         self._moves = []
 
     def _no_world(self) -> None:
-        self.world: Any = Box2D.b2World()
+        self.world: World = Box2D.b2World()
         self.hull: Any = None
-        self.terrain: list[Any] = []
-        self.legs: list[Any] = []
-        self.joints: list[Any] = []
-        self.drawlist: list[Any] = []
+        self.terrain: list[Body] = []
+        self.legs: list[Body] = []
+        self.joints: list[Joint] = []
+        self.drawlist: list[Body] = []
         self.lidar_fractions: list[float] = []
 
     @functools.cached_property
@@ -214,7 +220,7 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
         self.prev_shaping = None
         return self.step(np.zeros(4, np.float32))[0], {}
 
-    def _begin(self, start: tuple[Any, ...]) -> None:
+    def _begin(self, start: Start) -> None:
         """Put ground and walker into the world, and remove those of the last episode."""
         heights, boxes, push = start
         world = self.world
@@ -311,7 +317,7 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
             )
         return move, costs
 
-    def _move(self, move: tuple[Any, ...]) -> None:
+    def _move(self, move: Move) -> None:
         """Set the motors, and step the world."""
         for joint, speed, number in zip(self.joints, _SPEEDS, move, strict=True):
             _set_speed(joint, speed if number > 0 else -speed if number < 0 else 0.0)
@@ -409,7 +415,7 @@ def counter_clockwise(box: tuple[Point, ...]) -> tuple[Point, ...]:
     return box if box[0][1] < box[2][1] else box[::-1]
 
 
-def build_terrain(world: Any, terrain: Terrain) -> list[Any]:
+def build_terrain(world: World, terrain: Terrain) -> list[Body]:
     """Make the ground's bodies, from the right to the left end, as Gymnasium lists them."""
     box_shape = Box2D.b2PolygonShape(box=(1, 1))
     box_fixture = Box2D.b2FixtureDef(shape=box_shape, friction=FRICTION)
@@ -429,7 +435,7 @@ def build_terrain(world: Any, terrain: Terrain) -> list[Any]:
     return bodies
 
 
-def paint_terrain(bodies: Sequence[Any], box_count: int) -> None:
+def paint_terrain(bodies: Sequence[Body], box_count: int) -> None:
     """Give the ground's bodies, as they were made, the colors that Gymnasium's have."""
     for index, body in enumerate(bodies):
         grass = (76, 204 if (index - box_count) % 2 else 255, 76)
@@ -448,7 +454,9 @@ class WalkerParts:
         y = TERRAIN_HEIGHT + 2 * LEG_H
         dynamic = Box2D.b2_dynamicBody
         self.hull = Box2D.b2BodyDef(type=dynamic, position=(x, y))
-        self.legs: list[tuple[Any, Any, Any]] = []  # body, fixture, and the joint to what is above
+        self.legs: list[
+            tuple[Definition, Definition, Definition]
+        ] = []  # body, fixture, and the joint to what is above
         for side in (-1, 1):
             parts = ((LEG_FD, LEG_H / 2, LEG_DOWN), (LOWER_FD, LEG_H * 3 / 2, -LEG_H / 2))
             for knee, (fixture, down, anchor) in enumerate(parts):
@@ -469,13 +477,13 @@ class WalkerParts:
                 )
                 self.legs.append((body, fixture, joint))
 
-    def build(self, world: Any, push: float) -> tuple[Any, list[Any], list[Any]]:
+    def build(self, world: World, push: float) -> tuple[Body, list[Body], list[Joint]]:
         """Make the hull, the legs (upper and lower, twice) and the joints (hip and knee, twice)."""
         hull = create_body(world, self.hull)
         create_fixture(hull, HULL_FD)
         hull.ApplyForceToCenter((push, 0), True)
-        legs: list[Any] = []
-        joints: list[Any] = []
+        legs: list[Body] = []
+        joints: list[Joint] = []
         for index, (definition, fixture, joint) in enumerate(self.legs):
             part = create_body(world, definition)
             create_fixture(part, fixture)
@@ -537,7 +545,7 @@ def draw(surface: pygame.Surface, env: Any, boxes: Sequence[Sequence[Point]], st
     def pixel(x: float, y: float) -> Point:
         return (x - left) * SCALE, VIEWPORT_H - y * SCALE
 
-    def outline(body: Any) -> list[Point]:
+    def outline(body: Body) -> list[Point]:
         return [pixel(*corner) for corner in corners(body)]
 
     def is_visible(points: Sequence[Point]) -> bool:

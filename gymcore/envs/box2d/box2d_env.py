@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,15 @@ from gymcore.core import ActType
 from gymcore.rendering.frames import DrawnEnv
 from gymcore.rendering.shapes import Point
 
+if TYPE_CHECKING:
+    import pygame
+
 STATE_VERSION = 2
+
+# What is random about the start of an episode, and about a step; and a saved state.
+Start = tuple[Any, ...]
+Move = tuple[Any, ...]
+EpisodeState = dict[str, Any]
 
 
 def load_box2d() -> ModuleType:
@@ -45,18 +53,47 @@ def load_box2d() -> ModuleType:
 
 
 Box2D: Any = load_box2d()
+
+
+class PackageObject(Protocol):
+    """An object of Box2D's package, which says nothing of types; programs may add attributes."""
+
+    def __getattr__(self, name: str) -> Any: ...
+    def __setattr__(self, name: str, value: object) -> None: ...
+
+
+class World(PackageObject, Protocol):
+    """A `b2World`."""
+
+
+class Body(PackageObject, Protocol):
+    """A `b2Body`."""
+
+
+class Joint(PackageObject, Protocol):
+    """A `b2RevoluteJoint`."""
+
+
+class Contact(PackageObject, Protocol):
+    """A `b2Contact`."""
+
+
+class Definition(PackageObject, Protocol):
+    """A definition of a body, a fixture or a joint, or a shape."""
+
+
 # `(world, definition)` makes a body, `(body, definition)` a fixture. These are the functions that
 # pybox2d's methods call, where they exist: they take half the time, and a reset makes up to 200
 # bodies. They take only definitions, and bodies without fixtures.
-create_body: Callable[[Any, Any], Any] = getattr(
+create_body: Callable[[World, Definition], Body] = getattr(
     Box2D.b2World, "_b2World__CreateBody", Box2D.b2World.CreateBody
 )
-create_fixture: Callable[[Any, Any], Any] = getattr(
+create_fixture: Callable[[Body, Definition], PackageObject] = getattr(
     Box2D.b2Body, "_b2Body__CreateFixture", Box2D.b2Body.CreateFixture
 )
 
 
-def edges(points: Iterable[Point], **definition: Any) -> Iterator[Any]:
+def edges(points: Iterable[Point], **definition: object) -> Iterator[Definition]:
     """Yield a `b2FixtureDef` with `definition` for each edge of a polyline: one object, reused."""
     edge = Box2D.b2EdgeShape()
     fixture = Box2D.b2FixtureDef(shape=edge, **definition)
@@ -69,7 +106,7 @@ def edges(points: Iterable[Point], **definition: Any) -> Iterator[Any]:
         yield fixture
 
 
-def corners(body: Any) -> list[Point]:
+def corners(body: Body) -> list[Point]:
     """Return the corners of a body's first fixture in the world, metres."""
     return [body.GetWorldPoint(corner) for corner in body.fixtures[0].shape.vertices]
 
@@ -81,13 +118,13 @@ class ContactDetector(Box2D.b2ContactListener):
     touches the next piece: the last event decides.
     """
 
-    def __init__(self, hull: Any, legs: list[Any]) -> None:
+    def __init__(self, hull: Body, legs: list[Body]) -> None:
         super().__init__()
         self.hull = hull
         self.legs = legs
         self.hull_touched = False
 
-    def BeginContact(self, contact: Any) -> None:
+    def BeginContact(self, contact: Contact) -> None:
         """Box2D calls this when two fixtures begin to touch."""
         bodies = (contact.fixtureA.body, contact.fixtureB.body)
         if self.hull in bodies:
@@ -96,14 +133,14 @@ class ContactDetector(Box2D.b2ContactListener):
             if leg in bodies:
                 leg.ground_contact = True
 
-    def EndContact(self, contact: Any) -> None:
+    def EndContact(self, contact: Contact) -> None:
         """Box2D calls this when two fixtures cease to touch."""
         bodies = (contact.fixtureA.body, contact.fixtureB.body)
         for leg in self.legs:
             if leg in bodies:
                 leg.ground_contact = False
 
-    def PreSolve(self, contact: Any, details: Any) -> None:
+    def PreSolve(self, contact: Contact, details: object) -> None:
         """Do nothing.
 
         Box2D calls this for each contact in each step. That of the base class does nothing either,
@@ -127,20 +164,20 @@ class Box2DEnv(DrawnEnv[npt.NDArray[Any], ActType]):
     # Attributes that hold parts of the world: copies and pickles build them again.
     _not_pickled: ClassVar[tuple[str, ...]] = ()
 
-    _start: tuple[Any, ...] | None = None
-    _moves: list[tuple[Any, ...]]
+    _start: Start | None = None
+    _moves: list[Move]
 
-    def _begin(self, start: tuple[Any, ...]) -> None:
+    def _begin(self, start: Start) -> None:
         """Build the world of an episode; `start` holds everything random about it."""
         raise NotImplementedError
 
-    def _move(self, move: tuple[Any, ...]) -> Any:
+    def _move(self, move: Move) -> object:
         """Step the world; `move` holds everything random about the step."""
         raise NotImplementedError
 
     # --- state ---------------------------------------------------------------------------------
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> EpisodeState:
         """Return everything that determines how the episode continues, random generator included.
 
         The state is the episode's start and its moves, so it grows by some 100 bytes a step.
@@ -162,13 +199,13 @@ class Box2DEnv(DrawnEnv[npt.NDArray[Any], ActType]):
             "random": self.np_random.bit_generator.state,
         }
 
-    def _identity(self) -> dict[str, Any]:
+    def _identity(self) -> dict[str, object]:
         """Return what states are accepted by: class, version and constructor arguments."""
         settings = {name: getattr(self, name) for name in self.settings}
         name, version = type(self).__name__, STATE_VERSION
         return {"environment": name, "version": version, "settings": settings}
 
-    def check_state(self, state: dict[str, Any]) -> None:
+    def check_state(self, state: EpisodeState) -> None:
         """Raise what `set_state` raises before it repeats the episode."""
         if not isinstance(state, dict):
             raise error.ArgumentTypeError(
@@ -188,7 +225,7 @@ class Box2DEnv(DrawnEnv[npt.NDArray[Any], ActType]):
                 f"state: expected {self.counters} and finite numbers, got {state['counters']}"
             )
 
-    def set_state(self, state: dict[str, Any]) -> None:
+    def set_state(self, state: EpisodeState) -> None:
         """Continue, bit for bit, from what `get_state` returned, here or in another environment.
 
         This repeats the Box2D steps that led to the state, and takes as much time.
@@ -217,7 +254,7 @@ class Box2DEnv(DrawnEnv[npt.NDArray[Any], ActType]):
         self.np_random.bit_generator.state = state["random"]
         self._np_random_seed = -1
 
-    def _replay(self, state: dict[str, Any]) -> None:
+    def _replay(self, state: EpisodeState) -> None:
         self._no_world()
         self._start = state["start"]
         self._begin(state["start"])
@@ -256,7 +293,7 @@ class Box2DEnv(DrawnEnv[npt.NDArray[Any], ActType]):
 
     # --- rendering -----------------------------------------------------------------------------
 
-    def _draw(self, surface: Any) -> None:
+    def _draw(self, surface: pygame.Surface) -> None:
         """Draw the current state; every pixel is overwritten."""
         raise NotImplementedError
 
@@ -274,7 +311,7 @@ class Box2DEnv(DrawnEnv[npt.NDArray[Any], ActType]):
         return self._drawn(draw_of, str(self.render_mode), self)
 
 
-def _is_finite(value: Any) -> bool:
+def _is_finite(value: object) -> bool:
     """Return whether all numbers in nested tuples, lists and arrays are finite."""
     if isinstance(value, (tuple, list)):
         return all(map(_is_finite, value))
@@ -283,6 +320,10 @@ def _is_finite(value: Any) -> bool:
     return True
 
 
-def draw_of(surface: Any, env: Box2DEnv[Any]) -> None:
+class _Drawn(Protocol):
+    def _draw(self, surface: pygame.Surface) -> None: ...
+
+
+def draw_of(surface: pygame.Surface, env: _Drawn) -> None:
     """Draw `env`. As a plain function, it does not keep the environment alive."""
     env._draw(surface)

@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gymcore.envs.box2d.box2d_env import Box2D, create_body, create_fixture
+from gymcore.envs.box2d.box2d_env import (
+    Body,
+    Box2D,
+    Definition,
+    World,
+    create_body,
+    create_fixture,
+)
 from gymcore.rendering.shapes import Color, Point
 from gymcore.rendering.window import load_pygame
 
@@ -76,7 +83,7 @@ class Particle:
 
     color: tuple[int, int, int]
     poly: list[tuple[float, float]]
-    grass: Any
+    grass: bool
     ttl: int = 1
 
 
@@ -89,7 +96,7 @@ def mark_color(on_grass: bool) -> Color:
     return MUD_COLOR if on_grass else WHEEL_COLOR
 
 
-def wheel_definitions() -> tuple[Any, Any, list[Any]]:
+def wheel_definitions() -> tuple[Definition, Definition, list[Definition]]:
     """Definitions of a wheel's body and fixture, and of the joint of each wheel to the hull."""
     width, radius = WHEEL_W * SIZE, WHEEL_R * SIZE
     corners = [(-width, radius), (width, radius), (width, -radius), (-width, -radius)]
@@ -138,7 +145,7 @@ class Car:
 
     leaves_marks: bool = True
 
-    def __init__(self, world: Any, init_angle: float, init_x: float, init_y: float) -> None:
+    def __init__(self, world: World, init_angle: float, init_x: float, init_y: float) -> None:
         """Put a car into the world at (x, y) metres; angles are radians, 0 along the y axis."""
         self.world = world
         self.hull: Any = world.CreateDynamicBody(
@@ -152,7 +159,7 @@ class Car:
         self.hull.color = HULL_COLOR
         body, fixture, joints = wheel_definitions()
         body.angle = init_angle
-        self.wheels: list[Any] = []
+        self.wheels: list[Body] = []
         for (x, y), joint in zip(WHEELPOS, joints, strict=True):
             body.position = (init_x + x * SIZE, init_y + y * SIZE)
             self.wheels.append(self._add_wheel(body, fixture, joint))
@@ -161,7 +168,7 @@ class Car:
         self.particles: deque[Particle] = deque(maxlen=_MAX_MARKS)
         self._shape: CarShape | None = None
 
-    def _add_wheel(self, body: Any, fixture: Any, joint: Any) -> Any:
+    def _add_wheel(self, body: Definition, fixture: Definition, joint: Definition) -> Body:
         wheel = create_body(self.world, body)
         create_fixture(wheel, fixture)
         wheel.wheel_rad = WHEEL_R * SIZE
@@ -241,7 +248,7 @@ class Car:
                 True,
             )
 
-    def _mark(self, wheel: Any, skids: bool, on_grass: bool) -> None:
+    def _mark(self, wheel: Body, skids: bool, on_grass: bool) -> None:
         """Begin, extend or end the mark that a wheel leaves."""
         if not skids:
             wheel.skid_start = wheel.skid_particle = None
@@ -355,7 +362,7 @@ def rotation(angle: float) -> tuple[float, float]:
 class CarShape:
     """The corners of a car's parts, and which part each belongs to."""
 
-    def __init__(self, bodies: list[Any]) -> None:
+    def __init__(self, bodies: list[Body]) -> None:
         """Read the shapes of the bodies from Box2D."""
         shapes: list[NDArray[np.float32]] = []
         owners: list[int] = []

@@ -6,7 +6,7 @@ It equals the compiled one bit for bit, which shares its constants, spaces and d
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,7 +14,17 @@ import numpy.typing as npt
 
 from gymcore import error, spaces
 from gymcore.core import Info, Options
-from gymcore.envs.box2d.box2d_env import Box2D, Box2DEnv, create_body, create_fixture
+from gymcore.envs.box2d.box2d_env import (
+    Body,
+    Box2D,
+    Box2DEnv,
+    Contact,
+    Definition,
+    Start,
+    World,
+    create_body,
+    create_fixture,
+)
 from gymcore.envs.box2d.car_dynamics import Car
 from gymcore.envs.box2d.car_racing_rendering import (
     GRASS_DIM,
@@ -61,6 +71,9 @@ RETRY_TEXT = "retry to generate track (normal if there are not many instances of
 _PEDALS = ((0.0, 0.0, 0.0), (-0.6, 0.0, 0.0), (0.6, 0.0, 0.0), (0.0, 0.2, 0.0), (0.0, 0.0, 0.8))
 
 Move = tuple[float, float, float] | None
+# Red, green and blue, 0 to 255; and corners with their color.
+Channels = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]]
+ColoredPolygon = tuple[list[Point], Channels | tuple[int, int, int]]
 
 
 def racing_spaces(continuous: bool) -> tuple[spaces.Box, spaces.Space[Any]]:
@@ -73,7 +86,7 @@ def racing_spaces(continuous: bool) -> tuple[spaces.Box, spaces.Space[Any]]:
     return spaces.Box(0, 255, (STATE_H, STATE_W, 3), np.uint8), pedals
 
 
-def random_colors(random: np.random.Generator | None) -> tuple[npt.NDArray[Any], ...]:
+def random_colors(random: np.random.Generator | None) -> tuple[Channels, ...]:
     """Draw the colors of the road, the field and its darker squares; None: the default ones."""
     if random is None:
         return np.array([102, 102, 102]), np.array([102, 204, 102]), np.array([102, 230, 102])
@@ -150,13 +163,13 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
     def _no_world(self) -> None:
         self._destroy()
         self.contactListener_keepref = FrictionDetector(self, self.lap_complete_percent)
-        self.world: Any = Box2D.b2World((0, 0), contactListener=self.contactListener_keepref)
-        self.fd_tile: Any = Box2D.b2FixtureDef(
+        self.world: World = Box2D.b2World((0, 0), contactListener=self.contactListener_keepref)
+        self.fd_tile: Definition = Box2D.b2FixtureDef(
             shape=Box2D.b2PolygonShape(vertices=[(0, 0), (1, 0), (1, -1), (0, -1)]), isSensor=True
         )
         self.car: Car | None = None
-        self.road: list[Any] | None = None
-        self.road_poly: list[tuple[list[tuple[float, float]], Any]] = []
+        self.road: list[Body] | None = None
+        self.road_poly: list[ColoredPolygon] = []
         self.track: list[TrackPoint] = []
         self.state: npt.NDArray[np.uint8] | None = None
         self._colors: list[tuple[int, int, int]] = []
@@ -176,7 +189,7 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
         if randomize:
             self._init_colors()
 
-    def _recolor(self, polygon: int, color: npt.NDArray[Any]) -> None:
+    def _recolor(self, polygon: int, color: Channels) -> None:
         """Give a polygon of the road a new color."""
         self._colors[polygon] = as_color(color)
 
@@ -211,7 +224,7 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
             self.render()
         return observation, {}
 
-    def _begin(self, start: tuple[Any, ...], closed: Track | None = None) -> None:
+    def _begin(self, start: Start, closed: Track | None = None) -> None:
         """Build track and car, and do the first step, which has no action."""
         draws, colors = start
         self.road_color, self.bg_color, self.grass_color = (
@@ -331,7 +344,7 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
             f"{self.action_space}"
         )
 
-    def _move(self, move: Move) -> tuple[float, bool, dict[str, Any]]:
+    def _move(self, move: Move) -> tuple[float, bool, Info]:
         """Do everything of a step but the observation."""
         car = self.car
         assert car is not None
@@ -353,7 +366,7 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
         step_reward = self.reward - self.prev_reward
         self.prev_reward = self.reward
         terminated = False
-        info: dict[str, Any] = {}
+        info: Info = {}
         if self.tile_visited_count == len(self.track) or self.new_lap:
             terminated = True
             info["lap_finished"] = True
@@ -409,15 +422,15 @@ class FrictionDetector(Box2D.b2ContactListener):
         self.env = env
         self.lap_complete_percent = lap_complete_percent
 
-    def BeginContact(self, contact: Any) -> None:
+    def BeginContact(self, contact: Contact) -> None:
         """Box2D calls this when two fixtures begin to touch."""
         self._contact(contact, True)
 
-    def EndContact(self, contact: Any) -> None:
+    def EndContact(self, contact: Contact) -> None:
         """Box2D calls this when two fixtures cease to touch."""
         self._contact(contact, False)
 
-    def _contact(self, contact: Any, begin: bool) -> None:
+    def _contact(self, contact: Contact, begin: bool) -> None:
         tile, other = contact.fixtureA.body.userData, contact.fixtureB.body.userData
         if not hasattr(tile, "road_friction"):
             tile, other = other, tile
@@ -446,7 +459,7 @@ class FrictionDetector(Box2D.b2ContactListener):
             env.new_lap = True
 
 
-def as_color(color: Any) -> tuple[int, int, int]:
+def as_color(color: Iterable[float]) -> tuple[int, int, int]:
     """Whole numbers of red, green and blue; the fractions are cut off."""
     red, green, blue = color
     return int(red), int(green), int(blue)

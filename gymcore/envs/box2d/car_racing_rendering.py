@@ -15,11 +15,12 @@ import importlib
 import math
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gymcore.envs.box2d.box2d_env import Body
 from gymcore.envs.box2d.car_dynamics import Car, View
 from gymcore.rendering.shapes import Color, Point
 from gymcore.rendering.text import render_text
@@ -109,7 +110,7 @@ def _surface(width: int, height: int) -> pygame.Surface:
     return load_pygame().image.frombuffer(pixels, (width, height), "RGBX")
 
 
-def view_behind(hull: Any, t: float) -> View:
+def view_behind(hull: Body, t: float) -> View:
     """Return the view that follows the car: from far away at first, near after a second."""
     zoom = 0.1 * SCALE * max(1 - t, 0) + ZOOM * SCALE * min(t, 1)
     view = View(zoom, (0.0, 0.0), -hull.angle)

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
 from gymcore.core import ActType
-from gymcore.envs.box2d.box2d_env import Box2D, draw_of
+from gymcore.envs.box2d.box2d_env import Body, Box2D, Definition, Joint, World, draw_of
 from gymcore.envs.box2d.library import library_functions
 from gymcore.native.env import NativeEnv
 from gymcore.native.state import digest
 from gymcore_ext.box2d.worlds import Worlds
 from gymcore_ext.engine.batch import Batch
 
+if TYPE_CHECKING:
+    import pygame
+
 
 class Counted:
     """An attribute of an environment that its lane's progress holds."""
 
-    def __init__(self, kind: Callable[[Any], Any]) -> None:
+    def __init__(self, kind: type[bool | float]) -> None:
         """Take the type of its values."""
         self.kind = kind
         self.name = ""
@@ -31,17 +33,33 @@ class Counted:
         """Learn the attribute's name."""
         self.name = name
 
-    def __get__(self, env: Any, owner: Any) -> Any:
+    def __get__(self, env: CompiledBox2DEnv[Any] | None, owner: type) -> Any:
         """The lane's value."""
         return self if env is None else self.kind(env._progress[self.name])
 
-    def __set__(self, env: Any, value: Any) -> None:
+    def __set__(self, env: CompiledBox2DEnv[Any], value: Any) -> None:
         """Write the lane's value."""
         env._progress[self.name] = self.kind(value)
 
 
-class _Foot(Box2D.b2Body):
+class BodyOf(Box2D.b2Body):
+    """A body of the world with attributes that Gymnasium's environments give it.
+
+    It is one more object of the package for the same body, and equal to the others.
+    """
+
+    def __init__(self, body: Body) -> None:
+        """Refer to the body that another object of the package refers to."""
+        self.this = body.this
+
+
+class Foot(BodyOf):
     """A body that says whether it touches the ground."""
+
+    def __init__(self, body: Body, joint: Joint, touches: npt.NDArray[np.int32]) -> None:
+        """Take the joint to what is above, and the element of the lane's progress."""
+        super().__init__(body)
+        self.joint, self._touches = joint, touches
 
     @property
     def ground_contact(self) -> bool:
@@ -51,11 +69,6 @@ class _Foot(Box2D.b2Body):
     @ground_contact.setter
     def ground_contact(self, value: bool) -> None:
         self._touches[0] = bool(value)
-
-
-def foot(body: Any, joint: Any, touches: npt.NDArray[np.int32]) -> None:
-    """Give a body `joint` and `ground_contact`, which is an element of the lane's progress."""
-    body.joint, body._touches, body.__class__ = joint, touches, _Foot
 
 
 class CompiledBox2DEnv(NativeEnv[ActType]):
@@ -68,17 +81,17 @@ class CompiledBox2DEnv(NativeEnv[ActType]):
     lanes: ClassVar[type[Worlds]]
     metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array"], "render_fps": 50}  # noqa: RUF012
     # The package's bodies, and of which building of the world they are.
-    _found: tuple[int, list[Any]] = (0, [])
+    _found: tuple[int, list[Body]] = (0, [])
 
-    def _kernel(self) -> Any:
+    def _kernel(self) -> object:
         """Return the kernel for the arguments."""
         return import_module(self.kernel_module).kernel
 
-    def _definitions(self) -> list[Any]:
+    def _definitions(self) -> list[Definition]:
         """Return what worlds are made of, in the order that compiled code counts on."""
         raise NotImplementedError
 
-    def _lane_options(self) -> dict[str, Any]:
+    def _lane_options(self) -> dict[str, object]:
         """Return what `lanes` takes besides."""
         return {}
 
@@ -116,25 +129,24 @@ class CompiledBox2DEnv(NativeEnv[ActType]):
         return self._batch.constants.progress[self._lane]
 
     @property
-    def _world(self) -> Any:
+    def _world(self) -> World:
         return self._batch.constants.worlds[self._lane]
 
     @property
-    def _bodies(self) -> list[Any]:
+    def _bodies(self) -> list[Body]:
         """The bodies of the world in the order of creation; empty before the first reset."""
         builds = self._batch.constants.builds(self._lane)
         if self._found[0] != builds:
-            bodies = self._world.bodies
-            self._made_bodies(bodies)
-            self._found = builds, bodies
+            self._found = builds, self._view_bodies(self._world.bodies)
         return self._found[1]
 
-    def _made_bodies(self, bodies: list[Any]) -> None:
-        """Complete objects of bodies that were just made."""
+    def _view_bodies(self, bodies: list[Body]) -> list[Body]:
+        """Return bodies that were just made with the attributes that Gymnasium gives them."""
+        return bodies
 
     # --- rendering -----------------------------------------------------------------------------
 
-    def _draw(self, surface: Any) -> None:
+    def _draw(self, surface: pygame.Surface) -> None:
         """Draw the current state; every pixel is overwritten."""
         raise NotImplementedError
 
@@ -151,5 +163,5 @@ class CompiledBox2DEnv(NativeEnv[ActType]):
             raise error.ResetNeeded("render: call reset() first")
         return self._render_frame(str(self.render_mode), None)
 
-    def _render_frame(self, render_mode: str, state: Any) -> Any:
+    def _render_frame(self, render_mode: str, state: object) -> npt.NDArray[np.uint8] | None:
         return self._drawn(draw_of, render_mode, self)

@@ -6,10 +6,12 @@ import ctypes
 import importlib
 import sys
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 from gymcore import error
-from gymcore.envs.box2d.box2d_env import Box2D
+from gymcore.envs.box2d.box2d_env import Box2D, PackageObject, World
+from gymcore.rendering.shapes import Point
 from gymcore_ext.box2d.worlds import FUNCTIONS, read_body_definition, read_world, rehearse
 
 TESTED = "box2d 2.3.10 and box2d-py 2.3.8"
@@ -21,6 +23,9 @@ _CONSTANTS = {
     "b2_blockSizes": 14,
     "b2_maxManifoldPoints": 2,
 }
+# Attributes of an object by name, nested as the objects are.
+Fields = dict[str, Any]
+
 _STEP = (1.0 / 50, 180, 60)
 _PUSHES = 80
 
@@ -51,7 +56,7 @@ def library_functions() -> dict[str, int]:
     return _functions()
 
 
-def extension_module() -> Any:
+def extension_module() -> ModuleType:
     """Return the module of the package that holds Box2D's functions."""
     return importlib.import_module("Box2D._Box2D")
 
@@ -95,7 +100,7 @@ def _try(functions: dict[str, int]) -> None:
         raise _UnusableError("a world that its functions step is not what it should be")
 
 
-def _world() -> Any:
+def _world() -> World:
     """Return a world of two jointed bodies over ground, with a number of its own in every place."""
     world = Box2D.b2World(gravity=(0.5, -9.5))
     ground = world.CreateStaticBody()
@@ -137,7 +142,7 @@ def _world() -> Any:
 
 def _compare_body_definition() -> None:
     """Raise if definitions of bodies are not laid out as compiled code changes them."""
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         "type": Box2D.b2_dynamicBody,
         "position": (1.5, 2.5),
         "angle": 3.5,
@@ -157,7 +162,7 @@ def _compare_body_definition() -> None:
         raise _UnusableError("its definitions of bodies are laid out in another way")
 
 
-def _compare(world: Any) -> None:
+def _compare(world: World) -> None:
     """Raise if the structures are not laid out as compiled code reads them."""
     seen = read_world(int(world.this))
     expected = _as_the_package_says(world, seen)
@@ -166,17 +171,17 @@ def _compare(world: Any) -> None:
             raise _UnusableError(f"its {name} are laid out in another way")
 
 
-def _as_the_package_says(world: Any, seen: dict[str, Any]) -> dict[str, Any]:
+def _as_the_package_says(world: World, seen: Fields) -> Fields:
     """Return what `read_world` should return."""
     manager = world.contactManager
 
-    def address(thing: Any) -> int:
+    def address(thing: PackageObject) -> int:
         return int(thing.this)
 
-    def corners(shape: Any) -> list[Any] | None:
+    def corners(shape: PackageObject) -> list[Point] | None:
         return shape.vertices if isinstance(shape, Box2D.b2PolygonShape) else None
 
-    def read(thing: Any, fields: dict[str, Any], **known: Any) -> dict[str, Any]:
+    def read(thing: PackageObject, fields: Fields, **known: object) -> Fields:
         """Read attributes by the names of `fields`, with vectors as tuples."""
         values = {"address": address(thing), **known}
         for name in fields:
@@ -238,7 +243,7 @@ def _as_the_package_says(world: Any, seen: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _without_addresses(value: Any) -> Any:
+def _without_addresses(value: object) -> object:
     """Return what of `read_world` is equal in equal worlds."""
     if isinstance(value, dict):
         kept = ((key, each) for key, each in value.items() if key not in _ADDRESSES)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.core import Info
-from gymcore.envs.box2d import lunar_lander_python
-from gymcore.envs.box2d.box2d_env import Box2D, ContactDetector
-from gymcore.envs.box2d.compiled_env import CompiledBox2DEnv, Counted, foot
+from gymcore.envs.box2d.box2d_env import ContactDetector
 from gymcore.envs.box2d.library import problem
+from gymcore.envs.box2d.lunar_lander_compiled import LunarLanderVectorEnv
 from gymcore.envs.box2d.lunar_lander_python import (
     FPS,
-    HELIPAD_Y,
     LEG_AWAY,
     LEG_DOWN,
     MAIN_ENGINE_POWER,
@@ -23,13 +20,12 @@ from gymcore.envs.box2d.lunar_lander_python import (
     SIDE_ENGINE_POWER,
     VIEWPORT_H,
     VIEWPORT_W,
-    checked_number,
-    lander_spaces,
-    sky_over,
 )
-from gymcore.native.parameters import Parameter, flag
-from gymcore.native.vector_env import NativeVectorEnv
-from gymcore_ext.box2d import lander
+
+if TYPE_CHECKING or problem() is None:
+    from gymcore.envs.box2d.lunar_lander_compiled import LunarLander
+else:
+    from gymcore.envs.box2d.lunar_lander_python import LunarLander
 
 __all__ = [
     "FPS",
@@ -47,232 +43,6 @@ __all__ = [
     "demo_heuristic_lander",
     "heuristic",
 ]
-
-
-class _Number(Parameter):
-    """A number that is checked like the argument of its name."""
-
-    def encoded(self, value: Any) -> tuple[float, ...]:
-        """Return the number as the entry of its column."""
-        return (checked_number(self.name, value),)
-
-
-class LunarLander(CompiledBox2DEnv[Any]):
-    """A craft with a main engine, two side engines and two sprung legs, over hilly ground.
-
-    - Observation float32 [8]: x and y (0, 0 is the pad; half the viewport is 1), velocities, angle
-      (rad), angular velocity, and 1 for each leg that touches the ground.
-    - Actions: 0 nothing, 1 left engine, 2 main engine, 3 right engine. With `continuous` float32
-      [2]: the main engine runs above 0, from half to full power; a side engine beyond -0.5 or 0.5.
-    - Reward: how much closer, slower and more upright the craft has become, 10 for a leg's contact,
-      -0.3 per step for the main engine, -0.03 for a side engine; -100 for a crash or for flying off
-      to a side, 100 for coming to rest. Both of these terminate.
-
-    The random push at the start, the ground and the engines' scatter are Gymnasium's for the same
-    seed, and so is every observation, reward and flag, bit for bit.
-
-    Attributes:
-        lander, legs, moon, world: Box2D's bodies and world; None before the first reset.
-        helipad_x1, helipad_x2, helipad_y: The pad, metres.
-        wind_idx, torque_idx: Positions in the course of the wind, with `enable_wind`.
-
-    Example:
-        >>> import gymcore as gym
-        >>> env = gym.make("LunarLander-v3", gravity=-9.0)
-        >>> observation, info = env.reset(seed=1)
-        >>> observation.shape, observation.dtype
-        ((8,), dtype('float32'))
-        >>> env.step(2)[2:]
-        (False, False, {})
-    """
-
-    kernel_module = "gymcore_ext.box2d.lander"
-    lanes = lander.Landers
-    numpy_scalars = True
-    compiled_methods = frozenset({"_create_particle", "_clean_particles", "_destroy"})
-    arguments: ClassVar[tuple[str, ...]] = ("continuous",)
-    gravity, wind_power, turbulence_power = _Number(), _Number(), _Number()
-    enable_wind = flag()
-
-    helipad_x1, helipad_x2 = lunar_lander_python.GROUND_X[4], lunar_lander_python.GROUND_X[6]
-    helipad_y = HELIPAD_Y
-    prev_reward: float | None = None
-    wind_idx, torque_idx, game_over = Counted(int), Counted(int), Counted(bool)
-
-    def __init__(
-        self,
-        render_mode: str | None = None,
-        continuous: bool = False,
-        gravity: float = -10.0,
-        enable_wind: bool = False,
-        wind_power: float = 15.0,
-        turbulence_power: float = 1.5,
-    ) -> None:
-        """Make a lander.
-
-        Args:
-            render_mode: None, "human" or "rgb_array".
-            continuous: Whether actions are two numbers instead of one of four.
-            gravity: m/s^2, between -12 and 0; applies to the next episodes.
-            enable_wind: Whether wind pushes and turns the craft while no leg touches the ground.
-            wind_power: Largest force of the wind; 0 to 20 is sensible.
-            turbulence_power: Largest torque of the wind; 0 to 2 is sensible.
-
-        Raises:
-            FailedCheck: `gravity` is not between -12 and 0 (also an `AssertionError`).
-            ArgumentTypeError: `gravity` or a power is not a number.
-            InvalidArgument: A power is not finite.
-            DependencyNotInstalled: Box2D cannot be called from compiled code.
-        """
-        self.continuous = bool(continuous)
-        self.observation_space, self.action_space = lander_spaces(continuous)
-        super().__init__(
-            render_mode,
-            gravity=gravity,
-            enable_wind=enable_wind,
-            wind_power=wind_power,
-            turbulence_power=turbulence_power,
-        )
-
-    def _kernel(self) -> Any:
-        return lander.continuous_kernel if self.continuous else lander.kernel
-
-    def _definitions(self) -> list[Any]:
-        parts = lunar_lander_python
-        edge = Box2D.b2EdgeShape()
-        return [
-            parts.GROUND_BODY,
-            parts.BEDROCK,
-            Box2D.b2FixtureDef(shape=edge, density=0, friction=0.1),
-            edge,
-            parts.HULL_BODY,
-            parts.HULL,
-            parts.LEG,
-            *(part for leg in parts.leg_definitions() for part in leg),
-        ]
-
-    def step(self, action: Any) -> tuple[npt.NDArray[np.float32], float, bool, bool, Info]:
-        """Step by an action of `action_space`; see the class.
-
-        With `continuous`, any two numbers are accepted and clipped to [-1, 1].
-
-        Raises:
-            InvalidAction: not an element of `action_space` (also an `AssertionError`).
-            ResetNeeded: before the first reset.
-        """
-        if not self.continuous:
-            if not self.action_space.contains(action):
-                raise self._invalid(action)
-            observation, reward, terminated = self._batch.step_single(action)
-        else:
-            try:
-                observation, reward, terminated = self._batch.step_single_numbers(action)
-            except error.InvalidAction:
-                numbers = self._as_numbers(action)
-                observation, reward, terminated = self._batch.step_single_numbers(numbers)
-        if self._observe_step is not None:
-            self._observe_step()  # refuses
-        if terminated:
-            reward = int(reward)  # -100 or 100, in Gymnasium too
-        if self.render_mode == "human":
-            self.render()
-        return observation, reward, terminated, False, {}
-
-    def _as_numbers(self, action: Any) -> npt.NDArray[np.float64]:
-        """Return two numbers of another type or shape; NaN runs no engine, as in Gymnasium."""
-        try:
-            numbers = np.array(action, np.float64).ravel()
-        except (TypeError, ValueError):
-            numbers = np.empty(0)
-        if numbers.size != 2:
-            raise error.InvalidAction(
-                f"action: {action!r} ({type(action)}) invalid, expected two numbers"
-            )
-        numbers[np.isnan(numbers)] = 0.0
-        return numbers
-
-    # --- attributes that programs read ---------------------------------------------------------
-
-    @property
-    def world(self) -> Any:
-        """The `Box2D.b2World`; None before the first reset."""
-        return self._world if self._bodies else None
-
-    @property
-    def moon(self) -> Any:
-        """The body of the ground; None before the first reset."""
-        return self._bodies[0] if self._bodies else None
-
-    @property
-    def lander(self) -> Any:
-        """The body of the hull; None before the first reset."""
-        return self._bodies[1] if self._bodies else None
-
-    @property
-    def legs(self) -> list[Any]:
-        """The bodies of the legs, with `ground_contact` and `joint`; empty before a reset."""
-        return self._bodies[2:]
-
-    @property
-    def drawlist(self) -> list[Any]:
-        """The bodies that are drawn: hull and legs."""
-        return self._bodies[1:]
-
-    def _made_bodies(self, bodies: list[Any]) -> None:
-        for index, (leg, joint) in enumerate(zip(bodies[2:], self._world.joints, strict=True)):
-            foot(leg, joint, self._progress["legs"][index : index + 1])
-
-    @property
-    def prev_shaping(self) -> float | None:
-        """What the next reward counts from; None before the first step."""
-        progress = self._progress
-        return float(progress["prev_shaping"]) if progress["has_shaping"] else None
-
-    @prev_shaping.setter
-    def prev_shaping(self, value: float | None) -> None:
-        self._progress["has_shaping"] = value is not None
-        self._progress["prev_shaping"] = value or 0.0
-
-    @property
-    def ground_y(self) -> list[float]:
-        """The heights of the points of the ground, metres."""
-        return self._batch.constants.ground(self._lane)
-
-    @property
-    def sky_polys(self) -> list[list[tuple[float, float]]]:
-        """The sky above each piece of ground: four corners in metres."""
-        return sky_over(self.ground_y)
-
-    @property
-    def particles(self) -> list[tuple[float, float, float, float, int]]:
-        """The smoke: position, velocity and age in steps of each particle; the oldest first."""
-        smoke = self._batch.constants.smoke[self._lane]
-        steps = int(self._progress["steps"])
-        particles = []
-        for age in reversed(range(min(steps, len(smoke)))):
-            for x, y, x_speed, y_speed, is_there in smoke[(steps - 1 - age) % len(smoke)].tolist():
-                if is_there:
-                    for _ in range(age):
-                        x, y = x + x_speed / FPS, y + y_speed / FPS
-                    particles.append((x, y, x_speed, y_speed, age))
-        return particles
-
-    def _draw(self, surface: Any) -> None:
-        lunar_lander_python.draw(surface, self)
-
-
-class LunarLanderVectorEnv(NativeVectorEnv):
-    """A batch of landers; see `NativeVectorEnv`.
-
-    `set_attr` takes `gravity` (of the next episodes), `enable_wind`, `wind_power` and
-    `turbulence_power`, one for all lanes or one for each.
-    """
-
-    env_class = LunarLander
-
-
-if problem() is not None:
-    LunarLander = lunar_lander_python.LunarLander  # type: ignore[assignment,misc]
 
 
 class LunarLanderContinuous:

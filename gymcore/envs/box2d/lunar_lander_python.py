@@ -13,9 +13,14 @@ import numpy.typing as npt
 from gymcore import error, logger, spaces
 from gymcore.core import Info, Options
 from gymcore.envs.box2d.box2d_env import (
+    Body,
     Box2D,
     Box2DEnv,
     ContactDetector,
+    Definition,
+    Move,
+    Start,
+    World,
     corners,
     create_body,
     create_fixture,
@@ -138,12 +143,12 @@ class LunarLander(Box2DEnv[Any]):
 
     def _no_world(self) -> None:
         self._leg_definitions = leg_definitions()
-        self.world: Any = None
-        self.moon: Any = None
+        self.world: World | None = None
+        self.moon: Body | None = None
         self.lander: Any = None
-        self.legs: list[Any] = []
-        self.drawlist: list[Any] = []
-        self.particles: list[Any] = []
+        self.legs: list[Body] = []
+        self.drawlist: list[Body] = []
+        self.particles: list[tuple[float, float, float, float, int]] = []
 
     @property
     def game_over(self) -> bool:
@@ -185,7 +190,7 @@ class LunarLander(Box2DEnv[Any]):
         nothing = np.zeros(2, np.float32) if self.continuous else 0
         return self.step(nothing)[0], {}
 
-    def _begin(self, start: tuple[Any, ...]) -> None:
+    def _begin(self, start: Start) -> None:
         """Build the world, and push the craft."""
         gravity, heights, push = start
         pad = CHUNKS // 2
@@ -295,7 +300,7 @@ class LunarLander(Box2DEnv[Any]):
         self.torque_idx += 1
         return force * self.wind_power, torque * self.turbulence_power
 
-    def _move(self, move: tuple[Any, ...]) -> None:
+    def _move(self, move: Move) -> None:
         """Push the craft as the engines and the wind do, and step the world."""
         main, side, direction, scatter_along, scatter_across, wind = move
         lander = self.lander
@@ -331,7 +336,7 @@ class LunarLander(Box2DEnv[Any]):
 
     # --- rendering -----------------------------------------------------------------------------
 
-    def _smoke(self, move: tuple[Any, ...]) -> None:
+    def _smoke(self, move: Move) -> None:
         """Move the particles, and add those that the engines emit; they are only drawn."""
         main, side, direction, along, across, _ = move
         drifting = []
@@ -363,7 +368,7 @@ class LunarLander(Box2DEnv[Any]):
 _SENSIBLE = {"wind_power": 20.0, "turbulence_power": 2.0}
 
 
-def checked_number(name: str, value: Any) -> float:
+def checked_number(name: str, value: object) -> float:
     """Return an argument of the environment as a float; warn if it is beyond what is sensible.
 
     Raises:
@@ -408,12 +413,12 @@ def sky_over(ground_y: list[float]) -> list[list[Point]]:
 # --- the world -----------------------------------------------------------------------------------
 
 
-def leg_definitions() -> list[tuple[Any, Any]]:
+def leg_definitions() -> list[tuple[Definition, Definition]]:
     """Body and joint of both legs, for `make_world`, which writes to the joints' definitions."""
     return [_leg_definition(side) for side in (-1, 1)]
 
 
-def _leg_definition(side: int) -> tuple[Any, Any]:
+def _leg_definition(side: int) -> tuple[Definition, Definition]:
     body = Box2D.b2BodyDef(
         type=Box2D.b2_dynamicBody,
         position=(WIDTH / 2 - side * LEG_AWAY / SCALE, HEIGHT),
@@ -436,8 +441,8 @@ def _leg_definition(side: int) -> tuple[Any, Any]:
 
 
 def make_world(
-    gravity: float, ground_y: list[float], legs: list[tuple[Any, Any]]
-) -> tuple[Any, Any, Any, list[Any]]:
+    gravity: float, ground_y: list[float], legs: list[tuple[Definition, Definition]]
+) -> tuple[World, Body, Body, list[Body]]:
     """Build a world: ground, hull and two legs. Box2D lists contacts in the order of creation.
 
     Definitions and shapes are reused, since Box2D copies them: making one takes ten times as long
@@ -490,7 +495,7 @@ def draw(surface: pygame.Surface, env: Any) -> None:
     def pixel(x: float, y: float) -> Point:
         return x * SCALE, VIEWPORT_H - y * SCALE
 
-    def outline(body: Any) -> list[Point]:
+    def outline(body: Body) -> list[Point]:
         return [pixel(*corner) for corner in corners(body)]
 
     ground = zip(GROUND_X, env.ground_y, strict=True)

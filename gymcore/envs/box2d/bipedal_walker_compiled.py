@@ -1,0 +1,202 @@
+"""BipedalWalker in compiled code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error
+from gymcore.core import Info
+from gymcore.envs.box2d import bipedal_walker_python
+from gymcore.envs.box2d.bipedal_walker_python import (
+    FRICTION,
+    GROUND_X,
+    Clouds,
+    Scenery,
+    WalkerParts,
+    make_clouds,
+    walker_spaces,
+)
+from gymcore.envs.box2d.box2d_env import Body, Box2D, Definition, Joint, World
+from gymcore.envs.box2d.compiled_env import CompiledBox2DEnv, Counted, Foot
+from gymcore.native.parameters import flag
+from gymcore.native.vector_env import NativeVectorEnv
+from gymcore_ext.box2d import walker
+
+if TYPE_CHECKING:
+    import pygame
+
+
+class BipedalWalker(Scenery, CompiledBox2DEnv[npt.NDArray[np.float32]]):
+    """A hull on two legs with hips and knees, over ground that it senses with a lidar.
+
+    - Observation float32 [24]: angle and angular velocity of the hull, its velocity; for each leg
+      angle and speed of hip and knee and whether the foot touches the ground; and the free
+      fraction of each of 10 rays of 5.3 m, from straight down to the front.
+    - Actions float32 [4] in [-1, 1]: hip and knee of one leg, then of the other. The sign is the
+      direction of the motor, the magnitude its torque.
+    - Reward: 4.3 per metre forward, minus changes of the hull's angle, minus 0.028 for each motor's
+      torque; -100 for a fall. A fall or the end of the ground terminates.
+
+    Terrain, pushes, observations, rewards and flags are Gymnasium's for the same seeds and actions,
+    bit for bit. As in Gymnasium the world persists from one episode to the next, so the order in
+    which Box2D finds contacts depends on earlier episodes. Set `fresh_worlds` for episodes
+    that depend on their seed alone.
+
+    Attributes:
+        fresh_worlds: Whether `reset` begins with a new world; False, as in Gymnasium. It can be
+            set at any time.
+        hull, legs, joints, terrain, world: Box2D's bodies, joints and world.
+        terrain_x, terrain_y: The points of the ground, metres.
+        lidar_fractions: The fraction of each ray that is free.
+        terrain_poly, cloud_poly, lidar: The pieces of the ground, the clouds and the rays, in
+            Gymnasium's form; changing them changes nothing.
+
+    Example:
+        >>> import gymcore as gym
+        >>> env = gym.make("BipedalWalker-v3")
+        >>> observation, info = env.reset(seed=1)
+        >>> observation.shape, observation.dtype
+        ((24,), dtype('float32'))
+        >>> env.step([0.5, -0.5, 0.0, 0.1])[2:]
+        (False, False, {})
+    """
+
+    kernel_module = "gymcore_ext.box2d.walker"
+    lanes = walker.Walkers
+    numpy_scalars, float32_numbers = True, ("reward",)
+    compiled_methods = frozenset({"_destroy", "_generate_clouds", "_generate_terrain"})
+    hardcore, fresh_worlds = flag(), flag()
+    game_over, scroll = Counted(bool), Counted(float)
+    terrain_x = GROUND_X
+
+    def __init__(self, render_mode: str | None = None, hardcore: bool = False) -> None:
+        """Make a walker.
+
+        Args:
+            render_mode: None, "human" or "rgb_array".
+            hardcore: Whether there are stumps, stairs and pits; applies to the next episodes.
+
+        Raises:
+            DependencyNotInstalled: Box2D cannot be called from compiled code.
+        """
+        self.observation_space, self.action_space = walker_spaces()
+        super().__init__(render_mode, hardcore=hardcore)
+
+    def _definitions(self) -> list[Definition]:
+        ground, parts = bipedal_walker_python, WalkerParts()
+        box, edge = Box2D.b2PolygonShape(box=(1, 1)), Box2D.b2EdgeShape()
+        return [
+            ground.GROUND_BODY,
+            Box2D.b2FixtureDef(shape=box, friction=FRICTION),
+            box,
+            Box2D.b2FixtureDef(shape=edge, friction=FRICTION, categoryBits=0x0001),
+            edge,
+            parts.hull,
+            ground.HULL_FD,
+            *(part for leg in parts.legs for part in leg),
+        ]
+
+    def step(
+        self, action: npt.ArrayLike
+    ) -> tuple[npt.NDArray[np.float32], float, bool, bool, Info]:
+        """Step by four numbers; the torques are clipped to [-1, 1].
+
+        Raises:
+            InvalidAction: not four numbers (also an `AssertionError`).
+            ResetNeeded: before the first reset.
+        """
+        try:
+            observation, reward, terminated = self._batch.step_single_numbers(action)
+        except error.InvalidAction:
+            raise error.InvalidAction(
+                f"action: {action!r} ({type(action)}) invalid, expected four numbers, none of "
+                "them NaN"
+            ) from None
+        if self._observe_step is not None:
+            self._observe_step()  # refuses
+        if terminated and reward == -100.0:
+            reward = -100  # an int, as in Gymnasium
+        if self.render_mode == "human":
+            self.render()
+        return observation, reward, terminated, False, {}
+
+    # --- attributes that programs read ---------------------------------------------------------
+
+    @property
+    def world(self) -> World | None:
+        """The `Box2D.b2World`."""
+        return self._world
+
+    @property
+    def hull(self) -> Body | None:
+        """The body of the hull; None before the first reset."""
+        return self._bodies[-5] if self._bodies else None
+
+    @property
+    def legs(self) -> list[Body]:
+        """The bodies of the legs, upper and lower, twice; empty before the first reset."""
+        return self._bodies[-4:]
+
+    @property
+    def joints(self) -> list[Joint]:
+        """The joints, hip and knee, twice; empty before the first reset."""
+        return self._world.joints
+
+    @property
+    def terrain(self) -> list[Body]:
+        """The bodies of the ground, from the right to the left end."""
+        return self._bodies[-6::-1]
+
+    @property
+    def drawlist(self) -> list[Body]:
+        """All bodies: ground, legs, hull."""
+        return [*self.terrain, *self.legs, *self._bodies[-5:-4]]
+
+    def _view_bodies(self, bodies: list[Body]) -> list[Body]:
+        bipedal_walker_python.paint_terrain(bodies[:-5], int(self._progress["box_count"]))
+        joints, touches = self._world.joints, self._progress["feet"].reshape(-1, 1)
+        for index, leg in enumerate(bodies[-4:]):
+            if index % 2:
+                bodies[index - 4] = Foot(leg, joints[index], touches[index // 2])
+            else:
+                leg.joint, leg.ground_contact = joints[index], False
+        return bodies
+
+    @property
+    def prev_shaping(self) -> float | None:
+        """What the next reward counts from; None before the first step."""
+        progress = self._progress
+        return float(progress["prev_shaping"]) if progress["has_shaping"] else None
+
+    @property
+    def terrain_y(self) -> list[float]:
+        """The heights of the points of the ground, metres; empty before the first reset."""
+        return self._progress["heights"].tolist() if self._bodies else []
+
+    @property
+    def clouds(self) -> Clouds:
+        """The corners of the clouds, metres."""
+        return make_clouds(self._progress["clouds"]) if self._bodies else ()
+
+    @property
+    def lidar_fractions(self) -> list[float]:
+        """The fraction of each ray that is free; empty before the first reset."""
+        return self._progress["fractions"].tolist() if self._bodies else []
+
+    def _draw(self, surface: pygame.Surface) -> None:
+        progress = self._progress
+        boxes = progress["boxes"][: progress["box_count"]].tolist()
+        bipedal_walker_python.draw(surface, self, boxes, int(progress["steps"]))
+
+
+class BipedalWalkerVectorEnv(NativeVectorEnv):
+    """A batch of walkers; see `NativeVectorEnv`.
+
+    `set_attr` takes `hardcore` (of the next episodes) and `fresh_worlds`, one for all lanes or one
+    for each.
+    """
+
+    env_class = BipedalWalker

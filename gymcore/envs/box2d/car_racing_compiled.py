@@ -1,0 +1,480 @@
+"""CarRacing in compiled code."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error
+from gymcore.core import Info, Options
+from gymcore.envs.box2d import car_racing_python
+from gymcore.envs.box2d.box2d_env import Body, Box2D, Definition, Joint, World
+from gymcore.envs.box2d.car_dynamics import (
+    HULL_COLOR,
+    HULL_POLYS,
+    SIZE,
+    WHEEL_COLOR,
+    WHEEL_R,
+    Car,
+    Particle,
+    mark_color,
+    wheel_definitions,
+)
+from gymcore.envs.box2d.car_racing_python import (
+    VIDEO_H,
+    VIDEO_W,
+    Channels,
+    ColoredPolygon,
+    RacingDeclarations,
+    TrackPoint,
+    as_color,
+    racing_spaces,
+    random_colors,
+)
+from gymcore.envs.box2d.car_racing_rendering import (
+    Scenery,
+    painter,
+    score_text,
+)
+from gymcore.envs.box2d.compiled_env import BodyOf, CompiledBox2DEnv, Counted
+from gymcore.native.parameters import Parameter
+from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.rendering.window import load_pygame
+from gymcore_ext.box2d import racing
+from gymcore_ext.engine.batch import Batch
+
+if TYPE_CHECKING:
+    import pygame
+
+# Scores that observations can show. An episode of 1000 steps has no others; beyond them the
+# nearest one is shown.
+_LOWEST_SCORE, _HIGHEST_SCORE = -100, 1000
+
+
+@cache
+def _score_texts() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
+    """Shades [scores, height, width] of all scores as text, "-000" first, and their widths."""
+    array3d = load_pygame().surfarray.array3d
+    scores = [-0.0, *range(_LOWEST_SCORE, _HIGHEST_SCORE + 1)]
+    texts = [array3d(score_text(score))[:, :, 0].T for score in scores]
+    widths = np.array([text.shape[1] for text in texts], np.int32)
+    shades = np.zeros((len(texts), len(texts[0]), widths.max()), np.uint8)
+    for index, text in enumerate(texts):
+        shades[index, :, : text.shape[1]] = text
+    return shades, widths
+
+
+def _number_of(name: str) -> property:
+    """An attribute of a wheel that the lane's progress holds."""
+
+    def read(wheel: _Wheel) -> float:
+        return float(wheel._numbers[name])
+
+    def write(wheel: _Wheel, value: float) -> None:
+        wheel._numbers[name] = value
+
+    return property(read, write)
+
+
+def _fixed(value: object) -> property:
+    """An attribute that compiled code has its own constant for: it cannot be set."""
+    return property(lambda body: value)
+
+
+class _Hull(BodyOf):
+    """The car's hull."""
+
+    color = _fixed(HULL_COLOR)
+
+
+class _Wheel(BodyOf):
+    """A wheel: its numbers are those that compiled code steps."""
+
+    def __init__(self, body: Body, joint: Joint, numbers: np.void, road: Sequence[Body]) -> None:
+        """Take the joint to the hull, the numbers of the wheel, and the pieces of road."""
+        super().__init__(body)
+        self.joint, self._numbers, self._road = joint, numbers, road
+
+    color, wheel_rad = _fixed(WHEEL_COLOR), _fixed(WHEEL_R * SIZE)
+    gas, brake, steer = _number_of("gas"), _number_of("brake"), _number_of("steer")
+    phase, omega = _number_of("phase"), _number_of("omega")
+
+    @property
+    def tiles(self) -> set[Body]:
+        """The pieces of road below it."""
+        touching = {edge.other for edge in self.contacts if edge.contact.touching}
+        return {tile for tile in self._road if tile in touching}
+
+
+class _Tile(BodyOf):
+    """A piece of road."""
+
+    def __init__(self, body: Body, idx: int, progress: np.void) -> None:
+        """Take the number of the piece, and the progress of its lane."""
+        super().__init__(body)
+        self.idx, self._progress = idx, progress
+
+    road_friction = _fixed(1.0)
+
+    @property
+    def road_visited(self) -> bool:
+        """Whether a wheel has touched it."""
+        return bool(self._progress["visited"][self.idx])
+
+    @road_visited.setter
+    def road_visited(self, value: bool) -> None:
+        self._progress["visited"][self.idx] = value
+
+    @property
+    def color(self) -> npt.NDArray[np.float64]:
+        """Red, green and blue: plain once the car has touched it."""
+        plain = self._progress["touched"][self.idx]
+        color: npt.NDArray[np.float64] = self._progress["road_color"].copy()
+        return color if plain else color + 0.01 * (self.idx % 3) * 255
+
+
+class _CompiledCar(Car):
+    """The package's bodies of a car that compiled code steps."""
+
+    def __init__(self, world: World, hull: _Hull, wheels: list[Body], progress: np.void) -> None:
+        self.world, self.hull, self.wheels = world, hull, wheels
+        self.drawlist = [*wheels, hull]
+        self._shape, self._progress = None, progress
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse to replace the bodies and methods of the car."""
+        if hasattr(self, name) and name != "_shape":
+            raise AttributeError(f"car.{name}: compiled code steps the car, and never reads it")
+        super().__setattr__(name, value)
+
+    @property
+    def fuel_spent(self) -> float:  # type: ignore[override]
+        """Joules since the last step with an action."""
+        return float(self._progress["fuel_spent"])
+
+    @property
+    def particles(self) -> deque[Particle]:  # type: ignore[override]
+        """The newest marks of skidding wheels."""
+        made, marks = int(self._progress["marks_made"]), self._progress["marks"]
+        newest = (marks[number % len(marks)] for number in range(max(made - len(marks), 0), made))
+        return deque(
+            Particle(
+                mark_color(mark["on_grass"]),
+                [(x, y) for x, y in mark["points"][: mark["count"]].tolist()],
+                bool(mark["on_grass"]),
+            )
+            for mark in newest
+        )
+
+
+class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
+    """A car with rear-wheel drive on a closed track of about 300 tiles, in a field of grass.
+
+    - Observation uint8 [96, 96, 3]: the view from above, the car below its middle. The bars
+      below it show the speed, the wheels' speeds, steering, turning, and the score.
+    - Actions float32 [3]: steering (-1 left, 1 right), gas and brake (0 to 1). With
+      `continuous=False` one of 5: nothing, right, left, gas, brake.
+    - Reward: -0.1 per step, and 1000 / n for each of the track's n tiles when a wheel first touches
+      it; -100 for leaving the field. That terminates (`info["lap_finished"]` is False), and so
+      does a finished lap (it is True).
+
+    Attributes:
+        car, road, world: Box2D's bodies and world; car and road are None before the first reset.
+        track: Points of the center line: alpha, beta, x, y.
+        road_poly: Corners and color of everything that is drawn on the ground.
+        tile_visited_count: How many pieces have been touched.
+        reward: Score of the episode.
+        t: Seconds since the start.
+
+    Example:
+        >>> import gymcore as gym
+        >>> import numpy as np
+        >>> env = gym.make("CarRacing-v3")
+        >>> observation, info = env.reset(seed=1)
+        >>> observation.shape, len(env.unwrapped.track)
+        ((96, 96, 3), 275)
+        >>> observation, reward, *_ = env.step(np.array([0.0, 0.5, 0.0], np.float32))
+        >>> round(reward, 2)
+        7.17
+        >>> env.close()
+    """
+
+    kernel_module = "gymcore_ext.box2d.racing"
+    compiled_methods = frozenset(
+        {
+            "_create_image_array", "_create_track", "_destroy", "_draw_colored_polygon",
+            "_init_colors", "_reinit_colors", "_render", "_render_indicators", "_render_road",
+        }
+    )  # fmt: skip
+    lanes = racing.Cars
+    arguments: ClassVar[tuple[str, ...]] = ("continuous", "domain_randomize", "verbose")
+    lap_complete_percent = Parameter()
+    reward, prev_reward, t = Counted(float), Counted(float), Counted(float)
+    tile_visited_count, new_lap = Counted(int), Counted(bool)
+
+    contactListener_keepref = None  # there is none in Python
+    _car: _CompiledCar | None = None
+
+    def __init__(
+        self,
+        render_mode: str | None = None,
+        verbose: bool = False,
+        lap_complete_percent: float = 0.95,
+        domain_randomize: bool = False,
+        continuous: bool = True,
+    ) -> None:
+        """Make a car and a field; tracks come with `reset`.
+
+        Args:
+            render_mode: None, "human", "rgb_array" (600 x 400) or "state_pixels" (the
+                observation).
+            verbose: Whether `reset` of a single environment prints how tracks are generated.
+            lap_complete_percent: A lap ends when every piece has been visited, or when the start
+                is visited for the first time after more than this share of them. The car begins on
+                the start, so the latter never happens unless this is near 0 (as in Gymnasium).
+            domain_randomize: Whether each reset draws new colors of road and grass, unless its
+                options are `{"randomize": False}`.
+            continuous: Whether actions are three numbers instead of one of five.
+
+        Raises:
+            ArgumentTypeError: `lap_complete_percent` is not a number.
+            DependencyNotInstalled: Box2D cannot be called from compiled code, or there is no
+                pygame, which draws the numbers.
+        """
+        self.verbose, self.domain_randomize = bool(verbose), bool(domain_randomize)
+        self.continuous = bool(continuous)
+        self.observation_space, self.action_space = racing_spaces(self.continuous)
+        super().__init__(render_mode, lap_complete_percent=lap_complete_percent)
+
+    def _kernel(self) -> object:
+        return racing.kernel if self.continuous else racing.discrete_kernel
+
+    def _lane_options(self) -> dict[str, object]:
+        shades, widths = _score_texts()
+        return {"lowest": _LOWEST_SCORE, "shades": shades, "widths": widths}
+
+    def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
+        """Return a batch of worlds, each with its initial colors.
+
+        Raises:
+            DependencyNotInstalled: Box2D cannot be called from compiled code.
+        """
+        batch = super().make_batch(num_envs, **options)
+        random = np.random.default_rng()
+        for progress in batch.constants.progress:
+            progress["domain_randomize"] = self.domain_randomize
+            _set_colors(progress, random_colors(random if self.domain_randomize else None))
+        return batch
+
+    def _definitions(self) -> list[Definition]:
+        wheel, fixture, joints = wheel_definitions()
+        hull = [
+            Box2D.b2FixtureDef(shape=Box2D.b2PolygonShape(vertices=corners), density=1.0)
+            for corners in HULL_POLYS
+        ]
+        tile = self.fd_tile
+        dynamic = Box2D.b2BodyDef(type=Box2D.b2_dynamicBody)
+        return [Box2D.b2BodyDef(), tile, tile.shape, dynamic, *hull, wheel, fixture, *joints]
+
+    # --- episodes ------------------------------------------------------------------------------
+
+    @classmethod
+    def reset_bounds(cls, options: Options) -> tuple[float, ...] | None:
+        """Whether to draw new colors, as the options say."""
+        return (float(bool((options or {}).get("randomize", True))),)
+
+    def reset(
+        self, *, seed: int | None = None, options: Options = None
+    ) -> tuple[npt.NDArray[np.uint8], Info]:
+        """Begin an episode on a new track.
+
+        With `domain_randomize`, `options={"randomize": False}` keeps the colors. A seed that is
+        negative or not an integer is an `Error`.
+        """
+        observation, info = super().reset(seed=seed, options=options)
+        if self.verbose:
+            progress = self._progress
+            first, tiles = int(progress["first"]), int(progress["tiles"])
+            for _ in range(progress["retries"]):
+                print(car_racing_python.RETRY_TEXT)
+            car_racing_python.print_track(first, first + tiles + 1)
+        return observation, info
+
+    def step(self, action: Any) -> tuple[npt.NDArray[np.uint8], float, bool, bool, Info]:
+        """Drive for a fiftieth of a second.
+
+        Args:
+            action: An array of steering, gas and brake, or one of 0 to 4. Steering goes as far as
+                the wheels do, gas is clipped to 0..1.
+
+        Returns:
+            Observation (a new array), reward, terminated, truncated (False), and info.
+
+        Raises:
+            InvalidAction: `action` is not three numbers, or not an element of `Discrete(5)`.
+            ResetNeeded: before the first reset.
+        """
+        if not self.continuous and not self.action_space.contains(action):
+            raise error.InvalidAction(
+                f"you passed the invalid action `{action}`. "
+                f"The supported action_space is `{self.action_space}`"
+            )
+        try:
+            step = self._batch.step_single_numbers if self.continuous else self._batch.step_single
+            observation, reward, terminated = step(action)
+        except error.InvalidAction:
+            raise error.InvalidAction(
+                f"action: {action!r} ({type(action)}) invalid, expected an element of "
+                f"{self.action_space}"
+            ) from None
+        if self._observe_step is not None:
+            self._observe_step()  # refuses
+        if self.render_mode == "human":
+            self.render()
+        if not terminated:
+            return observation, reward, False, False, {}
+        is_finished = int(self._progress["lap"]) == racing.LAP_FINISHED
+        reward = reward if is_finished else int(reward)  # as in Gymnasium
+        return observation, reward, True, False, {"lap_finished": is_finished}
+
+    def _reinit_colors(self, randomize: bool) -> None:
+        """Draw new colors if `randomize`; without `domain_randomize`, raise a `FailedCheck`."""
+        if not self.domain_randomize:
+            raise error.FailedCheck("domain_randomize must be True to use this function.")
+        if randomize:
+            _set_colors(self._progress, random_colors(self.np_random))
+
+    # --- attributes that programs read ---------------------------------------------------------
+
+    @property
+    def world(self) -> World | None:
+        """The `Box2D.b2World`."""
+        return self._world
+
+    @property
+    def fd_tile(self) -> Definition:
+        """The definition of a piece of road's fixture."""
+        shape = Box2D.b2PolygonShape(vertices=[(0, 0), (1, 0), (1, -1), (0, -1)])
+        return Box2D.b2FixtureDef(shape=shape, isSensor=True)
+
+    @property
+    def car(self) -> _CompiledCar | None:
+        """The car; None before the first reset."""
+        return self._car if self._bodies else None
+
+    @property
+    def road(self) -> list[Body] | None:
+        """The bodies of the road; None before the first reset."""
+        return self._bodies[:-5] or None
+
+    def _view_bodies(self, bodies: list[Body]) -> list[Body]:
+        progress, joints = self._progress, self._world.joints
+        road = [_Tile(tile, index, progress) for index, tile in enumerate(bodies[:-5])]
+        hull = _Hull(bodies[-5])
+        wheels: list[Body] = [
+            _Wheel(wheel, joint, numbers, road)
+            for wheel, joint, numbers in zip(bodies[-4:], joints, progress["wheels"], strict=True)
+        ]
+        self._car = _CompiledCar(self._world, hull, wheels, progress)
+        return [*road, hull, *wheels]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what the base does; the car is made again."""
+        state = super().__getstate__()
+        state.pop("_car", None)
+        return state
+
+    @property  # type: ignore[misc]
+    def state(self) -> npt.NDArray[np.uint8] | None:
+        """The last observation, drawn again; None before the first reset."""
+        return self._observe_again(float(self._progress["shown_reward"])) if self._bodies else None
+
+    @property
+    def road_color(self) -> Channels:
+        """Red, green and blue of the road."""
+        return self._color("road_color")
+
+    @property
+    def bg_color(self) -> Channels:
+        """Red, green and blue of the field."""
+        return self._color("bg_color")
+
+    @property
+    def grass_color(self) -> Channels:
+        """Red, green and blue of its darker squares."""
+        return self._color("grass_color")
+
+    def _color(self, name: str) -> Channels:
+        color = self._progress[name]
+        return color.copy() if self.domain_randomize else color.astype(np.int64)
+
+    @property
+    def track(self) -> list[TrackPoint]:
+        """Points of the center line; empty before the first reset."""
+        points = self._batch.constants.track(self._lane).tolist() if self._bodies else []
+        return [TrackPoint(*point) for point in points]
+
+    @property
+    def road_poly(self) -> list[ColoredPolygon]:
+        """Corners and color of each piece of road and border; empty before the first reset."""
+        road = self._bodies[:-5]
+        corners, tiles = self._batch.constants.quads(self._lane) if road else ((), ())
+        polygons: list[ColoredPolygon] = []
+        tile = -1
+        for polygon, index in zip(corners, tiles, strict=True):
+            if index < 0:
+                color = car_racing_python.BORDER_COLORS[tile % 2]
+            else:
+                tile, color = index, road[index].color
+            polygons.append(([(x, y) for x, y in polygon.tolist()], color))
+        return polygons
+
+    # --- rendering -----------------------------------------------------------------------------
+
+    def _scenery(self) -> Scenery:
+        polygons = self.road_poly
+        return Scenery(
+            [polygon for polygon, _ in polygons],
+            [as_color(color) for _, color in polygons],
+            as_color(self.bg_color),
+            as_color(self.grass_color),
+        )
+
+    def _observe_again(self, score: float) -> npt.NDArray[np.uint8]:
+        """An observation with another score, drawn by pygame."""
+        assert self.car is not None
+        return painter().observe(self._scenery(), self.car, self.t, score)
+
+    def _paint(self) -> pygame.Surface:
+        assert self.car is not None
+        return painter().paint(self._scenery(), self.car, self.t, self.reward, marks=True)
+
+    def _draw(self, surface: pygame.Surface) -> None:
+        surface.blit(self._paint(), (0, 0))
+
+    def _render_frame(self, render_mode: str, state: object) -> npt.NDArray[np.uint8] | None:
+        if self.render_mode == "state_pixels":
+            return self._observe_again(self.reward)
+        if render_mode == "rgb_array":
+            return painter().scaled(self._paint(), (VIDEO_W, VIDEO_H))
+        return super()._render_frame(render_mode, state)
+
+
+def _set_colors(progress: np.void, colors: tuple[Channels, ...]) -> None:
+    for name, color in zip(("road_color", "bg_color", "grass_color"), colors, strict=True):
+        progress[name] = color
+
+
+class CarRacingVectorEnv(NativeVectorEnv):
+    """A batch of racing cars; see `NativeVectorEnv`.
+
+    `set_attr` takes `lap_complete_percent` (of the next episodes), one for all lanes or one for
+    each.
+    """
+
+    env_class = CarRacing
