@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Env, Info, Options, Wrapper
@@ -15,14 +14,13 @@ from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.spaces import Box
 from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker
 from gymcore.wrappers.transform_observation import load_cv2
+from gymcore.wrappers.utils import Array
 from gymcore_ext.atari.frames import Resizer
 
 __all__ = ["AtariPreprocessing"]
 
 
-class AtariPreprocessing(
-    Wrapper[npt.NDArray[Any], ActType, npt.NDArray[Any], ActType], RecordConstructorArgs
-):
+class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstructorArgs):
     """Prepare an Atari environment for learning from images.
 
     After Machado et al., "Revisiting the Arcade Learning Environment: Evaluation Protocols and Open
@@ -60,7 +58,7 @@ class AtariPreprocessing(
 
     def __init__(
         self,
-        env: Env[npt.NDArray[Any], ActType],
+        env: Env[Array, ActType],
         noop_max: int = 30,
         frame_skip: int = 4,
         screen_size: int | tuple[int, int] = 84,
@@ -162,7 +160,7 @@ class AtariPreprocessing(
         """The interface to the emulator, `env.unwrapped.ale`."""
         return self.env.unwrapped.ale  # type: ignore[attr-defined]
 
-    def step(self, action: ActType) -> tuple[npt.NDArray[Any], float, bool, bool, Info]:
+    def step(self, action: ActType) -> tuple[Array, float, bool, bool, Info]:
         """Repeat an action.
 
         Args:
@@ -173,7 +171,7 @@ class AtariPreprocessing(
             or by a limit; the info of the last frame.
         """
         total_reward, terminated, truncated = 0.0, False, False
-        info: dict[str, Any] = {}
+        info: Info = {}
         step = self._step_function()
         for frame in range(self.frame_skip):
             _, reward, terminated, truncated, info = step(action)
@@ -191,9 +189,7 @@ class AtariPreprocessing(
                 self._capture(0)
         return self._get_obs(), total_reward, terminated, truncated, info
 
-    def reset(
-        self, *, seed: int | None = None, options: Options = None
-    ) -> tuple[npt.NDArray[Any], Info]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Array, Info]:
         """Reset the environment, and let some frames pass without action.
 
         Args:
@@ -245,12 +241,12 @@ class AtariPreprocessing(
         else:
             self.ale.getScreenRGB(self.obs_buffer[index])
 
-    def _get_obs(self) -> npt.NDArray[Any]:
+    def _get_obs(self) -> Array:
         """Return the observation that the two buffers make, a new array."""
         pooled = self.obs_buffer[0]
         if self.frame_skip > 1:  # In place: an episode that ends early shows what was pooled last.
             np.maximum(pooled, self.obs_buffer[1], out=pooled)
-        observation: npt.NDArray[Any] = _resize(pooled, self.screen_size)
+        observation: Array = _resize(pooled, self.screen_size)
         if self.scale_obs:
             observation = observation.astype(np.float32) / 255.0
         if self.grayscale_obs and self.grayscale_newaxis:
@@ -270,14 +266,14 @@ def _resizer(size: tuple[int, int], target: tuple[int, int]) -> Resizer | None:
         return None
 
 
-def _resize(frame: npt.NDArray[Any], screen_size: tuple[int, int]) -> npt.NDArray[Any]:
+def _resize(frame: Array, screen_size: tuple[int, int]) -> Array:
     """Return a new frame of this width and height."""
     target = screen_size[::-1]
     rescale = _resizer(frame.shape[:2], target)
     if rescale is not None:
         return rescale(frame, np.empty(target + frame.shape[2:], np.uint8))
     cv2 = load_cv2("AtariPreprocessing")
-    larger: npt.NDArray[Any] = cv2.resize(frame, screen_size, interpolation=cv2.INTER_AREA)
+    larger: Array = cv2.resize(frame, screen_size, interpolation=cv2.INTER_AREA)
     return larger
 
 

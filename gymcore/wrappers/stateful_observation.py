@@ -55,7 +55,7 @@ def check_delay(delay: Any) -> int:
     return delay
 
 
-def check_stack(stack_size: Any, padding_type: Any, space: Space[Any]) -> tuple[int, str, Any]:
+def check_stack(stack_size: Any, padding_type: Any, space: Space) -> tuple[int, str, Any]:
     """Return stack size, kind of padding and its value for `FrameStackObservation`; see there."""
     stack_size = integer("stack_size", stack_size)
     if stack_size <= 0:
@@ -77,7 +77,7 @@ def check_stack(stack_size: Any, padding_type: Any, space: Space[Any]) -> tuple[
     return stack_size, "_custom", deepcopy(padding_type)
 
 
-def check_skip(skip: Any, space: Space[Any]) -> int:
+def check_skip(skip: Any, space: Space) -> int:
     """Return the number of steps of `MaxAndSkipObservation`, checked; see there."""
     skip = integer("skip", skip)
     if skip < 2:
@@ -212,7 +212,7 @@ class TimeAwareObservation(
         return super().reset(seed=seed, options=options)
 
 
-def _max_steps(env: Env[Any, Any]) -> int:
+def _max_steps(env: Env) -> int:
     layer: Any = env
     while isinstance(layer, Wrapper):
         if isinstance(layer, TimeLimit):
@@ -345,7 +345,7 @@ class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordC
         """Take the action `skip` times, or until the episode ends."""
         total_reward = 0.0
         terminated = truncated = False
-        info: dict[str, Any] = {}
+        info: Info = {}
         last_two = self._obs_buffer
         for k in range(self._skip):
             observation, reward, terminated, truncated, info = self.env.step(action)
@@ -454,7 +454,7 @@ class TimeFormat:
 
     def __init__(
         self,
-        space: Space[Any],
+        space: Space,
         max_steps: int,
         flat: bool,
         normalize: bool,
@@ -475,21 +475,21 @@ class TimeFormat:
         self._single = space
         self._max_steps = max_steps
         self._normalize = normalize
-        time: Space[Any] = Box(0, 1) if normalize else Box(0, max_steps, dtype=np.int32)
+        time: Space = Box(0, 1) if normalize else Box(0, max_steps, dtype=np.int32)
         self._key = dict_key
         if isinstance(space, Dict):
             if dict_key in space.spaces:
                 raise InvalidArgument(
                     f"The `dict_time_key` ({dict_key!r}) already exists in the observation space."
                 )
-            self._joined: Dict[Any] | Tuple[Any] = Dict({dict_key: time, **space.spaces})
+            self._joined: Dict | Tuple = Dict({dict_key: time, **space.spaces})
         elif isinstance(space, Tuple):
             self._joined = Tuple((*space.spaces, time))
         else:
             self._joined = Dict(obs=space, time=time)
         self._flat = bool(flat)
         # Still a dict or tuple where a part (a sequence, a graph) has no flat form.
-        self.space: Space[Any] = flatten_space(self._joined) if flat else self._joined
+        self.space: Space = flatten_space(self._joined) if flat else self._joined
 
     def _put(self, observation: Any, time: Any) -> Any:
         if isinstance(self._single, Dict):

@@ -31,6 +31,7 @@ from gymcore.spaces import (
 )
 from gymcore.wrappers.utils import (
     Array,
+    Function,
     Number,
     NumbersBins,
     Transforms,
@@ -54,7 +55,6 @@ __all__ = [
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 Join: TypeAlias = Callable[[Any, object], Any]
-Pick: TypeAlias = Callable[[Any], Any]
 
 
 class TransformObservation(
@@ -109,7 +109,7 @@ class TransformObservation(
     def _apply(
         self,
         env: Env[ObsType, ActType],
-        space: Space[Any],
+        space: Space,
         func: Callable[..., Any],
         batch_func: Callable[..., object],
     ) -> None:
@@ -121,12 +121,12 @@ class TransformObservation(
         """Return `func(observation)`."""
         return self.func(observation)
 
-    def _batch_function(self) -> Callable[[Any], Any] | None:
+    def _batch_function(self) -> Function | None:
         is_overridden = type(self).observation is not TransformObservation.observation
         return None if is_overridden else super()._batch_function()
 
 
-def observed(env: Env) -> Space[Any]:
+def observed(env: Env) -> Space:
     """Return the observation space, or raise if `env` is not an environment."""
     if not isinstance(env, Env):
         raise error.ArgumentTypeError(f"Expected env to be a `gymcore.Env` but got {type(env)}")
@@ -179,8 +179,8 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
                 f"Expects `filter_keys` to be a Sequence, actual type: {type(filter_keys)}"
             )
         space = observed(env)
-        pick: Pick
-        pick_batch: Pick
+        pick: Function
+        pick_batch: Function
         if not isinstance(filter_keys, Sequence):
             raise error.FailedTypeCheck(
                 f"Expects `filter_keys` to be a Sequence, actual type: {type(filter_keys)}"
@@ -188,7 +188,7 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         if isinstance(space, Dict):
             keys = _checked_keys(filter_keys, space)
             parts = {key: space.spaces[key] for key in keys}
-            filtered: Space[Any] = Dict(parts)
+            filtered: Space = Dict(parts)
             pick = functools.partial(_pick_keys, tuple(parts))
             # A batch has the order of its space.
             pick_batch = functools.partial(_pick_keys, tuple(Dict(parts).spaces))
@@ -205,11 +205,11 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         self.filter_keys = filter_keys
 
 
-def _pick_keys(keys: Sequence[str], observation: dict[str, Any]) -> dict[str, Any]:
+def _pick_keys(keys: Sequence[str], observation: dict[str, object]) -> dict[str, object]:
     return {key: observation[key] for key in keys}
 
 
-def _pick_indices(indices: Sequence[int], observation: tuple[Any, ...]) -> tuple[Any, ...]:
+def _pick_indices(indices: Sequence[int], observation: tuple[object, ...]) -> tuple[object, ...]:
     return tuple([observation[i] for i in indices])
 
 
@@ -282,7 +282,7 @@ class FlattenObservation(TransformObservation[WrapperObsType, ActType, ObsType])
             self._batch = func, functools.partial(flatten_batch, space)
 
 
-def flatten_batch(space: Space[Any], batch: Any) -> Array:
+def flatten_batch(space: Space, batch: Any) -> Array:
     """Return a batch of flattened elements, with one array operation for each part of the space.
 
     Returns:
@@ -306,7 +306,7 @@ def flatten_batch(space: Space[Any], batch: Any) -> Array:
     return np.stack([flatten(space, element) for element in batch])
 
 
-def _flattens_as_batch(space: Space[Any]) -> bool:
+def _flattens_as_batch(space: Space) -> bool:
     """Tell whether a space and its parts are of gymcore's own types, and flatten to arrays."""
     if type(space) is Tuple or type(space) is Dict:
         parts = space.spaces.values() if isinstance(space, Dict) else space.spaces
@@ -355,9 +355,7 @@ class ReshapeObservation(TransformObservation[WrapperObsType, ActType, ObsType])
         space = checked_box("ReshapeObservation", env)
         shape = _checked_shape(shape, space.shape)
         func = functools.partial(_reshape, shape)
-        box: Space[Any] = Box(
-            space.low.reshape(shape), space.high.reshape(shape), shape, space.dtype
-        )
+        box: Space = Box(space.low.reshape(shape), space.high.reshape(shape), shape, space.dtype)
         TransformObservation.__init__(self, env, func, box)
         self._batch = func, functools.partial(_reshape_batch, shape)
         self.shape = shape
@@ -471,16 +469,16 @@ class DtypeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         self.dtype = dtype
 
 
-def _convert(kind: np.dtype[Any], observation: npt.ArrayLike) -> Array:
+def _convert(kind: np.dtype, observation: npt.ArrayLike) -> Array:
     converted: Array = kind.type(observation).astype(kind, copy=False)  # a type has no byte order
     return converted
 
 
-def _convert_batch(kind: np.dtype[Any], batch: npt.ArrayLike) -> Array:
+def _convert_batch(kind: np.dtype, batch: npt.ArrayLike) -> Array:
     return np.asarray(batch).astype(kind)
 
 
-def _space_of_dtype(space: Space[Any], dtype: npt.DTypeLike) -> tuple[Space[Any], np.dtype[Any]]:
+def _space_of_dtype(space: Space, dtype: npt.DTypeLike) -> tuple[Space, np.dtype]:
     """Return the space with another dtype, and the dtype."""
     if not isinstance(space, (Box, Discrete, MultiDiscrete, MultiBinary)):
         raise error.FailedTypeCheck(
@@ -750,7 +748,7 @@ def check_render_mode(mode: str | None) -> None:
         )
 
 
-def check_render_keys(space: Space[Any], render_key: str, obs_key: str) -> None:
+def check_render_keys(space: Space, render_key: str, obs_key: str) -> None:
     """Raise if a frame cannot be added to elements of a space under `render_key`."""
     if isinstance(space, Dict):
         if render_key in space.spaces:
@@ -776,7 +774,7 @@ def frame_space(frame: Array) -> Box:
 
 
 def join_frames(
-    space: Space[Any], frames: Space[Any], render_only: bool, render_key: str, obs_key: str
+    space: Space, frames: Space, render_only: bool, render_key: str, obs_key: str
 ) -> tuple[Any, Join]:
     """Return the space of observations with frames, and the function that adds a frame to one."""
     key, parts = (None, space.spaces) if isinstance(space, Dict) else (obs_key, space)

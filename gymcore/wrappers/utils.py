@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial, singledispatch
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -43,8 +43,11 @@ __all__ = [
 
 
 Array: TypeAlias = npt.NDArray[Any]
-Number: TypeAlias = float | np.floating[Any] | np.integer[Any]
+Number: TypeAlias = float | np.floating | np.integer
 Change: TypeAlias = Callable[[Array], Array]
+State: TypeAlias = dict[str, Any]
+Moments: TypeAlias = tuple[Any, Any, float]
+Function: TypeAlias = Callable[[Any], Any]
 
 
 class RunningMeanStd:
@@ -176,7 +179,7 @@ class RunningMeanStd:
         self.mean, self.var = (np.asarray(each, dtype)[()] for each in merged[:2])
         self.count = merged[2]
 
-    def _moments(self, name: str, other: Any) -> tuple[Any, Any, float]:
+    def _moments(self, name: str, other: RunningMeanStd) -> Moments:
         """Return other statistics in double precision."""
         if not isinstance(other, RunningMeanStd):
             raise ArgumentTypeError(f"{name}: expected a RunningMeanStd, got {type(other)}")
@@ -186,7 +189,7 @@ class RunningMeanStd:
             )
         return np.asarray(other.mean, float), np.asarray(other.var, float), float(other.count)
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> State:
         """Return the state as a dict, for saving.
 
         Returns:
@@ -245,7 +248,7 @@ class RunningMeanStd:
 
 def update_mean_var_count_from_moments(
     mean: Any, var: Any, count: float, batch_mean: Any, batch_var: Any, batch_count: float
-) -> tuple[Any, Any, float]:
+) -> Moments:
     """Combine the mean, variance and count of two sets: Chan, Golub and LeVeque (1979).
 
     Example:
@@ -273,7 +276,7 @@ class KeepsStatistics:
     _statistics_name: str
     update_running_mean = True
 
-    def get_statistics(self) -> dict[str, Any]:
+    def get_statistics(self) -> State:
         """Return mean, variance and count, to be saved: see `RunningMeanStd.get_state`."""
         statistics: RunningMeanStd = getattr(self, self._statistics_name)
         return statistics.get_state()
@@ -284,7 +287,7 @@ class KeepsStatistics:
         statistics.set_state(state)
 
 
-def check_epsilon(epsilon: Any) -> None:
+def check_epsilon(epsilon: object) -> None:
     """Raise unless `epsilon` is a positive number: InvalidBound, or ArgumentTypeError."""
     if not isinstance(epsilon, (int, float, np.number)):
         raise ArgumentTypeError(f"epsilon: expected a number, got {type(epsilon)}")
@@ -292,7 +295,7 @@ def check_epsilon(epsilon: Any) -> None:
         raise InvalidBound(f"`epsilon` should be strictly positive. Received {epsilon}")
 
 
-def check_gamma(gamma: Any) -> None:
+def check_gamma(gamma: object) -> None:
     """Raise unless `gamma` is a number from 0 to 1: InvalidBound, or ArgumentTypeError."""
     if not isinstance(gamma, (int, float, np.number)):
         raise ArgumentTypeError(f"gamma: expected a number, got {type(gamma)}")
@@ -304,7 +307,7 @@ def check_gamma(gamma: Any) -> None:
 
 
 @singledispatch
-def create_zero_array(space: Space[Any]) -> Any:
+def create_zero_array(space: Space) -> Any:
     """Return the element of a space that is zero, or as near to it as the space allows.
 
     `create_zero_array.register(MySpace)` teaches it a new space.
@@ -331,14 +334,14 @@ def create_zero_array(space: Space[Any]) -> Any:
 
 
 @create_zero_array.register(Box)
-def _zero_box(space: Box[Any]) -> Array:
+def _zero_box(space: Box) -> Array:
     zeros = np.zeros(space.shape, space.dtype)
     zeros = np.where(space.low > 0, space.low, zeros)
     return np.where(space.high < 0, space.high, zeros)
 
 
 @create_zero_array.register(Discrete)
-def _zero_discrete(space: Discrete) -> Any:
+def _zero_discrete(space: Discrete) -> np.integer:
     return space.start
 
 
@@ -353,12 +356,12 @@ def _zero_multi_binary(space: MultiBinary) -> Array:
 
 
 @create_zero_array.register(Tuple)
-def _zero_tuple(space: Tuple) -> tuple[Any, ...]:
+def _zero_tuple(space: Tuple) -> tuple[object, ...]:
     return tuple(create_zero_array(each) for each in space.spaces)
 
 
 @create_zero_array.register(Dict)
-def _zero_dict(space: Dict) -> dict[str, Any]:
+def _zero_dict(space: Dict) -> dict[str, object]:
     return {key: create_zero_array(each) for key, each in space.spaces.items()}
 
 
@@ -385,7 +388,7 @@ def _zero_graph(space: Graph) -> GraphInstance:
 
 
 @create_zero_array.register(OneOf)
-def _zero_one_of(space: OneOf) -> tuple[int, Any]:
+def _zero_one_of(space: OneOf) -> tuple[int, object]:
     return 0, create_zero_array(space.spaces[0])
 
 
@@ -393,10 +396,10 @@ def _zero_one_of(space: OneOf) -> tuple[int, Any]:
 
 
 def rescale_box(
-    box: Box[Any],
+    box: Box,
     new_min: Number | Array,
     new_max: Number | Array,
-) -> tuple[Box[Any], Change, Change]:
+) -> tuple[Box, Change, Change]:
     """Return a box with other bounds, and the affine maps between the two.
 
     Where an element is bounded on one side only it is shifted, where on none it stays.
@@ -454,15 +457,15 @@ def rescale_box(
     return new_box, partial(_scale, slope, offset), partial(_unscale, slope, offset)
 
 
-def _scale(slope: Any, offset: Any, element: Any) -> Any:
+def _scale(slope: Array, offset: Array, element: Array) -> Array:
     return slope * element + offset
 
 
-def _unscale(slope: Any, offset: Any, element: Any) -> Any:
+def _unscale(slope: Array, offset: Array, element: Array) -> Array:
     return (element - offset) / slope
 
 
-def _bound(box: Box[Any], name: str, value: Any) -> Array:
+def _bound(box: Box, name: str, value: Number | Array) -> Array:
     """Return a bound as an array of the shape of the box."""
     if not isinstance(value, np.ndarray):
         if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
@@ -480,12 +483,12 @@ def _bound(box: Box[Any], name: str, value: Any) -> Array:
 # --- arguments ------------------------------------------------------------------------------------
 
 
-def is_integer(value: Any) -> bool:
+def is_integer(value: object) -> TypeGuard[int | np.integer]:
     """Tell whether a value is an integer, of Python or NumPy, and no bool."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def integer(name: str, value: Any) -> int:
+def integer(name: str, value: object) -> int:
     """Return an argument that has to be an integer, or raise an ArgumentTypeError."""
     if not is_integer(value):
         raise ArgumentTypeError(
@@ -521,8 +524,8 @@ class NumbersBins:
     _count: int
 
     def _divide(
-        self, what: str, box: Space[Any], bins: int | tuple[int, ...], multidiscrete: bool
-    ) -> Space[Any]:
+        self, what: str, box: Space, bins: int | tuple[int, ...], multidiscrete: bool
+    ) -> Space:
         """Set the attributes, and return the space of the numbers of bins; see the subclasses."""
         if not isinstance(box, Box):
             raise FailedTypeCheck(
@@ -557,11 +560,11 @@ class NumbersBins:
 class Transforms:
     """A mixin of wrappers that apply a function to each observation or action."""
 
-    func: Callable[[Any], Any]
-    _batch: tuple[Callable[[Any], Any], Callable[[Any], Any]] | None = None
+    func: Function
+    _batch: tuple[Function, Function] | None = None
     """`func`, and the function that does the same to a batch of any size."""
 
-    def _batch_function(self) -> Callable[[Any], Any] | None:
+    def _batch_function(self) -> Function | None:
         """Return the function that does to a batch what the wrapper does to each row.
 
         None if `func` is a user's, or a subclass overrides the method that applies it.

@@ -8,7 +8,6 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gymcore import logger
 from gymcore.base.arguments import split_reset_mask
@@ -34,18 +33,21 @@ from gymcore.vector.vector_env import (
     VectorStep,
     VectorWrapper,
 )
-from gymcore.wrappers.vector.lanes import BatchIndexer, LaneWrapper, join_infos, without
+from gymcore.wrappers.utils import Array
+from gymcore.wrappers.vector.lanes import (
+    BatchIndexer,
+    Lanes,
+    LaneWrapper,
+    Mask,
+    join_infos,
+    without,
+)
 from gymcore_ext.wrappers import statistics
 
 if TYPE_CHECKING:
     from gymcore.specs import EnvSpec
 
 __all__ = ["RecordEpisodeStatistics", "TimeLimit"]
-
-
-Array = npt.NDArray[Any]
-Lanes = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 class RecordEpisodeStatistics(
@@ -159,7 +161,7 @@ class RecordEpisodeStatistics(
             self.episode_count += count
         return result
 
-    def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
+    def end_episodes(self, mask: Mask) -> None:
         """Note that a wrapper further out ends episodes; see `VectorEnv.end_episodes`.
 
         They are not reported: what ended them comes after this wrapper.
@@ -186,7 +188,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         [[False, False], [True, True], [False, False]]
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], max_episode_steps: int) -> None:
+    def __init__(self, env: VectorEnv, max_episode_steps: int) -> None:
         """Wrap a vector environment; the arguments are those of `gymcore.wrappers.TimeLimit`.
 
         Raises:
@@ -231,9 +233,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         self._elapsed_steps[begun] = 0
         return observations
 
-    def step(
-        self, actions: Any, env_ids: EnvIds | None = None
-    ) -> VectorStep[Any, npt.NDArray[Any]]:
+    def step(self, actions: object, env_ids: EnvIds | None = None) -> VectorStep:
         """Step the environments, and truncate episodes that have lasted long enough.
 
         Args:
@@ -262,8 +262,8 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         return observations, rewards, terminated, truncated, infos
 
     def _cut(
-        self, observations: Any, infos: dict[str, Any], cut: Mask, lanes: Lanes | None
-    ) -> tuple[Any, dict[str, Any]]:
+        self, observations: Any, infos: Info, cut: Mask, lanes: Lanes | None
+    ) -> tuple[Any, Info]:
         """End episodes that the environment has not ended; return what the step returns."""
         mask = cut
         if lanes is not None:
@@ -293,11 +293,11 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
     def _with_final(
         self,
         observations: Any,
-        infos: dict[str, Any],
+        infos: Info,
         cut: Mask,
         lanes: Lanes | None,
-        reset_infos: dict[str, Any],
-    ) -> dict[str, Any]:
+        reset_infos: Info,
+    ) -> Info:
         """Return infos in which lanes have ended in the same step, and begun again."""
         ids = infos.pop("env_id", None)
         rows, others = np.flatnonzero(cut), np.flatnonzero(~cut)
@@ -317,7 +317,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
             joined["env_id"] = ids
         return joined
 
-    def _last(self, observations: Any, infos: dict[str, Any], rows: Lanes, count: int) -> Any:
+    def _last(self, observations: Any, infos: Info, rows: Lanes, count: int) -> Any:
         """Return last observations of these rows, in the form that the infos have or would have."""
         final_obs = infos.get("final_obs")
         dense = self._dense if final_obs is None else final_obs.dtype != object

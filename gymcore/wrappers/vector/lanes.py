@@ -28,6 +28,7 @@ from gymcore.vector.vector_env import (
     VectorStep,
     VectorWrapper,
 )
+from gymcore.wrappers.utils import Array
 
 __all__ = [
     "BatchIndexer",
@@ -44,6 +45,7 @@ __all__ = [
 Lanes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
+Batch = TypeVar("Batch")
 Single = TypeVar("Single")
 Form = TypeVar("Form", bound="VectorForm")
 
@@ -98,7 +100,7 @@ class LaneWrapper(VectorWrapper):
 class SpacesOnly(Env):
     """Stands for one environment of a batch when a wrapper of single environments is made."""
 
-    def __init__(self, observation_space: Space[Any], action_space: Space[Any]) -> None:
+    def __init__(self, observation_space: Space, action_space: Space) -> None:
         """Take the spaces."""
         self.observation_space = observation_space
         self.action_space = action_space
@@ -177,7 +179,7 @@ def vector_form(single: type[Env]) -> Callable[[type[Form]], type[Form]]:
 
 
 def set_spaces(
-    wrapper: VectorWrapper, what: str, batched: Space[Any] | None, single: Space[Any] | None
+    wrapper: VectorWrapper, what: str, batched: Space | None, single: Space | None
 ) -> None:
     """Set the spaces of a wrapper that applies a function to batches; warn if they disagree.
 
@@ -211,11 +213,11 @@ class BatchIndexer:
         (array([7, 5]), ('c', 'a'))
     """
 
-    def __init__(self, space: Space[Any]) -> None:
+    def __init__(self, space: Space) -> None:
         """Take the space of one row."""
         self.layout = layout_of(space)
 
-    def check_actions(self, actions: Any, count: int) -> None:
+    def check_actions(self, actions: object, count: int) -> None:
         """Raise unless this is a batch of so many rows, as far as that shows without the space.
 
         Raises:
@@ -223,7 +225,7 @@ class BatchIndexer:
         """
         counts: set[int] = set()
 
-        def count_items(items: list[Any]) -> list[Any]:
+        def count_items(items: list[object]) -> list[object]:
             counts.add(len(items))
             return items
 
@@ -238,24 +240,25 @@ class BatchIndexer:
                 f"actions: expected a batch of {count}, got {max(counts - {count})}"
             )
 
-    def writable(self, batch: Any) -> Any:
+    def writable(self, batch: Batch) -> Batch:
         """Return a batch whose arrays may be written to: itself, or copies of views.
 
         Args:
             batch: A result of an environment without other references.
         """
 
-        def copy_views(array: Any) -> Any:
-            is_plain = type(array) is np.ndarray and array.flags.writeable and array.base is None
-            return array if is_plain else np.array(array)
+        def copy_views(array: npt.ArrayLike) -> Array:
+            if type(array) is np.ndarray and array.flags.writeable and array.base is None:
+                return array
+            return np.array(array)
 
         return _apply(self.layout, copy_views, list, batch)
 
-    def copy(self, batch: Any) -> Any:
+    def copy(self, batch: Batch) -> Batch:
         """Return a copy of a batch; lists of numbers become arrays."""
         return _apply(self.layout, np.array, list, batch)
 
-    def take(self, batch: Any, rows: Lanes) -> Any:
+    def take(self, batch: Batch, rows: Lanes) -> Batch:
         """Return a new batch of some rows."""
         return _apply(
             self.layout,
@@ -264,7 +267,7 @@ class BatchIndexer:
             batch,
         )
 
-    def put(self, batch: Any, rows: Lanes, part: Any) -> Any:
+    def put(self, batch: Batch, rows: Lanes, part: Batch) -> Batch:
         """Return a batch with other rows; the arrays of `batch` are written to.
 
         Args:
@@ -273,25 +276,24 @@ class BatchIndexer:
             part: A batch of k.
         """
 
-        def put_array(array: Any, values: Any) -> Any:
+        def put_array(array: Array, values: npt.ArrayLike) -> Array:
             array[rows] = values
             return array
 
-        def put_items(items: list[Any], values: list[Any]) -> list[Any]:
+        def put_items(items: list[object], values: list[object]) -> list[object]:
             for row, value in zip(rows.tolist(), values, strict=True):
                 items[row] = value
             return items
 
         return _apply(self.layout, put_array, put_items, batch, part)
 
-    def choose(self, mask: Mask, batch: Any, other: Any) -> Any:
+    def choose(self, mask: Mask, batch: Batch, other: Batch) -> Batch:
         """Return a new batch of the rows of `batch` in the mask, and of `other` elsewhere."""
 
-        def choose_array(one: Any, two: Any) -> Any:
-            one = np.asarray(one)
-            return np.where(mask.reshape((-1,) + (1,) * (one.ndim - 1)), one, two)
+        def choose_array(rows: npt.ArrayLike, others: npt.ArrayLike) -> Array:
+            return np.where(mask.reshape((-1,) + (1,) * (np.ndim(rows) - 1)), rows, others)
 
-        def choose_items(items: list[Any], others: list[Any]) -> list[Any]:
+        def choose_items(items: list[object], others: list[object]) -> list[object]:
             return [
                 one if chosen else two
                 for one, two, chosen in zip(items, others, mask.tolist(), strict=True)
@@ -303,7 +305,7 @@ class BatchIndexer:
 def _apply(
     layout: Layout,
     on_arrays: Callable[..., Any],
-    on_items: Callable[..., list[Any]],
+    on_items: Callable[..., list[object]],
     *batches: Any,
 ) -> Any:
     """Apply functions to the arrays of batches, and to the lists of rows that no array holds."""
@@ -321,7 +323,7 @@ def _apply(
     return tuple(parts.values()) if layout[0] == "tuple" else parts
 
 
-def _listed(space: Space[Any], batch: Any) -> list[Any]:
+def _listed(space: Space, batch: Any) -> list[object]:
     """Return the rows of a batch; the arrays of a stacked one tell how many there are."""
     arrays = batch
     while isinstance(arrays, dict):
@@ -329,7 +331,7 @@ def _listed(space: Space[Any], batch: Any) -> list[Any]:
     return list(iterate(batch_space(space, len(arrays)), batch))
 
 
-def without(infos: dict[str, Any], *names: str) -> dict[str, Any]:
+def without(infos: Info, *names: str) -> Info:
     """Return infos without some entries and their masks.
 
     Example:
@@ -340,7 +342,7 @@ def without(infos: dict[str, Any], *names: str) -> dict[str, Any]:
     return {key: value for key, value in infos.items() if key not in dropped}
 
 
-def join_infos(parts: list[tuple[dict[str, Any], Lanes, Lanes]], num_rows: int) -> dict[str, Any]:
+def join_infos(parts: list[tuple[Info, Lanes, Lanes]], num_rows: int) -> Info:
     """Merge rows of several merged infos into one new dict with `num_rows` rows.
 
     Each part has merged infos, the rows of its arrays to take, and their rows in the result. Last
@@ -354,7 +356,7 @@ def join_infos(parts: list[tuple[dict[str, Any], Lanes, Lanes]], num_rows: int) 
         >>> join_infos(parts, 2)["speed"]
         array([1., 5.])
     """
-    rows: list[tuple[int, int, dict[str, Any]]] = []
+    rows: list[tuple[int, int, Info]] = []
     final_obs = []
     for infos, source, target in parts:
         plain = remove_gym26_names(infos)
@@ -363,7 +365,7 @@ def join_infos(parts: list[tuple[dict[str, Any], Lanes, Lanes]], num_rows: int) 
         if plain:
             pairs = zip(target.tolist(), source.tolist(), strict=True)
             rows += [(place, row, plain) for place, row in pairs]
-    joined: dict[str, Any] = {}
+    joined: Info = {}
     for place, row, plain in sorted(rows, key=lambda each: each[0]):
         merge_info(joined, split_info(plain, row), place, num_rows)
     if "final_obs" in joined and all(last.dtype != object for last in final_obs):

@@ -24,16 +24,13 @@ from gymcore.vector.sync_vector_env import SyncVectorEnv
 from gymcore.vector.utils import create_empty_array
 from gymcore.vector.vector_env import EnvIds, Seeds, VectorStep
 from gymcore.wrappers.stateful_action import check_repeats, check_sticky
-from gymcore.wrappers.vector.lanes import BatchIndexer, LaneWrapper, join_infos
+from gymcore.wrappers.utils import Array
+from gymcore.wrappers.vector.lanes import BatchIndexer, Lanes, LaneWrapper, Mask, join_infos
 
 if TYPE_CHECKING:
     from gymcore.vector.vector_env import VectorEnv
 
 __all__ = ["RepeatAction", "StickyAction"]
-
-
-Lanes = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 class LaneRepeats(LaneWrapper):
@@ -44,7 +41,7 @@ class LaneRepeats(LaneWrapper):
 
     _maximum = False  # of the last two observations
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], times: int) -> None:
+    def __init__(self, env: VectorEnv, times: int) -> None:
         """Wrap `env`.
 
         Args:
@@ -66,7 +63,7 @@ class LaneRepeats(LaneWrapper):
         self._actions = BatchIndexer(env.single_action_space)
         self._observations = BatchIndexer(env.single_observation_space)
         # What was returned last, for the lanes that a masked reset leaves out.
-        self._last: npt.NDArray[Any] | None = None
+        self._last: Array | None = None
         if self._maximum:
             self._last = np.array(create_empty_array(env.single_observation_space, env.num_envs))
 
@@ -78,9 +75,7 @@ class LaneRepeats(LaneWrapper):
             self._last[:] = observations
         return observations
 
-    def step(
-        self, actions: Any, env_ids: EnvIds | None = None
-    ) -> VectorStep[Any, npt.NDArray[Any]]:
+    def step(self, actions: object, env_ids: EnvIds | None = None) -> VectorStep:
         """Take the actions several times, in each lane until its episode ends.
 
         Returns:
@@ -128,10 +123,10 @@ class LaneRepeats(LaneWrapper):
         lanes: Lanes | None,
         going: Mask,
         results: Any,
-        infos: dict[str, Any],
+        infos: Info,
         times: int,
         previous: Any,
-    ) -> tuple[Any, dict[str, Any]]:
+    ) -> tuple[Any, Info]:
         """Take the actions again in the rows that are going, and write into the results.
 
         Returns:
@@ -139,7 +134,7 @@ class LaneRepeats(LaneWrapper):
         """
         observations, rewards, terminated, truncated = results
         count = len(going)
-        all_infos: list[tuple[dict[str, Any], Lanes]] = [(infos, np.arange(count))]
+        all_infos: list[tuple[Info, Lanes]] = [(infos, np.arange(count))]
         last_infos = np.zeros(count, np.intp)  # which of these are a row's
         for k in range(1, times):
             rows = np.flatnonzero(going)
@@ -160,15 +155,13 @@ class LaneRepeats(LaneWrapper):
             going[rows[ended]] = False
         return observations, self._joined(all_infos, last_infos, lanes)
 
-    def _end_previous(
-        self, previous: Any, observations: Any, ended: Mask, infos: dict[str, Any]
-    ) -> None:
+    def _end_previous(self, previous: Any, observations: Any, ended: Mask, infos: Info) -> None:
         """Let rows that have begun another episode have no observation of one step earlier."""
         if "final_obs" in infos:
             self._raise_final(infos, previous.dtype, previous)
             previous[ended] = observations[ended]
 
-    def _raise_final(self, infos: dict[str, Any], dtype: Any, before: Any) -> None:
+    def _raise_final(self, infos: Info, dtype: Any, before: Any) -> None:
         """Let last observations be the maximum of themselves and those before, if there are any."""
         higher = infos["final_obs"].copy()
         for i in np.flatnonzero(infos["_final_obs"]).tolist():
@@ -178,10 +171,10 @@ class LaneRepeats(LaneWrapper):
 
     def _joined(
         self,
-        all_infos: list[tuple[dict[str, Any], Lanes]],
+        all_infos: list[tuple[Info, Lanes]],
         last_infos: npt.NDArray[np.intp],
         lanes: Lanes | None,
-    ) -> dict[str, Any]:
+    ) -> Info:
         """Return one dict of the infos of each row's last step."""
         parts = []
         for k, (infos, rows) in enumerate(all_infos):
@@ -211,7 +204,7 @@ class LaneStreams:
         False
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+    def __init__(self, env: VectorEnv) -> None:
         """Take the vector environment."""
         self._engine: Any = env.unwrapped
         self._streams: dict[int, np.random.Generator] = {}
@@ -235,7 +228,7 @@ class LaneStreams:
             if seeds[lane] is not None:
                 self._streams[lane] = seeding.np_random(seeds[lane])[0]
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Info:
         """Leave out views of another engine's memory: a copy has its own."""
         is_native = isinstance(self._engine, NativeVectorEnv)
         return {**self.__dict__, **({"_streams": {}} if is_native else {})}
@@ -257,7 +250,7 @@ class RepeatAction(LaneRepeats, RecordConstructorArgs):
         array([3., 3.])
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], num_repeats: int) -> None:
+    def __init__(self, env: VectorEnv, num_repeats: int) -> None:
         """Wrap a vector environment; the arguments are those of `gymcore.wrappers.RepeatAction`.
 
         Raises:
@@ -295,7 +288,7 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
 
     def __init__(
         self,
-        env: VectorEnv[Any, Any, Any],
+        env: VectorEnv,
         repeat_action_probability: float,
         repeat_action_duration: int | tuple[int, int] = 1,
     ) -> None:
@@ -321,13 +314,11 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
         self._streams.seed(seeds_per_env(seed, self.num_envs), begun)
         return results
 
-    def _forget(self, lanes: npt.NDArray[np.int64]) -> None:
+    def _forget(self, lanes: Lanes) -> None:
         self._acted[lanes] = self.is_sticky_actions[lanes] = False
         self.num_repeats[lanes] = self.repeats_taken[lanes] = 0
 
-    def step(
-        self, actions: Any, env_ids: EnvIds | None = None
-    ) -> VectorStep[Any, npt.NDArray[Any]]:
+    def step(self, actions: object, env_ids: EnvIds | None = None) -> VectorStep:
         """Step the environments with these actions, or some of the last; see `VectorEnv.step`.
 
         Args:
@@ -353,9 +344,7 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
             self._forget(lanes[begun])
         return results
 
-    def _taken(
-        self, actions: Any, lanes: npt.NDArray[np.int64]
-    ) -> tuple[Any, npt.NDArray[np.bool_]]:
+    def _taken(self, actions: Any, lanes: Lanes) -> tuple[Any, Mask]:
         """Return the actions that are taken, and in which lanes they are."""
         acting = ~self._resting(lanes)
         self._draw(lanes[acting & self._acted[lanes] & ~self.is_sticky_actions[lanes]])
@@ -369,7 +358,7 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
             self.num_repeats[done] = self.repeats_taken[done] = 0
         return actions, acting
 
-    def _draw(self, lanes: npt.NDArray[np.int64]) -> None:
+    def _draw(self, lanes: Lanes) -> None:
         """Let chance decide in which lanes the last action begins to stick."""
         minimum, maximum = self.repeat_action_duration_range
         streams = self._streams.of(lanes.tolist())
@@ -384,9 +373,7 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
             counts = [streams[row].integers(minimum, maximum + 1) for row in rows.tolist()]
             self.num_repeats[begun] = counts
 
-    def _remember(
-        self, actions: Any, lanes: npt.NDArray[np.int64], acting: npt.NDArray[np.bool_]
-    ) -> None:
+    def _remember(self, actions: Any, lanes: Lanes, acting: Mask) -> None:
         if len(lanes) == self.num_envs and (lanes == np.arange(self.num_envs)).all():
             # What a lane that does not act has here is never used.
             self.last_action = self._rows.copy(actions)

@@ -43,13 +43,14 @@ from gymcore.wrappers.stateful_observation import (
     normalize,
 )
 from gymcore.wrappers.utils import (
+    Array,
     KeepsStatistics,
     RunningMeanStd,
     check_epsilon,
     create_zero_array,
 )
 from gymcore.wrappers.vector.common import TimeLimit
-from gymcore.wrappers.vector.lanes import LaneWrapper
+from gymcore.wrappers.vector.lanes import Lanes, LaneWrapper, Mask
 from gymcore.wrappers.vector.stateful_action import LaneRepeats
 from gymcore_ext.wrappers.frame_stack import FrameMemory
 
@@ -60,10 +61,6 @@ __all__ = [
     "NormalizeObservation",
     "TimeAwareObservation",
 ]
-
-
-Mask = npt.NDArray[np.bool_]
-Lanes = npt.NDArray[np.int64]
 
 
 class LaneObservations(LaneWrapper):
@@ -109,7 +106,7 @@ class Frames(Protocol):
 
 
 def lane_frames(
-    space: Space[Any], num_envs: int, depth: int, padding: Any = None, *, oldest: bool = False
+    space: Space, num_envs: int, depth: int, padding: Any = None, *, oldest: bool = False
 ) -> Frames:
     """Return a memory for the last observations of each lane.
 
@@ -181,7 +178,7 @@ class _ObjectFrames:
     """The frames of values that do not fit into an array: one list per lane."""
 
     def __init__(
-        self, space: Space[Any], num_envs: int, depth: int, padding: object, oldest: bool
+        self, space: Space, num_envs: int, depth: int, padding: object, oldest: bool
     ) -> None:
         self._space = space
         self._stacked = batch_space(space, depth)
@@ -445,9 +442,6 @@ class MaxAndSkipObservation(LaneRepeats, RecordConstructorArgs):
         self._skip = count
 
 
-Array = npt.NDArray[Any]
-
-
 class NormalizeObservation(
     KeepsStatistics,
     VectorObservationWrapper[npt.NDArray[np.float32], ActType, Array, ArrayType],
@@ -520,7 +514,7 @@ class NormalizeObservation(
         return self._last, rewards, terminations, truncations, infos
 
     def _with_rows(
-        self, last: npt.NDArray[np.float32], mask: npt.NDArray[np.bool_], observations: Any
+        self, last: npt.NDArray[np.float32], mask: Mask, observations: Any
     ) -> npt.NDArray[np.float32]:
         """Return a copy of `last` with these rows of the observations, normalized, in it."""
         result = last.copy()

@@ -13,6 +13,7 @@ from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Info, ObsType, Options
 from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv, VectorWrapper
 from gymcore.wrappers.utils import (
+    Array,
     KeepsStatistics,
     RunningMeanStd,
     check_epsilon,
@@ -21,9 +22,6 @@ from gymcore.wrappers.utils import (
 from gymcore_ext.wrappers import statistics
 
 __all__ = ["NormalizeReward"]
-
-
-Array = npt.NDArray[Any]
 
 
 class NormalizeReward(

@@ -69,7 +69,7 @@ class TransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType])
         env: VectorEnv[ObsType, ActType, ArrayType],
         func: Callable[[WrapperActType], ActType],
         action_space: Space[WrapperActType] | None = None,
-        single_action_space: Space[Any] | None = None,
+        single_action_space: Space | None = None,
     ) -> None:
         """Wrap `env`.
 

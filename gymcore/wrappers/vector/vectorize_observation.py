@@ -84,7 +84,7 @@ class TransformObservation(_EachRow[WrapperObsType, ActType, ObsType, ArrayType]
         env: VectorEnv[ObsType, ActType, ArrayType],
         func: Callable[[ObsType], WrapperObsType],
         observation_space: Space[WrapperObsType] | None = None,
-        single_observation_space: Space[Any] | None = None,
+        single_observation_space: Space | None = None,
     ) -> None:
         """Wrap `env`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from typing import Any, SupportsFloat
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from gymcore.core import Env, Info
 from gymcore.utils.step_api_compatibility import step_api_compatibility
 from gymcore.vector import AutoresetMode
 from gymcore.vector.utils.infos import split_info
+from gymcore.vector.vector_env import VectorEnv, VectorStep
 from gymcore.wrappers import common
 
 __all__ = [
@@ -28,8 +29,6 @@ __all__ = [
     "TimeLimit",
     "VectorListInfo",
 ]
-
-Array = npt.NDArray[Any]
 
 
 class AutoResetWrapper(Wrapper, RecordConstructorArgs):
@@ -51,7 +50,7 @@ class AutoResetWrapper(Wrapper, RecordConstructorArgs):
         (True, ['final_info', 'final_observation', 'terminal_info', 'terminal_observation'])
     """
 
-    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, Info]:
+    def step(self, action: object) -> VectorStep:
         """Step the environment, and reset it if its episode ended."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         if terminated or truncated:
@@ -78,7 +77,7 @@ class TimeLimit(common.TimeLimit[Any, Any], Wrapper):
         200
     """
 
-    def __init__(self, env: Env[Any, Any], max_episode_steps: int | None = None) -> None:
+    def __init__(self, env: Env, max_episode_steps: int | None = None) -> None:
         """Wrap `env`.
 
         Args:
@@ -107,7 +106,7 @@ class OrderEnforcing(common.OrderEnforcing[Any, Any], Wrapper):
     It is `gymcore.wrappers.OrderEnforcing`, except that it passes on arguments of `render`.
     """
 
-    def render(self, *args: Any, **kwargs: Any) -> Any:
+    def render(self, *args: object, **kwargs: object) -> Any:
         """Render the environment with any arguments that its `render` takes."""
         if (args or kwargs) and (self._disable_render_order_enforcing or self._has_reset):
             return self.env.render(*args, **kwargs)
@@ -142,7 +141,7 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
         (array([0., 9.]), array([False,  True]))
     """
 
-    def __init__(self, env: Any, deque_size: int | None = 100) -> None:
+    def __init__(self, env: Env | VectorEnv, deque_size: int | None = 100) -> None:
         """Wrap an environment or a vector environment.
 
         Args:
@@ -173,7 +172,7 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
         self.episode_lengths[begun] = 0
         return result
 
-    def step(self, action: Any) -> tuple[Any, Any, Any, Any, Info]:
+    def step(self, action: object) -> VectorStep:
         """Step the environment, and add the statistics of episodes that ended."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         self.episode_returns += reward
@@ -227,13 +226,13 @@ class StepAPICompatibility(Wrapper, RecordConstructorArgs):
         (True, {'TimeLimit.truncated': True})
     """
 
-    def __init__(self, env: Any, output_truncation_bool: bool = True) -> None:
+    def __init__(self, env: Env | VectorEnv, output_truncation_bool: bool = True) -> None:
         """Wrap an environment or a vector environment whose `step` returns four or five values."""
         Wrapper.__init__(self, env)
         self.is_vector_env = getattr(env, "is_vector_env", False)
         self.output_truncation_bool = output_truncation_bool
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: object) -> Any:
         """Step the environment, and return four or five values."""
         return step_api_compatibility(
             self.env.step(action), self.output_truncation_bool, self.is_vector_env
@@ -255,7 +254,7 @@ class VectorListInfo(Wrapper, RecordConstructorArgs):
         (2, (4,), {})
     """
 
-    def __init__(self, env: Any) -> None:
+    def __init__(self, env: Env | VectorEnv) -> None:
         """Wrap a vector environment; another raises `FailedTypeCheck` (an `AssertionError`)."""
         if not getattr(env, "is_vector_env", False):
             raise error.FailedTypeCheck(
@@ -264,7 +263,7 @@ class VectorListInfo(Wrapper, RecordConstructorArgs):
             )
         Wrapper.__init__(self, env)
 
-    def step(self, action: Any) -> tuple[Any, Any, Any, Any, Any]:
+    def step(self, action: object) -> tuple[Any, Any, Any, Any, Any]:
         """Step the environments, and return their infos as a list."""
         *arrays, infos = self.env.step(action)
         return *arrays, self._list(infos)
@@ -274,6 +273,6 @@ class VectorListInfo(Wrapper, RecordConstructorArgs):
         observations, infos = self.env.reset(**kwargs)
         return observations, self._list(infos)
 
-    def _list(self, infos: dict[str, Any]) -> list[dict[str, Any]]:
+    def _list(self, infos: Info) -> list[Info]:
         """Return the infos of each environment."""
         return [split_info(infos, lane) if infos else {} for lane in range(self.num_envs)]

@@ -18,6 +18,7 @@ from gymcore.compat.gym26.core import ObservationWrapper
 from gymcore.compat.gym26.wrappers.transforms import box_space
 from gymcore.core import Env
 from gymcore.spaces import Box
+from gymcore.wrappers.utils import Array
 
 __all__ = ["FrameStack", "LazyFrames"]
 
@@ -38,12 +39,12 @@ class _CompressedFrame:
 
     __slots__ = ("_bytes", "dtype", "shape")
 
-    def __init__(self, frame: npt.NDArray[Any]) -> None:
+    def __init__(self, frame: Array) -> None:
         self.shape = frame.shape
         self.dtype = frame.dtype
         self._bytes: bytes = _lz4_block().compress(np.ascontiguousarray(frame))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         raw = _lz4_block().decompress(self._bytes, return_bytearray=True)
         return np.frombuffer(raw, self.dtype).reshape(self.shape)
 
@@ -82,23 +83,21 @@ class LazyFrames:
         self._frames = [_as_frame(frame, lz4_compress) for frame in frames]
         self.frame_shape: tuple[int, ...] = self._frames[0].shape
         self.shape: tuple[int, ...] = (len(frames), *self.frame_shape)
-        self.dtype: np.dtype[Any] = self._frames[0].dtype
+        self.dtype: np.dtype = self._frames[0].dtype
         self.lz4_compress = lz4_compress
 
-    def __array__(
-        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
-    ) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         """Return the stack as a new array; `copy=False` raises `ValueError`."""
         if copy is False:
             raise ValueError("LazyFrames cannot be made an array without a copy")
-        stack: npt.NDArray[Any] = self[:]
+        stack: Array = self[:]
         return stack if dtype is None else stack.astype(dtype, copy=False)
 
     def __len__(self) -> int:
         """Return the number of frames."""
         return self.shape[0]
 
-    def __getitem__(self, index: Any) -> npt.NDArray[Any]:
+    def __getitem__(self, index: Any) -> Array:
         """Return one frame (the stored array, unless compressed), or a new array of several."""
         if isinstance(index, (int, np.integer)):
             return np.asarray(self._frames[index])
@@ -120,7 +119,7 @@ class LazyFrames:
         return f"LazyFrames(shape={self.shape}, dtype={self.dtype})"
 
 
-def _as_frame(frame: Any, compress: bool) -> Any:
+def _as_frame(frame: npt.ArrayLike | _CompressedFrame, compress: bool) -> Any:
     """Return a frame as it is stored: as an array, or compressed."""
     if isinstance(frame, _CompressedFrame):
         return frame
@@ -149,7 +148,7 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
         True
     """
 
-    def __init__(self, env: Env[Any, Any], num_stack: int, lz4_compress: bool = False) -> None:
+    def __init__(self, env: Env, num_stack: int, lz4_compress: bool = False) -> None:
         """Wrap `env`.
 
         Args:
@@ -168,7 +167,7 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
         low, high = (np.repeat(side[None], num_stack, axis=0) for side in (space.low, space.high))
         self.observation_space = Box(low, high, dtype=space.dtype)
 
-    def observation(self, observation: Any = None) -> LazyFrames:
+    def observation(self, observation: object = None) -> LazyFrames:
         """Return the stack of the last observations; before a reset, raise `ResetNeeded`."""
         if len(self.frames) != self.num_stack:
             raise error.ResetNeeded(
@@ -177,7 +176,7 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
             )
         return LazyFrames(self.frames, self.lz4_compress)
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: object) -> Any:
         """Step the environment, and return the stack that ends with its observation."""
         observation, *rest = self.env.step(action)
         self.frames.append(_as_frame(observation, self.lz4_compress))

@@ -16,6 +16,7 @@ from gymcore.core import Env
 from gymcore.spaces import Box, Dict
 from gymcore.wrappers import atari_preprocessing
 from gymcore.wrappers.transform_observation import load_cv2
+from gymcore.wrappers.utils import Array
 
 __all__ = [
     "AtariPreprocessing",
@@ -53,7 +54,7 @@ class GrayScaleObservation(ObservationWrapper, RecordConstructorArgs):
         keep_dim: Whether observations have a channel axis, of length 1.
     """
 
-    def __init__(self, env: Env[Any, Any], keep_dim: bool = False) -> None:
+    def __init__(self, env: Env, keep_dim: bool = False) -> None:
         """Wrap `env`.
 
         Args:
@@ -86,7 +87,7 @@ class ResizeObservation(ObservationWrapper, RecordConstructorArgs):
     `shape`, and adds no axis.
     """
 
-    def __init__(self, env: Env[Any, Any], shape: tuple[int, int] | int) -> None:
+    def __init__(self, env: Env, shape: tuple[int, int] | int) -> None:
         """Wrap `env`.
 
         Args:
@@ -113,7 +114,7 @@ class ResizeObservation(ObservationWrapper, RecordConstructorArgs):
         channels = space.shape[2:] or (1,)
         self.observation_space = Box(0, 255, shape=self.shape + channels, dtype=np.uint8)
 
-    def observation(self, observation: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def observation(self, observation: Array) -> Array:
         """Return the resized image, a new uint8 array [height, width, channels]."""
         area = self._cv2.INTER_AREA
         image: Any = self._cv2.resize(observation, self.shape[::-1], interpolation=area)
@@ -130,7 +131,7 @@ class AtariPreprocessing(atari_preprocessing.AtariPreprocessing[Any], Wrapper):
 
     def __init__(
         self,
-        env: Env[Any, Any],
+        env: Env,
         noop_max: int = 30,
         frame_skip: int = 4,
         screen_size: int = 84,
@@ -171,7 +172,7 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
 
     def __init__(
         self,
-        env: Env[Any, Any],
+        env: Env,
         pixels_only: bool = True,
         render_kwargs: dict[str, dict[str, Any]] | None = None,
         pixel_keys: Sequence[str] = ("pixels",),
@@ -214,14 +215,14 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
         self._history.clear()
         self.observation_space = Dict(entries, sort_keys=False)
 
-    def observation(self, observation: Any) -> dict[str, Any]:
+    def observation(self, observation: object) -> dict[str, Any]:
         """Return a new dict of the observation and the images."""
         entries = self._state_entries(observation)
         for key in self._pixel_keys:
             entries[key] = self._render_image(key)
         return entries
 
-    def render(self, *args: Any, **kwargs: Any) -> Any:
+    def render(self, *args: object, **kwargs: object) -> Any:
         """Render the environment with any arguments that its `render` takes.
 
         If the render mode collects frames, the result includes those that observations used.
@@ -246,7 +247,7 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
         return image
 
 
-def _space_of(image: Any) -> Box:
+def _space_of(image: object) -> Box:
     """Return the space of images with the shape and dtype of this one."""
     if not isinstance(image, np.ndarray):
         raise error.ArgumentTypeError(

@@ -9,12 +9,11 @@ import numpy.typing as npt
 
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.compat.gym26.core import Wrapper
-from gymcore.core import Info
-from gymcore.wrappers.utils import RunningMeanStd
+from gymcore.core import Env, Info
+from gymcore.vector.vector_env import VectorEnv, VectorStep
+from gymcore.wrappers.utils import Array, RunningMeanStd
 
 __all__ = ["NormalizeObservation", "NormalizeReward"]
-
-Array = npt.NDArray[Any]
 
 
 class NormalizeObservation(Wrapper, RecordConstructorArgs):
@@ -36,7 +35,7 @@ class NormalizeObservation(Wrapper, RecordConstructorArgs):
         (dtype('float64'), 1.0001)
     """
 
-    def __init__(self, env: Any, epsilon: float = 1e-8) -> None:
+    def __init__(self, env: Env | VectorEnv, epsilon: float = 1e-8) -> None:
         """Wrap an environment or a vector environment."""
         Wrapper.__init__(self, env)
         self.is_vector_env = getattr(env, "is_vector_env", False)
@@ -45,17 +44,17 @@ class NormalizeObservation(Wrapper, RecordConstructorArgs):
         self.obs_rms = RunningMeanStd(shape=space.shape or ())
         self.epsilon = epsilon
 
-    def step(self, action: Any) -> tuple[Any, Any, Any, Any, Info]:
+    def step(self, action: object) -> VectorStep:
         """Step the environment and normalise its observation."""
-        observation, *rest = self.env.step(action)
-        return self._normalized(observation), *rest  # type: ignore[return-value]
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return self._normalized(observation), reward, terminated, truncated, info
 
     def reset(self, **kwargs: Any) -> tuple[Any, Info]:
         """Reset the environment and normalise its observation."""
         observation, info = self.env.reset(**kwargs)
         return self._normalized(observation), info
 
-    def normalize(self, obs: Array) -> Array:
+    def normalize(self, obs: npt.ArrayLike) -> Array:
         """Update the statistics with a batch [num_envs, ...]; return it normalised, a new array."""
         result: Array = np.array(obs, np.float64)
         self.obs_rms.update(result)
@@ -63,7 +62,7 @@ class NormalizeObservation(Wrapper, RecordConstructorArgs):
         result /= np.sqrt(self.obs_rms.var + self.epsilon)
         return result
 
-    def _normalized(self, observation: Any) -> Array:
+    def _normalized(self, observation: npt.ArrayLike) -> Array:
         if self.is_vector_env:
             return self.normalize(observation)
         return self.normalize(np.array([observation]))[0]
@@ -91,7 +90,7 @@ class NormalizeReward(Wrapper, RecordConstructorArgs):
         array([1.5])
     """
 
-    def __init__(self, env: Any, gamma: float = 0.99, epsilon: float = 1e-8) -> None:
+    def __init__(self, env: Env | VectorEnv, gamma: float = 0.99, epsilon: float = 1e-8) -> None:
         """Wrap an environment or a vector environment."""
         Wrapper.__init__(self, env)
         self.is_vector_env = getattr(env, "is_vector_env", False)
@@ -101,7 +100,7 @@ class NormalizeReward(Wrapper, RecordConstructorArgs):
         self.gamma = gamma
         self.epsilon = epsilon
 
-    def step(self, action: Any) -> tuple[Any, Any, Any, Any, Info]:
+    def step(self, action: object) -> VectorStep:
         """Step the environment and scale its reward."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         self.returns = self.returns * self.gamma + np.asarray(reward, np.float64)

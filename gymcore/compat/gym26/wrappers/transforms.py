@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, SupportsFloat
+from typing import Any, SupportsFloat, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,8 @@ from gymcore import error
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.compat.gym26.core import ActionWrapper, ObservationWrapper, RewardWrapper
 from gymcore.core import Env
-from gymcore.spaces import Box, Dict, flatten, flatten_space
+from gymcore.spaces import Box, Dict, Space, flatten, flatten_space
+from gymcore.wrappers.utils import Array
 
 __all__ = [
     "ClipAction",
@@ -24,17 +25,17 @@ __all__ = [
     "TransformReward",
 ]
 
-Array = npt.NDArray[Any]
+Value = TypeVar("Value")
 
 
-def box_space(space: Any, wrapper: str, kind: str) -> Box:
+def box_space(space: Space, wrapper: str, kind: str) -> Box:
     """Return `space`; raise `FailedTypeCheck` (an `AssertionError`) if it is not a `Box`."""
     if not isinstance(space, Box):
         raise error.FailedTypeCheck(f"{wrapper}: expected a Box {kind} space, got {space}")
     return space
 
 
-def _check_function(f: Any) -> None:
+def _check_function(f: object) -> None:
     if not callable(f):
         raise error.FailedTypeCheck(f"f: expected a function, got {f!r}")
 
@@ -50,12 +51,12 @@ class ClipAction(ActionWrapper, RecordConstructorArgs):
         array([2.], dtype=float32)
     """
 
-    def __init__(self, env: Env[Any, Any]) -> None:
+    def __init__(self, env: Env) -> None:
         """Wrap an environment with a `Box` action space; another raises `FailedTypeCheck`."""
         ActionWrapper.__init__(self, env)
         box_space(env.action_space, "ClipAction", "action")
 
-    def action(self, action: Any) -> Array:
+    def action(self, action: npt.ArrayLike) -> Array:
         """Return the clipped action, a new array with the action space's dtype."""
         space: Any = self.action_space
         return np.clip(action, space.low, space.high).astype(space.dtype, copy=False)
@@ -80,7 +81,7 @@ class RescaleAction(ActionWrapper, RecordConstructorArgs):
 
     def __init__(
         self,
-        env: Env[Any, Any],
+        env: Env,
         min_action: float | npt.ArrayLike,
         max_action: float | npt.ArrayLike,
     ) -> None:
@@ -105,7 +106,7 @@ class RescaleAction(ActionWrapper, RecordConstructorArgs):
         self.max_action: Array = zeros + np.asarray(max_action, space.dtype)
         self.action_space = Box(self.min_action, self.max_action, space.shape, space.dtype)
 
-    def action(self, action: Any) -> Array:
+    def action(self, action: npt.ArrayLike) -> Array:
         """Return the rescaled action, a new array; raise `InvalidAction` outside the bounds."""
         lowest, highest = self.min_action, self.max_action
         action = np.asarray(action, self.action_space.dtype)
@@ -129,7 +130,7 @@ class TransformReward(RewardWrapper, RecordConstructorArgs):
         0.01
     """
 
-    def __init__(self, env: Env[Any, Any], f: Callable[[SupportsFloat], SupportsFloat]) -> None:
+    def __init__(self, env: Env, f: Callable[[SupportsFloat], SupportsFloat]) -> None:
         """Wrap `env`; an `f` that cannot be called raises `FailedTypeCheck`."""
         _check_function(f)
         RewardWrapper.__init__(self, env)
@@ -150,13 +151,13 @@ class TransformObservation(ObservationWrapper, RecordConstructorArgs):
         [0.0, 0.0, 0.0, 0.0]
     """
 
-    def __init__(self, env: Env[Any, Any], f: Callable[[Any], Any]) -> None:
+    def __init__(self, env: Env, f: Callable[[Any], Any]) -> None:
         """Wrap `env`; an `f` that cannot be called raises `FailedTypeCheck`."""
         _check_function(f)
         ObservationWrapper.__init__(self, env)
         self.f = f
 
-    def observation(self, observation: Any) -> Any:
+    def observation(self, observation: object) -> Any:
         """Return `f(observation)`."""
         return self.f(observation)
 
@@ -164,12 +165,12 @@ class TransformObservation(ObservationWrapper, RecordConstructorArgs):
 class FlattenObservation(ObservationWrapper, RecordConstructorArgs):
     """Flatten observations into one array; see `gymcore.spaces.flatten`."""
 
-    def __init__(self, env: Env[Any, Any]) -> None:
+    def __init__(self, env: Env) -> None:
         """Wrap an environment whose observation space can be flattened."""
         ObservationWrapper.__init__(self, env)
         self.observation_space = flatten_space(env.observation_space)
 
-    def observation(self, observation: Any) -> Any:
+    def observation(self, observation: object) -> Any:
         """Return the flattened observation."""
         return flatten(self.env.observation_space, observation)
 
@@ -191,7 +192,7 @@ class FilterObservation(ObservationWrapper, RecordConstructorArgs):
         ({'clock': 0}, {})
     """
 
-    def __init__(self, env: Env[Any, Any], filter_keys: Iterable[str] | None = None) -> None:
+    def __init__(self, env: Env, filter_keys: Iterable[str] | None = None) -> None:
         """Wrap an environment with a `Dict` observation space.
 
         Args:
@@ -219,7 +220,7 @@ class FilterObservation(ObservationWrapper, RecordConstructorArgs):
         self._filter_keys = frozenset(keys)
         self.observation_space = Dict(self.observation(space.spaces), sort_keys=False)
 
-    def observation(self, observation: dict[str, Any]) -> dict[str, Any]:
+    def observation(self, observation: dict[str, Value]) -> dict[str, Value]:
         """Return a new dict of the selected entries."""
         return {key: value for key, value in observation.items() if key in self._filter_keys}
 
@@ -240,7 +241,7 @@ class TimeAwareObservation(ObservationWrapper, RecordConstructorArgs):
         ((4,), 2.0)
     """
 
-    def __init__(self, env: Env[Any, Any]) -> None:
+    def __init__(self, env: Env) -> None:
         """Wrap `env`, whose observation space is a float32 `Box` (else raise `FailedTypeCheck`)."""
         ObservationWrapper.__init__(self, env)
         space = env.observation_space
@@ -254,11 +255,11 @@ class TimeAwareObservation(ObservationWrapper, RecordConstructorArgs):
         self.is_vector_env = False
         self.t = 0
 
-    def observation(self, observation: Any) -> npt.NDArray[np.float64]:
+    def observation(self, observation: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the observation with the number of steps appended, a new float64 array."""
         return np.append(observation, np.float64(self.t))
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: object) -> Any:
         """Step the environment and count the step."""
         self.t += 1
         return super().step(action)
