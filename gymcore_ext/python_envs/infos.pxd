@@ -2,7 +2,9 @@
 from libc.stdint cimport uint64_t
 
 # As `merge_info` does it, for a whole dict.
-cdef int merge_lane(object vector_infos, object env_info, Py_ssize_t env_num, Py_ssize_t num_envs) except -1
+cdef int merge_lane(
+    object vector_infos, object env_info, Py_ssize_t env_num, Py_ssize_t num_envs, Py_ssize_t depth=*
+) except -1
 
 
 cdef class InfoSlots:

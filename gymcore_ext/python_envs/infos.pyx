@@ -51,6 +51,26 @@ cdef dict mask_keys = {}
 cdef enum:
     MAX_MASK_KEYS = 256
 
+# How deep dicts may be nested in an info. A dict that contains itself has no end, and each level takes some of the
+# stack. The bound is the same in every process, so that a worker refuses what its parent could not merge.
+cdef enum:
+    MAX_DEPTH = 256
+
+
+cdef int check_depth(Py_ssize_t depth) except -1:
+    if depth > MAX_DEPTH:
+        raise RecursionError(f"info: expected at most {MAX_DEPTH} nested dicts")
+    return 0
+
+
+cdef int check_nesting(object value, Py_ssize_t depth) except -1:
+    """Raise a RecursionError if dicts are nested too deeply to be merged."""
+    if isinstance(value, dict):
+        check_depth(depth)
+        for part in value.values():
+            check_nesting(part, depth + 1)
+    return 0
+
 
 cdef object lookup(object infos, object key):
     """`infos.get(key)`, in a third of the time for a dict."""
@@ -88,6 +108,9 @@ def merge_info(object vector_infos, object env_info, Py_ssize_t env_num, Py_ssiz
         env_num: Index of that environment.
         num_envs: Number of environments, the length of every column.
 
+    Raises:
+        RecursionError: If more than 256 dicts are nested, as in a dict that contains itself.
+
     Example:
         >>> infos = {}
         >>> merge_info(infos, {"speed": 1}, env_num=0, num_envs=3)
@@ -98,14 +121,20 @@ def merge_info(object vector_infos, object env_info, Py_ssize_t env_num, Py_ssiz
     merge_lane(vector_infos, env_info, env_num, num_envs)
 
 
-cdef int merge_lane(object vector_infos, object env_info, Py_ssize_t env_num, Py_ssize_t num_envs) except -1:
+cdef int merge_lane(
+    object vector_infos, object env_info, Py_ssize_t env_num, Py_ssize_t num_envs, Py_ssize_t depth=1
+) except -1:
+    """Write one environment's dict of a depth, 1 for the whole info."""
+    check_depth(depth)
     for key, value in env_info.items():
-        merge_value(vector_infos, key, value, env_num, num_envs)
+        merge_value(vector_infos, key, value, env_num, num_envs, depth)
     return 0
 
 
-cdef int merge_value(object vector_infos, object key, object value, Py_ssize_t env_num, Py_ssize_t num_envs) except -1:
-    """Write the value that one environment has for one key."""
+cdef int merge_value(
+    object vector_infos, object key, object value, Py_ssize_t env_num, Py_ssize_t num_envs, Py_ssize_t depth
+) except -1:
+    """Write the value that one environment has for one key of a dict of this depth."""
     cdef object mask_key = mask_key_of(key)
     cdef object column = lookup(vector_infos, key)
     cdef object mask = lookup(vector_infos, mask_key)
@@ -116,7 +145,7 @@ cdef int merge_value(object vector_infos, object key, object value, Py_ssize_t e
         if column is None:
             column = vector_infos[key] = {}
         if isinstance(column, dict):
-            merge_lane(column, value, env_num, num_envs)
+            merge_lane(column, value, env_num, num_envs, depth + 1)
         else:
             column = vector_infos[key] = as_objects(column, mask)
             column[<object> env_num] = value
@@ -361,8 +390,11 @@ cdef bint put_word(cursor_t* cursor, uint64_t word) noexcept:
     return put_bytes(cursor, &word, 8)
 
 
-cdef bint put_value(cursor_t* cursor, object value) except -1:
-    """Write a value; False if it does not fit, or is neither a number, nor an array of numbers, nor a dict of these."""
+cdef bint put_value(cursor_t* cursor, object value, Py_ssize_t depth) except -1:
+    """Write a value; False if it does not fit, or is neither a number, nor an array of numbers, nor a dict of these.
+
+    A dict has this depth.
+    """
     cdef double real
     cdef int64_t number
     cdef int overflow = 0
@@ -378,7 +410,7 @@ cdef bint put_value(cursor_t* cursor, object value) except -1:
         number = PyLong_AsLongLongAndOverflow(value, &overflow)
         return not overflow and put_word(cursor, INT) and put_word(cursor, number)
     if PyDict_CheckExact(value):
-        return put_dict(cursor, value)
+        return put_dict(cursor, value, depth)
     if type(value) is ndarray:
         return put_array(cursor, value)
     found = PyDict_GetItemWithError(scalar_numbers, type(value))
@@ -390,16 +422,17 @@ cdef bint put_value(cursor_t* cursor, object value) except -1:
     return place != NULL
 
 
-cdef bint put_dict(cursor_t* cursor, dict value) except -1:
+cdef bint put_dict(cursor_t* cursor, dict value, Py_ssize_t depth) except -1:
     cdef Py_ssize_t length
     cdef const char* text
+    check_depth(depth)
     if not put_word(cursor, DICT | <uint64_t> len(value) << 8):
         return False
     for key, item in value.items():
         if not PyUnicode_CheckExact(key) or not PyUnicode_IS_ASCII(key):
             return False
         text = PyUnicode_AsUTF8AndSize(key, &length)
-        if not (put_word(cursor, length) and put_bytes(cursor, text, length) and put_value(cursor, item)):
+        if not (put_word(cursor, length) and put_bytes(cursor, text, length) and put_value(cursor, item, depth + 1)):
             return False
     return True
 
@@ -519,9 +552,11 @@ cdef class InfoSlots:
         cursor.end = cursor.at + self.slot_bytes
         if final_info is not None:
             flags |= HAS_FINAL
-        if extra is None and (final_info is None or put_value(&cursor, final_info)) and put_dict(&cursor, info):
+        if extra is None and (final_info is None or put_value(&cursor, final_info, 1)) and put_dict(&cursor, info, 1):
             store64(&self.words[lane], flags)
             return True
+        check_nesting(info, 1)
+        check_nesting(final_info, 1)
         self.overflow[lane] = pickled({"info": info, "final_info": final_info, "extra": extra})
         store64(&self.words[lane], OVERFLOWED)
         return False
@@ -582,7 +617,7 @@ def merge_slot(object vector_infos, InfoSlots slots, Py_ssize_t lane, Py_ssize_t
     cursor.end = cursor.at + slots.slot_bytes
     for _ in range(take_word(&cursor) >> 8):
         key = take_key(&cursor)
-        merge_value(vector_infos, key, take_value(&cursor), row, num_rows)
+        merge_value(vector_infos, key, take_value(&cursor), row, num_rows, 1)
     return True
 
 

@@ -407,3 +407,17 @@ def test_a_writer_killed_at_any_moment_leaves_whole_infos(tmp_path: Path) -> Non
                     whole += 1
         del slots
     assert whole > 0
+
+
+@for_each("slot_bytes", [64, 100_000])
+def test_what_the_reader_could_not_merge_is_refused_and_leaves_no_info(slot_bytes: int) -> None:
+    slots = slots_of(2, slot_bytes)
+    endless: dict[str, Any] = {}
+    endless["itself"] = endless
+    for put in (lambda: slots.put(1, endless), lambda: slots.put(1, {}, endless)):
+        slots.put(1, {"a": 1})
+        with pytest.raises(RecursionError):
+            put()
+        assert slots.filled() == []
+        assert slots.get(1) == EMPTY
+    assert slots.take_overflow() == {}

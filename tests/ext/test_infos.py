@@ -239,3 +239,28 @@ def test_a_mask_that_does_not_fit_is_refused() -> None:
     for mask in (np.zeros(3), np.zeros((3, 1), bool)):
         with pytest.raises(ValueError):
             split_rows(np.zeros((3, 2)), mask)
+
+
+def endless() -> dict[str, Any]:
+    info: dict[str, Any] = {}
+    info["itself"] = info
+    return info
+
+
+def nested(levels: int) -> dict[str, Any]:
+    info: dict[str, Any] = {}
+    for _ in range(levels - 1):
+        info = {"inner": info}
+    return info
+
+
+@for_each("info", [endless(), nested(20_000), nested(257)])
+def test_dicts_without_an_end_are_refused(info: dict[str, Any]) -> None:
+    with pytest.raises(RecursionError, match=r"^info: expected at most 256 nested dicts$"):
+        merge_info({}, info, 1, NUM_ENVS)
+
+
+def test_dicts_are_merged_and_split_to_the_last_depth() -> None:
+    infos: dict[str, Any] = {}
+    merge_info(infos, nested(256), 1, NUM_ENVS)
+    assert split_info(infos, 1) == nested(256)

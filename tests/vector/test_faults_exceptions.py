@@ -1,5 +1,7 @@
 """Environments that raise: one typed error, and an engine that goes on after it."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -30,6 +32,16 @@ EXCEPTIONS = {
     "long_text": (faults.raise_long_text, ValueError, "the pole broke" * 20),
     "memory_error": (faults.raise_memory_error, MemoryError, "raise_memory_error"),
 }
+
+
+class EndlessInfoEnv(FaultyEnv):
+    """Action 1 returns an info that contains itself."""
+
+    def step(self, action):
+        observation, reward, terminated, truncated, info = super().step(0)
+        if action:
+            info["itself"] = info
+        return observation, reward, terminated, truncated, info
 
 
 def call_that_fails(envs, place):
@@ -86,6 +98,19 @@ def test_in_step(engine, name):
             with pytest.raises(error.ResetNeeded):
                 envs.step(actions())
             check_works(envs, [resets + 1] * NUM_ENVS)
+
+
+@engines()
+@isolated()
+def test_an_info_without_an_end(engine):
+    with engine_of(engine, [functools.partial(EndlessInfoEnv, i) for i in range(NUM_ENVS)]) as envs:
+        envs.reset(seed=1)
+        with pytest.raises(RecursionError, match="info: expected at most 256 nested dicts"):
+            envs.step(actions(FAULTY_LANE))
+        with pytest.raises(error.ResetNeeded):
+            envs.step(actions())
+        envs.reset(seed=5)
+        envs.step(actions())
 
 
 @engines_and(
