@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self, SupportsFloat, Ty
 import numpy as np
 from typing_extensions import TypeVar
 
-from gymcore.base import seeding
+from gymcore.base import program, seeding
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.error import ArgumentTypeError, bridge_hint
 from gymcore.specs import EnvSpec, WrapperSpec, place_of
@@ -332,7 +332,9 @@ class Wrapper(
                 hint = "; wrappers of vector environments are in gymcore.wrappers.vector"
             elif isinstance(env, str):
                 hint = f"; make it first: gymcore.make({env!r})"
-            raise ArgumentTypeError(f"Expected env to be a `gymcore.Env` but got {type(env)}{hint}")
+            raise ArgumentTypeError(
+                f"Expected env to be a `{program.package}.Env` but got {type(env)}{hint}"
+            )
         self.env = env
         self._action_space: Space[WrapperActType] | None = None
         self._observation_space: Space[WrapperObsType] | None = None

@@ -23,8 +23,9 @@ from types import ModuleType
 from typing import Any
 
 from gymcore import error, spaces
+from gymcore.base import program
 from gymcore.spaces.box import _BOUNDS
-from gymcore.specs import entry_points, registry
+from gymcore.specs import registry
 
 __all__ = ["ERAS", "install", "stand_for"]
 
@@ -160,7 +161,7 @@ def stand_for(package: str, namespace: str, version: str) -> None:
             importlib.import_module(cls.__module__)
         spaces.Box.__getstate__ = _state_of_box  # type: ignore[assignment, method-assign]
         if namespace == "gymcore":
-            entry_points.program_package = package
+            program.package = package
             for spec in registry.values():
                 for name in ("entry_point", "vector_entry_point"):
                     place = getattr(spec, name)

@@ -1,7 +1,8 @@
 """The rules that checkers check, each with its message and its consequence.
 
 `gymcore.make`, the passive checker and `check_env` only apply them. Their texts are Gymnasium's,
-mistakes included, because programs filter warnings and match errors by them.
+mistakes included, because programs filter warnings and match errors by them; where they name this
+package, they name it as the program imports it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from gymcore import error, spaces
+from gymcore.base import program
 from gymcore.checking.data import data_equivalence, data_shares_objects
 from gymcore.core import Env
 from gymcore.error import FailedCheck
@@ -43,7 +45,8 @@ class Rule(NamedTuple):
         if self.condition(*values):
             return True
         if isinstance(self.message, str):
-            text = self.message.format(*values, type=type(values[0]), **details)
+            message = self.message.replace("gymcore", program.package)
+            text = message.format(*values, type=type(values[0]), **details)
         else:
             text = self.message(*values, **details)
         if isinstance(self.consequence, type):

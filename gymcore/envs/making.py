@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from gymcore import error, logger
+from gymcore.base import program
 from gymcore.base.arguments import positive
 from gymcore.base.record_constructor import snapshot
 from gymcore.checking import rules
@@ -22,7 +23,6 @@ from gymcore.specs import (
     EnvSpec,
     VectorEnvCreator,
     VectorizeMode,
-    entry_points,
     find_spec,
     load_creator,
 )
@@ -149,11 +149,11 @@ def _check_env(env: object, spec: EnvSpec) -> Env:
     incompatible = ""
     if any(cls.__module__.partition(".")[0] == "gym" for cls in type(env).__mro__):
         incompatible = (
-            "Gym is incompatible with gymcore, please update the environment class to "
-            "`gymcore.Env`, or make it with `GymV26Environment-v0`. "
+            f"Gym is incompatible with {program.package}, please update the environment class to "
+            f"`{program.package}.Env`, or make it with `GymV26Environment-v0`. "
         )
     raise error.ArgumentTypeError(
-        f"{incompatible}The environment must inherit from the gymcore.Env class, "
+        f"{incompatible}The environment must inherit from the {program.package}.Env class, "
         f"actual class: {type(env)}."
         + (f" Does the entry point of {spec.id} end with `return env`?" if env is None else "")
     )
@@ -223,7 +223,7 @@ def make(
         if wrapper.kwargs is None:
             raise error.InvalidArgument(
                 f"{wrapper.name} wrapper does not inherit from "
-                f"`{entry_points.program_package}.utils.RecordConstructorArgs`, therefore, "
+                f"`{program.package}.utils.RecordConstructorArgs`, therefore, "
                 "the wrapper cannot be recreated."
             )
 

@@ -16,6 +16,7 @@ from typing import Any, SupportsIndex, TypeVar
 
 import numpy as np
 
+from gymcore.base import program
 from gymcore.error import ArgumentTypeError, CustomSpaceError, InvalidArgument, bridge_hint
 from gymcore.spaces.box import Box
 from gymcore.spaces.dict import Dict
@@ -64,8 +65,8 @@ def unsupported_space(function: str, space: object) -> Exception:
             f"Register `{kind}` for `{function}` to support it."
         )
     return ArgumentTypeError(
-        f"The space provided to `{function}` is not a gymcore Space instance, type: {kind}, {space}"
-        f"{bridge_hint(space)}"
+        f"The space provided to `{function}` is not a {program.package} Space instance, "
+        f"type: {kind}, {space}{bridge_hint(space)}"
     )
 
 

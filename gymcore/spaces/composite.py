@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from gymcore import error
+from gymcore.base import program
 from gymcore.spaces.masks import given_option
 from gymcore.spaces.space import Space, T_co
 
@@ -100,7 +101,8 @@ def checked_spaces(spaces: Iterable[Space]) -> tuple[Space, ...]:
     for space in result:
         if not isinstance(space, Space):
             raise error.ArgumentTypeError(
-                f"{space} does not inherit from `gymcore.Space`. Actual Type: {type(space)}"
+                f"{space} does not inherit from `{program.package}.Space`. "
+                f"Actual Type: {type(space)}"
                 f"{error.bridge_hint(space)}"
             )
     return result

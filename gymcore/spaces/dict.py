@@ -8,6 +8,7 @@ from collections.abc import Iterator, KeysView
 from typing import Any
 
 from gymcore import error
+from gymcore.base import program
 from gymcore.spaces.composite import Composite
 from gymcore.spaces.space import SeedLike, Space, T_co, check_seeds, is_plain
 
@@ -163,8 +164,8 @@ class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Any]):
         """Set the subspace of a key; a new key goes to the end."""
         if not isinstance(value, Space):
             raise error.ArgumentTypeError(
-                f"Trying to set {key} to Dict space with value that is not a gymcore space, "
-                f"actual type: {type(value)}"
+                f"Trying to set {key} to Dict space with value that is not a {program.package} "
+                f"space, actual type: {type(value)}"
             )
         self.spaces[key] = value
 

@@ -7,21 +7,19 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from gymcore.base import program
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.specs.env_spec import EnvSpec
 from gymcore.specs.registered import registry
 
 T = TypeVar("T")
 
-program_package = "gymcore"
-"""The package that the program imports; `gymcore.alias` changes it."""
-
 
 def place_of(cls: type) -> str:
-    """Return where a class is, "module:name", for programs that import `program_package`."""
+    """Return where a class is, "module:name", under the name that the program imports."""
     module = cls.__module__
     if module.startswith("gymcore."):
-        module = module.replace("gymcore", program_package, 1)
+        module = module.replace("gymcore", program.package, 1)
     return f"{module}:{cls.__name__}"
 
 
@@ -58,7 +56,7 @@ def load_creator(
     ):
         return load_env_creator(entry_point)
     module = entry_point.partition(":")[0]
-    if module.startswith(("gymcore.", f"{program_package}.")) or module in sys.modules:
+    if module.startswith(("gymcore.", f"{program.package}.")) or module in sys.modules:
         creator = load_env_creator(entry_point)
         if isinstance(creator, type) and issubclass(creator, base):
             return creator

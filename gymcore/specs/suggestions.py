@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gymcore import error
+from gymcore.base import program
 from gymcore.specs.ids import get_env_id, parse_env_id
 from gymcore.specs.registered import registry, versioned_specs
 
@@ -49,7 +50,7 @@ def unregistered(env_id: str) -> error.Error:
     if version is None or version in versions:  # the latter under another spelling, as "Maze-v00"
         return error.Error(
             f"No registered env with id: {env_id}. Did you register it, or import the package that "
-            "registers it? Use `gymcore.pprint_registry()` to see all of the registered "
+            f"registers it? Use `{program.package}.pprint_registry()` to see all of the registered "
             "environments."
         )
     full_name = get_env_id(ns, name, None)

@@ -14,6 +14,7 @@ from typing import Any, SupportsFloat
 import numpy as np
 
 from gymcore import error, logger
+from gymcore.base import program
 from gymcore.checking import rules
 from gymcore.checking.data import data_equivalence, data_shares_objects
 from gymcore.checking.passive import (
@@ -307,7 +308,7 @@ def _check_render_modes(env: Env) -> None:
     if env.spec is None:
         logger.warn(
             "Not able to test alternative render modes due to the environment not having a spec. "
-            "Try instantiating the environment through `gymcore.make`"
+            f"Try instantiating the environment through `{program.package}.make`"
         )
         return
     for render_mode in env.metadata.get("render_modes") or ():

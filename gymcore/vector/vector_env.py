@@ -16,7 +16,7 @@ import numpy.typing as npt
 from typing_extensions import TypeVar
 
 from gymcore import logger
-from gymcore.base import seeding
+from gymcore.base import program, seeding
 from gymcore.core import (
     ActType,
     Info,
@@ -301,7 +301,7 @@ class VectorWrapper(
         """
         if not isinstance(env, VectorEnv):
             raise ArgumentTypeError(
-                f"Expected env to be a `gymcore.vector.VectorEnv` but got {type(env)}"
+                f"Expected env to be a `{program.package}.vector.VectorEnv` but got {type(env)}"
                 f"{bridge_hint(env)}"
             )
         self.env: Any = env

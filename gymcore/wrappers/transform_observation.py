@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base import program
 from gymcore.base.optional_packages import pip_install
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Env, ObservationWrapper, ObsType, WrapperObsType
@@ -129,7 +130,9 @@ class TransformObservation(
 def observed(env: Env) -> Space:
     """Return the observation space, or raise if `env` is not an environment."""
     if not isinstance(env, Env):
-        raise error.ArgumentTypeError(f"Expected env to be a `gymcore.Env` but got {type(env)}")
+        raise error.ArgumentTypeError(
+            f"Expected env to be a `{program.package}.Env` but got {type(env)}"
+        )
     return env.observation_space
 
 

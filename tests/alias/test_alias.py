@@ -48,6 +48,53 @@ assert older.make("CartPole-v1").gravity == 9.8
 """
 
 
+MESSAGES = """
+import warnings
+import gymnasium as gym
+from gymnasium.utils import env_checker, passive_env_checker
+from gymnasium.vector import utils
+
+class Old(gym.Env):
+    action_space = observation_space = gym.spaces.Discrete(2)
+    def reset(self): return 0, {}
+    def step(self, action): return 0, 0.0, False, False, {}
+    def seed(self, seed): pass
+
+calls = {
+    "Wrapper": lambda: gym.Wrapper(3),
+    "VectorWrapper": lambda: gym.vector.VectorWrapper(3),
+    "Tuple": lambda: gym.spaces.Tuple([3]),
+    "OneOf": lambda: gym.spaces.OneOf([3]),
+    "Dict": lambda: gym.spaces.Dict(a=gym.spaces.Discrete(2)).__setitem__("a", 3),
+    "batch_space": lambda: utils.batch_space(3),
+    "concatenate": lambda: utils.concatenate(3, [], None),
+    "create_empty_array": lambda: utils.create_empty_array(3),
+    "create_shared_memory": lambda: utils.create_shared_memory(3),
+    "check_action_space": lambda: passive_env_checker.check_action_space(3),
+    "reset": lambda: passive_env_checker.env_reset_passive_checker(Old()),
+    "seed": lambda: env_checker.check_seed_deprecation(Old()),
+    "check_env": lambda: env_checker.check_env(3),
+}
+for name, call in calls.items():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            call()
+        except Exception as problem:
+            print(name, problem)
+    print(*(warning.message for warning in caught))
+"""
+
+
+def test_messages_name_the_package_that_the_program_imports(tmp_path: Path) -> None:
+    ours = lines(tmp_path, MESSAGES)
+    theirs = subprocess.check_output(
+        [sys.executable, str(tmp_path / "program.py")], text=True, cwd=tmp_path
+    )
+    assert "`gymnasium.Env`" in theirs
+    assert ours == theirs.splitlines()
+
+
 def test_a_program_gets_gymcore(tmp_path: Path) -> None:
     assert lines(tmp_path, PROGRAM, "--as", "x", "-m") == [
         "['--as', 'x', '-m'] program.py program.py __main__",
