@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, SupportsFloat, SupportsIndex, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore_ext.engine.batch import Batch
+
+# Sizes, names and defaults of a kernel; see `gymcore_ext.engine.lane_memory.kernel_spec`.
+KernelSpec: TypeAlias = dict[str, Any]
+Number: TypeAlias = SupportsFloat | SupportsIndex | str
+# From a value to one float64 for each column, and back.
+Encode: TypeAlias = Callable[[Any], tuple[float, ...]]
+Decode: TypeAlias = Callable[[Sequence[float]], object]
 
 
-def as_float(value: Any) -> float:
-    """Any number; infinity for one that is too large."""
+class Lane(Protocol):
+    """A lane of a batch: a single environment, or one of a vector environment."""
+
+    _batch: Batch
+    _lane: int
+
+    def kernel_spec(self) -> KernelSpec:
+        """Return the spec of the batch's kernel."""
+
+
+def as_float(value: Number) -> float:
+    """Return any number as a float; infinity for one that is too large."""
     try:
         return float(value)
     except OverflowError:
@@ -22,26 +40,26 @@ def as_float(value: Any) -> float:
         raise ArgumentTypeError(f"expected a number, got {value!r} ({type(value)})") from None
 
 
-def as_number(value: Any) -> tuple[float, ...]:
-    """One finite number, as the one column of a parameter."""
+def as_number(value: Number) -> tuple[float, ...]:
+    """Return one finite number, as the only column of a parameter."""
     number = as_float(value)
     if not math.isfinite(number):
         raise InvalidArgument(f"expected a finite number, got {value}")
     return (number,)
 
 
-def as_positive(value: Any) -> tuple[float, ...]:
-    """One number above zero."""
+def as_positive(value: Number) -> tuple[float, ...]:
+    """Return one finite number above zero."""
     (number,) = as_number(value)
     if number <= 0.0:
         raise InvalidArgument(f"expected a number above 0, got {number}")
     return (number,)
 
 
-def one_of(*choices: str) -> Callable[[Any], tuple[float, ...]]:
+def one_of(*choices: str) -> Encode:
     """Return a function that encodes a choice as its index."""
 
-    def encode(value: Any) -> tuple[float, ...]:
+    def encode(value: str) -> tuple[float, ...]:
         if value not in choices:
             raise InvalidArgument(f"expected one of {choices}, got {value!r}")
         return (float(choices.index(value)),)
@@ -49,8 +67,8 @@ def one_of(*choices: str) -> Callable[[Any], tuple[float, ...]]:
     return encode
 
 
-def first(columns: Sequence[float]) -> Any:
-    """The number itself, of a parameter with one column."""
+def first(columns: Sequence[float]) -> float:
+    """Return the number of a parameter with one column."""
     return columns[0]
 
 
@@ -64,15 +82,15 @@ class Parameter:
     def __init__(
         self,
         *columns: str,
-        encode: Callable[[Any], tuple[float, ...]] = as_number,
-        decode: Callable[[Sequence[float]], Any] = first,
+        encode: Encode = as_number,
+        decode: Decode = first,
     ) -> None:
         """Name the columns, if their name is not the attribute's, and the conversions.
 
         Args:
-            *columns: names of kernel parameters.
-            encode: value to one float64 for each column; raises for anything else.
-            decode: the columns back to a value.
+            *columns: Names of kernel parameters.
+            encode: Returns a value's columns; raises for anything else.
+            decode: Returns the value of columns.
         """
         self.columns = columns
         self.encode = encode
@@ -80,12 +98,12 @@ class Parameter:
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Learn the attribute's name."""
+        """Store the attribute's name."""
         self.name = name
         self.columns = self.columns or (name,)
 
-    def rows(self, kernel_spec: dict[str, Any]) -> list[int]:
-        """Indices of the columns in the kernel's parameters; an error if it lacks one."""
+    def rows(self, kernel_spec: KernelSpec) -> list[int]:
+        """Return the rows of the columns in the kernel's parameters; raise if it lacks one."""
         names = list(kernel_spec["parameters"])
         if missing := [column for column in self.columns if column not in names]:
             raise InvalidArgument(
@@ -94,15 +112,15 @@ class Parameter:
             )
         return [names.index(column) for column in self.columns]
 
-    def encoded(self, value: Any) -> tuple[float, ...]:
-        """The value as column entries; an error names the parameter."""
+    def encoded(self, value: object) -> tuple[float, ...]:
+        """Return the columns of a value; an error names the parameter."""
         try:
             return self.encode(value)
         except (InvalidArgument, ArgumentTypeError) as error:
             raise type(error)(f"{self.name}: {error}") from None
 
-    def __get__(self, env: Any, owner: Any) -> Any:
-        """The lane's value, or the default."""
+    def __get__(self, env: Lane | None, owner: Any) -> Any:
+        """Return the lane's value; of the class, the default."""
         if env is None:
             defaults = list(owner.kernel_spec()["parameters"].values())
             return self.decode([defaults[row] for row in self.rows(owner.kernel_spec())])
@@ -110,13 +128,13 @@ class Parameter:
         column = 0 if values.shape[1] == 1 else env._lane
         return self.decode(values[self.rows(env.kernel_spec()), column].tolist())
 
-    def __set__(self, env: Any, value: Any) -> None:
+    def __set__(self, env: Lane, value: object) -> None:
         """Write the lane's value."""
         write_parameter(env._batch, env.kernel_spec(), self, [value], [env._lane])
 
 
 def flag() -> Parameter:
-    """A parameter that is True or False."""
+    """Return a parameter that is True or False."""
     return Parameter(
         encode=lambda value: (float(bool(value)),), decode=lambda columns: bool(columns[0])
     )
@@ -126,21 +144,21 @@ class Derived:
     """An attribute that is computed from parameters: it can only be set to its own value."""
 
     def __init__(self, value: Callable[[Any], float], formula: str) -> None:
-        """Take the function of the environment, and how a reader would write it."""
+        """Store the function of the environment, and its formula for messages."""
         self.value = value
         self.formula = formula
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Learn the attribute's name."""
+        """Store the attribute's name."""
         self.name = name
 
-    def __get__(self, env: Any, owner: Any) -> float:
-        """The value of the environment, or of the class's defaults."""
+    def __get__(self, env: object, owner: type) -> float:
+        """Return the value of the environment, or that of the class's defaults."""
         return self.value(owner if env is None else env)
 
-    def __set__(self, env: Any, value: Any) -> None:
-        """Accept the value it has."""
+    def __set__(self, env: object, value: Number) -> None:
+        """Accept the current value; raise `InvalidArgument` for others."""
         if not math.isclose(float(value), self.value(env), rel_tol=1e-12):
             raise InvalidArgument(
                 f"{self.name}: is {self.formula} = {self.value(env)}, set those instead; "
@@ -149,10 +167,10 @@ class Derived:
 
 
 def write_parameter(
-    batch: Any,
-    kernel_spec: dict[str, Any],
+    batch: Batch,
+    kernel_spec: KernelSpec,
     parameter: Parameter,
-    values: Sequence[Any],
+    values: Sequence[object],
     lanes: Sequence[int] | None,
 ) -> None:
     """Write one value of a parameter for each of the lanes, or one for all of them (None).
@@ -166,15 +184,13 @@ def write_parameter(
         table[rows] = np.array(parameter.encoded(values[0]), np.float64)[:, None]
         write_table(batch, table)
         return
-    encoded: npt.NDArray[np.float64] = np.array(
-        [parameter.encoded(value) for value in values], np.float64
-    ).T
+    encoded = np.array([parameter.encoded(value) for value in values], np.float64).T
     table = np.repeat(current := batch.get_parameters(), batch.num_envs // current.shape[1], axis=1)
     table[np.ix_(rows, lanes)] = encoded
     write_table(batch, table)
 
 
-def write_table(batch: Any, table: npt.NDArray[np.float64]) -> None:
+def write_table(batch: Batch, table: npt.NDArray[np.float64]) -> None:
     """Give the batch its parameters, [parameter_count, num_envs]; one set if all lanes agree."""
     if (table == table[:, :1]).all():
         table = table[:, :1]

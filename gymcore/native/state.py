@@ -3,36 +3,78 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore.base import seeding
 from gymcore.error import ArgumentTypeError, InvalidArgument
-from gymcore.native.parameters import write_table
+from gymcore.native.parameters import KernelSpec, Parameter, write_table
+from gymcore_ext.engine.batch import Batch
+
+if TYPE_CHECKING:
+    from gymcore.specs import EnvSpec
 
 # `elapsed` of a lane that was saved before its first reset.
 NEVER_RESET = -1
 # Version of the records' layout: part of their identity.
 LAYOUT = 1
 
+# Records of saved lanes, or their fields by name.
+Records: TypeAlias = np.ndarray
+Fields: TypeAlias = dict[str, Any]
+Indices: TypeAlias = npt.NDArray[np.int64]
 
-def lane_dtype(kernel_spec: dict[str, Any], state: Any = None) -> np.dtype[Any]:
-    """Structured dtype of one saved lane.
 
-    Fields: `state` float64 (the columns of the physics; or the dtype `state` of physics that keep
-    their state outside the batch), `random` uint64 [5] (PCG64 state and increment, high words
-    first, and the buffered half draw), `elapsed` int32 (-1 before the first reset),
-    `episode_return` float64, `ended` bool, `parameters` float64, `steps_after_end` int32 (of a
-    single CartPole that has been stepped since it terminated, else -1), `identity` uint64 [2]
-    (digests of the environment's id, 0 where it has none, and of all that is fixed when it is made:
-    kernel, table or model).
+class Model(Protocol):
+    """The environment that a batch is of: what its saved lanes depend on."""
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The declared parameters."""
+
+    def kernel_spec(self) -> KernelSpec:
+        """Return sizes, names and defaults of the kernel."""
+
+    def fixed_digest(self) -> int:
+        """Return a digest of all that is fixed when the environment is made."""
+
+    def state_bounds(self) -> Mapping[str, tuple[float, float]]:
+        """Return bounds of columns of the state."""
+
+
+class StateStore(Protocol):
+    """The `constants` of a batch that store the states of lanes outside the batch.
+
+    They may also have `valid(saved)`, which returns the states that lanes can have, bool [lanes],
+    and `copied(saved)`, which copies the part of saved states that can be invalid.
     """
+
+    saved_dtype: np.dtype
+
+    def save(self, indices: Indices, into: Records) -> None:
+        """Write lanes into an array of `saved_dtype`."""
+
+    def load(self, indices: Indices, saved: Records) -> None:
+        """Restore lanes from an array of `saved_dtype`."""
+
+
+def lane_dtype(kernel_spec: KernelSpec, store: StateStore | None = None) -> np.dtype:
+    """Return the structured dtype of one saved lane.
+
+    Fields: `state` float64 (the columns of the physics; or what `store` saves), `random` uint64 [5]
+    (PCG64 state and increment, high words first, and the buffered half draw), `elapsed` int32 (-1
+    before the first reset), `episode_return` float64, `ended` bool, `parameters` float64,
+    `steps_after_end` int32 (of a single CartPole that has been stepped since it terminated, else
+    -1), `identity` uint64 [2] (digests of the environment's id, 0 if it has none, and of all that
+    is fixed when it is made: kernel, table or model).
+    """
+    columns = np.dtype((np.float64, (len(kernel_spec["state_names"]),)))
     return np.dtype(
         [
-            ("state", state or np.dtype((np.float64, (len(kernel_spec["state_names"]),)))),
+            ("state", columns if store is None else store.saved_dtype),
             ("random", np.uint64, (5,)),
             ("parameters", np.float64, (len(kernel_spec["parameters"]),)),
             ("episode_return", np.float64),
@@ -45,21 +87,21 @@ def lane_dtype(kernel_spec: dict[str, Any], state: Any = None) -> np.dtype[Any]:
 
 
 def digest(*parts: Any) -> int:
-    """A 64-bit digest of bytes-like objects."""
+    """Return a 64-bit digest of bytes-like objects."""
     hashed = hashlib.blake2b(digest_size=8)
     for part in parts:
         hashed.update(part)
     return int.from_bytes(hashed.digest(), "little")
 
 
-def _identity(model: Any, spec: Any) -> npt.NDArray[np.uint64]:
-    """The `identity` of the records of an environment that was made from `spec`, if from any."""
+def _identity(model: Model, spec: EnvSpec | None) -> npt.NDArray[np.uint64]:
+    """Return the `identity` of the records of an environment made from `spec`, if from any."""
     name = 0 if spec is None else digest(spec.id.encode())
     return np.array([name, digest(b"%d %d" % (LAYOUT, model.fixed_digest()))], np.uint64)
 
 
-def read_states(batch: Any, indices: Any) -> npt.NDArray[Any]:
-    """Physics states, a copy: float64 [len(indices), state_size], or records [len(indices)]."""
+def read_states(batch: Batch, indices: Indices | list[int]) -> Records:
+    """Return copies of states: float64 [len(indices), state_size], or records [len(indices)]."""
     if not hasattr(batch.constants, "fields"):
         return np.ascontiguousarray(batch.view_state()[:, indices].T)
     records = np.zeros(len(indices), np.dtype((np.record, batch.constants.saved_dtype)))
@@ -67,18 +109,20 @@ def read_states(batch: Any, indices: Any) -> npt.NDArray[Any]:
     return records
 
 
-def write_states(batch: Any, values: Sequence[Any], names: Sequence[str], indices: Any) -> None:
+def write_states(
+    batch: Batch, values: Sequence[Any], names: Sequence[str], indices: Indices
+) -> None:
     """Write physics states, a sequence of numbers or a record each, into lanes.
 
     Args:
-        batch: whose lanes they are; they may be stepped then.
-        values: a state for each lane.
-        names: of the columns of the physics.
-        indices: int64, which lanes.
+        batch: The batch of the lanes, which may be stepped then.
+        values: A state for each lane.
+        names: Names of the columns of the physics.
+        indices: The lanes, int64.
 
     Raises:
-        InvalidArgument: a value that is not a number for every column, or not a record that lanes
-            can have; nothing has changed.
+        InvalidArgument: A value is not a number for every column, or not a record that lanes can
+            have; nothing has changed.
     """
     external = batch.constants if hasattr(batch.constants, "fields") else None
     if len(indices) < batch.num_envs and not batch.is_ready:
@@ -113,32 +157,26 @@ def write_states(batch: Any, values: Sequence[Any], names: Sequence[str], indice
     batch.exclusively(write)
 
 
-def _external_memory(batch: Any) -> Any:
-    """The object that stores states outside the batch, or None.
-
-    It has `saved_dtype` of a lane, `save`, `load`, and `valid` if there are states to refuse; and
-    `copied` if only a part of a state can be invalid, which copies that part.
-    """
+def _store_of(batch: Batch) -> StateStore | None:
+    """Return the object that stores states outside the batch, or None."""
     return batch.constants if hasattr(batch.constants, "load") else None
 
 
-def save_lanes(batch: Any, model: Any, spec: Any, indices: Any) -> npt.NDArray[Any]:
+def save_lanes(batch: Batch, model: Model, spec: EnvSpec | None, indices: Indices) -> Records:
     """Copy lanes into a structured array [len(indices)].
 
     Args:
-        batch: whose lanes they are.
-        model: the `NativeEnv` that the batch is of.
-        spec: what the environment was made from, or None.
-        indices: int64, which lanes.
+        batch: The batch of the lanes.
+        model: The `NativeEnv` that the batch is of.
+        spec: The spec that the environment was made from, or None.
+        indices: The lanes, int64.
     """
     parameters = batch.get_parameters()
     if parameters.shape[1] > 1:
         parameters = parameters[:, indices]
     ended, elapsed, returns = batch.view_lifecycle()
-    external = _external_memory(batch)
-    saved = np.empty(
-        len(indices), lane_dtype(model.kernel_spec(), external and external.saved_dtype)
-    )
+    external = _store_of(batch)
+    saved = np.empty(len(indices), lane_dtype(model.kernel_spec(), external))
     saved["identity"] = _identity(model, spec)
     saved["steps_after_end"] = -1
 
@@ -157,16 +195,20 @@ def save_lanes(batch: Any, model: Any, spec: Any, indices: Any) -> npt.NDArray[A
     return saved
 
 
-def checked_lanes(batch: Any, model: Any, spec: Any, saved: Any, indices: Any) -> dict[str, Any]:
-    """The fields of saved lanes, copies, which may be written to these lanes (see `save_lanes`).
+def checked_lanes(
+    batch: Batch, model: Model, spec: EnvSpec | None, saved: object, indices: Indices
+) -> Fields:
+    """Return copies of the fields of saved lanes, which may be written to these lanes.
+
+    The arguments are those of `save_lanes`, and its result.
 
     Raises:
-        InvalidArgument: lanes of another environment, or another number of them; a value that no
-            lane can have; lanes that were never reset beside lanes that were.
-        ArgumentTypeError: not an array.
+        InvalidArgument: The lanes are of another environment, or of another number, or some were
+            never reset and others were; or a value is one that no lane can have.
+        ArgumentTypeError: `saved` is not an array.
     """
-    external = _external_memory(batch)
-    wanted = lane_dtype(model.kernel_spec(), external and external.saved_dtype)
+    external = _store_of(batch)
+    wanted = lane_dtype(model.kernel_spec(), external)
     if not isinstance(saved, np.ndarray):
         raise ArgumentTypeError(f"state: expected the array of get_state(), got {type(saved)}")
     name = model.kernel_spec()["name"] if spec is None else spec.id
@@ -175,8 +217,10 @@ def checked_lanes(batch: Any, model: Any, spec: Any, saved: Any, indices: Any) -
             f"state: expected {len(indices)} lanes of {name} ({wanted}), "
             f"got shape {saved.shape} of {saved.dtype}"
         )
-    # What is checked is what is written.
-    copies = {"state": external.copied} if hasattr(external, "copied") else {}
+    # Copied, so that no other thread changes what has been checked.
+    copies: dict[str, Callable[[Any], Any]] = {}
+    if external is not None and hasattr(external, "copied"):
+        copies["state"] = external.copied
     fields = {name: copies.get(name, np.copy)(saved[name]) for name in wanted.names or ()}
     (own_id, fixed), ids = _identity(model, spec), fields["identity"][:, 0]
     of_another_id = (ids != own_id) & (ids != 0) & (own_id != 0)
@@ -205,9 +249,9 @@ def checked_lanes(batch: Any, model: Any, spec: Any, saved: Any, indices: Any) -
 
 
 def _valid_fields(
-    batch: Any, model: Any, saved: dict[str, Any], fresh: Any, indices: Any
+    batch: Batch, model: Model, saved: Fields, fresh: npt.NDArray[np.bool_], indices: Indices
 ) -> Iterable[tuple[str, npt.NDArray[np.bool_]]]:
-    """Names of the fields of saved lanes, and whether their values are possible, bool [lanes]."""
+    """Yield names of fields of saved lanes, and whether their values are possible, bool [lanes]."""
     yield "elapsed", saved["elapsed"] >= NEVER_RESET
     yield "steps_after_end", saved["steps_after_end"] >= -1
     yield "ended", saved["ended"].view(np.uint8) <= 1
@@ -215,8 +259,8 @@ def _valid_fields(
     # PCG64's increment is odd; the last number is whether half a draw is buffered, and that half.
     halves = np.ascontiguousarray(saved["random"][:, 4:]).view(np.uint32)
     yield "random", (saved["random"][:, 3] % 2 == 1) & (halves[:, 0] <= 1)
-    external = _external_memory(batch)
-    if hasattr(external, "valid"):
+    external = _store_of(batch)
+    if external is not None and hasattr(external, "valid"):
         valid = external.valid(saved["state"])
     else:
         valid = np.isfinite(saved["state"]).all(axis=1)
@@ -235,8 +279,8 @@ def _valid_fields(
     yield "parameters", valid
 
 
-def _is_encoded(model: Any, columns: npt.NDArray[np.float64]) -> bool:
-    """Whether these are parameter columns that setting attributes could have led to."""
+def _is_encoded(model: Model, columns: npt.NDArray[np.float64]) -> bool:
+    """Return whether setting attributes can lead to these parameter columns."""
     for parameter in model.parameters.values():
         values = columns[parameter.rows(model.kernel_spec())].tolist()
         try:
@@ -247,9 +291,9 @@ def _is_encoded(model: Any, columns: npt.NDArray[np.float64]) -> bool:
     return True
 
 
-def write_lanes(batch: Any, saved: Any, indices: Any) -> None:
-    """Write the fields of saved lanes back, which have been checked."""
-    external = _external_memory(batch)
+def write_lanes(batch: Batch, saved: Fields | Records, indices: Indices) -> None:
+    """Write the checked fields of saved lanes back."""
+    external = _store_of(batch)
     fresh = saved["elapsed"] == NEVER_RESET
     table = batch.get_parameters()
     if (saved["parameters"] != table[:, indices % table.shape[1]].T).any():
@@ -274,27 +318,23 @@ def write_lanes(batch: Any, saved: Any, indices: Any) -> None:
     batch.exclusively(load)
 
 
-# The seed of a stream that was not seeded here, as that of a saved state.
+# The seed of a stream that was not seeded here, such as that of a saved state.
 UNKNOWN = -1
 
 
 class LaneSeeds:
     """The seeds of a batch's lanes; unseeded streams get the system's entropy."""
 
-    def __init__(self, batch: Any) -> None:
-        """Take the batch, whose streams are not seeded yet."""
+    def __init__(self, batch: Batch) -> None:
+        """Store the batch, whose streams are not seeded yet."""
         self._batch = batch
         # The first lane's seed if the others count on from it (a million lanes need no list), a
         # seed for each lane, or None.
         self.known: int | list[int] | None = None
 
-    def _seed(self, first: int, lo: int, hi: int) -> None:
-        """Seed lanes lo, lo + 1, ... of [lo, hi) with first, first + 1, ..."""
-        self._batch.seed(first, lo, hi)
-
     def seed_all(self, first: int) -> None:
         """Seed lane i with `first + i`."""
-        self._seed(first, 0, self._batch.num_envs)
+        self._batch.seed(first, 0, self._batch.num_envs)
         self.known = first
 
     def ensure(self) -> None:
@@ -308,12 +348,12 @@ class LaneSeeds:
         known = list(self.as_tuple())
         for lane, seed in enumerate(seeds):
             if seed is not None and (mask is None or mask[lane]):
-                self._seed(seed, lane, lane + 1)
+                self._batch.seed(seed, lane, lane + 1)
                 known[lane] = seed
         self.known = known
 
-    def forget(self, lanes: npt.NDArray[Any]) -> None:
-        """Note that these lanes' streams were not seeded here."""
+    def forget(self, lanes: Indices) -> None:
+        """Record that these lanes' streams were not seeded here."""
         unseeded = [UNKNOWN] * self._batch.num_envs
         known = unseeded if self.known is None else list(self.as_tuple())
         for lane in lanes.tolist():
@@ -321,7 +361,7 @@ class LaneSeeds:
         self.known = known
 
     def as_tuple(self) -> tuple[int, ...]:
-        """The seed of every lane."""
+        """Return the seed of every lane."""
         self.ensure()
         if isinstance(self.known, int):
             return tuple(range(self.known, self.known + self._batch.num_envs))

@@ -18,10 +18,13 @@ import sys
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from gymcore import error
 from gymcore.envs.mujoco.library import mujoco_module
+
+if TYPE_CHECKING:
+    import mujoco
 
 OFF = ("off", "disable", "disabled", "false", "0")
 
@@ -41,6 +44,19 @@ _working: str | None = None
 _process: int | None = None
 
 
+class GLContext(Protocol):
+    """An OpenGL context, as the backends of MuJoCo's package make it."""
+
+    def make_current(self) -> None:
+        """Make it the current one of this thread."""
+
+    def free(self) -> None:
+        """Free it."""
+
+
+Contexts: TypeAlias = tuple[GLContext, "mujoco.MjrContext"]
+
+
 class RenderingUnavailable(error.DependencyNotInstalled, RuntimeError):
     """No OpenGL backend works here; the message says what to install or to set."""
 
@@ -49,7 +65,7 @@ class UnknownBackend(error.InvalidArgument, RuntimeError):
     """A value of the environment variable `MUJOCO_GL` that is not a backend."""
 
 
-def open_context(model: Any, width: int, height: int) -> tuple[str, Any, Any]:
+def open_context(model: mujoco.MjModel, width: int, height: int) -> tuple[str, *Contexts]:
     """Make an OpenGL context and MuJoCo's rendering context of a model in it.
 
     Returns:
@@ -102,7 +118,7 @@ def current(backend: str, make_current: Callable[[], None]) -> Iterator[None]:
         restore()
 
 
-def free_contexts(backend: str, context: Any, rendering: Any) -> None:
+def free_contexts(backend: str, context: GLContext, rendering: mujoco.MjrContext) -> None:
     """Free the contexts of `open_context`; the current context stays the same."""
     restore = _restoring(backend)
     try:
@@ -165,7 +181,7 @@ def _candidates() -> list[str]:
     return order
 
 
-def _try(name: str, model: Any, width: int, height: int) -> tuple[Any, Any]:
+def _try(name: str, model: mujoco.MjModel, width: int, height: int) -> Contexts:
     """Return both contexts from one backend; an exception leaves nothing behind."""
     mujoco = mujoco_module()
     library = importlib.import_module(f"mujoco.{name}")
@@ -224,7 +240,7 @@ def _no_egl() -> str | None:
     address.argtypes = [ctypes.c_char_p]
     pointer, integer = ctypes.c_void_p, ctypes.c_int32
 
-    def function(name: bytes, result: Any, *arguments: Any) -> Callable[..., Any] | None:
+    def function(name: bytes, result: type | None, *arguments: type) -> ctypes._FuncPointer | None:
         where = address(name)
         return ctypes.CFUNCTYPE(result, *arguments)(where) if where else None
 
@@ -290,13 +306,13 @@ def _explanation(failures: list[tuple[str, str]]) -> str:
 
 # Frees contexts once, in the process that made them, and early enough at exit.
 
-_unreleased: list[weakref.finalize[..., Any]] = []
+_unreleased: list[weakref.finalize] = []
 
 # The parent's resources in a forked child, referenced because collecting them would free them.
-_inherited: list[Any] = []
+_inherited: list[tuple[object, ...]] = []
 
 
-def release_once(owner: object, free: Callable[..., None], *args: Any) -> weakref.finalize:
+def release_once(owner: object, free: Callable[..., None], *args: object) -> weakref.finalize:
     """Return a finalizer that frees a resource when called, when `owner` is collected, or at exit.
 
     It calls `free(*args)` once; `args` must not refer to `owner`. A forked child never calls it,
@@ -324,7 +340,7 @@ def release_once(owner: object, free: Callable[..., None], *args: Any) -> weakre
     return release
 
 
-def _in_process(process: int, free: Callable[..., None], args: tuple[Any, ...]) -> None:
+def _in_process(process: int, free: Callable[..., None], args: tuple[object, ...]) -> None:
     if os.getpid() == process:
         free(*args)
     else:

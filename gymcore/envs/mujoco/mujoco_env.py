@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Mapping
 from os import path
-from typing import Any, NoReturn, SupportsFloat
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsFloat, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +16,9 @@ from gymcore.core import Env, Info, Options
 from gymcore.envs.mujoco.library import mujoco_module, step_simulation, warnings_while
 from gymcore.envs.mujoco.mujoco_rendering import MujocoRenderer
 from gymcore.spaces import Box, Space
+
+if TYPE_CHECKING:
+    import mujoco
 
 DEFAULT_SIZE = 480
 
@@ -118,13 +122,13 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         self,
         model_path: str | os.PathLike[str],
         frame_skip: int,
-        observation_space: Space[Any] | None,
+        observation_space: Space | None,
         render_mode: str | None = None,
         width: int = DEFAULT_SIZE,
         height: int = DEFAULT_SIZE,
         camera_id: int | None = None,
         camera_name: str | None = None,
-        default_camera_config: dict[str, Any] | None = None,
+        default_camera_config: Mapping[str, object] | None = None,
         max_geom: int = 1000,
         visual_options: dict[int, bool] | None = None,
     ) -> None:
@@ -188,7 +192,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
 
     # Steps of the construction, which a subclass may override.
 
-    def _initialize_simulation(self) -> tuple[Any, Any]:
+    def _initialize_simulation(self) -> tuple[mujoco.MjModel, mujoco.MjData]:
         """Return the model, whose offscreen buffer is large enough for a frame, and its data."""
         model = self._load_model()
         visual = model.vis.global_
@@ -196,30 +200,30 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         visual.offheight = max(visual.offheight, self.height)
         return model, self._make_data(model)
 
-    def _load_model(self) -> Any:
+    def _load_model(self) -> mujoco.MjModel:
         """Return the `mujoco.MjModel` of the file `fullpath`.
 
         Raises:
             BrokenModel: MuJoCo cannot load it.
         """
-        mujoco = mujoco_module()
+        library = mujoco_module()
         name = self.fullpath or "this XML"
-        load = mujoco.MjModel.from_xml_path
+        load = library.MjModel.from_xml_path
         if self._xml:
-            load = mujoco.MjModel.from_xml_string
+            load = library.MjModel.from_xml_string
         elif self.fullpath.lower().endswith(".mjb"):
-            load = mujoco.MjModel.from_binary_path
+            load = library.MjModel.from_binary_path
         if path.isdir(self.fullpath):
             raise BrokenModel(f"model_path: expected a file, got the folder {self.fullpath}")
         try:
             with warnings_while(f"loading {name}"):
                 return load(self._xml or self.fullpath)
-        except (ValueError, mujoco.FatalError) as problem:
+        except (ValueError, library.FatalError) as problem:
             raise BrokenModel(
                 f"model_path: MuJoCo cannot load {name}: {str(problem).strip()}"
             ) from problem
 
-    def _make_data(self, model: Any) -> Any:
+    def _make_data(self, model: mujoco.MjModel) -> mujoco.MjData:
         """Return a new `mujoco.MjData` of `model`."""
         return mujoco_module().MjData(model)
 
@@ -255,7 +259,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         """
         raise NotImplementedError(f"{type(self).__name__} has no reset_model()")
 
-    def _get_reset_info(self) -> dict[str, Any]:
+    def _get_reset_info(self) -> Info:
         """Return the info dict of a reset; a subclass may override it."""
         return {}
 
@@ -370,12 +374,12 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         return np.concatenate([self.data.qpos.flat, self.data.qvel.flat])
 
 
-def _is_xml(model_path: Any) -> bool:
+def _is_xml(model_path: object) -> bool:
     """Return whether `model_path` is XML."""
     return isinstance(model_path, str) and model_path.lstrip().startswith("<")
 
 
-def check_time_step(model: Any, dt: float) -> None:
+def check_time_step(model: mujoco.MjModel, dt: float) -> None:
     """Check that the time step is positive and its inverse finite.
 
     Raises:
@@ -385,7 +389,7 @@ def check_time_step(model: Any, dt: float) -> None:
         raise BrokenModel(f"model: expected a time step above 0, got {model.opt.timestep}")
 
 
-def checked_count(name: str, value: Any, minimum: int = 1) -> int:
+def checked_count(name: str, value: SupportsIndex, minimum: int = 1) -> int:
     """Return `value` as an int from `minimum` to MAX_COUNT, or raise the error that names it."""
     try:
         value = operator.index(value)

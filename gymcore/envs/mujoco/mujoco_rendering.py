@@ -13,8 +13,9 @@ import threading
 import time
 import warnings
 import weakref
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,9 @@ from gymcore.envs.mujoco.gl_backend import (
 )
 from gymcore.envs.mujoco.library import mujoco_module, warnings_while
 
+if TYPE_CHECKING:
+    import mujoco
+
 __all__ = [
     "BaseRender",
     "MujocoRenderer",
@@ -38,6 +42,9 @@ __all__ = [
     "UnexpectedMode",
     "WindowViewer",
 ]
+
+# Attributes of a `mujoco.MjvGeom`, by name.
+Marker: TypeAlias = Mapping[str, Any]
 
 OFFSCREEN_MODES = ("rgb_array", "depth_array", "rgbd_tuple")
 
@@ -91,13 +98,13 @@ class BaseRender:
         con: The `mujoco.MjrContext`, which the subclass makes.
     """
 
-    con: Any
-    _release: Any = None
+    con: mujoco.MjrContext
+    _release: weakref.finalize | None = None
 
     def __init__(
         self,
-        model: Any,
-        data: Any,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
         width: int,
         height: int,
         max_geom: int = 1000,
@@ -112,7 +119,7 @@ class BaseRender:
         self.pert = mujoco.MjvPerturb()
         self.scn = mujoco.MjvScene(model, max_geom)
         self.viewport = mujoco.MjrRect(0, 0, width, height)
-        self._markers: list[dict[str, Any]] = []
+        self._markers: list[Marker] = []
         self._overlays: dict[int, list[str]] = {}
         _apply_visual_options(self.vopt, visual_options)
         self._init_camera()
@@ -135,7 +142,7 @@ class BaseRender:
         """Make the viewer's OpenGL context the current one."""
         raise NotImplementedError(f"{type(self).__name__} has no OpenGL context")
 
-    def add_marker(self, **marker_params: Any) -> None:
+    def add_marker(self, **marker_params: object) -> None:
         """Show a geom in the next frame only; by default a white sphere of 1 cm at the origin.
 
         Args:
@@ -158,7 +165,7 @@ class BaseRender:
         lines[0] += f"{text1}\n"
         lines[1] += f"{text2}\n"
 
-    def _add_marker_to_scene(self, marker: dict[str, Any]) -> None:
+    def _add_marker_to_scene(self, marker: Marker) -> None:
         """Add one marker to the scene of the current frame."""
         if self.scn.ngeom >= self.scn.maxgeom:
             raise SceneFull(
@@ -168,7 +175,7 @@ class BaseRender:
         _set_geom(self.scn.geoms[self.scn.ngeom], marker)
         self.scn.ngeom += 1
 
-    def _update_scene(self, markers: list[dict[str, Any]]) -> None:
+    def _update_scene(self, markers: list[Marker]) -> None:
         """Update the scene with the current state of the simulation, and add markers."""
         mujoco = mujoco_module()
         everything = int(mujoco.mjtCatBit.mjCAT_ALL)
@@ -185,6 +192,11 @@ class BaseRender:
         font = mujoco.mjtFontScale.mjFONTSCALE_150
         for gridpos, (left, right) in overlays.items():
             mujoco.mjr_overlay(font, gridpos, self.viewport, left, right, self.con)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether neither the program nor the user has closed the viewer."""
+        return self._release is not None and self._release.alive
 
     def close(self) -> None:
         """Free the viewer's resources; a second call does nothing."""
@@ -207,8 +219,8 @@ class OffScreenViewer(BaseRender):
 
     def __init__(
         self,
-        model: Any,
-        data: Any,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
         width: int,
         height: int,
         max_geom: int = 1000,
@@ -247,7 +259,7 @@ class OffScreenViewer(BaseRender):
             gymcore.error.ClosedEnvironmentError: The viewer has been closed.
             RenderingUnavailable: This process was forked from the one that made the viewer.
         """
-        if not self._release.alive:
+        if not self.is_open:
             raise error.ClosedEnvironmentError("the viewer has been closed")
         check_process()
         self.opengl_context.make_current()
@@ -333,8 +345,8 @@ class WindowViewer(BaseRender):
 
     def __init__(
         self,
-        model: Any,
-        data: Any,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
         width: int | None = None,
         height: int | None = None,
         max_geom: int = 1000,
@@ -381,11 +393,6 @@ class WindowViewer(BaseRender):
             raise error.ClosedEnvironmentError("the window has been closed")
         self._glfw.make_context_current(self.window)
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the window is open."""
-        return bool(self._release.alive)
-
     def see_by(self, camera_id: int) -> None:
         """Use the camera of the model with this index; -1 is the free camera."""
         _set_camera(self.cam, self.model, camera_id)
@@ -402,7 +409,7 @@ class WindowViewer(BaseRender):
         if self.is_open:
             self._wait()
 
-    def _draw(self, markers: list[dict[str, Any]]) -> None:
+    def _draw(self, markers: list[Marker]) -> None:
         """Draw a frame and handle the user's input."""
         if not self.is_open:
             return
@@ -451,7 +458,7 @@ class WindowViewer(BaseRender):
         reference = weakref.ref(self)
 
         def bound(name: str) -> Callable[..., None]:
-            def call(window: Any, *arguments: Any) -> None:
+            def call(window: object, *arguments: object) -> None:
                 viewer = reference()
                 if viewer is not None:
                     getattr(viewer, name)(window, *arguments)
@@ -464,7 +471,9 @@ class WindowViewer(BaseRender):
         glfw.set_mouse_button_callback(self.window, bound("_mouse_button_callback"))
         glfw.set_scroll_callback(self.window, bound("_scroll_callback"))
 
-    def _key_callback(self, window: Any, key: int, scancode: int, action: int, mods: int) -> None:
+    def _key_callback(
+        self, window: object, key: int, scancode: int, action: int, mods: int
+    ) -> None:
         """Handle a pressed key, see `HELP`."""
         glfw, flags = self._glfw, mujoco_module().mjtVisFlag
         if action != glfw.PRESS:
@@ -493,11 +502,11 @@ class WindowViewer(BaseRender):
         elif key == glfw.KEY_ESCAPE:
             glfw.set_window_should_close(window, True)
 
-    def _mouse_button_callback(self, window: Any, button: int, act: int, mods: int) -> None:
+    def _mouse_button_callback(self, window: object, button: int, act: int, mods: int) -> None:
         """Remember where a drag of the mouse begins."""
         self._cursor = self._glfw.get_cursor_pos(window)
 
-    def _cursor_pos_callback(self, window: Any, xpos: float, ypos: float) -> None:
+    def _cursor_pos_callback(self, window: object, xpos: float, ypos: float) -> None:
         """Turn (left button), move (right) or zoom (middle) the camera by dragging the mouse."""
         glfw, motions = self._glfw, mujoco_module().mjtMouse
         shift = glfw.PRESS in (
@@ -517,7 +526,7 @@ class WindowViewer(BaseRender):
         self._move_camera(motion, (xpos - before_x) / height, (ypos - before_y) / height)
         self._cursor = xpos, ypos
 
-    def _scroll_callback(self, window: Any, x_offset: float, y_offset: float) -> None:
+    def _scroll_callback(self, window: object, x_offset: float, y_offset: float) -> None:
         """Zoom with the wheel."""
         self._move_camera(mujoco_module().mjtMouse.mjMOUSE_ZOOM, 0.0, 0.05 * y_offset)
 
@@ -530,7 +539,7 @@ class WindowViewer(BaseRender):
             move(self.model, action, rel_dx, rel_dy, self.cam)
 
 
-def _open_window(width: int | None, height: int | None) -> tuple[Any, Any]:
+def _open_window(width: int | None, height: int | None) -> tuple[ModuleType, object]:
     """Return the module glfw and a new window."""
     problem = find_display()
     if sys.platform == "darwin" and threading.current_thread() is not threading.main_thread():
@@ -560,7 +569,7 @@ def _open_window(width: int | None, height: int | None) -> tuple[Any, Any]:
     return glfw, window
 
 
-def _close_window(glfw: Any, window: Any, context: Any) -> None:
+def _close_window(glfw: ModuleType, window: object, context: mujoco.MjrContext) -> None:
     """Free MuJoCo's context, which belongs to the window, and destroy the window."""
     with current("glfw", lambda: glfw.make_context_current(window)):
         context.free()
@@ -585,9 +594,9 @@ class MujocoRenderer:
 
     def __init__(
         self,
-        model: Any,
-        data: Any,
-        default_cam_config: dict[str, Any] | None = None,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        default_cam_config: Mapping[str, object] | None = None,
         width: int | None = None,
         height: int | None = None,
         max_geom: int = 1000,
@@ -707,7 +716,7 @@ class MujocoRenderer:
                 viewer.close()
         self._offscreen = self._window = self.viewer = None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the settings without the viewers, which belong to this process."""
         return {**self.__dict__, "viewer": None, "_offscreen": None, "_window": None}
 
@@ -724,7 +733,7 @@ def _unexpected(render_mode: str | None, modes: tuple[str, ...]) -> UnexpectedMo
 # Settings of cameras, scenes and markers, checked.
 
 
-def _apply_camera_config(camera: Any, config: dict[str, Any] | None) -> None:
+def _apply_camera_config(camera: mujoco.MjvCamera, config: Mapping[str, object] | None) -> None:
     """Set attributes of a `mujoco.MjvCamera`."""
     for name, value in (config or {}).items():
         if not isinstance(name, str) or name.startswith("_") or not hasattr(camera, name):
@@ -744,7 +753,7 @@ def _apply_camera_config(camera: Any, config: dict[str, Any] | None) -> None:
             ) from problem
 
 
-def _apply_visual_options(options: Any, flags: dict[int, bool] | None) -> None:
+def _apply_visual_options(options: mujoco.MjvOption, flags: dict[int, bool] | None) -> None:
     """Set flags of a `mujoco.MjvOption`."""
     for flag, value in (flags or {}).items():
         count = len(options.flags)
@@ -760,7 +769,7 @@ def _apply_visual_options(options: Any, flags: dict[int, bool] | None) -> None:
         options.flags[number] = bool(value)
 
 
-def _check_camera_id(model: Any, camera_id: Any) -> None:
+def _check_camera_id(model: mujoco.MjModel, camera_id: SupportsIndex) -> None:
     """Raise if the model has no such camera, with which MuJoCo would end the process."""
     try:
         number = operator.index(camera_id)
@@ -775,7 +784,7 @@ def _check_camera_id(model: Any, camera_id: Any) -> None:
         )
 
 
-def _set_camera(camera: Any, model: Any, camera_id: int) -> None:
+def _set_camera(camera: mujoco.MjvCamera, model: mujoco.MjModel, camera_id: int) -> None:
     """Set a `mujoco.MjvCamera` to a camera of the model, or to the free camera if it is -1."""
     _check_camera_id(model, camera_id)
     types = mujoco_module().mjtCamera
@@ -783,7 +792,7 @@ def _set_camera(camera: Any, model: Any, camera_id: int) -> None:
     camera.fixedcamid = camera_id
 
 
-def _find_camera(model: Any, name: str) -> int:
+def _find_camera(model: mujoco.MjModel, name: str) -> int:
     """Return the index of a camera, given its name; as in Gymnasium, -1 if there is none."""
     if not isinstance(name, str):
         raise error.ArgumentTypeError(
@@ -799,14 +808,14 @@ def _find_camera(model: Any, name: str) -> int:
     return number
 
 
-def _cameras(model: Any) -> str:
+def _cameras(model: mujoco.MjModel) -> str:
     """Return indices and names of the model's cameras, as text."""
     names = (f"{number} {model.camera(number).name!r}" for number in range(model.ncam))
     return "it has " + (", ".join(names) or "none")
 
 
 # The attributes of a geom that mjv_initGeom sets, with their defaults.
-_GEOM_DEFAULTS: dict[str, NDArray[Any]] = {
+_GEOM_DEFAULTS: dict[str, np.ndarray] = {
     "size": np.full(3, 0.01),
     "pos": np.zeros(3),
     "mat": np.eye(3).ravel(),
@@ -814,7 +823,7 @@ _GEOM_DEFAULTS: dict[str, NDArray[Any]] = {
 }
 
 
-def _set_geom(geom: Any, marker: dict[str, Any]) -> None:
+def _set_geom(geom: mujoco.MjvGeom, marker: Marker) -> None:
     """Set the attributes of a geom; the default is a white sphere of 1 cm."""
     mujoco = mujoco_module()
     values = dict(_GEOM_DEFAULTS)
