@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import numpy as np
@@ -30,10 +31,9 @@ class Adapter:
         env: The adapted environment. It stays open when the adapter is collected.
     """
 
-    env: Any
-    spec: Any
+    env: Env
 
-    def __init__(self, env: Any, package: Any) -> None:
+    def __init__(self, env: Env, package: ModuleType) -> None:
         """Adapt an environment.
 
         Args:
@@ -46,11 +46,11 @@ class Adapter:
         self.observation_space = convert_space(env.observation_space, package)
         self.action_space = convert_space(env.action_space, package)
 
-    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[object, Info]:
         """Begin an episode; see `Env.reset`."""
         return self.env.reset(seed=seed, options=options)
 
-    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, Info]:
+    def step(self, action: object) -> tuple[object, SupportsFloat, bool, bool, Info]:
         """Step the environment; see `Env.step`."""
         return self.env.step(action)
 
@@ -85,14 +85,14 @@ class Adapter:
 
     if not TYPE_CHECKING:  # a type checker that saw these would accept any attribute
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             """Return an attribute of the outermost layer that has it."""
             if name == "env" or name.startswith("__"):  # also while it is copied
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             env = self.env
             return env.get_wrapper_attr(name) if _has_layers(env) else getattr(env, name)
 
-        def __setattr__(self, name: str, value: Any) -> None:
+        def __setattr__(self, name: str, value: object) -> None:
             """Set an attribute, on the outermost layer that has it."""
             if name in _OWN:
                 object.__setattr__(self, name, value)
@@ -108,16 +108,16 @@ class Adapter:
     __repr__ = __str__
 
 
-class ForeignEnv(Adapter, Env[Any, Any]):  # type: ignore[override]
+class ForeignEnv(Adapter, Env):  # type: ignore[override]
     """An environment of Gymnasium, adapted to gymcore's `Env`; see `Adapter`."""
 
-    def __init__(self, env: Any) -> None:
+    def __init__(self, env: Env) -> None:
         """Adapt an environment."""
         super().__init__(env, spaces)
 
     if not TYPE_CHECKING:
 
-        def __setattr__(self, name: str, value: Any) -> None:
+        def __setattr__(self, name: str, value: object) -> None:
             """Set an attribute; an environment without a spec may read the one of `make`."""
             super().__setattr__(name, value)
             inner = getattr(self.env, "unwrapped", None)
@@ -125,12 +125,12 @@ class ForeignEnv(Adapter, Env[Any, Any]):  # type: ignore[override]
                 inner.spec = value
 
 
-def _has_layers(env: Any) -> bool:
+def _has_layers(env: object) -> bool:
     """Whether an environment reaches through its wrappers, as since Gymnasium 1.0."""
     return hasattr(env, "set_wrapper_attr")
 
 
-def is_gymnasium(value: Any, module: str, name: str) -> bool:
+def is_gymnasium(value: object, module: str, name: str) -> bool:
     """Whether a value is of a class of Gymnasium's, which need not be imported."""
     return any((cls.__module__, cls.__name__) == (module, name) for cls in type(value).__mro__)
 
@@ -149,7 +149,7 @@ def adopt(env: Any) -> Any:
     return adapter
 
 
-def make_adopted(env_fn: Callable[[], Any]) -> Any:
+def make_adopted(env_fn: Callable[[], object]) -> Any:
     """Return the environment that a function of a vector environment makes; see `adopt`.
 
     Raises:

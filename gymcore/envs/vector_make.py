@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
+from gymcore import vector
 from gymcore.core import Env
+from gymcore.envs.making import Kwargs, make_vec
 from gymcore.envs.making import make as make_single
-from gymcore.envs.making import make_vec
 from gymcore.error import ArgumentTypeError
 from gymcore.specs import EnvSpec, find_spec
 from gymcore.vector import AutoresetMode
 from gymcore.vector.gym26_infos import Gym26VectorEnv
-from gymcore.vector.sync_vector_env import SyncVectorEnv
 
-EnvWrapper = Callable[[Env[Any, Any]], Env[Any, Any]]
+Made = TypeVar("Made")
+Wrappers: TypeAlias = Callable[[Made], Made] | Iterable[Callable[[Made], Made]] | None
 
 
 def make(
     id: str | EnvSpec,
     num_envs: int = 1,
     asynchronous: bool | None = None,
-    wrappers: EnvWrapper | Iterable[EnvWrapper] | None = None,
+    wrappers: Wrappers[Env] = None,
     disable_env_checker: bool | None = None,
     **kwargs: Any,
 ) -> Gym26VectorEnv:
@@ -69,31 +70,26 @@ def make(
             )
         )
 
-    engine: Callable[..., Any] = SyncVectorEnv
-    if asynchronous:
-        from gymcore.vector.async_vector_env import AsyncVectorEnv
-
-        engine = AsyncVectorEnv
+    engine = vector.AsyncVectorEnv if asynchronous else vector.SyncVectorEnv
     env_fns = single_env_fns(make_single, spec, num_envs, wrappers, disable_env_checker, kwargs)
     return Gym26VectorEnv(engine(env_fns, autoreset_mode=AutoresetMode.SAME_STEP))
 
 
 def single_env_fns(
-    make_env: Callable[..., Any],
+    make_env: Callable[..., Made],
     spec: EnvSpec,
     num_envs: int,
-    wrappers: EnvWrapper | Iterable[EnvWrapper] | None,
+    wrappers: Wrappers[Made],
     disable_env_checker: bool | None,
-    kwargs: dict[str, Any],
-) -> list[Callable[[], Any]]:
+    kwargs: Kwargs,
+) -> list[Callable[[], Made]]:
     """Return functions that make single environments by `make_env`; only the first is checked.
 
     Other arguments are as for `make`.
     """
     if wrappers is None:
         wrappers = ()
-    several = (wrappers,) if callable(wrappers) else wrappers
-    several = tuple(several) if isinstance(several, Iterable) else (several,)
+    several = tuple(wrappers) if isinstance(wrappers, Iterable) else (wrappers,)
     if not all(callable(wrapper) for wrapper in several):
         raise ArgumentTypeError(f"wrappers: expected a function or functions, got {wrappers!r}")
     make_one = functools.partial(_make_one, make_env, spec, several, kwargs)
@@ -104,12 +100,12 @@ def single_env_fns(
 
 
 def _make_one(
-    make_env: Callable[..., Any],
+    make_env: Callable[..., Made],
     spec: EnvSpec,
-    wrappers: tuple[EnvWrapper, ...],
-    kwargs: dict[str, Any],
+    wrappers: tuple[Callable[[Made], Made], ...],
+    kwargs: Kwargs,
     disable_env_checker: bool | None,
-) -> Any:
+) -> Made:
     env = make_env(spec, disable_env_checker=disable_env_checker, **kwargs)
     for wrapper in wrappers:
         env = wrapper(env)

@@ -7,22 +7,24 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from gymcore.compat.bridges import from_done_api
+from gymcore.compat.done_envs import DoneEnv
 from gymcore.compat.done_envs import DoneVectorEnv as VectorEnv
 from gymcore.compat.gym21.envs.registration import make as make_single
 from gymcore.compat.gym26 import vector
-from gymcore.envs.vector_make import single_env_fns
+from gymcore.core import Env
+from gymcore.envs.vector_make import Wrappers, single_env_fns
 from gymcore.specs import find_spec
 
 __all__ = ["AsyncVectorEnv", "SyncVectorEnv", "VectorEnv", "make"]
 
-EnvFn = Callable[[], Any]
+EnvFn = Callable[[], object]
 
 
-def _modern(env_fn: EnvFn) -> Any:
+def _modern(env_fn: EnvFn) -> Env:
     return from_done_api(env_fn())
 
 
-def _modern_fns(env_fns: Iterable[EnvFn]) -> list[EnvFn]:
+def _modern_fns(env_fns: Iterable[EnvFn]) -> list[Callable[[], Env]]:
     return [functools.partial(_modern, env_fn) for env_fn in env_fns]
 
 
@@ -56,7 +58,7 @@ def make(
     id: str,
     num_envs: int = 1,
     asynchronous: bool = True,
-    wrappers: Callable[[Any], Any] | Iterable[Callable[[Any], Any]] | None = None,
+    wrappers: Wrappers[DoneEnv] = None,
     **kwargs: Any,
 ) -> VectorEnv:
     """Make a vector environment with the interface of Gym 0.21.

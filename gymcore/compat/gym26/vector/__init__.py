@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gymcore import error, vector
 from gymcore.compat.gym26.envs import registration
+from gymcore.core import Env
 from gymcore.envs import vector_make
 from gymcore.specs import EnvSpec, find_spec
 from gymcore.vector import AutoresetMode, VectorEnv, utils
@@ -14,7 +15,7 @@ from gymcore.vector.gym26_infos import Gym26VectorEnv, add_gym26_names
 
 __all__ = ["AsyncVectorEnv", "SyncVectorEnv", "VectorEnv", "VectorEnvWrapper", "make", "utils"]
 
-EnvFn = Callable[[], Any]
+EnvFn = Callable[[], Env]
 
 
 def check_spaces(envs: Any, observation_space: Any, action_space: Any) -> Any:
@@ -112,7 +113,7 @@ def make(
     id: str | EnvSpec,
     num_envs: int = 1,
     asynchronous: bool | None = None,
-    wrappers: Callable[[Any], Any] | Iterable[Callable[[Any], Any]] | None = None,
+    wrappers: vector_make.Wrappers[Env] = None,
     disable_env_checker: bool | None = None,
     **kwargs: Any,
 ) -> Gym26VectorEnv:

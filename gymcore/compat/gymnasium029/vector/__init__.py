@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any
 
 from gymcore import error
@@ -24,8 +23,6 @@ __all__ = [
     "make_vec",
     "utils",
 ]
-
-EnvWrappers = Callable[[Any], Any] | Iterable[Callable[[Any], Any]] | None
 
 
 class VectorEnv(current.VectorEnv[Any, Any, Any], Env[Any, Any]):  # type: ignore[misc]
@@ -91,7 +88,7 @@ def make_vec(
     num_envs: int = 1,
     vectorization_mode: str = "async",
     vector_kwargs: dict[str, Any] | None = None,
-    wrappers: EnvWrappers = None,
+    wrappers: vector_make.Wrappers[Env] = None,
     **kwargs: Any,
 ) -> VectorEnvWrapper:
     """Make a vector environment.
@@ -134,7 +131,7 @@ def make(
     id: str | EnvSpec,
     num_envs: int = 1,
     asynchronous: bool | None = None,
-    wrappers: EnvWrappers = None,
+    wrappers: vector_make.Wrappers[Env] = None,
     disable_env_checker: bool | None = None,
     **kwargs: Any,
 ) -> VectorEnvWrapper:
