@@ -9,12 +9,11 @@ import secrets
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from gymcore.base.nested import named_leaves, rows_at
+from gymcore.base.nested import rows_at
 from gymcore.base.new_file import check_target
 from gymcore.cli.cluster import actors_of, cluster
 from gymcore.cli.episodes import EpisodeStatistics
@@ -24,9 +23,16 @@ from gymcore.cli.list import is_native
 from gymcore.cli.options import add_env_arguments, count, env_kwargs
 from gymcore.cli.plots import PARTS, RunHistory, check_plot, plot_run
 from gymcore.cli.policies import PolicyActions, RandomActions, actions_of, add_policy_arguments
-from gymcore.cli.progress import progress
+from gymcore.cli.progress import Bar, progress
 from gymcore.cli.recording import Recording, check_disk, save
 from gymcore.cli.signals import Interruption, interruption
+from gymcore.vector.lane_episodes import AutoresetMode
+from gymcore.vector.rollouts import Lanes, OnEnd, Rollout, Steps, write_row
+from gymcore.vector.vector_env import VectorEnv
+
+if TYPE_CHECKING:
+    from gymcore.distributed import Collector as Actors
+    from gymcore.distributed.fragment import Fragment
 
 HELP = "collect experience from an environment, and report steps per second and episode returns"
 
@@ -302,6 +308,7 @@ class Collector:
     give the same episodes.
 
     Attributes:
+        mode: The `AutoresetMode` of the environment.
         episodes: Statistics of the episodes that ended.
         steps_done: Steps taken by every lane.
         seconds: Time of the loop, without the first reset [s].
@@ -310,14 +317,14 @@ class Collector:
 
     def __init__(
         self,
-        envs: Any,
+        envs: VectorEnv,
         actions: RandomActions | PolicyActions,
         *,
         steps: int,
         seed: int,
         recording: Recording | None = None,
         history: RunHistory | None = None,
-        actors: Any = None,
+        actors: Actors | None = None,
     ) -> None:
         """Prepare `steps` steps of every lane of a vector environment that is not yet reset.
 
@@ -325,20 +332,16 @@ class Collector:
         throughput for a plot. `actors` is a `gymcore.distributed.Collector` that takes the steps in
         the place of `envs`, which must be like those of its actors, with their lanes together.
         """
-        from gymcore.vector import AutoresetMode
-
-        self._envs = envs
+        self._rollout = Rollout(envs)
         self._actions = actions
-        self._steps = steps
+        self._total = steps
         self._seed = seed
         self._recording = recording
         self._history = history
         self._actors = actors
-        self._fragments: dict[int, Any] = {}  # the last one of each actor
+        self._fragments: dict[int, Fragment] = {}  # the last one of each actor
         self.num_envs = int(envs.num_envs)
-        self.mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
-        self._disabled = self.mode is AutoresetMode.DISABLED
-        self._same_step = self.mode is AutoresetMode.SAME_STEP
+        self.mode = self._rollout.mode
         self.episodes = EpisodeStatistics(
             self.num_envs, resets_take_a_step=self.mode is AutoresetMode.NEXT_STEP
         )
@@ -348,103 +351,80 @@ class Collector:
         self._rows = max(1, min(steps, _BLOCK // self.num_envs))
         if history is not None:
             self._rows = max(1, min(self._rows, steps // PARTS))
+        # Without a recording, all blocks are written to the same arrays.
+        self._steps = Steps.empty(self._rows, self.num_envs)
 
     @property
     def lost(self) -> int:
         """How many fragments were lost with actors of a cluster, and collected anew."""
         return 0 if self._actors is None else int(self._actors.lost)
 
-    @property
-    def uses_rollout(self) -> bool:
-        """Whether `envs.rollout` is used: not with a policy, and not without autoreset."""
-        return (
-            hasattr(self._envs, "rollout")
-            and self._envs.observation_space.shape is not None
-            and isinstance(self._actions, RandomActions)
-            and not self._disabled
-        )
-
-    def run(self, bar: Any) -> None:
+    def run(self, bar: Bar) -> None:
         """Reset the batch, then take all steps, or as many as fit before Ctrl-C.
 
         `bar.update` gets the number of environment steps; a policy that fails raises `CliError`.
         """
         if self._actors is None:
-            observations, _ = self._envs.reset(seed=self._seed)
+            self._rollout.reset(self._seed)
             if self._recording is not None:
-                self._recording.set_observations(0, observations)
+                write_row(self._recording.steps.observations, 0, self._rollout.observations)
         with interruption() as interrupted:
             start = time.perf_counter()
             if self._history is not None:
                 self._history.start()
             try:
-                if self._actors is not None:
-                    self._gather(bar, interrupted)
-                elif self.uses_rollout:
-                    self._roll(bar, interrupted)
-                else:
-                    self._step(observations, bar, interrupted)
+                while self.steps_done < self._total and not interrupted.requested:
+                    self._take_block(bar, interrupted)
             finally:
                 self.seconds = time.perf_counter() - start
-            self.interrupted = interrupted.requested and self.steps_done < self._steps
+            self.interrupted = interrupted.requested and self.steps_done < self._total
 
-    def _roll(self, bar: Any, interrupted: Interruption) -> None:
-        """Take the steps block by block, directly into the arrays that store them."""
-        assert isinstance(self._actions, RandomActions)
-        recording, space = self._recording, self._envs.observation_space
-        finals = {}
-        if recording is None:
-            shape = (self._rows, self.num_envs)
-            observations = np.empty((self._rows, *space.shape), space.dtype)
-            rewards = np.empty(shape)
-            terminated, truncated = np.empty(shape, np.bool_), np.empty(shape, np.bool_)
-        elif self._same_step:
-            # The observations that resets replace; with next-step autoreset none are replaced.
-            finals["final_observations"] = np.empty((self._rows, *space.shape), space.dtype)
-        while self.steps_done < self._steps and not interrupted.requested:
-            first = self.steps_done
-            rows = min(self._rows, self._steps - first)
+    def _take_block(self, bar: Bar, interrupted: Interruption) -> None:
+        """Take the steps of a block, fewer after Ctrl-C, and count them."""
+        first = self.steps_done
+        rows = min(self._rows, self._total - first)
+        steps, recording = self._steps.part(0, rows), self._recording
+        on_end: OnEnd | None = None
+        if recording is not None:
+            steps, add_finals = recording.steps.part(first, rows), recording.add_finals
+
+            def on_end(t: int | Lanes, lanes: Lanes, last: object) -> None:
+                add_finals(first + t, lanes, last)
+
+        if self._actors is not None:
+            for fragment in self._actors.collect(None, rows):
+                self._add_fragment(fragment, steps)
+            bar.update(rows * self.num_envs)
+        elif isinstance(self._actions, RandomActions) and self._rollout.runs_natively:
             actions = self._actions.block(rows)
             if recording is not None:
-                # Step t acts on row t of the recording, so its result is row t + 1.
-                observations = recording.observations[""][first + 1 : first + rows + 1]
-                rewards = recording.rewards[first : first + rows]
-                terminated = recording.terminated[first : first + rows]
-                truncated = recording.truncated[first : first + rows]
-                recording.actions[""][first : first + rows] = actions
-            self._envs.rollout(
-                actions,
-                observations=observations[:rows],
-                rewards=rewards[:rows],
-                terminated=terminated[:rows],
-                truncated=truncated[:rows],
-                **{name: array[:rows] for name, array in finals.items()},
-            )
-            if recording is not None and finals:
-                t, lane = np.nonzero(terminated[:rows] | truncated[:rows])
-                recording.add_finals(first + t, lane, finals["final_observations"][t, lane])
-            self._block_done(rewards[:rows], terminated[:rows], truncated[:rows])
+                write_row(recording.actions, slice(first, first + rows), actions)
+            self._rollout.run(actions, steps, on_end)
             bar.update(rows * self.num_envs)
+        else:
+            source = self._actions
+            if isinstance(source, RandomActions):
+                drawn = source.block(rows)
 
-    def _gather(self, bar: Any, interrupted: Interruption) -> None:
-        """Take the steps block by block in the actors of a cluster."""
-        while self.steps_done < self._steps and not interrupted.requested:
-            rows = min(self._rows, self._steps - self.steps_done)
-            fragments = self._actors.collect(None, rows)
-            for fragment in fragments:
-                self._add_fragment(fragment)
-            self._block_done(
-                *(
-                    np.concatenate([getattr(fragment, name) for fragment in fragments], axis=1)
-                    for name in ("rewards", "terminated", "truncated")
-                )
-            )
-            bar.update(rows * self.num_envs)
+            def act(t: int, observations: object) -> object:
+                if interrupted.requested:
+                    return None
+                actions = source(observations) if isinstance(source, PolicyActions) else drawn[t]
+                if recording is not None:
+                    write_row(recording.actions, first + t, actions)
+                bar.update(self.num_envs)
+                return actions
 
-    def _add_fragment(self, fragment: Any) -> None:
-        """Record a fragment in the lanes of its actor."""
+            rows = self._rollout.collect(act, steps, on_end)
+        self._block_done(steps.part(0, rows))
+
+    def _add_fragment(self, fragment: Fragment, steps: Steps) -> None:
+        """Write a fragment to the lanes of its actor."""
         first, (rows, count) = self.steps_done, fragment.rewards.shape
-        lanes = np.arange(count) + fragment.actor * count
+        own = slice(fragment.actor * count, (fragment.actor + 1) * count)
+        lanes = np.arange(own.start, own.stop)
+        for name in ("rewards", "terminated", "truncated"):
+            getattr(steps, name)[:, own] = getattr(fragment, name)
         before = self._fragments.get(fragment.actor, fragment)
         self._fragments[fragment.actor] = fragment
         replaced = before.restart != fragment.restart
@@ -455,107 +435,22 @@ class Collector:
             return
         if replaced:  # the episodes that the lost actor was in have been cut off
             cut = ~(before.terminated[-1] | before.truncated[-1])
-            recording.truncated[first - 1, lanes[cut]] = True
+            recording.steps.truncated[first - 1, lanes[cut]] = True
             last = rows_at(before.last_observations, np.flatnonzero(cut))
             recording.add_finals(first - 1, lanes[cut], last)
-        block = slice(first, first + rows), slice(lanes[0], lanes[-1] + 1)
-        for name in ("rewards", "terminated", "truncated"):
-            getattr(recording, name)[block] = getattr(fragment, name)
-        for name, leaf in named_leaves(fragment.actions).items():
-            recording.actions[name][block] = leaf
-        for name, leaf in named_leaves(fragment.observations).items():
-            recording.observations[name][block] = leaf
-        for name, leaf in named_leaves(fragment.last_observations).items():
-            recording.observations[name][first + rows, lanes] = leaf
+        block = slice(first, first + rows), own
+        write_row(recording.actions, block, fragment.actions)
+        write_row(steps.observations, (slice(rows), own), fragment.observations)
+        write_row(steps.observations, (rows, own), fragment.last_observations)
         t, lane = fragment.final_indices.T
         recording.add_finals(first + t, lanes[lane], fragment.final_observations)
 
-    def _step(self, observations: Any, bar: Any, interrupted: Interruption) -> None:
-        """Take the steps one by one."""
-        recording, lanes = self._recording, self.num_envs
-        rewards_block = np.empty((self._rows, lanes))
-        terminated_block = np.empty((self._rows, lanes), np.bool_)
-        truncated_block = np.empty((self._rows, lanes), np.bool_)
-        filled = 0
-        drawn: npt.NDArray[Any] | None = None
-        try:
-            for row in range(self._steps):
-                if interrupted.requested:
-                    break
-                if isinstance(self._actions, PolicyActions):
-                    actions = self._actions(observations)
-                else:
-                    if filled == 0:
-                        drawn = self._actions.block(min(self._rows, self._steps - row))
-                    assert drawn is not None
-                    actions = drawn[filled]
-                if recording is not None:
-                    recording.set_actions(row, actions)
-                observations, rewards, terminated, truncated, info = self._envs.step(actions)
-                rewards_block[filled] = rewards
-                terminated_block[filled] = terminated
-                truncated_block[filled] = truncated
-                if recording is not None or self._disabled:
-                    observations = self._after_step(
-                        row, observations, rewards, terminated, truncated, info
-                    )
-                filled += 1
-                if filled == self._rows:
-                    self._block_done(rewards_block, terminated_block, truncated_block)
-                    filled = 0
-                bar.update(lanes)
-        finally:
-            self._block_done(
-                rewards_block[:filled], terminated_block[:filled], truncated_block[:filled]
-            )
-
-    def _after_step(
-        self,
-        row: int,
-        observations: Any,
-        rewards: npt.NDArray[Any],
-        terminated: npt.NDArray[np.bool_],
-        truncated: npt.NDArray[np.bool_],
-        info: dict[str, Any],
-    ) -> Any:
-        """Record a step, reset ended lanes; return the observations for the next step."""
-        recording = self._recording
-        done = np.logical_or(terminated, truncated)
-        ended = np.flatnonzero(done)
-        if ended.size and recording is not None and (self._disabled or self._same_step):
-            last = observations if self._disabled else _final_observations(info)
-            recording.add_finals(row, ended, rows_at(last, ended))
-        if ended.size and self._disabled:
-            observations, _ = self._envs.reset(options={"reset_mask": done})
-        if recording is not None:
-            recording.rewards[row] = rewards
-            recording.terminated[row] = terminated
-            recording.truncated[row] = truncated
-            recording.set_observations(row + 1, observations)
-        return observations
-
-    def _block_done(
-        self,
-        rewards: npt.NDArray[Any],
-        terminated: npt.NDArray[np.bool_],
-        truncated: npt.NDArray[np.bool_],
-    ) -> None:
+    def _block_done(self, steps: Steps) -> None:
         """Count a finished block."""
-        self.episodes.add(rewards, terminated, truncated)
-        self.steps_done += len(rewards)
+        self.episodes.add(steps.rewards, steps.terminated, steps.truncated)
+        self.steps_done += len(steps.rewards)
         if self._history is not None:
-            shares = self.episodes.last_ends / max(1, len(rewards))
-            self._history.add(rewards.size, self.episodes.last_returns, shares)
+            shares = self.episodes.last_ends / max(1, len(steps.rewards))
+            self._history.add(steps.rewards.size, self.episodes.last_returns, shares)
         if self._recording is not None:
             self._recording.rows = self.steps_done
-
-
-def _final_observations(info: dict[str, Any]) -> Any:
-    """Return the batch with the last observations of ended episodes (same-step autoreset)."""
-    try:
-        return info["final_obs"]
-    except KeyError:
-        raise CliError(
-            "--out: the environment ended an episode without info['final_obs']; "
-            "record it with --autoreset-mode next-step"
-        ) from None

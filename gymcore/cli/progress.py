@@ -4,7 +4,26 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any
+from types import TracebackType
+from typing import Protocol, Self
+
+
+class Bar(Protocol):
+    """Progress that is shown inside of a `with` block."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+    def update(self, n: int = 1, /) -> object:
+        """Add what has been done."""
+
+    def set_postfix_str(self, note: str, refresh: bool = ...) -> None:
+        """Show a note after the progress."""
 
 
 class _PercentLines:
@@ -32,7 +51,7 @@ class _PercentLines:
         self._note = f", {note}"
 
 
-def progress(name: str, total: int, unit: str, *, silent: bool, done: int = 0) -> Any:
+def progress(name: str, total: int, unit: str, *, silent: bool, done: int = 0) -> Bar:
     """Return a bar of tqdm's if stderr is a terminal, else lines by percent, both to be updated.
 
     `silent` shows nothing; `done` is where it begins.

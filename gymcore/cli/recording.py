@@ -26,18 +26,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.base.nested import named_leaves
+from gymcore.base.nested import map_leaves, named_leaves
 from gymcore.base.new_file import NewFile
 from gymcore.cli.errors import CliError, file_errors
 from gymcore.cli.formats import byte_count
 from gymcore.cli.info import available_memory
+from gymcore.spaces.batching import create_empty_array
+from gymcore.vector.rollouts import Steps
+from gymcore.vector.vector_env import VectorEnv
 
 # Assumed share of steps that end an episode, for the predicted size.
 _FINAL_SHARE = 0.1
@@ -45,19 +47,22 @@ _FINAL_SHARE = 0.1
 _MEMORY_SHARE = 0.9
 
 
+_Number = TypeVar("_Number", bound=np.generic)
+Arrays: TypeAlias = dict[str, npt.NDArray[np.generic]]
+Leaves: TypeAlias = dict[str, tuple[tuple[int, ...], np.dtype[np.generic]]]
+"""Shapes and dtypes of batched spaces, by the name of the leaf."""
+
+
 class Recording:
     """[T, N] arrays of a whole run, filled from the front.
 
     Attributes:
-        observations: Leaf name -> [T + 1, N, ...]; row t is what step t acts on.
-        actions: Leaf name -> [T, N, ...].
-        rewards: [T, N].
-        terminated: [T, N] bool.
-        truncated: [T, N] bool.
-        rows: Steps filled so far.
+        steps: Observations, in which row t is what step t acts on, rewards and flags.
+        actions: [T, N, ...], an array or nested dicts and tuples of arrays.
+        rows: Number of steps filled so far.
     """
 
-    def __init__(self, envs: Any, steps: int) -> None:
+    def __init__(self, envs: VectorEnv, steps: int) -> None:
         """Allocate the arrays for this many steps of a vector environment.
 
         Raises a `CliError` if a space has no arrays, or if they do not fit into the free memory.
@@ -72,38 +77,19 @@ class Recording:
         if free is not None and self.predicted_bytes > _MEMORY_SHARE * free:
             raise CliError(_too_large(self.predicted_bytes, steps * self.num_envs, free))
         try:
-            self.observations = {
-                name: np.empty((steps + 1, *shape), dtype)
-                for name, (shape, dtype) in observation_spaces.items()
-            }
-            self.actions = {
-                name: np.empty((steps, *shape), dtype)
-                for name, (shape, dtype) in action_spaces.items()
-            }
-            shape = (steps, self.num_envs)
-            self.rewards = np.empty(shape)
-            self.terminated = np.empty(shape, np.bool_)
-            self.truncated = np.empty(shape, np.bool_)
+            observations = create_empty_array(envs.observation_space, steps + 1, np.empty)
+            self.actions: object = create_empty_array(envs.action_space, steps, np.empty)
+            self.steps = Steps.empty(steps, self.num_envs, observations)
         except MemoryError:
             raise CliError(_too_large(self.predicted_bytes, steps * self.num_envs)) from None
         self.rows = 0
         # Final observations and their (t, lane), grown by doubling.
-        self._finals = {name: array[:0, 0].copy() for name, array in self.observations.items()}
-        self._final_indices = np.empty((0, 2), np.int64)
+        self._finals: object = map_leaves(lambda array: array[:0, 0].copy(), observations)
+        self._final_indices: npt.NDArray[np.int64] = np.empty((0, 2), np.int64)
         self._ends = 0
 
-    def set_observations(self, row: int, value: Any) -> None:
-        """Copy the batch of observations that step `row` (0 to T) acts on."""
-        for name, leaf in named_leaves(value).items():
-            self.observations[name][row] = leaf
-
-    def set_actions(self, row: int, value: Any) -> None:
-        """Copy the batch of actions of step `row` (0 to T - 1)."""
-        for name, leaf in named_leaves(value).items():
-            self.actions[name][row] = leaf
-
     def add_finals(
-        self, rows: int | npt.NDArray[np.int64], lanes: npt.NDArray[np.int64], values: Any
+        self, rows: int | npt.NDArray[np.intp], lanes: npt.NDArray[np.intp], values: object
     ) -> None:
         """Store the last observations of K episodes that ended.
 
@@ -113,58 +99,58 @@ class Recording:
         lo, hi = self._ends, self._ends + len(lanes)
         if hi > len(self._final_indices):
             self._final_indices = _grown(self._final_indices, lo, 2 * hi)
-            self._finals = {name: _grown(old, lo, 2 * hi) for name, old in self._finals.items()}
+            self._finals = map_leaves(lambda old: _grown(old, lo, 2 * hi), self._finals)
         self._final_indices[lo:hi, 0] = rows
         self._final_indices[lo:hi, 1] = lanes
-        for name, ends in named_leaves(values).items():
-            self._finals[name][lo:hi] = ends
+        map_leaves(lambda array, ends: array.__setitem__(slice(lo, hi), ends), self._finals, values)
         self._ends = hi
 
-    def arrays(self, *, next_step: bool, metadata: dict[str, Any]) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self, *, next_step: bool, metadata: dict[str, object]) -> Arrays:
         """Return the file's contents for the rows filled so far: key -> array, often a view.
 
         With `next_step`, where the step after an episode's end only resets, the final observations
         are those that the ending steps returned, and `add_finals` is not needed.
         """
-        rows = self.rows
-        done = self.terminated[:rows] | self.truncated[:rows]
-        arrays: dict[str, npt.NDArray[Any]] = {}
-        for name, array in self.observations.items():
+        rows, steps = self.rows, self.steps
+        done = steps.terminated[:rows] | steps.truncated[:rows]
+        arrays: Arrays = {}
+        observations = named_leaves(steps.observations)
+        for name, array in observations.items():
             arrays[f"observations{name}"] = array[:rows]
             arrays[f"last_observations{name}"] = array[rows]
-        for name, array in self.actions.items():
+        for name, array in named_leaves(self.actions).items():
             arrays[f"actions{name}"] = array[:rows]
         for name in ("rewards", "terminated", "truncated"):
-            arrays[name] = getattr(self, name)[:rows]
+            arrays[name] = getattr(steps, name)[:rows]
         arrays["reset_steps"] = np.zeros_like(done)
         if next_step:
             arrays["reset_steps"][1:] = done[:-1]
             arrays["final_indices"] = np.argwhere(done)
             t, lane = arrays["final_indices"].T
-            for name, array in self.observations.items():
+            for name, array in observations.items():
                 arrays[f"final_observations{name}"] = array[t + 1, lane]
         else:
             indices = self._final_indices[: self._ends]
             order = np.lexsort(indices.T[::-1])  # actors of a cluster come one after another
             arrays["final_indices"] = indices[order]
-            for name, array in self._finals.items():
+            for name, array in named_leaves(self._finals).items():
                 arrays[f"final_observations{name}"] = array[order]
         arrays["metadata"] = np.array(json.dumps(metadata))
         return arrays
 
 
-def _grown(array: npt.NDArray[Any], used: int, size: int) -> npt.NDArray[Any]:
+def _grown(array: npt.NDArray[_Number], used: int, size: int) -> npt.NDArray[_Number]:
     """Return a copy of the first `used` rows with room for `size` rows."""
     larger = np.empty((size, *array.shape[1:]), array.dtype)
     larger[:used] = array[:used]
     return larger
 
 
-def _array_leaves(envs: Any, kind: str) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+def _array_leaves(envs: VectorEnv, kind: str) -> Leaves:
     """Return leaf name -> batched shape and dtype of the observation or action space."""
     single = named_leaves(getattr(envs, f"single_{kind}_space"))
     batched = named_leaves(getattr(envs, f"{kind}_space"))
-    arrays = {}
+    arrays: Leaves = {}
     for name, space in batched.items():
         if name not in single or space.shape is None or space.dtype is None:
             raise CliError(
@@ -175,12 +161,7 @@ def _array_leaves(envs: Any, kind: str) -> dict[str, tuple[tuple[int, ...], np.d
     return arrays
 
 
-def predicted_bytes(
-    observations: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]],
-    actions: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]],
-    steps: int,
-    num_envs: int,
-) -> int:
+def predicted_bytes(observations: Leaves, actions: Leaves, steps: int, num_envs: int) -> int:
     """Return how many bytes a recording takes, with final observations for a tenth of the steps.
 
     Spaces are given as leaf name -> batched shape and dtype.
@@ -192,7 +173,7 @@ def predicted_bytes(
         38.2
     """
 
-    def row(spaces: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]) -> int:
+    def row(spaces: Leaves) -> int:
         return sum(int(np.prod(shape)) * dtype.itemsize for shape, dtype in spaces.values())
 
     step = row(observations) + row(actions) + 11 * num_envs
@@ -219,7 +200,7 @@ def check_disk(path: Path, size: int) -> None:
         )
 
 
-def save(path: Path, arrays: dict[str, npt.NDArray[Any]], *, overwrite: bool) -> int:
+def save(path: Path, arrays: Arrays, *, overwrite: bool) -> int:
     """Write the file atomically and return its size [bytes].
 
     Readers see the complete new file or the previous one. A file that cannot be written, or that

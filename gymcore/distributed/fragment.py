@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.base.nested import map_leaves, rows_at
+from gymcore.base.nested import map_leaves
 from gymcore.error import InvalidArgument
 from gymcore.spaces.layouts import has_objects, layout_of
+from gymcore.vector.rollouts import Rollout, Steps, rows_like, write_row
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 
 __all__ = ["Fragment", "FragmentMaker", "Policy"]
@@ -49,7 +50,7 @@ class Fragment(NamedTuple):
     last_observations: Any
     final_observations: Any
     final_indices: npt.NDArray[np.int64]
-    extras: dict[str, npt.NDArray[Any]]
+    extras: dict[str, npt.NDArray[np.generic]]
 
 
 class FragmentMaker:
@@ -61,7 +62,7 @@ class FragmentMaker:
 
     def __init__(
         self,
-        make: Callable[[], VectorEnv[Any, Any, Any]],
+        make: Callable[[], VectorEnv],
         policy: Policy,
         seed: int,
         actor: int = 0,
@@ -79,51 +80,54 @@ class FragmentMaker:
         self._make = make
         self._policy = policy
         self._identity = (seed, actor, restart)
-        self._envs: VectorEnv[Any, Any, Any] | None = None
-        self._observations: Any = None
+        self._rollout: Rollout | None = None
 
-    def collect(self, weights: Any, steps: int) -> Fragment:
+    def collect(self, weights: object, steps: int) -> Fragment:
         """Return a fragment of `steps` steps of each lane.
 
         Raises:
             InvalidArgument: if the vector environment has another autoreset mode, or observations
                 or actions that are not arrays.
         """
-        if self._envs is None:
-            self._begin()
-        envs: Any = self._envs
-        observed, acted, extras = _Rows(steps), _Rows(steps), _Rows(steps)
-        rewards = np.empty((steps, envs.num_envs))
-        terminated = np.empty((steps, envs.num_envs), np.bool_)
-        truncated = np.empty((steps, envs.num_envs), np.bool_)
-        finals: list[Any] = []
-        for t in range(steps):
-            observed.write(t, self._observations)
-            chosen = self._policy(weights, self._observations, self._generator)
-            actions, extra = chosen if _has_extras(chosen) else (chosen, {})
-            if envs.action_space.shape is not None:
+        rollout = self._rollout or self._begin()
+        observations = rows_like(steps + 1, rollout.observations)
+        write_row(observations, 0, rollout.observations)
+        arrays = Steps.empty(steps, rollout.envs.num_envs, observations)
+        has_arrays = rollout.envs.action_space.shape is not None
+        chosen: object = None  # arrays of the actions and of the extras
+        finals: list[object] = []
+
+        def act(t: int, observations: object) -> object:
+            nonlocal chosen
+            actions = self._policy(weights, observations, self._generator)
+            extras: Mapping[str, object] = {}
+            if isinstance(actions, tuple) and len(actions) == 2 and isinstance(actions[1], Mapping):
+                actions, extras = actions
+            if has_arrays:
                 actions = np.asarray(actions)
-            acted.write(t, actions)
-            extras.write(t, {name: np.asarray(value) for name, value in extra.items()})
-            self._observations, rewards[t], terminated[t], truncated[t], infos = envs.step(actions)
-            ended = np.flatnonzero(terminated[t] | truncated[t])
-            if ended.size:
-                finals.append(rows_at(infos["final_obs"], ended))
-        none = map_leaves(lambda leaf: leaf[0, :0], observed.arrays)
+            row = actions, {name: np.asarray(value) for name, value in extras.items()}
+            if chosen is None:
+                chosen = rows_like(steps, row)
+            write_row(chosen, t, row)
+            return actions
+
+        rollout.collect(act, arrays, lambda t, lanes, last: finals.append(last))
+        actions, extras = cast("tuple[object, dict[str, npt.NDArray[np.generic]]]", chosen)
+        none = map_leaves(lambda leaf: leaf[0, :0], observations)
         return Fragment(
             *self._identity[1:],
-            observed.arrays,
-            acted.arrays,
-            rewards,
-            terminated,
-            truncated,
-            map_leaves(np.copy, self._observations),
+            map_leaves(lambda leaf: leaf[:-1], observations),
+            actions,
+            arrays.rewards,
+            arrays.terminated,
+            arrays.truncated,
+            map_leaves(lambda leaf: leaf[-1].copy(), observations),
             map_leaves(lambda *parts: np.concatenate(parts), none, *finals),
-            np.ascontiguousarray(np.argwhere(terminated | truncated)),
-            extras.arrays,
+            np.ascontiguousarray(np.argwhere(arrays.terminated | arrays.truncated)),
+            extras,
         )
 
-    def _begin(self) -> None:
+    def _begin(self) -> Rollout:
         """Make the environment, and begin its first episodes."""
         envs = self._make()
         mode = envs.metadata.get("autoreset_mode")
@@ -138,25 +142,6 @@ class FragmentMaker:
         lanes, actions = np.random.SeedSequence(self._identity).spawn(2)
         self._generator = np.random.default_rng(actions)
         seed = int(lanes.generate_state(1, np.uint64)[0])
-        self._observations = envs.reset(seed=seed)[0]
-        self._envs = envs
-
-
-class _Rows:
-    """Arrays [T, ...] of the leaves of batches, which the first batch decides."""
-
-    def __init__(self, steps: int) -> None:
-        self._steps = steps
-        self.arrays: Any = {}
-
-    def write(self, t: int, batch: Any) -> None:
-        if t == 0:
-            self.arrays = map_leaves(
-                lambda leaf: np.empty((self._steps, *leaf.shape), leaf.dtype), batch
-            )
-        map_leaves(lambda array, leaf: array.__setitem__(t, leaf), self.arrays, batch)
-
-
-def _has_extras(chosen: Any) -> bool:
-    """Whether a policy returned actions and a dict, rather than actions alone."""
-    return isinstance(chosen, tuple) and len(chosen) == 2 and isinstance(chosen[1], Mapping)
+        self._rollout = Rollout(envs)
+        self._rollout.reset(seed)
+        return self._rollout

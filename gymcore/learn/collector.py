@@ -11,13 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.base.arguments import positive
+from gymcore.core import Info
 from gymcore.error import ArgumentTypeError, InvalidArgument, UnsupportedMode
 from gymcore.spaces import Box
+from gymcore.vector import rollouts
 from gymcore.vector.lane_episodes import AutoresetMode
 from gymcore_ext.rollouts import compute_advantages, store
 
 __all__ = ["Policy", "Rollout", "RolloutCollector"]
 
+Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
 
@@ -42,14 +45,14 @@ class Rollout(NamedTuple):
             actions were ignored: leave them out of losses.
     """
 
-    observations: npt.NDArray[Any]
-    actions: npt.NDArray[Any]
+    observations: Array
+    actions: Array
     log_probs: Floats
     values: Floats
     rewards: npt.NDArray[np.float64]
     terminated: Bools
     truncated: Bools
-    final_observations: npt.NDArray[Any]
+    final_observations: Array
     reset_steps: Bools
 
 
@@ -197,7 +200,7 @@ class RolloutCollector:
         if pending is not None and "episode" in (infos := pending.result()):
             self._note(infos)
 
-    def _value_of(self, observations: npt.NDArray[Any]) -> Floats:
+    def _value_of(self, observations: Array) -> Floats:
         """Return the values [k] of observations [k, ...], with as many rows a call as for steps."""
         size, count = self.envs.num_envs // len(self._parts), len(observations)
         batches = np.resize(observations, (-(-count // size), size, *observations.shape[1:]))
@@ -215,7 +218,7 @@ class RolloutCollector:
         )  # fmt: skip
 
     @property
-    def next_observations(self) -> npt.NDArray[Any]:
+    def next_observations(self) -> Array:
         """First observations of the next rollout [num_envs, ...], to save and restore: a view."""
         return self._observations[-1]
 
@@ -230,22 +233,17 @@ class _Part:
         steps: For each step a function that takes the actions stored, and writes the results.
     """
 
-    def __init__(self, collector: RolloutCollector, lanes: npt.NDArray[np.int64] | None) -> None:
+    def __init__(self, collector: RolloutCollector, lanes: npt.NDArray[np.intp] | None) -> None:
         """Make views of the rows of these lanes; None stands for all."""
-        self._envs = collector.envs
-        self.lanes = np.arange(self._envs.num_envs) if lanes is None else lanes
-        self._step: Any = self._envs.step
-        if lanes is not None:
-            self._step = partial(self._envs.step_lanes, env_ids=lanes)
-        space, mode = self._envs.single_action_space, collector._mode
+        envs, rollout = collector.envs, collector.rollout
+        self._stepping = rollouts.Rollout(envs, lanes)
+        space, mode = envs.single_action_space, self._stepping.mode
         self._bounds = (space.low, space.high) if isinstance(space, Box) else None
-        self._mode = mode
-        bind = getattr(self._envs, "bind_step", None) if lanes is None else None
-        if self._bounds is not None or mode is AutoresetMode.DISABLED:
+        bind = getattr(envs, "bind_step", None)
+        if lanes is not None or self._bounds is not None or mode is AutoresetMode.DISABLED:
             bind = None
         part = self.rows = slice(None) if lanes is None else slice(int(lanes[0]), None, 2)
         self.acting, self.steps = [], []
-        rollout = collector.rollout
         for t, after in enumerate(collector._observations[1:, part]):
             targets = [
                 array[t, part] for array in (rollout.actions, rollout.log_probs, rollout.values)
@@ -259,24 +257,17 @@ class _Part:
                     del results["final_observations"]
                 self.steps.append(bind(targets[0], **results))
             else:
-                self.steps.append(partial(self._step_and_copy, targets[0], **results))
+                self.steps.append(partial(self._step_and_copy, targets[0], *results.values()))
 
     def _step_and_copy(
-        self, actions: npt.NDArray[Any], **results: npt.NDArray[Any]
-    ) -> dict[str, Any]:
+        self, actions: Array, observations: Array, rewards: Array, terminated: Array,
+        truncated: Array, finals: Array,
+    ) -> Info:  # fmt: skip
         if self._bounds is not None:
             actions = np.clip(actions, *self._bounds)
-        *arrays, infos = self._step(actions)
-        finals = results.pop("final_observations")
-        for target, array in zip(results.values(), arrays, strict=True):
-            target[...] = array
-        ended = np.flatnonzero(results["terminated"] | results["truncated"])
-        if self._mode is AutoresetMode.SAME_STEP and len(ended):
-            finals[ended] = np.stack(list(infos["final_obs"][ended]))
-        elif self._mode is AutoresetMode.DISABLED and len(ended):
-            finals[ended] = results["observations"][ended]
-            mask = np.zeros(self._envs.num_envs, np.bool_)
-            mask[self.lanes[ended]] = True
-            observations, _ = self._envs.reset(options={"reset_mask": mask})
-            results["observations"][ended] = observations[self.lanes[ended]]
+        result = self._stepping.step(actions)
+        observations[...], rewards[...], terminated[...], truncated[...] = result[:4]
+        ended, last, infos = result[4:]
+        if ended is not None:
+            finals[ended] = last
         return infos

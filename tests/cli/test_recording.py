@@ -34,24 +34,16 @@ CARTPOLE = (spaces.Box(-1, 1, (4,), np.float32), spaces.Discrete(2))
 
 def test_arrays_have_the_shapes_and_dtypes_of_the_spaces():
     kept = Recording(batch_of(*CARTPOLE, 3), steps=10)
-    assert {name: (a.shape, a.dtype) for name, a in kept.observations.items()} == {
-        "": ((11, 3, 4), np.float32)
-    }
-    assert {name: (a.shape, a.dtype) for name, a in kept.actions.items()} == {
-        "": ((10, 3), np.int64)
-    }
-    assert kept.rewards.shape == (10, 3) and kept.rewards.dtype == np.float64
-    assert kept.terminated.dtype == kept.truncated.dtype == np.bool_
+    steps = kept.steps
+    assert (steps.observations.shape, steps.observations.dtype) == ((11, 3, 4), np.float32)
+    assert (kept.actions.shape, kept.actions.dtype) == ((10, 3), np.int64)
+    assert steps.rewards.shape == (10, 3) and steps.rewards.dtype == np.float64
+    assert steps.terminated.dtype == steps.truncated.dtype == np.bool_
 
 
 def test_the_prediction_covers_what_is_allocated_without_exaggerating():
     kept = Recording(batch_of(*CARTPOLE, 64), steps=1000)
-    allocated = sum(
-        array.nbytes
-        for array in (
-            kept.observations[""], kept.actions[""], kept.rewards, kept.terminated, kept.truncated
-        )
-    )  # fmt: skip
+    allocated = sum(array.nbytes for array in (*kept.steps, kept.actions))
     # Final observations and the mask of reset steps come on top.
     assert allocated < kept.predicted_bytes < 1.2 * allocated
 
@@ -75,7 +67,7 @@ def test_final_observations_grow_as_needed_and_keep_their_order():
         rows += [t] * len(ended)
         lanes += ended.tolist()
     kept.rows = 100
-    kept.terminated[:] = kept.truncated[:] = False
+    kept.steps.terminated[:] = kept.steps.truncated[:] = False
     found = kept.arrays(next_step=False, metadata={})
     np.testing.assert_array_equal(found["final_indices"], np.stack([rows, lanes], axis=1))
     np.testing.assert_array_equal(found["final_observations"][:, 0], rows)
@@ -94,7 +86,7 @@ def test_blocks_of_final_observations_may_be_added_at_once():
 
 def test_a_run_without_an_ended_episode_has_empty_finals_of_the_right_shape():
     kept = Recording(batch_of(*CARTPOLE, 5), steps=4)
-    kept.terminated[:] = kept.truncated[:] = False
+    kept.steps.terminated[:] = kept.steps.truncated[:] = False
     kept.rows = 4
     for next_step in (False, True):
         found = kept.arrays(next_step=next_step, metadata={})
@@ -105,10 +97,10 @@ def test_a_run_without_an_ended_episode_has_empty_finals_of_the_right_shape():
 
 def test_only_the_rows_that_were_filled_come_out():
     kept = Recording(batch_of(*CARTPOLE, 2), steps=10)
-    kept.terminated[:] = kept.truncated[:] = False
+    kept.steps.terminated[:] = kept.steps.truncated[:] = False
     for row in range(4):
-        kept.set_observations(row, np.full((2, 4), row))
-        kept.set_actions(row, np.array([row % 2, 1]))
+        kept.steps.observations[row] = row
+        kept.actions[row] = [row % 2, 1]
     kept.rows = 3
     found = kept.arrays(next_step=True, metadata={"id": "x"})
     assert found["observations"][:, 0, 0].tolist() == [0, 1, 2]
@@ -138,7 +130,7 @@ def test_what_does_not_fit_is_refused_with_a_number_of_steps_that_does(monkeypat
 
 
 def test_an_allocation_that_fails_all_the_same_is_told(monkeypatch):
-    def full(*_):
+    def full(*_, **__):
         raise MemoryError
 
     envs = batch_of(*CARTPOLE, 3)

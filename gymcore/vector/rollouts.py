@@ -1,0 +1,206 @@
+"""Rollouts: steps of a vector environment, written to arrays [T, num_envs, ...].
+
+`gymcore collect`, `gymcore.learn.RolloutCollector` and the actors of `gymcore.distributed` step
+their environments with this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.base.nested import map_leaves, rows_at
+from gymcore.error import InvalidArgument
+from gymcore.vector.lane_episodes import AutoresetMode
+
+if TYPE_CHECKING:
+    from gymcore.core import Info
+    from gymcore.vector.vector_env import VectorEnv
+
+__all__ = ["Rollout", "Steps", "rows_like", "write_row"]
+
+Bools = npt.NDArray[np.bool_]
+Lanes = npt.NDArray[np.intp]
+OnEnd = Callable[["int | Lanes", Lanes, object], None]
+"""Called with the steps [K] (or one for all), lanes [K] and last observations of ended episodes."""
+
+
+class _NativeBatch(Protocol):
+    def rollout(
+        self,
+        actions: npt.NDArray[np.generic],
+        *,
+        observations: npt.NDArray[np.generic],
+        rewards: npt.NDArray[np.float64],
+        terminated: Bools,
+        truncated: Bools,
+        final_observations: npt.NDArray[np.generic] | None,
+    ) -> object: ...
+
+
+class Steps(NamedTuple):
+    """The arrays that T steps are written to.
+
+    Attributes:
+        rewards: float64 [T, num_envs].
+        terminated: bool [T, num_envs].
+        truncated: bool [T, num_envs].
+        observations: [T + 1, num_envs, ...], an array or nested dicts and tuples of arrays. Step t
+            acts on row t, and row t + 1 is written. None if observations are not stored.
+    """
+
+    rewards: npt.NDArray[np.float64]
+    terminated: Bools
+    truncated: Bools
+    observations: object = None
+
+    @classmethod
+    def empty(cls, count: int, num_envs: int, observations: object = None) -> Steps:
+        """Return new arrays for a number of steps."""
+        shape = (count, num_envs)
+        flags = np.empty((2, *shape), np.bool_)
+        return cls(np.empty(shape), flags[0], flags[1], observations)
+
+    def part(self, first: int, count: int) -> Steps:
+        """Return views of `count` steps."""
+        last = first + count
+        flags = self.terminated[first:last], self.truncated[first:last]
+        observations = self.observations
+        if observations is not None:
+            observations = map_leaves(lambda array: array[first : last + 1], observations)
+        return Steps(self.rewards[first:last], *flags, observations)
+
+
+class Rollout:
+    """Steps a vector environment, or some of its lanes, in any autoreset mode.
+
+    Where autoreset is disabled, lanes whose episode has ended are reset before the next step.
+
+    Attributes:
+        envs: The vector environment.
+        mode: Its `AutoresetMode`.
+        observations: The current observations, which the next step acts on; set by `reset`.
+    """
+
+    observations: object = None
+
+    def __init__(self, envs: VectorEnv, lanes: Lanes | None = None) -> None:
+        """Prepare to step these lanes; None stands for all."""
+        self.envs = envs
+        self.mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
+        self._lanes = lanes
+        self._step = envs.step if lanes is None else partial(envs.step_lanes, env_ids=lanes)
+        self._scratch: npt.NDArray[np.generic] | None = None  # observations that nobody stores
+
+    def reset(self, seed: int | None) -> None:
+        """Begin the first episodes of all lanes."""
+        self.observations, _ = self.envs.reset(seed=seed)
+
+    def step(
+        self, actions: object, finals: bool = True
+    ) -> tuple[object, npt.NDArray[np.float64], Bools, Bools, Lanes | None, object, Info]:
+        """Take a step.
+
+        Returns:
+            The observations that the next step acts on, rewards, flags of termination and
+            truncation; the lanes whose last observation is not among the observations, and these
+            last observations (two times None if there are none, or if `finals` is False); infos.
+
+        Raises:
+            InvalidArgument: If a same-step environment gives no last observations.
+        """
+        observations, rewards, terminated, truncated, infos = self._step(actions)
+        disabled = self.mode is AutoresetMode.DISABLED
+        ended = last = None
+        if disabled or (finals and self.mode is AutoresetMode.SAME_STEP):
+            done = np.logical_or(terminated, truncated)
+            if done.any():
+                ended = np.flatnonzero(done)
+                if finals and not disabled and "final_obs" not in infos:
+                    raise InvalidArgument(
+                        "the environment ended an episode without info['final_obs'], which "
+                        "same-step autoreset has; next-step autoreset needs none"
+                    )
+                if finals:
+                    last = rows_at(observations if disabled else infos["final_obs"], ended)
+                if disabled:
+                    observations = self._reset(done)
+        return observations, rewards, terminated, truncated, ended, last, infos
+
+    def _reset(self, done: Bools) -> object:
+        """Reset lanes of this rollout, and return its observations."""
+        mask = np.zeros(self.envs.num_envs, np.bool_)
+        mask[slice(None) if self._lanes is None else self._lanes] = done
+        observations: object = self.envs.reset(options={"reset_mask": mask})[0]
+        return observations if self._lanes is None else rows_at(observations, self._lanes)
+
+    def collect(
+        self, act: Callable[[int, object], object], steps: Steps, on_end: OnEnd | None = None
+    ) -> int:
+        """Take the steps one by one, and return how many.
+
+        Args:
+            act: Returns the actions, given the number of the step and the observations; None ends
+                the rollout.
+            steps: The arrays, one row for each step.
+            on_end: Gets the last observations of episodes, as `step` returns them.
+        """
+        for t in range(len(steps.rewards)):
+            actions = act(t, self.observations)
+            if actions is None:
+                return t
+            result = self.step(actions, on_end is not None)
+            self.observations, steps.rewards[t], steps.terminated[t] = result[:3]
+            steps.truncated[t], ended, last, _ = result[3:]
+            if on_end is not None and ended is not None:
+                on_end(t, ended, last)
+            if steps.observations is not None:
+                write_row(steps.observations, t + 1, self.observations)
+        return len(steps.rewards)
+
+    @property
+    def runs_natively(self) -> bool:
+        """Whether `run` can take the steps in one call of the compiled engine."""
+        return (
+            hasattr(self.envs, "rollout")
+            and self.envs.observation_space.shape is not None
+            and self.mode is not AutoresetMode.DISABLED
+        )
+
+    def run(self, actions: npt.NDArray[np.generic], steps: Steps, on_end: OnEnd | None) -> None:
+        """Take the steps of actions [T, num_envs, ...] in one call, directly into the arrays.
+
+        The arguments are those of `collect`; `observations` are not updated.
+        """
+        space, rows = self.envs.observation_space, len(actions)
+        if self._scratch is None or self._scratch.shape[1] < rows:
+            self._scratch = np.empty((2, rows, *(space.shape or ())), space.dtype)
+        after, finals = self._scratch[:, :rows]
+        if steps.observations is not None:
+            after = cast("npt.NDArray[np.generic]", steps.observations)[1:]
+        takes_finals = on_end is not None and self.mode is AutoresetMode.SAME_STEP
+        cast("_NativeBatch", self.envs).rollout(
+            actions,
+            observations=after,
+            rewards=steps.rewards,
+            terminated=steps.terminated,
+            truncated=steps.truncated,
+            final_observations=finals if takes_finals else None,
+        )
+        if on_end is not None and takes_finals:
+            t, lane = np.nonzero(steps.terminated | steps.truncated)
+            on_end(t, lane, finals[t, lane])
+
+
+def rows_like(count: int, batch: object) -> object:
+    """Return arrays [count, ...] for as many batches of this structure."""
+    return map_leaves(lambda leaf: np.empty((count, *leaf.shape), leaf.dtype), batch)
+
+
+def write_row(arrays: object, t: int | slice | tuple[int | slice, slice], batch: object) -> None:
+    """Write a batch to row `t`, or to several rows, of arrays [T, ...] of the same structure."""
+    map_leaves(lambda array, leaf: array.__setitem__(t, leaf), arrays, batch)
