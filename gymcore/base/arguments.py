@@ -15,7 +15,15 @@ import numpy.typing as npt
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore_ext.arrays import are_lanes
 
-__all__ = ["check_mask", "count", "lane_indices", "positive", "seeds_per_env", "split_reset_mask"]
+__all__ = [
+    "check_mask",
+    "checked_seeds",
+    "count",
+    "lane_indices",
+    "positive",
+    "seeds_per_env",
+    "split_reset_mask",
+]
 
 Lanes = npt.NDArray[np.int64]
 
@@ -68,8 +76,24 @@ def seeds_per_env(
         >>> seeds_per_env(np.int64(7), 3), seeds_per_env([1, None], 2)
         ([7, 8, 9], [1, None])
     """
+    seeds = checked_seeds(seed, num_envs)
+    if isinstance(seeds, int):
+        return [seeds + i for i in range(num_envs)]
+    return [None] * num_envs if seeds is None else seeds
+
+
+def checked_seeds(
+    seed: int | Sequence[int | None] | npt.NDArray[np.integer[Any]] | None, num_envs: int
+) -> int | list[int | None] | None:
+    """Return what `seeds_per_env` accepts as a Python int, a list or None.
+
+    Example:
+        >>> import numpy as np
+        >>> checked_seeds(np.int64(7), 10**12)
+        7
+    """
     if seed is None:
-        return [None] * num_envs
+        return None
     if isinstance(seed, np.ndarray):
         if seed.ndim > 1:
             raise InvalidArgument(f"seed: expected a one-dimensional array, got shape {seed.shape}")
@@ -83,8 +107,7 @@ def seeds_per_env(
         return [
             None if value is None else _as_seed(value, f"seed[{i}]") for i, value in enumerate(seed)
         ]
-    first = _as_seed(seed, "seed")
-    return [first + i for i in range(num_envs)]
+    return _as_seed(seed, "seed")
 
 
 def _as_seed(value: Any, name: str) -> int:

@@ -25,7 +25,6 @@ from gymcore.base.arguments import positive
 from gymcore.base.new_file import NewFile
 from gymcore.error import ArgumentTypeError, InvalidArgument, UnsupportedMode
 from gymcore.learn.collector import RolloutCollector
-from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.spaces import Box, Discrete
 from gymcore.wrappers.transform_observation import flatten_batch
 from gymcore.wrappers.vector import FlattenObservation
@@ -493,8 +492,9 @@ class PPO:
             "curve": np.array(self.curve).reshape(-1, 3),
             "metadata": np.array(json.dumps(metadata)),
         }
-        if isinstance(self.envs.unwrapped, NativeVectorEnv):
-            arrays |= {"lanes": self.envs.unwrapped.get_state(), "gain": self._gain}
+        engine = self.envs.unwrapped
+        if engine.state_is_array:
+            arrays |= {"lanes": engine.get_state(), "gain": self._gain}
             arrays["observations"] = self._collector.next_observations
         with NewFile(path, overwrite=overwrite) as new, new.part.open("wb") as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.base import seeding
-from gymcore.base.arguments import count, seeds_per_env, split_reset_mask
+from gymcore.base.arguments import positive
 from gymcore.core import Info, Options
 from gymcore.native.kernel_spaces import Action, array_layout, checked_action, leaves_of
 from gymcore.native.state import LaneSeeds
 from gymcore.spaces import Space
 from gymcore.spaces.batching import batch_space
 from gymcore.spaces.layouts import Layout
-from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
-from gymcore.vector.vector_env import Seeds, VectorEnv
-from gymcore_ext.arrays import Turn, one_at_a_time
+from gymcore.vector.engine import Lanes, StepResult, VectorEngine
+from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode
+from gymcore.vector.vector_env import EnvIds
+from gymcore_ext.arrays import one_at_a_time
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.custom_kernel import CustomKernel, LaneResults
 
@@ -49,7 +49,7 @@ def put_infos(infos: Info, source: Info, mask: Bools) -> None:
         infos.setdefault(f"_{key}", np.zeros(len(mask), np.bool_))[mask] = True
 
 
-class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
+class ArrayVectorEnv(VectorEngine[Any, Any]):
     """Base of vector environments whose physics is written on arrays of all lanes.
 
     A subclass computes the physics; the compiled engine does the rest: it checks
@@ -93,6 +93,9 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
         (array([ True, False]), array([2.51, 0.  ], dtype=float32))
     """
 
+    steps_some_lanes = False
+    stacks_final_obs = True
+
     def __init__(
         self,
         observation_space: Space[Any],
@@ -122,13 +125,14 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
                 arrays.
             ArgumentTypeError: A number that is not an integer.
         """
-        self.num_envs = count("num_envs", num_envs, 1)
+        self._begin(
+            positive("num_envs", num_envs),
+            autoreset_mode,
+            copy=copy,
+            episode_statistics=episode_statistics,
+        )
         limit = None if max_episode_steps in (None, -1) else max_episode_steps
-        self.max_episode_steps = None if limit is None else count("max_episode_steps", limit, 1)
-        try:
-            self.autoreset_mode = AutoresetMode(autoreset_mode)
-        except ValueError as problem:
-            raise error.InvalidArgument(f"autoreset_mode: {problem}") from problem
+        self.max_episode_steps = None if limit is None else positive("max_episode_steps", limit)
         self.single_observation_space = observation_space
         self.single_action_space = action_space
         self.observation_space = batch_space(observation_space, num_envs)
@@ -166,7 +170,8 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
         begin = weakref.WeakMethod(self._before_reset)  # the batch must not keep its owner alive
         self._batch.set_before_reset(lambda ended, lanes: begin()(ended))  # type: ignore[misc]
         self._ended = self._batch.view_lifecycle()[0]
-        self._seeds, self._turn = LaneSeeds(self._batch), Turn()
+        self._seeds = LaneSeeds(self._batch)
+        self._find_action_layout()
 
     # --- what subclasses define, and may use ---------------------------------------------------
 
@@ -193,65 +198,49 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
         """A generator over the random stream of every lane: drawing from it advances the stream."""
-        self._seeds.ensure()
-        return tuple(self._batch.generator(lane) for lane in range(self.num_envs))
+        return tuple(self._seeds.generators(range(self.num_envs)))
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
         """The seed of every lane."""
         return self._seeds.as_tuple()
 
+    def lane_generators(self, lanes: Sequence[int]) -> list[np.random.Generator]:
+        """Return generators over the random streams of some lanes."""
+        return self._seeds.generators(lanes)
+
     # --- what they get -------------------------------------------------------------------------
 
-    @one_at_a_time(error)
-    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
-        """Begin new episodes; see `VectorEnv.reset`.
+    @property
+    def _needs_reset(self) -> bool:
+        return not self._batch.is_ready
 
-        Raises:
-            ClosedEnvironmentError: After `close`.
-            ResetNeeded: A mask leaves lanes out in the first reset.
-            InvalidArgument: A bad seed or mask.
-        """
-        if self.closed:
-            raise error.ClosedEnvironmentError(f"reset: {self} is closed")
-        env_options, mask = split_reset_mask(options, self.num_envs)
-        self.reset_options = dict(env_options or {})
-        if mask is not None and not mask.all() and not self._batch.is_ready:
-            raise error.ResetNeeded(
-                "options['reset_mask']: the first reset must include every lane; lanes "
-                f"{np.flatnonzero(~mask).tolist()} were never reset"
-            )
-        if seed is None:
-            self._seeds.ensure()
-        else:
-            seeds = seeds_per_env(seed, self.num_envs)
-            if mask is None and isinstance(seed, (int, np.integer)):
-                self._seeds.seed_all(seeding.checked_seed(seed))
-            else:
-                self._seeds.seed_lanes(seeds, mask)
+    def _reset_lanes(
+        self, seed: int | list[int | None] | None, options: Options, mask: Bools | None
+    ) -> tuple[Any, Info]:
+        self.reset_options = dict(options or {})
+        self._seeds.reset(seed, mask)
         begun = np.ones(self.num_envs, np.bool_) if mask is None else mask
-        self._begin(begun)
+        self._begin_episodes(begun)
         observations, infos = self._batch.reset(mask)
         self._put_infos(infos, self._reset_infos, begun)
         return observations, infos
 
-    @one_at_a_time(error)
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
-        """Step every lane; see `VectorEnv.step`.
+    def _checked_actions(self, actions: Any, count: int) -> Any:
+        if not self._checks_actions:
+            return actions
+        if isinstance(actions, np.ndarray):
+            actions = actions.copy()  # what was checked is stepped, whoever writes to the array
+        return self._batch.checked_actions(actions, count)
 
-        Raises:
-            ClosedEnvironmentError: After `close`.
-            ResetNeeded: Before `reset`, after a failure, or an ended lane if autoreset is disabled.
-            InvalidAction: Not a batch of actions; nothing was stepped.
-        """
+    @one_at_a_time(error)
+    def step(self, actions: Any, env_ids: EnvIds | None = None) -> StepResult:
+        """Step every lane; see `VectorEngine.step`."""
+        return super().step(actions, env_ids)
+
+    def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
         batch = self._batch
-        self._check_steppable()
-        if self._checks_actions:
-            if isinstance(actions, np.ndarray):
-                actions = actions.copy()  # what was checked is stepped, whoever writes to the array
-            actions = checked = batch.checked_actions(actions, self.num_envs)
-        else:
-            checked = self._no_actions
+        checked = actions if self._checks_actions else self._no_actions
         if self.autoreset_mode is AutoresetMode.NEXT_STEP:
             self.resetting = self._ended.copy()
         self._begun = self.resetting
@@ -261,8 +250,8 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
             _copy_rows(self._rewards, "step_lanes: rewards", rewards)
             _copy_rows(self._terminated, "step_lanes: terminated", terminated)
             if np.count_nonzero(self.resetting):  # faster than `any`
-                self._begin(self.resetting)
-            results = batch.step(checked)
+                self._begin_episodes(self.resetting)
+            results: StepResult = batch.step(checked)
         except BaseException:
             batch.forget()
             raise
@@ -273,15 +262,7 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
             self._put_infos(infos, self._reset_infos, self._begun)
         return results
 
-    def _check_steppable(self) -> None:
-        if self.closed:
-            raise error.ClosedEnvironmentError(f"step: {self} is closed")
-        if not self._batch.is_ready:
-            raise error.ResetNeeded("step: expected reset() before the first step()")
-        if self.autoreset_mode is AutoresetMode.DISABLED and self._ended.any():
-            self._batch.check_lanes(np.flatnonzero(self._ended))
-
-    def _begin(self, mask: Bools) -> None:
+    def _begin_episodes(self, mask: Bools) -> None:
         try:
             observations, self._reset_infos = self.reset_lanes(mask)
             _copy_batch(iter(self._first), self._layout, "reset_lanes: observations", observations)
@@ -294,17 +275,18 @@ class ArrayVectorEnv(VectorEnv[Any, Any, Any]):
         self._begun = ended.copy()
         final: Info = {}
         self._put_infos(final, self._step_infos, ended)
-        self._begin(self._begun)
+        self._begin_episodes(self._begun)
         return final
 
     def _put_infos(self, infos: Info, source: Any, mask: Bools) -> None:
         if mask.any():
             put_infos(infos, source, mask)
 
-    def end_episodes(self, mask: Bools) -> None:
-        """End episodes, as if the last step had; see `VectorEnv.end_episodes`."""
-        self._check_steppable()
-        self._ended[ended_mask(self, mask)] = True
+    def _ended_lanes(self) -> Bools:
+        return self._ended
+
+    def _end_lanes(self, mask: Bools) -> None:
+        self._ended[mask] = True
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the batch."""

@@ -210,7 +210,7 @@ def checked_lanes(
     external = _store_of(batch)
     wanted = lane_dtype(model.kernel_spec(), external)
     if not isinstance(saved, np.ndarray):
-        raise ArgumentTypeError(f"state: expected the array of get_state(), got {type(saved)}")
+        raise ArgumentTypeError(f"state: expected what get_state() returned, got {type(saved)}")
     name = model.kernel_spec()["name"] if spec is None else spec.id
     if saved.dtype != wanted or saved.shape != (len(indices),):
         raise InvalidArgument(
@@ -237,10 +237,7 @@ def checked_lanes(
                 f"state: expected a {field} that lanes of {name} can have, "
                 f"got {saved[field][lane]} at {lane}"
             )
-    whole = len(indices) == batch.num_envs
-    if not whole and not batch.is_ready:
-        raise InvalidArgument("lanes: expected all lanes, or a reset() before some are set")
-    if fresh.any() and not (whole and fresh.all()):
+    if fresh.any() and not (len(indices) == batch.num_envs and fresh.all()):
         raise InvalidArgument(
             f"state: lanes {np.flatnonzero(fresh).tolist()} were saved before their first reset; "
             "only a whole batch can go back to that"
@@ -331,6 +328,7 @@ class LaneSeeds:
         # The first lane's seed if the others count on from it (a million lanes need no list), a
         # seed for each lane, or None.
         self.known: int | list[int] | None = None
+        self._generators: dict[int, np.random.Generator] = {}
 
     def seed_all(self, first: int) -> None:
         """Seed lane i with `first + i`."""
@@ -352,6 +350,22 @@ class LaneSeeds:
                 known[lane] = seed
         self.known = known
 
+    def reset(
+        self, seed: int | list[int | None] | None, mask: npt.NDArray[np.bool_] | None
+    ) -> None:
+        """Seed the lanes that a reset begins (None for all), as `seed` says.
+
+        An integer seeds lane `i` with `seed + i`; a list has a seed, or None, for each lane.
+        """
+        if seed is None:
+            self.ensure()
+        elif isinstance(seed, list):
+            self.seed_lanes(seed, mask)
+        elif mask is None:
+            self.seed_all(seed)
+        else:
+            self.seed_lanes([seed + lane for lane in range(self._batch.num_envs)], mask)
+
     def forget(self, lanes: Indices) -> None:
         """Record that these lanes' streams were not seeded here."""
         unseeded = [UNKNOWN] * self._batch.num_envs
@@ -359,6 +373,15 @@ class LaneSeeds:
         for lane in lanes.tolist():
             known[lane] = UNKNOWN
         self.known = known
+
+    def generators(self, lanes: Iterable[int]) -> list[np.random.Generator]:
+        """Return a generator over the random stream of each lane, which advances the stream."""
+        self.ensure()
+        known = self._generators
+        for lane in lanes:
+            if lane not in known:
+                known[lane] = self._batch.generator(lane)
+        return [known[lane] for lane in lanes]
 
     def as_tuple(self) -> tuple[int, ...]:
         """Return the seed of every lane."""

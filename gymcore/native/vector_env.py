@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
-from gymcore.base import cpus, seeding
-from gymcore.base.arguments import lane_indices, positive, seeds_per_env, split_reset_mask
+from gymcore.base import cpus
+from gymcore.base.arguments import lane_indices, positive
 from gymcore.core import Info, Options, without_mode
 from gymcore.native.parameters import write_parameter
 from gymcore.native.state import (
@@ -23,12 +23,12 @@ from gymcore.native.state import (
     write_states,
 )
 from gymcore.spaces.batching import batch_space
-from gymcore.vector.engine_options import check_engine_options
+from gymcore.vector.engine import Lanes, StepResult, VectorEngine
+from gymcore.vector.engine_options import values_per_env
 from gymcore.vector.final_observations import frame_columns
-from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode, ended_mask
-from gymcore.vector.send_recv import Lanes, QueuedVectorEnv, SendQueue, StepResult
-from gymcore.vector.vector_env import EnvIds, Seeds
-from gymcore_ext.arrays import Turn, one_at_a_time
+from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode
+from gymcore.vector.vector_env import EnvIds
+from gymcore_ext.arrays import one_at_a_time
 
 if TYPE_CHECKING:
     from gymcore.native.env import NativeEnv
@@ -65,7 +65,7 @@ class Rollout(NamedTuple):
     final_observations: Any
 
 
-class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
+class NativeVectorEnv(VectorEngine[Observations, npt.NDArray[Any]]):
     """Steps a batch of compiled environments in one call, without Python objects per lane.
 
     Lane `i` of `reset(seed=s)` equals `make(id).reset(seed=s + i)`, bit for bit, for any batch
@@ -73,8 +73,9 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
     the caller: their memory is reused only when no reference to them, or to a view of them, is
     left. With `copy=False` they are the same buffers at every call.
 
-    One thread at a time may use an environment; another one gets `ConcurrentUseError`. After an
-    error nothing has changed.
+    Options of `reset`, besides `reset_mask`, are bounds of the initial state as the environment
+    names them. One thread at a time may use an environment; another one gets `ConcurrentUseError`.
+    After an error nothing has changed.
 
     Example:
         >>> import gymcore as gym
@@ -88,6 +89,9 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         (0.4, 0.5, 0.6)
         >>> envs.close()
     """
+
+    stacks_final_obs = True
+    state_is_array = True
 
     env_class: ClassVar[type[NativeEnv[Any]]]
 
@@ -136,11 +140,16 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
             InvalidArgument: a value out of range, or not one for each lane.
             ArgumentTypeError: an argument that neither the engine nor the physics has.
         """
-        self.num_envs = positive("num_envs", num_envs, _MAX_LANES)
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.copy = copy
-        check_engine_options(num_threads, num_workers, on_worker_death)
-        self._queue, self._turn = SendQueue(self.num_envs, batch_size), Turn()
+        self._begin(
+            positive("num_envs", num_envs, _MAX_LANES),
+            autoreset_mode,
+            copy=copy,
+            batch_size=batch_size,
+            episode_statistics=episode_statistics,
+            num_threads=num_threads,
+            num_workers=num_workers,
+            on_worker_death=on_worker_death,
+        )
         limit = None if max_episode_steps in (None, -1) else max_episode_steps
         self.max_episode_steps = None if limit is None else positive("max_episode_steps", limit)
         known = {*self.env_class.parameters, *self.env_class.arguments}
@@ -150,7 +159,6 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
                 f"{sorted(known)}, and vectorization_mode='sync' or 'async' takes those of make()"
             )
         self.render_mode = render_mode
-        self.episode_statistics = bool(episode_statistics)
         self._last_actions: npt.NDArray[Any] | None = None
         self._keeps_frames = False
         self._window: Any = None
@@ -205,58 +213,28 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
 
     # --- stepping ------------------------------------------------------------------------------
 
-    @one_at_a_time(error)
-    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Observations, Info]:
-        """Begin new episodes.
+    @property
+    def _needs_reset(self) -> bool:
+        return not self._batch.is_ready
 
-        Args:
-            seed: an int s seeds lane i with s + i; a sequence gives each lane a seed or None; None
-                continues the random streams (the first time: uses the system's entropy).
-            options: `reset_mask` bool [num_envs] selects the lanes to reset; bounds of the initial
-                state as the environment names them. The dict is not changed.
-
-        Returns:
-            Observations float32 [num_envs, size] (other lanes keep theirs), and infos.
-
-        Raises:
-            InvalidArgument: a bad seed, mask or bound.
-            ArgumentTypeError: one of the wrong type.
-            ResetNeeded: a mask that leaves lanes out in the first reset.
-            ClosedEnvironmentError: after close.
-        """
-        if self.closed:
-            raise error.ClosedEnvironmentError(f"{self} was closed; make a new one")
-        env_options, mask = split_reset_mask(options, self.num_envs)
-        bounds = self._model.reset_bounds(env_options)
-        if mask is not None and not mask.all():
-            self._queue.check_empty("reset")
-            if not self._batch.is_ready:
-                raise error.ResetNeeded(
-                    "options['reset_mask']: the first reset must include every lane, got a mask "
-                    f"without lanes {_shown(np.flatnonzero(~mask))}"
-                )
-        if seed is None:
-            self._seeds.ensure()
-        elif mask is None and not isinstance(seed, (Sequence, np.ndarray)):
-            self._seeds.seed_all(seeding.checked_seed(seed))
-        else:
-            self._seeds.seed_lanes(seeds_per_env(seed, self.num_envs), mask)
-        observations, infos = self._batch.reset(mask, bounds)
-        self._queue.clear()
-        if self.render_mode == "human":
-            self.render()
-        return observations, infos
+    def _reset_lanes(
+        self, seed: int | list[int | None] | None, options: Options, mask: Bools | None
+    ) -> tuple[Observations, Info]:
+        bounds = self._model.reset_bounds(options)
+        self._seeds.reset(seed, mask)
+        results: tuple[Observations, Info] = self._batch.reset(mask, bounds)
+        self._show()
+        return results
 
     def step(
         self, actions: npt.NDArray[Any], env_ids: EnvIds | None = None
     ) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
-        """Step every lane, or some of them.
+        """Step every lane, or some of them; see `VectorEngine.step`.
 
         Args:
             actions: int64 [num_envs] or float32 [num_envs, size]; other integers and floats are
                 converted. Values outside a continuous action space are clipped by the physics.
-            env_ids: lanes to step, indices or a mask; None for all. Actions and results have a row
-                for each of them, in this order, and `infos["env_id"]` int64 names them.
+            env_ids: As there.
 
         Returns:
             observations float32 [num_envs, size], rewards float64 [num_envs], terminated and
@@ -265,44 +243,47 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
             `episode_statistics` `episode`. Empty when no episode ended.
 
         Raises:
-            InvalidAction: wrong shape or type, a discrete action out of range, nan.
-            ResetNeeded: before `reset`, or an ended lane when autoreset is disabled.
-            ClosedEnvironmentError: after close.
-            ConcurrentUseError: another thread is stepping this environment.
+            InvalidAction: Also for a discrete action out of range, and for nan.
         """
         if env_ids is not None:
-            self._queue.check_empty("step")
-            lanes = lane_indices(env_ids, self.num_envs, "env_ids")
-            self._check_steppable(lanes)
-            return self._step_lanes(actions, lanes)
-        if self._queue.sent:
-            self._queue.check_empty("step")
+            return self._step_some("step", actions, env_ids)
+        if self._sent:
+            self._check_call("step")
         if self._keeps_frames:
             self._note_actions(self._batch.checked_actions(actions, self.num_envs))
-        results: StepResult = self._batch.step(actions)
+        try:
+            results: StepResult = self._batch.step(actions)
+        except (error.ClosedEnvironmentError, error.ResetNeeded):
+            self._check_ready_to_step()
+            raise
         if self.render_mode is not None:
             self._note_actions(actions)
             self._show()
         return results
 
-    def _step_lanes(self, actions: npt.NDArray[Any], lanes: Lanes) -> StepResult:
+    def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
+        assert lanes is not None  # `step` steps all
         if self._keeps_frames:
-            self._note_actions(self._batch.checked_actions(actions, len(lanes)), lanes)
+            self._note_actions(actions, lanes)
         results: StepResult = self._batch.step_lanes(actions, lanes)
-        results[4]["env_id"] = lanes.copy()
         if self.render_mode is not None:
             self._note_actions(actions, lanes)
             self._show()
         return results
 
-    def _check_steppable(self, lanes: Lanes | None) -> None:
-        """Raise unless these lanes may be stepped now; None stands for any at all."""
-        if self.closed:
-            raise error.ClosedEnvironmentError(f"{self} was closed; make a new one")
-        if not self._batch.is_ready:
-            raise error.ResetNeeded("step: expected reset() before the first step()")
-        if lanes is not None:
-            self._batch.check_lanes(lanes)
+    def _check_ready_to_step(self) -> None:
+        """Raise the errors of other engines: those of the compiled batch do not name this one."""
+        self._check_call("step")
+        self._check_reset("step")
+
+    def _checked_actions(self, actions: Any, count: int) -> npt.NDArray[Any]:
+        return self._batch.checked_actions(actions, count)
+
+    def _ended_lanes(self) -> Bools:
+        return self._batch.view_lifecycle()[0]
+
+    def _end_lanes(self, mask: Bools) -> None:
+        self._batch.view_lifecycle()[0][mask] = True
 
     def step_into(
         self,
@@ -332,8 +313,8 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         Raises:
             InvalidArgument: an array of the wrong dtype, shape or layout; and as `step`.
         """
-        if self._queue.sent:
-            self._queue.check_empty("step")
+        if self._sent:
+            self._check_call("step")
         if self._keeps_frames:
             self._note_actions(self._batch.checked_actions(actions, self.num_envs))
         infos: dict[str, Any] = self._batch.step_into(
@@ -416,7 +397,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
             InvalidArgument: an array of the wrong dtype, shape or layout, or autoreset disabled.
             InvalidAction: an invalid action in any of the T batches; nothing was stepped.
         """
-        self._queue.check_empty("step")
+        self._check_call("step")
         try:
             shape = (*np.shape(actions)[:1], self.num_envs)
         except ValueError as problem:
@@ -437,14 +418,6 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         """New arrays [*shape, ...] for observations."""
         return self._batch.empty_observations(shape)
 
-    def end_episodes(self, mask: Bools) -> None:
-        """End episodes, as if the last step had; see `VectorEnv.end_episodes`."""
-        self._check_steppable(None)
-        self._batch.view_lifecycle()[0][ended_mask(self, mask)] = True
-
-    def _actions_of(self, actions: Any, count: int) -> npt.NDArray[Any]:
-        return self._batch.checked_actions(actions, count)
-
     # --- random streams ------------------------------------------------------------------------
 
     @property
@@ -455,34 +428,35 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
         """A generator over the random stream of every lane: drawing from it advances the stream."""
-        self._seeds.ensure()
-        return tuple(self._batch.generator(lane) for lane in range(self.num_envs))
+        return tuple(self._seeds.generators(range(self.num_envs)))
+
+    def lane_generators(self, lanes: Sequence[int]) -> list[np.random.Generator]:
+        """Return generators over the random streams of some lanes."""
+        return self._seeds.generators(lanes)
 
     # --- attributes and state ------------------------------------------------------------------
 
-    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Read an attribute of every lane, or call the method of this name.
-
-        Raises:
-            InvalidArgument: `reset`, `step` and `close`, which the batch has itself.
-            AttributeError: lanes have no such attribute.
-        """
-        if name in ("reset", "step", "close", "set_state"):
+    def _call_lanes(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        if name == "set_state":
             raise error.InvalidArgument(
-                f"name: call {name}() of the vector environment, not of its lanes"
+                "name: call set_state() of the vector environment, not of its lanes"
             )
         # What is an array already needs no object for each lane.
         if name in self.env_class.parameters:
             parameter = self.env_class.parameters[name]
             values = self._batch.get_parameters()[parameter.rows(self._kernel_spec)]
             columns = np.broadcast_to(values, (len(values), self.num_envs)).T.tolist()
-            return tuple(parameter.decode(column) for column in columns)
+            return [parameter.decode(column) for column in columns]
         if name == "state":
-            if not self._batch.is_ready:
-                return (None,) * self.num_envs
-            return tuple(read_states(self._batch, np.arange(self.num_envs)))
+            return self._states()
         attributes = [getattr(env, name) for env in self.lane_envs()]
-        return tuple(value(*args, **kwargs) if callable(value) else value for value in attributes)
+        return [value(*args, **kwargs) if callable(value) else value for value in attributes]
+
+    def _states(self) -> list[Any]:
+        """Return the state of each lane's physics; None before the first reset."""
+        if not self._batch.is_ready:
+            return [None] * self.num_envs
+        return list(read_states(self._batch, np.arange(self.num_envs)))
 
     def lane_envs(self) -> Iterator[NativeEnv[Any]]:
         """Iterate over the lanes as environments for reading, which share the batch's memory."""
@@ -493,10 +467,6 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
             if self._last_actions is not None and elapsed[lane]:
                 env._note_action(self._last_actions[lane])
             yield env
-
-    def get_attr(self, name: str) -> tuple[Any, ...]:
-        """An attribute of every lane: a physics parameter, `state`, `np_random`, ..."""
-        return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:
         """Set a physics parameter, `state` or `np_random` of the lanes.
@@ -510,18 +480,16 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
             ArgumentTypeError: a value of the wrong type; nothing has changed.
             AttributeError: lanes have no such attribute, or it cannot be set per lane.
         """
+        super().set_attr(name, values)
+
+    def _set_lanes_attr(self, name: str, values: Any) -> None:
         env_class = self.env_class
         # One value of these is an array itself.
         has_columns = name in env_class.parameters and len(env_class.parameters[name].columns) > 1
         one_value_ndim = 1 if has_columns or name == "state" else 0
         is_list = isinstance(values, (list, tuple)) and not (has_columns and np.ndim(values) == 1)
         if is_list or np.ndim(values) > one_value_ndim:
-            if len(values) != self.num_envs:
-                raise error.InvalidArgument(
-                    f"{name}: Values must be a list or tuple with length equal to the number of "
-                    f"environments. Got `{len(values)}` values for {self.num_envs} environments."
-                )
-            per_lane = list(values)
+            per_lane = list(values_per_env(list(values), self.num_envs))
         elif name in env_class.parameters:
             write_parameter(
                 self._batch, self._kernel_spec, env_class.parameters[name], [values], None
@@ -575,43 +543,36 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
             generator.bit_generator.state = state
         self._seeds.forget(np.arange(self.num_envs))
 
-    def get_state(self, lanes: Sequence[int] | None = None) -> npt.NDArray[Any]:
-        """Everything that determines what lanes do next, random streams included.
+    @one_at_a_time(error)
+    def get_state(self, lanes: EnvIds | None = None) -> npt.NDArray[Any]:
+        """Return everything that determines what lanes do next, random streams included.
+
+        Lanes can be saved before their first reset, too.
 
         Args:
-            lanes: indices or a mask; None for all.
+            lanes: Indices or a mask; None for all.
 
         Returns:
             A structured array with one record per lane (`gymcore.native.state.lane_dtype`), a
             copy. It holds no pickles: `numpy.save(..., allow_pickle=False)` writes it.
         """
+        self._check_call("get_state")
+        return self._save_lanes(lane_indices(lanes, self.num_envs))
+
+    def _save_lanes(self, lanes: Lanes) -> npt.NDArray[Any]:
         self._seeds.ensure()
-        return save_lanes(self._batch, self._model, self.spec, lane_indices(lanes, self.num_envs))
+        return save_lanes(self._batch, self._model, self.spec, lanes)
 
-    def set_state(self, state: npt.NDArray[Any], lanes: Sequence[int] | None = None) -> None:
-        """Continue lanes from records of `get_state`, bit for bit, wherever they were saved.
-
-        Args:
-            state: one record for each of the lanes.
-            lanes: indices or a mask; None for all.
-
-        Raises:
-            InvalidArgument: records of another environment, or another number of them, or with
-                values that no lane can have; nothing has changed.
-        """
-        if self.closed:
-            raise error.ClosedEnvironmentError(f"set_state: {self} is closed")
-        self._queue.check_empty("set_state")
-        indices = lane_indices(lanes, self.num_envs)
-        checked = checked_lanes(self._batch, self._model, self.spec, state, indices)
-        write_lanes(self._batch, checked, indices)
-        self._seeds.forget(indices)
+    def _load_lanes(self, states: Any, lanes: Lanes) -> None:
+        checked = checked_lanes(self._batch, self._model, self.spec, states, lanes)
+        write_lanes(self._batch, checked, lanes)
+        self._seeds.forget(lanes)
 
     def __getstate__(self) -> dict[str, Any]:
         """Settings, and the lanes as an array: copies and pickles continue bit for bit."""
         left_out = ("_batch", "_seeds", "_window")
         state = {name: value for name, value in self.__dict__.items() if name not in left_out}
-        state["_saved"] = self.get_state(), self._seeds.known
+        state["_saved"] = self._save_lanes(np.arange(self.num_envs)), self._seeds.known
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -623,7 +584,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         self._make_batch()
         write_lanes(self._batch, saved, np.arange(self.num_envs))
         self._seeds.known = seeds
-        self.keep_final_frames(self._keeps_frames)
+        self._keep_frames(self._keeps_frames)
         if self.closed:
             self._batch.close()
 
@@ -644,6 +605,10 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
 
     def keep_final_frames(self, keep: bool = True) -> None:
         """Draw last states in SAME_STEP; see `VectorEnv.keep_final_frames`."""
+        self._check_call("keep_final_frames")
+        self._keep_frames(keep)
+
+    def _keep_frames(self, keep: bool) -> None:
         self._keeps_frames = keep and self.autoreset_mode is AutoresetMode.SAME_STEP
         self._batch.set_before_reset(self._final_frames if self._keeps_frames else None)
 
@@ -651,7 +616,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         """The entries of the final infos with the frames of lanes before they are reset."""
         rows = np.flatnonzero(ended)
         row_of = dict(zip((rows if lanes is None else lanes[rows]).tolist(), rows, strict=True))
-        states = self.get_attr("state")
+        states = self._states()
         frames = {
             int(row_of[lane]): env._render_frame("rgb_array", states[lane])
             for lane, env in enumerate(self.lane_envs())
@@ -662,6 +627,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
     @without_mode
     def render(self) -> tuple[Any, ...] | None:
         """A frame [height, width, 3] uint8 of every lane, or a str, or the window for "human"."""
+        self._check_call("render")
         if self.render_mode is None:
             logger.warn(
                 f"render: {self} was made without a render mode, so nothing can be shown; give "
@@ -690,7 +656,7 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
     def _frames(self) -> tuple[Frame, ...]:
         """A frame [height, width, 3] uint8 of every lane."""
         self._check_rendered()
-        lanes = zip(self.lane_envs(), self.get_attr("state"), strict=True)
+        lanes = zip(self.lane_envs(), self._states(), strict=True)
         return tuple(env._render_frame("rgb_array", state) for env, state in lanes)  # type: ignore[misc]
 
     def _check_rendered(self) -> None:
@@ -719,8 +685,3 @@ class NativeVectorEnv(QueuedVectorEnv[Observations, npt.NDArray[Any]]):
         if self._window is not None:
             self._window.close()
             self._window = None
-
-
-def _shown(lanes: npt.NDArray[Any]) -> str:
-    """The first of some lanes, for a message."""
-    return f"[{', '.join(map(str, lanes[:8].tolist()))}{', ...' if len(lanes) > 8 else ''}]"

@@ -71,6 +71,9 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         is_vector_env: True, for code that serves both kinds of environments.
         steps_some_lanes: Whether `step_lanes` steps some environments while the others rest, as
             this package's engines do.
+        stacks_final_obs: Whether `infos["final_obs"]` is one array with zeros for environments that
+            have not ended, not an object array.
+        state_is_array: Whether `get_state` returns one structured array, which holds no pickles.
 
     A vector environment is a context manager that closes itself on leaving:
 
@@ -88,6 +91,8 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     closed: bool = False
     is_vector_env: bool = True
     steps_some_lanes: bool = False
+    stacks_final_obs: bool = False
+    state_is_array: bool = False
 
     observation_space: Space[Any]
     action_space: Space[Any]
@@ -181,6 +186,11 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         """
         raise UnsupportedMode(f"end_episodes: {self} does not let a wrapper end episodes")
 
+    @property
+    def ends_episodes(self) -> bool:
+        """Whether `end_episodes` ends episodes, where the autoreset mode allows it."""
+        return type(self).end_episodes is not VectorEnv.end_episodes
+
     def keep_final_frames(self, keep: bool = True) -> None:
         """In SAME_STEP, render environments whose episode ends before they are reset.
 
@@ -192,6 +202,13 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
             UnsupportedMode: This environment cannot do so.
         """
         raise UnsupportedMode(f"keep_final_frames: {self} does not render before it resets")
+
+    def lane_generators(self, lanes: Sequence[int]) -> list[np.random.Generator] | None:
+        """Return the generators that some environments draw from, for drawing from them too.
+
+        None where they are not in this process, or all environments share one.
+        """
+        return None
 
     @property
     def np_random(self) -> np.random.Generator:

@@ -209,7 +209,8 @@ cdef object convert(object actions, tuple shape, int typenum, object errors):
         raise errors.InvalidAction(
             f"actions: expected {wanted} array of shape {shape}, got {type(actions).__name__}: {error}") from None
     # Python's bool is an int, NumPy's is not: Discrete spaces contain only the former.
-    numpy_bools = array.dtype == np.bool_ and not isinstance(actions, (list, tuple))
+    numpy_bools = array.dtype == np.bool_ and not (
+        isinstance(actions, (list, tuple)) and all(type(each) is bool for each in np.asarray(actions, object).flat))
     if array.shape != shape or numpy_bools or array.dtype.kind not in ("iub" if integers else "fiu"):
         raise errors.InvalidAction(
             f"actions: expected {wanted} array of shape {shape}, got {array.dtype} {array.shape}")
@@ -704,8 +705,8 @@ cdef class Batch(LaneMemory):
         lanes = ended.tolist()
         shown = ", ".join(map(str, lanes[:8])) + (", ..." if len(lanes) > 8 else "")
         raise self.errors.ResetNeeded(
-            f"step: {len(lanes)} of {self.num_envs} lanes ended and autoreset is disabled: reset lanes [{shown}] "
-            "with reset(options={'reset_mask': mask}) first")
+            f"step: environments [{shown}] have ended their episodes and autoreset is disabled; "
+            "call reset(options={'reset_mask': terminations | truncations})")
 
     cdef int64_t _run(self, const void* actions, outputs_t* out, int64_t steps) except -1:
         """Step (steps = 0) or roll out every lane, by one thread or the pool."""

@@ -442,8 +442,9 @@ cdef class EnvLoop:
         ended = [
             self.first + lane for lane in (range(self.count) if lanes is None else lanes) if self.episodes.ended[lane]]
         if ended:
+            shown = ", ".join(map(str, ended[:8])) + (", ..." if len(ended) > 8 else "")
             raise self.errors.ResetNeeded(
-                f"step: environments {ended} have ended their episodes and autoreset is disabled; "
+                f"step: environments [{shown}] have ended their episodes and autoreset is disabled; "
                 "call reset(options={'reset_mask': terminations | truncations})")
 
     cdef bint step_lane(self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object action) except -1:

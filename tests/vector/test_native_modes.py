@@ -94,7 +94,7 @@ def test_disabled():
     moved = [[0.3125, 0.0625], [0.5, 0.0625], [0.0, 0.0]]
     check(step, moved, [-1, -1, -1], [False, True, False], NO)
     assert step[4] == {}
-    with pytest.raises(ResetNeeded, match=r"1 of 3 lanes ended .* reset lanes \[1\]"):
+    with pytest.raises(ResetNeeded, match=r"environments \[1\] have ended"):
         envs.step(COAST)
 
     observations, infos = envs.reset(options={"reset_mask": step[2] | step[3]})

@@ -254,7 +254,7 @@ def test_without_lanes_those_of_the_last_recv_are_sent(backend):
         envs.send([0, 0])
         for _ in range(2):
             envs.send([0, 0], envs.recv()[4]["env_id"])
-        assert envs._queue.sent[0][-6:-4].tolist() == kept.tolist()
+        assert envs._sent[0][-6:-4].tolist() == kept.tolist()
     with pytest.raises(error.InvalidArgument, match=r"not being stepped, got \[0, 1, 2"):
         envs.send([0] * 6)
 

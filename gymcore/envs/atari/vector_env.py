@@ -446,21 +446,13 @@ class AtariVectorEnv(NativeVectorEnv):
         self._seeds = self._model.seeds_of(self._batch)
         _alive.add(self)
 
-    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Read an attribute of every lane, or call a method of it; `state` is its memory."""
-        if name == "state":
-            return tuple(env.state for env in self.lane_envs())
-        return super().call(name, *args, **kwargs)
+    def _states(self) -> list[Any]:
+        return [env.state for env in self.lane_envs()]
 
-    def set_attr(self, name: str, values: Any) -> None:
-        """Set `np_random`, or `state`: 128 bytes for all lanes, or for each; see `state`.
-
-        Raises:
-            InvalidArgument: They are not 128 bytes; nothing has changed.
-            AttributeError: Lanes have no such attribute.
-        """
+    def _set_lanes_attr(self, name: str, values: Any) -> None:
+        """Set `np_random`, or `state`: 128 bytes for all lanes, or for each."""
         if name != "state":
-            super().set_attr(name, values)
+            super()._set_lanes_attr(name, values)
             return
         try:
             rows = np.broadcast_to(np.asarray(values), (self.num_envs, 128))

@@ -15,7 +15,7 @@ from gymcore.envs.mujoco.library import mujoco_module, warnings_while
 from gymcore.envs.mujoco.weights import Bonus
 from gymcore.error import InvalidArgument
 from gymcore.native.vector_env import NativeVectorEnv
-from gymcore.vector.vector_env import Seeds
+from gymcore.vector.engine import Mask
 
 if TYPE_CHECKING:
     from gymcore.envs.mujoco.compiled_env import LaneSimulations
@@ -53,46 +53,38 @@ class MujocoVectorEnv(NativeVectorEnv):
     def _simulations(self) -> LaneSimulations:
         return self._batch.constants
 
-    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
-        """Begin new episodes; see `NativeVectorEnv.reset`, and the class for `qpos` and `qvel`."""
-        if self.closed:
-            return super().reset()  # raises ClosedEnvironmentError
+    def _reset_lanes(
+        self, seed: int | list[int | None] | None, options: Options, mask: Mask | None
+    ) -> tuple[Any, Info]:
         model = self._model.model
-        start = start_of(options, model.nq, model.nv, self.num_envs)
-        self._simulations.start_from(*start)
+        self._simulations.start_from(*start_of(options, model.nq, model.nv, self.num_envs))
         try:
-            return super().reset(seed=seed, options=options)
+            return super()._reset_lanes(seed, options, mask)
         finally:
             self._simulations.start_from()
 
     # --- models of lanes ------------------------------------------------------------------------
 
-    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Read an attribute of every lane or call a method of it; arrays of models are copies."""
+    def _call_lanes(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         if self._is_of_model(name):
-            return tuple(
-                np.array(getattr(_owner(model, name), name)) for model in self._simulations.models
-            )
-        if name == "state":
-            ready = self._batch.is_ready
-            return tuple(_state(data) if ready else None for data in self._simulations.datas)
+            models = self._simulations.models
+            return [np.array(getattr(_owner(model, name), name)) for model in models]
         if isinstance(self.env_class.parameters.get(name), Bonus):
-            return tuple(getattr(env, name) for env in self.lane_envs())
-        return super().call(name, *args, **kwargs)
+            return [getattr(env, name) for env in self.lane_envs()]
+        return super()._call_lanes(name, args, kwargs)
 
-    def set_attr(self, name: str, values: Any) -> None:
-        """Set a weight, `state` [nq + nv], `np_random`, or an array of models; see the class.
+    def _states(self) -> list[npt.NDArray[np.float64] | None]:
+        ready = self._batch.is_ready
+        return [_state(data) if ready else None for data in self._simulations.datas]
 
-        Raises:
-            InvalidArgument: The shape is wrong, or numbers are not finite; nothing has changed.
-            AttributeError: Lanes have no such attribute, or it is read-only.
-        """
+    def _set_lanes_attr(self, name: str, values: Any) -> None:
+        """Set a weight, `state` [nq + nv], `np_random`, or an array of models; see the class."""
         if self._is_of_model(name):
             self._set_of_model(name, values)
         elif name == "state":
             self._set_states(values)
         else:
-            super().set_attr(name, values)
+            super()._set_lanes_attr(name, values)
 
     def _set_states(self, values: Any) -> None:
         """Set the states of lanes [nq + nv], one for all or one each."""

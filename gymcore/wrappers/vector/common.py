@@ -20,7 +20,6 @@ from gymcore.error import (
     InvalidArgument,
     UnsupportedMode,
 )
-from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.spaces import Box
 from gymcore.vector.final_observations import add_final_frames
 from gymcore.vector.gym26_infos import Gym26VectorEnv, add_gym26_names, remove_gym26_names
@@ -207,13 +206,13 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         self._max_episode_steps = int(max_episode_steps)
         self._elapsed_steps = np.zeros(env.num_envs, np.int64)
         engine = env.unwrapped
-        if not self._episodes.same_step and type(engine).end_episodes is VectorEnv.end_episodes:
+        if not self._episodes.same_step and not engine.ends_episodes:
             raise UnsupportedMode(
                 f"TimeLimit: expected an environment whose episodes can be ended (`end_episodes`), "
                 f"got {engine}, whose mode is {self._episodes.mode}"
             )
         # One array of last observations, as this engine gives them, or an object array.
-        self._dense = isinstance(engine, NativeVectorEnv)
+        self._dense = engine.stacks_final_obs
         self._gym26 = _has_layer(env, Gym26VectorEnv)
         self._final_frames = False
 

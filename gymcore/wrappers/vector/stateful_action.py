@@ -18,9 +18,7 @@ from gymcore.base.arguments import lane_indices, seeds_per_env
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import Info, Options
 from gymcore.error import UnsupportedMode
-from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.vector.final_observations import replace_final_obs
-from gymcore.vector.sync_vector_env import SyncVectorEnv
 from gymcore.vector.utils import create_empty_array
 from gymcore.vector.vector_env import EnvIds, Seeds, VectorStep
 from gymcore.wrappers.stateful_action import check_repeats, check_sticky
@@ -211,10 +209,9 @@ class LaneStreams:
 
     def of(self, lanes: list[int]) -> list[np.random.Generator]:
         """Return the generators of lanes."""
-        if isinstance(self._engine, SyncVectorEnv):
-            return [self._engine.envs[lane].np_random for lane in lanes]
-        if isinstance(self._engine, NativeVectorEnv) and not self._streams:
-            self._streams = dict(enumerate(self._engine.np_random))
+        generators: list[np.random.Generator] | None = self._engine.lane_generators(lanes)
+        if generators is not None:
+            return generators
         for lane in lanes:
             if lane not in self._streams:
                 self._streams[lane] = seeding.np_random()[0]
@@ -222,16 +219,11 @@ class LaneStreams:
 
     def seed(self, seeds: Sequence[int | None], lanes: Mask) -> None:
         """Note a reset, by which environments have seeded their generators themselves."""
-        if isinstance(self._engine, (NativeVectorEnv, SyncVectorEnv)):
+        if self._engine.lane_generators(()) is not None:
             return
         for lane in np.flatnonzero(lanes).tolist():
             if seeds[lane] is not None:
                 self._streams[lane] = seeding.np_random(seeds[lane])[0]
-
-    def __getstate__(self) -> Info:
-        """Leave out views of another engine's memory: a copy has its own."""
-        is_native = isinstance(self._engine, NativeVectorEnv)
-        return {**self.__dict__, **({"_streams": {}} if is_native else {})}
 
 
 class RepeatAction(LaneRepeats, RecordConstructorArgs):

@@ -1,0 +1,611 @@
+"""The contract of vector environments, written once, for the engines that step the lanes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any, Generic, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore import error
+from gymcore.base.arguments import (
+    check_mask,
+    checked_seeds,
+    lane_indices,
+    positive,
+    split_reset_mask,
+)
+from gymcore.core import ActType, Info, ObsType, Options
+from gymcore.error import (
+    AlreadyPendingCallError,
+    ArgumentTypeError,
+    ClosedEnvironmentError,
+    InvalidAction,
+    InvalidArgument,
+    NoAsyncCallError,
+    ResetNeeded,
+    UnsupportedMode,
+)
+from gymcore.spaces.batching import iterate
+from gymcore.spaces.layouts import Layout, action_layout, split_batch
+from gymcore.vector.engine_options import check_engine_options
+from gymcore.vector.lane_episodes import AutoresetMode
+from gymcore.vector.vector_env import EnvIds, Seeds, VectorEnv
+from gymcore_ext.arrays import Turn, one_at_a_time
+
+__all__ = ["Lanes", "Mask", "StepResult", "VectorEngine", "checked_actions", "checked_timeout"]
+
+Lanes: TypeAlias = npt.NDArray[np.int64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+StepResult: TypeAlias = tuple[Any, npt.NDArray[np.float64], Mask, Mask, Info]
+
+# Methods of an environment that the batch has its own call for.
+_BATCH_CALLS = ("reset", "step", "close", "_setattr", "_check_spaces")
+
+# How many lanes a message names.
+_MAX_NAMED = 8
+
+
+class VectorEngine(VectorEnv[ObsType, ActType, npt.NDArray[Any]], Generic[ObsType, ActType]):
+    """Base class of the vector environments that step lanes themselves.
+
+    This class has the contract: which call may follow which, what actions, lanes, masks, seeds and
+    options mean, the queue of `send` and `recv`, and all errors of these. An engine defines the
+    methods of the section "what steps the lanes", whose arguments have been checked.
+
+    One thread at a time may use an engine; another one gets `ConcurrentUseError`.
+
+    Attributes:
+        autoreset_mode: When an ended lane begins a new episode.
+        batch_size: How many results `recv` returns.
+    """
+
+    steps_some_lanes = True
+
+    autoreset_mode: AutoresetMode
+    batch_size: int
+    copy: bool = True
+    episode_statistics: bool = False
+    _turn: Turn
+    _action_layout: Layout | None
+
+    # Lanes that were sent, and their actions.
+    _sent: tuple[()] | tuple[Lanes, Any]
+    # Lanes that the next `send` without indices takes: None after a reset, empty after a `send`.
+    _received: Sequence[int] | Lanes | None
+
+    def _begin(
+        self,
+        num_envs: int,
+        autoreset_mode: str | AutoresetMode,
+        *,
+        copy: bool = True,
+        batch_size: int | None = None,
+        episode_statistics: bool = False,
+        num_threads: int | None = None,
+        num_workers: int | None = None,
+        on_worker_death: str = "raise",
+        has_workers: bool = False,
+    ) -> None:
+        """Check and store the options that all engines have."""
+        self._turn = Turn()
+        self.num_envs = num_envs
+        try:
+            self.autoreset_mode = AutoresetMode(autoreset_mode)
+        except ValueError as problem:
+            raise InvalidArgument(f"autoreset_mode: {problem}") from problem
+        check_engine_options(num_threads, num_workers, on_worker_death, has_workers=has_workers)
+        self.batch_size = (
+            num_envs if batch_size is None else positive("batch_size", batch_size, num_envs)
+        )
+        self.copy = copy
+        self.episode_statistics = bool(episode_statistics)
+        self._clear_queue()
+
+    # --- what steps the lanes ------------------------------------------------------------------
+
+    @property
+    def _needs_reset(self) -> bool:
+        """Whether every lane must be reset before the next step."""
+        raise NotImplementedError
+
+    def _reset_lanes(
+        self, seed: int | list[int | None] | None, options: Options, mask: Mask | None
+    ) -> tuple[ObsType, Info]:
+        """Reset the lanes of a mask, None for all.
+
+        An integer `seed` seeds lane `i` with `seed + i`; a list has an entry for each lane.
+        """
+        raise NotImplementedError
+
+    def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
+        """Step some lanes, None for all, with actions that `_checked_actions` has returned."""
+        raise NotImplementedError
+
+    def _ended_lanes(self) -> Mask:
+        """Return the lanes whose episode has ended and that have not begun another one."""
+        raise NotImplementedError
+
+    def _end_lanes(self, mask: Mask) -> None:
+        """End the episodes of the lanes of a mask."""
+        raise NotImplementedError
+
+    def _call_lanes(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return what each lane returns from a method, or has as an attribute."""
+        raise NotImplementedError
+
+    def _set_lanes_attr(self, name: str, values: Any) -> None:
+        """Set an attribute of each lane, as `values_per_env` understands values."""
+        raise NotImplementedError
+
+    def _save_lanes(self, lanes: Lanes) -> Any:
+        """Return the states of lanes."""
+        raise NotImplementedError
+
+    def _load_lanes(self, states: Any, lanes: Lanes) -> None:
+        """Check as many states as lanes, and continue the lanes from them."""
+        raise NotImplementedError
+
+    def _sent_lanes(self) -> Sequence[int] | Lanes:
+        """Return the lanes that were sent and whose results were not received."""
+        return self._sent[0] if self._sent else ()
+
+    def _send_lanes(self, actions: Any, lanes: Lanes) -> None:
+        """Begin to step lanes. Without workers that means to queue them for `recv`.
+
+        If a signal handler raises, the queue is either unchanged or fully updated.
+        """
+        if self._sent:
+            before, first = self._sent
+            lanes = np.concatenate((before, lanes))
+            actions = (
+                first + actions if isinstance(actions, list) else np.concatenate((first, actions))
+            )
+        self._sent = lanes, actions
+
+    def _receive_lanes(self, timeout: float | None) -> tuple[Lanes | list[int], StepResult]:
+        """Return `batch_size` of the lanes that were sent, and their results."""
+        size = self.batch_size
+        lanes, actions = self._sent  # type: ignore[misc]
+        # Before the step: an exception of an environment must not step the others again.
+        self._sent = (lanes[size:], actions[size:]) if len(lanes) > size else ()
+        lanes, actions = lanes[:size], actions[:size]
+        try:
+            return lanes, self._step_engine(actions, lanes)
+        except BaseException:
+            if self._needs_reset:
+                self._clear_queue()  # a reset of all comes first
+            raise
+
+    # --- which call may follow which -----------------------------------------------------------
+
+    def _clear_queue(self) -> None:
+        """Drop what was sent, as a reset of all lanes does."""
+        self._sent = ()
+        self._received = None
+
+    def _check_call(self, method: str, *, sending: bool = False) -> None:
+        """Raise unless a call may begin; `sending`: also while lanes wait for `recv`."""
+        if self.closed:
+            raise ClosedEnvironmentError(
+                f"Trying to operate on `{type(self).__name__}`, after a call to `close()`."
+            )
+        if not sending and (count := len(self._sent_lanes())):
+            raise AlreadyPendingCallError(
+                f"Calling `{method}` while {count} environments are being stepped; call `recv` "
+                "first.",
+                "step",
+            )
+
+    def _check_reset(self, method: str) -> None:
+        if self._needs_reset:
+            raise ResetNeeded(f"{method}: call reset() of {self} first")
+
+    def _check_steppable(self, lanes: Lanes | None) -> None:
+        """Raise unless lanes, None for all, may be stepped."""
+        self._check_reset("step")
+        if self.autoreset_mode is AutoresetMode.DISABLED:
+            mask = self._ended_lanes()
+            ended = np.flatnonzero(mask) if lanes is None else lanes[mask[lanes]]
+            if len(ended):
+                raise ResetNeeded(
+                    f"step: environments {shown_lanes(ended)} have ended their episodes and "
+                    "autoreset is disabled; call "
+                    "reset(options={'reset_mask': terminations | truncations})"
+                )
+
+    def _check_some_lanes(self, method: str) -> None:
+        if not self.steps_some_lanes:
+            raise UnsupportedMode(f"{method}: {self} cannot step some of its environments")
+
+    # --- resetting -----------------------------------------------------------------------------
+
+    @one_at_a_time(error)
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
+        """Reset all environments, or those that `options["reset_mask"]` selects.
+
+        A reset of all drops actions that were sent and whose results were not received.
+
+        Args:
+            seed: None continues the random streams (the first time: uses the system's entropy); an
+                integer `s` seeds environment `i` with `s + i`; a sequence has one seed or None for
+                each environment.
+            options: Passed on to the environments, without `reset_mask` (the dict itself is left as
+                it is). `reset_mask` `[num_envs] bool` selects which ones to reset.
+
+        Returns:
+            The observations, with the last ones of environments not reset, and the merged infos of
+            those that were.
+
+        Raises:
+            ClosedEnvironmentError: After `close`.
+            ResetNeeded: A mask leaves out environments that have never been reset, or not since one
+                of them failed.
+            InvalidArgument: A bad seed, mask or option (a `ValueError`); nothing was reset.
+            ArgumentTypeError: One of the wrong type (a `TypeError`); nothing was reset.
+            AlreadyPendingCallError: A mask, while results are still to be received.
+            EnvironmentFailed: An environment raised; all have to be reset.
+        """
+        request = self._checked_reset("reset", seed, options)
+        results = self._reset_lanes(*request)
+        if request[2] is None:
+            self._clear_queue()
+        return results
+
+    def _checked_reset(
+        self, method: str, seed: Seeds, options: Options
+    ) -> tuple[int | list[int | None] | None, Options, Mask | None]:
+        """Return the arguments of `_reset_lanes`."""
+        self._check_call(method, sending=True)
+        seeds = checked_seeds(seed, self.num_envs)
+        env_options, mask = split_reset_mask(options, self.num_envs)
+        if mask is not None and mask.all():
+            mask = None
+        if mask is not None:
+            if self._needs_reset:
+                raise ResetNeeded(
+                    "options['reset_mask']: the first reset (or the first after a failure) must "
+                    "include every environment, got a mask without environments "
+                    f"{shown_lanes(np.flatnonzero(~mask))}"
+                )
+            self._check_call("reset")
+        return seeds, env_options, mask
+
+    # --- stepping ------------------------------------------------------------------------------
+
+    def step(self, actions: ActType, env_ids: EnvIds | None = None) -> StepResult:
+        """Step every environment, or some of them.
+
+        Args:
+            actions: One action for each environment that is stepped. Numbers keep their type where
+                the space has that kind of numbers: a float64 action reaches the environment as a
+                Python float.
+            env_ids: Which ones to step, indices or a mask; None for all. Results have a row for
+                each of them, in this order, and `infos["env_id"]` int64 names them.
+
+        Returns:
+            observations: The batch of observations.
+            rewards: `[num_envs] float64`.
+            terminated: `[num_envs] bool`.
+            truncated: `[num_envs] bool`.
+            infos: The merged infos.
+
+        Raises:
+            ClosedEnvironmentError: After `close`.
+            ResetNeeded: Before `reset`, after a failure, or, when autoreset is disabled, on an
+                ended episode.
+            InvalidAction: Not one action for each environment, or of another structure or type.
+            AlreadyPendingCallError: Results are still to be received.
+            UnsupportedMode: `env_ids`, where the engine steps all environments or none.
+            EnvironmentFailed: An environment raised; all have to be reset.
+        """
+        if env_ids is not None:
+            return self._step_some("step", actions, env_ids)
+        self._check_call("step")
+        self._check_steppable(None)
+        return self._step_engine(self._checked_actions(actions, self.num_envs), None)
+
+    def step_lanes(self, actions: Any, env_ids: EnvIds) -> StepResult:
+        """Step some of the environments; see `step`, which this is with `env_ids`."""
+        return self._step_some("step_lanes", actions, env_ids)
+
+    def _step_some(self, method: str, actions: Any, env_ids: EnvIds) -> StepResult:
+        self._check_some_lanes(method)
+        self._check_call("step")
+        lanes = lane_indices(env_ids, self.num_envs, "env_ids")
+        self._check_steppable(lanes)
+        results = self._step_engine(self._checked_actions(actions, len(lanes)), lanes)
+        results[4]["env_id"] = lanes.copy()
+        return results
+
+    def _checked_actions(self, actions: Any, count: int) -> Any:
+        """Return the actions of so many lanes as `_step_engine` takes them: a list."""
+        layout = self._action_layout
+        if layout is not None:
+            return split_batch(layout, checked_actions(layout, actions, count), count)
+        try:
+            single = list(iterate(self.action_space, actions))
+        except error.Error:
+            raise
+        except Exception as problem:
+            raise InvalidAction(
+                f"actions: expected a batch for {self.action_space}, got {type(actions).__name__}: "
+                f"{type(problem).__name__}: {problem}"
+            ) from problem
+        if len(single) != count:
+            raise InvalidAction(
+                f"actions: expected one for each of the {count} environments, got {len(single)}"
+            )
+        return single
+
+    def _find_action_layout(self) -> None:
+        """Note how actions of the spaces are laid out, for `_checked_actions`."""
+        self._action_layout = action_layout(self.single_action_space, self.action_space)
+
+    @one_at_a_time(error)
+    def send(self, actions: Any, env_ids: EnvIds | None = None) -> None:
+        """Request a step of some environments; `recv` returns the results.
+
+        Args:
+            actions: One action for each of them; copied.
+            env_ids: Which ones, indices or a mask; None for those of the last `recv`, or all after
+                a `reset` of all.
+
+        Raises:
+            InvalidArgument: Environments that were sent already (a `ValueError`).
+            Error: What `step` raises for its arguments.
+        """
+        self._check_some_lanes("send")
+        self._check_call("send", sending=True)
+        self._check_reset("step")
+        if env_ids is not None:
+            lanes = lane_indices(env_ids, self.num_envs, "env_ids")
+        elif self._received is not None and len(self._received):
+            lanes = np.asarray(self._received, np.int64)
+        else:
+            lanes = np.arange(self.num_envs)
+        sent = np.zeros(self.num_envs, np.bool_)
+        sent[np.asarray(self._sent_lanes(), np.int64)] = True
+        if sent[lanes].any():
+            raise InvalidArgument(
+                "env_ids: expected environments that are not being stepped, got "
+                f"{shown_lanes(np.sort(lanes[sent[lanes]]))}"
+            )
+        self._check_steppable(lanes)
+        self._send_lanes(self._checked_actions(deepcopy(actions), len(lanes)), lanes)
+        self._received = lanes[:0]
+
+    @one_at_a_time(error)
+    def recv(self, timeout: float | None = None) -> StepResult:
+        """Return the results of `batch_size` of the environments that were sent.
+
+        Engines without workers step them now, in the order in which they were sent.
+
+        Args:
+            timeout: How long to wait for workers, in seconds; None forever.
+
+        Returns:
+            As `step`, with `batch_size` rows; `infos["env_id"]` int64 names the environments.
+
+        Raises:
+            NoAsyncCallError: Fewer environments than that were sent; and as `step`.
+        """
+        self._check_some_lanes("recv")
+        timeout = checked_timeout(timeout)
+        self._check_call("recv", sending=True)
+        self._check_reset("recv")
+        count = len(self._sent_lanes())
+        if count < self.batch_size:
+            raise NoAsyncCallError(
+                f"Calling `recv` for {self.batch_size} environments while {count} are being "
+                "stepped; call `send` first.",
+                "step",
+            )
+        lanes, results = self._receive_lanes(timeout)
+        self._received = lanes
+        results[4]["env_id"] = np.array(lanes, np.int64)
+        return results
+
+    # --- episodes ------------------------------------------------------------------------------
+
+    @one_at_a_time(error)
+    def end_episodes(self, mask: Mask) -> None:
+        """End episodes, as if the last step had; see `VectorEnv.end_episodes`."""
+        if not self.ends_episodes:
+            VectorEnv.end_episodes(self, mask)  # raises
+        self._check_call("end_episodes")
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            raise UnsupportedMode(
+                "end_episodes: same-step autoreset leaves no episode ended; reset(options="
+                "{'reset_mask': mask}) begins the next ones"
+            )
+        mask = check_mask(mask, self.num_envs)
+        self._check_reset("end_episodes")
+        self._end_lanes(mask)
+
+    # --- attributes ----------------------------------------------------------------------------
+
+    @one_at_a_time(error)
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Call a method of every environment, or get an attribute.
+
+        Args:
+            name: Name of a method or attribute of the environment or of one of its wrappers.
+            *args: For the method.
+            **kwargs: For the method.
+
+        Raises:
+            InvalidArgument: A method that the batch has its own call for (a `ValueError`).
+            AttributeError: Environments have no such attribute.
+            EnvironmentFailed: The method raised.
+        """
+        self._check_call("call")
+        if name in _BATCH_CALLS:
+            raise InvalidArgument(
+                f"Trying to call function `{name}` with `call`, use `{name}` directly instead."
+            )
+        return tuple(self._call_lanes(name, args, kwargs))
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of every environment; a method is called."""
+        return self.call(name)
+
+    @one_at_a_time(error)
+    def set_attr(self, name: str, values: list[Any] | tuple[Any, ...] | Any) -> None:
+        """Set an attribute of every environment.
+
+        Args:
+            name: Name of the attribute.
+            values: A list or tuple of one value for each environment, or one value for all.
+
+        Raises:
+            InvalidArgument: A list or tuple of another length (a `ValueError`).
+        """
+        self._check_call("set_attr")
+        self._set_lanes_attr(name, values)
+
+    # --- states --------------------------------------------------------------------------------
+
+    @one_at_a_time(error)
+    def get_state(self, lanes: Sequence[int] | npt.NDArray[Any] | None = None) -> Any:
+        """Return everything that determines what environments do next, one copy per lane.
+
+        Args:
+            lanes: Indices or a mask; None for all.
+
+        Raises:
+            StateNotSupported: An environment has no `get_state` and `set_state`, or a wrapper
+                around them does not pickle (an `AttributeError`).
+        """
+        self._check_call("get_state")
+        self._check_reset("get_state")
+        return self._save_lanes(lane_indices(lanes, self.num_envs))
+
+    @one_at_a_time(error)
+    def set_state(self, state: Any, lanes: Sequence[int] | npt.NDArray[Any] | None = None) -> None:
+        """Continue environments from states, which may be those of other lanes or batches.
+
+        States of Python environments hold pickles, which may run any code: set only states that you
+        trust.
+
+        Args:
+            state: One state for each of the lanes, as `get_state` returned them.
+            lanes: Indices or a mask; None for all.
+
+        Raises:
+            InvalidArgument: Not one state for each lane, or states of other environments or
+                wrappers (a `ValueError`); nothing has changed.
+            ArgumentTypeError: Not states (a `TypeError`); nothing has changed.
+            ResetNeeded: Some lanes of a batch that has not been reset.
+        """
+        self._check_call("set_state")
+        indices = lane_indices(lanes, self.num_envs)
+        if not isinstance(state, (list, tuple, np.ndarray)):
+            raise ArgumentTypeError(f"state: expected what get_state() returned, got {type(state)}")
+        if len(state) != len(indices):
+            raise InvalidArgument(
+                f"state: expected one for each of the {len(indices)} lanes, got {len(state)}"
+            )
+        if len(indices) < self.num_envs and self._needs_reset:
+            raise ResetNeeded("set_state: expected states of all lanes, or a reset() before")
+        self._load_lanes(state, indices)
+
+
+def shown_lanes(lanes: npt.NDArray[Any]) -> str:
+    """Return the first of some lanes, for a message.
+
+    Example:
+        >>> shown_lanes(np.arange(20))
+        '[0, 1, 2, 3, 4, 5, 6, 7, ...]'
+    """
+    more = ", ..." if len(lanes) > _MAX_NAMED else ""
+    return f"[{', '.join(map(str, lanes[:_MAX_NAMED].tolist()))}{more}]"
+
+
+def checked_timeout(timeout: Any) -> float | None:
+    """Return a timeout (s) that something can be compared with; None is forever.
+
+    Raises:
+        ArgumentTypeError: Not a number (a `TypeError`).
+        InvalidArgument: nan (a `ValueError`).
+    """
+    if timeout is None:
+        return None
+    if not isinstance(timeout, (int, float, np.number)):
+        raise ArgumentTypeError(f"timeout: expected seconds or None, got {timeout!r}")
+    if math.isnan(timeout):
+        raise InvalidArgument("timeout: expected seconds or None, got nan")
+    return timeout  # type: ignore[return-value]
+
+
+def checked_actions(layout: Layout, actions: Any, count: int, name: str = "actions") -> Any:
+    """Return a batch of actions as arrays of the layout's shapes.
+
+    Integers are converted to the layout's dtype. Floating-point actions that are one array keep
+    their precision, float32 or float64; those within tuples and dicts are converted.
+
+    Raises:
+        InvalidAction: Another structure, shape, or numbers that the dtype cannot hold.
+    """
+    if layout[0] != "array":
+        return _checked_parts(layout, actions, count, name)
+    dtype, shape = layout[1], (count, *layout[2])
+    if type(actions) is np.ndarray and actions.dtype == dtype and actions.shape == shape:
+        return actions
+    array = _checked_array(dtype, shape, actions, name)
+    keeps = array.dtype.kind == dtype.kind == "f" and array.itemsize in (4, 8)
+    return array if keeps else array.astype(dtype, copy=False)
+
+
+def _checked_parts(layout: Layout, actions: Any, count: int, name: str) -> Any:
+    if layout[0] == "array":
+        return _checked_array(layout[1], (count, *layout[2]), actions, name).astype(
+            layout[1], copy=False
+        )
+    if layout[0] == "tuple":
+        parts = layout[1]
+        if not isinstance(actions, (tuple, list)) or len(actions) != len(parts):
+            raise InvalidAction(
+                f"{name}: expected a tuple of {len(parts)} batches, got {actions!r}"
+            )
+        return tuple(
+            _checked_parts(part, one, count, f"{name}[{i}]")
+            for i, (part, one) in enumerate(zip(parts, actions, strict=True))
+        )
+    keys, parts = layout[1], layout[2]
+    try:
+        values = [actions[key] for key in keys]
+    except (KeyError, TypeError, IndexError):
+        raise InvalidAction(f"{name}: expected a dict with {list(keys)}, got {actions!r}") from None
+    return {
+        key: _checked_parts(part, one, count, f"{name}[{key!r}]")
+        for key, part, one in zip(keys, parts, values, strict=True)
+    }
+
+
+def _checked_array(
+    dtype: np.dtype[Any], shape: tuple[int, ...], actions: Any, name: str
+) -> npt.NDArray[Any]:
+    """Return actions as an array of this shape that can be converted to the dtype."""
+    expected = f"{name}: expected {dtype} array of shape {shape}"
+    try:
+        array = np.asarray(actions)
+    except (TypeError, ValueError) as problem:
+        raise InvalidAction(f"{expected}, got {type(actions).__name__}: {problem}") from None
+    kinds = "fiu" if dtype.kind == "f" else "iub"
+    if array.dtype.kind == "b" and dtype.kind in "iu" and dtype.itemsize > 1:
+        # Discrete spaces contain Python's bool, which is an int, but not NumPy's. MultiBinary
+        # spaces, whose integers are bytes, contain both.
+        is_list = isinstance(actions, (list, tuple))
+        flat = np.asarray(actions, object).ravel() if is_list else ()
+        kinds = "b" if is_list and all(type(each) is bool for each in flat) else ""
+    if array.shape != shape or array.dtype.kind not in kinds:
+        raise InvalidAction(f"{expected}, got {array.dtype} {array.shape}")
+    if dtype.kind in "iub" and not np.can_cast(array.dtype, dtype, "safe"):
+        converted = array.astype(dtype)
+        if not np.array_equal(converted, array):
+            raise InvalidAction(f"{expected}, got {array.dtype} values that {dtype} does not hold")
+    return array
