@@ -12,17 +12,18 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.base.arguments import positive, seeds_per_env, split_reset_mask
+from gymcore.base.arguments import positive, seeds_per_env
 from gymcore.base.nested import map_leaves
 from gymcore.core import Info, Options
 from gymcore.distributed.cluster import actor_class, connected_ray
-from gymcore.spaces.batching import batch_space, iterate
-from gymcore.spaces.layouts import Layout, action_layout, layout_of
+from gymcore.spaces.batching import batch_space
+from gymcore.spaces.layouts import Layout, layout_of
+from gymcore.vector.engine import Lanes, Mask, StepResult, VectorEngine, checked_actions
 from gymcore.vector.engine_options import values_per_env
-from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv
+from gymcore.vector.vector_env import AutoresetMode, EnvIds, VectorEnv
 from gymcore.vector.workers.failures import shown_lanes, worker_died, worker_timeout
-from gymcore.vector.workers.shared_memory import checked_actions, split_lanes
-from gymcore_ext.arrays import Turn, one_at_a_time
+from gymcore.vector.workers.shared_memory import split_lanes
+from gymcore_ext.arrays import one_at_a_time
 
 __all__ = ["RayVectorEnv"]
 
@@ -33,7 +34,7 @@ RAY_OPTIONS = ("num_actors", "address", "timeout", "copy", "actor_options")
 DESCRIBED = ("single_observation_space", "single_action_space", "metadata", "render_mode")
 
 
-class RayVectorEnv(VectorEnv[Any, Any, Any]):
+class RayVectorEnv(VectorEngine[Any, Any]):
     """A vector environment over actors that each step a range of its lanes.
 
     Results are those of one vector environment with all lanes. A step calls all actors over the
@@ -47,6 +48,9 @@ class RayVectorEnv(VectorEnv[Any, Any, Any]):
         >>> envs = gym.make_vec("CartPole-v1", 64, "ray", options)  # doctest: +SKIP
         >>> observations, infos = envs.reset(seed=1)  # doctest: +SKIP
     """
+
+    steps_some_lanes = False
+    ends_episodes = False
 
     def __init__(
         self,
@@ -77,13 +81,12 @@ class RayVectorEnv(VectorEnv[Any, Any, Any]):
             RemoteError: if there is no such cluster.
             WorkerTimeout: if the cluster has no room for the actors.
         """
-        self.num_envs = positive("num_envs", num_envs)
+        self._begin(positive("num_envs", num_envs), AutoresetMode.NEXT_STEP, copy=copy)
         num_actors = min(positive("num_actors", num_actors), self.num_envs)
         self.timeout = timeout
-        self._turn = Turn()
         self._ray = connected_ray(address)
         self._bounds = split_lanes(self.num_envs, num_actors)
-        lanes = actor_class(self._ray, Lanes, actor_options)
+        lanes = actor_class(self._ray, LanesActor, actor_options)
         self._actors = [lanes.remote() for _ in self._bounds]
         self._ready = False
         try:
@@ -93,12 +96,12 @@ class RayVectorEnv(VectorEnv[Any, Any, Any]):
             raise
         for name in DESCRIBED:
             setattr(self, name, made[name])
+        self.autoreset_mode = self.metadata["autoreset_mode"]
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._layout = layout_of(self.single_observation_space)
-        self._action_layout = action_layout(self.single_action_space, self.action_space)
+        self._find_action_layout()
         self._buffer: Any = None
-        self._keeps_buffer = not copy
         self._last: list[Any] = [None] * num_actors  # the observations of each actor
         self._ended = np.zeros(self.num_envs, np.bool_)
 
@@ -110,8 +113,7 @@ class RayVectorEnv(VectorEnv[Any, Any, Any]):
         Returns:
             The results, None for those left out.
         """
-        if self.closed:
-            raise error.ClosedEnvironmentError(f"{call}: {self} was closed")
+        self._check_call(call)
         calls = [
             None if given is None else getattr(actor, call).remote(*given, **kwargs)
             for actor, given in zip(self._actors, arguments, strict=True)
@@ -141,33 +143,22 @@ class RayVectorEnv(VectorEnv[Any, Any, Any]):
 
     # --- stepping ------------------------------------------------------------------------------
 
-    @one_at_a_time(error)
-    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
-        """Begin new episodes, in all lanes or those of `options["reset_mask"]`.
+    @property
+    def _needs_reset(self) -> bool:
+        return not self._ready
 
-        See `VectorEnv.reset`.
+    def _ended_lanes(self) -> Mask:
+        return self._ended
 
-        Raises:
-            InvalidArgument: A bad seed or mask (a `ValueError`); nothing was reset.
-            ArgumentTypeError: One of the wrong type (a `TypeError`); nothing was reset.
-            ResetNeeded: A mask that leaves out lanes in the first reset, or after an error.
-            WorkerDied: An actor was lost.
-            WorkerTimeout: An actor has not answered in time.
-        """
-        if self.closed:
-            raise error.ClosedEnvironmentError(f"reset: {self} was closed")
+    def _reset_lanes(
+        self, seed: int | list[int | None] | None, options: Options, mask: Mask | None
+    ) -> tuple[Any, Info]:
         seeds = seeds_per_env(seed, self.num_envs)
-        env_options, mask = split_reset_mask(options, self.num_envs)
         if mask is None:
             mask = np.ones(self.num_envs, np.bool_)
-        if not self._ready and not mask.all():
-            raise error.ResetNeeded(
-                "options['reset_mask']: the first reset, or the first after an error, must include "
-                f"every lane, got a mask without lanes {np.flatnonzero(~mask).tolist()}"
-            )
         self._ready = False
-        arguments: list[Any] = [
-            (seeds[lo:hi], env_options, mask[lo:hi]) if mask[lo:hi].any() else None
+        arguments = [
+            (seeds[lo:hi], options, mask[lo:hi]) if mask[lo:hi].any() else None
             for lo, hi in self._bounds
         ]
         parts = self._ask("reset", arguments)
@@ -180,54 +171,40 @@ class RayVectorEnv(VectorEnv[Any, Any, Any]):
         return self._observations(), infos
 
     @one_at_a_time(error)
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
-        """Take one action in every lane; see `VectorEnv.step`.
+    def step(self, actions: Any, env_ids: EnvIds | None = None) -> StepResult:
+        """Take one action in every lane; see `VectorEngine.step`.
 
         Raises:
-            ResetNeeded: Before `reset`, after an error, or on an ended lane when autoreset is
-                disabled.
-            InvalidAction: Not one action for each lane; no lane was stepped.
             WorkerDied: An actor was lost.
             WorkerTimeout: An actor has not answered in time.
             Exception: What the environments have raised.
         """
-        if self.closed:
-            raise error.ClosedEnvironmentError(f"step: {self} was closed")
-        if not self._ready:
-            raise error.ResetNeeded(f"step: call reset() of {self} first")
-        if self._ended.any():
-            raise error.ResetNeeded(
-                f"step: lanes {np.flatnonzero(self._ended).tolist()} have ended their episodes and "
-                "autoreset is disabled; call reset(options={'reset_mask': ...})"
-            )
-        batches = self._split(actions)
+        return super().step(actions, env_ids)
+
+    def _step_engine(self, actions: list[Any], lanes: Lanes | None) -> StepResult:
         self._ready = False
-        parts = self._ask("step", [(batch,) for batch in batches])
+        parts = self._ask("step", [(batch,) for batch in actions])
         self._last = [part[0] for part in parts]
         rewards, terminated, truncated = (
             np.concatenate([part[k] for part in parts]) for k in (1, 2, 3)
         )
-        if self.metadata["autoreset_mode"] is AutoresetMode.DISABLED:
+        if self.autoreset_mode is AutoresetMode.DISABLED:
             self._ended = terminated | truncated
         self._ready = True
         infos = joined_infos([part[4] for part in parts], self._bounds)
         return self._observations(), rewards, terminated, truncated, infos
 
-    def _split(self, actions: Any) -> list[Any]:
+    def _checked_actions(self, actions: Any, count: int) -> list[Any]:
         """Return the actions of each actor."""
         if self._action_layout is not None:
-            batch = checked_actions(self._action_layout, actions, self.num_envs)
+            batch = checked_actions(self._action_layout, actions, count)
             return [map_leaves(itemgetter(slice(*lanes)), batch) for lanes in self._bounds]
-        single = tuple(iterate(self.action_space, actions))
-        if len(single) != self.num_envs:
-            raise error.InvalidAction(
-                f"actions: expected one for each of {self.num_envs} lanes, got {len(single)}"
-            )
-        return [single[lo:hi] for lo, hi in self._bounds]
+        single = super()._checked_actions(actions, count)
+        return [tuple(single[lo:hi]) for lo, hi in self._bounds]
 
     def _observations(self) -> Any:
         batch = joined(self._layout, self._last)
-        if not self._keeps_buffer:
+        if self.copy:
             return batch
         if self._buffer is None:
             self._buffer = batch
@@ -238,23 +215,13 @@ class RayVectorEnv(VectorEnv[Any, Any, Any]):
 
     def render(self) -> tuple[Any, ...] | None:
         """Return the frame of each lane, None without a render mode."""
+        self._check_call("render")
         return None if self.render_mode is None else self._everywhere("render")
 
-    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Call a method of every lane, or get an attribute."""
+    def _call_lanes(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return self._everywhere("call", name, *args, **kwargs)
 
-    def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of every lane."""
-        return self._everywhere("get_attr", name)
-
-    def set_attr(self, name: str, values: Any) -> None:
-        """Set an attribute of every lane.
-
-        Args:
-            name: The attribute.
-            values: A list or tuple of one value for each lane, or one value for all.
-        """
+    def _set_lanes_attr(self, name: str, values: Any) -> None:
         values = list(values_per_env(values, self.num_envs))
         self._ask("call", [("set_attr", name, values[lo:hi]) for lo, hi in self._bounds])
 
@@ -280,7 +247,7 @@ class RayVectorEnv(VectorEnv[Any, Any, Any]):
             ray.kill(actor)
 
 
-class Lanes:
+class LanesActor:
     """An actor: the vector environment of a range of lanes."""
 
     envs: Any = None

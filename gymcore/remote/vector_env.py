@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from gymcore import error
-from gymcore.base.arguments import split_reset_mask
+from gymcore.core import Info, Options
 from gymcore.remote.client import Client
 from gymcore.remote.server import MAX_MESSAGE_BYTES
 from gymcore.remote.space_messages import space_message, space_of
 from gymcore.spaces.batching import batch_space
+from gymcore.vector.engine import Lanes, Mask, StepResult, VectorEngine, checked_actions
 from gymcore.vector.vector_env import AutoresetMode, EnvIds, VectorEnv
-from gymcore_ext.arrays import Turn, one_at_a_time
+from gymcore_ext.arrays import one_at_a_time
 
 __all__ = ["HostedVectorEnv", "RemoteVectorEnv"]
 
@@ -97,13 +98,17 @@ class HostedVectorEnv:
         raise error.InvalidArgument(f"verb: expected one of {', '.join(VERBS)}, got {verb!r}")
 
 
-class RemoteVectorEnv(VectorEnv[Any, Any, Any]):
+class RemoteVectorEnv(VectorEngine[Any, Any]):
     """A vector environment that a server hosts: one message steps all of its environments.
 
     Results are those that the server's vector environment returns, bit for bit. Exceptions of the
     environments are raised here, of the same class if it is one of Python's or gymcore's.
 
+    After `send` the server steps while this program goes on. Everything that was sent must be
+    received before the next `send`.
+
     Attributes:
+        batch_size: How many environments `recv` returns: those that were sent.
         address: Of the server.
         specification_hash: Of the spaces and options of the vector environment.
 
@@ -122,6 +127,9 @@ class RemoteVectorEnv(VectorEnv[Any, Any, Any]):
         >>> server.stop(), thread.join(), server.close(), envs.close()
         (None, None, None, None)
     """
+
+    ends_episodes = False
+    _needs_reset = False  # the server says so
 
     def __init__(
         self,
@@ -149,8 +157,6 @@ class RemoteVectorEnv(VectorEnv[Any, Any, Any]):
             RemoteRefused: if the server rejects this client or hosts something else.
             RemoteTimeout: if there is no answer in time.
         """
-        self._turn = Turn()
-        self._is_sent = False
         self._client = Client(address, KIND, keys, connect_timeout, timeout, max_message_bytes)
         hello = self._client.hello
         wanted = {"id": env_id, "num_envs": num_envs}
@@ -163,7 +169,8 @@ class RemoteVectorEnv(VectorEnv[Any, Any, Any]):
                 )
         self.address = self._client.address
         self.specification_hash = self._client.specification_hash
-        self.num_envs = hello["num_envs"]
+        mode = hello["autoreset_mode"]
+        self._begin(hello["num_envs"], AutoresetMode.NEXT_STEP if mode is None else mode)
         self.steps_some_lanes = hello["steps_some_lanes"]
         self.render_mode = hello["render_mode"]
         self.single_observation_space = space_of(hello["single_observation_space"])
@@ -173,86 +180,66 @@ class RemoteVectorEnv(VectorEnv[Any, Any, Any]):
         self.metadata = {"render_modes": [self.render_mode] if self.render_mode else []}
         if hello["render_fps"] is not None:
             self.metadata["render_fps"] = hello["render_fps"]
-        if hello["autoreset_mode"] is not None:
-            self.metadata["autoreset_mode"] = AutoresetMode(hello["autoreset_mode"])
+        if mode is not None:
+            self.metadata["autoreset_mode"] = self.autoreset_mode
+        self._find_action_layout()
+
+    def _reset_lanes(
+        self, seed: int | list[int | None] | None, options: Options, mask: Mask | None
+    ) -> tuple[Any, Info]:
+        """Begin new episodes; options are numbers, strings and arrays."""
+        if mask is not None:
+            options = {**(options or {}), "reset_mask": mask}
+        results: tuple[Any, Info] = self._client.request("reset", seed, options)
+        return results
 
     @one_at_a_time(error)
-    def reset(
-        self, *, seed: Any = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Begin new episodes; see `VectorEnv.reset`. Options are numbers, strings and arrays."""
-        if split_reset_mask(options, self.num_envs)[1] is not None:
-            self._check_received("reset")
-        self._is_sent = False
-        return self._client.request("reset", seed, options)
-
-    @one_at_a_time(error)
-    def step(
-        self, actions: Any, env_ids: EnvIds | None = None
-    ) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Take one action in every environment, or in some; see `VectorEnv.step` and `step_lanes`.
+    def step(self, actions: Any, env_ids: EnvIds | None = None) -> StepResult:
+        """Take one action in every environment, or in some; see `VectorEngine.step`.
 
         Raises:
             EnvironmentFailed: What the environments have raised.
             RemoteRefused: if the session has ended, as after a restart of the server.
             RemoteTimeout: if there is no reply in time; a late one is dropped.
-            ClosedEnvironmentError: after `close`.
-            ConcurrentUseError: if another thread is using this environment.
         """
-        return self._ask("step", actions, env_ids)
+        return super().step(actions, env_ids)
 
-    def step_lanes(self, actions: Any, env_ids: EnvIds) -> Any:
-        """Step some of the environments; see `VectorEnv.step_lanes`."""
-        return self.step(actions, env_ids)
+    def _check_steppable(self, lanes: Lanes | None) -> None:
+        """Leave it to the server to know which lanes may be stepped."""
 
-    @one_at_a_time(error)
-    def send(self, actions: Any, env_ids: EnvIds | None = None) -> None:
-        """Begin a step on the server, with the arguments of `step`; `recv` returns the results.
+    def _checked_actions(self, actions: Any, count: int) -> Any:
+        layout = self._action_layout
+        return actions if layout is None else checked_actions(layout, actions, count)
 
-        Raises:
-            AlreadyPendingCallError: if there are results that `recv` has not returned; and as
-                `step` for what is wrong with the connection. Other errors are raised by `recv`.
-        """
-        self._check_received("send")
-        self._client.send("step", actions, env_ids)
-        self._is_sent = True
-
-    @one_at_a_time(error)
-    def recv(self, timeout: float | None = None) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Return the results of what was sent.
-
-        Args:
-            timeout: How long to wait, in seconds; None as long as for other calls.
-
-        Returns:
-            As `step`, with the indices of the environments, int64, in `infos["env_id"]`.
-
-        Raises:
-            NoAsyncCallError: if nothing was sent.
-            RemoteTimeout: if there is no reply in time; the next `recv` may have it.
-            Exception: What `step` raises.
-        """
-        if not self._is_sent:
-            raise error.NoAsyncCallError("Calling `recv` without a `send` before it.", "step")
-        try:
-            results = self._client.receive(None if timeout is None else max(timeout, 1e-6))
-        except (error.EnvironmentFailed, error.RemoteRefused):
-            self._is_sent = False
-            raise
-        self._is_sent = False
-        results[4].setdefault("env_id", np.arange(self.num_envs))
+    def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
+        results: StepResult = self._client.request("step", actions, lanes)
         return results
 
-    def _check_received(self, method: str) -> None:
-        if self._is_sent:
-            raise error.AlreadyPendingCallError(
-                f"Calling `{method}` while environments are being stepped; call `recv` first.",
-                "step",
-            )
+    def _check_some_lanes(self, method: str) -> None:
+        if method not in ("send", "recv"):  # all lanes can be sent
+            super()._check_some_lanes(method)
 
-    def _ask(self, verb: str, *arguments: Any) -> Any:
-        self._check_received(verb)
-        return self._client.request(verb, *arguments)
+    def _send_lanes(self, actions: Any, lanes: Lanes) -> None:
+        self._check_call("send")
+        in_order = np.array_equal(lanes, np.arange(self.num_envs))
+        self._client.send("step", actions, None if in_order else lanes)
+        self._sent = lanes, None
+        self.batch_size = len(lanes)
+
+    def _receive_lanes(self, timeout: float | None) -> tuple[Lanes, StepResult]:
+        lanes = self._sent_lanes()
+        try:
+            # After a `RemoteTimeout` the lanes stay sent: the next `recv` may have the reply.
+            results = self._client.receive(None if timeout is None else max(timeout, 1e-6))
+        except (error.EnvironmentFailed, error.RemoteRefused):
+            self._clear_queue()
+            raise
+        self._clear_queue()
+        return np.asarray(lanes), results
+
+    def _clear_queue(self) -> None:
+        super()._clear_queue()
+        self.batch_size = self.num_envs
 
     @property  # type: ignore[misc]
     def np_random(self) -> Any:
@@ -271,12 +258,15 @@ class RemoteVectorEnv(VectorEnv[Any, Any, Any]):
     @one_at_a_time(error)
     def render(self) -> Any:
         """Return what the server's vector environment renders."""
-        return self._ask("render")
+        self._check_call("render")
+        return self._client.request("render")
 
     @one_at_a_time(error)
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each environment, of those that the server gives."""
-        return self._ask("get_attr", name)
+        self._check_call("get_attr")
+        values: tuple[Any, ...] = self._client.request("get_attr", name)
+        return values
 
     @one_at_a_time(error)
     def close_extras(self, **kwargs: Any) -> None:

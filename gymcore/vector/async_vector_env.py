@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import multiprocessing
 import os
 import time
@@ -12,10 +11,9 @@ from enum import Enum
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from gymcore import error, logger
-from gymcore.base.arguments import lane_indices, positive, seeds_per_env, split_reset_mask
+from gymcore.base.arguments import positive, seeds_per_env
 from gymcore.base.cpus import usable_cpus
 from gymcore.core import ActType, Env, Info, ObsType, Options, RenderFrame, without_mode
 from gymcore.error import (
@@ -24,27 +22,32 @@ from gymcore.error import (
     ClosedEnvironmentError,
     EnvironmentFailed,
     ForkedProcessError,
-    InvalidAction,
     InvalidArgument,
     NoAsyncCallError,
     ResetNeeded,
-    UnsupportedMode,
     WorkerDied,
 )
 from gymcore.foreign import make_adopted
 from gymcore.spaces import Space
-from gymcore.spaces.layouts import action_layout, has_objects, layout_of
+from gymcore.spaces.layouts import has_objects, layout_of
+from gymcore.vector.engine import (
+    FLOATS,
+    Lanes,
+    Mask,
+    StepResult,
+    VectorEngine,
+    check_name_of_call,
+    checked_actions,
+    checked_timeout,
+)
 from gymcore.vector.engine_options import (
     adopt_spaces,
-    check_engine_options,
     checked_functions,
     values_per_env,
 )
-from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, ended_mask
-from gymcore.vector.lane_states import LaneState, states_of
-from gymcore.vector.send_recv import StepResult
+from gymcore.vector.lane_episodes import AUTORESET_NUMBERS
+from gymcore.vector.lane_states import LaneState
 from gymcore.vector.utils.infos import merge_info
-from gymcore.vector.utils.space_utils import iterate
 from gymcore.vector.vector_env import AutoresetMode, EnvIds, Seeds, VectorEnv
 from gymcore.vector.workers import worker as worker_process
 from gymcore.vector.workers.custom import CustomWorkers
@@ -56,11 +59,10 @@ from gymcore.vector.workers.shared_memory import (
     Plan,
     Results,
     check_sharable,
-    checked_actions,
     split_lanes,
     store_actions,
 )
-from gymcore_ext.arrays import Turn, one_at_a_time
+from gymcore_ext.arrays import one_at_a_time
 
 __all__ = ["AsyncState", "AsyncVectorEnv"]
 
@@ -69,9 +71,6 @@ _ACCEPT_SECONDS = 60.0
 
 # How long a death may go unnoticed while results come, in seconds.
 _LOOK_SECONDS = 0.2
-
-# Methods of an environment that the batch has its own call for.
-_BATCH_CALLS = ("reset", "step", "close", "_setattr", "_check_spaces")
 
 _Result = TypeVar("_Result")
 
@@ -85,7 +84,7 @@ class AsyncState(Enum):
     WAITING_CALL = "call"
 
 
-class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
+class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
     """Steps environments in worker processes that each own a range of them.
 
     Observations, actions, rewards, flags and numeric infos lie in memory that all processes share.
@@ -109,8 +108,6 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         array([1., 1., 1., 1.])
         >>> envs.close()
     """
-
-    steps_some_lanes = True
 
     def __init__(
         self,
@@ -165,30 +162,30 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             WorkerTimeout: They were not made in time.
         """
         self._state = AsyncState.DEFAULT
-        self._turn = Turn()
         self._owner = os.getpid()
         self._engine: WorkerPool | CustomWorkers | None = None
         self.env_fns = checked_functions(env_fns)
-        self.num_envs = len(self.env_fns)
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
-        check_engine_options(num_threads, num_workers, on_worker_death, has_workers=True)
+        self._begin(
+            len(self.env_fns),
+            autoreset_mode,
+            copy=copy,
+            batch_size=batch_size,
+            episode_statistics=episode_statistics,
+            num_threads=num_threads,
+            num_workers=num_workers,
+            on_worker_death=on_worker_death,
+            has_workers=True,
+        )
         processes = num_workers or usable_cpus()
         if max_concurrency is not None:
             processes = min(processes, _checked_concurrency(max_concurrency))
-        self.batch_size = (
-            self.num_envs
-            if batch_size is None
-            else positive("batch_size", batch_size, self.num_envs)
-        )
         self.shared_memory = shared_memory
-        self.copy = copy
         self.context = context
         self.daemon = daemon
         self.worker = worker
         self.observation_mode = observation_mode
         self.max_concurrency = max_concurrency
         self.on_worker_death = on_worker_death
-        self.episode_statistics = bool(episode_statistics)
         self._restarts = on_worker_death == "restart"
         self._final_frames = False
         try:
@@ -231,7 +228,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         if self.shared_memory:
             check_sharable(self.single_observation_space)
         in_memory = self.shared_memory and not has_objects(layout)
-        self._action_layout = action_layout(self.single_action_space, self.action_space)
+        self._find_action_layout()
         plan = Plan(
             self.num_envs,
             pool.bounds,
@@ -239,6 +236,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             self.episode_statistics,
             layout if in_memory else None,
             self._action_layout,
+            keeps_floats=self._action_layout is not None and self._action_layout[1] in FLOATS,
         )
         memory = self._memory = pool.open(plan)
         self._channel = memory.channel
@@ -261,9 +259,8 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         # Lanes of restarted workers that have not been reported yet, and their last observations.
         self._lost: set[int] = set()
         self._last_observations: dict[int, Any] = {}
-        # `send` and `recv`: lanes of the last `recv`, lanes that a restart has completed, whether
-        # messages of lanes that were taken back may still come, and when the workers were checked.
-        self._received: list[int] | None = None
+        # `send` and `recv`: lanes that a restart has completed, whether messages of lanes that were
+        # taken back may still come, and when the workers were checked.
         self._given_up: list[int] = []
         self._dropped = False
         self._checked_at = 0.0
@@ -280,6 +277,8 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         self.num_workers = self.num_envs
         self.steps_some_lanes = False
         self._adopt_spaces_of_samples()
+        self._find_action_layout()
+        self._ended = np.zeros(self.num_envs, dtype=np.bool_)  # the workers know
         self._engine = self._custom = CustomWorkers(self, start_timeout)
 
     def _adopt_spaces_of_samples(self) -> None:
@@ -322,20 +321,18 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             dead = sorted({*self._pool.dead, *self._pool.ended()})
             raise self._pool.death(dead, "an earlier call")
 
-    def _begin(self, method: str, stop: str = ".", sending: bool = False) -> None:
-        """Raise unless a call may begin; `sending`: also while lanes are sent."""
+    def _check_call(self, method: str, *, sending: bool = False) -> None:
         self._assert_is_running()
         if self._state is not AsyncState.DEFAULT:
+            stop = "" if method == "reset_async" else "."  # as Gymnasium's
             raise AlreadyPendingCallError(
                 f"Calling `{method}` while waiting for a pending call to `{self._state.value}` to "
                 f"complete{stop}",
                 self._state.value,
             )
-        if self._custom is not None:
-            return
-        if not sending:
-            self._check_none_sent(method)
-        if self._restarts and self._pool.dead:  # of a death between two steps
+        super()._check_call(method.removesuffix("_async"), sending=sending)
+        # Of deaths between two steps. `recv` finds deaths itself, and what the lanes were doing.
+        if self._custom is None and self._restarts and self._pool.dead and method != "recv":
             self._restart(list(self._pool.dead))
 
     def _check_pending(self, state: AsyncState) -> None:
@@ -356,10 +353,17 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             self._state = pending
             raise
 
-    def _check_supported(self, what: str, reason: str) -> None:
-        """Raise where a loop of the user's own does not have something."""
-        if self._custom is not None:
-            raise UnsupportedMode(f"{what}: a `worker` of your own {reason}")
+    @property
+    def ends_episodes(self) -> bool:
+        """Whether `end_episodes` ends episodes: not with a `worker` of your own."""
+        return self._custom is None
+
+    @property
+    def _needs_reset(self) -> bool:
+        return self._custom is None and not self._ready
+
+    def _ended_lanes(self) -> Mask:
+        return self._ended
 
     def _post_messages(self, call: str, args: dict[int, tuple[Any, ...]]) -> None:
         if not self._restarts and (ended := self._pool.ended()):
@@ -392,12 +396,9 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
     @one_at_a_time(error)
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
-        """Reset all environments, or those that `options["reset_mask"]` selects.
-
-        As `SyncVectorEnv.reset`; see there for the arguments.
+        """Reset environments; see `VectorEngine.reset`.
 
         Raises:
-            EnvironmentFailed: Environments raised; another `reset` is needed before `step`.
             WorkerDied: A worker died.
         """
         return self._call_whole(
@@ -416,9 +417,8 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             seed: As for `reset`.
             options: As for `reset`.
         """
-        self._begin("reset_async", "", sending=True)
-        seeds = seeds_per_env(seed, self.num_envs)
-        env_options, mask = split_reset_mask(options, self.num_envs)
+        checked, env_options, mask = self._checked_reset("reset_async", seed, options)
+        seeds = seeds_per_env(checked, self.num_envs)
         if self._custom is not None:
             requests: list[Any] = [("reset", {"seed": s, "options": env_options}) for s in seeds]
             if mask is not None:
@@ -428,16 +428,8 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             self._custom.post("reset", requests)
             self._state = AsyncState.WAITING_RESET
             return
-        if mask is not None and not self._ready and not mask.all():
-            raise ResetNeeded(
-                "options['reset_mask']: the first reset (or the first after a failure) must "
-                "include every environment, got a mask without environments "
-                f"{np.flatnonzero(~mask).tolist()}"
-            )
         lanes = self._all if mask is None else np.flatnonzero(mask).tolist()
-        if len(lanes) < self.num_envs:
-            self._check_none_sent("reset_async")
-        else:
+        if mask is None:
             self._take_back_sent()
         self._reset_workers(lanes, seeds, env_options)
         self._resume = (lanes, seeds, env_options)
@@ -454,7 +446,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             WorkerTimeout: The results did not come in time; they will be dropped.
             NoAsyncCallError: There was no `reset_async`.
         """
-        timeout = _checked_timeout(timeout)
+        timeout = checked_timeout(timeout)
         self._check_pending(AsyncState.WAITING_RESET)
         if self._custom is not None:
             observations, env_infos = self._collect_custom(self._custom.reset_wait, timeout)
@@ -476,7 +468,8 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             self._ready = True
         self._ended[lanes] = False
         self._lost.difference_update(lanes)
-        self._received = None
+        if len(lanes) == self.num_envs:
+            self._clear_queue()
         return self._observations(), infos
 
     def _reset_workers(
@@ -503,21 +496,13 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
     @one_at_a_time(error)
     def step(self, actions: ActType, env_ids: EnvIds | None = None) -> StepResult:
-        """Step every environment, or some of them; see `VectorEnv.step`.
-
-        Args:
-            actions: One action for each environment that is stepped.
-            env_ids: Which ones to step; None for all. The results are theirs, in this order, and
-                `infos["env_id"]` names them.
+        """Step every environment, or some of them; see `VectorEngine.step`.
 
         Raises:
-            EnvironmentFailed: Environments raised; `reset` is needed before the next step.
             WorkerDied: A worker died.
-            ResetNeeded: Before `reset`, or, when autoreset is disabled, on an ended episode.
-            InvalidAction: Not one action for each environment, or of another structure or type.
         """
         if env_ids is not None:
-            return self._step_some(actions, env_ids)
+            return self._step_some("step", actions, env_ids)
         return self._call_whole(lambda: self.step_async(actions), self.step_wait)
 
     @one_at_a_time(error)
@@ -527,41 +512,33 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         Args:
             actions: One action for each environment.
         """
-        self._begin("step_async")
+        self._check_call("step_async")
+        self._check_steppable(None)
+        checked = self._checked_actions(actions, self.num_envs)
         if self._custom is not None:
-            single = self._single_actions(actions, self.num_envs)
-            self._custom.post("step", [("step", action) for action in single])
+            self._custom.post("step", [("step", action) for action in checked])
+        elif self._action_layout is None:
+            self._post_lanes(self._all, checked)
         else:
-            self._check_steppable(self._all)
-            self._post_step(actions)
+            self._store_actions(checked, slice(None))
+            if self._lost:
+                self._post_lanes(self._all, None)
+            else:
+                self._awaited = list(range(self.num_workers))
+                self._request = self._pool.post(worker_process.STEP)
         self._state = AsyncState.WAITING_STEP
 
-    def _check_steppable(self, lanes: Sequence[int]) -> None:
-        if not self._ready:
-            raise ResetNeeded(f"step: call reset() of {self} first")
-        if self.autoreset_mode is AutoresetMode.DISABLED and self._ended[lanes].any():
-            ended = [lane for lane in lanes if self._ended[lane]]
-            raise ResetNeeded(
-                f"step: environments {ended} have ended their episodes and autoreset is disabled; "
-                "call reset(options={'reset_mask': terminations | truncations})"
-            )
+    def _checked_actions(self, actions: Any, count: int) -> Any:
+        """Return actions as arrays that can lie in shared memory, if possible; or else a list."""
+        if self._custom is not None or self._action_layout is None:
+            return super()._checked_actions(actions, count)
+        return checked_actions(self._action_layout, actions, count)
 
-    def _post_step(self, actions: ActType) -> None:
-        if self._action_layout is None:
-            self._post_lanes(self._all, self._single_actions(actions, self.num_envs))
-            return
-        checked = checked_actions(self._action_layout, actions, self.num_envs)
-        space = self.single_action_space
-        if space.dtype == np.float32 and space.shape == () and isinstance(actions, np.ndarray):
-            # Of numbers, environments get the type that was given: float64 is a Python float.
-            self._post_lanes(self._all, list(actions))
-            return
-        store_actions(self._action_layout, self._action_rows, checked, slice(None))
-        if self._lost:
-            self._post_lanes(self._all, None)
-        else:
-            self._awaited = list(range(self.num_workers))
-            self._request = self._pool.post(worker_process.STEP)
+    def _store_actions(self, actions: Any, lanes: Lanes | slice) -> None:
+        assert self._action_layout is not None
+        store_actions(self._action_layout, self._action_rows, actions, lanes)
+        if self._memory.single_precision is not None:
+            self._memory.single_precision[lanes] = actions.dtype == np.float32
 
     def _post_lanes(self, lanes: Sequence[int], single: list[Any] | None) -> None:
         """Request a step of some lanes, whose actions are in shared memory or in the list.
@@ -582,14 +559,6 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         if args:
             self._post_messages("step_lanes", args)
 
-    def _single_actions(self, actions: Any, count: int) -> list[Any]:
-        single = list(iterate(self.action_space, actions))
-        if len(single) != count:
-            raise InvalidAction(
-                f"actions: expected one for each of the {count} environments, got {len(single)}"
-            )
-        return single
-
     @one_at_a_time(error)
     def step_wait(self, timeout: float | None = None) -> StepResult:
         """Return the results of `step_async`; infos may come as pickles of the workers.
@@ -602,7 +571,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
                 step waits until the environments have done this one.
             NoAsyncCallError: There was no `step_async`.
         """
-        timeout = _checked_timeout(timeout)
+        timeout = checked_timeout(timeout)
         self._check_pending(AsyncState.WAITING_STEP)
         if self._custom is not None:
             *arrays, env_infos = self._collect_custom(self._custom.step_wait, timeout)
@@ -616,115 +585,50 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
     @one_at_a_time(error)
     def step_lanes(self, actions: Any, env_ids: EnvIds) -> StepResult:
-        """Step some of the environments; see `step`, which this is with `env_ids`."""
-        return self._step_some(actions, env_ids)
+        """Step some of the environments; see `VectorEngine.step_lanes`."""
+        return super().step_lanes(actions, env_ids)
 
-    def _step_some(self, actions: Any, env_ids: EnvIds) -> StepResult:
-        """Step some environments and wait for them; see `step`."""
-        self._check_supported("step", "steps all environments at once")
-        self._begin("step_async")
-        lanes = lane_indices(env_ids, self.num_envs, "env_ids").tolist()
-        self._check_steppable(lanes)
-        single: list[Any] | None = None
+    def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
+        assert lanes is not None  # `step_async` steps all
+        chosen, single = lanes.tolist(), None
         if self._action_layout is None:
-            single = self._single_actions(actions, len(lanes))
+            single = actions
         else:
-            self._store_some(actions, lanes)
-        self._post_lanes(lanes, single)
+            self._store_actions(actions, lanes)
+        self._post_lanes(chosen, single)
         replies, died = self._collect("step_wait", None)
         if died:
             self._restart(died)
         self._memory.failed[lanes] = False
         self._pool.keep_overflow(replies)
-        return self._lane_results(lanes)
+        return self._lane_results(chosen)
 
-    def _store_some(self, actions: Any, lanes: list[int]) -> None:
-        checked = checked_actions(self._action_layout, actions, len(lanes))  # type: ignore[arg-type]
-        rows = np.asarray(lanes, dtype=np.int64)
-        store_actions(self._action_layout, self._action_rows, checked, rows)  # type: ignore[arg-type]
-
-    @one_at_a_time(error)
-    def send(self, actions: Any, env_ids: EnvIds | None = None) -> None:
-        """Begin to step some environments; `recv` returns results as they come.
+    def _send_lanes(self, actions: Any, lanes: Lanes) -> None:
+        """Begin to step lanes.
 
         A worker steps the waiting environment that has used the least time so far: a slow one is
         stepped less often, but always gets its turn.
-
-        Args:
-            actions: One action for each of them.
-            env_ids: Which ones; None for those of the last `recv`, or all after a `reset`.
-
-        Raises:
-            ResetNeeded: Before `reset`, or, when autoreset is disabled, on an ended episode.
-            InvalidArgument: Environments that are being stepped already (a `ValueError`).
-            InvalidAction: Not one action for each.
         """
-        self._check_supported("send", "steps all environments at once")
-        self._begin("send", sending=True)
-        if env_ids is not None:
-            lanes = lane_indices(env_ids, self.num_envs, "env_ids").tolist()
-        elif self._received:
-            lanes = self._received
-        else:
-            lanes = self._all
-        busy = set(self._sent()).intersection(lanes)
-        if busy:
-            raise InvalidArgument(
-                f"env_ids: expected environments that are not being stepped, got {sorted(busy)}"
-            )
-        self._check_steppable(lanes)
         if self._action_layout is None:
             raise InvalidArgument(
                 f"send: actions of {self.single_action_space} cannot lie in shared memory; use step"
             )
-        self._store_some(actions, lanes)
-        self._given_up += [lane for lane in lanes if lane in self._lost]
-        self._channel.submit([lane for lane in lanes if lane not in self._lost])
-        self._received = []
+        self._store_actions(actions, lanes)
+        chosen = lanes.tolist()
+        self._received = []  # before lanes are sent: `_sent_lanes` relies on it
+        self._given_up += [lane for lane in chosen if lane in self._lost]
+        self._channel.submit([lane for lane in chosen if lane not in self._lost])
 
-    @one_at_a_time(error)
-    def recv(self, timeout: float | None = None) -> StepResult:
-        """Return the results of `batch_size` environments, those that were ready first.
-
-        Infos may come as pickles of the workers.
-
-        Args:
-            timeout: How long to wait, in seconds; None forever.
-
-        Returns:
-            As `step`, with `batch_size` rows; `infos["env_id"]` int64 names the environments.
-
-        Raises:
-            NoAsyncCallError: Fewer environments than that are being stepped.
-            WorkerTimeout: The results did not come in time; the next `recv` returns them.
-            EnvironmentFailed: Environments raised; `reset` is needed.
-            WorkerDied: A worker died.
-        """
-        self._check_supported("recv", "steps all environments at once")
-        timeout = _checked_timeout(timeout)
-        self._assert_is_running()
-        sent = len(self._sent())
-        if sent < self.batch_size:
-            raise NoAsyncCallError(
-                f"Calling `recv` for {self.batch_size} environments while {sent} are being "
-                "stepped; call `send` first.",
-                "step",
-            )
+    def _receive_lanes(self, timeout: float | None) -> tuple[list[int], StepResult]:
+        """Return the lanes that are ready first; infos may come as pickles of the workers."""
         lanes = self._wait_ready(timeout)
         self._received = lanes
-        return self._lane_results(lanes)
+        return lanes, self._lane_results(lanes)
 
-    def _sent(self) -> list[int]:
-        """Return the lanes that were sent and not received."""
+    def _sent_lanes(self) -> Sequence[int]:
+        if self._received is None:  # nothing was sent since the last reset
+            return ()
         return [*self._channel.outstanding().tolist(), *self._given_up]
-
-    def _check_none_sent(self, method: str) -> None:
-        if self._received is not None and (sent := self._sent()):
-            raise AlreadyPendingCallError(
-                f"Calling `{method}` while {len(sent)} environments are being stepped; call `recv` "
-                "first.",
-                "step",
-            )
 
     def _take_back_sent(self) -> None:
         """Take back what was sent and not received, before a reset of all."""
@@ -792,9 +696,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
                 f"recv: environments {failed} were not stepped, because one before them failed; "
                 f"call reset() of {self}"
             )
-        results = self._results_of(lanes, self._overflow_messages(alive))
-        results[-1]["env_id"] = np.asarray(lanes, dtype=np.int64)
-        return results
+        return self._results_of(lanes, self._overflow_messages(alive))
 
     def _overflow_messages(self, lanes: Sequence[int]) -> dict[int, bytes]:
         """Return the infos that have come, or come now, as messages of single lanes."""
@@ -892,7 +794,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
 
     @one_at_a_time(error)
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Call a method of every environment, or get an attribute; see `SyncVectorEnv.call`."""
+        """Call a method of every environment, or get an attribute; see `VectorEngine.call`."""
         return self._call_whole(lambda: self.call_async(name, *args, **kwargs), self.call_wait)
 
     @one_at_a_time(error)
@@ -902,11 +804,8 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         Raises:
             InvalidArgument: A method that the batch has its own call for (a `ValueError`).
         """
-        self._begin("call_async")
-        if name in _BATCH_CALLS:
-            raise InvalidArgument(
-                f"Trying to call function `{name}` with `call`, use `{name}` directly instead."
-            )
+        self._check_call("call_async")
+        check_name_of_call(name)
         if self._custom is not None:
             self._custom.post(name, [("_call", (name, args, kwargs))] * self.num_envs)
         else:
@@ -924,7 +823,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             WorkerTimeout: The results did not come in time; they will be dropped.
             NoAsyncCallError: There was no `call_async`.
         """
-        timeout = _checked_timeout(timeout)
+        timeout = checked_timeout(timeout)
         self._check_pending(AsyncState.WAITING_CALL)
         if self._custom is not None:
             wait = functools.partial(self._custom.wait, "call_wait")
@@ -948,14 +847,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
             raise problem
         return [one for index in sorted(replies) for one in replies[index].get("result", ())]
 
-    def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of every environment, from pickles; a method is called."""
-        return self.call(name)
-
-    @one_at_a_time(error)
-    def set_attr(self, name: str, values: list[Any] | tuple[Any, ...] | Any) -> None:
-        """Set an attribute of every environment; see `SyncVectorEnv.set_attr`."""
-        self._begin("set_attr")
+    def _set_lanes_attr(self, name: str, values: Any) -> None:
         values = values_per_env(values, self.num_envs)
         if self._custom is not None:
             self._custom.post("set_attr", [("_setattr", (name, value)) for value in values])
@@ -964,23 +856,17 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         self._post_calls("set_attr", {lane: (name, values[lane]) for lane in self._all})
         self._call_results(None)
 
-    @one_at_a_time(error)
-    def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
-        """End episodes, as if the last step had; see `VectorEnv.end_episodes`."""
-        self._check_supported("end_episodes", "ends its episodes itself")
-        self._begin("end_episodes")
-        lanes = np.flatnonzero(ended_mask(self, mask)).tolist()
-        if not self._ready:
-            raise ResetNeeded(f"end_episodes: call reset() of {self} first")
-        self._post_calls("end_episode", dict.fromkeys(lanes, ()))
+    def _end_lanes(self, mask: Mask) -> None:
+        self._post_calls("end_episode", dict.fromkeys(np.flatnonzero(mask).tolist(), ()))
         self._call_results(None)
         self._ended = self._ended | mask
 
     @one_at_a_time(error)
     def keep_final_frames(self, keep: bool = True) -> None:
         """Render before resets in SAME_STEP; see `VectorEnv.keep_final_frames`."""
-        self._check_supported("keep_final_frames", "does not render")
-        self._begin("keep_final_frames")
+        self._check_call("keep_final_frames")
+        if self._custom is not None:
+            super().keep_final_frames(keep)  # raises
         self._final_frames = bool(keep)
         self._post_calls("keep_final_frames", dict.fromkeys(self._all, (bool(keep),)))
         self._call_results(None)
@@ -1000,45 +886,21 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         """The seed of each environment's generator."""
         return self.get_attr("np_random_seed")
 
-    @one_at_a_time(error)
-    def get_state(self, lanes: Sequence[int] | npt.NDArray[Any] | None = None) -> list[LaneState]:
-        """Return the environments' states; see `SyncVectorEnv.get_state`.
-
-        The states come as pickles of the workers.
-
-        Args:
-            lanes: Indices or a mask; None for all.
-        """
-        self._check_supported("get_state", "saves no states; use call('get_state')")
-        self._begin("get_state")
-        if not self._ready:
-            raise ResetNeeded(f"get_state: call reset() of {self} first")
-        chosen = lane_indices(lanes, self.num_envs).tolist()
+    def _save_lanes(self, lanes: Lanes) -> list[LaneState]:
+        if self._custom is not None:
+            super()._save_lanes(lanes)  # raises
+        chosen = lanes.tolist()
         self._post_calls("get_state", dict.fromkeys(chosen, ()))
         states = dict(zip(sorted(chosen), self._call_results(None), strict=True))
         return [
             states[lane]._replace(observation=self._results.observation(lane)) for lane in chosen
         ]
 
-    @one_at_a_time(error)
-    def set_state(
-        self, state: Sequence[LaneState], lanes: Sequence[int] | npt.NDArray[Any] | None = None
-    ) -> None:
-        """Continue environments from states; see `SyncVectorEnv.set_state`.
-
-        The states of wrappers are pickles and may run any code: set only states that you trust.
-
-        Args:
-            state: One state for each of the lanes.
-            lanes: Indices or a mask; None for all.
-        """
-        self._check_supported("set_state", "saves no states; use call('set_state', ...)")
-        self._begin("set_state")
-        chosen = lane_indices(lanes, self.num_envs).tolist()
-        states = states_of(state, chosen)
-        if not self._ready and len(chosen) < self.num_envs:
-            raise ResetNeeded("set_state: expected states of all lanes, or a reset() before")
-        args = {lane: (one,) for lane, one in states.items()}
+    def _load_lanes(self, states: Sequence[LaneState], lanes: Lanes) -> None:
+        if self._custom is not None:
+            super()._load_lanes(states, lanes)  # raises
+        states_by_lane = dict(zip(lanes.tolist(), states, strict=True))
+        args = {lane: (one,) for lane, one in states_by_lane.items()}
         self._post_calls("check_state", args)
         self._call_results(None)
         self._post_calls("set_state", args)
@@ -1047,7 +909,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         except Exception:
             self._ready = False
             raise
-        for lane, one in states.items():
+        for lane, one in states_by_lane.items():
             self._results.store(lane, one.observation)
             self._ended[lane] = one.ended
             self._lost.discard(lane)
@@ -1081,7 +943,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, npt.NDArray[Any]]):
         """
         if self.closed and self._engine is None:
             return
-        timeout = _checked_timeout(timeout)
+        timeout = checked_timeout(timeout)
         if self._state is not AsyncState.DEFAULT and os.getpid() == self._owner:
             logger.warn(
                 f"Calling `close` while waiting for a pending call to `{self._state.value}` to "
@@ -1118,19 +980,3 @@ def _checked_concurrency(max_concurrency: Any) -> int:
             f"`max_concurrency` must be a positive or None, got {max_concurrency}."
         ) from None
     return count
-
-
-def _checked_timeout(timeout: Any) -> float | None:
-    """Return a timeout (s) that something can be compared with; None is forever.
-
-    Raises:
-        ArgumentTypeError: Not a number (a `TypeError`).
-        InvalidArgument: nan (a `ValueError`).
-    """
-    if timeout is None:
-        return None
-    if not isinstance(timeout, (int, float, np.number)):
-        raise ArgumentTypeError(f"timeout: expected seconds or None, got {timeout!r}")
-    if math.isnan(timeout):
-        raise InvalidArgument("timeout: expected seconds or None, got nan")
-    return timeout  # type: ignore[return-value]

@@ -36,11 +36,24 @@ from gymcore.vector.lane_episodes import AutoresetMode
 from gymcore.vector.vector_env import EnvIds, Seeds, VectorEnv
 from gymcore_ext.arrays import Turn, one_at_a_time
 
-__all__ = ["Lanes", "Mask", "StepResult", "VectorEngine", "checked_actions", "checked_timeout"]
+__all__ = [
+    "FLOATS",
+    "Lanes",
+    "Mask",
+    "StepResult",
+    "VectorEngine",
+    "check_name_of_call",
+    "checked_actions",
+    "checked_timeout",
+    "shown_lanes",
+]
 
 Lanes: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 StepResult: TypeAlias = tuple[Any, npt.NDArray[np.float64], Mask, Mask, Info]
+
+# Types of floating-point actions that environments get as they were given.
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 # Methods of an environment that the batch has its own call for.
 _BATCH_CALLS = ("reset", "step", "close", "_setattr", "_check_spaces")
@@ -130,24 +143,24 @@ class VectorEngine(VectorEnv[ObsType, ActType, npt.NDArray[Any]], Generic[ObsTyp
         raise NotImplementedError
 
     def _end_lanes(self, mask: Mask) -> None:
-        """End the episodes of the lanes of a mask."""
+        """End the episodes of the lanes of a mask, where `ends_episodes` is true."""
         raise NotImplementedError
 
     def _call_lanes(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what each lane returns from a method, or has as an attribute."""
-        raise NotImplementedError
+        raise UnsupportedMode(f"call: {self} does not have this call")
 
     def _set_lanes_attr(self, name: str, values: Any) -> None:
         """Set an attribute of each lane, as `values_per_env` understands values."""
-        raise NotImplementedError
+        raise UnsupportedMode(f"set_attr: {self} does not have this call")
 
     def _save_lanes(self, lanes: Lanes) -> Any:
         """Return the states of lanes."""
-        raise NotImplementedError
+        raise UnsupportedMode(f"get_state: {self} does not have this call")
 
     def _load_lanes(self, states: Any, lanes: Lanes) -> None:
         """Check as many states as lanes, and continue the lanes from them."""
-        raise NotImplementedError
+        raise UnsupportedMode(f"set_state: {self} does not have this call")
 
     def _sent_lanes(self) -> Sequence[int] | Lanes:
         """Return the lanes that were sent and whose results were not received."""
@@ -443,10 +456,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, npt.NDArray[Any]], Generic[ObsTyp
             EnvironmentFailed: The method raised.
         """
         self._check_call("call")
-        if name in _BATCH_CALLS:
-            raise InvalidArgument(
-                f"Trying to call function `{name}` with `call`, use `{name}` directly instead."
-            )
+        check_name_of_call(name)
         return tuple(self._call_lanes(name, args, kwargs))
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
@@ -514,6 +524,14 @@ class VectorEngine(VectorEnv[ObsType, ActType, npt.NDArray[Any]], Generic[ObsTyp
         self._load_lanes(state, indices)
 
 
+def check_name_of_call(name: str) -> None:
+    """Raise `InvalidArgument` for a method that the batch has its own call for."""
+    if name in _BATCH_CALLS:
+        raise InvalidArgument(
+            f"Trying to call function `{name}` with `call`, use `{name}` directly instead."
+        )
+
+
 def shown_lanes(lanes: npt.NDArray[Any]) -> str:
     """Return the first of some lanes, for a message.
 
@@ -556,7 +574,7 @@ def checked_actions(layout: Layout, actions: Any, count: int, name: str = "actio
     if type(actions) is np.ndarray and actions.dtype == dtype and actions.shape == shape:
         return actions
     array = _checked_array(dtype, shape, actions, name)
-    keeps = array.dtype.kind == dtype.kind == "f" and array.itemsize in (4, 8)
+    keeps = dtype in FLOATS and array.dtype in FLOATS
     return array if keeps else array.astype(dtype, copy=False)
 
 

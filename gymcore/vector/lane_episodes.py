@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.base.arguments import check_mask, split_reset_mask
-from gymcore.error import UnsupportedMode
+from gymcore.base.arguments import split_reset_mask
 
-__all__ = ["AUTORESET_NUMBERS", "AutoresetMode", "LaneEpisodes", "ended_mask"]
+__all__ = ["AUTORESET_NUMBERS", "AutoresetMode", "LaneEpisodes"]
 
 Mask = npt.NDArray[np.bool_]
 
@@ -123,22 +122,3 @@ class LaneEpisodes:
         """Note that an outer wrapper has ended episodes; see `VectorEnv.end_episodes`."""
         if not self.same_step:
             self.ended = self.ended | mask
-
-
-def ended_mask(env: Any, mask: Any) -> Mask:
-    """Return the mask given to an engine's `end_episodes`, checked.
-
-    In SAME_STEP mode it raises `UnsupportedMode`; another type or shape is an `InvalidArgument`.
-
-    Example:
-        >>> import gymcore as gym
-        >>> envs = gym.make_vec("CartPole-v1", num_envs=2)
-        >>> ended_mask(envs.unwrapped, np.array([True, False]))
-        array([ True, False])
-    """
-    if env.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
-        raise UnsupportedMode(
-            "end_episodes: same-step autoreset leaves no episode ended; reset(options="
-            "{'reset_mask': mask}) begins the next ones"
-        )
-    return check_mask(mask, env.num_envs)

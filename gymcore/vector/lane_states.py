@@ -11,7 +11,7 @@ from gymcore.core import Env, Wrapper
 from gymcore.error import ArgumentTypeError, InvalidArgument, StateNotSupported
 from gymcore.spaces import Space
 
-__all__ = ["LaneState", "check_state", "load_env", "save_env", "states_of"]
+__all__ = ["LaneState", "check_state", "load_env", "save_env"]
 
 
 class LaneState(NamedTuple):
@@ -79,22 +79,6 @@ def check_state(env: Env[Any, Any], state: Any, lane: int) -> None:
         )
     if hasattr(inner, "check_state"):
         inner.check_state(state.env)
-
-
-def states_of(state: Any, lanes: list[int]) -> dict[int, LaneState]:
-    """Return the states by their lanes.
-
-    Raises:
-        ArgumentTypeError: Not a list or tuple.
-        InvalidArgument: Not one state for each lane.
-    """
-    if not isinstance(state, (list, tuple)):
-        raise ArgumentTypeError(f"state: expected a list of states, got {type(state)}")
-    if len(state) != len(lanes):
-        raise InvalidArgument(
-            f"state: expected one for each of the {len(lanes)} lanes, got {len(state)}"
-        )
-    return dict(zip(lanes, state, strict=True))
 
 
 def load_env(env: Env[Any, Any], state: LaneState) -> None:

@@ -222,13 +222,13 @@ def test_errors_come_before_anything_changes():
         Sled(), 2, autoreset_mode=AutoresetMode.DISABLED, max_episode_steps=1
     )
     for call in (envs.step, FunctionalEnv(Sled()).step):
-        with pytest.raises(error.ResetNeeded, match=r"reset\(\) before|before calling"):
+        with pytest.raises(error.ResetNeeded, match=r"reset\(\)"):
             call(np.array([0, 0]))
-    with pytest.raises(error.ResetNeeded, match="never reset"):
+    with pytest.raises(error.ResetNeeded, match="first reset"):
         envs.reset(options={"reset_mask": np.array([True, False])})
     envs.reset(seed=1)
     envs.step(np.array([0, 0]))
-    with pytest.raises(error.ResetNeeded, match=r"reset lanes \[0, 1\]"):
+    with pytest.raises(error.ResetNeeded, match=r"environments \[0, 1\] have ended"):
         envs.step(np.array([0, 0]))
     envs.close()
     with pytest.raises(error.ClosedEnvironmentError):

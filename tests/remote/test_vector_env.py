@@ -105,6 +105,8 @@ def test_errors_of_environments_have_their_class():
         with pytest.raises(error.InvalidAction):
             remote.step(np.full(3, 7))
         with pytest.raises(error.ArgumentTypeError, match="message: expected"):
+            remote.reset(options={"low": object()})
+        with pytest.raises(error.InvalidAction, match="object"):
             remote.step([object()])
         assert len(remote.step(np.zeros(3, int))) == 5
 
@@ -169,7 +171,9 @@ def test_close_and_use_after_it():
         remote.reset()
         remote.close()
         remote.close()
-        with pytest.raises(error.ClosedEnvironmentError, match="has ended"):
+        with pytest.raises(
+            error.ClosedEnvironmentError, match="RemoteVectorEnv`, after a call to `close"
+        ):
             remote.step(np.zeros(3, int))
         with RemoteVectorEnv(None, server.address) as second:  # the environment goes on
             assert len(second.step(np.zeros(3, int))) == 5
@@ -287,22 +291,24 @@ def test_send_and_recv():
         assert_same(remote.reset(seed=1), local.reset(seed=1))
         with pytest.raises(error.NoAsyncCallError):
             remote.recv()
-        for env_ids in (None, [2, 0], None, np.array([False, True, False])):
+        for env_ids in (None, [2, 0], [0, 1, 2], np.array([False, True, False])):
             actions = np.ones(3 if env_ids is None else len(np.arange(3)[env_ids]), int)
             remote.send(actions, env_ids)
-            for method in (remote.render, partial(remote.step, actions), partial(remote.send, 0)):
+            for method in (remote.render, partial(remote.step, actions)):
                 with pytest.raises(error.AlreadyPendingCallError):
                     method()
+            with pytest.raises(error.InvalidArgument, match="not being stepped"):
+                remote.send(actions, env_ids)
             with pytest.raises(error.AlreadyPendingCallError):
                 remote.reset(options={"reset_mask": np.array([True, False, True])})
             local.send(actions, env_ids if env_ids is not None else np.arange(3))
-            local._queue.batch_size = len(actions)
+            local.batch_size = len(actions)
             assert_same(remote.recv(), local.recv())
         assert_same(remote.step_lanes([1], [1]), local.step_lanes([1], [1]))
-        remote.send(np.full(3, 9))
+        remote.send(np.full(3, 9), [0, 1, 2])
         with pytest.raises(error.InvalidAction):
             remote.recv()
-        remote.send(np.ones(3, int))
+        remote.send(np.ones(3, int), [0, 1, 2])
         assert len(remote.reset(seed=2)) == 2  # what was sent is dropped
         with pytest.raises(error.NoAsyncCallError):
             remote.recv()

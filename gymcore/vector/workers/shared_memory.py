@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.error import CustomSpaceError, InvalidAction, InvalidArgument
+from gymcore.error import CustomSpaceError, InvalidArgument
 from gymcore.spaces import Box, Dict, Space, Tuple
 from gymcore.spaces.layouts import Layout
 from gymcore.vector.utils.infos import merge_info
@@ -39,7 +39,6 @@ __all__ = [
     "Results",
     "SharedBlock",
     "check_sharable",
-    "checked_actions",
     "split_lanes",
     "store_actions",
 ]
@@ -169,6 +168,8 @@ class Plan:
         observations: Layout of one observation as it lies in the memory; None where observations
             are pickled.
         actions: Layout of one action; None where actions are pickled.
+        keeps_floats: Whether actions are single arrays of float32 or float64 that environments get
+            as they were given. They lie in memory as float64.
     """
 
     num_envs: int
@@ -177,6 +178,7 @@ class Plan:
     statistics: bool
     observations: Layout | None
     actions: Layout | None
+    keeps_floats: bool = False
     offsets: dict[str, int] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
@@ -188,8 +190,10 @@ class Plan:
         }
         for name, dtype in _COLUMNS + (_STATISTICS if self.statistics else ()):
             sizes[name] = n * np.dtype(dtype).itemsize
-        if self.actions is not None:
-            sizes["actions"] = BatchBuffer.nbytes(self.actions, n)
+        if self.keeps_floats:
+            sizes["single_precision"] = n
+        if self.stored_actions is not None:
+            sizes["actions"] = BatchBuffer.nbytes(self.stored_actions, n)
         if self.observations is not None:
             sizes["observations"] = BatchBuffer.nbytes(self.observations, n)
             if self.mode == 1:
@@ -199,6 +203,13 @@ class Plan:
             self.offsets[name] = offset
             offset += -(-size // _ALIGNMENT) * _ALIGNMENT
         self.offsets["end"] = offset
+
+    @property
+    def stored_actions(self) -> Layout | None:
+        """Layout of one action as it lies in the memory."""
+        if not self.keeps_floats or self.actions is None:
+            return self.actions
+        return "array", np.dtype(np.float64), self.actions[2]
 
     @property
     def nbytes(self) -> int:
@@ -222,6 +233,8 @@ class Memory:
         observations: BatchBuffer, or None where observations are pickled.
         final_observations: BatchBuffer; None but in same-step mode.
         actions: BatchBuffer, or None where actions are pickled.
+        single_precision: bool `[num_envs]`, the lane's action was given as float32; None where
+            `Plan.keeps_floats` is not set.
     """
 
     def __init__(self, plan: Plan, buffer: Any) -> None:
@@ -248,7 +261,8 @@ class Memory:
         )
         self.observations = rows("observations", plan.observations)
         self.final_observations = rows("final_observations", plan.observations)
-        self.actions = rows("actions", plan.actions)
+        self.single_precision = column("single_precision", np.bool_)
+        self.actions = rows("actions", plan.stored_actions)
 
 
 def check_sharable(space: Space[Any]) -> None:
@@ -273,64 +287,6 @@ class _NoMemory:
     @staticmethod
     def Array(typecode: Any, size: int) -> None:
         """Return None."""
-
-
-def checked_actions(layout: Layout, actions: Any, count: int, name: str = "actions") -> Any:
-    """Return a batch of actions as arrays of the layout's dtypes and shapes.
-
-    Raises:
-        InvalidAction: Another structure, shape, or numbers that the dtype cannot hold.
-    """
-    kind = layout[0]
-    if kind == "array":
-        return _checked_array(layout, actions, count, name)
-    if kind == "tuple":
-        parts = layout[1]
-        if not isinstance(actions, (tuple, list)) or len(actions) != len(parts):
-            raise InvalidAction(
-                f"{name}: expected a tuple of {len(parts)} batches, got {actions!r}"
-            )
-        return tuple(
-            checked_actions(part, one, count, f"{name}[{i}]")
-            for i, (part, one) in enumerate(zip(parts, actions, strict=True))
-        )
-    keys, parts = layout[1], layout[2]
-    try:
-        values = [actions[key] for key in keys]
-    except (KeyError, TypeError, IndexError):
-        raise InvalidAction(f"{name}: expected a dict with {list(keys)}, got {actions!r}") from None
-    return {
-        key: checked_actions(part, one, count, f"{name}[{key!r}]")
-        for key, part, one in zip(keys, parts, values, strict=True)
-    }
-
-
-def _checked_array(layout: Layout, actions: Any, count: int, name: str) -> npt.NDArray[Any]:
-    dtype, shape = layout[1], (count, *layout[2])
-    if type(actions) is np.ndarray and actions.dtype == dtype and actions.shape == shape:
-        return actions
-    try:
-        array = np.asarray(actions)
-    except ValueError as problem:
-        raise InvalidAction(
-            f"{name}: expected {dtype} array of shape {shape}, got {problem}"
-        ) from None
-    if array.shape != shape:
-        raise InvalidAction(
-            f"{name}: expected {dtype} array of shape {shape}, got {array.dtype} {array.shape}"
-        )
-    exact = dtype.kind in "iub"  # a float may lose digits, an integer may not
-    if np.can_cast(array.dtype, dtype, "safe" if exact else "same_kind"):
-        return array
-    if array.dtype.kind in "biuf" and dtype.kind in "biuf":
-        with np.errstate(invalid="ignore"):
-            converted = array.astype(dtype)
-        if np.array_equal(converted, array):
-            return converted
-    raise InvalidAction(
-        f"{name}: expected {dtype} array of shape {shape}, got {array.dtype} values that {dtype} "
-        "does not hold"
-    )
 
 
 def store_actions(

@@ -18,6 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 import gymcore.error
 from gymcore.base.nested import map_leaves
 from gymcore.core import Env, leave_open
@@ -341,7 +343,10 @@ class Worker:
     def _actions(self, first: int, count: int) -> list[Any]:
         """Return copies of single actions: the parent may write to the shared memory again."""
         assert self._plan.actions is not None
-        copies = map_leaves(lambda batch: batch[first : first + count].copy(), self._action_rows)
+        rows, single_precision = self._action_rows, self._memory.single_precision
+        if single_precision is not None and single_precision[first]:
+            return list(rows[first : first + count].astype(np.float32))  # type: ignore[index]
+        copies = map_leaves(lambda batch: batch[first : first + count].copy(), rows)
         return split_batch(self._plan.actions, copies, count)
 
     def _step(self) -> None:
