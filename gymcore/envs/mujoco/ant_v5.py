@@ -7,14 +7,30 @@ import numpy.typing as npt
 
 from gymcore.envs.mujoco.description import Description, Simulation, normal_start
 from gymcore.envs.mujoco.quantities import Quantity, clip, every, finite, norm, square, total
-from gymcore.envs.mujoco.tasks import ActionCost, Health, constructor
+from gymcore.envs.mujoco.tasks import ActionCost, Health
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
-from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
 
 DEFAULT_CAMERA_CONFIG = {"distance": 4.0}
 
 
-class AntEnv(ActionCost, Health):
+class AntEnv(
+    ActionCost,
+    Health,
+    xml_file="ant.xml",
+    frame_skip=5,
+    default_camera_config=DEFAULT_CAMERA_CONFIG,
+    forward_reward_weight=1,
+    ctrl_cost_weight=0.5,
+    contact_cost_weight=5e-4,
+    healthy_reward=1.0,
+    main_body=1,
+    terminate_when_unhealthy=True,
+    healthy_z_range=(0.2, 1.0),
+    contact_force_range=(-1.0, 1.0),
+    reset_noise_scale=0.1,
+    exclude_current_positions_from_observation=True,
+    include_cfrc_ext_in_observation=True,
+):
     """A body with four legs of two joints each is rewarded for running in the direction of +x.
 
     Schulman, Moritz, Levine, Jordan and Abbeel (2015). docs/environments/mujoco/ant.md describes
@@ -32,32 +48,6 @@ class AntEnv(ActionCost, Health):
     coordinates = 2
     _main_body: int | str
     _include_cfrc_ext_in_observation: bool
-
-    forward_reward_weight = Weight()
-    ctrl_cost_weight = Weight()
-    contact_cost_weight = Weight()
-    healthy_reward = Bonus()
-    terminate_when_unhealthy = Switch()
-    healthy_z_range = Range()
-    contact_force_range = Range()
-    reset_noise_scale = Scale()
-
-    __init__ = constructor(
-        xml_file="ant.xml",
-        frame_skip=5,
-        default_camera_config=DEFAULT_CAMERA_CONFIG,
-        forward_reward_weight=1,
-        ctrl_cost_weight=0.5,
-        contact_cost_weight=5e-4,
-        healthy_reward=1.0,
-        main_body=1,
-        terminate_when_unhealthy=True,
-        healthy_z_range=(0.2, 1.0),
-        contact_force_range=(-1.0, 1.0),
-        reset_noise_scale=0.1,
-        exclude_current_positions_from_observation=True,
-        include_cfrc_ext_in_observation=True,
-    )
 
     @property
     def observation_structure(self) -> dict[str, int] | None:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from gymcore.envs.mujoco.description import Description, Simulation, normal_start
-from gymcore.envs.mujoco.tasks import ActionCost, constructor
+from gymcore.envs.mujoco.tasks import ActionCost
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
-from gymcore.envs.mujoco.weights import Scale, Weight
 
 DEFAULT_CAMERA_CONFIG = {"distance": 4.0}
 
 
-class HalfCheetahEnv(ActionCost):
+class HalfCheetahEnv(
+    ActionCost,
+    xml_file="half_cheetah.xml",
+    frame_skip=5,
+    default_camera_config=DEFAULT_CAMERA_CONFIG,
+    forward_reward_weight=1.0,
+    ctrl_cost_weight=0.1,
+    reset_noise_scale=0.1,
+    exclude_current_positions_from_observation=True,
+):
     """A planar cheetah with two legs and six actuated joints is rewarded for running to the right.
 
     Wawrzynski (2009). docs/environments/mujoco/half_cheetah.md describes observations, actions,
@@ -24,19 +32,6 @@ class HalfCheetahEnv(ActionCost):
     """
 
     reward_arguments = ("x_velocity", "action")
-    forward_reward_weight = Weight()
-    ctrl_cost_weight = Weight()
-    reset_noise_scale = Scale()
-
-    __init__ = constructor(
-        xml_file="half_cheetah.xml",
-        frame_skip=5,
-        default_camera_config=DEFAULT_CAMERA_CONFIG,
-        forward_reward_weight=1.0,
-        ctrl_cost_weight=0.1,
-        reset_noise_scale=0.1,
-        exclude_current_positions_from_observation=True,
-    )
 
     def describe(self, simulation: Simulation) -> Description:
         """Reward velocity, minus the cost of the action."""

@@ -8,9 +8,8 @@ import numpy as np
 
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.quantities import Quantity, every, joined
-from gymcore.envs.mujoco.tasks import PlanarWalker, constructor, within
+from gymcore.envs.mujoco.tasks import PlanarWalker, within
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
-from gymcore.envs.mujoco.weights import Range
 
 DEFAULT_CAMERA_CONFIG = {
     "trackbodyid": 2,
@@ -20,7 +19,21 @@ DEFAULT_CAMERA_CONFIG = {
 }
 
 
-class HopperEnv(PlanarWalker):
+class HopperEnv(
+    PlanarWalker,
+    xml_file="hopper.xml",
+    frame_skip=4,
+    default_camera_config=DEFAULT_CAMERA_CONFIG,
+    forward_reward_weight=1.0,
+    ctrl_cost_weight=1e-3,
+    healthy_reward=1.0,
+    terminate_when_unhealthy=True,
+    healthy_state_range=(-100.0, 100.0),
+    healthy_z_range=(0.7, float("inf")),
+    healthy_angle_range=(-0.2, 0.2),
+    reset_noise_scale=5e-3,
+    exclude_current_positions_from_observation=True,
+):
     """A planar torso with one leg of three joints is rewarded for hopping to the right.
 
     Erez, Tassa and Todorov (2011). docs/environments/mujoco/hopper.md describes observations,
@@ -34,22 +47,6 @@ class HopperEnv(PlanarWalker):
     """
 
     compiled_methods = frozenset({"state_vector"})
-    healthy_state_range = Range()
-
-    __init__ = constructor(
-        xml_file="hopper.xml",
-        frame_skip=4,
-        default_camera_config=DEFAULT_CAMERA_CONFIG,
-        forward_reward_weight=1.0,
-        ctrl_cost_weight=1e-3,
-        healthy_reward=1.0,
-        terminate_when_unhealthy=True,
-        healthy_state_range=(-100.0, 100.0),
-        healthy_z_range=(0.7, float("inf")),
-        healthy_angle_range=(-0.2, 0.2),
-        reset_noise_scale=5e-3,
-        exclude_current_positions_from_observation=True,
-    )
 
     def describe(self, simulation: Simulation) -> Description:
         """Describe a `PlanarWalker` whose survival reward is a Python float."""

@@ -9,9 +9,8 @@ import numpy.typing as npt
 
 from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
 from gymcore.envs.mujoco.quantities import Quantity, norm, total, weighted_rows
-from gymcore.envs.mujoco.tasks import ControlCost, Health, HumanoidBody, constructor, within
+from gymcore.envs.mujoco.tasks import ControlCost, Health, HumanoidBody, within
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
-from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
 
 if TYPE_CHECKING:
     import mujoco
@@ -45,7 +44,27 @@ def center_of_mass(simulation: Simulation) -> Quantity:
     return (weighted_rows(mass, simulation.data.xipos) / total(mass))[:2]
 
 
-class HumanoidEnv(ControlCost, HumanoidBody, Health):
+class HumanoidEnv(
+    ControlCost,
+    HumanoidBody,
+    Health,
+    xml_file="humanoid.xml",
+    frame_skip=5,
+    default_camera_config=DEFAULT_CAMERA_CONFIG,
+    forward_reward_weight=1.25,
+    ctrl_cost_weight=0.1,
+    contact_cost_weight=5e-7,
+    contact_cost_range=(float("-inf"), 10.0),
+    healthy_reward=5.0,
+    terminate_when_unhealthy=True,
+    healthy_z_range=(1.0, 2.0),
+    reset_noise_scale=1e-2,
+    exclude_current_positions_from_observation=True,
+    include_cinert_in_observation=True,
+    include_cvel_in_observation=True,
+    include_qfrc_actuator_in_observation=True,
+    include_cfrc_ext_in_observation=True,
+):
     """A body of thirteen parts, with two legs, is rewarded for running in the direction of +x.
 
     Tassa, Erez and Todorov (2012). docs/environments/mujoco/humanoid.md describes observations,
@@ -60,33 +79,6 @@ class HumanoidEnv(ControlCost, HumanoidBody, Health):
 
     reward_arguments = ("x_velocity", "action")
     compiled_methods = frozenset({"contact_cost"})
-    forward_reward_weight = Weight()
-    ctrl_cost_weight = Weight()
-    contact_cost_weight = Weight()
-    contact_cost_range = Range()
-    healthy_reward = Bonus()
-    terminate_when_unhealthy = Switch()
-    healthy_z_range = Range()
-    reset_noise_scale = Scale()
-
-    __init__ = constructor(
-        xml_file="humanoid.xml",
-        frame_skip=5,
-        default_camera_config=DEFAULT_CAMERA_CONFIG,
-        forward_reward_weight=1.25,
-        ctrl_cost_weight=0.1,
-        contact_cost_weight=5e-7,
-        contact_cost_range=(float("-inf"), 10.0),
-        healthy_reward=5.0,
-        terminate_when_unhealthy=True,
-        healthy_z_range=(1.0, 2.0),
-        reset_noise_scale=1e-2,
-        exclude_current_positions_from_observation=True,
-        include_cinert_in_observation=True,
-        include_cvel_in_observation=True,
-        include_qfrc_actuator_in_observation=True,
-        include_cfrc_ext_in_observation=True,
-    )
 
     def describe(self, simulation: Simulation) -> Description:
         """Reward velocity and health, minus the costs of controls and contacts."""

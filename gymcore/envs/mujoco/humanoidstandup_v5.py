@@ -6,9 +6,8 @@ import numpy as np
 
 from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
 from gymcore.envs.mujoco.quantities import Quantity
-from gymcore.envs.mujoco.tasks import ControlCost, HumanoidBody, constructor
+from gymcore.envs.mujoco.tasks import ControlCost, HumanoidBody
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
-from gymcore.envs.mujoco.weights import Range, Scale, Weight
 
 DEFAULT_CAMERA_CONFIG = {
     "trackbodyid": 1,
@@ -18,7 +17,23 @@ DEFAULT_CAMERA_CONFIG = {
 }
 
 
-class HumanoidStandupEnv(ControlCost, HumanoidBody):
+class HumanoidStandupEnv(
+    ControlCost,
+    HumanoidBody,
+    xml_file="humanoidstandup.xml",
+    frame_skip=5,
+    default_camera_config=DEFAULT_CAMERA_CONFIG,
+    uph_cost_weight=1,
+    ctrl_cost_weight=0.1,
+    impact_cost_weight=0.5e-6,
+    impact_cost_range=(float("-inf"), 10.0),
+    reset_noise_scale=1e-2,
+    exclude_current_positions_from_observation=True,
+    include_cinert_in_observation=True,
+    include_cvel_in_observation=True,
+    include_qfrc_actuator_in_observation=True,
+    include_cfrc_ext_in_observation=True,
+):
     """A body of thirteen parts lies on its back and is rewarded for its height.
 
     Tassa, Erez and Todorov (2012). docs/environments/mujoco/humanoidstandup.md describes
@@ -32,27 +47,6 @@ class HumanoidStandupEnv(ControlCost, HumanoidBody):
     """
 
     reward_arguments = ("pos_after", "action")
-    uph_cost_weight = Weight()
-    ctrl_cost_weight = Weight()
-    impact_cost_weight = Weight()
-    impact_cost_range = Range()
-    reset_noise_scale = Scale()
-
-    __init__ = constructor(
-        xml_file="humanoidstandup.xml",
-        frame_skip=5,
-        default_camera_config=DEFAULT_CAMERA_CONFIG,
-        uph_cost_weight=1,
-        ctrl_cost_weight=0.1,
-        impact_cost_weight=0.5e-6,
-        impact_cost_range=(float("-inf"), 10.0),
-        reset_noise_scale=1e-2,
-        exclude_current_positions_from_observation=True,
-        include_cinert_in_observation=True,
-        include_cvel_in_observation=True,
-        include_qfrc_actuator_in_observation=True,
-        include_cfrc_ext_in_observation=True,
-    )
 
     def describe(self, simulation: Simulation) -> Description:
         """Reward height, minus the costs of controls and contacts."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation, normal_start
 from gymcore.envs.mujoco.quantities import Quantity, clip, cos, sin
-from gymcore.envs.mujoco.tasks import constructor
+from gymcore.envs.mujoco.tasks import Task
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
-from gymcore.envs.mujoco.weights import Scale, Weight
 
 DEFAULT_CAMERA_CONFIG = {
     "trackbodyid": 0,
@@ -18,7 +16,14 @@ DEFAULT_CAMERA_CONFIG = {
 }
 
 
-class InvertedDoublePendulumEnv(CompiledMujocoEnv):
+class InvertedDoublePendulumEnv(
+    Task,
+    xml_file="inverted_double_pendulum.xml",
+    frame_skip=5,
+    default_camera_config=None,
+    healthy_reward=10.0,
+    reset_noise_scale=0.1,
+):
     """A cart on a rail balances two poles, one on the other, and is rewarded for keeping them up.
 
     docs/environments/mujoco/inverted_double_pendulum.md describes observations, actions, rewards
@@ -32,16 +37,6 @@ class InvertedDoublePendulumEnv(CompiledMujocoEnv):
     """
 
     reward_arguments = ("tip_x", "tip_y", "terminated")
-    healthy_reward = Weight()
-    reset_noise_scale = Scale()
-
-    __init__ = constructor(
-        xml_file="inverted_double_pendulum.xml",
-        frame_skip=5,
-        default_camera_config=None,
-        healthy_reward=10.0,
-        reset_noise_scale=0.1,
-    )
 
     def describe(self, simulation: Simulation) -> Description:
         """Reward survival, minus penalties for the velocities and for the tip's distance."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
 from gymcore.envs.mujoco.quantities import every, finite
-from gymcore.envs.mujoco.tasks import constructor
+from gymcore.envs.mujoco.tasks import Task
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
-from gymcore.envs.mujoco.weights import Scale
 
 DEFAULT_CAMERA_CONFIG = {
     "trackbodyid": 0,
@@ -15,7 +13,13 @@ DEFAULT_CAMERA_CONFIG = {
 }
 
 
-class InvertedPendulumEnv(CompiledMujocoEnv):
+class InvertedPendulumEnv(
+    Task,
+    xml_file="inverted_pendulum.xml",
+    frame_skip=2,
+    default_camera_config=DEFAULT_CAMERA_CONFIG,
+    reset_noise_scale=0.01,
+):
     """A cart on a rail balances a pole, and is rewarded while the pole stands.
 
     Barto, Sutton and Anderson (1983). docs/environments/mujoco/inverted_pendulum.md describes
@@ -27,15 +31,6 @@ class InvertedPendulumEnv(CompiledMujocoEnv):
         >>> observation.shape, env.dt
         ((4,), 0.04)
     """
-
-    reset_noise_scale = Scale()
-
-    __init__ = constructor(
-        xml_file="inverted_pendulum.xml",
-        frame_skip=2,
-        default_camera_config=DEFAULT_CAMERA_CONFIG,
-        reset_noise_scale=0.01,
-    )
 
     @property
     def observation_structure(self) -> dict[str, int] | None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation, Start
 from gymcore.envs.mujoco.quantities import joined, norm, square, total, uniform
-from gymcore.envs.mujoco.tasks import constructor
+from gymcore.envs.mujoco.tasks import Task
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
-from gymcore.envs.mujoco.weights import Weight
 
 DEFAULT_CAMERA_CONFIG = {
     "trackbodyid": -1,
@@ -17,7 +15,15 @@ DEFAULT_CAMERA_CONFIG = {
 }
 
 
-class PusherEnv(CompiledMujocoEnv):
+class PusherEnv(
+    Task,
+    xml_file="pusher_v5.xml",
+    frame_skip=5,
+    default_camera_config=DEFAULT_CAMERA_CONFIG,
+    reward_near_weight=0.5,
+    reward_dist_weight=1,
+    reward_control_weight=0.1,
+):
     """An arm of seven joints is rewarded for moving a cylinder to a goal with its hand.
 
     docs/environments/mujoco/pusher.md describes observations, actions, rewards and arguments.
@@ -31,18 +37,6 @@ class PusherEnv(CompiledMujocoEnv):
 
     reward_arguments = ("action",)
     compiled_methods = frozenset({"get_body_com"})
-    reward_near_weight = Weight()
-    reward_dist_weight = Weight()
-    reward_control_weight = Weight()
-
-    __init__ = constructor(
-        xml_file="pusher_v5.xml",
-        frame_skip=5,
-        default_camera_config=DEFAULT_CAMERA_CONFIG,
-        reward_near_weight=0.5,
-        reward_dist_weight=1,
-        reward_control_weight=0.1,
-    )
 
     def describe(self, simulation: Simulation) -> Description:
         """Penalize the distances after the step, and the action."""

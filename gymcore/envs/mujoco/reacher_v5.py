@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation, Start
 from gymcore.envs.mujoco.quantities import Quantity, cos, joined, norm, sin, square, total, uniform
-from gymcore.envs.mujoco.tasks import constructor
+from gymcore.envs.mujoco.tasks import Task
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
-from gymcore.envs.mujoco.weights import Weight
 
 DEFAULT_CAMERA_CONFIG: dict[str, float] = {"trackbodyid": 0}
 
 
-class ReacherEnv(CompiledMujocoEnv):
+class ReacherEnv(
+    Task,
+    xml_file="reacher.xml",
+    frame_skip=2,
+    default_camera_config=DEFAULT_CAMERA_CONFIG,
+    reward_dist_weight=1,
+    reward_control_weight=1,
+):
     """A planar arm of two joints is rewarded for moving its fingertip to a target.
 
     docs/environments/mujoco/reacher.md describes observations, actions, rewards and arguments.
@@ -28,16 +33,6 @@ class ReacherEnv(CompiledMujocoEnv):
 
     reward_arguments = ("action",)
     compiled_methods = frozenset({"get_body_com"})
-    reward_dist_weight = Weight()
-    reward_control_weight = Weight()
-
-    __init__ = constructor(
-        xml_file="reacher.xml",
-        frame_skip=2,
-        default_camera_config=DEFAULT_CAMERA_CONFIG,
-        reward_dist_weight=1,
-        reward_control_weight=1,
-    )
 
     def describe(self, simulation: Simulation) -> Description:
         """Penalize the distance after the step, and the action."""

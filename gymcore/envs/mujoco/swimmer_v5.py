@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
 from gymcore.envs.mujoco.quantities import norm
-from gymcore.envs.mujoco.tasks import ActionCost, constructor
+from gymcore.envs.mujoco.tasks import ActionCost
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
-from gymcore.envs.mujoco.weights import Scale, Weight
 
 
-class SwimmerEnv(ActionCost):
+class SwimmerEnv(
+    ActionCost,
+    xml_file="swimmer.xml",
+    frame_skip=4,
+    default_camera_config=None,
+    forward_reward_weight=1.0,
+    ctrl_cost_weight=1e-4,
+    reset_noise_scale=0.1,
+    exclude_current_positions_from_observation=True,
+):
     """Three links with two joints, in a planar fluid, are rewarded for swimming to the right.
 
     Coulom (2002). docs/environments/mujoco/swimmer.md describes observations, actions, rewards and
@@ -24,19 +32,6 @@ class SwimmerEnv(ActionCost):
 
     coordinates = 2
     reward_arguments = ("x_velocity", "action")
-    forward_reward_weight = Weight()
-    ctrl_cost_weight = Weight()
-    reset_noise_scale = Scale()
-
-    __init__ = constructor(
-        xml_file="swimmer.xml",
-        frame_skip=4,
-        default_camera_config=None,
-        forward_reward_weight=1.0,
-        ctrl_cost_weight=1e-4,
-        reset_noise_scale=0.1,
-        exclude_current_positions_from_observation=True,
-    )
 
     def describe(self, simulation: Simulation) -> Description:
         """Reward velocity, minus the cost of the action."""

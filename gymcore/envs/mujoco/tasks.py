@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy.typing as npt
 
@@ -14,48 +14,51 @@ from gymcore.envs.mujoco.description import Description, Simulation, uniform_sta
 from gymcore.envs.mujoco.quantities import Quantity, clip, square, total
 from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
 
-# Constructor arguments of the tasks.
-_ARGUMENTS = {
-    "xml_file": "the model's file; see `expand_model_path`.",
-    "frame_skip": "simulation steps in one step of the environment.",
-    "default_camera_config": "attributes of the free camera.",
-    "forward_reward_weight": "weight of the velocity.",
-    "ctrl_cost_weight": "weight of the squared action.",
-    "contact_cost_weight": "weight of the squared contact forces.",
-    "contact_cost_range": "bounds of the cost of contacts.",
-    "contact_force_range": "bounds to which contact forces are clipped.",
-    "use_contact_forces": "whether contacts are observed and a cost.",
-    "impact_cost_weight": "weight of the squared contact forces.",
-    "impact_cost_range": "bounds of the cost of contacts.",
-    "uph_cost_weight": "has no effect.",
-    "healthy_reward": "reward of a step in which it is healthy.",
-    "main_body": "index or name of the body whose velocity is rewarded.",
-    "terminate_when_unhealthy": "whether the episode ends when it is unhealthy.",
-    "healthy_state_range": "bounds of all other positions and velocities while it is healthy.",
-    "healthy_z_range": "bounds of the torso's height while it is healthy.",
-    "healthy_angle_range": "bounds of the torso's angle while it is healthy.",
-    "reward_near_weight": "weight of the distance between fingertip and object.",
-    "reward_dist_weight": "weight of the distance to the goal.",
-    "reward_control_weight": "weight of the squared action.",
-    "reset_noise_scale": "scale of the noise of the initial state.",
-    "exclude_current_positions_from_observation": "whether x (and y) are left out.",
-    "include_cinert_in_observation": "whether inertias are observed.",
-    "include_cvel_in_observation": "whether velocities of bodies are observed.",
-    "include_qfrc_actuator_in_observation": "whether forces of actuators are observed.",
-    "include_cfrc_ext_in_observation": "whether contact forces are observed.",
+Init: TypeAlias = Callable[..., None]
+
+# Constructor arguments of the tasks: the kind of the weight, or None, and the documentation.
+_ARGUMENTS: dict[str, tuple[type[Weight] | None, str]] = {
+    "xml_file": (None, "the model's file; see `expand_model_path`."),
+    "frame_skip": (None, "simulation steps in one step of the environment."),
+    "default_camera_config": (None, "attributes of the free camera."),
+    "forward_reward_weight": (Weight, "weight of the velocity."),
+    "ctrl_cost_weight": (Weight, "weight of the squared action."),
+    "contact_cost_weight": (Weight, "weight of the squared contact forces."),
+    "contact_cost_range": (Range, "bounds of the cost of contacts."),
+    "contact_force_range": (Range, "bounds to which contact forces are clipped."),
+    "use_contact_forces": (None, "whether contacts are observed and a cost."),
+    "impact_cost_weight": (Weight, "weight of the squared contact forces."),
+    "impact_cost_range": (Range, "bounds of the cost of contacts."),
+    "uph_cost_weight": (Weight, "has no effect."),
+    "healthy_reward": (Bonus, "reward of a step in which it is healthy."),
+    "main_body": (None, "index or name of the body whose velocity is rewarded."),
+    "terminate_when_unhealthy": (Switch, "whether the episode ends when it is unhealthy."),
+    "healthy_state_range": (
+        Range,
+        "bounds of all other positions and velocities while it is healthy.",
+    ),
+    "healthy_z_range": (Range, "bounds of the torso's height while it is healthy."),
+    "healthy_angle_range": (Range, "bounds of the torso's angle while it is healthy."),
+    "reward_near_weight": (Weight, "weight of the distance between fingertip and object."),
+    "reward_dist_weight": (Weight, "weight of the distance to the goal."),
+    "reward_control_weight": (Weight, "weight of the squared action."),
+    "reset_noise_scale": (Scale, "scale of the noise of the initial state."),
+    "exclude_current_positions_from_observation": (None, "whether x (and y) are left out."),
+    "include_cinert_in_observation": (None, "whether inertias are observed."),
+    "include_cvel_in_observation": (None, "whether velocities of bodies are observed."),
+    "include_qfrc_actuator_in_observation": (None, "whether forces of actuators are observed."),
+    "include_cfrc_ext_in_observation": (None, "whether contact forces are observed."),
 }
 
 
-def constructor(
-    constants: dict[str, object] | None = None, /, **defaults: object
-) -> Callable[..., None]:
+def constructor(constants: Mapping[str, object], defaults: Mapping[str, object]) -> Init:
     """Return an `__init__` whose arguments have these names, order and defaults.
 
     An argument that is not one of `CompiledMujocoEnv` becomes an attribute with an underscore.
 
     Args:
         constants: Arguments whose values are fixed.
-        **defaults: Other arguments, which `_ARGUMENTS` documents.
+        defaults: Other arguments, which `_ARGUMENTS` documents.
     """
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter(name, kind, default=defaults[name]) for name in defaults]
@@ -63,9 +66,9 @@ def constructor(
     parameters.append(inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD))
     signature = inspect.Signature(parameters)
 
-    def __init__(self: CompiledMujocoEnv, *args: Any, **kwargs: Any) -> None:
+    def __init__(self: CompiledMujocoEnv, *args: object, **kwargs: object) -> None:
         bound = signature.bind(self, *args, **kwargs)
-        arguments = {**(constants or {}), **defaults, **bound.arguments}
+        arguments = {**constants, **defaults, **bound.arguments}
         arguments.update(arguments.pop("kwargs", {}))
         del arguments["self"]
         model_path, frame_skip = arguments.pop("xml_file"), arguments.pop("frame_skip")
@@ -74,7 +77,7 @@ def constructor(
                 setattr(self, f"_{name}", arguments.pop(name))
         CompiledMujocoEnv.__init__(self, model_path, frame_skip, **arguments)
 
-    lines = [f"    {name}: {_ARGUMENTS[name]}" for name in defaults]
+    lines = [f"    {name}: {_ARGUMENTS[name][1]}" for name in defaults]
     __init__.__doc__ = "\n".join(
         ["Make the environment.", "", "Args:", *lines, "    **kwargs: see `CompiledMujocoEnv`."]
     )
@@ -82,7 +85,30 @@ def constructor(
     return __init__
 
 
-class Version4(CompiledMujocoEnv):
+class Task(CompiledMujocoEnv):
+    """An environment of Gymnasium's; the keywords of its class are the constructor's arguments.
+
+    The keywords have the defaults of the arguments. Those that are weights in `_ARGUMENTS` become
+    attributes.
+    """
+
+    def __init_subclass__(cls, **defaults: object) -> None:
+        if defaults:
+            cls._declare({}, defaults)
+        super().__init_subclass__()
+
+    @classmethod
+    def _declare(cls, constants: Mapping[str, object], defaults: Mapping[str, object]) -> None:
+        """Define the weights among the arguments, and the constructor."""
+        for name in defaults:
+            if (kind := _ARGUMENTS[name][0]) is not None:
+                weight = kind()
+                weight.__set_name__(cls, name)
+                setattr(cls, name, weight)
+        cls.__init__ = constructor(constants, defaults)  # type: ignore[method-assign]
+
+
+class Version4(Task):
     """An environment before v5, which is derived from that of v5 by keywords of its class.
 
     - `render_fps` is the frame rate in `metadata`.
@@ -104,11 +130,9 @@ class Version4(CompiledMujocoEnv):
             names = list(values)[3:] if arguments is None else arguments
             constants = {name: values[name] for name in list(values)[:3] if name not in names}
             for name in values.keys() - set(names):
-                if isinstance(inspect.getattr_static(cls, name, None), Weight):
+                if _ARGUMENTS[name][0] is not None:
                     setattr(cls, name, values[name])
-            cls.__init__ = constructor(  # type: ignore[method-assign]
-                constants, **{name: values[name] for name in names}
-            )
+            cls._declare(constants, {name: values[name] for name in names})
         super().__init_subclass__()
 
     @property
@@ -117,7 +141,7 @@ class Version4(CompiledMujocoEnv):
         return None
 
 
-class Joints(CompiledMujocoEnv):
+class Joints(Task):
     """Observes positions and velocities of joints; an argument leaves out where the body is."""
 
     # Count of the positions that say where the body is: x, or x and y.
@@ -154,7 +178,7 @@ class ActionCost(Joints):
         return float(self.value_of(self.effort, action)[0])
 
 
-class ControlCost(CompiledMujocoEnv):
+class ControlCost(Task):
     """A cost of `ctrl_cost_weight` on the squared controls of the simulation."""
 
     compiled_methods = frozenset({"control_cost"})
@@ -168,11 +192,11 @@ class ControlCost(CompiledMujocoEnv):
         return float(self.value_of(self.effort)[0])
 
 
-class Health(CompiledMujocoEnv):
+class Health(Task):
     """A bonus of `healthy_reward` while the simulation is healthy; unhealthy episodes end.
 
-    A subclass declares the weights `healthy_reward` (a `Bonus`) and `terminate_when_unhealthy` (a
-    `Switch`), and defines `health`.
+    A subclass has the arguments `healthy_reward` and `terminate_when_unhealthy`, and defines
+    `health`.
     """
 
     compiled_methods = frozenset({"is_healthy", "healthy_reward"})
@@ -226,14 +250,6 @@ class PlanarWalker(ActionCost, Health):
     """
 
     reward_arguments = ("x_velocity", "action")
-
-    forward_reward_weight = Weight()
-    ctrl_cost_weight = Weight()
-    healthy_reward = Bonus()
-    terminate_when_unhealthy = Switch()
-    healthy_z_range = Range()
-    healthy_angle_range = Range()
-    reset_noise_scale = Scale()
 
     def describe(self, simulation: Simulation) -> Description:
         """Reward velocity and health, minus the cost of the action."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gymcore.envs.mujoco.tasks import PlanarWalker, constructor
+from gymcore.envs.mujoco.tasks import PlanarWalker
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 
 DEFAULT_CAMERA_CONFIG = {
@@ -15,7 +15,20 @@ DEFAULT_CAMERA_CONFIG = {
 }
 
 
-class Walker2dEnv(PlanarWalker):
+class Walker2dEnv(
+    PlanarWalker,
+    xml_file="walker2d_v5.xml",
+    frame_skip=4,
+    default_camera_config=DEFAULT_CAMERA_CONFIG,
+    forward_reward_weight=1.0,
+    ctrl_cost_weight=1e-3,
+    healthy_reward=1.0,
+    terminate_when_unhealthy=True,
+    healthy_z_range=(0.8, 2.0),
+    healthy_angle_range=(-1.0, 1.0),
+    reset_noise_scale=5e-3,
+    exclude_current_positions_from_observation=True,
+):
     """A planar torso with two legs of three joints each is rewarded for walking to the right.
 
     Erez, Tassa and Todorov (2011). docs/environments/mujoco/walker2d.md describes observations,
@@ -27,20 +40,6 @@ class Walker2dEnv(PlanarWalker):
         >>> observation.shape, env.is_healthy, env.healthy_reward
         ((17,), True, 1.0)
     """
-
-    __init__ = constructor(
-        xml_file="walker2d_v5.xml",
-        frame_skip=4,
-        default_camera_config=DEFAULT_CAMERA_CONFIG,
-        forward_reward_weight=1.0,
-        ctrl_cost_weight=1e-3,
-        healthy_reward=1.0,
-        terminate_when_unhealthy=True,
-        healthy_z_range=(0.8, 2.0),
-        healthy_angle_range=(-1.0, 1.0),
-        reset_noise_scale=5e-3,
-        exclude_current_positions_from_observation=True,
-    )
 
 
 Walker2dVectorEnv = MujocoVectorEnv.of(Walker2dEnv)
