@@ -14,7 +14,7 @@ from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.spaces import Box
 from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker
 from gymcore.wrappers.transform_observation import load_cv2
-from gymcore.wrappers.utils import Array
+from gymcore.wrappers.utils import Array, is_integer
 from gymcore_ext.atari.frames import Resizer
 
 __all__ = ["AtariPreprocessing"]
@@ -89,15 +89,15 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
         """
         Wrapper.__init__(self, env)
         for name, value in (("frame_skip", frame_skip), ("noop_max", noop_max)):
-            if not _is_integer(value):
+            if not is_integer(value):
                 raise ArgumentTypeError(
                     f"Expect the `{name}` to be an integer, actually: {value!r}"
                 )
-        size: Any = (screen_size, screen_size) if _is_integer(screen_size) else screen_size
+        size: Any = (screen_size, screen_size) if is_integer(screen_size) else screen_size
         if not (
             isinstance(size, tuple)
             and len(size) == 2
-            and all(_is_integer(length) and length > 0 for length in size)
+            and all(is_integer(length) and length > 0 for length in size)
         ):
             raise InvalidArgument(
                 f"Expect the `screen_size` to be positive, actually: {screen_size!r}; "
@@ -275,7 +275,3 @@ def _resize(frame: Array, screen_size: tuple[int, int]) -> Array:
     cv2 = load_cv2("AtariPreprocessing")
     larger: Array = cv2.resize(frame, screen_size, interpolation=cv2.INTER_AREA)
     return larger
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

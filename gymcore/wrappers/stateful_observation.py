@@ -30,7 +30,6 @@ from gymcore.wrappers.common import TimeLimit
 from gymcore.wrappers.utils import (
     KeepsStatistics,
     RunningMeanStd,
-    check_epsilon,
     create_zero_array,
     integer,
 )
@@ -359,8 +358,41 @@ class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordC
         return highest, total_reward, terminated, truncated, info
 
 
+class NormalizesObservations(KeepsStatistics):
+    """A mixin of `NormalizeObservation` for environments and for vector environments."""
+
+    _statistics_name = "obs_rms"
+    obs_rms: RunningMeanStd
+
+    def _begin_normalizing(self, space: Space, epsilon: float) -> Box:
+        """Set the statistics of observations of `space`; return the space of normalized ones."""
+        if space.shape is None:
+            raise InvalidArgument(
+                "NormalizeObservation wrapper requires the observation space to have a shape."
+            )
+        self._begin_statistics(epsilon, space.shape, np.float32)
+        return Box(-np.inf, np.inf, space.shape, np.float32)
+
+    def _normalize(self, observations: Any) -> npt.NDArray[np.float32]:
+        """Add a batch of observations to the statistics, and return it normalized."""
+        rms, update = self.obs_rms, self.update_running_mean
+        if type(rms) is RunningMeanStd:
+            # Float arrays, without the ten arrays and calls that NumPy needs.
+            result = statistics.normalize_observations(
+                observations, rms.mean, rms.var, rms.count, self.epsilon, update
+            )
+            if result is not None:
+                normalized, rms.mean, rms.var = result
+                rms.count += len(normalized) if update else 0
+                return normalized
+        observations = np.asarray(observations)
+        if update:
+            rms.update(observations)
+        return ((observations - rms.mean) / np.sqrt(rms.var + self.epsilon)).astype(np.float32)
+
+
 class NormalizeObservation(
-    KeepsStatistics,
+    NormalizesObservations,
     ObservationWrapper[WrapperObsType, ActType, ObsType],
     RecordConstructorArgs,
 ):
@@ -387,8 +419,6 @@ class NormalizeObservation(
         1.0001
     """
 
-    _statistics_name = "obs_rms"
-
     def __init__(self, env: Env[ObsType, ActType], epsilon: float = 1e-8) -> None:
         """Wrap `env`.
 
@@ -397,47 +427,20 @@ class NormalizeObservation(
             epsilon: Added to the variance; more than 0.
 
         Raises:
-            InvalidArgument: The observation space has no shape.
-            InvalidBound: `epsilon` is not positive.
+            InvalidArgument: If the observation space has no shape.
+            InvalidBound: If `epsilon` is not positive.
         """
         ObservationWrapper.__init__(self, env)
-        shape = env.observation_space.shape
-        if shape is None:
-            raise InvalidArgument(
-                "NormalizeObservation wrapper requires the observation space to have a shape."
-            )
-        check_epsilon(epsilon)
-        space: Any = Box(-np.inf, np.inf, shape, np.float32)
+        space: Any = self._begin_normalizing(env.observation_space, epsilon)
         self.observation_space = space
-        self.obs_rms = RunningMeanStd(shape=shape, dtype=np.float32)
-        self.epsilon = epsilon
 
-    def observation(self, observation: ObsType) -> WrapperObsType:
+    def observation(self, observation: ObsType) -> Any:
         """Add an observation to the statistics, and return it normalized.
 
         Returns:
             float32, of the same shape; the caller may keep it.
         """
-        return normalize(self, np.asarray(observation)[None])[0]
-
-
-def normalize(wrapper: Any, observations: Any) -> npt.NDArray[np.float32]:
-    """Add a batch of observations to the statistics of a wrapper, and return it normalized."""
-    rms, update = wrapper.obs_rms, wrapper.update_running_mean
-    if type(rms) is RunningMeanStd:
-        # Float arrays, without the ten arrays and calls that NumPy needs.
-        result = statistics.normalize_observations(
-            observations, rms.mean, rms.var, rms.count, wrapper.epsilon, update
-        )
-        if result is not None:
-            normalized, rms.mean, rms.var = result
-            rms.count += len(normalized) if update else 0
-            return normalized
-    observations = np.asarray(observations)
-    if update:
-        rms.update(observations)
-    scaled: Any = np.float32((observations - rms.mean) / np.sqrt(rms.var + wrapper.epsilon))
-    return scaled
+        return self._normalize(np.asarray(observation)[None])[0]
 
 
 class TimeFormat:

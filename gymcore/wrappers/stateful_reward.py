@@ -10,18 +10,31 @@ import numpy.typing as npt
 
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Env, Info, ObsType, Wrapper
-from gymcore.wrappers.utils import (
-    KeepsStatistics,
-    RunningMeanStd,
-    check_epsilon,
-    check_gamma,
-)
+from gymcore.error import ArgumentTypeError, InvalidBound
+from gymcore.wrappers.utils import KeepsStatistics, RunningMeanStd
 
 __all__ = ["NormalizeReward"]
 
 
+class NormalizesRewards(KeepsStatistics):
+    """A mixin of `NormalizeReward` for environments and for vector environments."""
+
+    _statistics_name = "return_rms"
+    return_rms: RunningMeanStd
+    gamma: float
+
+    def _begin_normalizing(self, gamma: float, epsilon: float) -> None:
+        """Set the statistics of returns that are discounted by `gamma`, from 0 to 1."""
+        if not isinstance(gamma, (int, float, np.number)):
+            raise ArgumentTypeError(f"gamma: expected a number, got {type(gamma)}")
+        if not 0 <= gamma <= 1:
+            raise InvalidBound(f"`gamma` should be in the interval [0, 1]. Received {gamma}")
+        self._begin_statistics(epsilon)
+        self.gamma = gamma
+
+
 class NormalizeReward(
-    KeepsStatistics, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs
+    NormalizesRewards, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs
 ):
     """Divide rewards by the deviation of their discounted sum.
 
@@ -44,8 +57,6 @@ class NormalizeReward(
         [70.71, 2.02, 1.24, 0.91]
     """
 
-    _statistics_name = "return_rms"
-
     def __init__(
         self, env: Env[ObsType, ActType], gamma: float = 0.99, epsilon: float = 1e-8
     ) -> None:
@@ -60,12 +71,8 @@ class NormalizeReward(
             InvalidBound: `gamma` is not in [0, 1], or `epsilon` not positive.
         """
         Wrapper.__init__(self, env)
-        check_gamma(gamma)
-        check_epsilon(epsilon)
-        self.return_rms = RunningMeanStd(shape=())
+        self._begin_normalizing(gamma, epsilon)
         self.discounted_reward: npt.NDArray[np.float64] = np.array([0.0])
-        self.gamma = gamma
-        self.epsilon = epsilon
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment, and return the scaled reward, a float64."""

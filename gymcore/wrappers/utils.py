@@ -274,7 +274,19 @@ class KeepsStatistics:
     """
 
     _statistics_name: str
+    epsilon: float
     update_running_mean = True
+
+    def _begin_statistics(
+        self, epsilon: float, shape: tuple[int, ...] = (), dtype: npt.DTypeLike = np.float64
+    ) -> None:
+        """Set the statistics, and `epsilon`, which must be positive."""
+        if not isinstance(epsilon, (int, float, np.number)):
+            raise ArgumentTypeError(f"epsilon: expected a number, got {type(epsilon)}")
+        if not epsilon > 0:
+            raise InvalidBound(f"`epsilon` should be strictly positive. Received {epsilon}")
+        setattr(self, self._statistics_name, RunningMeanStd(shape=shape, dtype=dtype))
+        self.epsilon = epsilon
 
     def get_statistics(self) -> State:
         """Return mean, variance and count, to be saved: see `RunningMeanStd.get_state`."""
@@ -285,22 +297,6 @@ class KeepsStatistics:
         """Restore the result of `get_statistics`, of this or another process."""
         statistics: RunningMeanStd = getattr(self, self._statistics_name)
         statistics.set_state(state)
-
-
-def check_epsilon(epsilon: object) -> None:
-    """Raise unless `epsilon` is a positive number: InvalidBound, or ArgumentTypeError."""
-    if not isinstance(epsilon, (int, float, np.number)):
-        raise ArgumentTypeError(f"epsilon: expected a number, got {type(epsilon)}")
-    if not epsilon > 0:
-        raise InvalidBound(f"`epsilon` should be strictly positive. Received {epsilon}")
-
-
-def check_gamma(gamma: object) -> None:
-    """Raise unless `gamma` is a number from 0 to 1: InvalidBound, or ArgumentTypeError."""
-    if not isinstance(gamma, (int, float, np.number)):
-        raise ArgumentTypeError(f"gamma: expected a number, got {type(gamma)}")
-    if not 0 <= gamma <= 1:
-        raise InvalidBound(f"`gamma` should be in the interval [0, 1]. Received {gamma}")
 
 
 # --- zeros ----------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from gymcore.base.arguments import split_reset_mask
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Info, Options
 from gymcore.error import EnvironmentFailed, InvalidArgument
-from gymcore.spaces import Box, Space
+from gymcore.spaces import Space
 from gymcore.spaces.layouts import Layout, layout_of
 from gymcore.vector.final_observations import (
     change_final_observations,
@@ -36,17 +36,14 @@ from gymcore.vector.vector_env import (
     VectorWrapper,
 )
 from gymcore.wrappers.stateful_observation import (
+    NormalizesObservations,
     TimeFormat,
     check_delay,
     check_skip,
     check_stack,
-    normalize,
 )
 from gymcore.wrappers.utils import (
     Array,
-    KeepsStatistics,
-    RunningMeanStd,
-    check_epsilon,
     create_zero_array,
 )
 from gymcore.wrappers.vector.common import TimeLimit
@@ -443,7 +440,7 @@ class MaxAndSkipObservation(LaneRepeats, RecordConstructorArgs):
 
 
 class NormalizeObservation(
-    KeepsStatistics,
+    NormalizesObservations,
     VectorObservationWrapper[npt.NDArray[np.float32], ActType, Array, ArrayType],
     RecordConstructorArgs,
 ):
@@ -473,21 +470,13 @@ class NormalizeObservation(
         4.0001
     """
 
-    _statistics_name = "obs_rms"
-
     def __init__(self, env: VectorEnv[Array, ActType, ArrayType], epsilon: float = 1e-8) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.NormalizeObservation`."""
         VectorObservationWrapper.__init__(self, env)
-        shape = env.single_observation_space.shape
-        if shape is None:
-            raise InvalidArgument(
-                "NormalizeObservation wrapper requires the observation space to have a shape."
-            )
-        check_epsilon(epsilon)
-        self.single_observation_space = Box(-np.inf, np.inf, shape, np.float32)
+        self.single_observation_space = self._begin_normalizing(
+            env.single_observation_space, epsilon
+        )
         self.observation_space = batch_space(self.single_observation_space, env.num_envs)
-        self.obs_rms = RunningMeanStd(shape=shape, dtype=np.float32)
-        self.epsilon = epsilon
         self._last: npt.NDArray[np.float32] | None = None
 
     def reset(
@@ -510,7 +499,7 @@ class NormalizeObservation(
             put_final_batch(infos, last, self.observation_space)
             self._last = self._with_rows(last, infos["_final_obs"], observations)
         else:
-            self._last = normalize(self, observations)
+            self._last = self._normalize(observations)
         return self._last, rewards, terminations, truncations, infos
 
     def _with_rows(
@@ -527,4 +516,4 @@ class NormalizeObservation(
         Returns:
             float32, of the same shape; the caller may keep it.
         """
-        return normalize(self, observations)
+        return self._normalize(observations)

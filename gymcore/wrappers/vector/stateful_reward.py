@@ -12,20 +12,15 @@ from gymcore.base.arguments import split_reset_mask
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Info, ObsType, Options
 from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv, VectorWrapper
-from gymcore.wrappers.utils import (
-    Array,
-    KeepsStatistics,
-    RunningMeanStd,
-    check_epsilon,
-    check_gamma,
-)
+from gymcore.wrappers.stateful_reward import NormalizesRewards
+from gymcore.wrappers.utils import Array
 from gymcore_ext.wrappers import statistics
 
 __all__ = ["NormalizeReward"]
 
 
 class NormalizeReward(
-    KeepsStatistics,
+    NormalizesRewards,
     VectorWrapper[ObsType, ActType, ObsType, ActType, Array],
     RecordConstructorArgs,
 ):
@@ -52,19 +47,13 @@ class NormalizeReward(
         [[100.0, 100.0], [2.02, 2.02], [1.24, 1.24]]
     """
 
-    _statistics_name = "return_rms"
-
     def __init__(
         self, env: VectorEnv[ObsType, ActType, Array], gamma: float = 0.99, epsilon: float = 1e-8
     ) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.NormalizeReward`."""
         VectorWrapper.__init__(self, env)
-        check_gamma(gamma)
-        check_epsilon(epsilon)
+        self._begin_normalizing(gamma, epsilon)
         mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
-        self.return_rms = RunningMeanStd(shape=())
-        self.gamma = gamma
-        self.epsilon = epsilon
         self.accumulated_reward = np.zeros(env.num_envs, np.float32)
         self._ended = np.zeros(env.num_envs, np.bool_)
         self._next_step = mode is AutoresetMode.NEXT_STEP

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -162,6 +163,13 @@ def test_resized_to_half() -> None:
 
     env = ResizeObservation(Squares((2, 4)), (1, 2))
     assert env.reset()[0].tolist() == [[[100], [25]]]
+
+
+def test_a_copy_resizes_alike() -> None:
+    pytest.importorskip("cv2", reason="cv2 is not installed")
+    env = ResizeObservation(Colours((6, 8, 3)), 4)
+    again = copy.deepcopy(env)
+    np.testing.assert_array_equal(again.reset()[0], env.reset()[0])
 
 
 @pytest.mark.parametrize("size", [0, -3, (4, 0), (4, 4, 3)])

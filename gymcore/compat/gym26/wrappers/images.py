@@ -109,15 +109,15 @@ class ResizeObservation(ObservationWrapper, RecordConstructorArgs):
                 "ResizeObservation: expected a Box of shape (height, width) or (height, width, "
                 f"channels) as observation space, got {space}"
             )
-        self._cv2 = load_cv2("ResizeObservation")
+        load_cv2("ResizeObservation")
         self.shape = (int(sizes[0]), int(sizes[1]))
         channels = space.shape[2:] or (1,)
         self.observation_space = Box(0, 255, shape=self.shape + channels, dtype=np.uint8)
 
     def observation(self, observation: Array) -> Array:
         """Return the resized image, a new uint8 array [height, width, channels]."""
-        area = self._cv2.INTER_AREA
-        image: Any = self._cv2.resize(observation, self.shape[::-1], interpolation=area)
+        cv2 = load_cv2("ResizeObservation")  # not an attribute: copies of modules fail
+        image: Array = cv2.resize(observation, self.shape[::-1], interpolation=cv2.INTER_AREA)
         return image.reshape(*self.shape, -1)
 
 
