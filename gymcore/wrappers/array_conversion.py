@@ -120,8 +120,8 @@ def array_conversion(value: object, xp: ModuleType, device: Device = None) -> An
         device: Where to put the arrays, as `xp` names it; None for its default.
 
     Raises:
-        ArgumentTypeError: if it is none of these types.
-        InvalidArgument: if `xp` has no arrays.
+        ArgumentTypeError: If it is none of these types.
+        InvalidArgument: If `xp` has no arrays.
 
     Example:
         >>> array_conversion({"speed": 1.5, "name": "left"}, np)

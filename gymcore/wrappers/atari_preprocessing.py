@@ -80,12 +80,12 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
             scale_obs: Return float32 numbers in [0, 1]; otherwise uint8.
 
         Raises:
-            ArgumentTypeError: if `env` is not an `Env`, its observation space is not a `Box`, or a
+            ArgumentTypeError: If `env` is not an `Env`, its observation space is not a `Box`, or a
                 number is not an integer.
-            InvalidArgument: if a number is out of range, `env` skips frames as well or its
+            InvalidArgument: If a number is out of range, `env` skips frames as well or its
                 observations are not images, or its first action is not "NOOP" and `noop_max` is
                 positive.
-            DependencyNotInstalled: if OpenCV is needed and not installed.
+            DependencyNotInstalled: If OpenCV is needed and not installed.
         """
         Wrapper.__init__(self, env)
         for name, value in (("frame_skip", frame_skip), ("noop_max", noop_max)):

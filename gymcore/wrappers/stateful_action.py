@@ -93,9 +93,9 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
             repeat_action_duration: For how many steps, or the minimum and maximum.
 
         Raises:
-            InvalidProbability: The probability is outside [0, 1).
-            InvalidArgument: The duration is neither, or less than 1.
-            InvalidBound: The minimum is greater than the maximum.
+            InvalidProbability: If the probability is outside [0, 1).
+            InvalidArgument: If the duration is neither, or less than 1.
+            InvalidBound: If the minimum is greater than the maximum.
         """
         durations = check_sticky(repeat_action_probability, repeat_action_duration)
         ActionWrapper.__init__(self, env)
@@ -161,8 +161,8 @@ class RepeatAction(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructo
             num_repeats: How often an action is taken, at least 1.
 
         Raises:
-            ArgumentTypeError: `num_repeats` is not an integer.
-            InvalidArgument: It is less than 1.
+            ArgumentTypeError: If `num_repeats` is not an integer.
+            InvalidArgument: If it is less than 1.
         """
         count = check_repeats(num_repeats)
         Wrapper.__init__(self, env)

@@ -116,8 +116,8 @@ class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordCons
             delay: How many steps late observations are, at least 0.
 
         Raises:
-            ArgumentTypeError: `delay` is not an integer.
-            InvalidArgument: It is negative.
+            ArgumentTypeError: If `delay` is not an integer.
+            InvalidArgument: If it is negative.
         """
         count = check_delay(delay)
         ObservationWrapper.__init__(self, env)
@@ -182,7 +182,7 @@ class TimeAwareObservation(
             dict_time_key: The key of the time in dict observations.
 
         Raises:
-            InvalidArgument: There is no time limit, or the key is taken.
+            InvalidArgument: If there is no time limit, or the key is taken.
         """
         ObservationWrapper.__init__(self, env)
         self.flatten = flatten
@@ -264,8 +264,8 @@ class FrameStackObservation(
                 observation; "zero", zeros; or an element of the observation space.
 
         Raises:
-            ArgumentTypeError: `stack_size` is not an integer.
-            InvalidArgument: It is not positive, or the padding is something else.
+            ArgumentTypeError: If `stack_size` is not an integer.
+            InvalidArgument: If it is not positive, or the padding is something else.
         """
         Wrapper.__init__(self, env)
         single = env.observation_space
@@ -332,8 +332,8 @@ class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordC
             skip: How often an action is taken, at least 2.
 
         Raises:
-            ArgumentTypeError: `skip` is not an integer.
-            InvalidArgument: It is less than 2, or observations are not arrays.
+            ArgumentTypeError: If `skip` is not an integer.
+            InvalidArgument: If it is less than 2, or observations are not arrays.
         """
         Wrapper.__init__(self, env)
         self._skip = check_skip(skip, env.observation_space)
@@ -473,7 +473,7 @@ class TimeFormat:
             dict_key: Key of the time in dict observations.
 
         Raises:
-            InvalidArgument: The key is taken.
+            InvalidArgument: If the key is taken.
         """
         self._single = space
         self._max_steps = max_steps

@@ -68,7 +68,7 @@ class NormalizeReward(
             epsilon: Added to the variance; more than 0.
 
         Raises:
-            InvalidBound: `gamma` is not in [0, 1], or `epsilon` not positive.
+            InvalidBound: If `gamma` is not in [0, 1], or `epsilon` not positive.
         """
         Wrapper.__init__(self, env)
         self._begin_normalizing(gamma, epsilon)

@@ -52,7 +52,7 @@ class TransformAction(
             action_space: What `func` takes; None if that is the action space of `env`.
 
         Raises:
-            ArgumentTypeError: if `env` is not an `Env`, `func` cannot be called or `action_space`
+            ArgumentTypeError: If `env` is not an `Env`, `func` cannot be called or `action_space`
                 is not a `Space`.
         """
         if not callable(func):
@@ -98,7 +98,7 @@ class ClipAction(TransformAction[ObsType, Array, Array]):
             env: An environment with a `Box` action space.
 
         Raises:
-            ArgumentTypeError: if it has another one.
+            ArgumentTypeError: If it has another one.
         """
         space = _box(self, env)
         low, high = (0, np.iinfo(space.dtype).max) if space.dtype.kind == "u" else (-np.inf, np.inf)
@@ -137,11 +137,11 @@ class RescaleAction(TransformAction[ObsType, Array, Array]):
             max_action: Upper bounds, likewise.
 
         Raises:
-            ArgumentTypeError: if the action space is not a `Box`, or a bound is neither a number
+            ArgumentTypeError: If the action space is not a `Box`, or a bound is neither a number
                 nor an array.
-            InvalidArgument: if the shape of a bound is wrong, a lower bound is above the upper one,
+            InvalidArgument: If the shape of a bound is wrong, a lower bound is above the upper one,
                 or bounds are infinite where those of `env` are not, or the other way round.
-            InvalidBound: if a lower bound equals the upper one, of the new space or of that of
+            InvalidBound: If a lower bound equals the upper one, of the new space or of that of
                 `env`.
         """
         space = _box(self, env)

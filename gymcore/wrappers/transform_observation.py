@@ -91,7 +91,7 @@ class TransformObservation(
             observation_space: The space after the change; None if it stays as it is.
 
         Raises:
-            ArgumentTypeError: if `func` cannot be called, or `observation_space` is not a `Space`.
+            ArgumentTypeError: If `func` cannot be called, or `observation_space` is not a `Space`.
         """
         if not callable(func):
             raise error.ArgumentTypeError(
@@ -173,8 +173,8 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
                 the end). Observations have them in this order.
 
         Raises:
-            FailedTypeCheck: if `filter_keys` is not a sequence, or has keys of another type.
-            FailedCheck: if a key is not in the space, none are given, an index occurs twice, or the
+            FailedTypeCheck: If `filter_keys` is not a sequence, or has keys of another type.
+            FailedCheck: If a key is not in the space, none are given, an index occurs twice, or the
                 space is of another kind.
         """
         if not isinstance(filter_keys, Sequence):
@@ -276,7 +276,7 @@ class FlattenObservation(TransformObservation[WrapperObsType, ActType, ObsType])
             env: The environment.
 
         Raises:
-            InvalidArgument: if elements of the observation space cannot be flattened.
+            InvalidArgument: If elements of the observation space cannot be flattened.
         """
         space = observed(env)
         func = functools.partial(flatten, space)
@@ -352,8 +352,8 @@ class ReshapeObservation(TransformObservation[WrapperObsType, ActType, ObsType])
                 views of the environment's.
 
         Raises:
-            FailedTypeCheck: if the space is not a `Box`, or `shape` is not a tuple of integers.
-            FailedCheck: if `shape` has another number of elements, or negative sizes.
+            FailedTypeCheck: If the space is not a `Box`, or `shape` is not a tuple of integers.
+            FailedCheck: If `shape` has another number of elements, or negative sizes.
         """
         space = checked_box("ReshapeObservation", env)
         shape = _checked_shape(shape, space.shape)
@@ -428,9 +428,9 @@ class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType])
             max_obs: Upper bounds, likewise.
 
         Raises:
-            FailedTypeCheck: if the space is not a `Box`.
-            ArgumentTypeError: if a bound is neither a number nor an array.
-            InvalidArgument: if a bound has the wrong shape, is infinite in other places than the
+            FailedTypeCheck: If the space is not a `Box`.
+            ArgumentTypeError: If a bound is neither a number nor an array.
+            InvalidArgument: If a bound has the wrong shape, is infinite in other places than the
                 observation's, or a lower one lies above the upper one.
         """
         space = checked_box("RescaleObservation", env)
@@ -462,9 +462,9 @@ class DtypeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
             dtype: Anything that `numpy.dtype` takes; an integer dtype for `MultiDiscrete`.
 
         Raises:
-            FailedTypeCheck: if the space is of another kind.
-            ArgumentTypeError: if there is no such dtype.
-            InvalidArgument: if the space cannot have the dtype, or has bounds outside its range.
+            FailedTypeCheck: If the space is of another kind.
+            ArgumentTypeError: If there is no such dtype.
+            InvalidArgument: If the space cannot have the dtype, or has bounds outside its range.
         """
         space, kind = _space_of_dtype(observed(env), dtype)
         func = functools.partial(_convert, kind)
@@ -538,8 +538,8 @@ class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType
             keep_dim: Return `[height, width, 1]` instead of `[height, width]`.
 
         Raises:
-            FailedTypeCheck: if the space is not a `Box`.
-            FailedCheck: if it has another shape, dtype or bounds.
+            FailedTypeCheck: If the space is not a `Box`.
+            FailedCheck: If it has another shape, dtype or bounds.
         """
         space = checked_box("GrayscaleObservation", env)
         if len(space.shape) != 3 or space.shape[2] != 3:
@@ -610,10 +610,10 @@ class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
             shape: The new height and width; channels stay.
 
         Raises:
-            FailedTypeCheck: if the space is not a `Box`, or `shape` is not a tuple of integers.
-            FailedCheck: if `shape` is not two positive numbers, or the space has another shape,
+            FailedTypeCheck: If the space is not a `Box`, or `shape` is not a tuple of integers.
+            FailedCheck: If `shape` is not two positive numbers, or the space has another shape,
                 dtype or bounds.
-            DependencyNotInstalled: if opencv is missing.
+            DependencyNotInstalled: If opencv is missing.
         """
         space = checked_box("ResizeObservation", env)
         _check_resizable(space)
@@ -717,9 +717,9 @@ class AddRenderObservation(TransformObservation[WrapperObsType, ActType, ObsType
             obs_key: Key of the observation, unless it is a `Dict`.
 
         Raises:
-            FailedCheck: if the render mode is None or "human", or there is something under
+            FailedCheck: If the render mode is None or "human", or there is something under
                 `render_key` already.
-            FailedTypeCheck: if `render` returns something else.
+            FailedTypeCheck: If `render` returns something else.
         """
         space = observed(env)
         check_render_mode(env.render_mode)

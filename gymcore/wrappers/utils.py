@@ -94,7 +94,7 @@ class RunningMeanStd:
             x: `[n, *shape]`, n elements; not changed. An empty batch adds nothing.
 
         Raises:
-            InvalidArgument: Not a batch of elements of that shape.
+            InvalidArgument: If `x` is not a batch of elements of that shape.
         """
         x = np.asarray(x)
         if x.ndim == 0 or x.dtype.kind not in "iufb":
@@ -141,9 +141,9 @@ class RunningMeanStd:
             start: What each of the others began with; None to count everything in them.
 
         Raises:
-            ArgumentTypeError: One of these is not a `RunningMeanStd`.
-            InvalidArgument: Their shapes differ, or one of the others has seen less than `start`.
-                Nothing has been added then.
+            ArgumentTypeError: If one of these is not a `RunningMeanStd`.
+            InvalidArgument: If their shapes differ, or one of the others has seen less than
+                `start`. Nothing has been added then.
 
         Example:
             >>> import copy
@@ -211,9 +211,9 @@ class RunningMeanStd:
                 and copied.
 
         Raises:
-            ArgumentTypeError: Not a mapping.
-            InvalidArgument: A key is missing, or of another shape than the statistics here, or not
-                a number. Nothing has changed then.
+            ArgumentTypeError: If `state` is not a mapping.
+            InvalidArgument: If a key is missing, or its value has another shape than the
+                statistics here, or is not a number. Nothing has changed then.
 
         Example:
             >>> import json
@@ -317,8 +317,8 @@ def create_zero_array(space: Space) -> Any:
         node and, if it has edges, one edge.
 
     Raises:
-        ArgumentTypeError: `space` is not a Space.
-        CustomSpaceError: The type of the space has no registered function.
+        ArgumentTypeError: If `space` is not a Space.
+        CustomSpaceError: If the type of the space has no registered function.
 
     Example:
         >>> import numpy as np
@@ -412,9 +412,9 @@ def rescale_box(
         return new arrays. Slope and offset are rounded to the dtype of `box`.
 
     Raises:
-        ArgumentTypeError: `box` is not a `Box`, or a bound is neither a number nor an array.
-        InvalidArgument: Wrong shapes, a lower bound above the upper one, or infinite bounds in
-            other places than those of `box`.
+        ArgumentTypeError: If `box` is not a `Box`, or a bound is neither a number nor an array.
+        InvalidArgument: If a bound has the wrong shape, a lower bound is above the upper one, or
+            bounds are infinite in other places than those of `box`.
 
     Example:
         >>> import numpy as np

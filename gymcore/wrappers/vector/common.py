@@ -125,8 +125,8 @@ class RecordEpisodeStatistics(
         """Step, and add the statistics of the episodes that have ended to the infos.
 
         Raises:
-            FailedTypeCheck: if the infos are not a dict.
-            FailedCheck: if they have something under the key already.
+            FailedTypeCheck: If the infos are not a dict.
+            FailedCheck: If they have something under the key already.
         """
         result = self.env.step(actions)
         _, rewards, terminated, truncated, infos = result
@@ -191,7 +191,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         """Wrap a vector environment; the arguments are those of `gymcore.wrappers.TimeLimit`.
 
         Raises:
-            UnsupportedMode: Episodes of this environment cannot be ended from outside.
+            UnsupportedMode: If episodes of this environment cannot be ended from outside.
         """
         if not isinstance(max_episode_steps, (int, np.integer)):
             raise ArgumentTypeError(

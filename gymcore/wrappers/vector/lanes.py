@@ -221,7 +221,7 @@ class BatchIndexer:
         """Raise unless this is a batch of so many rows, as far as that shows without the space.
 
         Raises:
-            InvalidAction: The structure is another one, or an array has another number of rows.
+            InvalidAction: If the structure is another one, or an array has another number of rows.
         """
         counts: set[int] = set()
 

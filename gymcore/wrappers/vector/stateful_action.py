@@ -47,7 +47,7 @@ class LaneRepeats(LaneWrapper):
             times: How often an action is taken.
 
         Raises:
-            UnsupportedMode: It cannot do so.
+            UnsupportedMode: If it cannot do so.
         """
         super().__init__(env)
         if times > 1 and not env.steps_some_lanes:
@@ -246,7 +246,7 @@ class RepeatAction(LaneRepeats, RecordConstructorArgs):
         """Wrap a vector environment; the arguments are those of `gymcore.wrappers.RepeatAction`.
 
         Raises:
-            UnsupportedMode: The environment steps all lanes or none.
+            UnsupportedMode: If the environment steps all lanes or none.
         """
         count = check_repeats(num_repeats)
         LaneRepeats.__init__(self, env, count)

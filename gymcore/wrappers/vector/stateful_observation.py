@@ -431,7 +431,7 @@ class MaxAndSkipObservation(LaneRepeats, RecordConstructorArgs):
         """Wrap a vector environment; see `gymcore.wrappers.MaxAndSkipObservation`.
 
         Raises:
-            UnsupportedMode: The environment steps all lanes or none.
+            UnsupportedMode: If the environment steps all lanes or none.
         """
         VectorWrapper.__init__(self, env)
         count = check_skip(skip, env.single_observation_space)

@@ -81,7 +81,7 @@ class TransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType])
                 those of `env`.
 
         Raises:
-            ArgumentTypeError: if `env` is not a `VectorEnv`, `func` cannot be called, or a space is
+            ArgumentTypeError: If `env` is not a `VectorEnv`, `func` cannot be called, or a space is
                 not a `Space`.
         """
         if not callable(func):
