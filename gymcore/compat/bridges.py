@@ -12,12 +12,12 @@ from gymcore.core import Env
 __all__ = ["from_done_api", "to_done_api"]
 
 
-def is_vector_env(env: Any) -> bool:
+def is_vector_env(env: object) -> bool:
     """Return whether `env` is a vector environment, or a wrapper of Gym 0.26 around one."""
     return bool(getattr(env, "is_vector_env", False))
 
 
-def to_done_api(env: Any) -> Any:
+def to_done_api(env: object) -> Any:
     """Return an environment, or a vector environment, with the interface of Gym 0.21.
 
     `reset()` returns an observation, and `step(action)` returns observation, reward, done and info.
@@ -62,7 +62,7 @@ def to_done_api(env: Any) -> Any:
     )
 
 
-def from_done_api(env: Any, render_mode: str | None = None) -> Any:
+def from_done_api(env: object, render_mode: str | None = None) -> Any:
     """Return an environment of Gym 0.21, or a vector environment, with the current interface.
 
     Args:

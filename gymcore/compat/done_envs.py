@@ -12,6 +12,7 @@ from gymcore import error
 from gymcore.base import seeding
 from gymcore.compat.gym26.core import Wrapper, inner_attribute
 from gymcore.core import Env, Info, Options
+from gymcore.spaces.space import Array
 from gymcore.utils.step_api_compatibility import convert_to_done_step_api
 from gymcore.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymcore.vector.gym26_infos import remove_gym26_names
@@ -21,7 +22,8 @@ from gymcore.vector.vector_env import Seeds
 
 __all__ = ["DoneEnv", "DoneVectorEnv", "SeedNextReset"]
 
-Array = npt.NDArray[Any]
+# Observations, rewards float64 [num_envs], dones bool [num_envs], an info for each environment.
+VectorDoneStep = tuple[Any, Array, npt.NDArray[np.bool_], list[Info]]
 
 
 def _new_seed() -> int:
@@ -32,7 +34,7 @@ def _new_seed() -> int:
 class SeedNextReset(Wrapper):
     """Seeds the environment in the next reset, unless that reset is given a seed."""
 
-    def __init__(self, env: Env[Any, Any], seed: int) -> None:
+    def __init__(self, env: Env, seed: int) -> None:
         """Wrap `env`; `seed` is for its next reset."""
         super().__init__(env)
         self._seed: int | None = seed
@@ -53,11 +55,11 @@ class DoneEnv(Wrapper):
         waiting_seed: The seed of the next reset, or None.
     """
 
-    def __init__(self, env: Env[Any, Any]) -> None:
+    def __init__(self, env: Env) -> None:
         """Wrap an environment with the current interface."""
         super().__init__(env)
         self.waiting_seed: int | None = None
-        old_names: dict[str, Any] = {"render.modes": list(env.metadata.get("render_modes") or [])}
+        old_names: Info = {"render.modes": list(env.metadata.get("render_modes") or [])}
         if "render_fps" in env.metadata:
             old_names["video.frames_per_second"] = env.metadata["render_fps"]
         self.metadata = {**env.metadata, **old_names}
@@ -83,11 +85,11 @@ class DoneEnv(Wrapper):
         observation, info = self.env.reset(seed=seed, options=options)
         return (observation, info) if return_info else observation
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, Info]:  # type: ignore[override]
+    def step(self, action: object) -> tuple[Any, Any, bool, Info]:  # type: ignore[override]
         """Step the environment; return observation, reward, done and info."""
         return convert_to_done_step_api(self.env.step(action))
 
-    def render(self, mode: str = "human", **kwargs: Any) -> Any:
+    def render(self, mode: str = "human", **kwargs: object) -> Any:
         """Render the environment in one of its modes; another raises `UnsupportedMode`.
 
         The environment may have been made with another mode, or with none: the call sets its
@@ -108,7 +110,7 @@ class DoneEnv(Wrapper):
             base.render_mode = made_with
 
 
-class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
+class DoneVectorEnv(VectorWrapper):
     """A vector environment with the interface of Gym 0.21; see `gymcore.compat.to_done_api`.
 
     A step that ends an episode also begins the next one, whatever the autoreset mode of the wrapped
@@ -127,7 +129,7 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         self._same_step = mode is AutoresetMode.SAME_STEP
         self.waiting_seed: int | list[int | None] | None = None
-        self._actions: Any = None
+        self._actions: object = None
 
     if not TYPE_CHECKING:
 
@@ -135,7 +137,7 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
             """Return an attribute of an inner layer."""
             return inner_attribute(self.__dict__.get("env"), name)
 
-    def seed(self, seed: int | Sequence[int | None] | None = None) -> list[Any]:
+    def seed(self, seed: int | Sequence[int | None] | None = None) -> list[list[int | None]]:
         """Set the seeds of the next reset; return a list with a list of one seed per environment.
 
         An integer `s` seeds environment `i` with `s + i`; None draws a new `s`. A sequence has a
@@ -168,8 +170,8 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         return (observations, self._list_infos(infos)) if return_info else observations
 
     def step(  # type: ignore[override]
-        self, actions: Any
-    ) -> tuple[Any, Array, npt.NDArray[np.bool_], list[dict[str, Any]]]:
+        self, actions: object
+    ) -> VectorDoneStep:
         """Step the environments; return observations, rewards, dones and a list of infos.
 
         Rewards are float64 [num_envs], dones bool [num_envs]. The info of an environment whose
@@ -203,7 +205,7 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
             )
         return observations, rewards, dones, infos_list
 
-    def _list_infos(self, infos: dict[str, Any]) -> list[dict[str, Any]]:
+    def _list_infos(self, infos: Info) -> list[Info]:
         """Return a dict for each lane, without the entries of ended episodes."""
         if not infos:
             return [{} for _ in range(self.num_envs)]
@@ -211,13 +213,13 @@ class DoneVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         current = {key: value for key, value in infos.items() if key.removeprefix("_") not in final}
         return [split_info(current, lane) if current else {} for lane in range(self.num_envs)]
 
-    def step_async(self, actions: Any) -> None:
+    def step_async(self, actions: object) -> None:
         """Store the actions for `step_wait`; a second call raises `AlreadyPendingCallError`."""
         if self._actions is not None:
             raise error.AlreadyPendingCallError("step_async was called twice", "step")
         self._actions = actions
 
-    def step_wait(self) -> tuple[Any, Array, npt.NDArray[np.bool_], list[dict[str, Any]]]:
+    def step_wait(self) -> VectorDoneStep:
         """Step with the actions of `step_async`; without that call, raise `NoAsyncCallError`."""
         if self._actions is None:
             raise error.NoAsyncCallError("step_wait was called without step_async", "step")

@@ -8,10 +8,12 @@ where `step` returns four values.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from typing import Any
 
 from gymcore import error
 from gymcore.compat.old_envs import EnvCompatibility, modern_metadata
+from gymcore.core import Info
 from gymcore.foreign import ForeignEnv
 from gymcore.spaces.conversion import convert_space
 
@@ -21,7 +23,7 @@ __all__ = ["GymV21Environment", "GymV26Environment"]
 _MODES = ("human", "rgb_array", "ansi")
 
 
-def _old_env(env_id: str | None, make_kwargs: dict[str, Any] | None, env: Any) -> Any:
+def _old_env(env_id: str | None, make_kwargs: Mapping[str, object] | None, env: Any) -> Any:
     """Return `env`, or make an environment with `gym` if it is None."""
     if env is not None:
         if env_id is not None or make_kwargs is not None:
@@ -47,12 +49,12 @@ class GymV21Environment(EnvCompatibility):
     Its spaces are converted to gymcore's.
     """
 
-    metadata: dict[str, Any] = {"render_modes": list(_MODES)}  # noqa: RUF012
+    metadata: Info = {"render_modes": list(_MODES)}  # noqa: RUF012
 
     def __init__(
         self,
         env_id: str | None = None,
-        make_kwargs: dict[str, Any] | None = None,
+        make_kwargs: Mapping[str, object] | None = None,
         env: Any = None,
         render_mode: str | None = None,
     ) -> None:
@@ -68,12 +70,12 @@ class GymV26Environment(ForeignEnv):
     Its spaces are converted to gymcore's.
     """
 
-    metadata: dict[str, Any] = {"render_modes": list(_MODES)}  # noqa: RUF012
+    metadata: Info = {"render_modes": list(_MODES)}  # noqa: RUF012
 
     def __init__(
         self,
         env_id: str | None = None,
-        make_kwargs: dict[str, Any] | None = None,
+        make_kwargs: Mapping[str, object] | None = None,
         env: Any = None,
         render_mode: str | None = None,
     ) -> None:

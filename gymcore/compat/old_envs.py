@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, SupportsFloat
 
 import numpy as np
-import numpy.typing as npt
 
 from gymcore import error, logger
 from gymcore.base.arguments import split_reset_mask
 from gymcore.core import Env, Info, Options
+from gymcore.spaces.space import Array
 from gymcore.specs import EnvSpec, load_env_creator
 from gymcore.utils.step_api_compatibility import convert_to_terminated_truncated_step_api
 from gymcore.vector import AutoresetMode, VectorEnv
@@ -27,7 +28,7 @@ __all__ = [
 ]
 
 
-def modern_metadata(metadata: dict[str, Any] | None) -> dict[str, Any]:
+def modern_metadata(metadata: Info | None) -> Info:
     """Return a copy of metadata, with Gym 0.21's keys also as `render_modes` and `render_fps`.
 
     Example:
@@ -41,7 +42,7 @@ def modern_metadata(metadata: dict[str, Any] | None) -> dict[str, Any]:
     return result
 
 
-class EnvCompatibility(ForwardsAttributes, Env[Any, Any]):
+class EnvCompatibility(ForwardsAttributes, Env):
     """Gives an environment of Gym 0.21 the current interface.
 
     Gym 0.26 adds it with `make(..., apply_api_compatibility=True)`. The old environment needs no
@@ -124,7 +125,7 @@ class EnvCompatibility(ForwardsAttributes, Env[Any, Any]):
             self.render()
         return observation, {}
 
-    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, Info]:
+    def step(self, action: object) -> tuple[Any, SupportsFloat, bool, bool, Info]:
         """Step the environment: the time limit sets `truncated`, any other end `terminated`."""
         result = self.env.step(action)
         if self.render_mode == "human":
@@ -150,7 +151,7 @@ class OldEnvCreator:
             "module:name".
     """
 
-    def __init__(self, entry_point: Any) -> None:
+    def __init__(self, entry_point: Callable[..., object] | str) -> None:
         """Store a class, a function, or "module:name"."""
         self.entry_point = entry_point
 
@@ -159,16 +160,16 @@ class OldEnvCreator:
         return point if callable(point) else load_env_creator(point)
 
     @property
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Info:
         """The metadata of the class of the environment, with the current keys."""
         return modern_metadata(self._load().metadata)
 
-    def __call__(self, render_mode: str | None = None, **kwargs: Any) -> EnvCompatibility:
+    def __call__(self, render_mode: str | None = None, **kwargs: object) -> EnvCompatibility:
         """Make the environment with `kwargs`, and wrap it; `render` uses `render_mode`."""
         return EnvCompatibility(self._load()(**kwargs), render_mode)
 
 
-class VectorEnvCompatibility(ForwardsAttributes, VectorEnv[Any, Any, npt.NDArray[Any]]):
+class VectorEnvCompatibility(ForwardsAttributes, VectorEnv[Any, Any, Array]):
     """Gives a vector environment of Gym 0.21 the current interface, with `SAME_STEP` autoreset.
 
     The old vector environment needs no base class. It has `num_envs`, `reset() -> observations` and
@@ -217,7 +218,7 @@ class VectorEnvCompatibility(ForwardsAttributes, VectorEnv[Any, Any, npt.NDArray
             self.env.seed(seed)
         return self.env.reset(), {}
 
-    def step(self, actions: Any) -> VectorStep[Any, npt.NDArray[Any]]:
+    def step(self, actions: object) -> VectorStep[Any, Array]:
         """Step the environments; see `VectorEnv.step`.
 
         `final_obs` is an object array, with None where `terminal_observation` is missing.
@@ -225,9 +226,9 @@ class VectorEnvCompatibility(ForwardsAttributes, VectorEnv[Any, Any, npt.NDArray
         observations, rewards, dones, old_infos = self.env.step(actions)
         dones = np.asarray(dones, np.bool_)
         truncations = np.zeros(self.num_envs, np.bool_)
-        infos: dict[str, Any] = {}
+        infos: Info = {}
         final_obs = np.full(self.num_envs, None, dtype=object)
-        final_info: dict[str, Any] = {}
+        final_info: Info = {}
         for lane, old in enumerate(old_infos):
             info = dict(old)
             cut_off = bool(info.pop("TimeLimit.truncated", False))
@@ -250,6 +251,6 @@ class VectorEnvCompatibility(ForwardsAttributes, VectorEnv[Any, Any, npt.NDArray
         """Render the environments in `render_mode`."""
         return None if self.render_mode is None else self.env.render(mode=self.render_mode)
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """Close the old vector environment."""
         self.env.close()

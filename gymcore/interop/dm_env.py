@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,8 +24,10 @@ except ImportError as problem:
 
 __all__ = ["DmEnv", "DmVectorEnv", "FromDmEnv", "from_dm_env", "to_dm_env"]
 
+Specs: TypeAlias = "specs.Array | Mapping[str, Specs] | Sequence[Specs]"
 
-def to_dm_env(env: Any, seed: int | None = None) -> DmEnv | DmVectorEnv:
+
+def to_dm_env(env: object, seed: int | None = None) -> DmEnv | DmVectorEnv:
     """Return an environment, or a vector environment, with the interface of `dm_env.Environment`.
 
     Args:
@@ -61,7 +63,7 @@ class DmEnv(dm_env.Environment):
         env: The environment.
     """
 
-    def __init__(self, env: Env[Any, Any], seed: int | None = None) -> None:
+    def __init__(self, env: Env, seed: int | None = None) -> None:
         """Wrap `env`; `seed` is for the first reset."""
         self.env = env
         self._seed = seed
@@ -74,7 +76,7 @@ class DmEnv(dm_env.Environment):
         self._needs_reset = False
         return dm_env.restart(observation)
 
-    def step(self, action: Any) -> dm_env.TimeStep:
+    def step(self, action: object) -> dm_env.TimeStep:
         """Step; the discount is 0 if the episode has terminated, else 1."""
         if self._needs_reset:
             return self.reset()
@@ -86,11 +88,11 @@ class DmEnv(dm_env.Environment):
             return dm_env.truncation(reward, observation)
         return dm_env.transition(reward, observation)
 
-    def observation_spec(self) -> Any:
+    def observation_spec(self) -> Specs:
         """The observation space as specs."""
         return to_specs(self.env.observation_space)
 
-    def action_spec(self) -> Any:
+    def action_spec(self) -> Specs:
         """The action space as specs."""
         return to_specs(self.env.action_space)
 
@@ -109,7 +111,7 @@ class DmVectorEnv(dm_env.Environment):
         envs: The vector environment.
     """
 
-    def __init__(self, envs: VectorEnv[Any, Any, Any], seed: int | None = None) -> None:
+    def __init__(self, envs: VectorEnv, seed: int | None = None) -> None:
         """Wrap `envs`; `seed` is for the first reset."""
         self.envs = envs
         self._seed = seed
@@ -127,7 +129,7 @@ class DmVectorEnv(dm_env.Environment):
         n = self.envs.num_envs
         return dm_env.TimeStep(np.zeros(n, np.int64), np.zeros(n), np.ones(n), observations)
 
-    def step(self, action: Any) -> dm_env.TimeStep:
+    def step(self, action: object) -> dm_env.TimeStep:
         """Step; an environment that has ended begins a new episode instead."""
         observations, rewards, terminated, truncated, _ = self.envs.step(action)
         begun, ended = self._episodes.step(terminated, truncated)
@@ -136,11 +138,11 @@ class DmVectorEnv(dm_env.Environment):
         step_types[ended] = dm_env.StepType.LAST
         return dm_env.TimeStep(step_types, rewards, 1.0 - terminated, observations)
 
-    def observation_spec(self) -> Any:
+    def observation_spec(self) -> Specs:
         """The space of a batch of observations as specs."""
         return to_specs(self.envs.observation_space)
 
-    def action_spec(self) -> Any:
+    def action_spec(self) -> Specs:
         """The space of a batch of actions as specs."""
         return to_specs(self.envs.action_space)
 
@@ -149,7 +151,7 @@ class DmVectorEnv(dm_env.Environment):
         self.envs.close()
 
 
-class FromDmEnv(Env[Any, Any]):
+class FromDmEnv(Env):
     """A `dm_env.Environment` as an `Env`.
 
     An episode whose last discount is 0 has terminated, any other has been truncated. The info has
@@ -174,7 +176,7 @@ class FromDmEnv(Env[Any, Any]):
         self._needs_reset = False
         return _element(self.observation_space, time_step.observation), {}
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
+    def step(self, action: object) -> tuple[Any, float, bool, bool, Info]:
         """Step the environment; a `ResetNeeded` error after the end of an episode."""
         if self._needs_reset:
             raise ResetNeeded("step: call reset() first: the episode is over or has not begun")
@@ -194,7 +196,7 @@ class FromDmEnv(Env[Any, Any]):
         self.env.close()
 
 
-def to_specs(space: spaces.Space[Any]) -> Any:
+def to_specs(space: spaces.Space) -> Specs:
     """Return a space as specs: dicts and tuples of `dm_env.specs`.
 
     Raises:
@@ -220,7 +222,7 @@ def to_specs(space: spaces.Space[Any]) -> Any:
     raise UnsupportedMode(f"space: dm_env has no spec for {space}")
 
 
-def to_space(spec: Any) -> spaces.Space[Any]:
+def to_space(spec: Specs) -> spaces.Space:
     """Return specs as a space: dicts, lists and tuples of specs are `Dict` and `Tuple` spaces.
 
     Raises:
@@ -245,7 +247,7 @@ def to_space(spec: Any) -> spaces.Space[Any]:
     raise UnsupportedMode(f"spec: no space describes {spec!r}")
 
 
-def _element(space: spaces.Space[Any], value: Any) -> Any:
+def _element(space: spaces.Space, value: Any) -> Any:
     """An observation of `dm_env` as an element of its space."""
     if isinstance(space, spaces.Dict):
         return {key: _element(part, value[key]) for key, part in space.spaces.items()}

@@ -9,17 +9,20 @@ needs no import in the program.
 
 from __future__ import annotations
 
+from enum import Enum
+from types import ModuleType
 from typing import Any
 
 import gymcore
 from gymcore import spaces
 from gymcore.base.optional_packages import pip_install
-from gymcore.core import Env
+from gymcore.core import Env, Info, Options
 from gymcore.error import ArgumentTypeError, DependencyNotInstalled
 from gymcore.foreign import Adapter, adopt
 from gymcore.spaces.conversion import convert_space
 from gymcore.specs import EnvSpec
 from gymcore.vector import AutoresetMode, VectorEnv
+from gymcore.vector.vector_env import Seeds, VectorStep
 
 try:
     import gymnasium
@@ -54,7 +57,7 @@ _ENGINE_OPTIONS = (
 )
 
 
-def to_gymnasium_space(space: spaces.Space[Any]) -> gymnasium.Space[Any]:
+def to_gymnasium_space(space: spaces.Space) -> gymnasium.Space:
     """Return a space of gymcore as one of Gymnasium; see `convert_space`.
 
     Example:
@@ -64,7 +67,7 @@ def to_gymnasium_space(space: spaces.Space[Any]) -> gymnasium.Space[Any]:
     return convert_space(space, gymnasium.spaces)
 
 
-def from_gymnasium_space(space: gymnasium.Space[Any]) -> spaces.Space[Any]:
+def from_gymnasium_space(space: gymnasium.Space) -> spaces.Space:
     """Return a space of Gymnasium as one of gymcore; see `convert_space`."""
     return convert_space(space)
 
@@ -72,7 +75,7 @@ def from_gymnasium_space(space: gymnasium.Space[Any]) -> spaces.Space[Any]:
 class GymnasiumEnv(Adapter, gymnasium.Env):  # type: ignore[override]
     """An environment of gymcore, adapted to Gymnasium; see `Adapter`."""
 
-    def __init__(self, env: Env[Any, Any]) -> None:
+    def __init__(self, env: Env) -> None:
         """Adapt an environment."""
         super().__init__(env, gymnasium.spaces)
 
@@ -84,9 +87,9 @@ class VectorAdapter:
         env: The adapted vector environment.
     """
 
-    metadata: dict[str, Any]
+    metadata: Info
 
-    def __init__(self, envs: Any, package: Any, modes: Any) -> None:
+    def __init__(self, envs: Any, package: ModuleType, modes: type[Enum]) -> None:
         """Adapt a vector environment, to a package's spaces and autoreset modes."""
         self.env = envs
         self.num_envs = envs.num_envs
@@ -99,11 +102,11 @@ class VectorAdapter:
                 setattr(self, each, convert_space(getattr(envs, each), package))
         self._step = envs.step
 
-    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Begin episodes; see `VectorEnv.reset`."""
         return self.env.reset(seed=seed, options=options)
 
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    def step(self, actions: object) -> VectorStep:
         """Step every environment; see `VectorEnv.step`."""
         return self._step(actions)
 
@@ -111,7 +114,7 @@ class VectorAdapter:
         """Return what the adapted vector environment renders."""
         return self.env.render()
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """Close the adapted vector environment."""
         self.env.close(**kwargs)
 
@@ -142,12 +145,12 @@ class VectorAdapter:
 class GymnasiumVectorEnv(VectorAdapter, gymnasium.vector.VectorEnv):  # type: ignore[override]
     """A vector environment of gymcore, adapted to Gymnasium."""
 
-    def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
+    def __init__(self, envs: VectorEnv) -> None:
         """Adapt a vector environment."""
         super().__init__(envs, gymnasium.spaces, _THEIR_MODES)
 
 
-class ForeignVectorEnv(VectorAdapter, VectorEnv[Any, Any, Any]):  # type: ignore[override]
+class ForeignVectorEnv(VectorAdapter, VectorEnv):  # type: ignore[override]
     """A vector environment of Gymnasium, adapted to gymcore."""
 
     def __init__(self, envs: gymnasium.vector.VectorEnv) -> None:
@@ -155,7 +158,7 @@ class ForeignVectorEnv(VectorAdapter, VectorEnv[Any, Any, Any]):  # type: ignore
         super().__init__(envs, spaces, AutoresetMode)
 
 
-def to_gymnasium(env: Any) -> Any:
+def to_gymnasium(env: object) -> Any:
     """Return an environment, or a vector environment, of gymcore's as one of Gymnasium's.
 
     Spaces are Gymnasium's; observations, rewards, flags and infos are those of `env`. Other
@@ -191,7 +194,7 @@ def to_gymnasium(env: Any) -> Any:
     )
 
 
-def from_gymnasium(env: Any) -> Any:
+def from_gymnasium(env: object) -> Any:
     """Return an environment, or a vector environment, of Gymnasium's as one of gymcore's.
 
     The inverse of `to_gymnasium`. `gymcore.make("gymnasium:<id>")` and functions given to
@@ -225,7 +228,7 @@ def from_gymnasium(env: Any) -> Any:
     )
 
 
-def make_env(gymcore_id: str, **kwargs: Any) -> Any:
+def make_env(gymcore_id: str, **kwargs: object) -> Any:
     """Make an environment of gymcore's for `gymnasium.make`, which adds the time limit."""
     return to_gymnasium(
         gymcore.make(gymcore_id, max_episode_steps=-1, disable_env_checker=True, **kwargs)

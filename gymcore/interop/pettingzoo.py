@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gymcore.base.arguments import seeds_per_env, split_reset_mask
 from gymcore.core import Info, Options
 from gymcore.error import ArgumentTypeError, InvalidArgument, ResetNeeded
 from gymcore.spaces.batching import batch_space, concatenate, create_empty_array, iterate
 from gymcore.spaces.conversion import convert_space
+from gymcore.spaces.space import Array
 from gymcore.vector import AutoresetMode, VectorEnv
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.vector_env import Seeds, VectorStep
@@ -20,7 +20,7 @@ from gymcore.vector.vector_env import Seeds, VectorStep
 __all__ = ["ParallelVectorEnv"]
 
 
-class ParallelVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
+class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
     """The agents of several games as one batch of environments, for one policy.
 
     Environment `i` of the batch is the agent `agents[i]` of a game. All agents of a game end
@@ -85,21 +85,21 @@ class ParallelVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         if any(chosen[lanes].any() != chosen[lanes].all() for _, lanes in self._lanes):
             raise InvalidArgument("options['reset_mask']: expected whole games, got some agents")
         self._rows = self._rows or list(self._nothing)
-        infos: dict[str, Any] = {}
+        infos: Info = {}
         seeds = seeds_per_env(seed, len(self.games))
         for (game, lanes), one in zip(self._lanes, seeds, strict=True):
             if chosen[lanes.start]:
                 self._begin(game, lanes, infos, seed=one, options=options)
         return self._observations(), infos
 
-    def step(self, actions: Any) -> VectorStep[Any, npt.NDArray[Any]]:
+    def step(self, actions: object) -> VectorStep[Any, Array]:
         """Step the games; see `VectorEnv.step`. Actions of agents that have ended are ignored."""
         if not self._rows:
             raise ResetNeeded("step: expected reset() before the first step()")
         given = list(iterate(self.action_space, actions))
         rewards = np.zeros(self.num_envs)
         terminated, truncated, active = np.zeros((3, self.num_envs), np.bool_)
-        infos: dict[str, Any] = {}
+        infos: Info = {}
         for game, lanes in self._lanes:
             numbers = dict(zip(game.possible_agents, lanes, strict=True))
             playing = {numbers[agent]: agent for agent in game.agents}
@@ -122,7 +122,7 @@ class ParallelVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
             infos["active"] = active
         return self._observations(), rewards, terminated, truncated, infos
 
-    def _begin(self, game: Any, lanes: range, infos: dict[str, Any], **arguments: Any) -> None:
+    def _begin(self, game: Any, lanes: range, infos: Info, **arguments: Any) -> None:
         """Begin a game; its infos are merged into `infos`."""
         observations, agent_infos = game.reset(**arguments)
         self._flags[:, lanes] = False
@@ -138,7 +138,7 @@ class ParallelVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         """Return what each game renders."""
         return tuple(game.render() for game in self.games)
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """Close the games."""
         for game in self.games:
             game.close()

@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.base.optional_packages import pip_install
+from gymcore.core import Info
 from gymcore.envs.making import make_vec
 from gymcore.error import DependencyNotInstalled
 from gymcore.interop.gymnasium import to_gymnasium_space
+from gymcore.spaces.space import Array
 
 try:
     from rl_games.common import env_configurations, vecenv
@@ -69,15 +71,15 @@ class RlGamesVecEnv(IVecEnv):
         return self.envs.reset(seed=seed)[0]
 
     def step(
-        self, actions: npt.NDArray[Any]
-    ) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], dict[str, Any]]:
+        self, actions: Array
+    ) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], Info]:
         """Step the environments; return observations, rewards, dones and infos."""
         actions = actions.reshape(self._shape)  # rl_games' player squeezes those of one environment
         observations, rewards, terminated, truncated, infos = self.envs.step(actions)
         infos["time_outs"] = truncated & ~terminated
         return observations, rewards.astype(np.float32), terminated | truncated, infos
 
-    def get_env_info(self) -> dict[str, Any]:
+    def get_env_info(self) -> dict[str, object]:
         """Return the spaces of one environment."""
         return {"observation_space": self.observation_space, "action_space": self.action_space}
 

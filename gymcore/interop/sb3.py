@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from gymcore.base.optional_packages import pip_install
 from gymcore.compat.done_envs import DoneVectorEnv
+from gymcore.core import Info
 from gymcore.envs.making import make_vec
 from gymcore.error import DependencyNotInstalled, UnsupportedMode
 from gymcore.interop.gymnasium import to_gymnasium_space
+from gymcore.spaces.space import Array
 from gymcore.vector import VectorEnv
 
 try:
@@ -69,7 +71,7 @@ class SB3VecEnv(VecEnv):
         envs: The vector environment, of any engine, autoreset mode and wrappers.
     """
 
-    def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
+    def __init__(self, envs: VectorEnv) -> None:
         """Wrap `envs`; closing this closes it."""
         self.envs: Any = envs
         self._done_envs = DoneVectorEnv(envs)
@@ -80,7 +82,7 @@ class SB3VecEnv(VecEnv):
             to_gymnasium_space(envs.single_observation_space),
             to_gymnasium_space(envs.single_action_space),
         )
-        self.metadata: dict[str, Any] = {**envs.metadata, **self.metadata}
+        self.metadata: Info = {**envs.metadata, **self.metadata}
 
     def reset(self) -> Any:
         """Begin new episodes, with the seeds and options that were set for this reset."""
@@ -100,11 +102,11 @@ class SB3VecEnv(VecEnv):
         self._reset_options()
         return observations
 
-    def step_async(self, actions: npt.NDArray[Any]) -> None:
+    def step_async(self, actions: Array) -> None:
         """Store the actions for `step_wait`."""
         self._done_envs.step_async(actions)
 
-    def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Any]]:
+    def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
         """Step the environments.
 
         Returns:
@@ -142,7 +144,7 @@ class SB3VecEnv(VecEnv):
         return [values[i] for i in self._get_indices(indices)]
 
     def set_attr(
-        self, attr_name: str, value: Any, indices: int | Iterable[int] | None = None
+        self, attr_name: str, value: object, indices: int | Iterable[int] | None = None
     ) -> None:
         """Set an attribute of environments, of all if `indices` is None, to one value."""
         values = [value] * self.num_envs if indices is None else list(self.get_attr(attr_name))
@@ -153,9 +155,9 @@ class SB3VecEnv(VecEnv):
     def env_method(
         self,
         method_name: str,
-        *method_args: Any,
+        *method_args: object,
         indices: int | Iterable[int] | None = None,
-        **method_kwargs: Any,
+        **method_kwargs: object,
     ) -> list[Any]:
         """Call a method of environments, of all if `indices` is None; return the results.
 

@@ -14,6 +14,7 @@ from gymcore.base.optional_packages import pip_install
 from gymcore.envs.making import make_vec
 from gymcore.error import DependencyNotInstalled, UnsupportedMode
 from gymcore.interop.gymnasium import to_gymnasium_space
+from gymcore.spaces.space import Array
 from gymcore.vector import AutoresetMode, VectorEnv
 from gymcore.vector.utils.infos import split_rows
 
@@ -27,8 +28,7 @@ except ImportError as problem:
 
 __all__ = ["GymcoreFactory", "TianshouVectorEnv", "make_venv"]
 
-Ids = int | Sequence[int] | npt.NDArray[np.integer[Any]] | None
-Array = npt.NDArray[Any]
+Ids = int | Sequence[int] | npt.NDArray[np.integer] | None
 
 
 def make_venv(env_id: str, num_envs: int = 1, **kwargs: Any) -> TianshouVectorEnv:
@@ -55,7 +55,7 @@ class GymcoreFactory(EnvPoolFactory):
     """For `envpool_factory` of Tianshou's `EnvFactoryRegistered`: gymcore in EnvPool's place."""
 
     def create_venv(
-        self, task: str, num_envs: int, mode: Any, seed: int, kwargs: dict[str, Any]
+        self, task: str, num_envs: int, mode: object, seed: int, kwargs: dict[str, Any]
     ) -> TianshouVectorEnv:
         """Make the batch for a task, which is an id; environment `i` is seeded with `seed + i`."""
         envs = make_venv(task, num_envs, **kwargs)
@@ -73,7 +73,7 @@ class TianshouVectorEnv(BaseVectorEnv):
         envs: The vector environment.
     """
 
-    def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
+    def __init__(self, envs: VectorEnv) -> None:
         """Wrap `envs`, whose autoreset mode must be DISABLED (else `UnsupportedMode`)."""
         mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         if mode is not AutoresetMode.DISABLED:
@@ -107,7 +107,7 @@ class TianshouVectorEnv(BaseVectorEnv):
         self._seeds = [None if mask[i] else seed for i, seed in enumerate(self._seeds)]
         return map_leaves(lambda rows: rows[ids], observations), split_rows(infos, mask)[ids]
 
-    def step(self, action: Any, id: Ids = None) -> tuple[Any, Array, Array, Array, Array]:
+    def step(self, action: object, id: Ids = None) -> tuple[Any, Array, Array, Array, Array]:
         """Step environments.
 
         Args:
@@ -133,14 +133,14 @@ class TianshouVectorEnv(BaseVectorEnv):
         values = self.envs.get_attr(key)
         return [values[i] for i in self._wrap_id(id)]
 
-    def set_env_attr(self, key: str, value: Any, id: Ids = None) -> None:
+    def set_env_attr(self, key: str, value: object, id: Ids = None) -> None:
         """Set an attribute of environments to one value."""
         values = [value] * self.env_num if id is None else list(self.envs.get_attr(key))
         for i in self._wrap_id(id):
             values[i] = value
         self.envs.set_attr(key, values)
 
-    def render(self, **kwargs: Any) -> list[Any]:
+    def render(self, **kwargs: object) -> list[Any]:
         """Return what each environment renders."""
         return list(self.envs.render() or [None] * self.env_num)
 

@@ -10,6 +10,7 @@ from gymcore import spaces
 from gymcore.base.optional_packages import pip_install
 from gymcore.envs.making import make_vec
 from gymcore.error import DependencyNotInstalled, UnsupportedMode
+from gymcore.spaces.space import Array
 from gymcore.vector import AutoresetMode, VectorEnv
 
 try:
@@ -54,7 +55,7 @@ class TorchRLEnv(EnvBase):
         envs: The vector environment.
     """
 
-    def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
+    def __init__(self, envs: VectorEnv) -> None:
         """Wrap `envs`, whose autoreset mode must be DISABLED (else `UnsupportedMode`)."""
         mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         if mode is not AutoresetMode.DISABLED:
@@ -73,7 +74,7 @@ class TorchRLEnv(EnvBase):
             done=flag, terminated=flag.clone(), truncated=flag.clone(), shape=(n,)
         )
 
-    def _reset(self, tensordict: TensorDictBase | None, **kwargs: Any) -> TensorDictBase:
+    def _reset(self, tensordict: TensorDictBase | None, **kwargs: object) -> TensorDictBase:
         mask = None if tensordict is None else tensordict.get("_reset", None)
         options = {} if mask is None else {"reset_mask": mask.reshape(-1).numpy()}
         seed, self._seed = self._seed, None
@@ -88,7 +89,7 @@ class TorchRLEnv(EnvBase):
         result["reward"] = torch.from_numpy(rewards.astype(np.float32)).unsqueeze(-1)
         return result
 
-    def _tensors(self, observations: Any, terminated: Any, truncated: Any) -> TensorDictBase:
+    def _tensors(self, observations: Any, terminated: Array, truncated: Array) -> TensorDictBase:
         flags = {"done": terminated | truncated, "terminated": terminated, "truncated": truncated}
         return TensorDict(
             {
@@ -108,7 +109,7 @@ class TorchRLEnv(EnvBase):
         super().close(raise_if_closed=raise_if_closed)
 
 
-def to_spec(space: spaces.Space[Any], num_envs: int) -> Any:
+def to_spec(space: spaces.Space, num_envs: int) -> Any:
     """Return the spec of a batch of elements of a space.
 
     Raises:
@@ -134,11 +135,11 @@ def to_spec(space: spaces.Space[Any], num_envs: int) -> Any:
     raise UnsupportedMode(f"space: TorchRL has no spec for {space}")
 
 
-def _dtype(space: spaces.Space[Any]) -> Any:
+def _dtype(space: spaces.Space) -> torch.dtype:
     return torch.from_numpy(np.empty(0, space.dtype)).dtype
 
 
-def _tensors(batch: Any, batch_size: Any) -> Any:
+def _tensors(batch: Any, batch_size: torch.Size) -> Any:
     """A batch of observations as tensors that share its memory."""
     if isinstance(batch, (dict, tuple)):
         named = batch.items() if isinstance(batch, dict) else enumerate(batch)

@@ -7,6 +7,7 @@ import os
 import secrets
 import time
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -129,12 +130,12 @@ class Client:
             self._end()
             raise
 
-    def request(self, verb: str, *arguments: Any) -> Any:
+    def request(self, verb: str, *arguments: object) -> Any:
         """Send a request and return its reply; see `send` and `receive`."""
         self.send(verb, *arguments)
         return self.receive(self._timeout)
 
-    def send(self, verb: str, *arguments: Any) -> None:
+    def send(self, verb: str, *arguments: object) -> None:
         """Send a request; a reply to an earlier one is dropped.
 
         Raises:
@@ -144,7 +145,7 @@ class Client:
             ForkedProcessError: in a forked child of the process that began the session.
         """
         self._check_open(verb)
-        self._send_request(list(arguments), verb)
+        self._send_request(arguments, verb)
 
     def receive(self, seconds: float | None = None) -> Any:
         """Return the reply to the last request.
@@ -207,7 +208,7 @@ class Client:
         """Return the client."""
         return self
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         """End the session."""
         self.close()
 
@@ -217,9 +218,9 @@ class Client:
         if os.getpid() != self._pid:
             raise ForkedProcessError(f"{verb}: the session belongs to process {self._pid}")
 
-    def _send_request(self, arguments: list[Any], verb: str = HELLO) -> None:
+    def _send_request(self, arguments: Sequence[object], verb: str = HELLO) -> None:
         number = self._number + (verb != HELLO)
-        frames = encode((VERSION, self._session, number, verb, arguments))
+        frames = encode((VERSION, self._session, number, verb, list(arguments)))
         if max(map(len, frames)) > self._max_bytes:
             raise InvalidArgument(
                 f"{verb}: expected at most {self._max_bytes} bytes a frame, as {self.address} "

@@ -8,7 +8,7 @@ import os
 import time
 import traceback
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -34,11 +34,11 @@ HELLO, BYE = "hello", "bye"
 class Hosted(Protocol):
     """The environment that a server hosts, and the requests that it allows."""
 
-    def hello(self) -> dict[str, Any]:
+    def hello(self) -> Mapping[str, object]:
         """Return what does not change: spaces, specifications, numbers."""
         ...
 
-    def respond(self, verb: str, arguments: Sequence[Any]) -> Any:
+    def respond(self, verb: str, arguments: Sequence[Any]) -> object:
         """Return the reply to a request; an exception is sent to the client."""
         ...
 
@@ -231,7 +231,7 @@ class Server:
         hello = {**described, "hash": message_hash(described)}
         return encode((VERSION, number, "ok", (hello, self._max_bytes)))
 
-    def _performed(self, number: int, verb: str, arguments: list[Any]) -> list[Frame]:
+    def _performed(self, number: int, verb: str, arguments: list[object]) -> list[Frame]:
         """Do what was asked for, and return the frames of the reply."""
         try:
             if verb == BYE:
@@ -245,7 +245,7 @@ class Server:
             text = traceback.format_exc()[-10_000:]
             return encode((VERSION, number, "error", (kinds, str(problem)[:10_000], text)))
 
-    def _refuse(self, number: Any, expected: str) -> list[Frame]:
+    def _refuse(self, number: object, expected: str) -> list[Frame]:
         self.refused += 1
         self._log(f"refused a request: expected {expected}")
         number = number if type(number) is int else 0
@@ -289,7 +289,7 @@ class Server:
         """Return the server."""
         return self
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         """Free the address."""
         self.close()
 

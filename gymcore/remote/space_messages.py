@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Spac
 __all__ = ["space_message", "space_of"]
 
 
-def space_message(space: Space[Any]) -> list[Any]:
+def space_message(space: Space) -> list[object]:
     """Return a space as its name and arguments.
 
     Raises:
@@ -37,7 +38,7 @@ def space_message(space: Space[Any]) -> list[Any]:
     raise ArgumentTypeError(f"space: expected one of arrays, texts, tuples or dicts, got {space}")
 
 
-def space_of(message: Any) -> Space[Any]:
+def space_of(message: Iterable[Any]) -> Space:
     """Return the space of a message.
 
     Raises:
@@ -50,13 +51,13 @@ def space_of(message: Any) -> Space[Any]:
         raise InvalidArgument(f"space: expected a space, got {message!r:.80} ({problem})") from None
 
 
-def _dtype(name: str) -> Any:
+def _dtype(name: str) -> type[np.generic]:
     if name not in DTYPES:
         raise InvalidArgument(f"dtype: expected one of {sorted(DTYPES)}, got {name!r:.40}")
     return np.dtype(name).newbyteorder("=").type
 
 
-_MADE: dict[str, Any] = {
+_MADE: dict[str, Callable[..., Space]] = {
     "Box": lambda low, high, dtype: Box(low, high, dtype=_dtype(dtype)),
     "Discrete": lambda n, start: Discrete(n, start=start),
     "MultiBinary": lambda shape: MultiBinary(shape),

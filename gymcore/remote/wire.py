@@ -11,12 +11,12 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.spaces.space import Array, DType
 
 try:
     import msgpack
@@ -45,17 +45,18 @@ MAX_VALUES = 100_000
 MAX_DEPTH = 32
 
 Frame = bytes | memoryview
+T = TypeVar("T")
 
 # Names by dtypes of this machine's byte order, dtypes by names, and what is itself in the header.
 _NAMES = {np.dtype(name).newbyteorder("="): name for name in DTYPES}
-_DTYPES = {name: np.dtype(name) for name in DTYPES}
+_DTYPES: dict[object, DType] = {name: np.dtype(name) for name in DTYPES}
 _PLAIN = frozenset((type(None), bool, int, float, str))
 
 # A list's first item says what it stands for.
 ARRAY, OBJECTS, SCALAR, LIST, TUPLE = range(5)
 
 
-def encode(message: Any) -> list[Frame]:
+def encode(message: object) -> list[Frame]:
     """Return the frames of a message.
 
     Args:
@@ -97,7 +98,7 @@ class _Encoder:
         self.frames: list[Frame] = []
         self.small = 0
 
-    def value(self, value: Any, depth: int) -> Any:
+    def value(self, value: object, depth: int) -> object:
         """Return a value as msgpack has it."""
         if type(value) in _PLAIN:
             return value
@@ -116,10 +117,10 @@ class _Encoder:
             return [SCALAR, _name(value.dtype), value.item()]
         raise ArgumentTypeError(f"message: expected numbers, strings and arrays, got {type(value)}")
 
-    def values(self, values: Iterable[Any], depth: int) -> list[Any]:
+    def values(self, values: Iterable[object], depth: int) -> list[object]:
         return [one if type(one) in _PLAIN else self.value(one, depth + 1) for one in values]
 
-    def array(self, array: npt.NDArray[Any], depth: int) -> list[Any]:
+    def array(self, array: Array, depth: int) -> list[object]:
         if array.dtype.kind in "OU":
             return [OBJECTS, array.shape, self.values(array.ravel().tolist(), depth)]
         name = _name(array.dtype)
@@ -131,7 +132,7 @@ class _Encoder:
         return [ARRAY, name, array.shape]
 
 
-def _name(dtype: np.dtype[Any]) -> str:
+def _name(dtype: DType) -> str:
     name = _NAMES.get(dtype) or _NAMES.get(dtype.newbyteorder("="))
     if name is None:
         raise ArgumentTypeError(f"message: expected numbers or bools, got {dtype}")
@@ -165,7 +166,7 @@ def decode(frames: Sequence[Frame]) -> Any:
     return message
 
 
-def message_hash(message: Any) -> str:
+def message_hash(message: object) -> str:
     """Return SHA-256 of a message, as `encode` writes it.
 
     Example:
@@ -183,7 +184,7 @@ class _Decoder:
         self.used = 0
         self.count = 0
 
-    def value(self, value: Any, depth: int) -> Any:
+    def value(self, value: Any, depth: int) -> object:
         """Return what a value of msgpack stands for."""
         kind = type(value)
         if kind in _PLAIN:
@@ -223,10 +224,10 @@ class _Decoder:
             return _scalar(value[1], value[2])
         raise InvalidArgument(f"message: expected a tag below 5, got {tag}")
 
-    def values(self, values: Iterable[Any], depth: int) -> list[Any]:
+    def values(self, values: Iterable[object], depth: int) -> list[object]:
         return [one if type(one) in _PLAIN else self.value(one, depth + 1) for one in values]
 
-    def objects(self, shape: Any, items: Any, depth: int) -> npt.NDArray[Any]:
+    def objects(self, shape: object, items: object, depth: int) -> Array:
         values = self.values(_checked(items, list, "items"), depth)
         # Memory for so many of them there is already; the shape is checked against it.
         places = _array("|u1", shape, bytes(len(values)))
@@ -236,11 +237,11 @@ class _Decoder:
         return array.reshape(places.shape)
 
 
-def _array(name: Any, shape: Any, data: Frame) -> npt.NDArray[Any]:
+def _array(name: object, shape: Any, data: Frame) -> Array:
     """Return an array of its own memory; nothing is allocated before all is checked."""
     try:
         dtype = _DTYPES[name]
-        array: npt.NDArray[Any] = np.ndarray(shape, dtype, data)
+        array: Array = np.ndarray(shape, dtype, data)
     except (KeyError, TypeError, ValueError) as problem:
         raise InvalidArgument(
             f"message: expected an array, got {name!r:.40} {shape!r:.80} ({problem})"
@@ -252,13 +253,13 @@ def _array(name: Any, shape: Any, data: Frame) -> npt.NDArray[Any]:
     return array.copy() if sys.byteorder == "little" else array.astype(dtype.newbyteorder("="))
 
 
-def _checked(value: Any, kind: type, what: str) -> Any:
-    if type(value) is not kind:
-        raise InvalidArgument(f"message: expected {what}, got {type(value)}")
-    return value
+def _checked(value: object, kind: type[T], what: str) -> T:
+    if type(value) is kind:
+        return value
+    raise InvalidArgument(f"message: expected {what}, got {type(value)}")
 
 
-def _scalar(dtype: Any, value: Any) -> Any:
+def _scalar(dtype: object, value: object) -> Any:
     try:
         with np.errstate(all="ignore"):  # a float too large is infinite
             return np.array(_checked_number(value), _DTYPES[dtype])[()]
@@ -266,7 +267,7 @@ def _scalar(dtype: Any, value: Any) -> Any:
         raise InvalidArgument(f"message: expected a number of {dtype}, got {value!r:.40}") from None
 
 
-def _checked_number(value: Any) -> Any:
+def _checked_number(value: object) -> object:
     if type(value) not in (bool, int, float):
         raise InvalidArgument(f"message: expected a number, got {type(value)}")
     return value

@@ -6,24 +6,25 @@ from typing import Any
 
 import gymcore
 from gymcore.compat.gym26 import core
+from gymcore.core import Info
 
 __all__ = ["ActionWrapper", "Env", "ObservationWrapper", "RewardWrapper", "Wrapper"]
 
 
-class Env(gymcore.Env[Any, Any]):
+class Env(gymcore.Env):
     """Base of environments with the interface of Gym 0.21.
 
     A subclass defines `reset()`, which returns an observation, `step(action)`, which returns
     observation, reward, done and info, and optionally `seed(seed)`, `render(mode)` and `close()`.
     """
 
-    metadata: dict[str, Any] = {"render.modes": []}  # noqa: RUF012
+    metadata: Info = {"render.modes": []}  # noqa: RUF012
 
     def reset(self) -> Any:  # type: ignore[override]
         """Begin an episode and return its first observation."""
         raise NotImplementedError
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: object) -> Any:
         """Return observation, reward, done and info."""
         raise NotImplementedError
 
@@ -43,11 +44,11 @@ class Wrapper(core.Wrapper):
         """Reset the environment and return its first observation."""
         return self.env.reset(**kwargs)
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: object) -> Any:
         """Step the environment; return observation, reward, done and info."""
         return self.env.step(action)
 
-    def render(self, mode: str = "human", **kwargs: Any) -> Any:
+    def render(self, mode: str = "human", **kwargs: object) -> Any:
         """Render the environment."""
         return self.env.render(mode, **kwargs)  # type: ignore[call-arg]
 
@@ -63,7 +64,7 @@ class ObservationWrapper(Wrapper, core.ObservationWrapper):
         """Reset the environment and return the changed observation."""
         return self.observation(self.env.reset(**kwargs))
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: object) -> Any:
         """Step the environment, with a changed observation."""
         observation, *rest = self.env.step(action)
         return self.observation(observation), *rest
@@ -72,7 +73,7 @@ class ObservationWrapper(Wrapper, core.ObservationWrapper):
 class RewardWrapper(Wrapper, core.RewardWrapper):
     """A wrapper that changes rewards: override `reward`."""
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: object) -> Any:
         """Step the environment, with a changed reward."""
         observation, reward, *rest = self.env.step(action)
         return observation, self.reward(reward), *rest
@@ -81,6 +82,6 @@ class RewardWrapper(Wrapper, core.RewardWrapper):
 class ActionWrapper(Wrapper, core.ActionWrapper):
     """A wrapper that changes actions: override `action`."""
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: object) -> Any:
         """Step the environment with the changed action."""
         return self.env.step(self.action(action))

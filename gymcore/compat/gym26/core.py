@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from gymcore import core
 from gymcore.core import ActType, Env, ObsType, WrapperActType, WrapperObsType
+from gymcore.spaces import Space
 from gymcore.vector import VectorEnv
 
 __all__ = ["ActionWrapper", "Env", "ObservationWrapper", "RewardWrapper", "Wrapper"]
@@ -58,8 +59,8 @@ class Wrapper(
     if TYPE_CHECKING:  # around a vector environment
         is_vector_env: bool
         num_envs: int
-        single_observation_space: Any
-        single_action_space: Any
+        single_observation_space: Space
+        single_action_space: Space
 
     if not TYPE_CHECKING:  # a type checker that saw this would accept any attribute
 
@@ -95,6 +96,6 @@ class ActionWrapper(
 ):
     """A wrapper that changes actions: override `action`."""
 
-    def reverse_action(self, action: Any) -> Any:
+    def reverse_action(self, action: object) -> object:
         """Return the action that `action` changes into this action of the environment."""
         raise NotImplementedError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import gymcore
@@ -43,7 +43,7 @@ def make(id: str, **kwargs: Any) -> Any:
     return to_done_api(gymcore.make(id, **kwargs))
 
 
-def register(id: str, entry_point: Any, **kwargs: Any) -> None:
+def register(id: str, entry_point: Callable[..., object] | str, **kwargs: Any) -> None:
     """Register an environment of Gym 0.21; `gymcore.make` gives it the current interface.
 
     `entry_point` is a class, a function or "module:name"; `kwargs` are as for `gymcore.register`.

@@ -46,8 +46,8 @@ def make(
     autoreset: bool = False,
     apply_api_compatibility: bool | None = None,
     disable_env_checker: bool | None = None,
-    **kwargs: Any,
-) -> Env[Any, Any]:
+    **kwargs: object,
+) -> Env:
     """Make an environment whose wrappers forward attributes, as in Gym 0.26.
 
     Args:

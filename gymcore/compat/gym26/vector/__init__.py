@@ -9,6 +9,7 @@ from gymcore import error, vector
 from gymcore.compat.gym26.envs import registration
 from gymcore.core import Env
 from gymcore.envs import vector_make
+from gymcore.spaces import Space
 from gymcore.specs import EnvSpec, find_spec
 from gymcore.vector import AutoresetMode, VectorEnv, utils
 from gymcore.vector.gym26_infos import Gym26VectorEnv, add_gym26_names
@@ -18,7 +19,9 @@ __all__ = ["AsyncVectorEnv", "SyncVectorEnv", "VectorEnv", "VectorEnvWrapper", "
 EnvFn = Callable[[], Env]
 
 
-def check_spaces(envs: Any, observation_space: Any, action_space: Any) -> Any:
+def check_spaces(
+    envs: VectorEnv, observation_space: Space | None, action_space: Space | None
+) -> VectorEnv:
     """Return `envs`; if a space that is not None differs, close them and raise `SpaceMismatch`."""
     for name, space in (("observation_space", observation_space), ("action_space", action_space)):
         single = getattr(envs, f"single_{name}")
@@ -34,16 +37,16 @@ class VectorEnvWrapper(Gym26VectorEnv):
     `step` is `step_async` and then `step_wait`, so either may be overridden.
     """
 
-    _actions: Any = None
+    _actions: object = None
 
-    def step_async(self, actions: Any) -> None:
+    def step_async(self, actions: object) -> None:
         """Begin a step; without worker processes, store the actions for `step_wait`."""
         if hasattr(self.env, "step_async"):
             self.env.step_async(actions)
         else:
             self._actions = actions
 
-    def step_wait(self, **kwargs: Any) -> Any:
+    def step_wait(self, **kwargs: object) -> Any:
         """Finish the step that `step_async` began; `AsyncVectorEnv` accepts a `timeout` [s]."""
         if hasattr(self.env, "step_wait"):
             results = self.env.step_wait(**kwargs)
@@ -51,7 +54,7 @@ class VectorEnvWrapper(Gym26VectorEnv):
             results = self.env.step(self._actions)
         return *results[:4], add_gym26_names(results[4])
 
-    def step(self, actions: Any) -> Any:
+    def step(self, actions: object) -> Any:
         """Step the environments; see `VectorEnv.step`."""
         if isinstance(self.unwrapped, vector.AsyncVectorEnv):
             return self.unwrapped._call_whole(lambda: self.step_async(actions), self.step_wait)
@@ -75,8 +78,8 @@ class SyncVectorEnv(VectorEnvWrapper):
     def __init__(
         self,
         env_fns: Sequence[EnvFn],
-        observation_space: Any = None,
-        action_space: Any = None,
+        observation_space: Space | None = None,
+        action_space: Space | None = None,
         copy: bool = True,
     ) -> None:
         """Make the environments; `gymcore.vector.SyncVectorEnv` describes the arguments.
@@ -94,8 +97,8 @@ class AsyncVectorEnv(VectorEnvWrapper):
     def __init__(
         self,
         env_fns: Sequence[EnvFn],
-        observation_space: Any = None,
-        action_space: Any = None,
+        observation_space: Space | None = None,
+        action_space: Space | None = None,
         *args: Any,
         **kwargs: Any,
     ) -> None:
@@ -115,7 +118,7 @@ def make(
     asynchronous: bool | None = None,
     wrappers: vector_make.Wrappers[Env] = None,
     disable_env_checker: bool | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Gym26VectorEnv:
     """Make a vector environment of Gym 0.26.
 

@@ -10,6 +10,7 @@ from gymcore.compat.gym26 import vector as gym26
 from gymcore.compat.gym26.envs import registration
 from gymcore.core import Env, Info, Options
 from gymcore.envs import vector_make
+from gymcore.spaces import Space
 from gymcore.specs import EnvSpec, find_spec
 from gymcore.vector import utils
 from gymcore.vector.vector_env import Seeds
@@ -25,13 +26,13 @@ __all__ = [
 ]
 
 
-class VectorEnv(current.VectorEnv[Any, Any, Any], Env[Any, Any]):  # type: ignore[misc]
+class VectorEnv(current.VectorEnv, Env):  # type: ignore[misc]
     """Base of vector environments, which are instances of `Env` in Gymnasium 0.29.
 
     A subclass overrides `reset_wait`, `step_async` and `step_wait`, or `reset` and `step`.
     """
 
-    def __init__(self, num_envs: int, observation_space: Any, action_space: Any) -> None:
+    def __init__(self, num_envs: int, observation_space: Space, action_space: Space) -> None:
         """Store the number of environments and the spaces of one of them, and batch the spaces."""
         self.num_envs = num_envs
         self.single_observation_space = observation_space
@@ -46,7 +47,7 @@ class VectorEnv(current.VectorEnv[Any, Any, Any], Env[Any, Any]):  # type: ignor
         """Return the first observations, as `reset` does."""
         raise NotImplementedError
 
-    def step_async(self, actions: Any) -> None:
+    def step_async(self, actions: object) -> None:
         """Begin a step."""
 
     def step_wait(self) -> Any:
@@ -58,7 +59,7 @@ class VectorEnv(current.VectorEnv[Any, Any, Any], Env[Any, Any]):  # type: ignor
         self.reset_async(seed=seed, options=options)
         return self.reset_wait(seed=seed, options=options)
 
-    def step(self, actions: Any) -> Any:
+    def step(self, actions: object) -> Any:
         """Take one action in every environment; see `gymcore.vector.VectorEnv.step`."""
         self.step_async(actions)
         return self.step_wait()
@@ -133,7 +134,7 @@ def make(
     asynchronous: bool | None = None,
     wrappers: vector_make.Wrappers[Env] = None,
     disable_env_checker: bool | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> VectorEnvWrapper:
     """Make a vector environment; the arguments are those of `gymcore.vector.make`.
 

@@ -12,6 +12,8 @@ from gymcore.compat.gym26 import wrappers
 from gymcore.compat.gym26.wrappers import *
 from gymcore.core import Info
 from gymcore.spaces import Box
+from gymcore.spaces.space import Array
+from gymcore.vector.vector_env import VectorStep
 from gymcore.wrappers.utils import RunningMeanStd as RunningMeanStd
 
 __all__ = list(wrappers.__all__)
@@ -33,7 +35,7 @@ class RecordEpisodeStatistics(wrappers.RecordEpisodeStatistics):
         array([1.], dtype=float32)
     """
 
-    def reset(self, **kwargs: Any) -> tuple[Any, Info]:
+    def reset(self, **kwargs: object) -> tuple[Any, Info]:
         """Reset the environment and the statistics of its episodes."""
         self.episode_start_times = np.full(self.num_envs, time.perf_counter())
         return super().reset(**kwargs)
@@ -59,7 +61,7 @@ class NormalizeReward(wrappers.NormalizeReward):
     The return is `returns * gamma * (1 - terminated) + reward`; a truncation does not reset it.
     """
 
-    def step(self, action: Any) -> tuple[Any, Any, Any, Any, Info]:
+    def step(self, action: object) -> VectorStep:
         """Step the environment and scale its reward."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         self.returns = self.returns * self.gamma * (1 - np.asarray(terminated)) + np.asarray(
@@ -77,7 +79,7 @@ class ResizeObservation(wrappers.ResizeObservation):
         image_shape = self.shape + env.observation_space.shape[2:]
         self.observation_space = Box(0, 255, shape=image_shape, dtype=np.uint8)
 
-    def observation(self, observation: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def observation(self, observation: Array) -> Array:
         """Return the resized image, a new array of the observation space's shape."""
         return super().observation(observation).reshape(self.observation_space.shape)
 
