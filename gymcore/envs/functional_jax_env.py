@@ -288,12 +288,13 @@ class RegisteredJaxVectorEnv(FunctionalJaxVectorEnv, EzPickle):
         )
 
 
+@dataclasses.dataclass(frozen=True)
 class FunctionalParams:
     """A base for parameters; see `functional_params`."""
 
     def replace(self, **updates: Any) -> Self:
         """Return a copy with other values of some fields."""
-        return dataclasses.replace(self, **updates)  # type: ignore[type-var]
+        return dataclasses.replace(self, **updates)
 
 
 @dataclass_transform(frozen_default=True)
@@ -305,7 +306,7 @@ def functional_params(cls: type[ParamsType]) -> type[ParamsType]:
     so every field needs a default.
     """
     params = dataclasses.dataclass(frozen=True)(cls)
-    names = [field.name for field in dataclasses.fields(params)]  # type: ignore[arg-type]
+    names = [field.name for field in dataclasses.fields(params)]
     load_jax().tree_util.register_dataclass(params, data_fields=names, meta_fields=[])
     return params
 

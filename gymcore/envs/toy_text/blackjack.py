@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gymcore import error, spaces
+from gymcore import spaces
 from gymcore.core import Info, Options
 from gymcore.envs.toy_text.figures import Pen
+from gymcore.envs.toy_text.utils import check_render_mode
 from gymcore.native.env import NativeDiscreteEnv
 from gymcore.native.parameters import flag
 from gymcore.native.vector_env import NativeVectorEnv
@@ -66,14 +67,11 @@ class BlackjackEnv(NativeDiscreteEnv):
 
         Args:
             render_mode: None, "human" or "rgb_array".
-            natural: whether an ace and a ten of two cards wins 1.5.
-            sab: the rules of Sutton and Barto's book; `natural` is then without effect.
+            natural: Whether an ace and a ten of two cards win 1.5.
+            sab: Whether to play by the rules of Sutton and Barto's book; `natural` then has no
+                effect.
         """
-        modes = self.metadata["render_modes"]
-        if render_mode is not None and render_mode not in modes:
-            raise error.UnsupportedMode(
-                f"render_mode: expected None or one of {modes}, got {render_mode!r}"
-            )
+        check_render_mode(self.metadata, render_mode)
         super().__init__(render_mode, natural=natural, sab=sab)
         self.observation_space = spaces.Tuple(
             (spaces.Discrete(32), spaces.Discrete(11), spaces.Discrete(2))
@@ -85,7 +83,7 @@ class BlackjackEnv(NativeDiscreteEnv):
         return super().reset(seed=seed, options=options)
 
     def state_bounds(self) -> dict[str, tuple[float, float]]:
-        """Sums, aces and first twelve cards of both hands, and the open card."""
+        """Return bounds of sums, aces and the first twelve cards of hands, and of the open card."""
         return {
             **dict.fromkeys(("player_sum", "dealer_sum"), (2, math.inf)),
             **dict.fromkeys(("player_ace", "dealer_ace"), (0, 1)),
@@ -96,7 +94,7 @@ class BlackjackEnv(NativeDiscreteEnv):
         }
 
     def _columns(self, name: str) -> dict[str, int]:
-        """The lane's state by the names of its columns."""
+        """Return the lane's state by the names of its columns."""
         state = self.state
         if state is None:
             raise AttributeError(
@@ -107,7 +105,7 @@ class BlackjackEnv(NativeDiscreteEnv):
 
     @property
     def player(self) -> list[int]:
-        """The player's cards, a new list; of a hand of more than twelve the first twelve."""
+        """The player's cards, at most the first twelve; a new list."""
         return unpacked(self._columns("player")["player_cards"])
 
     @property
@@ -122,7 +120,7 @@ class BlackjackEnv(NativeDiscreteEnv):
 
     @property
     def dealer_top_card_value_str(self) -> str:
-        """What is printed on the dealer's open card: A, 2 to 9, J, Q or K."""
+        """Text on the dealer's open card: A, 2 to 9, J, Q or K."""
         columns = self._columns("dealer_top_card_value_str")
         card = columns["open_card"]
         return "A" if card == 1 else FACES[columns["face"] % 3] if card == 10 else str(card)
@@ -156,7 +154,7 @@ class BlackjackEnv(NativeDiscreteEnv):
         _write(pen, f"Player  {total}{verdict}", LABEL, (0.5, height - 0.075), 0.055)
 
     def scene(self) -> dict[str, Any]:
-        """The hands, and the dealer's open card."""
+        """Return the hands, and the dealer's open card."""
         return {
             "player": self.player,
             "dealer": self.dealer,
@@ -166,7 +164,7 @@ class BlackjackEnv(NativeDiscreteEnv):
 
 
 def unpacked(cards: int) -> list[int]:
-    """The digits of a hexadecimal number, a card each."""
+    """Return the cards in a hexadecimal number, one for each digit."""
     return [int(digit, 16) for digit in f"{max(0, cards):x}"]
 
 
@@ -209,7 +207,7 @@ def _write(pen: Pen, text: str, color: Color, center: Point, height: float) -> N
 
 
 def _draw_suit(pen: Pen, suit: str, center: Point, size: float) -> None:
-    """A club, diamond, heart or spade."""
+    """Draw a club, diamond, heart or spade."""
     x, y = center
     color = RED if suit in "DH" else INK
 
@@ -235,7 +233,7 @@ def _draw_suit(pen: Pen, suit: str, center: Point, size: float) -> None:
 
 
 def _draw_card(pen: Pen, left: float, top: float, value: str | None, suit: str | None) -> None:
-    """A card; one without a value lies face down, one without a suit shows its value alone."""
+    """Draw a card: face down without a value, and only the value without a suit."""
     right, bottom = left + CARD_WIDTH, top + CARD_HEIGHT
     pen.box(EDGE, (left + 0.004, top + 0.006), (right + 0.006, bottom + 0.008), 0.018)
     pen.box(PAPER, (left, top), (right, bottom), 0.018)
@@ -255,12 +253,12 @@ def _draw_card(pen: Pen, left: float, top: float, value: str | None, suit: str |
 
 
 def card_name(card: int) -> str:
-    """What is printed on a card: A or its number."""
+    """Return the text on a card: A or its number."""
     return "A" if card == 1 else str(card)
 
 
 def _draw_hand(pen: Pen, values: Sequence[str | None], suit: str | None, top: float) -> None:
-    """Cards in a row, overlapping where there are many; only the first one has a suit."""
+    """Draw cards in a row, overlapping if there are many; only the first one has a suit."""
     step = min(CARD_WIDTH + 0.02, (0.86 - CARD_WIDTH) / max(1, len(values) - 1))
     left = 0.5 - (step * (len(values) - 1) + CARD_WIDTH) / 2
     for k, value in enumerate(values):
@@ -274,12 +272,12 @@ deck = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10]
 
 
 def cmp(a: float, b: float) -> float:
-    """1.0 if `a` is more than `b`, -1.0 if it is less, 0.0 if they are equal."""
+    """Return 1.0 if `a` is more than `b`, -1.0 if it is less, 0.0 if they are equal."""
     return float(a > b) - float(a < b)
 
 
 def draw_card(np_random: np.random.Generator) -> int:
-    """A card from an endless deck.
+    """Return a card from an endless deck.
 
     Example:
         >>> draw_card(np.random.default_rng(1))
@@ -289,17 +287,17 @@ def draw_card(np_random: np.random.Generator) -> int:
 
 
 def draw_hand(np_random: np.random.Generator) -> list[int]:
-    """Two cards from an endless deck."""
+    """Return two cards from an endless deck."""
     return [draw_card(np_random), draw_card(np_random)]
 
 
 def usable_ace(hand: Sequence[int]) -> int:
-    """1 if an ace of the hand can count 11 without going beyond 21, else 0."""
+    """Return 1 if an ace of the hand can count 11 without going beyond 21, else 0."""
     return int(1 in hand and sum(hand) + 10 <= 21)
 
 
 def sum_hand(hand: Sequence[int]) -> int:
-    """What the hand counts, with an ace as 11 where that helps.
+    """Return the points of the hand, with an ace as 11 if that is not beyond 21.
 
     Example:
         >>> sum_hand([1, 5]), sum_hand([1, 5, 10])
@@ -309,15 +307,15 @@ def sum_hand(hand: Sequence[int]) -> int:
 
 
 def is_bust(hand: Sequence[int]) -> bool:
-    """Whether the hand counts more than 21."""
+    """Return whether the hand has more than 21 points."""
     return sum_hand(hand) > 21
 
 
 def score(hand: Sequence[int]) -> int:
-    """What the hand counts against another one: 0 beyond 21."""
+    """Return the points of the hand, or 0 beyond 21."""
     return 0 if is_bust(hand) else sum_hand(hand)
 
 
 def is_natural(hand: Sequence[int]) -> bool:
-    """Whether the hand is an ace and a ten."""
+    """Return whether the hand is an ace and a ten."""
     return sorted(hand) == [1, 10]

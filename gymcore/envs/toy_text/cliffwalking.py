@@ -30,13 +30,13 @@ GOAL = 47
 
 
 def is_cliff(state: int) -> bool:
-    """Whether a cell is part of the cliff."""
+    """Return whether a cell is part of the cliff."""
     return START < state < GOAL
 
 
 @lru_cache(maxsize=2)
 def _transitions(is_slippery: bool) -> Transitions:
-    """The table."""
+    """Return the table."""
     turns = (-1, 0, 1) if is_slippery else (0,)
 
     def outcome(state: int, direction: int) -> tuple[float, int, int, bool]:
@@ -97,7 +97,7 @@ class CliffWalkingEnv(GridEnv):
         self._make(_transitions(bool(is_slippery)), render_mode)
 
     def text(self) -> str:
-        """The grid: x the walker, C cliff, T the goal, o other places."""
+        """Return the grid: x the walker, C cliff, T the goal, o other places."""
         here = self.s
 
         def letter(state: int) -> str:

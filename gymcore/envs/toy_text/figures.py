@@ -53,51 +53,42 @@ class Pen:
         self.tile = tile
 
     def at(self, point: Point) -> Point:
-        """A point of the tile in pixels."""
+        """Return a point of the tile in pixels."""
         return (self.corner[0] + point[0] * self.tile, self.corner[1] + point[1] * self.tile)
 
     def fill(self, color: Color) -> None:
-        """Colour the whole tile."""
+        """Color the whole tile."""
         left, top = (round(value) for value in self.corner)
         right, bottom = (round(value + self.tile) for value in self.corner)
         self.surface.fill(color, (left, top, right - left, bottom - top))
 
     def line(self, color: Color, start: Point, end: Point, width: float) -> None:
-        """A line with round ends."""
-        half = width * self.tile / 2
-        bar(self.surface, color, self.at(start), self.at(end), half, half)
+        """Draw a line with round ends."""
+        self.slab(color, start, end, width, width / 2)
 
     def box(self, color: Color, low: Point, high: Point, radius: float = 0.0) -> None:
-        """A box with round corners."""
+        """Draw a box with round corners."""
         middle = (low[1] + high[1]) / 2
-        half = (high[1] - low[1]) / 2 * self.tile
-        bar(
-            self.surface,
-            color,
-            self.at((low[0], middle)),
-            self.at((high[0], middle)),
-            half,
-            radius * self.tile,
-        )
+        self.slab(color, (low[0], middle), (high[0], middle), high[1] - low[1], radius)
 
     def slab(self, color: Color, start: Point, end: Point, width: float, radius: float) -> None:
-        """A box with round corners whose middle line runs from a point to another."""
+        """Draw a box with round corners, given the ends of its middle line."""
         half = width * self.tile / 2
         bar(self.surface, color, self.at(start), self.at(end), half, radius * self.tile)
 
     def dot(self, color: Color, center: Point, radius: float) -> None:
-        """A disc."""
+        """Draw a disc."""
         disc(self.surface, color, self.at(center), radius * self.tile)
 
     def letter(self, color: Color, letter: str, corner: Point, height: float) -> None:
-        """One of the letters that mark places, as strokes; `corner` is its upper left one."""
+        """Draw a letter of `STROKES`, given its upper left corner."""
         scale = height / 6
         points = [(corner[0] + scale * x, corner[1] + scale * y) for x, y in STROKES[letter]]
         for start, end in itertools.pairwise(points):
             self.line(color, start, end, 1.2 * scale)
 
     def shape(self, color: Color, *points: Point) -> None:
-        """A convex polygon."""
+        """Draw a convex polygon."""
         convex_polygon(self.surface, color, [self.at(point) for point in points])
 
 
@@ -113,14 +104,14 @@ def look(action: float, steps: Sequence[tuple[int, int]]) -> Point:
 
 
 def draw_flag(pen: Pen, color: Color = FLAG) -> None:
-    """A flag on a small mound."""
+    """Draw a flag on a small mound."""
     pen.box(SHADOW, (0.30, 0.82), (0.70, 0.90), 0.04)
     pen.line(POLE, (0.40, 0.18), (0.40, 0.84), 0.05)
     pen.shape(color, (0.425, 0.17), (0.80, 0.31), (0.425, 0.45))
 
 
 def draw_head(pen: Pen, center: Point, look: Point, scale: float = 1.0) -> None:
-    """The walker's head with a cap; the face is hidden when the walker looks away."""
+    """Draw the walker's head with a cap; the face is hidden when the walker looks away."""
     x, y = center
 
     def near(dx: float, dy: float) -> Point:
@@ -137,7 +128,7 @@ def draw_head(pen: Pen, center: Point, look: Point, scale: float = 1.0) -> None:
 
 
 def draw_walker(pen: Pen, look: Point = (0.0, 1.0), coat: Color = COAT) -> None:
-    """A person in a coat and a cap, who looks right, left, at the viewer, or away."""
+    """Draw a person in a coat and a cap, who looks right, left, at the viewer, or away."""
     pen.box(SHADOW, (0.28, 0.86), (0.72, 0.94), 0.04)
     for side in (0.42, 0.58):
         pen.line(HAT, (side, 0.64), (side, 0.84), 0.10)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from gymcore.base import seeding
 from gymcore.base.colorize import colorize
+from gymcore.core import Info
 from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_head, draw_walker, look
-from gymcore.envs.toy_text.tabular import GridEnv, Transitions, moved, probability
+from gymcore.envs.toy_text.tabular import GridEnv, Outcome, Transitions, moved, probability
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.vector_env import NativeVectorEnv
@@ -42,6 +43,7 @@ MAPS = {
 }
 
 Board = npt.NDArray[np.bytes_]
+Rewards = tuple[float, float, float]  # of reaching the goal, a hole, and frozen ice
 
 
 def is_valid(board: Sequence[Sequence[str]], max_size: int) -> bool:
@@ -70,7 +72,7 @@ def is_valid(board: Sequence[Sequence[str]], max_size: int) -> bool:
 
 
 def generate_random_map(size: int = 8, p: float = 0.8, seed: int | None = None) -> list[str]:
-    """A random square map with a path from the start, upper left, to the goal, lower right.
+    """Return a random square map with a path from the upper left start to the lower right goal.
 
     Args:
         size: rows and columns, at least 2.
@@ -98,7 +100,7 @@ def generate_random_map(size: int = 8, p: float = 0.8, seed: int | None = None) 
             return ["".join(row) for row in board]
 
 
-def as_board(desc: Any) -> Board:
+def as_board(desc: object) -> Board:
     """Return a map as an array [rows, columns] of single bytes; errors name the invalid entry."""
     rows = list(desc) if isinstance(desc, (Sequence, np.ndarray)) else []
     if not rows or isinstance(desc, (str, bytes)):
@@ -124,7 +126,7 @@ def as_board(desc: Any) -> Board:
     return np.array(board, "S1")
 
 
-def _letters(row: Any, index: int) -> Any:
+def _letters(row: object, index: int) -> Any:
     if isinstance(row, bytes):
         return row.decode("latin-1")
     if not isinstance(row, (Sequence, np.ndarray)) or len(row) == 0:
@@ -137,10 +139,10 @@ def _transitions(
     rows: tuple[bytes, ...],
     is_slippery: bool,
     success_rate: float,
-    rewards: tuple[Any, Any, Any],
+    rewards: Rewards,
     types: tuple[type, ...],
 ) -> Transitions:
-    """The table of a map; `types` distinguishes 1 from 1.0 in the cache."""
+    """Return the table of a map; `types` distinguishes 1 from 1.0 in the cache."""
     goal, hole, frozen = rewards
     ncol = len(rows[0])
     shape = (len(rows), ncol)
@@ -148,12 +150,12 @@ def _transitions(
     slips = (1 - success_rate) / 2.0
     chances = (slips, success_rate, slips) if is_slippery else (1.0,)
 
-    def arrival(state: int, direction: int) -> tuple[int, Any, bool]:
+    def arrival(state: int, direction: int) -> tuple[int, float, bool]:
         row, col = moved(divmod(state, ncol), STEPS[direction], shape)
         letter = chr(rows[row][col])
         return row * ncol + col, reward_at.get(letter, frozen), letter in "GH"
 
-    def outcomes(state: int, action: int) -> list[tuple[float, int, Any, bool]]:
+    def outcomes(state: int, action: int) -> list[Outcome]:
         if chr(rows[state // ncol][state % ncol]) in "GH":
             return [(1.0, state, 0, True)]
         turns = (-1, 0, 1) if is_slippery else (0,)
@@ -229,7 +231,7 @@ class FrozenLakeEnv(GridEnv):
         self._make(_transitions(rows, bool(is_slippery), rate, rewards, types), render_mode)
 
     def text(self) -> str:
-        """The map with the place of the walker in red, below the last action."""
+        """Return the map with the place of the walker in red, below the last action."""
         letters = [[chr(letter[0]) for letter in row] for row in self.desc.tolist()]
         row, col = divmod(self.s, self.ncol)
         letters[row][col] = colorize(letters[row][col], "red", highlight=True)
@@ -238,7 +240,7 @@ class FrozenLakeEnv(GridEnv):
         return "\n".join([head, *map("".join, letters), ""])
 
     @staticmethod
-    def draw(surface: pygame.Surface, state: Sequence[float], *, desc: Any) -> None:
+    def draw(surface: pygame.Surface, state: Sequence[float], *, desc: Board) -> None:
         """Draw one lake with the map `desc`, bytes [rows, columns]; every pixel is overwritten.
 
         `state` is `(s, lastaction, ...)`, where -1 means no action yet.
@@ -256,8 +258,8 @@ class FrozenLakeEnv(GridEnv):
         else:
             draw_walker(pen, look(state[1], STEPS))
 
-    def scene(self) -> dict[str, Any]:
-        """The map."""
+    def scene(self) -> Info:
+        """Return the map."""
         return {"desc": self.desc}
 
 
@@ -268,7 +270,7 @@ def named_map(name: str) -> list[str]:
     return MAPS[name]
 
 
-def _rewards(schedule: Any) -> tuple[Any, Any, Any]:
+def _rewards(schedule: Iterable[float]) -> Rewards:
     try:
         goal, hole, frozen = schedule
     except (TypeError, ValueError):

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
 from gymcore.core import Info, Options
+from gymcore.envs.toy_text.utils import check_render_mode
 from gymcore.error import ArgumentTypeError, InvalidArgument, InvalidProbability
 from gymcore.native.env import NativeDiscreteEnv
+from gymcore.native.parameters import Number
 from gymcore.native.state import digest
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore_ext.physics.tabular import pack
+
+# Transitions of states and actions, as mappings or sequences of Outcome; and a probability for each
+# state. Both are checked.
+Table: TypeAlias = Mapping[int, Any] | Sequence[Any] | np.ndarray
+# (probability, next state, reward, terminated)
+Outcome: TypeAlias = tuple[float, int, float, bool]
 
 
 class TabularEnv(NativeDiscreteEnv):
@@ -42,51 +50,51 @@ class TabularEnv(NativeDiscreteEnv):
         (0, 0.0, False, False, {'prob': 0.5})
     """
 
-    metadata: dict[str, Any] = {"render_modes": [], "render_fps": 4}  # noqa: RUF012
+    metadata: Info = {"render_modes": [], "render_fps": 4}  # noqa: RUF012
     kernel_module = "gymcore_ext.physics.tabular"
     arguments: ClassVar[tuple[str, ...]] = ("P", "initial_distribution")
     settable: ClassVar[tuple[str, ...]] = ("s", "lastaction")
 
-    def __init__(self, P: Any, initial_distribution: Any, render_mode: str | None = None) -> None:
+    def __init__(
+        self, P: Table, initial_distribution: npt.ArrayLike, render_mode: str | None = None
+    ) -> None:
         """Make the environment.
 
         Args:
             P: `P[state][action]` is a sequence of (probability, next state, reward, terminated);
                 mappings or sequences. Copied.
-            initial_distribution: the probability of each first state.
+            initial_distribution: The probability of each first state.
             render_mode: None; it cannot be rendered.
 
         Raises:
-            InvalidArgument: an invalid table; the message names the entry.
-            ArgumentTypeError: arguments of other types.
+            InvalidArgument: The table is invalid; the message names the entry.
+            ArgumentTypeError: An argument has another type.
         """
         self._make(Transitions(P, initial_distribution), render_mode)
 
-    def _make(self, transitions: Transitions, render_mode: str | None, **parameters: Any) -> None:
+    def _make(
+        self, transitions: Transitions, render_mode: str | None, **parameters: object
+    ) -> None:
         """Make the spaces and the batch; a subclass's `__init__` ends with this."""
-        modes = self.metadata["render_modes"]
-        if render_mode is not None and render_mode not in modes:
-            raise error.UnsupportedMode(
-                f"render_mode: expected None or one of {modes}, got {render_mode!r}"
-            )
+        check_render_mode(self.metadata, render_mode)
         self._transitions = transitions
         self.observation_space = spaces.Discrete(transitions.num_states)
         self.action_space = spaces.Discrete(transitions.num_actions)
         NativeDiscreteEnv.__init__(self, render_mode, **parameters)
 
-    def batch_options(self) -> dict[str, Any]:
-        """The table, and how many actions it has."""
+    def batch_options(self) -> Info:
+        """Return the table, and the number of its actions."""
         return {
             "constants": self._transitions.capsule,
             "choices": self._transitions.num_actions,
         }
 
     def fixed_digest(self) -> int:
-        """Digest of the kernel and the table."""
+        """Return a digest of the kernel and the table."""
         return digest(b"%d" % super().fixed_digest(), b"%d" % self._transitions.digest)
 
     def state_bounds(self) -> dict[str, tuple[float, float]]:
-        """States and actions of the table, and probabilities."""
+        """Return bounds of states, actions and probabilities."""
         return {
             "s": (0, self._transitions.num_states - 1),
             "lastaction": (-1, self._transitions.num_actions - 1),
@@ -94,7 +102,7 @@ class TabularEnv(NativeDiscreteEnv):
         }
 
     @property
-    def P(self) -> dict[int, dict[int, list[tuple[float, int, Any, bool]]]]:
+    def P(self) -> dict[int, dict[int, list[Outcome]]]:
         """The table: `P[state][action]` lists (probability, next state, reward, terminated)."""
         return self._transitions.P
 
@@ -103,12 +111,12 @@ class TabularEnv(NativeDiscreteEnv):
         """Distribution of first states, float64 [states]; not writable."""
         return self._transitions.initial
 
-    def step(self, action: int) -> tuple[int, Any, bool, bool, Info]:
+    def step(self, action: int) -> tuple[int, float, bool, bool, Info]:
         """Step by an action; see `NativeDiscreteEnv.step`."""
         observation, reward, *rest = super().step(action)
         return (observation, self._transitions.reward(reward), *rest)
 
-    # --- what a lane remembers -----------------------------------------------------------------
+    # --- the state of a lane -----------------------------------------------------------------
 
     def _column(self, name: str) -> float:
         if not self._batch.is_ready:
@@ -118,7 +126,7 @@ class TabularEnv(NativeDiscreteEnv):
         row = self.kernel_spec()["state_names"].index(name)
         return float(self._batch.view_state()[row, self._lane])
 
-    def _set_column(self, name: str, value: Any, choices: int) -> None:
+    def _set_column(self, name: str, value: object, choices: int) -> None:
         self._column(name)
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
             raise error.ArgumentTypeError(f"{name}: expected an int, got {value!r}")
@@ -177,12 +185,12 @@ Place = tuple[int, int]
 
 
 def moved(place: Place, step: Place, shape: Place) -> Place:
-    """The place (row, column) after a step, clipped to the grid."""
+    """Return the place (row, column) after a step, clipped to the grid."""
     row = min(max(place[0] + step[0], 0), shape[0] - 1)
     return row, min(max(place[1] + step[1], 0), shape[1] - 1)
 
 
-def probability(name: str, value: Any) -> float:
+def probability(name: str, value: Number) -> float:
     """Return a float from 0 to 1; anything else is an `InvalidProbability`."""
     try:
         number = float(value)
@@ -213,7 +221,7 @@ class GridEnv(TabularEnv):
         tile = max(8, min(self.tile, 1024 // max(rows, columns)))
         return columns * tile, rows * tile
 
-    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[int, Info]:
         """Begin an episode; see `NativeEnv.reset`."""
         observation, infos = super().reset(seed=seed, options=options)
         return observation, {**infos, "prob": self.first_prob}
@@ -221,10 +229,10 @@ class GridEnv(TabularEnv):
 
 # --- tables --------------------------------------------------------------------------------------
 
-# How far from 1 the sum of an action's probabilities may be.
+# Largest difference from 1 of the sum of an action's probabilities.
 TOLERANCE = 1e-8
 
-# How many draws of 53 bits there are: more than the largest of them.
+# The number of draws of 53 bits, which is more than the largest of them.
 DRAWS = 2**53
 
 OUTCOME = np.dtype(
@@ -238,32 +246,32 @@ OUTCOME = np.dtype(
 )
 
 
-def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
     raise ArgumentTypeError(
         "P is compiled into the environment and cannot be changed in place: make a TabularEnv of a "
         "changed copy (copy.deepcopy(env.P) is one)"
     )
 
 
-class FixedDict(dict[Any, Any]):
+class FixedDict(dict):
     """A dict that cannot be changed; copies are plain dicts."""
 
     __setitem__ = __delitem__ = __ior__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type, tuple[object]]:
         """Copy and pickle as a dict."""
         return dict, (dict(self),)
 
 
-class FixedList(list[Any]):
+class FixedList(list):
     """A list that cannot be changed; copies are plain lists."""
 
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
     append = clear = extend = insert = pop = remove = _refuse
     reverse = sort = _refuse
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type, tuple[object]]:
         """Copy and pickle as a list."""
         return list, (list(self),)
 
@@ -274,11 +282,11 @@ class Transitions:
     Attributes:
         P: `P[state][action]` is a list of (probability, next state, reward, terminated); fixed.
         initial: float64 [states], the distribution of first states; not writable.
-        num_states: how many states there are.
-        num_actions: how many actions each of them has.
-        masks: int8 [states, actions], which actions change something; or None.
-        digest: of the probabilities, states, rewards and ends.
-        capsule: the table for `gymcore_ext.engine.batch.Batch(constants=...)`.
+        num_states: Number of states.
+        num_actions: Number of actions of each of them.
+        masks: Which actions change something, int8 [states, actions]; or None.
+        digest: Digest of the probabilities, states, rewards and ends.
+        capsule: The table for `gymcore_ext.engine.batch.Batch(constants=...)`.
 
     Example:
         >>> table = Transitions({0: {0: [(1.0, 0, 5.0, True)]}}, [1.0])
@@ -286,7 +294,9 @@ class Transitions:
         (1, 1)
     """
 
-    def __init__(self, P: Any, initial: Any, masks: npt.NDArray[np.int8] | None = None) -> None:
+    def __init__(
+        self, P: Table, initial: npt.ArrayLike, masks: npt.NDArray[np.int8] | None = None
+    ) -> None:
         """Check the table and copy it.
 
         `P` and `initial` are as for `TabularEnv`; `masks` int8 [states, actions] is for kernels
@@ -317,7 +327,7 @@ class Transitions:
         self.digest = digest(flat, starts)
         self.capsule = _packed(flat, starts, masks)
 
-    def _count_actions(self, P: Any, state: int) -> int:
+    def _count_actions(self, P: Table, state: int) -> int:
         count = _length(_entry(P, state, "P"), f"P[{state}]")
         first = _length(_entry(P, 0, "P"), "P[0]")
         if count != first or count == 0:
@@ -326,24 +336,24 @@ class Transitions:
             )
         return count
 
-    def reward(self, value: float) -> Any:
-        """A reward as the table has it: an int where an int was given."""
+    def reward(self, value: float) -> float:
+        """Return a reward as the table has it: an int if an int was given."""
         return self._rewards.get(value, value)
 
-    def __reduce__(self) -> Any:
-        """Pickle what it was made from."""
+    def __reduce__(self) -> tuple[type[Transitions], tuple[object, ...]]:
+        """Pickle the arguments."""
         return Transitions, (self.P, self.initial, self.masks)
 
     def __copy__(self) -> Transitions:
-        """It cannot change."""
+        """Return this table, which cannot change."""
         return self
 
-    def __deepcopy__(self, memo: Any) -> Transitions:
-        """It cannot change."""
+    def __deepcopy__(self, memo: object) -> Transitions:
+        """Return this table, which cannot change."""
         return self
 
 
-def _length(value: Any, name: str) -> int:
+def _length(value: object, name: str) -> int:
     if not isinstance(value, (Mapping, Sequence, np.ndarray)) or isinstance(value, (str, bytes)):
         raise ArgumentTypeError(
             f"{name}: expected a mapping or a sequence, got {value!r} ({type(value).__name__})"
@@ -351,7 +361,7 @@ def _length(value: Any, name: str) -> int:
     return len(value)
 
 
-def _entry(value: Any, index: int, name: str) -> Any:
+def _entry(value: Table, index: int, name: str) -> Any:
     try:
         return value[index]
     except LookupError:
@@ -360,7 +370,7 @@ def _entry(value: Any, index: int, name: str) -> Any:
         ) from None
 
 
-def _distribution(initial: Any, states: int) -> npt.NDArray[np.float64]:
+def _distribution(initial: npt.ArrayLike, states: int) -> npt.NDArray[np.float64]:
     try:
         chances = np.array(initial, np.float64)
     except (TypeError, ValueError):
@@ -386,8 +396,8 @@ def _distribution(initial: Any, states: int) -> npt.NDArray[np.float64]:
     return chances
 
 
-def _outcomes(entry: Any, state: int, action: int, table: Transitions) -> list[Any]:
-    """The outcomes of an action, checked."""
+def _outcomes(entry: Any, state: int, action: int, table: Transitions) -> list[Outcome]:
+    """Return the outcomes of an action, checked."""
     name = f"P[{state}][{action}]"
     if _length(entry, name) == 0:
         raise InvalidArgument(f"{name}: expected at least one outcome, got none")
@@ -398,8 +408,8 @@ def _outcomes(entry: Any, state: int, action: int, table: Transitions) -> list[A
     return outcomes
 
 
-def _outcome(entry: Any, name: str, states: int) -> tuple[Any, int, Any, bool]:
-    """One outcome, checked."""
+def _outcome(entry: Any, name: str, states: int) -> Outcome:
+    """Return one outcome, checked."""
     try:
         probability, state, reward, terminated = entry
         probability, reward = probability + 0, reward + 0
@@ -419,8 +429,8 @@ def _outcome(entry: Any, name: str, states: int) -> tuple[Any, int, Any, bool]:
     return probability, index, reward, bool(terminated)
 
 
-def _flat(rows: list[list[list[Any]]]) -> npt.NDArray[Any]:
-    """Outcomes [states, actions, width] as records of OUTCOME.
+def _flat(rows: list[list[list[Outcome]]]) -> np.ndarray:
+    """Return outcomes [states, actions, width] as records of OUTCOME.
 
     Where the probabilities of an action add up to less than 1 by rounding, its first outcome is
     repeated at the end to catch the remaining draws. Further entries are never reached.
@@ -435,9 +445,9 @@ def _flat(rows: list[list[list[Any]]]) -> npt.NDArray[Any]:
 
 
 def _packed(
-    flat: npt.NDArray[Any], starts: npt.NDArray[np.float64], masks: npt.NDArray[np.int8] | None
+    flat: np.ndarray, starts: npt.NDArray[np.float64], masks: npt.NDArray[np.int8] | None
 ) -> object:
-    """The capsule of a table for the compiled loops."""
+    """Return the capsule of a table for the compiled loops."""
     _, actions, width = flat.shape
     flat = flat.reshape(-1, width)
     # Compared as integers: -0.0 is not 0.0.
@@ -457,7 +467,7 @@ def _packed(
     return pack(different, starts, limits, outcomes, actions, first, second, masks)
 
 
-def _records(outcomes: list[Any]) -> list[tuple[float, float, float, int, int]]:
+def _records(outcomes: list[Outcome]) -> list[tuple[float, float, float, int, int]]:
     sums = np.cumsum([outcome[0] for outcome in outcomes]).tolist()
     records = [
         (total, float(outcome[0]), float(outcome[2]), outcome[1], int(outcome[3]))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore.base.colorize import colorize
+from gymcore.core import Info
 from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_head, draw_walker, look
 from gymcore.envs.toy_text.tabular import GridEnv, Transitions, moved, probability
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.error import FailedCheck, InvalidArgument
-from gymcore.native.parameters import Parameter, as_number, flag
+from gymcore.native.parameters import Number, Parameter, as_number, flag
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.rendering.shapes import WHITE, Color, Point, blank
 
@@ -36,25 +37,25 @@ NUM_STATES, NUM_ACTIONS = 500, 6
 SOUTH, NORTH, EAST, WEST, PICKUP, DROPOFF = range(6)
 NAMES = ("South", "North", "East", "West", "Pickup", "Dropoff")
 STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1))
-# What is to the left and to the right of a direction of travel.
+# The directions to the left and to the right of a direction of travel.
 SIDES = ((EAST, WEST), (WEST, EAST), (NORTH, SOUTH), (SOUTH, NORTH))
 IN_TAXI = 4
 
 
 def encode(taxi_row: int, taxi_col: int, pass_loc: int, dest_idx: int) -> int:
-    """The state as one number."""
+    """Return the state as one number."""
     return ((taxi_row * 5 + taxi_col) * 5 + pass_loc) * 4 + dest_idx
 
 
 def decode(state: int) -> tuple[int, int, int, int]:
-    """Row and column of the taxi, where the passenger is (4: in the taxi), and the destination."""
+    """Return taxi row and column, the passenger's place (4: the taxi), and the destination."""
     rest, dest_idx = divmod(state, 4)
     rest, pass_loc = divmod(rest, 5)
     return (*divmod(rest, 5), pass_loc, dest_idx)
 
 
 def _driven(place: tuple[int, int], direction: int) -> tuple[int, int]:
-    """The cell that a drive leads to; walls and the edge of the map stop it."""
+    """Return the cell that a drive leads to; walls and the edge of the map stop it."""
     row, col = place
     if direction in (EAST, WEST):
         border = MAP[1 + row][2 * col + (2 if direction == EAST else 0)]
@@ -65,7 +66,7 @@ def _driven(place: tuple[int, int], direction: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=16)
 def _transitions(straight: float | None) -> Transitions:
-    """The table; `straight` is the probability of the intended drive in rain, None if it is dry."""
+    """Return the table; `straight` is the probability of the intended drive, None if it is dry."""
 
     def drives(place: tuple[int, int], action: int) -> Iterator[tuple[float, tuple[int, int]]]:
         there = _driven(place, action)
@@ -98,8 +99,9 @@ def _transitions(straight: float | None) -> Transitions:
     return Transitions(table, starts / starts.sum(), _masks())
 
 
+@cache
 def _masks() -> npt.NDArray[np.int8]:
-    """Which actions change something in each state, int8 [500, 6]."""
+    """Return which actions change something in each state, int8 [500, 6]."""
     masks = np.zeros((NUM_STATES, NUM_ACTIONS), np.int8)
     for state in range(NUM_STATES):
         row, col, passenger, _ = decode(state)
@@ -110,7 +112,7 @@ def _masks() -> npt.NDArray[np.int8]:
     return masks
 
 
-def _as_probability(value: Any) -> tuple[float, ...]:
+def _as_probability(value: Number) -> tuple[float, ...]:
     (number,) = as_number(value)
     if not 0.0 <= number <= 1.0:
         raise InvalidArgument(f"expected a probability from 0 to 1, got {value!r}")
@@ -208,11 +210,11 @@ class TaxiEnv(GridEnv):
         )
 
     def state_bounds(self) -> dict[str, tuple[float, float]]:
-        """Those of the table, and whether the passenger is to change destination."""
+        """Return the bounds of the table, and of whether the passenger will change destination."""
         return {**super().state_bounds(), "fickle_step": (0, 1)}
 
     def encode(self, taxi_row: int, taxi_col: int, pass_loc: int, dest_idx: int) -> int:
-        """The state as one number.
+        """Return the state as one number.
 
         Raises:
             InvalidArgument: a value is out of range.
@@ -225,7 +227,7 @@ class TaxiEnv(GridEnv):
         return encode(*values)
 
     def decode(self, i: int) -> tuple[int, int, int, int]:
-        """Taxi row and column, where the passenger is (4: in the taxi), and the destination.
+        """Return taxi row and column, the passenger's place (4: the taxi), and the destination.
 
         Raises:
             FailedCheck: `i` is not a state.
@@ -235,9 +237,9 @@ class TaxiEnv(GridEnv):
         return decode(int(i))
 
     def action_mask(self, state: int) -> npt.NDArray[np.int8]:
-        """Which actions change something in a state, int8 [6], a new array."""
+        """Return which actions change something in a state, int8 [6], a new array."""
         self.decode(state)
-        return self._transitions.masks[int(state)].copy()  # type: ignore[index]
+        return _masks()[int(state)].copy()
 
     @property
     def fickle_step(self) -> bool:
@@ -314,8 +316,8 @@ class TaxiEnv(GridEnv):
             beside.box(STREET, (0.30, 0.10), (0.70, 0.96), 0.16)
             draw_walker(beside, coat=COATS[goal])
 
-    def scene(self) -> dict[str, Any]:
-        """The direction of the taxi, and whether it rains."""
+    def scene(self) -> Info:
+        """Return the direction of the taxi, and whether it rains."""
         action = self.lastaction
         if action is not None and action < PICKUP:
             self.taxi_orientation = action
@@ -374,7 +376,7 @@ def _background(size: tuple[int, int], is_rainy: bool) -> pygame.Surface:
 
 
 def _draw_taxi(pen: Pen, orientation: int, occupied: bool) -> None:
-    """A car from above; the front is where it drives."""
+    """Draw a car from above, whose front points in the direction of travel."""
     ahead = look(orientation % 4, STEPS)
     aside = (-ahead[1], ahead[0])
 

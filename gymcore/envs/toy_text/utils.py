@@ -1,17 +1,23 @@
-"""Drawing from a distribution as tabular environments do."""
+"""Draws from a distribution as tabular environments do, and a check of their render mode."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from gymcore.core import Info
+from gymcore.error import UnsupportedMode
 
 
-def categorical_sample(
-    prob_n: Sequence[float] | npt.NDArray[Any], np_random: np.random.Generator
-) -> int:
+def check_render_mode(metadata: Info, render_mode: str | None) -> None:
+    """Raise `UnsupportedMode` if an environment with this metadata lacks the render mode."""
+    modes = metadata["render_modes"]
+    if render_mode is not None and render_mode not in modes:
+        raise UnsupportedMode(f"render_mode: expected None or one of {modes}, got {render_mode!r}")
+
+
+def categorical_sample(prob_n: Sequence[float] | np.ndarray, np_random: np.random.Generator) -> int:
     """Return an index drawn with the probabilities `prob_n` [n], using one uniform number.
 
     Example:
