@@ -37,7 +37,6 @@ EnvWrapper: TypeAlias = Callable[[Env], Env]
 Made = TypeVar("Made")
 
 _NO_METADATA = {"render_modes": ()}
-_IMMUTABLE = frozenset({type(None), bool, int, float, complex, str, bytes})
 
 
 def _found_spec(id: str | EnvSpec, problem: str, is_remote: bool = False) -> EnvSpec:
@@ -77,12 +76,10 @@ def own_kwargs(spec: EnvSpec) -> Kwargs:
 
     Arguments of which one cannot be copied are shared, all but their containers.
     """
-    if all(type(value) in _IMMUTABLE for value in spec.kwargs.values()):
-        return dict(spec.kwargs)
     try:
         return copy.deepcopy(spec.kwargs)
     except Exception:
-        return {name: snapshot(value) for name, value in spec.kwargs.items()}
+        return snapshot(spec.kwargs)
 
 
 def _split_kwargs(spec: EnvSpec) -> tuple[Kwargs, Kwargs]:
@@ -286,12 +283,17 @@ def _make_like_batch(
     given = {"max_episode_steps": limit, "disable_env_checker": disable_env_checker}
     arguments.update(kwargs)
     arguments.update({name: value for name, value in given.items() if value is not None})
-    return _make_single(spec.copy(kwargs={}), batch.get("wrappers", ()), arguments)
+    return make_wrapped(make, spec.copy(kwargs={}), batch.get("wrappers", ()), arguments)
 
 
-def _make_single(spec: EnvSpec, wrappers: Sequence[EnvWrapper], kwargs: Kwargs) -> Env:
+def make_wrapped(
+    make_env: Callable[..., Made],
+    spec: EnvSpec,
+    wrappers: Sequence[Callable[[Made], Made]],
+    kwargs: Kwargs,
+) -> Made:
     """Make an environment of a vector environment; as a plain function, it pickles."""
-    env = make(spec, **kwargs)
+    env = make_env(spec, **kwargs)
     for wrapper in wrappers:
         env = wrapper(env)
     return env
@@ -388,7 +390,7 @@ def _make_of_singles(batch: _Batch, mode: VectorizeMode) -> VectorEnv:
             "entry point defined."
         )
     engine = vector.SyncVectorEnv if mode is VectorizeMode.SYNC else vector.AsyncVectorEnv
-    create = functools.partial(_make_single, batch.spec, batch.wrappers, batch.kwargs)
+    create = functools.partial(make_wrapped, make, batch.spec, batch.wrappers, batch.kwargs)
     return engine([create] * batch.num_envs, **batch.vector_kwargs)
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from gymcore import vector
 from gymcore.core import Env
-from gymcore.envs.making import Kwargs, make_vec
+from gymcore.envs.making import Kwargs, make_vec, make_wrapped
 from gymcore.envs.making import make as make_single
 from gymcore.error import ArgumentTypeError
 from gymcore.specs import EnvSpec, find_spec
@@ -92,21 +92,10 @@ def single_env_fns(
     several = tuple(wrappers) if isinstance(wrappers, Iterable) else (wrappers,)
     if not all(callable(wrapper) for wrapper in several):
         raise ArgumentTypeError(f"wrappers: expected a function or functions, got {wrappers!r}")
-    make_one = functools.partial(_make_one, make_env, spec, several, kwargs)
+    checks = [disable_env_checker, *[True] * (num_envs - 1)]
     return [
-        functools.partial(make_one, disable_env_checker if i == 0 else True)
-        for i in range(num_envs)
+        functools.partial(
+            make_wrapped, make_env, spec, several, {**kwargs, "disable_env_checker": disable}
+        )
+        for disable in checks[:num_envs]
     ]
-
-
-def _make_one(
-    make_env: Callable[..., Made],
-    spec: EnvSpec,
-    wrappers: tuple[Callable[[Made], Made], ...],
-    kwargs: Kwargs,
-    disable_env_checker: bool | None,
-) -> Made:
-    env = make_env(spec, disable_env_checker=disable_env_checker, **kwargs)
-    for wrapper in wrappers:
-        env = wrapper(env)
-    return env
