@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from gymcore.base import program
+
 _owners: dict[str, dict[str, str]] = {}
 """The modules that define the lazy names, by package and name."""
 
@@ -45,7 +47,8 @@ def lazy_namespace(
         elif name in submodules:
             value = importlib.import_module(f".{name}", package)
         else:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            imported = program.imported_name(package)
+            raise AttributeError(f"module {imported!r} has no attribute {name!r}")
         setattr(sys.modules[package], name, value)
         return value
 

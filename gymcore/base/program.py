@@ -7,3 +7,13 @@ package = "gymcore"
 
 Messages and places of classes name this package, so that they are what the program expects.
 """
+
+
+def imported_name(module: str) -> str:
+    """Return the name under which the program imports a module.
+
+    Example:
+        >>> imported_name("gymcore.spaces"), imported_name("numpy")
+        ('gymcore.spaces', 'numpy')
+    """
+    return module.replace("gymcore", package, 1) if module.startswith("gymcore.") else module

@@ -84,6 +84,8 @@ def _is(*kinds: type) -> Callable[..., bool]:
     return lambda value, *_: isinstance(value, kinds)
 
 
+GUIDE = "https://gymnasium.farama.org/introduction/create_custom_env/"
+
 # The environment, and the metadata of its class
 
 IS_ENV = Rule(

@@ -17,10 +17,7 @@ T = TypeVar("T")
 
 def place_of(cls: type) -> str:
     """Return where a class is, "module:name", under the name that the program imports."""
-    module = cls.__module__
-    if module.startswith("gymcore."):
-        module = module.replace("gymcore", program.package, 1)
-    return f"{module}:{cls.__name__}"
+    return f"{program.imported_name(cls.__module__)}:{cls.__name__}"
 
 
 def load_env_creator(name: str) -> Callable[..., Any]:

@@ -42,7 +42,7 @@ __all__ = [
     "data_shares_objects",
 ]
 
-_HOW_TO = "See https://gymnasium.farama.org/introduction/create_custom_env/ for more info."
+_HOW_TO = f"See {rules.GUIDE} for more info."
 
 
 def _reset_pair(env: Env, **kwargs: Any) -> tuple[object, Info]:

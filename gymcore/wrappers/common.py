@@ -145,9 +145,9 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
             FailedCheck: if nothing can be sampled from a space.
         """
         Wrapper.__init__(self, env)
-        rules.HAS_SPACE.check(env, "action", hint="")
+        rules.HAS_SPACE.check(env, "action", hint=f" {rules.GUIDE}")
         passive.check_action_space(env.action_space)
-        rules.HAS_SPACE.check(env, "observation", hint="")
+        rules.HAS_SPACE.check(env, "observation", hint=f" {rules.GUIDE}")
         passive.check_observation_space(env.observation_space)
         self.checked_reset = False
         self.checked_step = False

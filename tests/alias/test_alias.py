@@ -74,6 +74,9 @@ calls = {
     "reset": lambda: passive_env_checker.env_reset_passive_checker(Old()),
     "seed": lambda: env_checker.check_seed_deprecation(Old()),
     "check_env": lambda: env_checker.check_env(3),
+    "PassiveEnvChecker": lambda: gym.wrappers.PassiveEnvChecker(gym.Env()),
+    "wrappers": lambda: gym.wrappers.Nothing,
+    "vector wrappers": lambda: gym.wrappers.vector.Nothing,
 }
 for name, call in calls.items():
     with warnings.catch_warnings(record=True) as caught:
