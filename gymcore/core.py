@@ -28,13 +28,14 @@ ActType = TypeVar("ActType", default=Any)
 RenderFrame = TypeVar("RenderFrame", default=Any)
 WrapperObsType = TypeVar("WrapperObsType", default=Any)
 WrapperActType = TypeVar("WrapperActType", default=Any)
-_Render = TypeVar("_Render", bound=Callable[[Any], Any])
+_Render = TypeVar("_Render", bound=Callable[..., object])
 Info: TypeAlias = dict[str, Any]
-Options: TypeAlias = dict[str, Any] | None
+Options: TypeAlias = Info | None
+Metadata: TypeAlias = dict[str, Any]
 
 # Environments that may still be open, by id (a user's environment may not be hashable), in order of
 # making; and the ids of those that `leave_open` excluded.
-_environments: weakref.WeakValueDictionary[int, Env[Any, Any]] = weakref.WeakValueDictionary()
+_environments: weakref.WeakValueDictionary[int, Env] = weakref.WeakValueDictionary()
 _left_open: set[int] = set()
 
 
@@ -48,7 +49,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=leave_open)  # the parent closes them
 
 
-def _close_unasked(env: Env[Any, Any]) -> None:
+def _close_unasked(env: Env) -> None:
     """Close an environment that may be closed already, or half made, or half torn down."""
     if id(env) not in _left_open:
         with contextlib.suppress(Exception):
@@ -86,7 +87,7 @@ class NoSeed:
         """Remember the class, after which the search continues."""
         self._holder = holder
 
-    def __get__(self, env: Any, owner: type) -> Any:
+    def __get__(self, env: object, owner: type) -> Any:
         """Return `seed` of a later base class, or raise the `AttributeError`."""
         target = owner if env is None else env
         later_bases: Any = super(self._holder, target)
@@ -99,7 +100,7 @@ def without_mode(render: _Render) -> _Render:
     """Let a call of `render` with a mode, as before Gym 0.26, say where the mode belongs."""
 
     @functools.wraps(render)
-    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def checked(self: Env, *args: object, **kwargs: object) -> object:
         if args or kwargs:
             raise ArgumentTypeError(
                 f"{type(self).__name__}.render() takes no arguments, got {[*args, *kwargs]}: since "
@@ -149,7 +150,7 @@ class Env(Generic[ObsType, ActType]):
         3 2 1.0 False False {}
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - an override need not be a ClassVar
+    metadata: Metadata = {"render_modes": []}  # noqa: RUF012 - an override need not be a ClassVar
     render_mode: str | None = None
     spec: EnvSpec | None = None
     reward_range: tuple[float, float] = (-math.inf, math.inf)
@@ -163,7 +164,7 @@ class Env(Generic[ObsType, ActType]):
     # For `__del__`: at exit, the interpreter may set the globals of this module to None before.
     _is_finalizing = staticmethod(sys.is_finalizing)
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+    def __new__(cls, *args: object, **kwargs: object) -> Self:
         """Make an environment that is closed at exit if its class has something to close."""
         if cls.__init__ is object.__init__ and (args or kwargs):
             raise TypeError(f"{cls.__name__}() takes no arguments")
@@ -255,7 +256,7 @@ class Env(Generic[ObsType, ActType]):
         """Return the environment itself."""
         return self
 
-    def __exit__(self, *args: Any) -> Literal[False]:
+    def __exit__(self, *args: object) -> Literal[False]:
         """Close the environment; exceptions propagate."""
         self.close()
         return False
@@ -280,7 +281,7 @@ class Env(Generic[ObsType, ActType]):
         """
         return getattr(self, name)
 
-    def set_wrapper_attr(self, name: str, value: Any, *, force: bool = True) -> bool:
+    def set_wrapper_attr(self, name: str, value: object, *, force: bool = True) -> bool:
         """Set an attribute (for a wrapper: on the outermost layer that has it).
 
         Args:
@@ -338,7 +339,7 @@ class Wrapper(
         self.env = env
         self._action_space: Space[WrapperActType] | None = None
         self._observation_space: Space[WrapperObsType] | None = None
-        self._metadata: dict[str, Any] | None = None
+        self._metadata: Metadata | None = None
         self._cached_spec: EnvSpec | None = None
 
     if not TYPE_CHECKING:  # a type checker that saw this would accept any attribute
@@ -423,7 +424,7 @@ class Wrapper(
         return cls.__name__
 
     @classmethod
-    def wrapper_spec(cls, **kwargs: Any) -> WrapperSpec:
+    def wrapper_spec(cls, **kwargs: object) -> WrapperSpec:
         """Return the description of this wrapper with the arguments `kwargs`."""
         return WrapperSpec(cls.class_name(), place_of(cls), kwargs)
 
@@ -480,14 +481,14 @@ class Wrapper(
         self._observation_space = space
 
     @property
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Metadata:
         """The wrapped environment's metadata, or what this wrapper has set."""
         if self._metadata is None:
             return self.env.metadata
         return self._metadata
 
     @metadata.setter
-    def metadata(self, value: dict[str, Any]) -> None:
+    def metadata(self, value: Metadata) -> None:
         self._metadata = value
 
     def has_wrapper_attr(self, name: str) -> bool:
@@ -507,7 +508,7 @@ class Wrapper(
                 f"wrapper {self.class_name()} has no attribute {name!r}"
             ) from error
 
-    def set_wrapper_attr(self, name: str, value: Any, *, force: bool = True) -> bool:
+    def set_wrapper_attr(self, name: str, value: object, *, force: bool = True) -> bool:
         """Set an attribute on the outermost layer that has it; see `Env.set_wrapper_attr`."""
         if hasattr(self, name):
             setattr(self, name, value)

@@ -9,7 +9,6 @@ code that catches that keeps working.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 
 class Error(Exception):
@@ -224,7 +223,7 @@ class _PendingCallError(Error):
         super().__init__(message)
         self.name = name
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
         """Pickle with both arguments; the default would lose `name` and fail to load."""
         return type(self), (str(self), self.name)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 Lanes = npt.NDArray[np.int64]
+_Options: TypeAlias = dict[str, Any] | None
 
 RESET_MASK = "reset_mask"
 
@@ -63,7 +64,7 @@ def positive(name: str, value: Any, maximum: int | None = None) -> int:
 
 
 def seeds_per_env(
-    seed: int | Sequence[int | None] | npt.NDArray[np.integer[Any]] | None, num_envs: int
+    seed: int | Sequence[int | None] | npt.NDArray[np.integer] | None, num_envs: int
 ) -> list[int | None]:
     """Return one seed, a Python int or None, for each environment.
 
@@ -126,8 +127,8 @@ def _as_seed(value: Any, name: str) -> int:
 
 
 def split_reset_mask(
-    options: dict[str, Any] | None, num_envs: int
-) -> tuple[dict[str, Any] | None, npt.NDArray[np.bool_] | None]:
+    options: _Options, num_envs: int
+) -> tuple[_Options, npt.NDArray[np.bool_] | None]:
     """Return reset options without `reset_mask`, and the mask, bool [num_envs].
 
     The caller's dict is not changed. The mask is None if all environments are to be reset. A wrong
@@ -167,7 +168,7 @@ def split_reset_mask(
 
 
 def lane_indices(
-    lanes: Sequence[int] | npt.NDArray[Any] | None,
+    lanes: Sequence[int] | npt.NDArray[np.integer] | None,
     num_envs: int,
     name: str = "lanes",
 ) -> Lanes:
@@ -197,7 +198,7 @@ def lane_indices(
     return indices
 
 
-def check_mask(mask: Any, num_envs: int, name: str = "mask") -> npt.NDArray[np.bool_]:
+def check_mask(mask: object, num_envs: int, name: str = "mask") -> npt.NDArray[np.bool_]:
     """Return `mask`; raise `InvalidArgument` if it is not a bool array [num_envs]."""
     expected = f"{name}: expected a bool array of shape ({num_envs},)"
     if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:

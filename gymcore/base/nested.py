@@ -33,7 +33,7 @@ def map_leaves(function: Callable[..., Any], first: Any, *others: Any) -> Any:
     return function(first, *others)
 
 
-def named_leaves(value: Any, prefix: str = "") -> dict[str, Any]:
+def named_leaves(value: object, prefix: str = "") -> dict[str, Any]:
     """Return the leaves of a nested observation, action or space; the keys are their paths.
 
     A path is `prefix`, followed by `.key` or `.index` for each level.
@@ -45,7 +45,7 @@ def named_leaves(value: Any, prefix: str = "") -> dict[str, Any]:
     Different leaves have different paths: dots, brackets and backslashes within keys are escaped
     by a backslash, and keys that are not strings are written in brackets.
     """
-    children: Any = getattr(value, "spaces", value)
+    children = getattr(value, "spaces", value)
     if isinstance(children, Mapping):
         pairs = [
             (re.sub(r"[\\.\[]", r"\\\g<0>", key) if isinstance(key, str) else f"[{key!r}]", child)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gymcore import error
-from gymcore.core import Env
-from gymcore.utils.env_checker import data_equivalence
+from gymcore.checking.data import data_equivalence
+from gymcore.core import Env, Info
 
 __all__ = ["check_environments_match"]
 
@@ -19,8 +17,8 @@ def _demand(condition: bool, message: str) -> None:
 
 
 def check_environments_match(
-    env_a: Env[Any, Any],
-    env_b: Env[Any, Any],
+    env_a: Env,
+    env_b: Env,
     num_steps: int,
     seed: int = 0,
     skip_obs: bool = False,
@@ -109,21 +107,21 @@ def check_environments_match(
             reset()
 
 
-def _compare(what: str, where: str, name: str, one: Any, other: Any) -> None:
+def _compare(what: str, where: str, name: str, one: object, other: object) -> None:
     _demand(
         data_equivalence(one, other),
         f"{what} is not equivalent{where}, {name}_a = {one}, {name}_b = {other}",
     )
 
 
-def _compare_frames(call: str, where: str, env_a: Env[Any, Any], env_b: Env[Any, Any]) -> None:
+def _compare_frames(call: str, where: str, env_a: Env, env_b: Env) -> None:
     _demand(
         data_equivalence(env_a.render(), env_b.render()),
         f"{call} render is not equivalent{where}",
     )
 
 
-def _compare_infos(call: str, where: str, comparison: str, one: Any, other: Any) -> None:
+def _compare_infos(call: str, where: str, comparison: str, one: Info, other: Info) -> None:
     if comparison == "equivalence":
         _compare(f"{call} info", where, "info", one, other)
     elif comparison == "superset":

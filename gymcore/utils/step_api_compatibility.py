@@ -6,12 +6,13 @@ infos are changed in place.
 
 from __future__ import annotations
 
-from typing import Any, SupportsFloat
+from typing import Any, SupportsFloat, TypeAlias
 
 import numpy as np
 from typing_extensions import TypeVar
 
 from gymcore import error
+from gymcore.core import Info
 
 __all__ = [
     "DoneStepType",
@@ -24,20 +25,22 @@ __all__ = [
 ObsType = TypeVar("ObsType", default=Any)
 
 DoneStepType = tuple[
-    ObsType | np.ndarray, SupportsFloat | np.ndarray, bool | np.ndarray, dict[str, Any] | list[Any]
+    ObsType | np.ndarray, SupportsFloat | np.ndarray, bool | np.ndarray, Info | list[Info]
 ]
 TerminatedTruncatedStepType = tuple[
     ObsType | np.ndarray,
     SupportsFloat | np.ndarray,
     bool | np.ndarray,
     bool | np.ndarray,
-    dict[str, Any] | list[Any],
+    Info | list[Info],
 ]
+
+_Results: TypeAlias = tuple[Any, ...]
 
 _KEY = "TimeLimit.truncated"
 
 
-def _check_length(step_returns: Any) -> int:
+def _check_length(step_returns: _Results) -> int:
     length = len(step_returns)
     if length not in (4, 5):
         raise error.FailedCheck(
@@ -46,7 +49,7 @@ def _check_length(step_returns: Any) -> int:
     return length
 
 
-def _check_infos(infos: Any) -> None:
+def _check_infos(infos: object) -> None:
     if not isinstance(infos, (list, dict)):
         raise error.ArgumentTypeError(
             "Unexpected value of infos, as is_vector_envs=True, expects `info` to be a list or "
@@ -54,7 +57,9 @@ def _check_infos(infos: Any) -> None:
         )
 
 
-def convert_to_terminated_truncated_step_api(step_returns: Any, is_vector_env: bool = False) -> Any:
+def convert_to_terminated_truncated_step_api(
+    step_returns: _Results, is_vector_env: bool = False
+) -> _Results:
     """Convert the result of `step` to five elements: observation, reward, two flags, info.
 
     An episode is truncated if it is done and `info["TimeLimit.truncated"]` is true; otherwise it is
@@ -95,7 +100,7 @@ def convert_to_terminated_truncated_step_api(step_returns: Any, is_vector_env: b
     return observations, rewards, dones & ~reasons, dones & reasons, infos
 
 
-def convert_to_done_step_api(step_returns: Any, is_vector_env: bool = False) -> Any:
+def convert_to_done_step_api(step_returns: _Results, is_vector_env: bool = False) -> _Results:
     """Convert the result of `step` to four elements: observation, reward, done, info.
 
     If an episode is done, `info["TimeLimit.truncated"]` says whether it was truncated and not
@@ -142,8 +147,8 @@ def convert_to_done_step_api(step_returns: Any, is_vector_env: bool = False) -> 
 
 
 def step_api_compatibility(
-    step_returns: Any, output_truncation_bool: bool = True, is_vector_env: bool = False
-) -> Any:
+    step_returns: _Results, output_truncation_bool: bool = True, is_vector_env: bool = False
+) -> _Results:
     """Convert the result of `step` to five or to four elements.
 
     Args:

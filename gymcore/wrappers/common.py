@@ -154,7 +154,7 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
         self.checked_render = False
         self.checked_data_reuse = False
         self.close_called = False
-        self._previous_data: tuple[ObsType, dict[str, Any]] | None = None
+        self._previous_data: tuple[ObsType, Info] | None = None
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment; check the first step, and that the second returns new objects."""

@@ -9,9 +9,10 @@ teaches them a new one.
 
 from __future__ import annotations
 
+import math
 from ctypes import c_bool
 from functools import singledispatch
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -35,13 +36,28 @@ from gymcore.spaces.utils import flatten
 
 __all__ = ["create_shared_memory", "read_from_shared_memory", "write_to_shared_memory"]
 
-# A synchronized array, or nested tuples and dicts of them. Their class exists at run time only in
-# a module that takes as long to import as the rest of this package.
-SharedMemory: TypeAlias = Any
+
+# Protocols: the classes of multiprocessing exist at run time only in a module that takes as long to
+# import as the rest of this package.
+class SharedArray(Protocol):
+    """A synchronized array, as `multiprocessing.Array` makes it."""
+
+    def get_obj(self) -> Any:
+        """Return the array without its lock."""
+
+
+class Context(Protocol):
+    """The `multiprocessing` module, or one of its contexts."""
+
+    def Array(self, typecode_or_type: Any, size_or_initializer: int, /) -> Any:
+        """Return a synchronized array of zeros."""
+
+
+SharedMemory: TypeAlias = "SharedArray | tuple[SharedMemory, ...] | dict[str, SharedMemory]"
 
 
 @singledispatch
-def create_shared_memory(space: Space[Any], n: int = 1, ctx: Any = None) -> SharedMemory:
+def create_shared_memory(space: Space, n: int = 1, ctx: Context | None = None) -> SharedMemory:
     """Return shared memory, all zero, for a batch of `n` elements.
 
     Args:
@@ -70,9 +86,9 @@ def create_shared_memory(space: Space[Any], n: int = 1, ctx: Any = None) -> Shar
 @create_shared_memory.register(Discrete)
 @create_shared_memory.register(MultiDiscrete)
 @create_shared_memory.register(MultiBinary)
-def _create_array(space: Space[Any], n: int = 1, ctx: Any = None) -> SharedMemory:
-    dtype: Any = np.dtype(space.dtype)
-    size = n * int(np.prod(space.shape))  # type: ignore[arg-type]
+def _create_array(space: Space, n: int = 1, ctx: Context | None = None) -> SharedMemory:
+    dtype: np.dtype[Any] = np.dtype(space.dtype)
+    size = n * math.prod(space.shape or ())
     if dtype.kind == "b":
         return _context(ctx).Array(c_bool, size)
     try:
@@ -83,29 +99,29 @@ def _create_array(space: Space[Any], n: int = 1, ctx: Any = None) -> SharedMemor
 
 
 @create_shared_memory.register(Tuple)
-def _create_tuple(space: Tuple, n: int = 1, ctx: Any = None) -> SharedMemory:
+def _create_tuple(space: Tuple, n: int = 1, ctx: Context | None = None) -> SharedMemory:
     return tuple(create_shared_memory(subspace, n, ctx) for subspace in space.spaces)
 
 
 @create_shared_memory.register(Dict)
-def _create_dict(space: Dict, n: int = 1, ctx: Any = None) -> SharedMemory:
+def _create_dict(space: Dict, n: int = 1, ctx: Context | None = None) -> SharedMemory:
     return {key: create_shared_memory(subspace, n, ctx) for key, subspace in space.spaces.items()}
 
 
 @create_shared_memory.register(Text)
-def _create_text(space: Text, n: int = 1, ctx: Any = None) -> SharedMemory:
+def _create_text(space: Text, n: int = 1, ctx: Context | None = None) -> SharedMemory:
     return _context(ctx).Array(np.ctypeslib.as_ctypes_type(np.int32), n * space.max_length)
 
 
 @create_shared_memory.register(OneOf)
-def _create_one_of(space: OneOf, n: int = 1, ctx: Any = None) -> SharedMemory:
+def _create_one_of(space: OneOf, n: int = 1, ctx: Context | None = None) -> SharedMemory:
     choices = _context(ctx).Array(np.ctypeslib.as_ctypes_type(np.int64), n)
     return (choices, *(create_shared_memory(subspace, n, ctx) for subspace in space.spaces))
 
 
 @create_shared_memory.register(Graph)
 @create_shared_memory.register(Sequence)
-def _refuse_dynamic(space: Space[Any], n: int = 1, ctx: Any = None) -> SharedMemory:
+def _refuse_dynamic(space: Space, n: int = 1, ctx: Context | None = None) -> SharedMemory:
     raise ArgumentTypeError(
         f"space: As {space} has a dynamic shape so its not possible to make a static shared "
         "memory. For `AsyncVectorEnv`, disable `shared_memory`."
@@ -113,7 +129,7 @@ def _refuse_dynamic(space: Space[Any], n: int = 1, ctx: Any = None) -> SharedMem
 
 
 @singledispatch
-def read_from_shared_memory(space: Space[Any], shared_memory: SharedMemory, n: int = 1) -> Any:
+def read_from_shared_memory(space: Space, shared_memory: SharedMemory, n: int = 1) -> Any:
     """Return the batch in shared memory.
 
     Args:
@@ -134,12 +150,14 @@ def read_from_shared_memory(space: Space[Any], shared_memory: SharedMemory, n: i
 @read_from_shared_memory.register(Discrete)
 @read_from_shared_memory.register(MultiDiscrete)
 @read_from_shared_memory.register(MultiBinary)
-def _read_array(space: Space[Any], shared_memory: SharedMemory, n: int = 1) -> npt.NDArray[Any]:
-    return _view(shared_memory, space.dtype).reshape((n, *space.shape))  # type: ignore[arg-type,misc]
+def _read_array(space: Space, shared_memory: SharedArray, n: int = 1) -> npt.NDArray[np.generic]:
+    return _view(shared_memory, space.dtype).reshape((n, *(space.shape or ())))
 
 
 @read_from_shared_memory.register(Tuple)
-def _read_tuple(space: Tuple, shared_memory: SharedMemory, n: int = 1) -> tuple[Any, ...]:
+def _read_tuple(
+    space: Tuple, shared_memory: tuple[SharedMemory, ...], n: int = 1
+) -> tuple[object, ...]:
     return tuple(
         read_from_shared_memory(subspace, memory, n)
         for subspace, memory in zip(space.spaces, shared_memory, strict=True)
@@ -147,7 +165,9 @@ def _read_tuple(space: Tuple, shared_memory: SharedMemory, n: int = 1) -> tuple[
 
 
 @read_from_shared_memory.register(Dict)
-def _read_dict(space: Dict, shared_memory: SharedMemory, n: int = 1) -> dict[str, Any]:
+def _read_dict(
+    space: Dict, shared_memory: dict[str, SharedMemory], n: int = 1
+) -> dict[str, object]:
     return {
         key: read_from_shared_memory(subspace, shared_memory[key], n)
         for key, subspace in space.spaces.items()
@@ -155,7 +175,7 @@ def _read_dict(space: Dict, shared_memory: SharedMemory, n: int = 1) -> dict[str
 
 
 @read_from_shared_memory.register(Text)
-def _read_text(space: Text, shared_memory: SharedMemory, n: int = 1) -> tuple[str, ...]:
+def _read_text(space: Text, shared_memory: SharedArray, n: int = 1) -> tuple[str, ...]:
     rows = _view(shared_memory, np.int32).reshape((n, space.max_length))
     characters = space.character_list
     padding = len(characters)
@@ -165,7 +185,7 @@ def _read_text(space: Text, shared_memory: SharedMemory, n: int = 1) -> tuple[st
 
 
 @read_from_shared_memory.register(OneOf)
-def _read_one_of(space: OneOf, shared_memory: SharedMemory, n: int = 1) -> tuple[Any, ...]:
+def _read_one_of(space: OneOf, shared_memory: tuple[Any, ...], n: int = 1) -> tuple[object, ...]:
     choices, *memories = shared_memory
     columns = [
         read_from_shared_memory(subspace, memory, n)
@@ -177,7 +197,7 @@ def _read_one_of(space: OneOf, shared_memory: SharedMemory, n: int = 1) -> tuple
 
 @singledispatch
 def write_to_shared_memory(
-    space: Space[Any], index: int, value: Any, shared_memory: SharedMemory
+    space: Space, index: int, value: object, shared_memory: SharedMemory
 ) -> None:
     """Write one element of a batch.
 
@@ -205,36 +225,44 @@ def write_to_shared_memory(
 @write_to_shared_memory.register(Discrete)
 @write_to_shared_memory.register(MultiDiscrete)
 @write_to_shared_memory.register(MultiBinary)
-def _write_array(space: Space[Any], index: int, value: Any, shared_memory: SharedMemory) -> None:
-    _write_row(shared_memory, space.dtype, index, np.asarray(value), space.shape)
+def _write_array(
+    space: Space, index: int, value: npt.ArrayLike, shared_memory: SharedArray
+) -> None:
+    _write_row(shared_memory, space.dtype, index, np.asarray(value), space.shape or ())
 
 
 @write_to_shared_memory.register(Tuple)
-def _write_tuple(space: Tuple, index: int, value: Any, shared_memory: SharedMemory) -> None:
+def _write_tuple(
+    space: Tuple, index: int, value: tuple[object, ...], shared_memory: tuple[SharedMemory, ...]
+) -> None:
     for subspace, part, memory in zip(space.spaces, value, shared_memory, strict=True):
         write_to_shared_memory(subspace, index, part, memory)
 
 
 @write_to_shared_memory.register(Dict)
-def _write_dict(space: Dict, index: int, value: Any, shared_memory: SharedMemory) -> None:
+def _write_dict(
+    space: Dict, index: int, value: dict[str, object], shared_memory: dict[str, SharedMemory]
+) -> None:
     for key, subspace in space.spaces.items():
         write_to_shared_memory(subspace, index, value[key], shared_memory[key])
 
 
 @write_to_shared_memory.register(Text)
-def _write_text(space: Text, index: int, value: str, shared_memory: SharedMemory) -> None:
+def _write_text(space: Text, index: int, value: str, shared_memory: SharedArray) -> None:
     _write_row(shared_memory, np.int32, index, flatten(space, value), (space.max_length,))
 
 
 @write_to_shared_memory.register(OneOf)
-def _write_one_of(space: OneOf, index: int, value: Any, shared_memory: SharedMemory) -> None:
+def _write_one_of(
+    space: OneOf, index: int, value: tuple[int, object], shared_memory: tuple[Any, ...]
+) -> None:
     choice, element = value
     choices, *memories = shared_memory
     write_to_shared_memory(space.spaces[choice], index, element, memories[choice])
     _write_row(choices, np.int64, index, np.asarray(choice), ())
 
 
-def _context(ctx: Any) -> Any:
+def _context(ctx: Context | None) -> Context:
     if ctx is not None:
         return ctx
     import multiprocessing
@@ -243,7 +271,11 @@ def _context(ctx: Any) -> Any:
 
 
 def _write_row(
-    shared_memory: SharedMemory, dtype: Any, index: int, value: npt.NDArray[Any], shape: Any
+    shared_memory: SharedArray,
+    dtype: npt.DTypeLike | None,
+    index: int,
+    value: npt.NDArray[np.generic],
+    shape: tuple[int, ...],
 ) -> None:
     """Write `value` as row `index` of an array whose rows have `shape`.
 
@@ -263,6 +295,6 @@ def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(length for length in shape if length != 1)
 
 
-def _view(shared_memory: SharedMemory, dtype: Any) -> npt.NDArray[Any]:
+def _view(shared_memory: SharedArray, dtype: npt.DTypeLike | None) -> npt.NDArray[Any]:
     """Return a flat array of `dtype` over the whole memory."""
     return np.frombuffer(shared_memory.get_obj(), dtype=dtype)
