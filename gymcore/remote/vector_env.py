@@ -264,7 +264,7 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
     @one_at_a_time(error)
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each environment, of those that the server gives."""
-        self._check_call("get_attr")
+        self._check_call("call")
         values: tuple[Any, ...] = self._client.request("get_attr", name)
         return values
 

@@ -874,6 +874,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
     @without_mode
     def render(self) -> tuple[RenderFrame, ...] | None:
         """Return the frame of each environment."""
+        self._check_call("render")
         return self.call("render")
 
     @property  # type: ignore[misc]
