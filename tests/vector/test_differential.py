@@ -239,8 +239,8 @@ LACKS = {
     "ray": {"some", "queue", "episodes", "states"},
 }
 NOT_CLOSED = {"arrays": {"step_lanes", "get_attr", "set_attr", "render"}}
-# A server knows whether its environments were reset, perhaps in an earlier session: the client learns
-# of it from the reply, which `recv` returns.
+# A server knows whether its environments were reset, perhaps in an earlier session: the client
+# learns of it from the reply, which `recv` returns.
 OF_THE_SERVER = {"queue: before reset: send", "queue: before reset: recv", "queue: send, end"}
 REFUSED: dict[str, Call] = {
     "step": step([1], [1]),
