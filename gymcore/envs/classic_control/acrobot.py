@@ -15,7 +15,7 @@ from gymcore import error, spaces
 from gymcore.core import Info
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.env import NativeDiscreteEnv
-from gymcore.native.parameters import Parameter, as_number, as_positive, one_of
+from gymcore.native.parameters import Number, Parameter, as_number, as_positive, one_of
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.rendering.shapes import BLACK, Color, bar, blank, disc, sin_cos
 
@@ -27,7 +27,7 @@ __all__ = ["AcrobotEnv", "AcrobotVectorEnv", "bound", "rk4", "wrap"]
 EQUATIONS = ("book", "nips")
 
 
-def _as_torques(values: Any) -> tuple[float, ...]:
+def _as_torques(values: Sequence[Number]) -> tuple[float, ...]:
     if len(values) != 3:
         raise error.InvalidArgument(f"expected three torques, got {values!r}")
     return tuple(as_number(value)[0] for value in values)
@@ -133,11 +133,11 @@ class AcrobotEnv(NativeDiscreteEnv):
         """Draw one acrobot.
 
         Args:
-            surface: what to draw on, by default 500 x 500 pixels; every pixel is overwritten.
+            surface: Surface to draw on, by default 500 x 500 pixels; every pixel is overwritten.
             state: `(theta1, theta2, dtheta1, dtheta2)`; theta1 in radians from hanging down,
                 theta2 from the direction of the first link, both positive counter-clockwise.
-            link_length_1: length of the upper link in metres.
-            link_length_2: length of the lower link in metres.
+            link_length_1: Length of the upper link in metres.
+            link_length_2: Length of the lower link in metres.
         """
         theta1, theta2, _, _ = map(float, state)
         width, height = surface.get_size()
@@ -156,8 +156,8 @@ class AcrobotEnv(NativeDiscreteEnv):
         disc(surface, JOINT, shoulder, HALF_WIDTH * scale)
         disc(surface, JOINT, elbow, HALF_WIDTH * scale)
 
-    def scene(self) -> dict[str, Any]:
-        """Lengths of the links."""
+    def scene(self) -> Info:
+        """Return the lengths of the links."""
         return {"link_length_1": self.LINK_LENGTH_1, "link_length_2": self.LINK_LENGTH_2}
 
 

@@ -72,7 +72,7 @@ class CartPoleEnv(NativeDiscreteEnv):
         """Make a CartPole.
 
         Args:
-            sutton_barto_reward: reward 0 per step and -1 at the end, instead of 1 per step.
+            sutton_barto_reward: Reward 0 per step and -1 at the end, instead of 1 per step.
             render_mode: None, "human" or "rgb_array".
         """
         super().__init__(render_mode, sutton_barto_reward=sutton_barto_reward)
@@ -135,11 +135,11 @@ class CartPoleEnv(NativeDiscreteEnv):
         """Draw one CartPole.
 
         Args:
-            surface: what to draw on, by default 600 x 400 pixels; every pixel is overwritten.
+            surface: Surface to draw on, by default 600 x 400 pixels; every pixel is overwritten.
             state: `(x, x_dot, theta, theta_dot)`; x in metres from the middle, theta in radians
                 from the vertical, positive to the right.
-            length: half the length of the pole in metres.
-            x_threshold: half the visible length of the track in metres.
+            length: Half the length of the pole in metres.
+            x_threshold: Half the visible length of the track in metres.
         """
         x, _, theta, _ = map(float, state)
         width, height = surface.get_size()
@@ -172,13 +172,13 @@ class CartPoleEnv(NativeDiscreteEnv):
         )
         disc(surface, AXLE, axle, POLE_HALF_WIDTH)
 
-    def scene(self) -> dict[str, Any]:
-        """Pole length and width of the track."""
+    def scene(self) -> Info:
+        """Return the length of the pole and the width of the track."""
         return {"length": self.length, "x_threshold": self.x_threshold}
 
 
 def make_spaces() -> tuple[spaces.Box, spaces.Discrete]:
-    """Observation and action space; bounds twice the thresholds, which a last step may pass."""
+    """Return both spaces; bounds are twice the thresholds, which the last step may pass."""
     high = np.array(
         [2 * CartPoleEnv.x_threshold, math.inf, 2 * CartPoleEnv.theta_threshold_radians, math.inf],
         np.float32,

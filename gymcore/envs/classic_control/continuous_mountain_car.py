@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gymcore import spaces
 from gymcore.envs.classic_control.mountain_car import MountainCarRendering
 from gymcore.native.env import NativeContinuousEnv
-from gymcore.native.parameters import Parameter, as_positive
+from gymcore.native.parameters import Parameter
 from gymcore.native.vector_env import NativeVectorEnv
 
 
-class Continuous_MountainCarEnv(MountainCarRendering, NativeContinuousEnv):
+class Continuous_MountainCarEnv(MountainCarRendering[NDArray[np.float32]], NativeContinuousEnv):
     """A car in a valley, pushed by a force between -1 and 1.
 
     Equations: Moore (1990). State and observation are float32, as Gymnasium computes them.
@@ -31,17 +32,10 @@ class Continuous_MountainCarEnv(MountainCarRendering, NativeContinuousEnv):
         (-0.1, False, False, {})
     """
 
-    metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 30}  # noqa: RUF012
     kernel_module = "gymcore_ext.physics.mountain_car_continuous"
-    screen_width, screen_height = 600, 400
 
     min_action = Parameter()
     max_action = Parameter()
-    min_position = Parameter()
-    max_position = Parameter()
-    max_speed = Parameter(encode=as_positive)
-    goal_position = Parameter()
-    goal_velocity = Parameter()
     power = Parameter()
 
     def __init__(self, render_mode: str | None = None, goal_velocity: float = 0) -> None:
@@ -49,7 +43,7 @@ class Continuous_MountainCarEnv(MountainCarRendering, NativeContinuousEnv):
 
         Args:
             render_mode: None, "human" or "rgb_array".
-            goal_velocity: minimum velocity at the goal.
+            goal_velocity: Minimum velocity at the goal.
         """
         super().__init__(render_mode, goal_velocity=goal_velocity)
         self.low_state = np.array([self.min_position, -self.max_speed], np.float32)

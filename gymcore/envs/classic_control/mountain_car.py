@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from gymcore import spaces
-from gymcore.native.env import NativeDiscreteEnv
+from gymcore.core import ActType, Info
+from gymcore.native.env import NativeDiscreteEnv, NativeEnv
 from gymcore.native.parameters import Parameter, as_positive
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.rendering.shapes import (
@@ -30,12 +31,17 @@ if TYPE_CHECKING:
     import pygame
 
 
-class MountainCarRendering:
-    """Draws both mountain cars: a hill, a car and a flag."""
+class MountainCarRendering(NativeEnv[ActType]):
+    """The track of both mountain cars, and their drawing: a hill, a car and a flag."""
 
-    goal_position: Any
-    min_position: Any
-    max_position: Any
+    metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 30}  # noqa: RUF012
+    screen_width, screen_height = 600, 400
+
+    min_position = Parameter()
+    max_position = Parameter()
+    max_speed = Parameter(encode=as_positive)
+    goal_position = Parameter()
+    goal_velocity = Parameter()
 
     @staticmethod
     def draw(
@@ -49,11 +55,11 @@ class MountainCarRendering:
         """Draw one mountain car, of either kind.
 
         Args:
-            surface: what to draw on, by default 600 x 400 pixels; every pixel is overwritten.
+            surface: Surface to draw on, by default 600 x 400 pixels; every pixel is overwritten.
             state: `(position, velocity)`.
-            goal_position: where the flag stands.
-            min_position: the position at the left edge.
-            max_position: the position at the right edge.
+            goal_position: Position of the flag.
+            min_position: The position at the left edge.
+            max_position: The position at the right edge.
         """
         position, _ = map(float, state)
         size = surface.get_size()
@@ -84,8 +90,8 @@ class MountainCarRendering:
         for along in (-WHEEL_OFFSET, WHEEL_OFFSET):
             disc(surface, WHEEL, from_foot(along, WHEEL_HEIGHT), WHEEL_RADIUS)
 
-    def scene(self) -> dict[str, Any]:
-        """Where the flag stands, and the ends of the track."""
+    def scene(self) -> Info:
+        """Return the positions of the flag and of the ends of the track."""
         return {
             "goal_position": self.goal_position,
             "min_position": self.min_position,
@@ -93,7 +99,7 @@ class MountainCarRendering:
         }
 
 
-class MountainCarEnv(MountainCarRendering, NativeDiscreteEnv):
+class MountainCarEnv(MountainCarRendering[int], NativeDiscreteEnv):
     """A car in a valley with three actions: push left, coast, push right.
 
     Equations: Moore (1990), with the constants of Sutton and Barto's book.
@@ -112,9 +118,7 @@ class MountainCarEnv(MountainCarRendering, NativeDiscreteEnv):
         (-1.0, False, False, {})
     """
 
-    metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 30}  # noqa: RUF012
     kernel_module = "gymcore_ext.physics.mountain_car"
-    screen_width, screen_height = 600, 400
     # Arrow keys of pygame (left 1073741904, right 1073741903) without importing it.
     keys: ClassVar[dict[tuple[int, ...], int]] = {
         (): 1,
@@ -123,11 +127,6 @@ class MountainCarEnv(MountainCarRendering, NativeDiscreteEnv):
         (1073741903, 1073741904): 1,
     }
 
-    min_position = Parameter()
-    max_position = Parameter()
-    max_speed = Parameter(encode=as_positive)
-    goal_position = Parameter()
-    goal_velocity = Parameter()
     force = Parameter()
     gravity = Parameter()
 
@@ -136,7 +135,7 @@ class MountainCarEnv(MountainCarRendering, NativeDiscreteEnv):
 
         Args:
             render_mode: None, "human" or "rgb_array".
-            goal_velocity: minimum velocity at the goal.
+            goal_velocity: Minimum velocity at the goal.
         """
         super().__init__(render_mode, goal_velocity=goal_velocity)
         self.low = np.array([self.min_position, -self.max_speed], np.float32)
@@ -145,7 +144,7 @@ class MountainCarEnv(MountainCarRendering, NativeDiscreteEnv):
         self.action_space = spaces.Discrete(3)
 
     def get_keys_to_action(self) -> dict[tuple[int, ...], int]:
-        """Arrow keys (pygame key codes) for `gymcore.utils.play`."""
+        """Return the arrow keys (pygame's key codes) for `gymcore.utils.play`."""
         return dict(self.keys)
 
 

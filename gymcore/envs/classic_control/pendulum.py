@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,7 @@ DEFAULT_Y = 1.0
 
 
 def angle_normalize(x: float) -> float:
-    """The angle in [-pi, pi), in radians; arrays work too."""
+    """Return the angle in [-pi, pi), in radians; arrays work too."""
     return ((x + math.pi) % (2 * math.pi)) - math.pi
 
 
@@ -97,8 +97,8 @@ class PendulumEnv(NativeContinuousEnv):
         return super().reset(seed=seed, options=options)
 
     @classmethod
-    def reset_bounds(cls, options: dict[str, Any] | None) -> tuple[float, ...] | None:
-        """Both bounds are half-widths, so neither may be negative."""
+    def reset_bounds(cls, options: Options) -> tuple[float, ...] | None:
+        """Return the bounds, which are half-widths, so that neither may be negative."""
         bounds = super().reset_bounds(options)
         if bounds is not None and min(bounds) < 0:
             raise error.InvalidArgument(
@@ -120,11 +120,11 @@ class PendulumEnv(NativeContinuousEnv):
         """Draw one pendulum.
 
         Args:
-            surface: what to draw on, by default 500 x 500 pixels; every pixel is overwritten.
+            surface: Surface to draw on, by default 500 x 500 pixels; every pixel is overwritten.
             state: `(theta, theta_dot)`; theta in radians from upright, positive counter-clockwise.
-            last_torque: the torque of the last step in N m, positive counter-clockwise; None
+            last_torque: The torque of the last step in N m, positive counter-clockwise; None
                 draws no arrow.
-            max_torque: the torque that gets the largest arrow.
+            max_torque: The torque that gets the largest arrow.
         """
         theta, _ = map(float, state)
         width, height = surface.get_size()
@@ -150,8 +150,8 @@ class PendulumEnv(NativeContinuousEnv):
             _draw_torque(surface, axle, scale, min(max(share, -1.0), 1.0))
         disc(surface, BLACK, axle, AXLE_RADIUS * scale)
 
-    def scene(self) -> dict[str, Any]:
-        """The torque of the last step, for its arrow."""
+    def scene(self) -> Info:
+        """Return the torque of the last step, for its arrow."""
         limit = self.max_torque
         torque = 0.0 if self.last_u is None else min(max(float(self.last_u), -limit), limit)
         return {"last_torque": torque, "max_torque": limit}

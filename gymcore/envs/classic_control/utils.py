@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from gymcore.core import Options
 from gymcore.error import InvalidArgument
 from gymcore.native.env import as_bound
 
 __all__ = ["maybe_parse_reset_bounds", "verify_number_and_cast"]
 
 
-def verify_number_and_cast(x: Any) -> float:
+def verify_number_and_cast(x: object) -> float:
     """Return `x` as a finite float.
 
     Raises:
@@ -20,7 +19,7 @@ def verify_number_and_cast(x: Any) -> float:
 
 
 def maybe_parse_reset_bounds(
-    options: dict[str, Any] | None, default_low: float, default_high: float
+    options: Options, default_low: float, default_high: float
 ) -> tuple[float, float]:
     """Return `low` and `high` of reset options, or the defaults.
 

@@ -6,7 +6,7 @@ import contextlib
 import copy
 import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,11 +26,15 @@ from gymcore.envs.mujoco.quantities import Quantity, as_quantity
 from gymcore.envs.mujoco.weights import PrivateName, Range, Weight, to_columns
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.env import SINGLE, NativeEnv
+from gymcore.native.parameters import KernelSpec
 from gymcore.native.state import digest
 from gymcore.spaces import Box
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.lane_memory import kernel_spec
 from gymcore_ext.mujoco.simulations import Simulations
+
+if TYPE_CHECKING:
+    import mujoco
 
 Start = tuple["npt.NDArray[np.float64] | None", "npt.NDArray[np.float64] | None"]
 
@@ -78,7 +82,11 @@ class LaneSimulations(Simulations):
 
     @classmethod
     def of(
-        cls, program: Program, models: list[Any], datas: list[Any], frame_skip: int
+        cls,
+        program: Program,
+        models: list[mujoco.MjModel],
+        datas: list[mujoco.MjData],
+        frame_skip: int,
     ) -> LaneSimulations:
         """Make the simulations of a batch.
 
@@ -176,7 +184,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     _compiled_in: ClassVar[frozenset[str]] = frozenset()
     # Columns of the weights whose values a subclass fixes.
     fixed: ClassVar[dict[str, float]] = {}
-    metadata: dict[str, Any] = {  # noqa: RUF012
+    metadata: Info = {  # noqa: RUF012
         "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"]
     }
 
@@ -343,12 +351,12 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         mujoco = mujoco_module()
         return self._batch_over([mujoco.MjData(self.model) for _ in range(num_envs)], **options)
 
-    def _batch_over(self, datas: list[Any], **options: Any) -> Batch:
+    def _batch_over(self, datas: list[mujoco.MjData], **options: Any) -> Batch:
         models = [self.model] * len(datas)
         simulations = LaneSimulations.of(self._program, models, datas, self.frame_skip)
         return Batch(simulations.kernel, len(datas), errors=error, constants=simulations, **options)
 
-    def kernel_spec(self) -> dict[str, Any]:  # type: ignore[override]
+    def kernel_spec(self) -> KernelSpec:  # type: ignore[override]
         """Return the sizes, names and defaults of the kernel."""
         spec = self.__dict__.get("_kernel_spec")
         if spec is None:
@@ -440,7 +448,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         return observation, reward, terminated, False, infos
 
     def _ask_for_reward(
-        self, action: Any, reward: float, terminated: bool, infos: Info
+        self, action: npt.ArrayLike, reward: float, terminated: bool, infos: Info
     ) -> tuple[float, Info]:
         """Return the reward that a subclass computes in Python, and the infos with its terms."""
         names = [n for n in infos if n.startswith("reward_") or n.endswith("_penalty")]
@@ -451,7 +459,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         reward, terms = self._get_rew(*arguments)
         return reward, {**infos, **terms}
 
-    def _get_rew(self, *arguments: Any) -> tuple[float, Info]:
+    def _get_rew(self, *arguments: npt.ArrayLike) -> tuple[float, Info]:
         """Return the described reward of the last step, and its terms.
 
         A subclass of an environment of Gymnasium's may override this in Python, with Gymnasium's
@@ -471,10 +479,10 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         return reward, dict(terms)
 
     @classmethod
-    def reset_bounds(cls, options: dict[str, Any] | None) -> None:
+    def reset_bounds(cls, options: Options) -> None:
         """Return None: options give positions and velocities (`start_of`), not bounds."""
 
-    def _refused(self, action: Any, problem: error.InvalidAction) -> error.InvalidAction:
+    def _refused(self, action: npt.ArrayLike, problem: error.InvalidAction) -> error.InvalidAction:
         """Return the error for an action, with Gymnasium's message for a wrong shape."""
         expected = (self._program.action_size,)
         with contextlib.suppress(ValueError):  # lists of different lengths have no shape
@@ -510,7 +518,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         value = Evaluator(self.model, self.data, parameters, action)(quantity)
         return value.astype(np.float64)
 
-    def _get_reset_info(self) -> dict[str, Any]:
+    def _get_reset_info(self) -> Info:
         """Return the described infos of a reset, for the current simulation."""
         described = self.describe(self.simulation()).reset_infos
         values = {name: self.value_of(as_quantity(one)) for name, one in described.items()}
@@ -598,7 +606,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             MujocoEnv.close(self)
 
 
-def model_bytes(model: Any) -> npt.NDArray[np.uint8]:
+def model_bytes(model: mujoco.MjModel) -> npt.NDArray[np.uint8]:
     """Return the model as bytes, which do not depend on the size of its frames."""
     mujoco, visual = mujoco_module(), model.vis.global_
     size = visual.offwidth, visual.offheight
@@ -611,14 +619,14 @@ def model_bytes(model: Any) -> npt.NDArray[np.uint8]:
     return saved
 
 
-def sizes_of(value: Any) -> tuple[Any, ...]:
+def sizes_of(value: mujoco.MjModel | mujoco.MjData) -> tuple[type, dict[str, int]]:
     """Return the type of an `MjModel` or `MjData`, and the sizes of all of its arrays."""
     model = getattr(value, "model", value)
     numbers = {name: getattr(model, name) for name in dir(model) if name.startswith("n")}
     return type(value), {name: size for name, size in numbers.items() if isinstance(size, int)}
 
 
-def start_of(options: dict[str, Any] | None, nq: int, nv: int, lanes: int) -> Start:
+def start_of(options: Options, nq: int, nv: int, lanes: int) -> Start:
     """Return the positions and velocities of reset options, float64 [1 or lanes, size] or None.
 
     Raises:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
-from gymcore.native.parameters import Parameter, as_float, as_number, first
+from gymcore.native.parameters import Decode, Encode, Number, Parameter, as_float, as_number, first
 
 
-def as_weight(value: Any) -> tuple[float, ...]:
+def as_weight(value: Number) -> tuple[float, ...]:
     """Return one number, which may be infinite."""
     number = as_float(value)
     if number != number:
@@ -17,7 +17,7 @@ def as_weight(value: Any) -> tuple[float, ...]:
     return (number,)
 
 
-def as_range(value: Any) -> tuple[float, ...]:
+def as_range(value: Iterable[Number]) -> tuple[float, ...]:
     """Return a lower and an upper bound, which may be infinite."""
     try:
         low, high = value
@@ -26,7 +26,7 @@ def as_range(value: Any) -> tuple[float, ...]:
     return (*as_weight(low), *as_weight(high))
 
 
-def as_scale(value: Any) -> tuple[float, ...]:
+def as_scale(value: Number) -> tuple[float, ...]:
     """Return one finite number of at least 0."""
     (number,) = as_number(value)
     if number < 0.0:
@@ -34,12 +34,7 @@ def as_scale(value: Any) -> tuple[float, ...]:
     return (number,)
 
 
-def as_switch(value: Any) -> tuple[float, ...]:
-    """Return 1.0 or 0.0."""
-    return (float(bool(value)),)
-
-
-def to_columns(parameter: Parameter, value: Any) -> dict[str, float]:
+def to_columns(parameter: Parameter, value: object) -> dict[str, float]:
     """Return the columns of a parameter for a value."""
     return dict(zip(parameter.columns, parameter.encoded(value), strict=True))
 
@@ -57,13 +52,13 @@ class Weight(Parameter):
     def __init__(
         self,
         *columns: str,
-        encode: Callable[[Any], tuple[float, ...]] = as_weight,
-        decode: Callable[[Sequence[float]], Any] = first,
+        encode: Encode = as_weight,
+        decode: Decode = first,
     ) -> None:
         """Name the columns of the batch, if they differ from the attribute's name."""
         super().__init__(*columns, encode=encode, decode=decode)
 
-    def __get__(self, env: Any, owner: type[Any]) -> Any:
+    def __get__(self, env: Any, owner: type) -> Any:
         """Return the lane's value; of the class, the declaration."""
         return self if env is None else super().__get__(env, owner)
 
@@ -91,7 +86,7 @@ class Switch(Weight):
     """A flag, which is 1.0 or 0.0 in a description."""
 
     def __init__(self) -> None:
-        super().__init__(encode=as_switch, decode=lambda columns: bool(columns[0]))
+        super().__init__(encode=lambda value: (float(bool(value)),), decode=lambda c: bool(c[0]))
 
 
 class Bonus(Weight):
@@ -101,7 +96,7 @@ class Bonus(Weight):
     underscore is the weight itself.
     """
 
-    def __get__(self, env: Any, owner: type[Any]) -> Any:
+    def __get__(self, env: Any, owner: type) -> Any:
         """Return the reward for the current state; of the class, the declaration."""
         return self if env is None else float(env.value_of(env.survival)[0])
 
@@ -120,7 +115,7 @@ class PrivateName:
             return getattr(env, self.weight.name)
         return Parameter.__get__(self.weight, env, owner)
 
-    def __set__(self, env: Any, value: Any) -> None:
+    def __set__(self, env: Any, value: object) -> None:
         """Set the lane's value."""
         if self.weight.name not in env.parameters:
             raise AttributeError(

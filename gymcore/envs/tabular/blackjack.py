@@ -233,7 +233,7 @@ def draw_card(
 def draw_card_wrapper(
     val: tuple[PRNGKeyType, jax.Array, int | jax.Array],
 ) -> tuple[PRNGKeyType, jax.Array, int | jax.Array]:
-    """`draw_card` with its arguments in a tuple, as `jax.lax.while_loop` requires."""
+    """Call `draw_card` with arguments in a tuple, as `jax.lax.while_loop` requires."""
     return draw_card(*val)
 
 
@@ -245,7 +245,7 @@ def draw_hand(key: PRNGKeyType, hand: jax.Array) -> tuple[jax.Array, PRNGKeyType
 
 
 def usable_ace(hand: jax.Array) -> jax.Array:
-    """Whether a hand has an ace that may count 11 without going beyond 21."""
+    """Return whether a hand has an ace that may count 11 without going beyond 21."""
     return jnp.any(hand == 1) & (jnp.sum(hand) + 10 <= 21)
 
 
@@ -255,7 +255,7 @@ def sum_hand(hand: jax.Array) -> jax.Array:
 
 
 def is_bust(hand: jax.Array) -> jax.Array:
-    """Whether a hand is over 21."""
+    """Return whether a hand is over 21."""
     return sum_hand(hand) > 21
 
 
@@ -265,10 +265,10 @@ def score(hand: jax.Array) -> jax.Array:
 
 
 def is_natural(hand: jax.Array) -> jax.Array:
-    """Whether a hand is just an ace and a ten."""
+    """Return whether a hand is just an ace and a ten."""
     return (jnp.count_nonzero(hand) == 2) & (sum_hand(hand) == 21)
 
 
 def dealer_stop(val: tuple[PRNGKeyType, jax.Array, int | jax.Array]) -> jax.Array:
-    """Whether the dealer, whose hand is `val[1]`, draws another card: up to 16 points."""
+    """Return whether the dealer, whose hand is `val[1]`, draws another card: up to 16 points."""
     return sum_hand(val[1]) < 17

@@ -61,7 +61,7 @@ class EnvState(NamedTuple):
 
 
 def fell_off(player_position: jax.Array) -> jax.Array:
-    """Whether a position `[2]` is on the cliff."""
+    """Return whether a position `[2]` is on the cliff."""
     row, column = player_position
     return (row == ROWS - 1) & (column >= 1) & (column <= COLUMNS - 2)
 

@@ -89,7 +89,7 @@ class CliffWalkingEnv(GridEnv):
 
         Args:
             render_mode: None, "human", "rgb_array" or "ansi".
-            is_slippery: whether moves may go wrong.
+            is_slippery: Whether moves may go wrong.
         """
         self.is_slippery = is_slippery
         self.start_state_index = START

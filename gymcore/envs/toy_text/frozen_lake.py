@@ -208,12 +208,12 @@ class FrozenLakeEnv(GridEnv):
 
         Args:
             render_mode: None, "human", "rgb_array" or "ansi".
-            desc: rows of the letters S (start), F (frozen), H (hole) and G (goal); None for the map
+            desc: Rows of the letters S (start), F (frozen), H (hole) and G (goal); None for the map
                 of that name.
             map_name: "4x4" or "8x8"; None for a random map.
-            is_slippery: whether moves may go wrong.
-            success_rate: probability of the intended move on slippery ice.
-            reward_schedule: rewards for reaching the goal, a hole, a frozen tile.
+            is_slippery: Whether moves may go wrong.
+            success_rate: Probability of the intended move on slippery ice.
+            reward_schedule: Rewards for reaching the goal, a hole, a frozen tile.
 
         Raises:
             InvalidArgument: an invalid map, or an unknown name.

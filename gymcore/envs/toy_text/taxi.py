@@ -187,10 +187,10 @@ class TaxiEnv(GridEnv):
 
         Args:
             render_mode: None, "human", "rgb_array" or "ansi".
-            is_rainy: whether drives may go wrong.
-            fickle_passenger: whether the passenger may change destination.
-            rainy_probability: probability of the intended drive in rain.
-            fickle_probability: probability that the passenger of an episode changes destination.
+            is_rainy: Whether drives may go wrong.
+            fickle_passenger: Whether the passenger may change destination.
+            rainy_probability: Probability of the intended drive in rain.
+            fickle_probability: Probability that the passenger of an episode changes destination.
 
         Raises:
             InvalidProbability: a probability outside [0, 1].
@@ -252,9 +252,11 @@ class TaxiEnv(GridEnv):
         self._write_column("fickle_step", float(bool(value)))
 
     def text(self) -> str:
-        """The map; the passenger's stop is blue, the destination magenta, the taxi yellow or, with
-        the passenger in it, green. Below it the last action.
-        """  # noqa: D205
+        """Return the map, above the last action.
+
+        The passenger's stop is blue, the destination magenta, the taxi yellow, or green with the
+        passenger in it.
+        """
         letters = [list(row) for row in MAP]
         row, col, passenger, goal = decode(self.s)
 
@@ -275,7 +277,7 @@ class TaxiEnv(GridEnv):
         return "\n".join([*map("".join, letters), foot, ""])
 
     def get_surf_loc(self, map_loc: tuple[int, int]) -> tuple[int, int]:
-        """Where a cell of the town is in the image.
+        """Return the place of a cell of the town in the image.
 
         Args:
             map_loc: Row and column.
@@ -293,10 +295,10 @@ class TaxiEnv(GridEnv):
         """Draw one town.
 
         Args:
-            surface: what to draw on, a square; every pixel is overwritten.
+            surface: Surface to draw on, a square; every pixel is overwritten.
             state: `(s, ...)`.
-            orientation: the direction in which the taxi faces: 0 south, 1 north, 2 east, 3 west.
-            is_rainy: whether it rains.
+            orientation: The direction in which the taxi faces: 0 south, 1 north, 2 east, 3 west.
+            is_rainy: Whether it rains.
         """
         size = surface.get_size()
         surface.blit(_background(size, is_rainy), (0, 0))
