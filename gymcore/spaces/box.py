@@ -204,14 +204,31 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
             raise error.InvalidArgument(
                 f"Box.sample cannot be provided a probability mask, actual value: {probability}"
             )
-        return _draw(
-            self.np_random,
-            self.low,
-            self.high,
-            self.bounded_below,
-            self.bounded_above,
-            self.dtype,
-        )
+        low, high, dtype = self.low, self.high, self.dtype
+        top = high if dtype.kind == "f" else _one_above(high)
+        if self.bounded_below.all() and self.bounded_above.all():
+            values = _uniform(self.np_random, low, top)
+        else:
+            values = self._draw_mixed(top)
+        if dtype.kind == "f":
+            return values.astype(dtype)
+        np.floor(values, out=values)
+        if dtype.itemsize < 8:
+            return np.clip(values, low, high, out=values).astype(dtype)
+        integers = np.clip(values, *_CONVERTIBLE[dtype.kind], out=values).astype(dtype)
+        return np.clip(integers, low, high, out=integers)
+
+    def _draw_mixed(self, top: Array) -> Doubles:
+        """Draw for a box with at least one infinite side: group by group, in this order."""
+        rng, low, below, above = self.np_random, self.low, self.bounded_below, self.bounded_above
+        unbounded, bounded = ~below & ~above, below & above
+        only_below, only_above = below & ~above, ~below & above
+        values = np.empty(low.shape)
+        values[unbounded] = rng.normal(size=np.count_nonzero(unbounded))
+        values[only_below] = rng.exponential(size=np.count_nonzero(only_below)) + low[only_below]
+        values[only_above] = top[only_above] - rng.exponential(size=np.count_nonzero(only_above))
+        values[bounded] = _uniform(rng, low[bounded], top[bounded])
+        return values
 
     def contains(self, x: object) -> bool:
         """Tell whether `x` has the shape of the space, a dtype that fits, and lies in the bounds.
@@ -260,11 +277,7 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
 
     def __setstate__(self, state: PickledState) -> None:
         """Restore a pickled box, also one from before the short texts of the bounds were kept."""
-        super().__setstate__(state)
-        if not hasattr(self, "low_repr"):
-            self.low_repr = array_short_repr(self.low)
-        if not hasattr(self, "high_repr"):
-            self.high_repr = array_short_repr(self.high)
+        super().__setstate__({"low_repr": None, "high_repr": None, **dict(state)})
 
 
 def _are_close(low: Array, other: Array) -> bool:
@@ -425,53 +438,7 @@ def _uniform(rng: np.random.Generator, low: Array, high: Array) -> Doubles:
     return np.asarray(rng.uniform(lower, upper))
 
 
-def _draw(
-    rng: np.random.Generator,
-    low: Array,
-    high: Array,
-    bounded_below: npt.NDArray[np.bool_],
-    bounded_above: npt.NDArray[np.bool_],
-    dtype: DType,
-) -> Array:
-    """Draw an element of a box.
-
-    Elements without bounds are normal, those bounded on one side exponential from that bound, the
-    others uniform. Integers are drawn as real numbers up to one above the upper bound, and
-    rounded down.
-    """
-    top = high if dtype.kind == "f" else _one_above(high)
-    if bounded_below.all() and bounded_above.all():
-        values = _uniform(rng, low, top)
-    else:
-        values = _draw_mixed(rng, low, top, bounded_below, bounded_above)
-    if dtype.kind == "f":
-        return values.astype(dtype)
-    np.floor(values, out=values)
-    if dtype.itemsize < 8:
-        return np.clip(values, low, high, out=values).astype(dtype)
-    integers = np.clip(values, *_CONVERTIBLE[dtype.kind], out=values).astype(dtype)
-    return np.clip(integers, low, high, out=integers)
-
-
 def _one_above(high: Array) -> Array:
     """Return `high + 1` in 64 bits, and `high` where that does not fit."""
     wide = high.astype(np.uint64 if high.dtype.kind == "u" else np.int64)
     return np.asarray(wide + (wide < np.iinfo(wide.dtype).max))
-
-
-def _draw_mixed(
-    rng: np.random.Generator,
-    low: Array,
-    top: Array,
-    below: npt.NDArray[np.bool_],
-    above: npt.NDArray[np.bool_],
-) -> Doubles:
-    """Draw for a box with at least one infinite side: group by group, in this order."""
-    unbounded, bounded = ~below & ~above, below & above
-    only_below, only_above = below & ~above, ~below & above
-    values = np.empty(low.shape)
-    values[unbounded] = rng.normal(size=np.count_nonzero(unbounded))
-    values[only_below] = rng.exponential(size=np.count_nonzero(only_below)) + low[only_below]
-    values[only_above] = top[only_above] - rng.exponential(size=np.count_nonzero(only_above))
-    values[bounded] = _uniform(rng, low[bounded], top[bounded])
-    return values

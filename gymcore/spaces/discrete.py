@@ -102,7 +102,7 @@ class Discrete(ArraySpace[IntegerT_co]):
         mask: npt.NDArray[np.int8] | None = None,
         probability: npt.NDArray[np.float64] | None = None,
     ) -> IntegerT_co:
-        """Draw a random element.
+        """Draw a random element; `Space.sample` lists the exceptions.
 
         Args:
             mask: int8 array of shape `(n,)`, 1 where the element may be drawn and 0 elsewhere.
@@ -113,10 +113,6 @@ class Discrete(ArraySpace[IntegerT_co]):
         Returns:
             A NumPy scalar of the dtype of the space; all elements, or all that the mask allows,
             are equally likely.
-
-        Raises:
-            InvalidMask: If `mask` or `probability` has the wrong type, dtype, shape or values.
-            InvalidArgument: If both are given.
 
         Example:
             >>> int(Discrete(4, seed=1).sample(probability=np.array([0.0, 0.0, 1.0, 0.0])))

@@ -80,7 +80,7 @@ class MultiBinary(ArraySpace[npt.NDArray[np.int8]]):
         mask: npt.NDArray[np.int8] | None = None,
         probability: npt.NDArray[np.float64] | None = None,
     ) -> npt.NDArray[np.int8]:
-        """Draw a random element.
+        """Draw a random element; `Space.sample` lists the exceptions.
 
         Args:
             mask: int8 array of the shape of the space: 0 and 1 fix an entry, 2 leaves it random.
@@ -89,10 +89,6 @@ class MultiBinary(ArraySpace[npt.NDArray[np.int8]]):
 
         Returns:
             A new int8 array; other entries are 0 or 1 with equal probability.
-
-        Raises:
-            InvalidMask: If `mask` or `probability` has the wrong type, dtype, shape or values.
-            InvalidArgument: If both are given.
 
         Example:
             >>> MultiBinary(3).sample(mask=np.array([0, 1, 1], dtype=np.int8))

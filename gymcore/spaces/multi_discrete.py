@@ -104,7 +104,7 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
         mask: tuple[NestedArrays, ...] | None = None,
         probability: tuple[NestedArrays, ...] | None = None,
     ) -> npt.NDArray[IntegerT_co]:
-        """Draw a random element.
+        """Draw a random element; `Space.sample` lists the exceptions.
 
         Args:
             mask: A tuple of int8 arrays, one for each element of `nvec` and as long as it says: 1
@@ -115,10 +115,6 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
 
         Returns:
             A new array of the shape and dtype of the space.
-
-        Raises:
-            InvalidMask: If `mask` or `probability` does not mirror `nvec`, or holds wrong values.
-            InvalidArgument: If both are given.
 
         Example:
             >>> mask = (np.array([0, 1, 0], dtype=np.int8), np.array([1, 0], dtype=np.int8))
