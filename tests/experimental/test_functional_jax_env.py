@@ -145,6 +145,13 @@ def test_errors():
             env.render()
 
 
+def test_unknown_render_modes_are_refused():
+    pytest.importorskip("jax")
+    for make in (FunctionalJaxEnv, lambda one, **kwargs: FunctionalJaxVectorEnv(one, 2, **kwargs)):
+        with pytest.raises(error.UnsupportedMode, match="expected None or 'rgb_array', got 'film'"):
+            make(make_functions(gymcore), render_mode="film")
+
+
 def test_a_missing_jax_is_named():
     try:
         importlib.import_module("jax")
