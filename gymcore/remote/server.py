@@ -178,6 +178,7 @@ class Server:
                 look = now + POLL_MILLISECONDS / 1000
                 self._note_connections()
                 self._report()
+        self._note_connections()  # those since the last look
 
     def _send(self, frames: list[Frame]) -> None:
         """Send a reply, without waiting: a client that takes none must not keep others waiting."""

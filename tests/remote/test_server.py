@@ -148,6 +148,23 @@ def test_one_client_at_a_time(monkeypatch):
             assert third.request("echo", 3) == [3]
 
 
+def test_a_connection_just_before_the_end_is_logged(monkeypatch):
+    lines, looks = [], []
+    monkeypatch.setattr("gymcore.remote.server.POLL_MILLISECONDS", 100)
+    with Server(Recorder(), log=lines.append) as server:
+        # After the first look at connections the next one would be in an hour.
+        monkeypatch.setattr("gymcore.remote.server.POLL_MILLISECONDS", 3_600_000)
+        monkeypatch.setattr(server, "_report", lambda: looks.append(1))
+        thread = threading.Thread(target=server.run, args=(1,))
+        thread.start()
+        wait_until(lambda: looks)
+        with Client(server.address, "test"):
+            pass
+        thread.join()
+    assert len(looks) == 1
+    assert "client connected" in lines
+
+
 def test_late_replies_are_dropped():
     recorder = Recorder()
     with running(recorder) as server, Client(server.address, "test", timeout=0.2) as client:
