@@ -6,8 +6,12 @@ import os
 import secrets
 import stat
 from pathlib import Path
+from typing import Any
 
-__all__ = ["NewFile", "check_target"]
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["NewFile", "check_target", "write_npz"]
 
 
 def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> None:
@@ -98,3 +102,13 @@ class NewFile:
                 self.finish()
         finally:
             self.discard()
+
+
+def write_npz(
+    path: str | os.PathLike[str], arrays: dict[str, npt.NDArray[Any]], *, overwrite: bool
+) -> None:
+    """Write a .npz file, which appears when it is complete; raise `OSError` as `NewFile` does."""
+    with NewFile(path, overwrite=overwrite) as new, new.part.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+        file.flush()
+        os.fsync(file.fileno())

@@ -10,13 +10,16 @@ import functools
 import importlib.util
 import statistics
 from collections.abc import Callable
-from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from gymcore.cli.errors import CliError
 from gymcore.cli.formats import duration, rate, table, times
 from gymcore.cli.options import count, positive
 from gymcore.cli.policies import RandomActions
 from gymcore.utils.performance import rate_of
+from gymcore.vector.vector_env import VectorEnv
 
 HELP = "measure steps per second, and compare with Gymnasium if it is installed"
 
@@ -75,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _step_all(step: Callable[[Any], Any], actions: Any) -> int:
+def _step_all(step: Callable[[object], object], actions: npt.NDArray[np.generic]) -> int:
     for batch in actions:
         _result = step(batch)  # held while the next step runs, as a training loop would
     return len(actions)
@@ -88,7 +91,7 @@ def measure(
 
     A library that lacks the environment is left out; gymcore without it raises `CliError`.
     """
-    opened: dict[str, Any] = {}
+    opened: dict[str, VectorEnv] = {}
     try:
         for name in modules:
             try:

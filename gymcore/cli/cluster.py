@@ -8,13 +8,16 @@ import functools
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gymcore.cli.errors import CliError
-from gymcore.cli.policies import PolicyActions, RandomActions, actions_of
+from gymcore.cli.policies import Lanes, PolicyActions, RandomActions, actions_of
+
+if TYPE_CHECKING:
+    from gymcore.distributed import Collector
+    from gymcore.vector import VectorEnv
 
 
 def cluster(text: str) -> str:
@@ -27,8 +30,11 @@ def cluster(text: str) -> str:
 
 @contextlib.contextmanager
 def actors_of(
-    arguments: argparse.Namespace, make: Callable[[argparse.Namespace], Any], envs: Any, seed: int
-) -> Iterator[Any]:
+    arguments: argparse.Namespace,
+    make: Callable[[argparse.Namespace], VectorEnv],
+    envs: VectorEnv,
+    seed: int,
+) -> Iterator[Collector]:
     """Start the actors of a run, which share its lanes evenly, and end them afterwards.
 
     Args:
@@ -49,9 +55,7 @@ def actors_of(
     from gymcore.spaces.batching import batch_space
 
     space = envs.single_action_space
-    of_actor = SimpleNamespace(
-        num_envs=lanes, single_action_space=space, action_space=batch_space(space, lanes)
-    )
+    of_actor = Lanes(lanes, envs.single_observation_space, space, batch_space(space, lanes))
     share = argparse.Namespace(**{**vars(arguments), "num_envs": lanes})
     on_sigterm = signal.getsignal(signal.SIGTERM)
     try:
@@ -68,13 +72,15 @@ def actors_of(
 class ActorPolicy:
     """The actions of `--policy`, as a policy of actors."""
 
-    def __init__(self, policy: str, envs: Any) -> None:
+    def __init__(self, policy: str, envs: Lanes) -> None:
         """Keep the argument, and the number of lanes and action spaces of an actor."""
         self._policy = policy
         self._envs = envs
         self._actions: RandomActions | PolicyActions | None = None
 
-    def __call__(self, weights: Any, observations: Any, generator: np.random.Generator) -> Any:
+    def __call__(
+        self, weights: object, observations: object, generator: np.random.Generator
+    ) -> object:
         """Return the actions for a batch of observations."""
         if self._actions is None:
             self._actions = actions_of(self._policy, self._envs, int(generator.integers(2**31)))

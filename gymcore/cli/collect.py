@@ -9,7 +9,7 @@ import secrets
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from gymcore.cli.policies import PolicyActions, RandomActions, actions_of, add_p
 from gymcore.cli.progress import Bar, progress
 from gymcore.cli.recording import Recording, check_disk, save
 from gymcore.cli.signals import Interruption, interruption
+from gymcore.core import Info
 from gymcore.vector.lane_episodes import AutoresetMode
 from gymcore.vector.rollouts import Lanes, OnEnd, Rollout, Steps, write_row
 from gymcore.vector.vector_env import VectorEnv
@@ -117,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _make(arguments: argparse.Namespace) -> Any:
+def _make(arguments: argparse.Namespace) -> VectorEnv:
     """Return the vector environment; raise a `CliError` if it cannot be made."""
     import gymcore
     from gymcore.error import Error
@@ -142,11 +143,11 @@ def _make(arguments: argparse.Namespace) -> Any:
         raise CliError(f"{arguments.id}: {type(error).__name__}: {error}") from error
 
 
-def _vector_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
+def _vector_kwargs(arguments: argparse.Namespace) -> Info:
     """Return the engine's options; same-step autoreset is the default."""
     import gymcore
 
-    options: dict[str, Any] = {}
+    options: Info = {}
     if arguments.num_threads is not None:
         options["num_threads"] = arguments.num_threads
     mode = arguments.autoreset_mode
@@ -163,7 +164,9 @@ def _vector_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
     return options
 
 
-def _collect(arguments: argparse.Namespace, envs: Any, first_seed: int, started: float) -> int:
+def _collect(
+    arguments: argparse.Namespace, envs: VectorEnv, first_seed: int, started: float
+) -> int:
     """Run the loop on an open environment; save and report."""
     from gymcore.error import EnvironmentFailed, Error
 
@@ -180,7 +183,7 @@ def _collect(arguments: argparse.Namespace, envs: Any, first_seed: int, started:
         history = RunHistory(steps * envs.num_envs)
     bar = progress(arguments.id, steps * envs.num_envs, "steps", silent=arguments.no_progress)
     engine = type(envs.unwrapped).__name__
-    actors: Any = contextlib.nullcontext()
+    actors: contextlib.AbstractContextManager[Actors | None] = contextlib.nullcontext()
     if arguments.cluster is not None:
         actors = actors_of(arguments, _make, envs, first_seed)
         engine = f"{engine} in {arguments.actors} actors"
@@ -216,7 +219,7 @@ def _store(
     arguments: argparse.Namespace,
     collector: Collector,
     recording: Recording,
-    metadata: dict[str, Any],
+    metadata: Info,
 ) -> None:
     """Write the file; an interrupted run never replaces another file."""
     if collector.interrupted and (arguments.out.exists() or collector.steps_done == 0):
@@ -230,7 +233,7 @@ def _store(
 
 def _metadata(
     arguments: argparse.Namespace, collector: Collector, engine: str, first_seed: int
-) -> dict[str, Any]:
+) -> Info:
     """Return the description of the data, with everything needed to reproduce it."""
     import gymcore
 

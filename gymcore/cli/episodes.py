@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
+
+from gymcore.core import Info
 
 # Size of the uniform sample of episodes that the medians come from.
 SAMPLE_SIZE = 2**16
@@ -51,7 +51,7 @@ class EpisodeStatistics:
 
     def add(
         self,
-        rewards: npt.NDArray[Any],
+        rewards: npt.NDArray[np.float64],
         terminated: npt.NDArray[np.bool_],
         truncated: npt.NDArray[np.bool_],
     ) -> None:
@@ -107,7 +107,7 @@ class EpisodeStatistics:
         np.minimum(self._min, ended.min(axis=1), out=self._min)
         np.maximum(self._max, ended.max(axis=1), out=self._max)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Info:
         """Return the statistics so far, JSON-ready.
 
         Returns:
@@ -115,7 +115,7 @@ class EpisodeStatistics:
             come from a sample), and, once an episode has ended, `return` and `length`, each with
             `mean`, `median`, `min` and `max`.
         """
-        summary: dict[str, Any] = {
+        summary: Info = {
             "episodes": self.episodes,
             "terminated": self.terminated,
             "truncated": self.truncated,
@@ -136,9 +136,9 @@ class EpisodeStatistics:
 
 def sample(
     generator: np.random.Generator,
-    sampled: npt.NDArray[Any],
+    sampled: npt.NDArray[np.number],
     before: int,
-    new: npt.NDArray[Any],
+    new: npt.NDArray[np.number],
 ) -> None:
     """Update, in place, a uniform sample of all columns so far, `before` of which came earlier.
 

@@ -9,7 +9,6 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 
 class CliError(Exception):
@@ -42,7 +41,7 @@ def plain_warnings() -> Iterator[None]:
     """
     coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
 
-    def show(message: Warning | str, *where: Any, **more: Any) -> None:
+    def show(message: Warning | str, *where: object, **more: object) -> None:
         text = " ".join(str(message).split())
         if not coloured:
             text = re.sub(r"\x1b\[[0-9;]*m", "", text)

@@ -10,11 +10,11 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from gymcore.base.cpus import _cgroup_folders, _read_words, thread_limits
 from gymcore.base.optional_packages import OPTIONAL_PACKAGES
 from gymcore.cli.formats import byte_count
+from gymcore.core import Info
 
 HELP = "print versions, processor, compiler and CPU features for a bug report"
 
@@ -144,7 +144,7 @@ def pygame_use() -> str:
     )
 
 
-def compiled_info() -> dict[str, Any]:
+def compiled_info() -> Info:
     """Return compiler, flags, Cython version and CPU features of the compiled modules.
 
     Empty if nothing is compiled. `isa` holds the error if `GYMCORE_ISA` is not supported here.
@@ -170,7 +170,7 @@ def box2d_use() -> str:
     return problem() or "called from compiled code"
 
 
-def system_info() -> dict[str, Any]:
+def system_info() -> Info:
     """Return everything that a bug report or a benchmark file should contain; JSON-ready."""
     import numpy as np
 

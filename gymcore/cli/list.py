@@ -8,10 +8,12 @@ import importlib.util
 import json
 import warnings
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gymcore.base.optional_packages import pip_install
 from gymcore.cli.errors import CliError
+from gymcore.core import Info
+from gymcore.specs import EnvSpec
 
 HELP = "list the environment ids by family, and the packages that a family needs"
 
@@ -116,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def by_family(*, include_replaced: bool = True) -> dict[str, dict[str, Any]]:
+def by_family(*, include_replaced: bool = True) -> dict[str, Info]:
     """Return the registry by family, JSON-ready.
 
     Args:
@@ -134,8 +136,8 @@ def by_family(*, include_replaced: bool = True) -> dict[str, dict[str, Any]]:
     """
     import gymcore
 
-    families: dict[str, dict[str, Any]] = {}
-    registry: Mapping[str, Any] = gymcore.registry
+    families: dict[str, Info] = {}
+    registry: Mapping[str, EnvSpec] = gymcore.registry
     newest: dict[tuple[str | None, str], int] = {}
     for spec in registry.values():
         name_of = (spec.namespace, spec.name)
@@ -162,13 +164,13 @@ def by_family(*, include_replaced: bool = True) -> dict[str, dict[str, Any]]:
     return dict(sorted(families.items()))
 
 
-def is_native(spec: Any) -> bool:
+def is_native(spec: EnvSpec) -> bool:
     """Return whether an `EnvSpec` has its own vector environment, not over JAX."""
     family = FAMILIES.get(family_of(spec))
     return spec.vector_entry_point is not None and (family is None or "jax" not in family.needs)
 
 
-def family_of(spec: Any) -> str:
+def family_of(spec: EnvSpec) -> str:
     """Return the family of an `EnvSpec`: its folder below `gymcore.envs`, namespace, or package."""
     entry_point = spec.entry_point or spec.vector_entry_point
     module = entry_point if isinstance(entry_point, str) else getattr(entry_point, "__module__", "")
@@ -205,7 +207,7 @@ def _absent(modules: tuple[str, ...]) -> list[str]:
     return [name for name in modules if importlib.util.find_spec(name) is None]
 
 
-def _state(family: dict[str, Any]) -> str:
+def _state(family: Info) -> str:
     """Return whether a family is installed, or the command that installs it."""
     missing, undrawn = family["missing"], family["missing_rendering"]
     if missing:

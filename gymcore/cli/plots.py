@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,12 @@ from gymcore.cli.episodes import sample
 from gymcore.cli.errors import CliError, file_errors
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from gymcore.learn import PPO
+
+_Floats: TypeAlias = npt.NDArray[np.float64]
 
 SUFFIXES = (".png", ".pdf", ".svg", ".jpg")
 # Parts of the run of which the throughput is measured.
@@ -91,7 +96,7 @@ class RunHistory:
         return np.diff(edges) / np.maximum(np.diff(between), 1e-9), edges
 
 
-def equal_count_bins(counts: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def equal_count_bins(counts: _Floats) -> npt.NDArray[np.int64]:
     """Return the number of the bin that each entry belongs to, from 0 up.
 
     `counts` [K] says how many episodes each is of. A bin has 20 of them or more.
@@ -156,7 +161,9 @@ def plot_curve(ppo: PPO, path: Path, *, target: float | None, overwrite: bool) -
     _save(figure, path, overwrite=overwrite)
 
 
-def _draw_returns(axes: Any, at: Any, returns: Any, counts: Any, episodes: int | None) -> None:
+def _draw_returns(
+    axes: Axes, at: _Floats, returns: _Floats, counts: _Floats, episodes: int | None
+) -> None:
     """Draw points, fewer of them larger, and the mean of each bin.
 
     `at`, `returns` and `counts` [K] are sorted by steps; `episodes` is how many there were if each
@@ -168,8 +175,10 @@ def _draw_returns(axes: Any, at: Any, returns: Any, counts: Any, episodes: int |
         label = "mean of the episodes of an update"
     else:
         label = "every episode" if episodes <= _POINTS else f"{_POINTS} of {episodes:,} episodes"
-    points = {"s": 6 + 16 * few, "alpha": 0.3 + 0.5 * few, "color": "0.4", "linewidths": 0}
-    axes.scatter(at[shown], returns[shown], **points, clip_on=False, label=label)
+    axes.scatter(
+        at[shown], returns[shown], s=6 + 16 * few, alpha=0.3 + 0.5 * few, color="0.4", linewidths=0,
+        clip_on=False, label=label,
+    )  # fmt: skip
     k = equal_count_bins(counts)
     if k[-1]:  # a single bin would be a point that looks like an episode
         weights = np.bincount(k, counts)
@@ -180,7 +189,7 @@ def _draw_returns(axes: Any, at: Any, returns: Any, counts: Any, episodes: int |
         axes.plot(middle, mean / weights, "o-", ms=3, lw=1.8, label=label)
 
 
-def _figure(rows: int, **options: Any) -> tuple[Any, Any]:
+def _figure(rows: int, **options: Any) -> tuple[Figure, list[Axes]]:
     """Return a figure without a window, and its axes [rows]."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -197,7 +206,7 @@ def _figure(rows: int, **options: Any) -> tuple[Any, Any]:
     return figure, all_axes
 
 
-def _save(figure: Any, path: Path, *, overwrite: bool) -> None:
+def _save(figure: Figure, path: Path, *, overwrite: bool) -> None:
     """Write the figure atomically; the suffix determines the format."""
     with file_errors("--plot", path), NewFile(path, overwrite=overwrite) as new:
         figure.savefig(new.part, format=path.suffix[1:].lower())

@@ -5,13 +5,20 @@ from __future__ import annotations
 import argparse
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore.cli.errors import CliError
 from gymcore.cli.options import seed
+from gymcore.spaces import Space
+
+if TYPE_CHECKING:
+    from gymcore import spaces
+    from gymcore.vector import VectorEnv
+
+_Bound: TypeAlias = int | npt.NDArray[Any]
 
 
 def add_policy_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +35,23 @@ def add_policy_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def actions_of(policy: str, envs: Any, seed: int) -> RandomActions | PolicyActions:
+class Lanes(NamedTuple):
+    """The lanes of an actor, of which no vector environment is made here.
+
+    Attributes:
+        num_envs: How many.
+        single_observation_space: The observation space of one.
+        single_action_space: The action space of one.
+        action_space: The action space of all.
+    """
+
+    num_envs: int
+    single_observation_space: Space[Any]
+    single_action_space: Space[Any]
+    action_space: Space[Any]
+
+
+def actions_of(policy: str, envs: VectorEnv | Lanes, seed: int) -> RandomActions | PolicyActions:
     """Return the actions of `--policy`, for a batch of environments."""
     if policy == "random":
         return RandomActions(envs.single_action_space, envs.num_envs, seed)
@@ -52,7 +75,7 @@ class RandomActions:
         ((5, 4), 'int64', 0, 2)
     """
 
-    def __init__(self, single_action_space: Any, num_envs: int, seed: int) -> None:
+    def __init__(self, single_action_space: Space[Any], num_envs: int, seed: int) -> None:
         """Prepare for an action space of one lane; raise a `CliError` if it is unsupported."""
         from gymcore import spaces
 
@@ -60,9 +83,9 @@ class RandomActions:
         self._generator = np.random.default_rng([seed, _ACTION_STREAM])
         self._dtype = np.dtype(space.dtype)
         self._shape = (num_envs, *(space.shape or ()))
-        self._space: Any = None
-        self._low: Any = 0
-        self._high: Any = 2
+        self._space: spaces.Box | None = None
+        self._low: _Bound = 0
+        self._high: _Bound = 2
         if isinstance(space, spaces.Discrete):
             self._low, self._high = int(space.start), int(space.start + space.n)
         elif isinstance(space, spaces.MultiDiscrete):
@@ -80,7 +103,7 @@ class RandomActions:
                 f"this one is {space}; pass --policy module:function"
             )
 
-    def block(self, steps: int) -> npt.NDArray[Any]:
+    def block(self, steps: int) -> npt.NDArray[np.generic]:
         """Return the actions of the next steps, a new array [steps, num_envs, ...]."""
         shape = (steps, *self._shape)
         if self._space is not None:
@@ -93,7 +116,7 @@ class RandomActions:
         return np.minimum(block.astype(self._dtype), self._high)
 
 
-def load_policy(name: str) -> Callable[[Any], Any]:
+def load_policy(name: str) -> Callable[[object], object]:
     """Import the user's policy: `module:function`, or another callable, as `module:agent.act`.
 
     The policy is called with the batch of observations [num_envs, ...] and returns actions. A name
@@ -103,7 +126,7 @@ def load_policy(name: str) -> Callable[[Any], Any]:
     if not module_name or not path:
         raise CliError(f"--policy: expected 'random' or module:function, got {name!r}")
     try:
-        policy: Any = importlib.import_module(module_name)
+        policy: object = importlib.import_module(module_name)
     except Exception as error:
         raise CliError(
             f"--policy {name}: cannot import {module_name!r}: {type(error).__name__}: {error}"
@@ -118,7 +141,7 @@ def load_policy(name: str) -> Callable[[Any], Any]:
     return policy
 
 
-def load_checkpoint(path: str, envs: Any) -> Callable[[Any], Any]:
+def load_checkpoint(path: str, envs: VectorEnv | Lanes) -> Callable[[object], object]:
     """Return the policy of a checkpoint of `gymcore train`, which takes the most probable actions.
 
     Another file, or a checkpoint of an environment with other spaces than those of `envs`, raises
@@ -154,14 +177,16 @@ class PolicyActions:
         array([0, 1])
     """
 
-    def __init__(self, policy: Callable[[Any], Any], action_space: Any, name: str) -> None:
+    def __init__(
+        self, policy: Callable[[object], object], action_space: Space[Any], name: str
+    ) -> None:
         """Keep the policy, the batched action space, and the policy's name for messages."""
         self._policy = policy
         self._name = name
         self._shape = action_space.shape
         self._dtype = action_space.dtype
 
-    def __call__(self, observations: Any) -> Any:
+    def __call__(self, observations: object) -> object:
         """Return the policy's actions, as an array where the action space has a shape.
 
         Raises a `CliError` if the policy raises, or returns another shape or kind of number.

@@ -24,7 +24,6 @@ Nothing in the file is pickled.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -33,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.base.nested import map_leaves, named_leaves
-from gymcore.base.new_file import NewFile
+from gymcore.base.new_file import write_npz
 from gymcore.cli.errors import CliError, file_errors
 from gymcore.cli.formats import byte_count
 from gymcore.cli.info import available_memory
@@ -207,8 +206,5 @@ def save(path: Path, arrays: Arrays, *, overwrite: bool) -> int:
     exists although `overwrite` is not set, raises `CliError`.
     """
     with file_errors("--out", path):
-        with NewFile(path, overwrite=overwrite) as new, new.part.open("wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
+        write_npz(path, arrays, overwrite=overwrite)
         return path.stat().st_size

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any
 
 
 class Interruption:
@@ -59,7 +58,7 @@ def exit_on_sigterm() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _handling(number: int, handler: Any) -> Iterator[None]:
+def _handling(number: int, handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """Handle a signal in the block, if this is the main thread; then restore what did before."""
     if threading.current_thread() is not threading.main_thread():
         yield

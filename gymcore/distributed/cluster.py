@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gymcore.base.optional_packages import pip_install
+from gymcore.core import Options
 from gymcore.error import DependencyNotInstalled, RemoteError
 
 __all__ = ["actor_class", "connected_ray"]
@@ -38,7 +39,7 @@ def connected_ray(address: str | None = None) -> Any:
     return ray
 
 
-def actor_class(ray: Any, plain: type, options: dict[str, Any] | None) -> Any:
+def actor_class(ray: Any, plain: type, options: Options) -> Any:
     """Return a class as a Ray actor class: one processor per actor, spread over the nodes.
 
     Ray never restarts the actors: a new process would have lost its episodes without its caller

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gymcore.base.arguments import count, positive
+from gymcore.core import Options
 from gymcore.distributed.cluster import actor_class, connected_ray
 from gymcore.distributed.fragment import Fragment, FragmentMaker, Policy
 from gymcore.error import ClosedEnvironmentError, WorkerDied, WorkerTimeout
@@ -47,13 +48,13 @@ class Collector:
 
     def __init__(
         self,
-        make: Callable[[], VectorEnv[Any, Any, Any]],
+        make: Callable[[], VectorEnv],
         policy: Policy,
         num_actors: int,
         seed: int = 0,
         *,
         address: str | None = None,
-        actor_options: dict[str, Any] | None = None,
+        actor_options: Options = None,
     ) -> None:
         """Start the actors.
 
@@ -82,10 +83,10 @@ class Collector:
         self._losses = [0] * num_actors
         self._round = 0
         self._raised = 0  # the last round of which an exception was raised
-        self._calls: dict[Any, tuple[int, int]] = {}  # reference -> actor, round
+        self._calls: dict[object, tuple[int, int]] = {}  # reference -> actor, round
         self._actors = [self._started(actor) for actor in range(num_actors)]
 
-    def collect(self, weights: Any, steps: int, timeout: float | None = None) -> list[Fragment]:
+    def collect(self, weights: object, steps: int, timeout: float | None = None) -> list[Fragment]:
         """Let every actor collect a fragment of `steps` steps, and return the fragments.
 
         Args:
@@ -131,10 +132,10 @@ class Collector:
             raise WorkerTimeout(f"collect: no actor has delivered in {timeout} s")
         return [fragments[actor] for actor in sorted(fragments)]
 
-    def _ask(self, actor: int, request: tuple[Any, int]) -> None:
+    def _ask(self, actor: int, request: tuple[object, int]) -> None:
         self._calls[self._actors[actor].collect.remote(*request)] = actor, self._round
 
-    def _received(self, actor: int, number: int, reference: Any) -> Fragment | None:
+    def _received(self, actor: int, number: int, reference: object) -> Fragment | None:
         """Return the fragment of a call of round `number`; None if it is lost."""
         errors = self._ray.exceptions
         try:
@@ -177,6 +178,6 @@ class Collector:
         """Return the collector."""
         return self
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         """End the actors."""
         self.close()

@@ -16,7 +16,7 @@ from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 
 __all__ = ["Fragment", "FragmentMaker", "Policy"]
 
-Policy = Callable[[Any, Any, np.random.Generator], Any]
+Policy = Callable[[Any, Any, np.random.Generator], object]
 
 
 class Fragment(NamedTuple):

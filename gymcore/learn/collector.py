@@ -16,6 +16,7 @@ from gymcore.error import ArgumentTypeError, InvalidArgument, UnsupportedMode
 from gymcore.spaces import Box
 from gymcore.vector import rollouts
 from gymcore.vector.lane_episodes import AutoresetMode
+from gymcore.vector.vector_env import VectorEnv
 from gymcore_ext.rollouts import compute_advantages, store
 
 __all__ = ["Policy", "Rollout", "RolloutCollector"]
@@ -86,7 +87,7 @@ class RolloutCollector:
 
     def __init__(
         self,
-        envs: Any,
+        envs: VectorEnv,
         policy: Policy,
         T: int,
         *,
@@ -125,7 +126,7 @@ class RolloutCollector:
         next_step = self._mode is AutoresetMode.NEXT_STEP
         space, actions = envs.observation_space, envs.action_space
         # One row more than steps: of what comes after the last one, and begins the next rollout.
-        self._observations = np.zeros((steps + 1, *space.shape), space.dtype)
+        self._observations = np.zeros((steps + 1, *(space.shape or ())), space.dtype)
         self._values = np.zeros((steps + 1, n), np.float32)
         self._reset_steps = np.zeros((steps + 1, n), np.bool_)
         # In next-step mode a step that ends an episode is followed by the row with its last
@@ -134,7 +135,7 @@ class RolloutCollector:
         self._final_values = self._values[1:] if next_step else np.zeros((steps, n), np.float32)
         self.rollout = Rollout(
             self._observations[:-1],
-            np.zeros((steps, *actions.shape), actions.dtype),
+            np.zeros((steps, *(actions.shape or ())), actions.dtype),
             np.zeros((steps, n), np.float32),
             self._values[:-1],
             np.zeros((steps, n)),
@@ -180,13 +181,13 @@ class RolloutCollector:
             self._values[-1, part.rows] = self.policy(self._observations[-1, part.rows])[2]
         return rollout
 
-    def _note(self, infos: dict[str, Any]) -> None:
+    def _note(self, infos: Info) -> None:
         """Keep the returns of episodes that ended."""
         self.episode_returns += infos["episode"]["r"][infos["_episode"]].tolist()
 
     def _collect_halves(self) -> None:
         """Step each half in a thread while the policy acts on the other one."""
-        pending: Future[dict[str, Any]] | None = None
+        pending: Future[Info] | None = None
         with ThreadPoolExecutor(1) as thread:  # leaving it waits for the step under way
             for t in range(len(self.rollout.rewards)):
                 for part in self._parts:
@@ -196,7 +197,7 @@ class RolloutCollector:
                     pending = thread.submit(part.steps[t])
             self._finish(pending)
 
-    def _finish(self, pending: Future[dict[str, Any]] | None) -> None:
+    def _finish(self, pending: Future[Info] | None) -> None:
         if pending is not None and "episode" in (infos := pending.result()):
             self._note(infos)
 

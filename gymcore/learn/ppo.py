@@ -22,10 +22,12 @@ import numpy.typing as npt
 
 import gymcore
 from gymcore.base.arguments import positive
-from gymcore.base.new_file import NewFile
+from gymcore.base.new_file import write_npz
+from gymcore.core import Info, Options
 from gymcore.error import ArgumentTypeError, InvalidArgument, UnsupportedMode
-from gymcore.learn.collector import RolloutCollector
-from gymcore.spaces import Box, Discrete
+from gymcore.learn.collector import Rollout, RolloutCollector
+from gymcore.spaces import Box, Discrete, Space
+from gymcore.vector.vector_env import VectorEnv
 from gymcore.wrappers.transform_observation import flatten_batch
 from gymcore.wrappers.vector import FlattenObservation
 
@@ -82,7 +84,7 @@ class Settings:
             ArgumentTypeError: If a value has another type.
             InvalidArgument: If a value is out of range.
         """
-        checked: dict[str, Any] = {}
+        checked: dict[str, object] = {}
         for name in ("num_envs", "num_steps", "epochs", "minibatch", "total_steps"):
             checked[name] = positive(name, getattr(self, name))
         for name, (minimum, maximum) in _RANGES.items():
@@ -111,7 +113,7 @@ _RANGES = {
 }
 
 
-def _number(name: str, value: Any, minimum: float, maximum: float) -> float:
+def _number(name: str, value: object, minimum: float, maximum: float) -> float:
     """Return a number as a float; raise as `gymcore.base.arguments.count` does."""
     if not isinstance(value, Real):
         raise ArgumentTypeError(f"{name}: expected a number, got {value!r} ({type(value)})")
@@ -185,7 +187,12 @@ class Network:
     """
 
     def __init__(
-        self, inputs: int, hidden: Sequence[int], outputs: int, continuous: bool, random: Any
+        self,
+        inputs: int,
+        hidden: Sequence[int],
+        outputs: int,
+        continuous: bool,
+        random: np.random.Generator,
     ) -> None:
         """Draw orthogonal weights, small ones for the policy's last layer."""
         sizes = (inputs, *hidden)
@@ -211,7 +218,7 @@ class Network:
         policy, _, value = self._weights[2 * self._depth :][:3]
         policy[...] = _orthogonal(random, policy.shape, 0.01)
         value[...] = _orthogonal(random, value.shape, 1.0)
-        self.log_std: Any = self._weights[-1] if continuous else None
+        self.log_std: Array | None = self._weights[-1] if continuous else None
         self.log_std_slope = self._slopes[-1]
 
     def forward(self, x: Array) -> tuple[list[Array], Array, Array]:
@@ -258,7 +265,7 @@ class Network:
                 np.matmul(slope, transposed, out=buffers[k - 1][1])
 
 
-def _orthogonal(random: Any, shape: tuple[int, ...], gain: float) -> Array:
+def _orthogonal(random: np.random.Generator, shape: tuple[int, ...], gain: float) -> Array:
     rows, columns = max(shape), min(shape)
     q, r = np.linalg.qr(random.standard_normal((rows, columns)))
     q *= gain * np.sign(np.diag(r))
@@ -292,7 +299,7 @@ class PPO:
         env_id: str,
         *,
         seed: int = 0,
-        env_kwargs: dict[str, Any] | None = None,
+        env_kwargs: Options = None,
         **settings: Any,
     ) -> None:
         """Make the lanes and draw the network.
@@ -313,24 +320,25 @@ class PPO:
         self.settings = replace(Settings(**DEFAULTS.get(env_id, {})), **settings)
         options = {"autoreset_mode": "SameStep", "episode_statistics": True}
         num_envs = self.settings.num_envs
-        self.envs: Any = gymcore.make_vec(
+        self.envs: VectorEnv = gymcore.make_vec(
             env_id, num_envs=num_envs, vector_kwargs=options, **self.env_kwargs
         )
-        self._space: Any = self.envs.single_observation_space
-        actions: Any = self.envs.single_action_space
-        self._discrete = isinstance(actions, Discrete)
-        if not self._discrete and not (isinstance(actions, Box) and len(actions.shape) == 1):
+        self._space = self.envs.single_observation_space
+        actions = self.envs.single_action_space
+        self._first_action = 0
+        if isinstance(actions, Discrete):
+            self._first_action, outputs = int(actions.start), int(actions.n)
+        elif isinstance(actions, Box) and len(actions.shape) == 1:
+            outputs = actions.shape[0]
+        else:
             self.envs.close()
             raise UnsupportedMode(f"{env_id}: expected Discrete or Box actions, got {actions}")
-        self._first_action = int(actions.start) if self._discrete else 0
         if self._space.shape is None:
             self.envs = FlattenObservation(self.envs)
         self._random = np.random.default_rng(seed)
         size = gymcore.spaces.flatdim(self._space)
-        outputs = int(actions.n) if self._discrete else actions.shape[0]
-        self._network = Network(
-            size, self.settings.hidden, outputs, not self._discrete, self._random
-        )
+        continuous = isinstance(actions, Box)
+        self._network = Network(size, self.settings.hidden, outputs, continuous, self._random)
         self._adam = np.zeros((2, len(self._network.parameters)), np.float32)
         self._adam_steps = 0
         self._seen, self._gains = Moments(size), Moments(1)
@@ -353,19 +361,19 @@ class PPO:
 
     # --- acting ----------------------------------------------------------------------------------
 
-    def act(self, observations: Any) -> Array:
+    def act(self, observations: object) -> Array:
         """Return the most probable actions [n, ...] for a batch of the environment's observations.
 
         Raises:
             InvalidArgument: Observations of another space.
         """
         _, outputs, _ = self._network.forward(self._inputs(observations, self._space))
-        if self._discrete:
-            return outputs.argmax(axis=1) + self._first_action
         actions = self.envs.single_action_space
-        return np.clip(outputs, actions.low, actions.high)
+        if isinstance(actions, Box):
+            return np.clip(outputs, actions.low, actions.high)
+        return outputs.argmax(axis=1) + self._first_action
 
-    def _inputs(self, observations: Any, space: Any = None) -> Array:
+    def _inputs(self, observations: object, space: Space[Any] | None = None) -> Array:
         """Return the network's inputs [n, size] for a batch of observations."""
         rows = flatten_batch(space or self.envs.single_observation_space, observations)
         if self.settings.normalize:
@@ -375,14 +383,14 @@ class PPO:
     def _sample(self, observations: Array) -> tuple[Array, Array, Array]:
         """Return actions, log-probabilities and values: the collector's policy."""
         _, outputs, values = self._network.forward(self._inputs(observations))
-        if self._discrete:
+        log_std = self._network.log_std
+        if log_std is None:
             log_probs = _log_softmax(outputs)
             # The largest of the log-probabilities plus Gumbel noise is drawn with the probability.
             draws = self._random.standard_exponential(outputs.shape, np.float32)
             noise = np.log(np.maximum(draws, np.finfo(np.float32).tiny))  # a draw may be 0
             actions = (log_probs - noise).argmax(axis=1)
             return actions + self._first_action, log_probs[np.arange(len(actions)), actions], values
-        log_std = self._network.log_std
         noise = self._random.standard_normal(outputs.shape, np.float32)
         return outputs + noise * np.exp(log_std), _log_normal(noise, log_std), values
 
@@ -411,7 +419,7 @@ class PPO:
         if ended := len(collector.episode_returns):
             self.curve.append((self.steps, ended, float(np.mean(collector.episode_returns))))
 
-    def _scale_rewards(self, rollout: Any) -> None:
+    def _scale_rewards(self, rollout: Rollout) -> None:
         """Divide the rewards by the standard deviation of their discounted sums so far."""
         sums = np.empty_like(rollout.rewards)
         for t, rewards in enumerate(rollout.rewards):
@@ -492,12 +500,11 @@ class PPO:
             "curve": np.array(self.curve).reshape(-1, 3),
             "metadata": np.array(json.dumps(metadata)),
         }
-        engine = self.envs.unwrapped
+        engine: Any = self.envs.unwrapped
         if engine.state_is_array:
             arrays |= {"lanes": engine.get_state(), "gain": self._gain}
             arrays["observations"] = self._collector.next_observations
-        with NewFile(path, overwrite=overwrite) as new, new.part.open("wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
+        write_npz(path, arrays, overwrite=overwrite)
 
     def _arrays(self) -> dict[str, Array]:
         """Return the arrays of fixed shapes, which `load` writes into."""
@@ -540,7 +547,7 @@ class PPO:
             ppo._restore(arrays, metadata)
         return ppo
 
-    def _restore(self, arrays: dict[str, Array], metadata: dict[str, Any]) -> None:
+    def _restore(self, arrays: dict[str, Array], metadata: Info) -> None:
         for name, array in self._arrays().items():
             if arrays[name].shape != array.shape:
                 raise ValueError(f"{name}: expected {array.shape}, got {arrays[name].shape}")
@@ -549,9 +556,11 @@ class PPO:
         self._random.bit_generator.state = metadata["random"]
         self.recent.extend(arrays["recent"].tolist())
         self.curve = [(int(at), int(count), mean) for at, count, mean in arrays["curve"].tolist()]
-        if "lanes" in arrays and len(arrays["lanes"]) == self.envs.num_envs:
+        engine: Any = self.envs.unwrapped
+        lanes = arrays.get("lanes", np.empty(0))
+        if engine.state_is_array and len(lanes) == self.envs.num_envs:
             self._gain = arrays["gain"]
-            self.envs.unwrapped.set_state(arrays["lanes"])
+            engine.set_state(lanes)
             self._collector.next_observations[...] = arrays["observations"]
 
 

@@ -91,7 +91,7 @@ class Renderer:
             )
         self._render_mode = mode
 
-    def render(self, *args: Any, **context: Any) -> NDArray[np.uint8] | None:
+    def render(self, *args: object, **context: object) -> NDArray[np.uint8] | None:
         """Draw one frame, and return it or show it.
 
         A window that something else in the process has closed opens again. Its close button does
@@ -116,7 +116,7 @@ class Renderer:
         return None
 
     def _render_frame(
-        self, pygame: ModuleType, args: tuple[Any, ...], context: dict[str, Any]
+        self, pygame: ModuleType, args: tuple[object, ...], context: dict[str, object]
     ) -> NDArray[np.uint8]:
         """Return a new frame. The surface lies over the array's own memory: nothing is copied."""
         width, height = self.size
@@ -126,7 +126,7 @@ class Renderer:
         return frame
 
     def _render_window(
-        self, pygame: ModuleType, args: tuple[Any, ...], context: dict[str, Any]
+        self, pygame: ModuleType, args: tuple[object, ...], context: dict[str, object]
     ) -> None:
         """Show a frame in the window, which is opened when there is none, and wait for its time."""
         if self._surface is None or self._clock is None:
@@ -170,14 +170,14 @@ class DrawnEnv(Env[ObsType, ActType]):
     _renderer: Renderer | None = None
 
     @property
-    def screen(self) -> Any:
+    def screen(self) -> pygame.Surface | None:
         """The `pygame.Surface` that the window shows; None while there is no window."""
         return None if self._renderer is None else self._renderer.surface
 
     surf = screen
 
     @property
-    def clock(self) -> Any:
+    def clock(self) -> pygame.time.Clock | None:
         """The `pygame.time.Clock` that times the window; None while there is no window."""
         return None if self._renderer is None else self._renderer.clock
 
@@ -194,7 +194,7 @@ class DrawnEnv(Env[ObsType, ActType]):
     def _title(self) -> str:
         return self.spec.id if self.spec is not None else type(self).__name__
 
-    def _drawn(self, draw: Callable[..., None], mode: str, *args: Any, **context: Any) -> Any:
+    def _drawn(self, draw: Callable[..., None], mode: str, *args: object, **context: object) -> Any:
         """Render with the first drawing function; it must not keep the environment alive."""
         if self._renderer is None:
             fps = self.metadata["render_fps"]

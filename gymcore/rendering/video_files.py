@@ -62,7 +62,7 @@ def find_ffmpeg() -> str:
         ) from exc
 
 
-def as_rgb(frame: Any) -> npt.NDArray[np.uint8]:
+def as_rgb(frame: object) -> npt.NDArray[np.uint8]:
     """Return a frame as `[height, width, 3] uint8`; itself if it is that already.
 
     Args:
@@ -167,7 +167,7 @@ class VideoWriter:
         self._encoder: _Encoder | None = None
         self._padded: npt.NDArray[np.uint8] | None = None
 
-    def write(self, frame: npt.NDArray[Any]) -> None:
+    def write(self, frame: npt.NDArray[np.generic]) -> None:
         """Add a frame for `as_rgb`, of the size of the first one (else an `InvalidArgument`).
 
         If ffmpeg fails, the file is removed and `VideoEncodingFailed` raised; after `close`,
@@ -251,7 +251,7 @@ class VideoWriter:
         """Return the writer."""
         return self
 
-    def __exit__(self, *args: Any) -> None:
+    def __exit__(self, *args: object) -> None:
         """Finish the file, also after an exception."""
         self.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = ["benchmark_init", "benchmark_render", "benchmark_step", "benchmark_vector_step"]
 
+T = TypeVar("T")
+
 _BLOCK = 64
 """Number of actions that are sampled at a time, outside of the measured time."""
 
 
-def rate_of(prepare: Callable[[], Any], run: Callable[[Any], int], target_duration: float) -> float:
+def rate_of(prepare: Callable[[], T], run: Callable[[T], int], target_duration: float) -> float:
     """Call `run(prepare())` until `run` has taken `target_duration` seconds; return the rate.
 
     The rate is the sum of the results of `run`, divided by its time. `run` is called at least once.
@@ -33,9 +35,7 @@ def rate_of(prepare: Callable[[], Any], run: Callable[[Any], int], target_durati
             return done / max(spent, 1e-9)
 
 
-def benchmark_step(
-    env: Env[Any, Any], target_duration: float = 5, seed: int | None = None
-) -> float:
+def benchmark_step(env: Env, target_duration: float = 5, seed: int | None = None) -> float:
     """Return steps per second with random actions, including the resets of ended episodes.
 
     It measures for about `target_duration` seconds; `seed` seeds the environment and the actions.
@@ -50,7 +50,7 @@ def benchmark_step(
     env.reset(seed=seed)
     step = env.step
 
-    def run(actions: list[Any]) -> int:
+    def run(actions: list[object]) -> int:
         for action in actions:
             _, _, terminated, truncated, _ = step(action)
             if terminated or truncated:
@@ -61,7 +61,7 @@ def benchmark_step(
 
 
 def benchmark_vector_step(
-    env: VectorEnv[Any, Any, Any], target_duration: float = 5, seed: int | None = None
+    env: VectorEnv, target_duration: float = 5, seed: int | None = None
 ) -> float:
     """Return steps of single environments per second with random actions, in any autoreset mode.
 
@@ -81,7 +81,7 @@ def benchmark_vector_step(
     env.action_space.seed(seed)
     env.reset(seed=seed)
 
-    def run(actions: list[Any]) -> int:
+    def run(actions: list[object]) -> int:
         for batch in actions:
             _, _, terminated, truncated, _ = env.step(batch)
             if disabled:
@@ -95,7 +95,7 @@ def benchmark_vector_step(
 
 
 def benchmark_init(
-    env_lambda: Callable[[], Env[Any, Any]], target_duration: float = 5, seed: int | None = None
+    env_lambda: Callable[[], Env], target_duration: float = 5, seed: int | None = None
 ) -> float:
     """Return the number of environments that `env_lambda` makes, and that are reset, per second.
 
@@ -119,7 +119,7 @@ def benchmark_init(
             return done / max(spent, 1e-9)
 
 
-def benchmark_render(env: Env[Any, Any], target_duration: float = 5) -> float:
+def benchmark_render(env: Env, target_duration: float = 5) -> float:
     """Return frames per second; the environment is not stepped in between.
 
     Args:

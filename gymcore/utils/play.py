@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from gymcore import error
 from gymcore.base.optional_packages import pip_install
-from gymcore.core import Env
+from gymcore.core import Env, Info
 from gymcore.rendering.window import load_pygame
 from gymcore.utils.play_keys import default_keys
 
 if TYPE_CHECKING:
     import pygame
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+    from gymcore.spaces import Space
 
 __all__ = ["MissingKeysToAction", "PlayPlot", "PlayableGame", "display_arr", "play"]
+
+
+KeyCodes: TypeAlias = dict[tuple[int, ...], object]
+"""Actions by combinations of key codes."""
 
 
 class MissingKeysToAction(error.Error):
@@ -41,8 +49,8 @@ class PlayableGame:
 
     def __init__(
         self,
-        env: Env[Any, Any],
-        keys_to_action: dict[tuple[int, ...], int] | None = None,
+        env: Env,
+        keys_to_action: KeyCodes | None = None,
         zoom: float | None = None,
     ) -> None:
         """Open the window.
@@ -71,11 +79,11 @@ class PlayableGame:
         pygame.display.init()
         self.screen = pygame.display.set_mode(self.video_size, pygame.RESIZABLE)
         pygame.display.set_caption(env.spec.id if env.spec is not None else str(env))
-        self.pressed_keys: set[Any] = set()
-        self.tapped_keys: set[Any] = set()
+        self.pressed_keys: set[int] = set()
+        self.tapped_keys: set[int] = set()
         self.running = True
 
-    def _get_relevant_keys(self, keys_to_action: Any = None) -> set[Any]:
+    def _get_relevant_keys(self, keys_to_action: KeyCodes | None = None) -> set[int]:
         """Return every key of every combination."""
         if keys_to_action is None:
             keys_to_action = _environment_keys(self.env)
@@ -162,7 +170,7 @@ def display_arr(
     screen.blit(image, (0, 0))
 
 
-def _noop_action(space: Any, noop: Any) -> Any:
+def _noop_action(space: Space[Any], noop: object) -> object:
     """Return the action without a key: `noop`, or zeros if it is 0 and actions are arrays."""
     if isinstance(noop, int) and noop == 0 and space.shape:
         zeros = np.zeros(space.shape, space.dtype)
@@ -171,7 +179,7 @@ def _noop_action(space: Any, noop: Any) -> Any:
     return noop
 
 
-def _environment_keys(env: Env[Any, Any]) -> dict[Any, Any] | None:
+def _environment_keys(env: Env) -> KeyCodes | None:
     """Return the keys of the environment's own method, or of this package's tables, or None."""
     for holder in (env, env.unwrapped):
         if hasattr(holder, "get_keys_to_action"):
@@ -180,7 +188,7 @@ def _environment_keys(env: Env[Any, Any]) -> dict[Any, Any] | None:
     return None if keys is None else keys.actions
 
 
-def _key_codes(keys_to_action: dict[Any, Any]) -> dict[tuple[int, ...], Any]:
+def _key_codes(keys_to_action: dict[Any, Any]) -> KeyCodes:
     """Return the mapping, with sorted key codes instead of letters."""
     if not isinstance(keys_to_action, dict):
         raise error.ArgumentTypeError(
@@ -204,14 +212,14 @@ def _key_codes(keys_to_action: dict[Any, Any]) -> dict[tuple[int, ...], Any]:
 
 
 def play(
-    env: Env[Any, Any],
+    env: Env,
     transpose: bool | None = True,
     fps: int | None = None,
     zoom: float | None = None,
-    callback: Callable[..., Any] | None = None,
+    callback: Callable[..., object] | None = None,
     keys_to_action: dict[Any, Any] | None = None,
     seed: int | None = None,
-    noop: Any = 0,
+    noop: object = 0,
     wait_on_player: bool = False,
     wait_for_start: bool = False,
 ) -> None:
@@ -287,12 +295,12 @@ def play(
 def _loop(
     pygame: ModuleType,
     game: PlayableGame,
-    observation: Any,
-    codes: dict[tuple[int, ...], Any],
-    noop: Any,
+    observation: object,
+    codes: KeyCodes,
+    noop: object,
     transpose: bool | None,
-    fps: Any,
-    callback: Callable[..., Any] | None,
+    fps: float,
+    callback: Callable[..., object] | None,
     wait_on_player: bool,
     wait_for_start: bool,
 ) -> None:
@@ -356,7 +364,7 @@ class PlayPlot:
 
     def __init__(
         self,
-        callback: Callable[..., Iterable[Any]],
+        callback: Callable[..., Iterable[float]],
         horizon_timesteps: int,
         plot_names: list[str],
     ) -> None:
@@ -388,14 +396,14 @@ class PlayPlot:
         self.horizon_timesteps = horizon_timesteps
         self.plot_names = plot_names
         self.fig, axes = pyplot.subplots(len(plot_names), sharex=True, layout="constrained")
-        self.ax: Any = [axes] if len(plot_names) == 1 else axes
+        self.ax: Sequence[Axes] = [axes] if len(plot_names) == 1 else axes
         for axis, name in zip(self.ax, plot_names, strict=True):
             axis.set_title(name)
             axis.grid(alpha=0.3)
         self.ax[-1].set_xlabel("step")
         self.t = 0
-        self.cur_plot: list[Any] = [None] * len(plot_names)
-        self.data: list[deque[Any]] = [deque(maxlen=horizon_timesteps) for _ in plot_names]
+        self.cur_plot: list[Line2D | None] = [None] * len(plot_names)
+        self.data: list[deque[float]] = [deque(maxlen=horizon_timesteps) for _ in plot_names]
         # None for a backend that only writes files.
         self._shows = getattr(self.fig.canvas, "required_interactive_framework", None) is not None
         if self._shows:
@@ -403,13 +411,13 @@ class PlayPlot:
 
     def callback(
         self,
-        obs_t: Any,
-        obs_tp1: Any,
-        action: Any,
+        obs_t: object,
+        obs_tp1: object,
+        action: object,
         rew: float,
         terminated: bool,
         truncated: bool,
-        info: dict[str, Any],
+        info: Info,
     ) -> None:
         """Add a step.
 
@@ -436,10 +444,10 @@ class PlayPlot:
         self.t += 1
         steps = range(self.t - len(self.data[0]), self.t)
         for i, (axis, series) in enumerate(zip(self.ax, self.data, strict=True)):
-            if self.cur_plot[i] is None:
+            if (line := self.cur_plot[i]) is None:
                 (self.cur_plot[i],) = axis.plot(steps, series, ".-", color="tab:blue", ms=3, lw=1)
             else:
-                self.cur_plot[i].set_data(steps, series)
+                line.set_data(steps, series)
             axis.set_xlim(steps[0], max(steps[-1], steps[0] + 1))
             axis.relim()
             axis.autoscale_view(scalex=False)

@@ -7,13 +7,15 @@ legend. Arrow keys have alternatives (A instead of `left`, for example).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from gymcore import spaces
+from gymcore.core import Env
 from gymcore.error import Error
+from gymcore.spaces import Space
 
 __all__ = ["Keys", "default_keys", "every_keys"]
 
@@ -21,7 +23,8 @@ __all__ = ["Keys", "default_keys", "every_keys"]
 _CODES = {"right": 1073741903, "left": 1073741904, "down": 1073741905, "up": 1073741906}
 _ALTERNATIVES = {"left": "a", "right": "d", "up": "w", "down": "s"}
 
-_Control = tuple[tuple[str, ...], Any, str]
+_Action: TypeAlias = int | list[float] | list[int]
+_Control: TypeAlias = tuple[tuple[str, ...], _Action, str]
 
 
 class Keys(NamedTuple):
@@ -33,11 +36,11 @@ class Keys(NamedTuple):
         legend: Lines that describe the keys.
     """
 
-    actions: dict[tuple[int, ...], Any]
+    actions: dict[tuple[int, ...], object]
     legend: list[str]
 
 
-def _moves(left: Any, right: Any, nothing: Any) -> list[_Control]:
+def _moves(left: _Action, right: _Action, nothing: _Action | None) -> list[_Control]:
     """Return the controls of an environment whose agent moves left or right."""
     controls: list[_Control] = [(("left",), left, "push left"), (("right",), right, "push right")]
     return controls if nothing is None else [*controls, ((), nothing, "")]
@@ -49,7 +52,7 @@ def _directions(left: int, down: int, right: int, up: int) -> list[_Control]:
     return [((key,), action, key) for key, action in moves.items()]
 
 
-def _lander(left: Any, main: Any, right: Any) -> list[_Control]:
+def _lander(left: _Action, main: _Action, right: _Action) -> list[_Control]:
     """Return the controls of the lander's three engines, of which one fires at a time."""
     return [
         (("left",), left, "push left"),
@@ -58,11 +61,11 @@ def _lander(left: Any, main: Any, right: Any) -> list[_Control]:
     ]
 
 
-def _car(steer: dict[str, Any], pedals: dict[str, Any]) -> list[_Control]:
+def _car(steer: Mapping[str, _Action], pedals: Mapping[str, _Action]) -> list[_Control]:
     """Return the controls of the car; continuous actions can steer and accelerate together."""
     words = {"left": "steer left", "right": "steer right", "up": "gas", "down": "brake"}
     controls: list[_Control] = [
-        ((key,), action, words[key]) for key, action in (steer | pedals).items()
+        ((key,), action, words[key]) for key, action in {**steer, **pedals}.items()
     ]
     if isinstance(steer["left"], list):
         for (side, a), (pedal, b) in itertools.product(steer.items(), pedals.items()):
@@ -98,7 +101,7 @@ _CONTROLS: dict[str, list[list[_Control]]] = {
 _UP, _DOWN = "qwertyuiop", "asdfghjkl;"
 
 
-def default_keys(env: Any) -> Keys | None:
+def default_keys(env: Env) -> Keys | None:
     """Return the keys of an environment that is in this module's tables; None for others."""
     name = getattr(getattr(env, "spec", None), "name", None)
     for controls in _CONTROLS.get(str(name), ()):
@@ -107,7 +110,7 @@ def default_keys(env: Any) -> Keys | None:
     return None
 
 
-def every_keys(env: Any) -> Keys | None:
+def every_keys(env: Env) -> Keys | None:
     """Return the keys of an environment with up to ten discrete, or with continuous actions.
 
     They are those of the environment, otherwise those of this module's tables, otherwise digits, or
@@ -151,7 +154,7 @@ def _numbers(space: spaces.Box) -> Keys:
     return _keys([*single, *pairs, ((), middle.tolist(), "")], space)
 
 
-def _keys(controls: Iterable[_Control], space: Any) -> Keys:
+def _keys(controls: Iterable[_Control], space: Space[Any]) -> Keys:
     """Return the key codes and the legend of controls."""
     actions, legend = {}, []
     for names, action, words in controls:
@@ -166,12 +169,12 @@ def _keys(controls: Iterable[_Control], space: Any) -> Keys:
     return Keys(actions, legend)
 
 
-def _typed(action: Any, space: Any) -> Any:
+def _typed(action: _Action, space: Space[Any]) -> object:
     """Return an action; lists become arrays of the space's dtype."""
     return np.array(action, space.dtype) if isinstance(action, list) else action
 
 
-def _legend_of(actions: dict[Any, Any], names: list[str] | None) -> list[str]:
+def _legend_of(actions: Mapping[Any, object], names: list[str] | None) -> list[str]:
     """Return a line for each combination of an environment's own keys."""
     words = {code: name for name, code in _CODES.items()} | {ord(" "): "space"}
     lines = []

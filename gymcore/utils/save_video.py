@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ def save_video(
     episode_index: int = 0,
     step_starting_index: int = 0,
     save_logger: str | None = None,
-    **kwargs: object,
+    **kwargs: Any,
 ) -> None:
     """Write the frames of one episode to mp4 files.
 
@@ -95,7 +96,7 @@ def save_video(
             recorder.finish()
 
 
-def _frames_per_second(kwargs: dict[str, object]) -> float:
+def _frames_per_second(kwargs: dict[str, Any]) -> float:
     """Return the frame rate, given the keywords of `save_video`."""
     fps, durations = kwargs.pop("fps", None), kwargs.pop("durations", None)
     if kwargs:
@@ -103,7 +104,7 @@ def _frames_per_second(kwargs: dict[str, object]) -> float:
             f"save_video() got an unexpected keyword argument {next(iter(kwargs))!r}"
         )
     if fps is not None:
-        return float(fps)  # type: ignore[arg-type]
+        return float(fps)
     if durations is None:
         raise error.InvalidArgument("Please provide either 'fps' or 'durations'.")
     if not isinstance(durations, (Sequence, np.ndarray)) or not len(durations):

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from gymcore.vector.vector_env import VectorEnv
 
-    AnyEnv: TypeAlias = Env[Any, Any] | VectorEnv[Any, Any, Any]
+    AnyEnv: TypeAlias = Env | VectorEnv
 
 __all__ = ["AddWhiteNoise", "HumanRendering", "ObstructView", "RecordVideo", "RenderCollection"]
 
 
-def collecting_metadata(mode: str | None, metadata: dict[str, Any]) -> dict[str, Any]:
+def collecting_metadata(mode: str | None, metadata: Info) -> Info:
     """Return the metadata of `RenderCollection` around an environment; check its render mode."""
     if mode is None:
         raise error.InvalidArgument("Expected env.render_mode to be not None")
@@ -112,7 +112,7 @@ class FrameWindow:
         "depth_array",
         "depth_array_list",
     ]
-    metadata: dict[str, Any]
+    metadata: Info
 
     def _prepare_window(self, env: AnyEnv) -> None:
         if env.render_mode not in self.ACCEPTED_RENDER_MODES:
@@ -382,16 +382,17 @@ class _DisturbedFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
             return [self._checked(frame) for frame in frames]
         return self._checked(frames)
 
-    def _checked(self, frame: Any) -> _Frame:
+    def _checked(self, frame: object) -> _Frame:
         """Disturb a frame if it is one."""
-        good = isinstance(frame, np.ndarray) and frame.ndim == 3 and frame.shape[2] == 3
-        if not good or frame.dtype != np.uint8:
-            what = f"{frame.dtype} {frame.shape}" if isinstance(frame, np.ndarray) else type(frame)
-            raise error.ArgumentTypeError(
-                f"{type(self).__name__}: expected `env.render()` to return an array "
-                f"[height, width, 3] of uint8, got {what} (render_mode={self.env.render_mode!r})"
-            )
-        return self._disturb(frame)
+        what = str(type(frame))
+        if isinstance(frame, np.ndarray):
+            if frame.dtype == np.uint8 and frame.ndim == 3 and frame.shape[2] == 3:
+                return self._disturb(frame)
+            what = f"{frame.dtype} {frame.shape}"
+        raise error.ArgumentTypeError(
+            f"{type(self).__name__}: expected `env.render()` to return an array "
+            f"[height, width, 3] of uint8, got {what} (render_mode={self.env.render_mode!r})"
+        )
 
     def _disturb(self, frame: _Frame) -> _Frame:
         """Return a new frame."""

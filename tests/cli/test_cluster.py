@@ -9,10 +9,12 @@ import pytest
 from tqdm import tqdm
 
 import gymcore as gym
+from gymcore.cli.cluster import ActorPolicy
 from gymcore.cli.collect import Collector
-from gymcore.cli.policies import actions_of
+from gymcore.cli.policies import Lanes, actions_of
 from gymcore.cli.recording import Recording
 from gymcore.distributed.fragment import FragmentMaker
+from gymcore.learn import PPO
 from tests.distributed import local_ray
 from tests.distributed.policies import cartpole, random_bits
 
@@ -76,6 +78,18 @@ def test_fragments_are_recorded_and_a_lost_actor_cuts_its_episodes():
     assert summary["episodes"] == ended.sum() - data["truncated"].sum()
     assert collector.lost == 1 and collector.steps_done == STEPS
     assert np.array_equal(np.lexsort(data["final_indices"].T[::-1]), np.arange(ended.sum()))
+
+
+def test_a_checkpoint_is_a_policy_of_actors(tmp_path):
+    path = tmp_path / "cartpole.npz"
+    ppo = PPO("CartPole-v1", seed=1, num_envs=4, num_steps=8)
+    ppo.save(path)
+    with cartpole() as envs:
+        spaces = envs.single_observation_space, envs.single_action_space, envs.action_space
+        policy = ActorPolicy(str(path), Lanes(envs.num_envs, *spaces))
+        observations, _ = envs.reset(seed=1)
+        actions = policy(None, observations, np.random.default_rng(1))
+    np.testing.assert_array_equal(actions, ppo.act(observations))
 
 
 COLLECT = ("collect", "CartPole-v1", "--num-envs", LANES, "--seed", 3, "--no-progress")

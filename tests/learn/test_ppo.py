@@ -22,7 +22,7 @@ def loss(ppo, observations, actions, old, advantages, returns):
     """PPO's loss in float64, written as in the paper."""
     advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
     _, outputs, values = ppo._network.forward(ppo._inputs(observations).astype(np.float64))
-    if ppo._discrete:
+    if ppo._network.log_std is None:
         probs = np.exp(outputs) / np.exp(outputs).sum(axis=1, keepdims=True)
         log_probs = np.log(probs[np.arange(len(actions)), actions])
         entropy = -(probs * np.log(probs)).sum(axis=1)

@@ -507,9 +507,7 @@ class AddRenderObservation(
         joined = self._joined(observations, frames)
         return joined, rewards, terminations, truncations, infos
 
-    def _add_last(
-        self, infos: dict[str, Any], observations: ObsType, frames: npt.NDArray[Any]
-    ) -> None:
+    def _add_last(self, infos: Info, observations: ObsType, frames: npt.NDArray[np.uint8]) -> None:
         """Add last frames to the last observations of episodes in the infos."""
         last = infos["final_obs"]
         if last.dtype != object:
@@ -530,13 +528,13 @@ class AddRenderObservation(
         """Return the observations with the current frames, which are new arrays."""
         return self._joined(observations, self._frames())
 
-    def _joined(self, observations: ObsType, frames: npt.NDArray[Any]) -> WrapperObsType:
+    def _joined(self, observations: ObsType, frames: npt.NDArray[np.uint8]) -> WrapperObsType:
         joined: Any = self._join(observations, frames)
         if self._order is not None:
             joined = {key: joined[key] for key in self._order}
         return cast("WrapperObsType", joined)
 
-    def _frames(self) -> npt.NDArray[Any]:
+    def _frames(self) -> npt.NDArray[np.uint8]:
         """Return the frames of all lanes, `[num_envs, height, width, 3]` uint8."""
         frames: Any = self.env.render()
         if not isinstance(frames, Sequence) or len(frames) != self.num_envs:

@@ -15,7 +15,7 @@ from gymcore.base.arguments import count
 from gymcore.base.new_file import NewFile
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.compat.gym26.core import Wrapper
-from gymcore.core import Env, Info
+from gymcore.core import Env, Info, Options
 from gymcore.rendering.recorder import (
     Recorder,
     capped_cubic_video_schedule,
@@ -33,11 +33,11 @@ __all__ = [
 ]
 
 
-class HumanRendering(rendering.HumanRendering[Any, Any], Wrapper):  # type: ignore[misc]
+class HumanRendering(rendering.HumanRendering, Wrapper):  # type: ignore[misc]
     """Show the frames of an environment with render mode "rgb_array" in a window."""
 
 
-class RenderCollection(rendering.RenderCollection[Any, Any], Wrapper):
+class RenderCollection(rendering.RenderCollection, Wrapper):
     """Collect a frame at each reset and step; `render` returns them as a list."""
 
 
@@ -60,7 +60,7 @@ class VideoRecorder:
         self,
         env: Any,
         path: str | None = None,
-        metadata: dict[str, Any] | None = None,
+        metadata: Options = None,
         enabled: bool = True,
         base_path: str | None = None,
     ) -> None:
@@ -300,7 +300,7 @@ class Monitor(Wrapper, RecordConstructorArgs):
 
     def __init__(
         self,
-        env: Env[Any, Any],
+        env: Env,
         directory: str,
         video_callable: Callable[[int], bool] | bool | None = None,
         force: bool = False,
@@ -340,7 +340,7 @@ class Monitor(Wrapper, RecordConstructorArgs):
                 f"video_callable: expected a function, None or False, got {video_callable!r}"
             )
         self.directory = os.path.abspath(directory)
-        self.video_callable: Any = video_callable
+        self.video_callable = video_callable
         self.write_upon_reset = write_upon_reset
         folder = Path(self.directory)
         folder.mkdir(parents=True, exist_ok=True)
@@ -362,7 +362,7 @@ class Monitor(Wrapper, RecordConstructorArgs):
         self._reward = 0.0
         self._steps: int | None = None  # of the current episode
         self._type = (mode or "training")[0]
-        self._statistics: dict[str, Any] = {
+        self._statistics: Info = {
             "initial_reset_timestamp": time.time(),
             "timestamps": [],
             "episode_lengths": [],
