@@ -256,7 +256,7 @@ def test_structured_actions_with_a_part_missing():
     envs.reset()
     with pytest.raises(gymcore.error.InvalidAction, match=r"expected a dict with \['a', 'b'\]"):
         envs.step({"a": [1, 0]})
-    with pytest.raises(gymcore.error.InvalidAction, match="ValueError"):
+    with pytest.raises(gymcore.error.InvalidAction, match=r"\['b'\]: expected .* shape \(2, "):
         envs.step({"a": [1, 0], "b": np.zeros((3, 2, 3))})
-    with pytest.raises(gymcore.error.InvalidAction, match="got 3"):
+    with pytest.raises(gymcore.error.InvalidAction, match=r"\['a'\]: expected .* shape \(2,\)"):
         envs.step({"a": [1, 0, 1], "b": np.zeros((3, 2, 3))})
