@@ -89,12 +89,12 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
 
         Args:
             env: The environment.
-            repeat_action_probability: Of beginning to repeat, in [0, 1).
+            repeat_action_probability: Probability of repeating the last action, in [0, 1).
             repeat_action_duration: For how many steps, or the minimum and maximum.
 
         Raises:
             InvalidProbability: If the probability is outside [0, 1).
-            InvalidArgument: If the duration is neither, or less than 1.
+            InvalidArgument: If the duration is neither a number nor two, or is less than 1.
             InvalidBound: If the minimum is greater than the maximum.
         """
         durations = check_sticky(repeat_action_probability, repeat_action_duration)

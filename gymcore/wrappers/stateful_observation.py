@@ -24,7 +24,7 @@ from gymcore.core import (
     WrapperObsType,
 )
 from gymcore.error import InvalidArgument
-from gymcore.spaces import Box, Dict, Space, Text, Tuple, flatten, flatten_space
+from gymcore.spaces import Box, Dict, Space, Text, Tuple, flatdim, flatten, flatten_space
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.wrappers.common import TimeLimit
 from gymcore.wrappers.utils import (
@@ -45,7 +45,7 @@ __all__ = [
 
 
 def check_delay(delay: Any) -> int:
-    """Return the delay of `DelayObservation`, checked; see there."""
+    """Return the delay of a `DelayObservation`, or raise what its constructor documents."""
     delay = integer("delay", delay)
     if delay < 0:
         raise InvalidArgument(
@@ -55,7 +55,7 @@ def check_delay(delay: Any) -> int:
 
 
 def check_stack(stack_size: Any, padding_type: Any, space: Space) -> tuple[int, str, Any]:
-    """Return stack size, kind of padding and its value for `FrameStackObservation`; see there."""
+    """Return stack size, kind and value of the padding of a `FrameStackObservation`, or raise."""
     stack_size = integer("stack_size", stack_size)
     if stack_size <= 0:
         raise InvalidArgument(
@@ -77,7 +77,7 @@ def check_stack(stack_size: Any, padding_type: Any, space: Space) -> tuple[int, 
 
 
 def check_skip(skip: Any, space: Space) -> int:
-    """Return the number of steps of `MaxAndSkipObservation`, checked; see there."""
+    """Return the number of steps of a `MaxAndSkipObservation`, or raise."""
     skip = integer("skip", skip)
     if skip < 2:
         raise InvalidArgument(
@@ -338,7 +338,7 @@ class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordC
         Wrapper.__init__(self, env)
         self._skip = check_skip(skip, env.observation_space)
         space = env.observation_space
-        self._obs_buffer = np.zeros((2, *space.shape), dtype=space.dtype)  # type: ignore[misc]
+        self._obs_buffer = np.zeros((2, *(space.shape or ())), dtype=space.dtype)
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Take the action `skip` times, or until the episode ends."""
@@ -463,7 +463,7 @@ class TimeFormat:
         normalize: bool,
         dict_key: str = "time",
     ) -> None:
-        """Decide.
+        """Choose the space of observations with the time.
 
         Args:
             space: Space of the observations without the time.
@@ -491,6 +491,7 @@ class TimeFormat:
         else:
             self._joined = Dict(obs=space, time=time)
         self._flat = bool(flat)
+        self._size = flatdim(space) if isinstance(space, Box) else 0
         # Still a dict or tuple where a part (a sequence, a graph) has no flat form.
         self.space: Space = flatten_space(self._joined) if flat else self._joined
 
@@ -519,7 +520,7 @@ class TimeFormat:
         if not self._flat:
             return self._ordered(self._put(observations, times.copy().reshape(n, 1)))
         if isinstance(self._single, Box):
-            size = self.space.shape[0] - 1  # type: ignore[index]
+            size = self._size
             flat = np.empty((n, size + 1), self.space.dtype)
             flat[:, :size] = observations.reshape(n, size)
             flat[:, size] = times

@@ -81,7 +81,7 @@ class RunningMeanStd:
         Args:
             epsilon: What these count for, in elements.
             shape: Shape of one element.
-            dtype: Of mean and variance. Elements of a longer type change it to theirs.
+            dtype: Dtype of mean and variance. Elements of a wider dtype change it to theirs.
         """
         self.mean: Any = np.zeros(shape, dtype)
         self.var: Any = np.ones(shape, dtype)

@@ -161,9 +161,9 @@ class RecordEpisodeStatistics(
         return result
 
     def end_episodes(self, mask: Mask) -> None:
-        """Note that a wrapper further out ends episodes; see `VectorEnv.end_episodes`.
+        """End episodes of the wrapped environment; see `VectorEnv.end_episodes`.
 
-        They are not reported: what ended them comes after this wrapper.
+        Their statistics are not added to the infos, which have passed this wrapper already.
         """
         self.env.end_episodes(mask)
         self.prev_dones[mask] = True
@@ -224,7 +224,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         return self.env.spec.copy(max_episode_steps=self._max_episode_steps)
 
     def keep_final_frames(self, keep: bool = True) -> None:
-        """Also of the episodes that this wrapper ends; see `VectorEnv.keep_final_frames`."""
+        """Render last frames, also of episodes that this wrapper ends; see `VectorEnv`."""
         self.env.keep_final_frames(keep)
         self._final_frames = keep
 

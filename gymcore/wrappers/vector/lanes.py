@@ -76,7 +76,7 @@ class LaneWrapper(VectorWrapper):
         return self.env.steps_some_lanes
 
     def end_episodes(self, mask: Mask) -> None:
-        """End episodes of the wrapped environment, and note it; see `VectorEnv.end_episodes`."""
+        """End episodes of the wrapped environment; see `VectorEnv.end_episodes`."""
         self.env.end_episodes(mask)
         self._episodes.end(mask)
 
@@ -218,10 +218,10 @@ class BatchIndexer:
         self.layout = layout_of(space)
 
     def check_actions(self, actions: object, count: int) -> None:
-        """Raise unless this is a batch of so many rows, as far as that shows without the space.
+        """Check the structure of a batch, and that its arrays have `count` rows.
 
         Raises:
-            InvalidAction: If the structure is another one, or an array has another number of rows.
+            InvalidAction: If the structure or a number of rows is different.
         """
         counts: set[int] = set()
 

@@ -91,7 +91,7 @@ class NormalizeReward(
         return observations, scaled, terminated, truncated, infos
 
     def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
-        """Note that a wrapper further out ends episodes; see `VectorEnv.end_episodes`."""
+        """End episodes of the wrapped environment; see `VectorEnv.end_episodes`."""
         self.env.end_episodes(mask)
         self._ended[mask] = True
 

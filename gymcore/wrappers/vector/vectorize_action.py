@@ -33,7 +33,7 @@ __all__ = [
 class _LaneActions(
     VectorActionWrapper[ObsType, WrapperActType, ActType, ArrayType], RecordConstructorArgs
 ):
-    """Changes actions, also those for some lanes."""
+    """The base of wrappers that change actions, of all lanes or of some."""
 
     def step_lanes(
         self, actions: WrapperActType, env_ids: EnvIds
@@ -43,14 +43,14 @@ class _LaneActions(
         return self.env.step_lanes(self._some_actions(actions, len(lanes)), lanes)
 
     def _some_actions(self, actions: WrapperActType, n: int) -> ActType:
-        """Do `actions` for `n` lanes."""
+        """Return the actions that `n` of the lanes get."""
         return self.actions(actions)
 
 
 class TransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType]):
     """Apply a function to the batches of actions.
 
-    The function gets a copy: it may change what it gets, the caller's array stays as it is.
+    The function gets a copy of the actions, which it may change.
 
     Attributes:
         func: The function.

@@ -1,8 +1,7 @@
 """Wrappers that change batches of rewards.
 
-They do what their namesakes do in each environment, which see the rewards of steps. A lane that
-begins its next episode in a step of mode NEXT_STEP has made no step: its reward of 0 stays 0.
-(Gymnasium's change it.)
+Each does to every lane what the wrapper of its name does to a single environment. In NEXT_STEP
+mode, a step that only resets a lane has the reward 0, which stays 0. (Gymnasium changes it.)
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ __all__ = ["ClipReward", "TransformReward", "VectorizeTransformReward"]
 
 
 class _LaneRewards(LaneWrapper, VectorRewardWrapper, RecordConstructorArgs):
-    """Changes the rewards of steps, and of nothing else."""
+    """The base of wrappers that change the rewards of steps, but not those of resets."""
 
     def step(self, actions: object, env_ids: EnvIds | None = None) -> VectorStep:
         """Step, and return changed rewards; see `VectorEnv.step`."""
@@ -48,8 +47,8 @@ class _LaneRewards(LaneWrapper, VectorRewardWrapper, RecordConstructorArgs):
 class TransformReward(_LaneRewards):
     """Apply a function to the batches of rewards.
 
-    What it says of lanes that begin their next episode in a NEXT_STEP step is dropped: they have
-    made no step, and their reward stays 0.
+    In NEXT_STEP mode, the function's result for a lane that the step only resets is ignored: the
+    reward of that lane stays 0.
 
     Attributes:
         func: The function.
