@@ -330,9 +330,13 @@ class LaneSeeds:
         self.known: int | list[int] | None = None
         self._generators: dict[int, np.random.Generator] = {}
 
+    def _seed(self, first: int, lo: int, hi: int) -> None:
+        """Seed lanes lo, lo + 1, ... of [lo, hi) with first, first + 1, ..., for subclasses."""
+        self._batch.seed(first, lo, hi)
+
     def seed_all(self, first: int) -> None:
         """Seed lane i with `first + i`."""
-        self._batch.seed(first, 0, self._batch.num_envs)
+        self._seed(first, 0, self._batch.num_envs)
         self.known = first
 
     def ensure(self) -> None:
@@ -346,7 +350,7 @@ class LaneSeeds:
         known = list(self.as_tuple())
         for lane, seed in enumerate(seeds):
             if seed is not None and (mask is None or mask[lane]):
-                self._batch.seed(seed, lane, lane + 1)
+                self._seed(seed, lane, lane + 1)
                 known[lane] = seed
         self.known = known
 

@@ -330,7 +330,8 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
                 f"complete{stop}",
                 self._state.value,
             )
-        super()._check_call(method.removesuffix("_async"), sending=sending)
+        if self._received is not None:  # lanes were sent since the last reset
+            super()._check_call(method.removesuffix("_async"), sending=sending)
         # Of deaths between two steps. `recv` finds deaths itself, and what the lanes were doing.
         if self._custom is None and self._restarts and self._pool.dead and method != "recv":
             self._restart(list(self._pool.dead))

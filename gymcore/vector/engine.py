@@ -317,7 +317,8 @@ class VectorEngine(VectorEnv[ObsType, ActType, npt.NDArray[Any]], Generic[ObsTyp
         """
         if env_ids is not None:
             return self._step_some("step", actions, env_ids)
-        self._check_call("step")
+        if self.closed or self._sent:
+            self._check_call("step")
         self._check_steppable(None)
         return self._step_engine(self._checked_actions(actions, self.num_envs), None)
 

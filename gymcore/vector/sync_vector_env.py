@@ -186,7 +186,8 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
         return results
 
     def _check_steppable(self, lanes: Lanes | None) -> None:
-        self._check_reset("step")
+        if self._loop.needs_reset:
+            self._check_reset("step")
         if self.autoreset_mode is AutoresetMode.DISABLED:
             self._loop.check_ended(None if lanes is None else lanes.tolist())
 
