@@ -38,22 +38,25 @@ _KEYS = {"UP": "w", "DOWN": "s", "LEFT": "a", "RIGHT": "d", "FIRE": " "}
 _alive: weakref.WeakSet[AtariEnv] = weakref.WeakSet()
 
 
+_python_ends = threading.Event()
+
+
 @atexit.register
 def _release_emulators() -> None:
+    _python_ends.set()
     until = time.monotonic() + 1.0
     for env in list(_alive):
         attributes = vars(env)
         if threading.active_count() > 1 and "ale" in attributes:
             # A daemon thread that plays the game refers to the emulator until its step has ended.
-            attributes.update(step=never_return, reset=never_return)
             while sys.getrefcount(attributes["ale"]) > 2 and time.monotonic() < until:
                 time.sleep(0.001)
         attributes.pop("ale", None)
 
 
-def never_return(*args: Any, **kwargs: Any) -> Any:
-    """Block a daemon thread until Python has ended."""
-    while True:
+def block_daemons_at_exit() -> None:
+    """Block a daemon thread once Python has begun to end, and to release the emulators."""
+    while _python_ends.is_set() and threading.current_thread() is not threading.main_thread():
         time.sleep(1.0)
 
 
@@ -334,6 +337,7 @@ class AtariEnv(Env[Any, Any], EzPickle):
             The observation and the info: "lives", "episode_frame_number", "frame_number", and with
             a seed "seeds", that of `np_random` and that of the emulator.
         """
+        block_daemons_at_exit()
         super().reset(seed=seed)
         seeds = None
         if seed is not None:
@@ -365,6 +369,7 @@ class AtariEnv(Env[Any, Any], EzPickle):
 
     def _step_unobserved(self, action: Any) -> tuple[None, float, bool, bool, dict[str, Any]]:
         """Step without an observation, for AtariPreprocessing, which reads the screen itself."""
+        block_daemons_at_exit()
         press = self._joystick(action) if self.continuous else (self._at(action), 1.0)
         frames = self._frameskip
         if isinstance(frames, tuple):

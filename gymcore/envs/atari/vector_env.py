@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.base.cpus import usable_cpus
-from gymcore.envs.atari.atari_env import check_restored, load_ale, never_return, rom_path
+from gymcore.core import Info
+from gymcore.envs.atari.atari_env import block_daemons_at_exit, check_restored, load_ale, rom_path
 from gymcore.envs.atari.library import (
     address_of,
     cartridge,
@@ -28,7 +29,7 @@ from gymcore.envs.atari.pipelines import STAGES, pipeline_of
 from gymcore.native.env import NativeEnv
 from gymcore.native.parameters import Parameter, as_number
 from gymcore.native.state import LaneSeeds, digest
-from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.native.vector_env import Bools, EnvIds, Floats, NativeVectorEnv, Observations
 from gymcore.spaces import Box, Discrete
 from gymcore_ext.atari.frames import Resizer
 from gymcore_ext.atari.games import INFOS, Games
@@ -71,8 +72,7 @@ def _release_emulators() -> None:
     while _loading and time.monotonic() < until:
         time.sleep(0.001)
     for env in list(_alive):
-        # A daemon thread that is stepping it must not begin another step.
-        vars(env)["step"] = never_return
+        # A daemon thread that steps it may finish its step, and blocks in the next one.
         batch = env._batch
         for _ in range(1000):
             try:
@@ -336,6 +336,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             InvalidAction: It is not an element of `action_space`.
             ResetNeeded: Before the first reset.
         """
+        block_daemons_at_exit()
         if not self.action_space.contains(action):
             raise self._invalid(action)
         step = self._batch.step_single_numbers if self.continuous else self._batch.step_single
@@ -445,6 +446,13 @@ class AtariVectorEnv(NativeVectorEnv):
         super()._make_batch()
         self._seeds = self._model.seeds_of(self._batch)
         _alive.add(self)
+
+    def step(
+        self, actions: npt.NDArray[Any], env_ids: EnvIds | None = None
+    ) -> tuple[Observations, Floats, Bools, Bools, Info]:
+        """Step every game, or some of them; see `NativeVectorEnv.step`."""
+        block_daemons_at_exit()
+        return super().step(actions, env_ids)
 
     def _states(self) -> list[Any]:
         return [env.state for env in self.lane_envs()]
