@@ -56,10 +56,6 @@ from gymcore_ext.engine.custom_kernel import DRAWS
 # Without allocation, exceptions and fused operations; functions become part of the loop.
 _OPTIONS = {"error_model": "numpy", "_nrt": False}
 
-# One column is compared with each other before a loop runs as vector code: LLVM gives up from 8
-# comparisons on, which is an array or two. CartPole: 18 ns a step with that limit, 7 without.
-_MAX_COMPARISONS = 1000
-
 
 # --- State and Info: a struct on the stack that functions get a pointer to ------------------------
 
@@ -370,14 +366,8 @@ class CompiledLoops:
         }
 
 
-@cache
-def _raise_limit() -> None:
-    llvm.set_option("gymcore", f"-runtime-memory-check-threshold={_MAX_COMPARISONS}")
-
-
 def _compile(program: Program, key: str) -> dict[str, Any]:
     """Return code and symbol of each loop."""
-    _raise_limit()
     short = key[:16]
     namespace = {
         **program.names(),
@@ -392,6 +382,13 @@ def _compile(program: Program, key: str) -> dict[str, Any]:
         for name, function in program.functions.items():
             namespace[f"{name}_lane"] = _compilable(function, short, {})
         run_text(program.source(), program.name, namespace)
+        # Columns, outputs and actions are arrays of their own. Without being told so, LLVM would
+        # compare their addresses before it runs a loop as vector code, and gives up if that takes
+        # more than eight comparisons.
+        namespace["step_arrays"].__name__ = f"step_arrays_{short}"
+        namespace["step_arrays"] = numba.njit(
+            namespace["step_arrays"], forceinline=True, pipeline_class=_NoAlias, **_OPTIONS
+        )
         for name in program.loops():
             loop = namespace[name]
             loop.__name__ = loop.__qualname__ = f"{name}_{short}"

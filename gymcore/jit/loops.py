@@ -88,15 +88,21 @@ class Program(NamedTuple):
     # --- text ----------------------------------------------------------------------------------
 
     def _step(self) -> str:
-        lines = ["def step(arrays, varied, listed, lo, hi):", *self._columns(outputs=self._parts())]
+        """The loop of a step, over the arrays that the function behind it makes.
+
+        As arguments, the arrays can be declared not to share memory (`CompiledLoops`).
+        """
         dtype, shape = self.action
-        lines.append(_array("actions", 2, shape, np.dtype(dtype)))
-        lines.append(_array("rewards", 3, (), np.dtype("f8")))
-        lines.append(_array("ends", 4, (), np.dtype("i2")))
-        lines.append(_array("rngs", 0, (5,), np.dtype("u8")))
+        arrays = [
+            *self._columns(outputs=self._parts()),
+            _Array("actions", 2, shape, np.dtype(dtype)),
+            _Array("rewards", 3, (), np.dtype("f8")),
+            _Array("ends", 4, (), np.dtype("i2")),
+            _Array("rngs", 0, (5,), np.dtype("u8")),
+        ]
         body = []
         if self.leaves_lanes_out:
-            lines.append(_array("left_out", 1, (), np.dtype("u1")))
+            arrays.append(_Array("left_out", 1, (), np.dtype("u1")))
             body = [
                 "    if listed and left_out[i]:",
                 "        rewards[i] = 0.0",
@@ -121,16 +127,26 @@ class Program(NamedTuple):
             f"    parameters = {self._parameters('i * varied')}",
             f"    observe_lane(state, parameters, {self._observation()})",
         ]
-        return "\n".join(lines + [f"    {line}" for line in text])
+        names = ", ".join(array.name for array in arrays)
+        return "\n".join(
+            [
+                f"def step_arrays({names}, varied, listed, lo, hi):",
+                *(f"    {line}" for line in text),
+                "",
+                "def step(arrays, varied, listed, lo, hi):",
+                *(array.line() for array in arrays),
+                f"    step_arrays({names}, varied, listed, lo, hi)",
+            ]
+        )
 
     def _listed(self, loop: str, call: str, *extra: str) -> str:
         outputs = {"observe": self._parts(), "write_infos": self.infos}.get(loop, ())
         name, _, arguments = call.partition("(")
         lines = [
             f"def {loop}(arrays, varied, listed, lo, hi):",
-            *self._columns(outputs=outputs),
-            _array("lanes", 1, (), np.dtype("u8")),
-            *(_array(each, 0, (5,), np.dtype("u8")) for each in extra),
+            *(array.line() for array in self._columns(outputs=outputs)),
+            _Array("lanes", 1, (), np.dtype("u8")).line(),
+            *(_Array(each, 0, (5,), np.dtype("u8")).line() for each in extra),
             "    for k in range(lo, hi):",
             "        i = lanes[k] if listed else k",
             f"        state = {self._state()}",
@@ -152,13 +168,13 @@ class Program(NamedTuple):
         leaves = enumerate(leaves_of(self.layout))
         return tuple(Field(str(k), dtype, shape or (1,)) for k, (dtype, shape) in leaves)
 
-    def _columns(self, outputs: tuple[Field, ...]) -> list[str]:
-        """Lines that make the arrays of state, parameters and outputs."""
+    def _columns(self, outputs: tuple[Field, ...]) -> list[_Array]:
+        """The arrays of state, parameters and outputs."""
         first = len(FIRST_ARRAYS)
         columns = [Field(f"s_{f.name}", f.dtype, f.shape) for f in self.state]
         columns += [Field(f"p_{f.name}", np.dtype("f8"), ()) for f in self.parameters]
         columns += [Field(f"o_{f.name}", f.dtype, f.shape) for f in outputs]
-        return [_array(f.name, first + k, f.shape, f.dtype) for k, f in enumerate(columns)]
+        return [_Array(f.name, first + k, f.shape, f.dtype) for k, f in enumerate(columns)]
 
     def _state(self) -> str:
         return f"State({', '.join(f's_{field.name}[i]' for field in self.state)})"
@@ -191,10 +207,19 @@ def _dicts(layout: Layout) -> Iterator[tuple[str, ...]]:
         yield from _dicts(part)
 
 
-def _array(name: str, place: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> str:
-    kind = "bool_" if dtype.kind == "b" else dtype.name
-    sizes = "".join(f", {length}" for length in shape)
-    return f"    {name} = carray(arrays[{place}], (hi{sizes or ','}), {kind})"
+class _Array(NamedTuple):
+    """An array over all lanes, and its place among the addresses that a loop is given."""
+
+    name: str
+    place: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    def line(self) -> str:
+        """Return the line that makes the array."""
+        kind = "bool_" if self.dtype.kind == "b" else self.dtype.name
+        sizes = "".join(f", {length}" for length in self.shape)
+        return f"    {self.name} = carray(arrays[{self.place}], (hi{sizes or ','}), {kind})"
 
 
 def run_text(text: str, name: str, namespace: Namespace) -> Namespace:
