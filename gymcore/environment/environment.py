@@ -7,6 +7,7 @@ import importlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from gymcore.environment.gym_adapter import GymAdapter, is_level
 from gymcore.environment.process import ProcessConnection
 from gymcore.environment.requests import KIND, HostedEnvironment
 from gymcore.environment.shaping import VARIABLES, parse_expression
-from gymcore.environment.value_specs import check_values, checked_spec
+from gymcore.environment.value_specs import Spec, check_values, checked_spec
 from gymcore.error import ArgumentTypeError, InvalidArgument, ResetNeeded
 from gymcore.remote.client import Client
 from gymcore.remote.server import Server
@@ -40,6 +41,7 @@ CLIENT_OPTIONS = ("keys", "connect_timeout", "timeout", "max_message_bytes")
 SERVER_OPTIONS = ("keys", "max_message_bytes", "session_seconds", "log")
 
 RewardShaping = Callable[..., Any]
+Shaping = str | RewardShaping | None
 
 
 class Environment:
@@ -65,7 +67,7 @@ class Environment:
         ((0, 0, 1.0), (0, 2, 0.0))
     """
 
-    def states(self) -> Mapping[str, Any]:
+    def states(self) -> Spec:
         """Return the specification of the states: of one value, or a nested dict of those.
 
         A value has a `type` ("bool", "int" or "float"), a `shape`, and may have `num_values` (an
@@ -73,7 +75,7 @@ class Environment:
         """
         raise NotImplementedError
 
-    def actions(self) -> Mapping[str, Any]:
+    def actions(self) -> Spec:
         """Return the specification of the actions, as `states` does."""
         raise NotImplementedError
 
@@ -185,7 +187,7 @@ class Environment:
         """Return the environment."""
         return self
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         """Close the environment."""
         self.close()
 
@@ -193,7 +195,7 @@ class Environment:
     def create(
         environment: Any = None,
         max_episode_timesteps: int | None = None,
-        reward_shaping: str | RewardShaping | None = None,
+        reward_shaping: Shaping = None,
         remote: str | None = None,
         blocking: bool = False,
         host: str | None = None,
@@ -283,7 +285,7 @@ class EnvironmentWrapper(Environment):
         self,
         environment: Environment,
         max_episode_timesteps: int | None = None,
-        reward_shaping: str | RewardShaping | None = None,
+        reward_shaping: Shaping = None,
     ) -> None:
         """Wrap an environment; the arguments are those of `Environment.create`."""
         self.environment = environment
@@ -308,11 +310,11 @@ class EnvironmentWrapper(Environment):
         self._last: Any = None
         self._final_states: Any = None
 
-    def states(self) -> dict[str, Any]:
+    def states(self) -> Spec:
         """Return the specification of the states, in full form."""
         return self._states
 
-    def actions(self) -> dict[str, Any]:
+    def actions(self) -> Spec:
         """Return the specification of the actions, in full form."""
         return self._actions
 
@@ -486,11 +488,11 @@ class RemoteEnvironment(Environment):
         self._in_parallel = False
         self._final_states: Any = None
 
-    def states(self) -> dict[str, Any]:
+    def states(self) -> Spec:
         """Return the specification of the states."""
         return self._hello["states"]
 
-    def actions(self) -> dict[str, Any]:
+    def actions(self) -> Spec:
         """Return the specification of the actions."""
         return self._hello["actions"]
 
@@ -568,7 +570,7 @@ class RemoteEnvironment(Environment):
         """Return the name of the environment."""
         return self._hello["name"]
 
-    def _begin(self, verb: str, argument: Any) -> None:
+    def _begin(self, verb: str, argument: object) -> None:
         if self._waiting is not None:
             raise InvalidArgument(
                 "expected receive_execute between two calls of start_reset or start_execute"
@@ -576,7 +578,7 @@ class RemoteEnvironment(Environment):
         self._connection.send(verb, argument)
         self._waiting = verb
 
-    def _ask(self, verb: str, argument: Any) -> Any:
+    def _ask(self, verb: str, argument: object) -> Any:
         if self._waiting is not None:
             raise InvalidArgument(f"{verb}: expected receive_execute() before it")
         self._connection.send(verb, argument)
@@ -603,7 +605,7 @@ def _scattered(first: npt.NDArray[np.bool_], some: Any, others: Any) -> Any:
     return map_leaves(scatter, some, others)
 
 
-def _shaping(shaping: str | RewardShaping | None) -> RewardShaping | None:
+def _shaping(shaping: Shaping) -> RewardShaping | None:
     """Return the function that shapes rewards, of one environment or of rows."""
     if shaping is None or callable(shaping):
         return shaping
@@ -646,7 +648,7 @@ def _reward_and_terminal(shaped: Any, terminal: Any) -> Any:
 
 
 def _created(
-    environment: Any, limit: int | None, shaping: Any, kwargs: dict[str, Any]
+    environment: Any, limit: int | None, shaping: Shaping, kwargs: Spec
 ) -> EnvironmentWrapper:
     """Return the environment that the arguments of `create` describe."""
     if isinstance(environment, Environment):
@@ -691,7 +693,7 @@ def _created(
     return EnvironmentWrapper(gym_environment, None, shaping)
 
 
-def _described(described: dict[str, Any], limit: int | None, shaping: Any) -> EnvironmentWrapper:
+def _described(described: Spec, limit: int | None, shaping: Shaping) -> EnvironmentWrapper:
     """Return the environment that a dict describes; arguments given beside it come first."""
     own_limit = described.pop("max_episode_timesteps", None)
     own_shaping = described.pop("reward_shaping", None)
@@ -705,7 +707,7 @@ def _described(described: dict[str, Any], limit: int | None, shaping: Any) -> En
     )
 
 
-def _merged(described: dict[str, Any], kwargs: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _merged(described: Spec, kwargs: Mapping[str, Any], name: str) -> Spec:
     """Return a dict with arguments added; what both have must be equal."""
     for key, value in kwargs.items():
         if isinstance(described.get(key), Mapping) and isinstance(value, Mapping):
@@ -717,7 +719,7 @@ def _merged(described: dict[str, Any], kwargs: Mapping[str, Any], name: str) -> 
     return described
 
 
-def _read_json(path: str) -> dict[str, Any]:
+def _read_json(path: str) -> Spec:
     """Return the dict of a JSON file, which cannot name code to import."""
     try:
         described = json.loads(Path(path).read_text())
@@ -761,7 +763,7 @@ def _class_of_module(name: str) -> type | None:
     return value if isinstance(value, type) else None
 
 
-def _imported(name: str) -> Any:
+def _imported(name: str) -> ModuleType | None:
     """Return a module, or None if there is none; errors of the module's own are raised."""
     try:
         return importlib.import_module(name)

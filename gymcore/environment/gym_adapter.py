@@ -14,7 +14,7 @@ from gymcore.base.nested import map_leaves
 from gymcore.compat.gym_envs import GymV26Environment
 from gymcore.core import Env
 from gymcore.environment.space_specs import SpaceSpec, spec_of_space
-from gymcore.environment.value_specs import is_value
+from gymcore.environment.value_specs import Spec, is_value
 from gymcore.envs.making import make, make_vec
 from gymcore.error import InvalidArgument
 from gymcore.spaces.conversion import convert_space
@@ -28,7 +28,7 @@ TERMINATED, TRUNCATED = 1, 2
 """Terminal codes: a true end, and an episode that was cut off, as by a time limit."""
 
 
-def is_level(value: Any) -> bool:
+def is_level(value: object) -> bool:
     """Return whether this is an environment, a class of environments, or a vector environment."""
     methods = all(callable(getattr(value, name, None)) for name in ("reset", "step"))
     return methods and (isinstance(value, type) or hasattr(value, "observation_space"))
@@ -149,11 +149,11 @@ class GymAdapter:
             )
         self.envs = level
 
-    def states(self) -> dict[str, Any]:
+    def states(self) -> Spec:
         """Return the specification of the states."""
         return self._states.spec
 
-    def actions(self) -> dict[str, Any]:
+    def actions(self) -> Spec:
         """Return the specification of the actions."""
         return self._actions.spec
 

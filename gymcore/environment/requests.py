@@ -14,7 +14,7 @@ VERBS = ("hello", "seed", "reset", "execute", "episode_return", "close")
 """All requests there are: what is asked for never names an attribute."""
 
 
-def respond(environment: Any, verb: str, arguments: Sequence[Any]) -> Any:
+def respond(environment: Any, verb: str, arguments: Sequence[object]) -> Any:
     """Return the reply to a request.
 
     Args:
@@ -65,7 +65,7 @@ class HostedEnvironment:
         """Return how many steps of environments there have been."""
         return self._steps
 
-    def respond(self, verb: str, arguments: Sequence[Any]) -> Any:
+    def respond(self, verb: str, arguments: Sequence[object]) -> Any:
         """Return the reply to a request; closing is left to who made the environment."""
         result: Any = respond(self.environment, verb, arguments) if verb != "close" else None
         if verb == "execute":

@@ -22,7 +22,8 @@ __all__ = ["VARIABLES", "parse_expression"]
 
 VARIABLES = ("states", "actions", "terminal", "reward", "next_states")
 
-Evaluate = Callable[[Mapping[str, Any]], Any]
+Variables = Mapping[str, Any]
+Evaluate = Callable[[Variables], Any]
 """A part of an expression, compiled: called with the variables, it returns the part's value."""
 
 MAX_LENGTH = 10_000
@@ -239,7 +240,7 @@ def _logic(node: ast.BoolOp) -> Evaluate:
     parts = [_compiled(part) for part in node.values]
     decides = isinstance(node.op, ast.Or)
 
-    def evaluate(variables: Mapping[str, Any]) -> Any:
+    def evaluate(variables: Variables) -> Any:
         value = None
         for part in parts:
             value = part(variables)
@@ -258,7 +259,7 @@ def _comparison(node: ast.Compare) -> Evaluate:
     operators = [COMPARE[type(op)] for op in node.ops]
     operands = [_compiled(part) for part in (node.left, *node.comparators)]
 
-    def evaluate(variables: Mapping[str, Any]) -> Any:
+    def evaluate(variables: Variables) -> Any:
         result: Any = True
         left = operands[0](variables)
         for compare, operand in zip(operators, operands[1:], strict=True):

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.environment.value_specs import RESERVED, Kind, along, is_value
+from gymcore.environment.value_specs import RESERVED, Kind, Spec, along, is_value
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
 
@@ -42,7 +42,7 @@ class SpaceSpec(NamedTuple):
         from_values: Makes an element, or a batch, from values.
     """
 
-    spec: dict[str, Any]
+    spec: Spec
     to_values: Convert
     from_values: Convert
 
@@ -81,11 +81,11 @@ def _of_discrete(space: Discrete, kind: Kind) -> SpaceSpec:
     return SpaceSpec(_integers((), int(space.n), kind), *_shifted(space.start))
 
 
-def _integers(shape: tuple[int, ...], number: int, kind: Kind) -> dict[str, Any]:
+def _integers(shape: tuple[int, ...], number: int, kind: Kind) -> Spec:
     return {"type": "int", "shape": shape, f"num_{kind}": number, "num_values": number}
 
 
-def _shifted(start: Any) -> tuple[Convert, Convert]:
+def _shifted(start: npt.ArrayLike) -> tuple[Convert, Convert]:
     """Return what takes the first value off, and what puts it on again."""
     if not np.any(start):
         return same, same
@@ -222,7 +222,7 @@ class SpecSpace(NamedTuple):
     from_element: Convert
 
 
-def space_of_spec(spec: Mapping[str, Any]) -> SpecSpace:
+def space_of_spec(spec: Spec) -> SpecSpace:
     """Return the space of a specification in its full form, and the conversions of its values.
 
     Bools are a `MultiBinary`, whose shape is `(1,)` for a scalar; integers with a number of values

@@ -8,21 +8,34 @@ value.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
 
-__all__ = ["RESERVED", "Kind", "along", "check_values", "checked_spec", "is_value", "leaves"]
+__all__ = [
+    "RESERVED",
+    "Kind",
+    "Spec",
+    "along",
+    "check_values",
+    "checked_spec",
+    "is_value",
+    "leaves",
+]
+
+Spec = dict[str, Any]
+"""A specification of one value, or of several by name."""
 
 Kind = Literal["states", "actions"]
 
 COUNTS = ("num_values", "num_states", "num_actions")
 """Names of the number of an integer's values: all are accepted, and each means the same."""
 
-TYPES: dict[Any, str] = {
+TYPES: dict[object, str] = {
     bool: "bool",
     int: "int",
     float: "float",
@@ -41,7 +54,7 @@ def is_value(spec: Mapping[str, Any]) -> bool:
     return "type" in spec or "shape" in spec
 
 
-def checked_spec(spec: Any, kind: Kind, name: str = "") -> dict[str, Any]:
+def checked_spec(spec: object, kind: Kind, name: str = "") -> Spec:
     """Return a specification in full form: types by name, shapes as tuples, both names of counts.
 
     Args:
@@ -81,14 +94,14 @@ def checked_spec(spec: Any, kind: Kind, name: str = "") -> dict[str, Any]:
     return result
 
 
-def _checked_value(spec: Mapping[str, Any], kind: Kind, where: str) -> dict[str, Any]:
+def _checked_value(spec: Mapping[str, Any], kind: Kind, where: str) -> Spec:
     """Return the full specification of one value."""
     unknown = sorted(set(spec) - ENTRIES)
     if unknown:
         raise InvalidArgument(f"{where}: expected entries of {sorted(ENTRIES)}, got {unknown}")
     if "type" not in spec and kind == "actions":
         raise InvalidArgument(f"{where}: expected a type ('bool', 'int' or 'float'), got {spec!r}")
-    result: dict[str, Any] = {
+    result: Spec = {
         "type": _type_name(spec.get("type", "float"), where),
         "shape": _checked_shape(spec.get("shape", ()), where),
     }
@@ -143,7 +156,7 @@ def _type_name(value: Any, where: str) -> str:
     return kind
 
 
-def _checked_shape(shape: Any, where: str) -> tuple[int, ...]:
+def _checked_shape(shape: int | Iterable[int], where: str) -> tuple[int, ...]:
     """Return a shape as a tuple."""
     try:
         axes = [shape] if isinstance(shape, (int, np.integer)) else list(shape)
@@ -155,7 +168,9 @@ def _checked_shape(shape: Any, where: str) -> tuple[int, ...]:
     return result
 
 
-def _checked_bound(bound: Any, shape: tuple[int, ...], where: str) -> Any:
+def _checked_bound(
+    bound: npt.ArrayLike, shape: tuple[int, ...], where: str
+) -> float | npt.NDArray[Any]:
     """Return a bound, a number or an array of the first axes of a shape."""
     array = np.asarray(bound)
     if array.dtype.kind not in "iuf":
@@ -169,13 +184,13 @@ def _checked_bound(bound: Any, shape: tuple[int, ...], where: str) -> Any:
     return array if array.ndim else array.item()
 
 
-def along(bound: Any, shape: tuple[int, ...]) -> Any:
+def along(bound: npt.ArrayLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
     """Return a bound with the axes that it lacks, so that it broadcasts to a shape."""
     array = np.asarray(bound)
     return array.reshape(array.shape + (1,) * (len(shape) - array.ndim))
 
 
-def leaves(spec: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+def leaves(spec: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, Spec]]:
     """Yield the specifications of values, each with its path: names joined by "/".
 
     The path of a specification of one value alone is "".
@@ -192,7 +207,7 @@ def leaves(spec: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, dict[
 
 
 def check_values(
-    values: Any, spec: Mapping[str, Any], kind: Kind, num: int | None = None, name: str = ""
+    values: object, spec: Mapping[str, Any], kind: Kind, num: int | None = None, name: str = ""
 ) -> None:
     """Raise unless values have the types and shapes of a specification.
 

@@ -9,10 +9,11 @@ import inspect
 import os
 import pickle
 import sys
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -21,8 +22,10 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils, compiler
+from numba.core.base import BaseContext
 from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
+from numba.core.typing import Context, Signature
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import (
     intrinsic,
@@ -57,6 +60,13 @@ from gymcore_ext.engine.custom_kernel import DRAWS
 _OPTIONS = {"error_model": "numpy", "_nrt": False}
 
 
+Values = Sequence[ir.Value]
+# The signature of an intrinsic, and the function that generates its code.
+Generated = tuple[Signature, Callable[..., ir.Value]]
+Overload = Callable[..., object]
+Implementation = TypeVar("Implementation", bound=Callable[..., object])
+
+
 # --- State and Info: a struct on the stack that functions get a pointer to ------------------------
 
 
@@ -79,7 +89,7 @@ class StructType(types.Type):
 class StructModel(models.PrimitiveModel):
     """A pointer to the members."""
 
-    def __init__(self, manager: Any, struct: StructType) -> None:
+    def __init__(self, manager: models.DataModelManager, struct: StructType) -> None:
         """Lay out the members."""
         members = [manager.lookup(kind).get_value_type() for kind in struct.members.values()]
         super().__init__(manager, struct, ir.LiteralStructType(members).as_pointer())
@@ -96,12 +106,14 @@ class StructAttributes(AttributeTemplate):
         return struct.members.get(name)
 
 
-def _place(builder: Any, pointer: Any, struct: StructType, name: str) -> Any:
+def _place(builder: ir.IRBuilder, pointer: ir.Value, struct: StructType, name: str) -> ir.Value:
     return cgutils.gep_inbounds(builder, pointer, 0, list(struct.members).index(name))
 
 
 @lower_getattr_generic(StructType)
-def _get_field(context: Any, builder: Any, struct: StructType, pointer: Any, name: str) -> Any:
+def _get_field(
+    context: BaseContext, builder: ir.IRBuilder, struct: StructType, pointer: ir.Value, name: str
+) -> ir.Value:
     return builder.load(_place(builder, pointer, struct, name))
 
 
@@ -115,8 +127,8 @@ def struct_constructor(name: str, fields: tuple[Field, ...]) -> type:
     cls, struct = struct_class(name, fields), StructType(name, fields)
 
     @type_callable(cls)
-    def construct(context: Any) -> Any:
-        def typer(*args: Any) -> Any:
+    def construct(context: Context) -> Callable[..., StructType]:
+        def typer(*args: types.Type) -> StructType:
             return struct
 
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -125,7 +137,9 @@ def struct_constructor(name: str, fields: tuple[Field, ...]) -> type:
         return typer
 
     @lower_builtin(cls, types.VarArg(types.Any))
-    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def lower(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Values
+    ) -> ir.Value:
         model = context.data_model_manager.lookup(struct)
         pointer = cgutils.alloca_once(builder, model.get_value_type().pointee)
         members = list(struct.members.values())
@@ -155,16 +169,18 @@ _stream_type = StreamType()
 class StreamModel(models.PrimitiveModel):
     """A pointer without a type."""
 
-    def __init__(self, manager: Any, stream: StreamType) -> None:
+    def __init__(self, manager: models.DataModelManager, stream: StreamType) -> None:
         """Lay it out."""
         super().__init__(manager, stream, ir.IntType(8).as_pointer())
 
 
 @intrinsic
-def stream(typing_context: Any, rngs: Any, lane: Any) -> Any:
+def stream(typing_context: Context, rngs: types.Type, lane: types.Type) -> Generated:
     """The stream of a lane, of uint64 [lanes, 5]."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Values
+    ) -> ir.Value:
         array = context.make_array(signature.args[0])(context, builder, args[0])
         words = builder.mul(args[1], ir.Constant(args[1].type, 5))
         return builder.bitcast(builder.gep(array.data, [words]), ir.IntType(8).as_pointer())
@@ -173,11 +189,15 @@ def stream(typing_context: Any, rngs: Any, lane: Any) -> Any:
 
 
 @intrinsic
-def carray(typing_context: Any, address: Any, shape: Any, dtype: Any) -> Any:
+def carray(
+    typing_context: Context, address: types.Type, shape: types.Type, dtype: types.Type
+) -> Generated:
     """The array at an address; `numba.carray` would need memory that is counted."""
     kind = types.Array(dtype.dtype, len(shape), "C")
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Values
+    ) -> ir.Value:
         array = context.make_array(kind)(context, builder)
         size = context.get_constant(types.intp, as_dtype(kind.dtype).itemsize)
         lengths, strides = cgutils.unpack_tuple(builder, args[1], kind.ndim), [size]
@@ -197,7 +217,7 @@ def carray(typing_context: Any, address: Any, shape: Any, dtype: Any) -> Any:
 
 
 @intrinsic
-def _pointer(typing_context: Any, rng: Any) -> Any:
+def _pointer(typing_context: Context, rng: types.Type) -> Generated:
     return types.voidptr(rng), lambda context, builder, signature, args: args[0]
 
 
@@ -210,7 +230,7 @@ _draw_integer = types.ExternalFunction(
 )
 
 
-def _plain(function: Any) -> Any:
+def _plain(function: Implementation) -> Implementation:
     """Without annotations, which Numba compares with those of the implementation."""
     function.__annotations__ = {}
     return function
@@ -218,25 +238,25 @@ def _plain(function: Any) -> Any:
 
 @overload_method(StreamType, "random")
 @_plain
-def _random(rng: Any) -> Any:
+def _random(rng: types.Type) -> Overload:
     return lambda rng: _draw_random(_pointer(rng))
 
 
 @overload_method(StreamType, "uniform")
 @_plain
-def _uniform(rng: Any, low: Any = 0.0, high: Any = 1.0) -> Any:
+def _uniform(rng: types.Type, low: Any = 0.0, high: Any = 1.0) -> Overload:
     return lambda rng, low=0.0, high=1.0: low + (high - low) * _draw_random(_pointer(rng))
 
 
 @overload_method(StreamType, "normal")
 @_plain
-def _normal(rng: Any, loc: Any = 0.0, scale: Any = 1.0) -> Any:
+def _normal(rng: types.Type, loc: Any = 0.0, scale: Any = 1.0) -> Overload:
     return lambda rng, loc=0.0, scale=1.0: loc + scale * _draw_normal(_pointer(rng))
 
 
 @overload_method(StreamType, "integers")
 @_plain
-def _integers(rng: Any, low: Any, high: Any = None) -> Any:
+def _integers(rng: types.Type, low: types.Type, high: types.Type | None = None) -> Overload:
     if high is None or isinstance(high, (types.NoneType, types.Omitted)):
         return lambda rng, low, high=None: _draw_integer(_pointer(rng), 0, low)
     return lambda rng, low, high=None: _draw_integer(_pointer(rng), low, high)
@@ -244,7 +264,7 @@ def _integers(rng: Any, low: Any, high: Any = None) -> Any:
 
 @overload_method(StreamType, "choice")
 @_plain
-def _choice(rng: Any, options: Any) -> Any:
+def _choice(rng: types.Type, options: types.Type) -> Overload:
     if isinstance(options, types.Integer):
         return lambda rng, options: _draw_integer(_pointer(rng), 0, options)
     return lambda rng, options: options[_draw_integer(_pointer(rng), 0, len(options))]
@@ -265,7 +285,7 @@ def wide(x: Any) -> Any:
 
 @overload(wide)
 @_plain
-def _wide(x: Any) -> Any:
+def _wide(x: types.Type) -> Overload:
     if isinstance(x, types.Float):
         return lambda x: np.float64(x)
     if isinstance(x, types.Integer):
@@ -279,14 +299,14 @@ def _wide(x: Any) -> Any:
 class _Widened(ast.NodeTransformer):
     """Elements of arrays become float64 or int64, and prints are left out."""
 
-    def visit_Subscript(self, node: ast.Subscript) -> Any:
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load):
             return node
         name = ast.copy_location(ast.Name("_wide", ast.Load()), node)
         return ast.copy_location(ast.Call(name, [node], []), node)
 
-    def visit_Expr(self, node: ast.Expr) -> Any:
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
         called = getattr(getattr(node.value, "func", None), "id", None)
         return (
             ast.copy_location(ast.Pass(), node)

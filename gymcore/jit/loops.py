@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from gymcore.error import InvalidArgument
 from gymcore.jit.declarations import DRAWS, Field, Functions, indexes, place_of
@@ -252,7 +253,7 @@ class Struct:
     __slots__ = ()
     fields: dict[str, Field]
 
-    def __init__(self, *values: Any) -> None:
+    def __init__(self, *values: object) -> None:
         """Take a number or array for each field."""
         for name, value in zip(self.fields, values, strict=True):
             object.__setattr__(self, name, value)
@@ -329,7 +330,9 @@ class InterpretedLoops:
             for name, callback in self._callbacks.items()
         }
 
-    def bind(self, fail: Any, generator: Any) -> None:
+    def bind(
+        self, fail: Callable[[BaseException], None], generator: Callable[[int], np.random.Generator]
+    ) -> None:
         """Take functions of the batch: one that has it raise, and one for the stream of a lane."""
         self._fail, self._generator = fail, generator
 
@@ -342,13 +345,13 @@ class InterpretedLoops:
         memory = (ctypes.c_char * size).from_address(address)
         return np.frombuffer(memory, dtype).reshape(shape).view(LaneArray)
 
-    def _stream(self, rngs: Any, lane: int) -> LaneRandom:
+    def _stream(self, rngs: object, lane: int) -> LaneRandom:
         if lane not in self._random:
             self._random[lane] = LaneRandom(self._generator(lane))
         return self._random[lane]
 
     def _callback(self, loop: Callable[..., None]) -> Any:
-        def run(*arguments: Any) -> None:
+        def run(*arguments: object) -> None:
             try:
                 loop(*arguments)
             except BaseException as problem:  # C knows no exceptions: the batch raises it
@@ -361,11 +364,11 @@ def _checked(program: Program, name: str, function: Callable[..., Any]) -> Calla
     """A function of a class that raises if it leaves nan behind or returns something else."""
     title = f"{place_of(function)}{program.name}.{name}"
 
-    def check(values: Any, what: str) -> None:
+    def check(values: npt.ArrayLike, what: str) -> None:
         if np.isnan(values).any():
             raise InvalidArgument(f"{title}: {what} is nan")
 
-    def observe(state: Any, parameters: Any, observation: Any) -> None:
+    def observe(state: Struct, parameters: object, observation: object) -> None:
         parts, results = list(_arrays(observation)), []
         for byte in (0x55, 0x3A):  # what is the same after both has been written
             for part in parts:
@@ -383,7 +386,7 @@ def _checked(program: Program, name: str, function: Callable[..., Any]) -> Calla
                 )
             check(one, "an observation")
 
-    def step(state: Any, *arguments: Any) -> Any:
+    def step(state: Struct, *arguments: object) -> tuple[float, bool]:
         result = function(state, *arguments)
         check_state(state)
         if not isinstance(result, tuple) or len(result) != 2:
@@ -391,19 +394,20 @@ def _checked(program: Program, name: str, function: Callable[..., Any]) -> Calla
         check(float(result[0]), "the reward")
         return float(result[0]), bool(result[1])
 
-    def reset(state: Any, *arguments: Any) -> None:
+    def reset(state: Struct, *arguments: object) -> None:
         function(state, *arguments)
         check_state(state)
 
-    def check_state(state: Any) -> None:
+    def check_state(state: Struct) -> None:
         for field in program.state:
             if field.dtype.kind == "f":
                 check(getattr(state, field.name), f"state.{field.name}")
 
-    return {"observe": observe, "step": step, "reset": reset}.get(name, function)
+    checked: dict[str, Callable[..., Any]] = {"observe": observe, "step": step, "reset": reset}
+    return checked.get(name, function)
 
 
-def _arrays(observation: Any) -> Iterator[Any]:
+def _arrays(observation: object) -> Iterator[Any]:
     """Iterate over the arrays of an observation."""
     if isinstance(observation, tuple):
         for part in observation:
