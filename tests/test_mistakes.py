@@ -187,7 +187,7 @@ MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
     "step of a batch before reset": (
         lambda: gym.make_vec("CartPole-v1", num_envs=2).step([0, 0]),
         gym.error.ResetNeeded,
-        r"expected reset\(\) before the first step\(\)",
+        r"^step: call reset\(\) of CartPoleVectorEnv\(CartPole-v1, num_envs=2\) first$",
     ),
     "an action out of range": (
         lambda: one().step(5),

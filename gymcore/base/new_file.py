@@ -6,10 +6,8 @@ import os
 import secrets
 import stat
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 __all__ = ["NewFile", "check_target", "write_npz"]
 
@@ -105,7 +103,7 @@ class NewFile:
 
 
 def write_npz(
-    path: str | os.PathLike[str], arrays: dict[str, npt.NDArray[Any]], *, overwrite: bool
+    path: str | os.PathLike[str], arrays: dict[str, np.ndarray], *, overwrite: bool
 ) -> None:
     """Write a .npz file, which appears when it is complete; raise `OSError` as `NewFile` does."""
     with NewFile(path, overwrite=overwrite) as new, new.part.open("wb") as file:

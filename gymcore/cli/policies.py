@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gymcore import spaces
     from gymcore.vector import VectorEnv
 
-_Bound: TypeAlias = int | npt.NDArray[Any]
+_Bound: TypeAlias = int | np.ndarray
 
 
 def add_policy_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,9 +46,9 @@ class Lanes(NamedTuple):
     """
 
     num_envs: int
-    single_observation_space: Space[Any]
-    single_action_space: Space[Any]
-    action_space: Space[Any]
+    single_observation_space: Space
+    single_action_space: Space
+    action_space: Space
 
 
 def actions_of(policy: str, envs: VectorEnv | Lanes, seed: int) -> RandomActions | PolicyActions:
@@ -75,7 +75,7 @@ class RandomActions:
         ((5, 4), 'int64', 0, 2)
     """
 
-    def __init__(self, single_action_space: Space[Any], num_envs: int, seed: int) -> None:
+    def __init__(self, single_action_space: Space, num_envs: int, seed: int) -> None:
         """Prepare for an action space of one lane; raise a `CliError` if it is unsupported."""
         from gymcore import spaces
 
@@ -177,9 +177,7 @@ class PolicyActions:
         array([0, 1])
     """
 
-    def __init__(
-        self, policy: Callable[[object], object], action_space: Space[Any], name: str
-    ) -> None:
+    def __init__(self, policy: Callable[[object], object], action_space: Space, name: str) -> None:
         """Keep the policy, the batched action space, and the policy's name for messages."""
         self._policy = policy
         self._name = name

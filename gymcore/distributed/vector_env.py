@@ -9,7 +9,6 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gymcore import error
 from gymcore.base.arguments import positive, seeds_per_env
@@ -54,7 +53,7 @@ class RayVectorEnv(VectorEngine[Any, Any]):
 
     def __init__(
         self,
-        make: Callable[..., VectorEnv[Any, Any, Any]],
+        make: Callable[..., VectorEnv],
         num_envs: int,
         *,
         num_actors: int = 2,
@@ -312,7 +311,7 @@ def joined_infos(parts: list[Info], bounds: list[tuple[int, int]]) -> Info:
     return infos
 
 
-def _joined_column(columns: list[Any], bounds: list[tuple[int, int]]) -> npt.NDArray[Any]:
+def _joined_column(columns: list[Any], bounds: list[tuple[int, int]]) -> np.ndarray:
     there = [column for column in columns if column is not None]
     shapes = {column.shape[1:] for column in there}
     dtype = np.result_type(*there) if len(shapes) == 1 else np.dtype(object)

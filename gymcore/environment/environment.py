@@ -225,7 +225,7 @@ class Environment:
                 `remote.Client`, such as `keys`, `timeout` and `max_message_bytes`.
 
         Raises:
-            ArgumentTypeError: if `environment` is nothing of that.
+            ArgumentTypeError: If `environment` is none of these.
             InvalidArgument: if an argument has an impossible value or does not fit another.
             UnregisteredEnv: if a name is neither a key, a module nor an id.
         """

@@ -244,7 +244,7 @@ class GymAdapter:
                 env.close()
 
 
-def _limited(env: Any, limit: int | None) -> Env[Any, Any]:
+def _limited(env: Any, limit: int | None) -> Env:
     """Return an environment, one of Gymnasium as one of ours, with a time limit if there is one."""
     own = env if isinstance(env, Env) else GymV26Environment(env=env)
     return own if limit is None else TimeLimit(own, limit)

@@ -13,7 +13,7 @@ from gymcore.environment.value_specs import is_value
 __all__ = ["EnvironmentEnv"]
 
 
-class EnvironmentEnv(Env[Any, Any]):
+class EnvironmentEnv(Env):
     """An `Environment` with the interface of Gym.
 
     Masks among the states are in the info dict. For a vector environment, give functions that

@@ -52,7 +52,7 @@ def same(values: Any) -> Any:
     return values
 
 
-def spec_of_space(space: Space[Any], kind: Kind) -> SpaceSpec:
+def spec_of_space(space: Space, kind: Kind) -> SpaceSpec:
     """Return the specification of a space, and the conversions of its elements.
 
     Args:
@@ -110,11 +110,11 @@ def _of_multi_discrete(space: MultiDiscrete, kind: Kind) -> SpaceSpec:
         for index in np.ndindex(space.shape)
     }
 
-    def to_values(values: npt.NDArray[Any]) -> dict[str, Any]:
+    def to_values(values: np.ndarray) -> dict[str, Any]:
         values = shifted(values)
         return {name: values[index] for name, index in indices.items()}
 
-    def from_values(values: Mapping[str, Any]) -> npt.NDArray[Any]:
+    def from_values(values: Mapping[str, Any]) -> np.ndarray:
         parts = [np.asarray(values[name]) for name in indices]
         stacked = np.stack(parts, axis=-1).astype(space.dtype)
         return unshifted(stacked.reshape(stacked.shape[:-1] + space.shape))
@@ -132,7 +132,7 @@ def _of_box(space: Box, kind: Kind) -> SpaceSpec:
     return SpaceSpec(spec, same, lambda values: np.rint(values).astype(space.dtype))
 
 
-def _bound(bound: npt.NDArray[Any], kind: Kind) -> Any:
+def _bound(bound: np.ndarray, kind: Kind) -> Any:
     """Return a bound of a Box: a number if all are equal, None if that is none at all, an array."""
     first = bound.flat[0]
     if np.all(bound == first):
@@ -181,7 +181,7 @@ def _of_dict(space: Dict, kind: Kind) -> SpaceSpec:
     return SpaceSpec({name: part.spec for name, part in parts.items()}, to_values, from_values)
 
 
-def _components(spaces: Mapping[str, Space[Any]], kind: Kind) -> dict[str, SpaceSpec]:
+def _components(spaces: Mapping[str, Space], kind: Kind) -> dict[str, SpaceSpec]:
     if not spaces:
         raise InvalidArgument(f"{kind}(): expected a space with components, got an empty one")
     return {name: spec_of_space(space, kind) for name, space in spaces.items()}
@@ -217,7 +217,7 @@ class SpecSpace(NamedTuple):
         from_element: Makes values from an element.
     """
 
-    space: Space[Any]
+    space: Space
     to_element: Convert
     from_element: Convert
 
@@ -247,7 +247,7 @@ def space_of_spec(spec: Spec) -> SpecSpace:
             lambda value: np.asarray(value, binary.dtype).reshape(binary.shape),
             lambda value: np.asarray(value, np.bool_).reshape(shape)[()],
         )
-    space: Space[Any]
+    space: Space
     if "num_values" in spec:
         number = spec["num_values"]
         space = MultiDiscrete(np.full(shape, number)) if shape else Discrete(number)

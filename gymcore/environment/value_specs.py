@@ -168,9 +168,7 @@ def _checked_shape(shape: int | Iterable[int], where: str) -> tuple[int, ...]:
     return result
 
 
-def _checked_bound(
-    bound: npt.ArrayLike, shape: tuple[int, ...], where: str
-) -> float | npt.NDArray[Any]:
+def _checked_bound(bound: npt.ArrayLike, shape: tuple[int, ...], where: str) -> float | np.ndarray:
     """Return a bound, a number or an array of the first axes of a shape."""
     array = np.asarray(bound)
     if array.dtype.kind not in "iuf":
@@ -184,7 +182,7 @@ def _checked_bound(
     return array if array.ndim else array.item()
 
 
-def along(bound: npt.ArrayLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+def along(bound: npt.ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     """Return a bound with the axes that it lacks, so that it broadcasts to a shape."""
     array = np.asarray(bound)
     return array.reshape(array.shape + (1,) * (len(shape) - array.ndim))

@@ -52,7 +52,7 @@ class Field(NamedTuple):
     """A field of State, Parameters or Infos."""
 
     name: str
-    dtype: np.dtype[Any]
+    dtype: np.dtype
     shape: tuple[int, ...]
 
     @property

@@ -40,19 +40,19 @@ _FAST, _SLOW = 10, 50
 class LaneState(LaneLoops):
     """The state of lanes as arrays, with the loops that step them."""
 
-    saved_dtype: np.dtype[Any]
+    saved_dtype: np.dtype
 
-    def save(self, indices: npt.NDArray[np.int64], saved: npt.NDArray[Any]) -> None:
+    def save(self, indices: npt.NDArray[np.int64], saved: np.ndarray) -> None:
         """Write lanes into an array of `saved_dtype`."""
         for name, array in zip(self.saved_dtype.names or (), self.fields, strict=True):
             saved[name] = array[indices]
 
-    def load(self, indices: npt.NDArray[np.int64], saved: npt.NDArray[Any]) -> None:
+    def load(self, indices: npt.NDArray[np.int64], saved: np.ndarray) -> None:
         """Restore saved lanes."""
         for name, array in zip(self.saved_dtype.names or (), self.fields, strict=True):
             array[indices] = saved[name]
 
-    def valid(self, saved: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def valid(self, saved: np.ndarray) -> npt.NDArray[np.bool_]:
         """Return which elements of an array of `saved_dtype` are states: numbers, and bools."""
         valid = np.ones(len(saved), np.bool_)
         for name in self.saved_dtype.names or ():

@@ -214,7 +214,7 @@ class _Array(NamedTuple):
     name: str
     place: int
     shape: tuple[int, ...]
-    dtype: np.dtype[Any]
+    dtype: np.dtype
 
     def line(self) -> str:
         """Return the line that makes the array."""
@@ -234,7 +234,7 @@ def run_text(text: str, name: str, namespace: Namespace) -> Namespace:
 # --- the interpreter ------------------------------------------------------------------------------
 
 
-class LaneArray(np.ndarray[Any, Any]):
+class LaneArray(np.ndarray):
     """An array whose elements are Python's numbers, in which compiled code computes too."""
 
     def __getitem__(self, index: Any) -> Any:

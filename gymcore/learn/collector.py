@@ -21,7 +21,7 @@ from gymcore_ext.rollouts import compute_advantages, store
 
 __all__ = ["Policy", "Rollout", "RolloutCollector"]
 
-Array = npt.NDArray[Any]
+Array = np.ndarray
 Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
 

@@ -18,7 +18,6 @@ from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
-import numpy.typing as npt
 
 import gymcore
 from gymcore.base.arguments import positive
@@ -33,9 +32,9 @@ from gymcore.wrappers.vector import FlattenObservation
 
 __all__ = ["PPO", "Settings"]
 
-Array = npt.NDArray[Any]
+Array = np.ndarray
 
-# Episodes that the mean return is of.
+# Number of episodes in the running mean return.
 WINDOW = 100
 _HALF_LOG_TAU = 0.5 * float(np.log(2 * np.pi))
 _VERSION = 1  # of checkpoints
@@ -181,7 +180,7 @@ class Network:
 
     Attributes:
         parameters: All numbers, float32 [k].
-        gradients: Of the loss by them.
+        gradients: Gradient of the loss with respect to the parameters.
         log_std: The logarithms of the standard deviations of continuous actions, or None.
         log_std_slope: Their gradients, set by the loss; `backward` sets the others.
     """
@@ -373,7 +372,7 @@ class PPO:
             return np.clip(outputs, actions.low, actions.high)
         return outputs.argmax(axis=1) + self._first_action
 
-    def _inputs(self, observations: object, space: Space[Any] | None = None) -> Array:
+    def _inputs(self, observations: object, space: Space | None = None) -> Array:
         """Return the network's inputs [n, size] for a batch of observations."""
         rows = flatten_batch(space or self.envs.single_observation_space, observations)
         if self.settings.normalize:

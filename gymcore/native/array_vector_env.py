@@ -27,7 +27,7 @@ from gymcore_ext.engine.custom_kernel import CustomKernel, LaneResults
 Bools = npt.NDArray[np.bool_]
 
 
-# Of actions that Python takes as they are.
+# Action dtype and ranges of a kernel whose actions are passed to Python unchecked.
 _UNCHECKED: Action = ((np.int64, ()), ((0, 1),))
 
 
@@ -98,8 +98,8 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
 
     def __init__(
         self,
-        observation_space: Space[Any],
-        action_space: Space[Any],
+        observation_space: Space,
+        action_space: Space,
         num_envs: int,
         *,
         max_episode_steps: int | None = None,

@@ -337,7 +337,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         names = self.kernel_spec()["state_names"]
         write_states(self._batch, [value], names, np.array([self._lane]))
 
-    def get_state(self) -> npt.NDArray[Any]:
+    def get_state(self) -> np.ndarray:
         """Everything that determines later steps, random stream included: a structured array [1].
 
         Wrappers have a state of their own, such as the steps counted by `TimeLimit`: copy or pickle
@@ -346,11 +346,11 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         self._ensure_seeded()
         return save_lanes(self._batch, self, self.spec, np.array([self._lane]))
 
-    def check_state(self, state: npt.NDArray[Any]) -> dict[str, Any]:
+    def check_state(self, state: np.ndarray) -> dict[str, Any]:
         """Return the fields of a state that `set_state` accepts, or raise what that raises."""
         return checked_lanes(self._batch, self, self.spec, state, np.array([self._lane]))
 
-    def set_state(self, state: npt.NDArray[Any]) -> None:
+    def set_state(self, state: np.ndarray) -> None:
         """Continue from what `get_state` returned, here or from a lane of a vector environment.
 
         Raises:

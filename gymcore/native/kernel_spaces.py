@@ -12,7 +12,7 @@ from gymcore.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space
 from gymcore.spaces.layouts import Layout, has_objects, layout_of
 
 
-def array_layout(name: str, space: Space[Any]) -> Layout:
+def array_layout(name: str, space: Space) -> Layout:
     """Return the layout of a space of arrays; others are an `InvalidArgument`."""
     layout = layout_of(space)
     if has_objects(layout):
@@ -23,7 +23,7 @@ def array_layout(name: str, space: Space[Any]) -> Layout:
     return layout
 
 
-def leaves_of(layout: Layout) -> tuple[tuple[np.dtype[Any], tuple[int, ...]], ...]:
+def leaves_of(layout: Layout) -> tuple[tuple[np.dtype, tuple[int, ...]], ...]:
     """Return dtype and shape of every array of a layout.
 
     Example:

@@ -65,7 +65,7 @@ class Rollout(NamedTuple):
     final_observations: Any
 
 
-class NativeVectorEnv(VectorEngine[Observations, npt.NDArray[Any]]):
+class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
     """Steps a batch of compiled environments in one call, without Python objects per lane.
 
     Lane `i` of `reset(seed=s)` equals `make(id).reset(seed=s + i)`, bit for bit, for any batch
@@ -159,7 +159,7 @@ class NativeVectorEnv(VectorEngine[Observations, npt.NDArray[Any]]):
                 f"{sorted(known)}, and vectorization_mode='sync' or 'async' takes those of make()"
             )
         self.render_mode = render_mode
-        self._last_actions: npt.NDArray[Any] | None = None
+        self._last_actions: np.ndarray | None = None
         self._keeps_frames = False
         self._window: Any = None
         # What lanes share: spaces, and what follows from arguments that are not parameters.
@@ -202,12 +202,12 @@ class NativeVectorEnv(VectorEngine[Observations, npt.NDArray[Any]]):
     # The bounds of a batch's spaces take as much memory as its lanes: made at first use.
 
     @cached_property
-    def observation_space(self) -> Space[Any]:  # type: ignore[override]
+    def observation_space(self) -> Space:  # type: ignore[override]
         """Space of a batch of observations."""
         return batch_space(self.single_observation_space, self.num_envs)
 
     @cached_property
-    def action_space(self) -> Space[Any]:  # type: ignore[override]
+    def action_space(self) -> Space:  # type: ignore[override]
         """Space of a batch of actions."""
         return batch_space(self.single_action_space, self.num_envs)
 
@@ -227,7 +227,7 @@ class NativeVectorEnv(VectorEngine[Observations, npt.NDArray[Any]]):
         return results
 
     def step(
-        self, actions: npt.NDArray[Any], env_ids: EnvIds | None = None
+        self, actions: np.ndarray, env_ids: EnvIds | None = None
     ) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
         """Step every lane, or some of them; see `VectorEngine.step`.
 
@@ -276,7 +276,7 @@ class NativeVectorEnv(VectorEngine[Observations, npt.NDArray[Any]]):
         self._check_call("step")
         self._check_reset("step")
 
-    def _checked_actions(self, actions: Any, count: int) -> npt.NDArray[Any]:
+    def _checked_actions(self, actions: Any, count: int) -> np.ndarray:
         return self._batch.checked_actions(actions, count)
 
     def _ended_lanes(self) -> Bools:
@@ -287,7 +287,7 @@ class NativeVectorEnv(VectorEngine[Observations, npt.NDArray[Any]]):
 
     def step_into(
         self,
-        actions: npt.NDArray[Any],
+        actions: np.ndarray,
         *,
         observations: Observations,
         rewards: Floats | npt.NDArray[np.float32],
@@ -327,7 +327,7 @@ class NativeVectorEnv(VectorEngine[Observations, npt.NDArray[Any]]):
 
     def bind_step(
         self,
-        actions: npt.NDArray[Any],
+        actions: np.ndarray,
         *,
         observations: Observations,
         rewards: Floats | npt.NDArray[np.float32],
@@ -370,7 +370,7 @@ class NativeVectorEnv(VectorEngine[Observations, npt.NDArray[Any]]):
 
     def rollout(
         self,
-        actions: npt.NDArray[Any],
+        actions: np.ndarray,
         *,
         observations: Observations | None = None,
         rewards: Floats | None = None,
@@ -544,7 +544,7 @@ class NativeVectorEnv(VectorEngine[Observations, npt.NDArray[Any]]):
         self._seeds.forget(np.arange(self.num_envs))
 
     @one_at_a_time(error)
-    def get_state(self, lanes: EnvIds | None = None) -> npt.NDArray[Any]:
+    def get_state(self, lanes: EnvIds | None = None) -> np.ndarray:
         """Return everything that determines what lanes do next, random streams included.
 
         Lanes can be saved before their first reset, too.
@@ -559,7 +559,7 @@ class NativeVectorEnv(VectorEngine[Observations, npt.NDArray[Any]]):
         self._check_call("get_state")
         return self._save_lanes(lane_indices(lanes, self.num_envs))
 
-    def _save_lanes(self, lanes: Lanes) -> npt.NDArray[Any]:
+    def _save_lanes(self, lanes: Lanes) -> np.ndarray:
         self._seeds.ensure()
         return save_lanes(self._batch, self._model, self.spec, lanes)
 
@@ -590,7 +590,7 @@ class NativeVectorEnv(VectorEngine[Observations, npt.NDArray[Any]]):
 
     # --- rendering -----------------------------------------------------------------------------
 
-    def _note_actions(self, actions: npt.NDArray[Any], lanes: Lanes | None = None) -> None:
+    def _note_actions(self, actions: np.ndarray, lanes: Lanes | None = None) -> None:
         """Remember the last actions of lanes, which some environments draw."""
         if not self.single_action_space.shape:
             return

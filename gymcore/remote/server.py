@@ -20,7 +20,7 @@ from gymcore.remote.wire import Frame, decode, encode, message_hash
 __all__ = ["VERSION", "Hosted", "Server"]
 
 VERSION = 2
-"""Of the protocol: the first value of each message."""
+"""Version of the protocol: the first value of each message."""
 
 MAX_MESSAGE_BYTES = 256 << 20
 SESSION_SECONDS = 60.0

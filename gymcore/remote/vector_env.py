@@ -31,9 +31,7 @@ class HostedVectorEnv:
         envs: The vector environment.
     """
 
-    def __init__(
-        self, envs: VectorEnv[Any, Any, Any], env_id: str, attributes: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, envs: VectorEnv, env_id: str, attributes: Sequence[str] = ()) -> None:
         """Host a vector environment.
 
         Args:

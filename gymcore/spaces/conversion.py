@@ -15,7 +15,7 @@ from gymcore.spaces.space import Space
 
 __all__ = ["convert_space"]
 
-AnySpace = Space[Any]
+AnySpace = Space
 # A class of the other package; versions differ in the arguments that they take.
 _Make = Callable[..., Any]
 

@@ -17,8 +17,8 @@ from gymcore.base import seeding
 
 __all__ = ["Array", "DType", "Space"]
 
-Array: TypeAlias = npt.NDArray[Any]
-DType: TypeAlias = "np.dtype[Any]"
+Array: TypeAlias = np.ndarray
+DType: TypeAlias = "np.dtype"
 PickledState: TypeAlias = Iterable[tuple[str, Any]] | Mapping[str, Any]
 
 # One integer, or the seeds of subspaces; or a generator, to draw from.

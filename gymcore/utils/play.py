@@ -170,7 +170,7 @@ def display_arr(
     screen.blit(image, (0, 0))
 
 
-def _noop_action(space: Space[Any], noop: object) -> object:
+def _noop_action(space: Space, noop: object) -> object:
     """Return the action without a key: `noop`, or zeros if it is 0 and actions are arrays."""
     if isinstance(noop, int) and noop == 0 and space.shape:
         zeros = np.zeros(space.shape, space.dtype)

@@ -154,7 +154,7 @@ def _numbers(space: spaces.Box) -> Keys:
     return _keys([*single, *pairs, ((), middle.tolist(), "")], space)
 
 
-def _keys(controls: Iterable[_Control], space: Space[Any]) -> Keys:
+def _keys(controls: Iterable[_Control], space: Space) -> Keys:
     """Return the key codes and the legend of controls."""
     actions, legend = {}, []
     for names, action, words in controls:
@@ -169,7 +169,7 @@ def _keys(controls: Iterable[_Control], space: Space[Any]) -> Keys:
     return Keys(actions, legend)
 
 
-def _typed(action: _Action, space: Space[Any]) -> object:
+def _typed(action: _Action, space: Space) -> object:
     """Return an action; lists become arrays of the space's dtype."""
     return np.array(action, space.dtype) if isinstance(action, list) else action
 

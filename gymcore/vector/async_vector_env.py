@@ -111,13 +111,13 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
 
     def __init__(
         self,
-        env_fns: Iterable[Callable[[], Env[Any, Any]]],
+        env_fns: Iterable[Callable[[], Env]],
         shared_memory: bool = True,
         copy: bool = True,
         context: str | None = None,
         daemon: bool = True,
         worker: Callable[..., None] | None = None,
-        observation_mode: str | tuple[Space[Any], Space[Any]] = "same",
+        observation_mode: str | tuple[Space, Space] = "same",
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         max_concurrency: int | None = None,
         *,
@@ -324,15 +324,17 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
     def _check_call(self, method: str, *, sending: bool = False) -> None:
         self._assert_is_running()
         if self._state is not AsyncState.DEFAULT:
-            stop = "" if method == "reset_async" else "."  # as Gymnasium's
+            # Gymnasium's texts: its `render` is a call.
+            stop = "" if method == "reset_async" else "."
+            name = "call_async" if method == "render" else method
             raise AlreadyPendingCallError(
-                f"Calling `{method}` while waiting for a pending call to `{self._state.value}` to "
+                f"Calling `{name}` while waiting for a pending call to `{self._state.value}` to "
                 f"complete{stop}",
                 self._state.value,
             )
         if self._received is not None:  # lanes were sent since the last reset
             super()._check_call(method.removesuffix("_async"), sending=sending)
-        # Of deaths between two steps. `recv` finds deaths itself, and what the lanes were doing.
+        # Workers that died between two steps. `recv` finds deaths itself, with the lanes concerned.
         if self._custom is None and self._restarts and self._pool.dead and method != "recv":
             self._restart(list(self._pool.dead))
 

@@ -62,7 +62,7 @@ _BATCH_CALLS = ("reset", "step", "close", "_setattr", "_check_spaces")
 _MAX_NAMED = 8
 
 
-class VectorEngine(VectorEnv[ObsType, ActType, npt.NDArray[Any]], Generic[ObsType, ActType]):
+class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, ActType]):
     """Base class of the vector environments that step lanes themselves.
 
     This class has the contract: which call may follow which, what actions, lanes, masks, seeds and
@@ -481,7 +481,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, npt.NDArray[Any]], Generic[ObsTyp
     # --- states --------------------------------------------------------------------------------
 
     @one_at_a_time(error)
-    def get_state(self, lanes: Sequence[int] | npt.NDArray[Any] | None = None) -> Any:
+    def get_state(self, lanes: Sequence[int] | np.ndarray | None = None) -> Any:
         """Return everything that determines what environments do next, one copy per lane.
 
         Args:
@@ -496,7 +496,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, npt.NDArray[Any]], Generic[ObsTyp
         return self._save_lanes(lane_indices(lanes, self.num_envs))
 
     @one_at_a_time(error)
-    def set_state(self, state: Any, lanes: Sequence[int] | npt.NDArray[Any] | None = None) -> None:
+    def set_state(self, state: Any, lanes: Sequence[int] | np.ndarray | None = None) -> None:
         """Continue environments from states, which may be those of other lanes or batches.
 
         States of Python environments hold pickles, which may run any code: set only states that you
@@ -533,7 +533,7 @@ def check_name_of_call(name: str) -> None:
         )
 
 
-def shown_lanes(lanes: npt.NDArray[Any]) -> str:
+def shown_lanes(lanes: np.ndarray) -> str:
     """Return the first of some lanes, for a message.
 
     Example:
@@ -605,9 +605,7 @@ def _checked_parts(layout: Layout, actions: Any, count: int, name: str) -> Any:
     }
 
 
-def _checked_array(
-    dtype: np.dtype[Any], shape: tuple[int, ...], actions: Any, name: str
-) -> npt.NDArray[Any]:
+def _checked_array(dtype: np.dtype, shape: tuple[int, ...], actions: Any, name: str) -> np.ndarray:
     """Return actions as an array of this shape that can be converted to the dtype."""
     expected = f"{name}: expected {dtype} array of shape {shape}"
     try:

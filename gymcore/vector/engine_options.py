@@ -103,7 +103,7 @@ def values_per_env(values: Any, num_envs: int) -> Sequence[Any]:
 
 
 def adopt_spaces(
-    envs: Any, observation_spaces: Sequence[Space[Any]], action_spaces: Sequence[Space[Any]]
+    envs: Any, observation_spaces: Sequence[Space], action_spaces: Sequence[Space]
 ) -> None:
     """Set the four spaces of a vector environment, from those of each of its environments.
 
@@ -141,7 +141,7 @@ def adopt_spaces(
 
 
 def check_equal_spaces(
-    kind: str, single_space: Space[Any], spaces: Sequence[Space[Any]], vector_class: str
+    kind: str, single_space: Space, spaces: Sequence[Space], vector_class: str
 ) -> None:
     """Raise unless all spaces, of this kind ("observation" or "action"), equal `single_space`.
 
@@ -175,7 +175,7 @@ def check_equal_spaces(
 
 
 def check_equivalent_spaces(
-    single_space: Space[Any], spaces: Sequence[Space[Any]], vector_class: str
+    single_space: Space, spaces: Sequence[Space], vector_class: str
 ) -> None:
     """Raise unless every observation space has the shape and dtype of `single_space`.
 
@@ -197,7 +197,7 @@ def check_equivalent_spaces(
         )
 
 
-def _named(expected: Space[Any], spaces: Sequence[Space[Any]], odd: list[int], fits: Fits) -> str:
+def _named(expected: Space, spaces: Sequence[Space], odd: list[int], fits: Fits) -> str:
     """Return "env 1 has Box(...) (shape (3,) instead of (2,)), env 4 has ... and 12 more"."""
     parts = []
     for i in odd[:_MAX_NAMED]:
@@ -208,7 +208,7 @@ def _named(expected: Space[Any], spaces: Sequence[Space[Any]], odd: list[int], f
     return ", ".join(parts)
 
 
-def _difference(expected: Space[Any], space: Space[Any], fits: Fits) -> str:
+def _difference(expected: Space, space: Space, fits: Fits) -> str:
     """Return in which part, shape or dtype `space` differs; "" where the spaces show it."""
     parts = named_leaves(space)
     for path, wanted in named_leaves(expected).items():

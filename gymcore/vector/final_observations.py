@@ -12,7 +12,6 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gymcore.vector.utils.infos import split_rows
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
@@ -51,7 +50,7 @@ def final_batch(infos: dict[str, Any], observations: Any, env: Any) -> Any | Non
     return concatenate(space, rows, create_empty_array(space, len(rows)))
 
 
-def put_final_batch(infos: dict[str, Any], batch: Any, space: Space[Any]) -> None:
+def put_final_batch(infos: dict[str, Any], batch: Any, space: Space) -> None:
     """Put the ended lanes' rows of a batch into the infos, in place of what was there.
 
     One array stays one array if the batch is one, with zeros in the other rows; otherwise the infos
@@ -69,7 +68,7 @@ def put_final_batch(infos: dict[str, Any], batch: Any, space: Space[Any]) -> Non
     replace_final_obs(infos, last)
 
 
-def replace_final_obs(infos: dict[str, Any], final_obs: npt.NDArray[Any]) -> None:
+def replace_final_obs(infos: dict[str, Any], final_obs: np.ndarray) -> None:
     """Put other last observations into the infos of a same-step step, under every name."""
     infos["final_obs"] = final_obs
     if "final_observation" in infos:
@@ -81,7 +80,7 @@ def change_final_observations(
     observations: Any,
     env: Any,
     change: Callable[[Any], Any],
-    space: Space[Any],
+    space: Space,
 ) -> None:
     """Apply a function of batches to the last observations in the infos, if there are any.
 
@@ -115,7 +114,7 @@ def add_final_frames(infos: dict[str, Any], frames: dict[int, Any]) -> None:
     infos["final_info"] = {**infos["final_info"], **columns}
 
 
-def final_frames(infos: dict[str, Any], frames: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def final_frames(infos: dict[str, Any], frames: np.ndarray) -> np.ndarray:
     """Return frames with the last frame of its episode for each lane that has ended.
 
     `infos` are those of a step after `keep_final_frames`; `frames` are what `render` returned then,

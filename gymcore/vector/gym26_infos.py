@@ -109,7 +109,7 @@ class ForwardsAttributes:
             return getattr(self.env, name)
 
 
-class Gym26VectorEnv(ForwardsAttributes, VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
+class Gym26VectorEnv(ForwardsAttributes, VectorWrapper[Any, Any, Any, Any, np.ndarray]):
     """A same-step vector environment whose infos have Gym 0.26's names beside Gymnasium's.
 
     Where an episode has ended, the infos hold its last observation as `final_obs` (as the engine
@@ -119,12 +119,12 @@ class Gym26VectorEnv(ForwardsAttributes, VectorWrapper[Any, Any, Any, Any, npt.N
     Other attributes are forwarded to the wrapped environment, as by Gym's wrappers.
     """
 
-    def step(self, actions: Any) -> VectorStep[Any, npt.NDArray[Any]]:
+    def step(self, actions: Any) -> VectorStep[Any, np.ndarray]:
         """Step the environments; see `VectorEnv.step`."""
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         return observations, rewards, terminations, truncations, add_gym26_names(infos)
 
-    def step_lanes(self, actions: Any, env_ids: EnvIds) -> VectorStep[Any, npt.NDArray[Any]]:
+    def step_lanes(self, actions: Any, env_ids: EnvIds) -> VectorStep[Any, np.ndarray]:
         """Step some of the environments; see `VectorEnv.step_lanes`."""
         results = self.env.step_lanes(actions, env_ids)
         return *results[:4], add_gym26_names(results[4])

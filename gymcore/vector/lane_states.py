@@ -38,7 +38,7 @@ class LaneState(NamedTuple):
     episode_return: float = 0.0
 
 
-def save_env(env: Env[Any, Any], lane: int) -> tuple[Any, tuple[tuple[str, bytes], ...]]:
+def save_env(env: Env, lane: int) -> tuple[Any, tuple[tuple[str, bytes], ...]]:
     """Return the first two parts of a `LaneState`; errors name the lane.
 
     Raises:
@@ -50,7 +50,7 @@ def save_env(env: Env[Any, Any], lane: int) -> tuple[Any, tuple[tuple[str, bytes
     return inner.get_state(), wrappers
 
 
-def check_state(env: Env[Any, Any], state: Any, lane: int) -> None:
+def check_state(env: Env, state: Any, lane: int) -> None:
     """Raise unless this is a `LaneState` of such an environment with the same wrappers.
 
     What `get_state` of the environment returned is checked by its `check_state`, if it has one.
@@ -81,7 +81,7 @@ def check_state(env: Env[Any, Any], state: Any, lane: int) -> None:
         inner.check_state(state.env)
 
 
-def load_env(env: Env[Any, Any], state: LaneState) -> None:
+def load_env(env: Env, state: LaneState) -> None:
     """Bring an environment into a state that `check_state` has accepted."""
     layers, inner = _layers(env, -1)
     loaded = [_Loader(pickled, [*layers, inner]).load() for _, pickled in state.wrappers]

@@ -55,9 +55,9 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
 
     def __init__(
         self,
-        env_fns: Iterable[Callable[[], Env[Any, Any]]],
+        env_fns: Iterable[Callable[[], Env]],
         copy: bool = True,
-        observation_mode: str | tuple[Space[Any], Space[Any]] = "same",
+        observation_mode: str | tuple[Space, Space] = "same",
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         *,
         num_workers: int | None = None,
@@ -105,7 +105,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
         self.observation_mode = observation_mode
         self._final_frames = False
 
-        self._envs: list[Env[Any, Any]] = []
+        self._envs: list[Env] = []
         try:
             for i, env_fn in enumerate(self.env_fns):
                 with _naming_lane(i, "its constructor"):
@@ -212,12 +212,12 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
     # --- environments --------------------------------------------------------------------------
 
     @property
-    def envs(self) -> list[Env[Any, Any]]:
+    def envs(self) -> list[Env]:
         """The environments. One may be replaced between two calls, and so may its methods."""
         return self._envs
 
     @envs.setter
-    def envs(self, envs: Iterable[Env[Any, Any]]) -> None:
+    def envs(self, envs: Iterable[Env]) -> None:
         self._envs[:] = map(adopt, envs)
 
     @without_mode
@@ -324,7 +324,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
             except BaseException as problem:
                 failures[lane] = problem
         for other in failures.values():
-            if not isinstance(other, Exception):  # an interrupt is none of the environment's
+            if not isinstance(other, Exception):  # an interrupt is not a failure of the environment
                 raise other
         if failures:
             from gymcore.vector.workers.failures import environment_failed

@@ -41,7 +41,7 @@ ArrayType = TypeVar("ArrayType", default=Any)
 
 # What several lanes take and give: one seed or one for each, indices or a mask, a batch's results.
 Seeds: TypeAlias = int | Sequence[int | None] | None
-EnvIds: TypeAlias = Sequence[int] | npt.NDArray[Any]
+EnvIds: TypeAlias = Sequence[int] | np.ndarray
 VectorStep: TypeAlias = tuple[ObsType, ArrayType, ArrayType, ArrayType, Info]
 
 __all__ = [
@@ -94,10 +94,10 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     stacks_final_obs: bool = False
     state_is_array: bool = False
 
-    observation_space: Space[Any]
-    action_space: Space[Any]
-    single_observation_space: Space[Any]
-    single_action_space: Space[Any]
+    observation_space: Space
+    action_space: Space
+    single_observation_space: Space
+    single_action_space: Space
 
     num_envs: int
 
@@ -233,7 +233,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         return self._np_random_seed
 
     @property
-    def unwrapped(self) -> VectorEnv[Any, Any, Any]:
+    def unwrapped(self) -> VectorEnv:
         """The vector environment without its wrappers."""
         return self
 
@@ -394,7 +394,7 @@ class VectorWrapper(
         self.env.set_attr(name, values)
 
     @property
-    def unwrapped(self) -> VectorEnv[Any, Any, Any]:
+    def unwrapped(self) -> VectorEnv:
         """The vector environment without its wrappers."""
         return self.env.unwrapped
 

@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-Array: TypeAlias = npt.NDArray[Any]
+Array: TypeAlias = np.ndarray
 Number: TypeAlias = float | np.floating | np.integer
 Change: TypeAlias = Callable[[Array], Array]
 State: TypeAlias = dict[str, Any]

@@ -355,6 +355,8 @@ def test_engines_do_the_same(engine: str, mode: Any) -> None:
         refused = isinstance(one, error.UnsupportedMode) and group == "closed"
         if group in LACKS.get(engine, ()) or refused:
             continue
+        if call.endswith("while sent") and "queue" in LACKS.get(engine, ()):
+            continue
         if engine == "remote" and name in OF_THE_SERVER:
             continue
         if group == "closed" and call in NOT_CLOSED.get(engine, ()):

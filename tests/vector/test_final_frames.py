@@ -134,5 +134,5 @@ def test_refused_where_it_cannot_be():
     with pytest.raises(error.UnsupportedMode, match="does not render before it resets"):
         plain.keep_final_frames()
     envs = gym.vector.AsyncVectorEnv([PlainEnv], worker=simple_loop)
-    with envs, pytest.raises(error.UnsupportedMode, match="of your own"):
+    with envs, pytest.raises(error.UnsupportedMode, match="does not render before it resets"):
         envs.keep_final_frames()

@@ -38,12 +38,12 @@ _KEYS = {"UP": "w", "DOWN": "s", "LEFT": "a", "RIGHT": "d", "FIRE": " "}
 _alive: weakref.WeakSet[AtariEnv] = weakref.WeakSet()
 
 
-_python_ends = threading.Event()
+python_ends = threading.Event()
 
 
 @atexit.register
 def _release_emulators() -> None:
-    _python_ends.set()
+    python_ends.set()
     until = time.monotonic() + 1.0
     for env in list(_alive):
         attributes = vars(env)
@@ -56,7 +56,7 @@ def _release_emulators() -> None:
 
 def block_daemons_at_exit() -> None:
     """Block a daemon thread once Python has begun to end, and to release the emulators."""
-    while _python_ends.is_set() and threading.current_thread() is not threading.main_thread():
+    while python_ends.is_set() and threading.current_thread() is not threading.main_thread():
         time.sleep(1.0)
 
 
@@ -157,7 +157,7 @@ def choose_mode(ale: Any, game: str, mode: int | None, difficulty: int | None) -
         ale.setDifficulty(difficulty)
 
 
-class AtariEnv(Env[Any, Any], EzPickle):
+class AtariEnv(Env, EzPickle):
     """An Atari 2600 game.
 
     Frames, rewards, flags, infos and random numbers are those of ale-py's environment for

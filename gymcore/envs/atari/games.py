@@ -57,7 +57,7 @@ def environment_ids() -> Iterator[tuple[str, dict[str, Any]]]:
         for game in GAMES:
             yield f"ALE/{title(game)}{observed}-v5", _arguments(game, 0.25, 4) | obs_type
         for game in GAMES_OF_V0:
-            # Of Space Invaders, every fourth frame would never show the shots, which blink.
+            # Every fourth frame of Space Invaders would never show the shots, which blink.
             fixed = 3 if game == "space_invaders" else 4
             for form, frameskip in (("", (2, 5)), ("Deterministic", fixed), ("NoFrameskip", 1)):
                 name = f"{title(game)}{observed}{form}"

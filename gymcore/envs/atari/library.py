@@ -16,7 +16,7 @@ from gymcore_ext.atari.games import FUNCTIONS, STATE_BYTES
 
 TESTED = "0.12.1"
 
-# Of the flags of an object of nanobind: it is ready (2), and holds its C++ object itself (4).
+# Flags of an object of nanobind: it is ready (2), and holds its C++ object itself (4).
 _FLAGS, _READY_AND_DIRECT = 0b111, 0b110
 
 # The serialized memory of a game differs in length by some digits of numbers.

@@ -17,7 +17,13 @@ import numpy.typing as npt
 from gymcore import error
 from gymcore.base.cpus import usable_cpus
 from gymcore.core import Info
-from gymcore.envs.atari.atari_env import block_daemons_at_exit, check_restored, load_ale, rom_path
+from gymcore.envs.atari.atari_env import (
+    block_daemons_at_exit,
+    check_restored,
+    load_ale,
+    python_ends,
+    rom_path,
+)
 from gymcore.envs.atari.library import (
     address_of,
     cartridge,
@@ -39,7 +45,6 @@ from gymcore_ext.engine.lane_memory import kernel_spec
 # Emulators that live when Python ends are reported as leaks by nanobind.
 _alive: weakref.WeakSet[PreprocessedAtariEnv | AtariVectorEnv] = weakref.WeakSet()
 _loading: set[object] = set()  # blocks of `_loads_games` that have begun
-_python_ends = False
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_loading.clear)  # no thread of the child would end them
@@ -57,7 +62,7 @@ def _loads_games() -> Iterator[None]:
     block = object()
     try:
         _loading.add(block)
-        if _python_ends:
+        if python_ends.is_set():
             raise SystemExit
         yield
     finally:
@@ -66,8 +71,7 @@ def _loads_games() -> Iterator[None]:
 
 @atexit.register
 def _release_emulators() -> None:
-    global _python_ends
-    _python_ends = True
+    python_ends.set()  # here too: this runs before the function in atari_env.py
     until = time.monotonic() + 5.0
     while _loading and time.monotonic() < until:
         time.sleep(0.001)
@@ -115,7 +119,7 @@ class LaneGames(Games):
                 self._restart(lane)
             self.seed_draws(lane, noops, sticks)
 
-    def save(self, indices: npt.NDArray[np.int64], saved: npt.NDArray[Any]) -> None:
+    def save(self, indices: npt.NDArray[np.int64], saved: np.ndarray) -> None:
         """Write lanes into an array of `saved_dtype`. Emulators have no random numbers to save.
 
         Raises:
@@ -135,7 +139,7 @@ class LaneGames(Games):
                     self._restart(lane)
         self.copy_lanes(self.threads, indices, saved["game"], saved["frames"])
 
-    def copied(self, saved: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+    def copied(self, saved: np.ndarray) -> dict[str, np.ndarray]:
         """Return a copy of saved lanes. Frames are not copied: any bytes are valid there."""
         return {"game": saved["game"].copy(), "frames": saved["frames"]}
 
@@ -395,7 +399,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         return self._renderer.render(frame)
 
 
-def _are_bytes(numbers: npt.NDArray[Any]) -> bool:
+def _are_bytes(numbers: np.ndarray) -> bool:
     return numbers.dtype.kind in "iufb" and bool(np.isin(numbers, np.arange(256)).all())
 
 
@@ -448,7 +452,7 @@ class AtariVectorEnv(NativeVectorEnv):
         _alive.add(self)
 
     def step(
-        self, actions: npt.NDArray[Any], env_ids: EnvIds | None = None
+        self, actions: np.ndarray, env_ids: EnvIds | None = None
     ) -> tuple[Observations, Floats, Bools, Bools, Info]:
         """Step every game, or some of them; see `NativeVectorEnv.step`."""
         block_daemons_at_exit()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -112,7 +112,7 @@ class BipedalWalkerHeuristics:
     moving_leg = 0
     supporting_leg = 1
     supporting_knee_angle = SUPPORT_KNEE_ANGLE
-    a: npt.NDArray[Any] = np.zeros(4)
+    a: np.ndarray = np.zeros(4)
 
     def __init__(self) -> None:
         """Begin a walk; use a new object for each episode."""
@@ -121,7 +121,7 @@ class BipedalWalkerHeuristics:
         self.supporting_knee_angle = self.SUPPORT_KNEE_ANGLE
         self.a = np.zeros(4)
 
-    def step_heuristic(self, s: npt.NDArray[np.float32]) -> npt.NDArray[Any]:
+    def step_heuristic(self, s: npt.NDArray[np.float32]) -> np.ndarray:
         """Return the action [4], within [-1, 1], for an observation [24]."""
         seen: list[float] = np.asarray(s).tolist()
         moving, supporting = self.moving_leg, self.supporting_leg

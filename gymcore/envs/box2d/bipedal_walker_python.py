@@ -301,7 +301,7 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
             self.render()
         return observation, reward, terminated, False, {}
 
-    def _checked(self, action: npt.ArrayLike) -> tuple[tuple[float, ...], npt.NDArray[Any]]:
+    def _checked(self, action: npt.ArrayLike) -> tuple[tuple[float, ...], np.ndarray]:
         """The action as four floats, and what each costs, in the precision of the action."""
         try:
             numbers = np.asarray(action)

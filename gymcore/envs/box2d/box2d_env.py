@@ -150,7 +150,7 @@ class ContactDetector(Box2D.b2ContactListener):
     PostSolve = PreSolve
 
 
-class Box2DEnv(DrawnEnv[npt.NDArray[Any], ActType]):
+class Box2DEnv(DrawnEnv[np.ndarray, ActType]):
     """Base of the environments over Box2D.
 
     A subclass builds its world in `_begin(start)`, does one step to it in `_move(move)`, appends

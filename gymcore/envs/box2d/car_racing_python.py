@@ -64,7 +64,7 @@ MAX_SHAPE_DIM = max(GRASS_DIM, TRACK_WIDTH, TRACK_DETAIL_STEP) * math.sqrt(2) * 
 _STEP_COST = 0.1
 _LEFT_THE_FIELD = -100
 _DARKEST, _BRIGHTEST = 0, 210
-# Of the border beside pieces of road with even and odd numbers.
+# Colors of the border beside pieces of road with even and odd numbers.
 BORDER_COLORS = ((255, 255, 255), (255, 0, 0))
 RETRY_TEXT = "retry to generate track (normal if there are not many instances of this message)"
 # Steering, gas and brake by discrete action.
@@ -76,9 +76,9 @@ Channels = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]]
 ColoredPolygon = tuple[list[Point], Channels | tuple[int, int, int]]
 
 
-def racing_spaces(continuous: bool) -> tuple[spaces.Box, spaces.Space[Any]]:
+def racing_spaces(continuous: bool) -> tuple[spaces.Box, spaces.Space]:
     """Return the spaces of observations and of actions."""
-    pedals: spaces.Space[Any] = (
+    pedals: spaces.Space = (
         spaces.Box(np.array([-1, 0, 0], np.float32), np.array([1, 1, 1], np.float32))
         if continuous
         else spaces.Discrete(5)

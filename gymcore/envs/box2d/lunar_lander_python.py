@@ -392,7 +392,7 @@ def checked_number(name: str, value: object) -> float:
     return float(value)
 
 
-def lander_spaces(continuous: bool) -> tuple[spaces.Box, spaces.Space[Any]]:
+def lander_spaces(continuous: bool) -> tuple[spaces.Box, spaces.Space]:
     """Return the observation space and the action space."""
     high = np.array([2.5, 2.5, 10.0, 10.0, 2 * math.pi, 10.0, 1.0, 1.0], np.float32)
     low = -high

@@ -112,14 +112,14 @@ class CartPoleEnv(NativeDiscreteEnv):
         self.steps_beyond_terminated += 1
         return -1.0 if self.sutton_barto_reward else 0.0
 
-    def get_state(self) -> npt.NDArray[Any]:
+    def get_state(self) -> np.ndarray:
         """See `NativeEnv.get_state`."""
         saved = super().get_state()
         beyond = self.steps_beyond_terminated
         saved["steps_after_end"] = -1 if beyond is None else beyond
         return saved
 
-    def set_state(self, state: npt.NDArray[Any]) -> None:
+    def set_state(self, state: np.ndarray) -> None:
         """See `NativeEnv.set_state`. A lane of a batch that ended outside the bounds terminated."""
         super().set_state(state)
         beyond = int(state["steps_after_end"][0])

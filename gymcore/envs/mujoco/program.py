@@ -74,7 +74,7 @@ class Program:
         self._quantities.clear()
 
     @property
-    def programs(self) -> dict[str, npt.NDArray[Any]]:
+    def programs(self) -> dict[str, np.ndarray]:
         """The operations of each phase."""
         return {phase: np.array(rows, OPERATION) for phase, rows in self._operations.items()}
 
@@ -276,7 +276,7 @@ def sources_of(arrays: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 # Values of quantities, by NumPy.
 
-Values = npt.NDArray[Any]
+Values = np.ndarray
 
 
 # NumPy's minimum and maximum may return either of two zeros; these return the second.

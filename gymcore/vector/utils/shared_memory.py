@@ -87,7 +87,7 @@ def create_shared_memory(space: Space, n: int = 1, ctx: Context | None = None) -
 @create_shared_memory.register(MultiDiscrete)
 @create_shared_memory.register(MultiBinary)
 def _create_array(space: Space, n: int = 1, ctx: Context | None = None) -> SharedMemory:
-    dtype: np.dtype[Any] = np.dtype(space.dtype)
+    dtype: np.dtype = np.dtype(space.dtype)
     size = n * math.prod(space.shape or ())
     if dtype.kind == "b":
         return _context(ctx).Array(c_bool, size)
@@ -295,6 +295,6 @@ def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(length for length in shape if length != 1)
 
 
-def _view(shared_memory: SharedArray, dtype: npt.DTypeLike | None) -> npt.NDArray[Any]:
+def _view(shared_memory: SharedArray, dtype: npt.DTypeLike | None) -> np.ndarray:
     """Return a flat array of `dtype` over the whole memory."""
     return np.frombuffer(shared_memory.get_obj(), dtype=dtype)

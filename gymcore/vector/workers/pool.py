@@ -301,7 +301,7 @@ class WorkerPool:
 
     def __init__(
         self,
-        env_fns: Sequence[Callable[[], Env[Any, Any]]],
+        env_fns: Sequence[Callable[[], Env]],
         bounds: Bounds,
         context: BaseContext,
         daemon: bool,

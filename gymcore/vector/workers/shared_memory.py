@@ -265,7 +265,7 @@ class Memory:
         self.actions = rows("actions", plan.stored_actions)
 
 
-def check_sharable(space: Space[Any]) -> None:
+def check_sharable(space: Space) -> None:
     """Raise for a space that `create_shared_memory` has no memory for.
 
     Raises:
@@ -289,9 +289,7 @@ class _NoMemory:
         """Return None."""
 
 
-def store_actions(
-    layout: Layout, target: Any, actions: Any, lanes: npt.NDArray[Any] | slice
-) -> None:
+def store_actions(layout: Layout, target: Any, actions: Any, lanes: np.ndarray | slice) -> None:
     """Write checked actions to some rows."""
     kind = layout[0]
     if kind == "array":
@@ -313,7 +311,7 @@ class Results:
     def __init__(
         self,
         memory: Memory,
-        space: Space[Any],
+        space: Space,
         layout: Layout,
         num_envs: int,
         copy: bool,
@@ -445,7 +443,7 @@ class Results:
         infos["_episode"] = ended.copy()
 
 
-def _element(space: Space[Any], row: Any) -> Any:
+def _element(space: Space, row: Any) -> Any:
     """Return a row as an element of the space: of a Box without axes an array, no number."""
     if isinstance(space, Box):
         return row if space.shape else np.asarray(row)

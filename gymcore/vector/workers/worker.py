@@ -175,7 +175,7 @@ def run_worker(
 ) -> None:
     """Run a worker from its start to its end."""
     stream = MessageStream(setup.connection)
-    envs: list[Env[Any, Any]] = []
+    envs: list[Env] = []
     try:
         failure = _make_envs(setup, first, functions, envs)
         if failure is not None:
@@ -207,7 +207,7 @@ class Worker:
         plan: Plan,
         memory: Memory,
         stream: MessageStream,
-        envs: list[Env[Any, Any]],
+        envs: list[Env],
     ) -> None:
         """Bind the lanes to their part of the shared memory."""
         self._index = index
@@ -456,9 +456,7 @@ class _LaneError(Exception):
         self.failure = failure
 
 
-def _make_envs(
-    setup: ProcessSetup, first: int, functions: Any, envs: list[Env[Any, Any]]
-) -> Failure | None:
+def _make_envs(setup: ProcessSetup, first: int, functions: Any, envs: list[Env]) -> Failure | None:
     """Make the environments one after another; `envs` has what was made, also after a failure."""
     try:
         install_registered(setup.registered)
@@ -470,7 +468,7 @@ def _make_envs(
     return None
 
 
-def _worker_spec(envs: list[Env[Any, Any]]) -> WorkerSpec:
+def _worker_spec(envs: list[Env]) -> WorkerSpec:
     return WorkerSpec(
         dict(envs[0].metadata),
         envs[0].render_mode,
@@ -485,7 +483,7 @@ def _shared(spaces: list[Any]) -> list[Any]:
     return [first if space is first or space == first else space for space in spaces]
 
 
-def _close_all(envs: list[Env[Any, Any]], first: int) -> list[Failure]:
+def _close_all(envs: list[Env], first: int) -> list[Failure]:
     """Close every environment; one that fails does not keep the others open."""
     failures = []
     for lane, env in enumerate(envs, first):

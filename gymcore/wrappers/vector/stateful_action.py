@@ -89,7 +89,7 @@ class LaneRepeats(LaneWrapper):
         previous = None  # observations of one step earlier
         times = self._times
         while times > 1 and lanes is None and going.all():
-            # Of the results of a step of all lanes, only those that are added to are copied.
+            # Only the results that change are copied.
             previous = np.array(observations) if self._maximum else None
             rewards = rewards.copy()
             observations, more, terminated, truncated, infos = self.env.step(actions)

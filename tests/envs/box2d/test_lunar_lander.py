@@ -216,7 +216,7 @@ def test_states_of_lanes_continue_to_the_bit():
 def test_another_environments_state():
     env = LunarLander()
     for state in (3, {"environment": "LunarLander"}):
-        with pytest.raises(error.ArgumentTypeError, match="expected the array of get_state"):
+        with pytest.raises(error.ArgumentTypeError, match=r"expected what get_state\(\) returned"):
             env.set_state(state)
     with pytest.raises(error.InvalidArgument, match="expected 1 lanes"):
         env.set_state(gymcore.make("BipedalWalker-v3").unwrapped.get_state())
