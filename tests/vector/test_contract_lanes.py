@@ -229,6 +229,10 @@ def test_14_8_sent_and_not_received(make, backend):
         lambda: envs.step(actions),
         lambda: envs.step(actions[:1], env_ids=[0]),
         lambda: envs.reset(options={"reset_mask": np.array([True, False, False, False])}),
+        lambda: envs.get_attr("spec"),
+        lambda: envs.set_attr("np_random", envs.np_random),
+        lambda: envs.get_state(),
+        lambda: envs.end_episodes(np.array([True, False, False, False])),
     ):
         with pytest.raises(error.AlreadyPendingCallError, match="recv"):
             call()
