@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--resume",
         type=Path,
         metavar="FILE.npz",
-        help="continue from a checkpoint, which is replaced",
+        help="continue from a checkpoint, which is replaced; give ID too if it has a module",
     )
     parser.add_argument(
         "--num-steps",
@@ -62,8 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train, store the checkpoint; return 0, or 130 if Ctrl-C ended it early."""
     resumed: Path | None = arguments.resume
-    if (arguments.id is None) == (resumed is None):
-        raise CliError("expected either an environment id or --resume FILE.npz")
+    if arguments.id is None and resumed is None:
+        raise CliError("expected an environment id or --resume FILE.npz")
     if resumed is not None and arguments.seed is not None:
         raise CliError("--seed: a checkpoint has its own random numbers")
     if resumed is not None and arguments.env_args:
@@ -100,13 +100,29 @@ def _ppo(arguments: argparse.Namespace) -> PPO:
     changes = {} if arguments.num_steps is None else {"total_steps": arguments.num_steps}
     try:
         if arguments.resume is not None:
-            return PPO.load(arguments.resume, **changes)
+            return _resumed(arguments, changes)
         first_seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
         kwargs = env_kwargs(arguments)
         return PPO(arguments.id, seed=first_seed, env_kwargs=kwargs, **changes)
     except Exception as error:
         name = arguments.resume or arguments.id
         raise CliError(f"{name}: {getattr(error, 'message', error)}") from error
+
+
+def _resumed(arguments: argparse.Namespace, changes: dict[str, int]) -> PPO:
+    """Return the agent of a checkpoint, for the environment that the command line names, if any.
+
+    It imports the module of "module:id", which a checkpoint cannot.
+    """
+    from gymcore.learn import PPO
+    from gymcore.specs.lookup import find_spec, registered_id
+
+    expected = None if arguments.id is None else find_spec(arguments.id).id
+    ppo = PPO.load(arguments.resume, **changes)
+    if expected not in (None, registered_id(ppo.env_id)):
+        ppo.close()
+        raise CliError(f"expected a checkpoint of {expected}, got one of {ppo.env_id}")
+    return ppo
 
 
 def _target(ppo: PPO, arguments: argparse.Namespace) -> float | None:

@@ -24,6 +24,7 @@ from gymcore.environment.value_specs import Spec, check_values, checked_spec
 from gymcore.error import ArgumentTypeError, InvalidArgument, ResetNeeded
 from gymcore.remote.client import Client
 from gymcore.remote.server import Server
+from gymcore.specs.ids import check_no_module
 
 __all__ = ["Environment", "EnvironmentWrapper", "GymEnvironment", "RemoteEnvironment"]
 
@@ -720,7 +721,7 @@ def _merged(described: Spec, kwargs: Mapping[str, Any], name: str) -> Spec:
 
 
 def _read_json(path: str) -> Spec:
-    """Return the dict of a JSON file, which cannot name code to import."""
+    """Return the dict of a JSON file, which names neither code to import nor a folder to make."""
     try:
         described = json.loads(Path(path).read_text())
     except ValueError as problem:
@@ -734,6 +735,12 @@ def _read_json(path: str) -> Spec:
         raise InvalidArgument(
             f"environment: expected the id of an environment in {path!r}, and no module to import, "
             f"got {level!r}; pass the dict itself if you trust it"
+        )
+    check_no_module(described)
+    if "visualize_directory" in described:
+        raise InvalidArgument(
+            f"visualize_directory: expected it beside {path!r}, not in it: a file cannot name a "
+            "folder to write to"
         )
     return {**described, "environment": "default", "level": level}
 

@@ -5,27 +5,24 @@ Policy and value are two multilayer perceptrons of one shape, which are computed
 
 from __future__ import annotations
 
-import json
+import math
 import os
-import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from itertools import pairwise
-from numbers import Real
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 import gymcore
-from gymcore.base.arguments import positive
-from gymcore.base.new_file import write_npz
-from gymcore.core import Info, Options
-from gymcore.error import ArgumentTypeError, InvalidArgument, UnsupportedMode
+from gymcore.core import Options
+from gymcore.error import InvalidArgument, UnsupportedMode
+from gymcore.learn.checkpoint import Checkpoint, checkpoint_errors, read_checkpoint
 from gymcore.learn.collector import Rollout, RolloutCollector
-from gymcore.spaces import Box, Discrete, Space
+from gymcore.learn.settings import DEFAULTS, Settings
+from gymcore.spaces import Box, Discrete, Space, flatdim
+from gymcore.specs.lookup import registered_id
 from gymcore.vector.vector_env import VectorEnv
 from gymcore.wrappers.transform_observation import flatten_batch
 from gymcore.wrappers.vector import FlattenObservation
@@ -37,113 +34,6 @@ Array = np.ndarray
 # Number of episodes in the running mean return.
 WINDOW = 100
 _HALF_LOG_TAU = 0.5 * float(np.log(2 * np.pi))
-_VERSION = 1  # of checkpoints
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Hyper-parameters.
-
-    Attributes:
-        num_envs: Lanes.
-        num_steps: Steps of every lane between updates.
-        epochs: Passes over these steps per update.
-        minibatch: Steps of one gradient.
-        learning_rate: Of Adam.
-        gamma: Discount factor, from 0 to 1.
-        gae_lambda: How far advantages look ahead, from 0 to 1; see `compute_advantages`.
-        clip: Deviation of the probability ratio from 1 beyond which a step has no gradient.
-        entropy: Weight of the entropy of the policy.
-        value: Weight of the squared error of values.
-        max_gradient: Norm to which gradients are scaled down.
-        hidden: Sizes of the hidden layers, at least one.
-        normalize: Whether observations and rewards are divided by their standard deviations so far.
-        total_steps: Steps of all lanes together after which `gymcore train` ends.
-    """
-
-    num_envs: int = 32
-    num_steps: int = 64
-    epochs: int = 10
-    minibatch: int = 512
-    learning_rate: float = 1e-3
-    gamma: float = 0.99
-    gae_lambda: float = 0.95
-    clip: float = 0.2
-    entropy: float = 0.0
-    value: float = 0.5
-    max_gradient: float = 0.5
-    hidden: Sequence[int] = (64, 64)
-    normalize: bool = True
-    total_steps: int = 1_000_000
-
-    def __post_init__(self) -> None:
-        """Check and convert the values.
-
-        Raises:
-            ArgumentTypeError: If a value has another type.
-            InvalidArgument: If a value is out of range.
-        """
-        checked: dict[str, object] = {}
-        for name in ("num_envs", "num_steps", "epochs", "minibatch", "total_steps"):
-            checked[name] = positive(name, getattr(self, name))
-        for name, (minimum, maximum) in _RANGES.items():
-            checked[name] = _number(name, getattr(self, name), minimum, maximum)
-        if not isinstance(self.hidden, Iterable):
-            raise ArgumentTypeError(f"hidden: expected a sequence of sizes, got {self.hidden!r}")
-        checked["hidden"] = tuple(positive("hidden", size) for size in self.hidden)
-        if not checked["hidden"]:
-            raise InvalidArgument("hidden: expected at least one layer, got none")
-        if not isinstance(self.normalize, (bool, np.bool_)):
-            raise ArgumentTypeError(f"normalize: expected a bool, got {self.normalize!r}")
-        checked["normalize"] = bool(self.normalize)
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-
-
-# Minimum and maximum of the settings that are not counts.
-_RANGES = {
-    "learning_rate": (1e-9, sys.float_info.max),
-    "gamma": (0.0, 1.0),
-    "gae_lambda": (0.0, 1.0),
-    "clip": (1e-9, sys.float_info.max),
-    "entropy": (0.0, sys.float_info.max),
-    "value": (0.0, sys.float_info.max),
-    "max_gradient": (1e-9, sys.float_info.max),
-}
-
-
-def _number(name: str, value: object, minimum: float, maximum: float) -> float:
-    """Return a number as a float; raise as `gymcore.base.arguments.count` does."""
-    if not isinstance(value, Real):
-        raise ArgumentTypeError(f"{name}: expected a number, got {value!r} ({type(value)})")
-    number = float(value)
-    if not number >= minimum:  # or nan
-        raise InvalidArgument(f"{name}: expected at least {minimum:g}, got {value!r}")
-    if number > maximum:
-        raise InvalidArgument(f"{name}: expected at most {maximum:g}, got {value!r}")
-    return number
-
-
-DEFAULTS: dict[str, dict[str, Any]] = {
-    # Rewards are all 1 and observations small: nothing to normalize; short rollouts learn soonest.
-    "CartPole-v1": {"num_steps": 32, "minibatch": 256, "learning_rate": 2e-3, "gamma": 0.98,
-                    "gae_lambda": 0.9, "normalize": False},
-    # Random actions never reach the flag: many small updates let the policy drift until it does.
-    "MountainCar-v0": {"num_steps": 16, "minibatch": 128, "epochs": 4, "gae_lambda": 0.98},
-    # What happens after a second does not matter for the torque now.
-    "Pendulum-v1": {"gamma": 0.9},
-    # Landing is worth most, and comes hundreds of steps after what makes it possible.
-    "LunarLander-v3": {"num_steps": 128, "minibatch": 1024, "epochs": 6, "gamma": 0.999,
-                       "gae_lambda": 0.98, "entropy": 0.01},
-    # One state of many is rewarded, or few: explore, and leave one-hot observations as they are.
-    "FrozenLake-v1": {"entropy": 0.01, "normalize": False},
-    "Blackjack-v1": {"normalize": False},
-    # Few deliveries at first, and fines for trying: large batches, small steps, and exploration.
-    # With advantages that look less far ahead, two seeds of ten never deliver some passengers.
-    "Taxi-v4": {"num_envs": 64, "num_steps": 128, "epochs": 4, "minibatch": 1024,
-                "learning_rate": 7e-4, "gae_lambda": 0.98, "entropy": 0.03},
-}  # fmt: skip
-"""What differs from `Settings` for an id, and why."""
 
 
 class Moments:
@@ -194,13 +84,8 @@ class Network:
         random: np.random.Generator,
     ) -> None:
         """Draw orthogonal weights, small ones for the policy's last layer."""
-        sizes = (inputs, *hidden)
-        shapes: list[tuple[int, ...]] = []
-        for before, after in pairwise(sizes):
-            shapes += [(2, before, after), (2, 1, after)]
-        shapes += [(sizes[-1], outputs), (outputs,), (sizes[-1], 1), (1,)]
-        shapes += [(outputs,)] * continuous
-        ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
+        shapes = self.shapes(inputs, hidden, outputs, continuous)
+        ends = np.cumsum([math.prod(shape) for shape in shapes])
         self.parameters, self.gradients = np.zeros((2, ends[-1]), np.float32)
         self._depth, self._hidden = len(hidden), hidden
         self._buffers: dict[int, list[Array]] = {}
@@ -219,6 +104,18 @@ class Network:
         value[...] = _orthogonal(random, value.shape, 1.0)
         self.log_std: Array | None = self._weights[-1] if continuous else None
         self.log_std_slope = self._slopes[-1]
+
+    @staticmethod
+    def shapes(
+        inputs: int, hidden: Sequence[int], outputs: int, continuous: bool
+    ) -> list[tuple[int, ...]]:
+        """Return the shapes of all weights and biases, in their order."""
+        sizes = (inputs, *hidden)
+        shapes: list[tuple[int, ...]] = []
+        for before, after in pairwise(sizes):
+            shapes += [(2, before, after), (2, 1, after)]
+        shapes += [(sizes[-1], outputs), (outputs,), (sizes[-1], 1), (1,)]
+        return shapes + [(outputs,)] * continuous
 
     def forward(self, x: Array) -> tuple[list[Array], Array, Array]:
         """Return the inputs of all layers, the policy's outputs [n, outputs], and values [n].
@@ -322,25 +219,21 @@ class PPO:
         self.envs: VectorEnv = gymcore.make_vec(
             env_id, num_envs=num_envs, vector_kwargs=options, **self.env_kwargs
         )
+        try:
+            inputs, outputs, continuous = _sizes(self.envs, env_id)
+        except UnsupportedMode:
+            self.envs.close()
+            raise
         self._space = self.envs.single_observation_space
         actions = self.envs.single_action_space
-        self._first_action = 0
-        if isinstance(actions, Discrete):
-            self._first_action, outputs = int(actions.start), int(actions.n)
-        elif isinstance(actions, Box) and len(actions.shape) == 1:
-            outputs = actions.shape[0]
-        else:
-            self.envs.close()
-            raise UnsupportedMode(f"{env_id}: expected Discrete or Box actions, got {actions}")
+        self._first_action = int(actions.start) if isinstance(actions, Discrete) else 0
         if self._space.shape is None:
             self.envs = FlattenObservation(self.envs)
         self._random = np.random.default_rng(seed)
-        size = gymcore.spaces.flatdim(self._space)
-        continuous = isinstance(actions, Box)
-        self._network = Network(size, self.settings.hidden, outputs, continuous, self._random)
+        self._network = Network(inputs, self.settings.hidden, outputs, continuous, self._random)
         self._adam = np.zeros((2, len(self._network.parameters)), np.float32)
         self._adam_steps = 0
-        self._seen, self._gains = Moments(size), Moments(1)
+        self._seen, self._gains = Moments(inputs), Moments(1)
         self._gain = np.zeros(num_envs)  # discounted sums of rewards
         self.steps = 0
         self.curve: list[tuple[int, int, float]] = []
@@ -484,26 +377,24 @@ class PPO:
         With the native engine the lanes are saved too; with other engines they begin new episodes.
         Without `overwrite`, an existing file raises `FileExistsError`.
         """
-        metadata = {
-            "version": _VERSION,
-            "id": self.env_id,
-            "env_kwargs": self.env_kwargs,
-            "settings": asdict(self.settings),
-            "steps": self.steps,
-            "adam_steps": self._adam_steps,
-            "random": self._random.bit_generator.state,
-        }
         arrays = {
             **self._arrays(),
-            "recent": np.array(self.recent),
-            "curve": np.array(self.curve).reshape(-1, 3),
-            "metadata": np.array(json.dumps(metadata)),
+            "recent": np.array(self.recent, np.float64),
+            "curve": np.array(self.curve, np.float64).reshape(-1, 3),
         }
         engine: Any = self.envs.unwrapped
         if engine.state_is_array:
             arrays |= {"lanes": engine.get_state(), "gain": self._gain}
             arrays["observations"] = self._collector.next_observations
-        write_npz(path, arrays, overwrite=overwrite)
+        Checkpoint(
+            self.env_id,
+            self.env_kwargs,
+            self.settings,
+            self.steps,
+            self._adam_steps,
+            self._random.bit_generator.state,
+            arrays,
+        ).write(path, overwrite=overwrite)
 
     def _arrays(self) -> dict[str, Array]:
         """Return the arrays of fixed shapes, which `load` writes into."""
@@ -518,58 +409,78 @@ class PPO:
     def load(cls, path: str | os.PathLike[str], **settings: Any) -> PPO:
         """Return the agent of a checkpoint; with the native engine, training continues bit for bit.
 
+        The file is data from anywhere: its environment must be one that is registered, and nothing
+        is imported for it.
+
         Args:
             path: The checkpoint.
             **settings: Values that replace those of the checkpoint; see `Settings`. `hidden` cannot
                 be changed. Another number of lanes begins new episodes.
 
         Raises:
-            InvalidArgument: If the file is not a checkpoint, or one of another version; if a
-                setting is out of range.
+            InvalidArgument: If the file is not a checkpoint, or one of another version; if its
+                environment is not registered; if a setting is out of range, also those of a
+                checkpoint with more than 1,024 lanes or 2**20 steps of a rollout, unless
+                `num_envs` and `num_steps` are given here.
             ArgumentTypeError: If a setting has another type.
+            OSError: If the file cannot be read.
         """
-        with _checkpoint_errors(path):
-            with np.load(path, allow_pickle=False) as file:
-                arrays = dict(file)
-            metadata = json.loads(str(arrays["metadata"]))
-            if metadata["version"] != _VERSION:
-                raise ValueError(f"expected version {_VERSION}, got {metadata['version']}")
-            stored = Settings(**metadata["settings"])
-        changed = replace(stored, **settings)
-        if changed.hidden != stored.hidden:
+        checkpoint = read_checkpoint(path)
+        changed = replace(checkpoint.settings, **settings)
+        if changed.hidden != checkpoint.settings.hidden:
             raise InvalidArgument(
-                f"hidden: expected {stored.hidden} as in the checkpoint, got {changed.hidden}"
+                f"hidden: expected {checkpoint.settings.hidden} as in the checkpoint, got "
+                f"{changed.hidden}"
             )
-        with _checkpoint_errors(path):
-            steps, kwargs = int(metadata["steps"]), metadata.get("env_kwargs")
-            ppo = cls(metadata["id"], seed=steps, env_kwargs=kwargs, **asdict(changed))
-            ppo._restore(arrays, metadata)
+        with checkpoint_errors(path):
+            checkpoint.check_size(settings)
+            env_id, kwargs = registered_id(checkpoint.env_id), checkpoint.env_kwargs
+            with gymcore.make_vec(env_id, num_envs=1, **kwargs) as lane:
+                inputs, outputs, continuous = _sizes(lane, env_id)
+            shapes = Network.shapes(inputs, changed.hidden, outputs, continuous)
+            expected, got = sum(map(math.prod, shapes)), len(checkpoint.arrays["parameters"])
+            if expected != got:  # before networks of any size are made
+                raise ValueError(f"parameters: expected {expected} for {env_id}, got {got}")
+            ppo = cls(env_id, seed=checkpoint.steps, env_kwargs=kwargs, **asdict(changed))
+            try:
+                ppo._restore(checkpoint)
+            except BaseException:
+                ppo.close()
+                raise
         return ppo
 
-    def _restore(self, arrays: dict[str, Array], metadata: Info) -> None:
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        arrays = checkpoint.arrays
         for name, array in self._arrays().items():
             if arrays[name].shape != array.shape:
                 raise ValueError(f"{name}: expected {array.shape}, got {arrays[name].shape}")
             array[...] = arrays[name]
-        self.steps, self._adam_steps = metadata["steps"], metadata["adam_steps"]
-        self._random.bit_generator.state = metadata["random"]
+        self.env_id = checkpoint.env_id
+        self.steps, self._adam_steps = checkpoint.steps, checkpoint.adam_steps
+        self._random.bit_generator.state = checkpoint.random
         self.recent.extend(arrays["recent"].tolist())
         self.curve = [(int(at), int(count), mean) for at, count, mean in arrays["curve"].tolist()]
         engine: Any = self.envs.unwrapped
         lanes = arrays.get("lanes", np.empty(0))
         if engine.state_is_array and len(lanes) == self.envs.num_envs:
-            self._gain = arrays["gain"]
+            observations = self._collector.next_observations
+            if arrays["observations"].shape != observations.shape:
+                raise ValueError(f"observations: expected shape {observations.shape}")
+            if arrays["gain"].shape != self._gain.shape:
+                raise ValueError(f"gain: expected shape {self._gain.shape}")
             engine.set_state(lanes)
-            self._collector.next_observations[...] = arrays["observations"]
+            self._gain[...] = arrays["gain"]
+            observations[...] = arrays["observations"]
 
 
-@contextmanager
-def _checkpoint_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Raise what a file that is not a checkpoint causes as an `InvalidArgument`."""
-    try:
-        yield
-    except (BadZipFile, EOFError, KeyError, TypeError, ValueError) as problem:
-        raise InvalidArgument(f"{path}: not a checkpoint of gymcore train: {problem}") from None
+def _sizes(envs: VectorEnv, env_id: str) -> tuple[int, int, bool]:
+    """Return a network's inputs and outputs, and whether actions are continuous."""
+    inputs, actions = flatdim(envs.single_observation_space), envs.single_action_space
+    if isinstance(actions, Discrete):
+        return inputs, int(actions.n), False
+    if isinstance(actions, Box) and len(actions.shape) == 1:
+        return inputs, actions.shape[0], True
+    raise UnsupportedMode(f"{env_id}: expected Discrete or Box actions, got {actions}")
 
 
 def _log_softmax(outputs: Array) -> Array:

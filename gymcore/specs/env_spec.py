@@ -13,7 +13,7 @@ import numpy as np
 
 from gymcore.base.record_constructor import snapshot
 from gymcore.error import ArgumentTypeError, Error, InvalidArgument
-from gymcore.specs.ids import parse_env_id
+from gymcore.specs.ids import check_no_module, parse_env_id
 
 
 class EnvCreator(Protocol):
@@ -219,15 +219,21 @@ class EnvSpec:
             trusted: Whether entry points may be anything, as in a spec that you make yourself.
 
         Raises:
-            InvalidArgument: if the text is not a JSON object of a spec.
+            InvalidArgument: if the text is not a JSON object of a spec; if its argument `env_id`
+                names a module to import, unless `trusted`.
         """
         import json
 
-        parsed = json.loads(json_env_spec)
+        try:
+            parsed = json.loads(json_env_spec)
+        except (ValueError, RecursionError) as error:
+            raise InvalidArgument(f"json_env_spec: expected JSON ({error})") from error
         if not isinstance(parsed, dict):
             raise InvalidArgument(f"json_env_spec: expected a JSON object, got {json_env_spec!r}")
-        wrappers = []
-        for wrapper in parsed.pop("additional_wrappers", ()):
+        wrappers, listed = [], parsed.pop("additional_wrappers", ())
+        if not isinstance(listed, (list, tuple)):
+            raise InvalidArgument(f"additional_wrappers: expected a list, got {listed!r}")
+        for wrapper in listed:
             try:
                 wrappers.append(WrapperSpec(**wrapper))
             except TypeError as error:
@@ -235,11 +241,16 @@ class EnvSpec:
                     f"An issue occurred when trying to make {wrapper} a WrapperSpec"
                 ) from error
         try:
-            return EnvSpec(**parsed, additional_wrappers=tuple(wrappers), trusted=trusted)
+            spec = EnvSpec(**parsed, additional_wrappers=tuple(wrappers), trusted=trusted)
         except (TypeError, Error) as error:
             raise InvalidArgument(
                 f"An issue occurred when trying to make {parsed} an EnvSpec"
             ) from error
+        if not isinstance(spec.kwargs, dict):
+            raise InvalidArgument(f"kwargs: expected a dict, got {spec.kwargs!r}")
+        if not trusted:
+            check_no_module(spec.kwargs)
+        return spec
 
     def pprint(
         self,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from gymcore.error import ArgumentTypeError, Error
+from gymcore.error import ArgumentTypeError, Error, InvalidArgument
 
 _ENV_ID = re.compile(r"(?:([\w:-]+)/)?([\w:.-]+?)(?:-v(\d+))?")
 
@@ -57,3 +58,13 @@ def get_env_id(ns: str | None, name: str, version: int | None) -> str:
     """
     full_name = name if ns is None else f"{ns}/{name}"
     return full_name if version is None else f"{full_name}-v{version}"
+
+
+def check_no_module(kwargs: Mapping[str, object]) -> None:
+    """Raise `InvalidArgument` if `env_id` among arguments out of a file has a module imported.
+
+    It is an argument of the environments that make another one by its id.
+    """
+    env_id = kwargs.get("env_id")
+    if isinstance(env_id, str) and ":" in env_id:
+        raise InvalidArgument(f"env_id: expected an id without a module, got {env_id!r:.80}")

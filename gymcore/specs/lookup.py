@@ -76,6 +76,30 @@ def _import_prefix(env_id: str) -> str:
     return rest
 
 
+def registered_id(env_id: object) -> str:
+    """Return an id out of a file as `make` takes it, if that imports no module for the file.
+
+    Args:
+        env_id: `[module:][namespace/]name[-v(version)]`, which must be registered: the module is
+            left out. "gymnasium:" and an id of Gymnasium's registry without a module stay.
+
+    Raises:
+        InvalidArgument: if it is not the id of a registered environment.
+    """
+    if isinstance(env_id, str):
+        prefix = GYMNASIUM if env_id.startswith(GYMNASIUM) else ""
+        name = env_id.removeprefix(prefix)
+        if prefix and ":" not in name:
+            return env_id
+        name = name.rpartition(":")[2]
+        if not prefix and (name in registry or name in aliases):
+            return name
+    raise error.InvalidArgument(
+        f"id: expected a registered environment, got {env_id!r:.80}; a file cannot have modules "
+        "imported: import the one that registers it first"
+    )
+
+
 def find_spec(env_id: str) -> EnvSpec:
     """Return the spec that `make(env_id)` uses.
 

@@ -1,0 +1,193 @@
+"""Checkpoints of PPO as files: everything in them is checked before it is used.
+
+A checkpoint is an .npz file of arrays and JSON text, in which nothing is compressed: what reading
+it allocates is bounded by the size of the file.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import IO, Any
+from zipfile import ZIP_STORED, ZipFile
+
+import numpy as np
+from numpy.lib import format as npy
+
+from gymcore.base.arguments import count
+from gymcore.base.new_file import write_npz
+from gymcore.envs.making import make_vec
+from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.learn.settings import Settings
+from gymcore.specs.ids import check_no_module
+
+__all__ = ["Checkpoint", "checkpoint_errors", "read_checkpoint"]
+
+Array = np.ndarray
+
+_VERSION = 1
+
+# Arrays with their dtype and number of axes, and those that only files with lanes have.
+_ARRAYS: dict[str, tuple[type, int]] = {
+    "parameters": (np.float32, 1),
+    "adam": (np.float32, 2),
+    "moments_0": (np.float64, 2),
+    "moments_1": (np.float64, 2),
+    "recent": (np.float64, 1),
+    "curve": (np.float64, 2),
+    "gain": (np.float64, 1),
+}
+_OF_LANES = {"gain", "lanes", "observations"}
+_NAMES = {*_ARRAYS, *_OF_LANES, "metadata"}
+
+# What a file alone may ask for: lanes, and steps of a rollout.
+MAX_LANES, MAX_STEPS = 1024, 1 << 20
+
+
+@dataclass
+class Checkpoint:
+    """What a file holds, apart from what only the environment can check: the shapes of arrays.
+
+    Attributes:
+        env_id: The environment.
+        env_kwargs: Its arguments.
+        settings: The hyper-parameters.
+        steps: Steps taken, of all lanes together.
+        adam_steps: Steps of the optimizer.
+        random: The state of the random generator.
+        arrays: The arrays by name; those of lanes only with the native engine.
+    """
+
+    env_id: str
+    env_kwargs: dict[str, Any]
+    settings: Settings
+    steps: int
+    adam_steps: int
+    random: Mapping[str, Any]
+    arrays: dict[str, Array]
+
+    def check_size(self, given: Mapping[str, object]) -> None:
+        """Raise `InvalidArgument` if lanes or rollouts are too large for a file alone to ask for.
+
+        `given` are the settings that the caller has given besides.
+        """
+        lanes, steps = self.settings.num_envs, self.settings.num_envs * self.settings.num_steps
+        if "num_envs" not in given:
+            count("num_envs", lanes, maximum=MAX_LANES)
+            if "num_steps" not in given:
+                count("num_envs * num_steps", steps, maximum=MAX_STEPS)
+
+    def write(self, path: str | os.PathLike[str], *, overwrite: bool) -> None:
+        """Write the file, which appears when it is complete; raise `OSError` as `NewFile` does."""
+        metadata = {
+            "version": _VERSION,
+            "id": self.env_id,
+            "env_kwargs": self.env_kwargs,
+            "settings": asdict(self.settings),
+            "steps": self.steps,
+            "adam_steps": self.adam_steps,
+            "random": self.random,
+        }
+        arrays = {**self.arrays, "metadata": np.array(json.dumps(metadata))}
+        write_npz(path, arrays, overwrite=overwrite)
+
+
+@contextmanager
+def checkpoint_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise whatever a damaged or forged file causes as an `InvalidArgument`."""
+    try:
+        yield
+    except Exception as problem:
+        raise InvalidArgument(f"{path}: not a checkpoint of gymcore train: {problem}") from None
+
+
+def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
+    """Return the contents of a file.
+
+    Raises:
+        InvalidArgument: if it is not a checkpoint of this version.
+        OSError: if it cannot be read.
+    """
+    with open(path, "rb", opener=_without_waiting) as file, checkpoint_errors(path):
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("expected a regular file")
+        arrays = _read_arrays(file)
+        metadata = json.loads(str(arrays.pop("metadata")))
+        if metadata["version"] != _VERSION:
+            raise ValueError(f"expected version {_VERSION}, got {metadata['version']!r:.20}")
+        settings = Settings(**metadata["settings"])
+        return Checkpoint(
+            metadata["id"],
+            _env_kwargs(metadata.get("env_kwargs")),
+            settings,
+            count("steps", metadata["steps"], maximum=1 << 62),
+            count("adam_steps", metadata["adam_steps"], maximum=1 << 62),
+            metadata["random"],
+            arrays,
+        )
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file; of a pipe this does not wait for who writes."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _env_kwargs(value: object) -> dict[str, Any]:
+    """Return the arguments of the environment: none for `make_vec` itself, as `wrappers`."""
+    kwargs = {} if value is None else value
+    if not isinstance(kwargs, dict):
+        raise ArgumentTypeError(f"env_kwargs: expected a dict, got {kwargs!r:.80}")
+    if taken := kwargs.keys() & inspect.signature(make_vec).parameters.keys():
+        raise InvalidArgument(f"env_kwargs: expected arguments of the environment, got {taken}")
+    check_no_module(kwargs)
+    return kwargs
+
+
+def _read_arrays(file: IO[bytes]) -> dict[str, Array]:
+    """Return the arrays of the file, whose dtypes, axes and numbers are those of checkpoints."""
+    arrays: dict[str, Array] = {}
+    with ZipFile(file) as archive:
+        for entry in archive.infolist():
+            name = entry.filename.removesuffix(".npy")
+            if name not in _NAMES or name in arrays:
+                raise ValueError(f"expected each array of a checkpoint once, got {name!r:.80}")
+            if entry.compress_type != ZIP_STORED:
+                raise ValueError(f"{name}: expected an entry that is not compressed")
+            with archive.open(entry) as content:
+                arrays[name] = _read_array(name, content, entry.file_size)
+    if missing := _NAMES - _OF_LANES - arrays.keys():
+        raise ValueError(f"expected the arrays {', '.join(sorted(missing))}")
+    if (of_lanes := _OF_LANES & arrays.keys()) not in (set(), _OF_LANES):
+        raise ValueError(f"expected all or none of {sorted(_OF_LANES)}, got {sorted(of_lanes)}")
+    for name, (dtype, axes) in _ARRAYS.items():
+        array = arrays.get(name)
+        if array is None:
+            continue
+        if array.dtype != dtype or array.ndim != axes or not np.isfinite(array).all():
+            raise ValueError(
+                f"{name}: expected finite numbers of {np.dtype(dtype)} in {axes} axes, got "
+                f"{array.dtype} {array.shape}"
+            )
+    if any((arrays[name][1:] < 0).any() for name in ("moments_0", "moments_1", "adam")):
+        raise ValueError("expected variances and squares of at least 0")
+    return arrays
+
+
+def _read_array(name: str, content: IO[bytes], size: int) -> Array:
+    """Return an array of its own memory; nothing is allocated before its header is checked."""
+    if npy.read_magic(content) != (1, 0):
+        raise ValueError(f"{name}: expected version 1.0 of the format")
+    shape, fortran_order, dtype = npy.read_array_header_1_0(content)
+    left = size - content.tell()
+    if dtype.hasobject or fortran_order or math.prod(shape) * dtype.itemsize != left:
+        raise ValueError(f"{name}: expected an array of {left} bytes, got {dtype} {shape}")
+    data = bytearray(left)
+    if content.readinto(data) != left or content.read(1):  # type: ignore[attr-defined]
+        raise ValueError(f"{name}: expected {left} bytes")
+    return np.frombuffer(data, dtype).reshape(shape)

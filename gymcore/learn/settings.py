@@ -1,0 +1,122 @@
+"""Hyper-parameters of PPO, and what differs from their defaults for an id."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from gymcore.base.arguments import positive
+from gymcore.error import ArgumentTypeError, InvalidArgument
+
+__all__ = ["DEFAULTS", "Settings"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Hyper-parameters.
+
+    Attributes:
+        num_envs: Lanes.
+        num_steps: Steps of every lane between updates.
+        epochs: Passes over these steps per update.
+        minibatch: Steps of one gradient.
+        learning_rate: Of Adam.
+        gamma: Discount factor, from 0 to 1.
+        gae_lambda: How far advantages look ahead, from 0 to 1; see `compute_advantages`.
+        clip: Deviation of the probability ratio from 1 beyond which a step has no gradient.
+        entropy: Weight of the entropy of the policy.
+        value: Weight of the squared error of values.
+        max_gradient: Norm to which gradients are scaled down.
+        hidden: Sizes of the hidden layers, at least one.
+        normalize: Whether observations and rewards are divided by their standard deviations so far.
+        total_steps: Steps of all lanes together after which `gymcore train` ends.
+    """
+
+    num_envs: int = 32
+    num_steps: int = 64
+    epochs: int = 10
+    minibatch: int = 512
+    learning_rate: float = 1e-3
+    gamma: float = 0.99
+    gae_lambda: float = 0.95
+    clip: float = 0.2
+    entropy: float = 0.0
+    value: float = 0.5
+    max_gradient: float = 0.5
+    hidden: Sequence[int] = (64, 64)
+    normalize: bool = True
+    total_steps: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        """Check and convert the values.
+
+        Raises:
+            ArgumentTypeError: If a value has another type.
+            InvalidArgument: If a value is out of range.
+        """
+        checked: dict[str, object] = {}
+        for name in ("num_envs", "num_steps", "epochs", "minibatch", "total_steps"):
+            checked[name] = positive(name, getattr(self, name))
+        for name, (minimum, maximum) in _RANGES.items():
+            checked[name] = _number(name, getattr(self, name), minimum, maximum)
+        if not isinstance(self.hidden, Iterable):
+            raise ArgumentTypeError(f"hidden: expected a sequence of sizes, got {self.hidden!r}")
+        checked["hidden"] = tuple(positive("hidden", size) for size in self.hidden)
+        if not checked["hidden"]:
+            raise InvalidArgument("hidden: expected at least one layer, got none")
+        if not isinstance(self.normalize, (bool, np.bool_)):
+            raise ArgumentTypeError(f"normalize: expected a bool, got {self.normalize!r}")
+        checked["normalize"] = bool(self.normalize)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+
+# Minimum and maximum of the settings that are not counts.
+_RANGES = {
+    "learning_rate": (1e-9, sys.float_info.max),
+    "gamma": (0.0, 1.0),
+    "gae_lambda": (0.0, 1.0),
+    "clip": (1e-9, sys.float_info.max),
+    "entropy": (0.0, sys.float_info.max),
+    "value": (0.0, sys.float_info.max),
+    "max_gradient": (1e-9, sys.float_info.max),
+}
+
+
+def _number(name: str, value: object, minimum: float, maximum: float) -> float:
+    """Return a number as a float; raise as `gymcore.base.arguments.count` does."""
+    if not isinstance(value, Real):
+        raise ArgumentTypeError(f"{name}: expected a number, got {value!r} ({type(value)})")
+    number = float(value)
+    if not number >= minimum:  # or nan
+        raise InvalidArgument(f"{name}: expected at least {minimum:g}, got {value!r}")
+    if number > maximum:
+        raise InvalidArgument(f"{name}: expected at most {maximum:g}, got {value!r}")
+    return number
+
+
+DEFAULTS: dict[str, dict[str, Any]] = {
+    # Rewards are all 1 and observations small: nothing to normalize; short rollouts learn soonest.
+    "CartPole-v1": {"num_steps": 32, "minibatch": 256, "learning_rate": 2e-3, "gamma": 0.98,
+                    "gae_lambda": 0.9, "normalize": False},
+    # Random actions never reach the flag: many small updates let the policy drift until it does.
+    "MountainCar-v0": {"num_steps": 16, "minibatch": 128, "epochs": 4, "gae_lambda": 0.98},
+    # What happens after a second does not matter for the torque now.
+    "Pendulum-v1": {"gamma": 0.9},
+    # Landing is worth most, and comes hundreds of steps after what makes it possible.
+    "LunarLander-v3": {"num_steps": 128, "minibatch": 1024, "epochs": 6, "gamma": 0.999,
+                       "gae_lambda": 0.98, "entropy": 0.01},
+    # One state of many is rewarded, or few: explore, and leave one-hot observations as they are.
+    "FrozenLake-v1": {"entropy": 0.01, "normalize": False},
+    "Blackjack-v1": {"normalize": False},
+    # Few deliveries at first, and fines for trying: large batches, small steps, and exploration.
+    # With advantages that look less far ahead, two seeds of ten never deliver some passengers.
+    "Taxi-v4": {"num_envs": 64, "num_steps": 128, "epochs": 4, "minibatch": 1024,
+                "learning_rate": 7e-4, "gae_lambda": 0.98, "entropy": 0.03},
+}  # fmt: skip
+"""What differs from `Settings` for an id, and why."""
