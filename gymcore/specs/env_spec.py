@@ -219,15 +219,18 @@ class EnvSpec:
             trusted: Whether entry points may be anything, as in a spec that you make yourself.
 
         Raises:
-            InvalidArgument: if the text is not a JSON object of a spec; if its argument `env_id`
+            json.JSONDecodeError: if the text is not JSON.
+            InvalidArgument: if it is not a JSON object of a spec; if its argument `env_id`
                 names a module to import, unless `trusted`.
         """
         import json
 
         try:
             parsed = json.loads(json_env_spec)
-        except (ValueError, RecursionError) as error:
-            raise InvalidArgument(f"json_env_spec: expected JSON ({error})") from error
+        except json.JSONDecodeError:
+            raise
+        except (ValueError, RecursionError) as error:  # a long integer, deep nesting
+            raise InvalidArgument(f"json_env_spec: {error}") from error
         if not isinstance(parsed, dict):
             raise InvalidArgument(f"json_env_spec: expected a JSON object, got {json_env_spec!r}")
         wrappers, listed = [], parsed.pop("additional_wrappers", ())

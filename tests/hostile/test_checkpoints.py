@@ -147,7 +147,7 @@ def test_json_of_specs_and_environments(rng, rounds, folder: Path) -> None:
         text = json.dumps(changed_json(rng, specs[rng.integers(len(specs))]))
         if rng.random() < 0.2:
             text = changed_bytes(rng, text.encode()).decode(errors="replace")
-        with contextlib.suppress(error.InvalidArgument):
+        with contextlib.suppress(error.InvalidArgument, json.JSONDecodeError):
             EnvSpec.from_json(text)
         (folder / "env.json").write_text(json.dumps(changed_json(rng, described)))
         try:
