@@ -237,7 +237,11 @@ class NoAsyncCallError(_PendingCallError):
 
 
 class RemoteError(Error, ConnectionError):
-    """An environment on another machine cannot be used any more, or not by this client."""
+    """An environment on another machine cannot be used any more, or not by this client.
+
+    This class itself: the server has answered with something that is not of the protocol, or not of
+    its own spaces.
+    """
 
 
 class RemoteRefused(RemoteError):

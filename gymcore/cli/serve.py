@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import time
 from pathlib import Path
 from typing import Any
 
 from gymcore.cli.errors import CliError
 from gymcore.cli.options import add_env_arguments, count, env_kwargs
+from gymcore.cli.signals import stopping
 
 HELP = "host environments for a client on another machine, over TCP"
 
@@ -36,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until Ctrl-C or SIGTERM; return 0."""
+    """Serve until Ctrl-C or SIGTERM; return 0, or 143 for SIGTERM."""
     import gymcore
     from gymcore.environment import Environment
     from gymcore.environment.requests import HostedEnvironment
@@ -63,13 +65,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise CliError(f"{arguments.id}: {error}") from error
     keys = f"key {server.fingerprint}" if server.fingerprint else "without keys"
     try:
-        with server:
+        with server, stopping(server.stop) as signals:
             print(f"serving {what} at {server.address}, {keys}", flush=True)
             server.run()
-    except KeyboardInterrupt:
-        _log("interrupted")
     finally:
         env.close()
+    if signals == [signal.SIGTERM]:
+        return 128 + signal.SIGTERM
+    _log("interrupted")
     return 0
 
 

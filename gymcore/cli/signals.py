@@ -43,6 +43,25 @@ def interruption() -> Iterator[Interruption]:
 
 
 @contextlib.contextmanager
+def stopping(stop: Callable[[], None]) -> Iterator[list[int]]:
+    """Let the first Ctrl-C or SIGTERM in a `with` block call `stop`, the next one raise.
+
+    What the block gets is a list, to which they add their number. Nothing is raised in the middle
+    of code of an environment, which could keep it.
+    """
+    numbers: list[int] = []
+
+    def handle(signum: int, frame: FrameType | None) -> None:
+        numbers.append(signum)
+        if len(numbers) > 1:
+            raise KeyboardInterrupt
+        stop()
+
+    with _handling(signal.SIGINT, handle), _handling(signal.SIGTERM, handle):
+        yield numbers
+
+
+@contextlib.contextmanager
 def exit_on_sigterm() -> Iterator[None]:
     """Let SIGTERM raise `SystemExit`, so that `finally` clauses run, unless the program handles it.
 

@@ -18,10 +18,16 @@ from gymcore.base.nested import map_leaves
 from gymcore.core import Env
 from gymcore.environment.gym_adapter import GymAdapter, is_level
 from gymcore.environment.process import ProcessConnection
-from gymcore.environment.requests import KIND, HostedEnvironment
+from gymcore.environment.requests import HELLO, KIND, HostedEnvironment
 from gymcore.environment.shaping import VARIABLES, parse_expression
 from gymcore.environment.value_specs import Spec, check_values, checked_spec
-from gymcore.error import ArgumentTypeError, InvalidArgument, ResetNeeded
+from gymcore.error import (
+    ArgumentTypeError,
+    Error,
+    InvalidArgument,
+    RemoteError,
+    ResetNeeded,
+)
 from gymcore.remote.client import Client
 from gymcore.remote.server import Server
 from gymcore.specs.ids import check_no_module
@@ -259,7 +265,24 @@ class Environment:
                 f"makes it, got {[value for value in given if value is not None] + unknown}"
             )
         client = Client(f"{host or '127.0.0.1'}:{port}", KIND, **kwargs)
+        try:
+            _check_hello(client)
+        except BaseException:
+            client.close()
+            raise
         return RemoteEnvironment(client, blocking)
+
+
+def _check_hello(client: Client) -> None:
+    """Raise a `RemoteError` if a server describes no environment."""
+    for name, kinds in HELLO.items():
+        if not isinstance(client.hello.get(name), kinds):
+            raise client.malformed(f"{name} as {kinds}", client.hello.get(name))
+    try:
+        checked_spec(client.hello["states"], "states")
+        checked_spec(client.hello["actions"], "actions")
+    except Error as problem:
+        raise RemoteError(f"{client.address}: {problem}") from None
 
 
 def _serve(environment: Environment, host: str, port: int, options: dict[str, Any]) -> None:

@@ -7,11 +7,21 @@ from typing import Any
 
 from gymcore.error import InvalidArgument
 
-__all__ = ["KIND", "VERBS", "HostedEnvironment", "respond"]
+__all__ = ["HELLO", "KIND", "VERBS", "HostedEnvironment", "respond"]
 
 KIND = "environment"
 VERBS = ("hello", "seed", "reset", "execute", "episode_return", "close")
 """All requests there are: what is asked for never names an attribute."""
+
+HELLO: dict[str, type | tuple[type, ...]] = {
+    "name": str,
+    "states": dict,
+    "actions": dict,
+    "max_episode_timesteps": (int, type(None)),
+    "is_vectorizable": bool,
+    "num_actors": int,
+}
+"""What the reply to "hello" holds besides its kind, and the types."""
 
 
 def respond(environment: Any, verb: str, arguments: Sequence[object]) -> Any:

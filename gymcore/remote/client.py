@@ -18,6 +18,7 @@ from gymcore.error import (
     EnvironmentFailed,
     ForkedProcessError,
     InvalidArgument,
+    RemoteError,
     RemoteRefused,
     RemoteTimeout,
 )
@@ -117,18 +118,30 @@ class Client:
                     f"address: expected tcp://host:port, got {address!r} ({problem})"
                 ) from None
             self._send_request([])
-            self.hello, self._max_bytes = self.receive(connect_timeout)
-            self.specification_hash = self.hello.pop("hash")
-            if self.specification_hash != message_hash(self.hello):
-                raise RemoteRefused(f"{self.address}: expected a hash of what the server says")
-            if self.hello["kind"] != kind:
-                raise RemoteRefused(
-                    f"{self.address}: expected a server of kind {kind!r}, got one of kind "
-                    f"{self.hello['kind']!r}"
-                )
+            self._begin(self.receive(connect_timeout), kind)
         except BaseException:
             self._end()
             raise
+
+    def _begin(self, greeting: Any, kind: str) -> None:
+        """Check and store what the server says of itself."""
+        match greeting:
+            case (dict(hello), int(max_bytes)) if max_bytes > 0:
+                self.hello, self._max_bytes = hello, max_bytes
+            case _:
+                raise self.malformed("a description and a size", greeting)
+        self.specification_hash = hello.pop("hash", None)
+        if self.specification_hash != message_hash(hello):
+            raise RemoteRefused(f"{self.address}: expected a hash of what the server says")
+        if hello.get("kind") != kind:
+            raise RemoteRefused(
+                f"{self.address}: expected a server of kind {kind!r}, got one of kind "
+                f"{hello.get('kind')!r}"
+            )
+
+    def malformed(self, expected: str, got: object) -> RemoteError:
+        """Return the error for what a server of this protocol does not send."""
+        return RemoteError(f"{self.address}: expected {expected}, got {got!r:.200}")
 
     def request(self, verb: str, *arguments: object) -> Any:
         """Send a request and return its reply; see `send` and `receive`."""
@@ -160,6 +173,7 @@ class Client:
             EnvironmentFailed: What the environment has raised, of that class too if it is one of
                 Python's or gymcore's.
             RemoteRefused: if the server refuses the request, as after a restart.
+            RemoteError: if the reply is not of the protocol.
             RemoteTimeout: if there is no reply in time.
             ClosedEnvironmentError: after `close`.
         """
@@ -179,9 +193,14 @@ class Client:
                 raise RemoteTimeout(
                     f"{self.address} has not answered {self._verb} in {limit} s"
                 ) from None
-            version, number, status, value = decode(frames)
-            if version == VERSION and number == self._number:
-                return self._result(status, value)
+            try:
+                reply = decode(frames)
+            except InvalidArgument as problem:
+                raise RemoteError(f"{self.address}: {problem}") from None
+            if not isinstance(reply, tuple) or len(reply) != 4:
+                raise self.malformed("a reply of four values", reply)
+            if reply[:2] == (VERSION, self._number):
+                return self._result(*reply[2:])
 
     def _receive_frames(self, milliseconds: int) -> list[bytes]:
         """Wait on the socket alone: a poller with the monitor takes twice as long to wake up."""
@@ -251,13 +270,15 @@ class Client:
                 self._lost = False
                 self._socket.send_multipart(self._request)
 
-    def _result(self, status: str, value: Any) -> Any:
-        if status == "ok":
-            return value
-        if status == "refused":
-            raise RemoteRefused(f"{self.address} refuses {self._verb}: {value}")
-        kinds, text, trace = value
-        raise failed(kinds, self._verb, text, trace)
+    def _result(self, status: object, value: Any) -> Any:
+        match status, value:
+            case "ok", _:
+                return value
+            case "refused", str(reason):
+                raise RemoteRefused(f"{self.address} refuses {self._verb}: {reason}")
+            case "error", ([str(), *_] as kinds, str(text), str(trace)):
+                raise failed([str(kind) for kind in kinds], self._verb, text, trace)
+        raise self.malformed("a result, a refusal or an error", (status, value))
 
 
 def failed(kinds: list[str], verb: str, text: str, trace: str) -> EnvironmentFailed:

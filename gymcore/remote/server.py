@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import os
+import signal
+import threading
 import time
 import traceback
 import weakref
@@ -99,7 +101,7 @@ class Server:
         count("port", port, 0, 65535)
         self._max_bytes = positive("max_message_bytes", max_message_bytes)
         self._hosted = hosted
-        self._log = log or (lambda line: None)
+        self._write_line = log or (lambda line: None)
         self._session_seconds = session_seconds
         self._session = ""
         self._number = 0
@@ -160,7 +162,11 @@ class Server:
         self.fingerprint = fingerprint(public)
 
     def stop(self) -> None:
-        """Let `run` return soon; called in another thread or by a signal handler."""
+        """Let `run` return soon; called in another thread or by a signal handler.
+
+        A handler that raises instead may be taken for the environment: what that raises, a
+        `SystemExit` too, is the client's.
+        """
         self._stopping = True
 
     def run(self, sessions: int | None = None) -> None:
@@ -179,6 +185,10 @@ class Server:
                 self._note_connections()
                 self._report()
         self._note_connections()  # those since the last look
+
+    def _log(self, line: str) -> None:
+        """Log a line, without control characters: clients choose parts of some."""
+        self._write_line("".join(c if c.isprintable() else ascii(c)[1:-1] for c in line))
 
     def _send(self, frames: list[Frame]) -> None:
         """Send a reply, without waiting: a client that takes none must not keep others waiting."""
@@ -241,10 +251,16 @@ class Server:
                 self._ended += 1
                 return encode((VERSION, number, "ok", None))
             return encode((VERSION, number, "ok", self._hosted.respond(verb, arguments)))
-        except Exception as problem:
+        except BaseException as problem:
+            if _is_ctrl_c(problem):
+                raise
             kinds = [kind.__name__ for kind in type(problem).__mro__]
-            text = traceback.format_exc()[-10_000:]
-            return encode((VERSION, number, "error", (kinds, str(problem)[:10_000], text)))
+            trace = traceback.format_exc()[-10_000:]
+            try:
+                text = str(problem)[:10_000]
+            except Exception:
+                text = f"an exception of {type(problem)}, which has no text"
+            return encode((VERSION, number, "error", (kinds, _unicode(text), _unicode(trace))))
 
     def _refuse(self, number: object, expected: str) -> list[Frame]:
         self.refused += 1
@@ -293,6 +309,20 @@ class Server:
     def __exit__(self, *exception: object) -> None:
         """Free the address."""
         self.close()
+
+
+def _unicode(text: str) -> str:
+    """Return a text that can be sent, with an escape for each half of a surrogate pair."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _is_ctrl_c(problem: BaseException) -> bool:
+    """Return whether Python's own handler of SIGINT has raised this, or may have."""
+    return (
+        isinstance(problem, KeyboardInterrupt)
+        and threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
 
 
 def monitor_of(socket: Any, context: Any) -> Any:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.remote.wire import DTYPES
 from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Text, Tuple
 
-__all__ = ["space_message", "space_of"]
+__all__ = ["is_array", "is_batch", "lane_bytes", "space_message", "space_of"]
 
 
 def space_message(space: Space) -> list[object]:
@@ -49,6 +51,45 @@ def space_of(message: Iterable[Any]) -> Space:
         return _MADE[name](*arguments)
     except Exception as problem:
         raise InvalidArgument(f"space: expected a space, got {message!r:.80} ({problem})") from None
+
+
+def lane_bytes(space: Space) -> int:
+    """Return about how many bytes an element of a space of a message has."""
+    if isinstance(space, Tuple):
+        return sum(map(lane_bytes, space.spaces))
+    if isinstance(space, Dict):
+        return sum(map(lane_bytes, space.spaces.values()))
+    if isinstance(space, Text):
+        return 8
+    return math.prod(space.shape or ()) * np.dtype(space.dtype).itemsize
+
+
+def is_batch(space: Space, value: object, count: int) -> bool:
+    """Return whether a value has the types and shapes of `count` elements of a space."""
+    if isinstance(space, Tuple):
+        return (
+            type(value) is tuple
+            and len(value) == len(space.spaces)
+            and all(is_batch(*pair, count) for pair in zip(space.spaces, value, strict=True))
+        )
+    if isinstance(space, Dict):
+        return (
+            isinstance(value, dict)
+            and value.keys() == space.spaces.keys()
+            and all(is_batch(one, value[key], count) for key, one in space.spaces.items())
+        )
+    if isinstance(space, Text):
+        return (
+            type(value) is tuple
+            and len(value) == count
+            and all(type(text) is str for text in value)
+        )
+    return is_array(value, space.dtype, (count, *(space.shape or ())))
+
+
+def is_array(value: object, dtype: DTypeLike | None, shape: tuple[int, ...]) -> bool:
+    """Return whether a value is an array of this dtype and shape."""
+    return isinstance(value, np.ndarray) and value.dtype == dtype and value.shape == shape
 
 
 def _dtype(name: str) -> type[np.generic]:

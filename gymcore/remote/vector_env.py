@@ -12,7 +12,13 @@ from gymcore import error
 from gymcore.core import Info, Options
 from gymcore.remote.client import Client
 from gymcore.remote.server import MAX_MESSAGE_BYTES
-from gymcore.remote.space_messages import space_message, space_of
+from gymcore.remote.space_messages import (
+    is_array,
+    is_batch,
+    lane_bytes,
+    space_message,
+    space_of,
+)
 from gymcore.spaces.batching import batch_space
 from gymcore.vector.engine import Lanes, Mask, StepResult, VectorEngine, checked_actions
 from gymcore.vector.vector_env import AutoresetMode, EnvIds, VectorEnv
@@ -22,6 +28,19 @@ __all__ = ["HostedVectorEnv", "RemoteVectorEnv"]
 
 KIND = "vector"
 VERBS = ("reset", "step", "render", "get_attr")
+
+
+# What a server says of a vector environment.
+_HELLO: dict[str, type | tuple[type, ...]] = {
+    "id": str,
+    "num_envs": int,
+    "single_observation_space": list,
+    "single_action_space": list,
+    "autoreset_mode": (str, type(None)),
+    "steps_some_lanes": bool,
+    "render_mode": (str, type(None)),
+    "render_fps": (int, float, type(None)),
+}
 
 
 class HostedVectorEnv:
@@ -156,29 +175,47 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
             RemoteTimeout: if there is no answer in time.
         """
         self._client = Client(address, KIND, keys, connect_timeout, timeout, max_message_bytes)
-        hello = self._client.hello
-        wanted = {"id": env_id, "num_envs": num_envs}
-        for name, value in wanted.items():
+        try:
+            self._accept(env_id, num_envs, max_message_bytes)
+        except BaseException:
+            self._client.close()
+            raise
+
+    def _accept(self, env_id: str | None, num_envs: int | None, max_message_bytes: int) -> None:
+        """Check what the server says of itself, and take its spaces and options."""
+        client, hello = self._client, self._client.hello
+        for name, kinds in _HELLO.items():
+            if not isinstance(hello.get(name), kinds):
+                raise client.malformed(f"{name} as {kinds}", hello.get(name))
+        for name, value in {"id": env_id, "num_envs": num_envs}.items():
             if value is not None and hello[name] != value:
-                self._client.close()
                 raise error.RemoteRefused(
-                    f"{self._client.address}: expected a server of {name} {value!r}, got "
-                    f"{hello[name]!r}"
+                    f"{client.address}: expected a server of {name} {value!r}, got {hello[name]!r}"
                 )
-        self.address = self._client.address
-        self.specification_hash = self._client.specification_hash
+        self.address = client.address
+        self.specification_hash = client.specification_hash
         mode = hello["autoreset_mode"]
-        self._begin(hello["num_envs"], AutoresetMode.NEXT_STEP if mode is None else mode)
+        try:
+            self.single_observation_space = space_of(hello["single_observation_space"])
+            self.single_action_space = space_of(hello["single_action_space"])
+            mode = AutoresetMode.NEXT_STEP if mode is None else AutoresetMode(mode)
+        except ValueError as problem:
+            raise error.RemoteError(f"{client.address}: {problem}") from None
+        # A message holds all observations, or actions: more lanes could never be stepped.
+        for space in (self.single_observation_space, self.single_action_space):
+            if not 0 < hello["num_envs"] * max(lane_bytes(space), 1) <= max_message_bytes:
+                raise client.malformed(
+                    f"1 or more lanes in messages of {max_message_bytes} bytes", hello["num_envs"]
+                )
+        self._begin(hello["num_envs"], mode)
         self.steps_some_lanes = hello["steps_some_lanes"]
         self.render_mode = hello["render_mode"]
-        self.single_observation_space = space_of(hello["single_observation_space"])
-        self.single_action_space = space_of(hello["single_action_space"])
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.metadata = {"render_modes": [self.render_mode] if self.render_mode else []}
         if hello["render_fps"] is not None:
             self.metadata["render_fps"] = hello["render_fps"]
-        if mode is not None:
+        if hello["autoreset_mode"] is not None:
             self.metadata["autoreset_mode"] = self.autoreset_mode
         self._find_action_layout()
 
@@ -188,8 +225,14 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
         """Begin new episodes; options are numbers, strings and arrays."""
         if mask is not None:
             options = {**(options or {}), "reset_mask": mask}
-        results: tuple[Any, Info] = self._client.request("reset", seed, options)
-        return results
+        results = self._client.request("reset", seed, options)
+        match results:
+            case (observations, dict(infos)) if self._is_batch(observations, self.num_envs):
+                return observations, infos
+        raise self._client.malformed("observations of its space and infos", results)
+
+    def _is_batch(self, observations: object, count: int) -> bool:
+        return is_batch(self.single_observation_space, observations, count)
 
     @one_at_a_time(error)
     def step(self, actions: Any, env_ids: EnvIds | None = None) -> StepResult:
@@ -210,8 +253,19 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
         return actions if layout is None else checked_actions(layout, actions, count)
 
     def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
-        results: StepResult = self._client.request("step", actions, lanes)
-        return results
+        return self._checked_step(self._client.request("step", actions, lanes), lanes)
+
+    def _checked_step(self, results: Any, lanes: Sequence[int] | Lanes | None) -> StepResult:
+        count = self.num_envs if lanes is None else len(lanes)
+        match results:
+            case (observations, rewards, terminations, truncations, dict(infos)) if (
+                self._is_batch(observations, count)
+                and is_array(rewards, np.float64, (count,))
+                and is_array(terminations, np.bool_, (count,))
+                and is_array(truncations, np.bool_, (count,))
+            ):
+                return observations, rewards, terminations, truncations, infos
+        raise self._client.malformed(f"a step of {count} lanes of its spaces", results)
 
     def _check_some_lanes(self, method: str) -> None:
         if method not in ("send", "recv"):  # all lanes can be sent
@@ -228,8 +282,11 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
         lanes = self._sent_lanes()
         try:
             # After a `RemoteTimeout` the lanes stay sent: the next `recv` may have the reply.
-            results = self._client.receive(None if timeout is None else max(timeout, 1e-6))
-        except (error.EnvironmentFailed, error.RemoteRefused):
+            reply = self._client.receive(None if timeout is None else max(timeout, 1e-6))
+            results = self._checked_step(reply, lanes)
+        except error.RemoteTimeout:
+            raise
+        except (error.EnvironmentFailed, error.RemoteError):
             self._clear_queue()
             raise
         self._clear_queue()
@@ -263,7 +320,9 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each environment, of those that the server gives."""
         self._check_call("call")
-        values: tuple[Any, ...] = self._client.request("get_attr", name)
+        values = self._client.request("get_attr", name)
+        if not isinstance(values, tuple) or len(values) != self.num_envs:
+            raise self._client.malformed(f"{self.num_envs} values", values)
         return values
 
     @one_at_a_time(error)

@@ -35,10 +35,10 @@ def compiled(folder: Path, source: str, *flags: str) -> str:
     return program
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
+def run(*words: str, seconds: float = 250) -> subprocess.CompletedProcess[str]:
     # The programs have sanitizers of their own, and no room for one that Python was started with.
     own = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    return subprocess.run(words, capture_output=True, text=True, timeout=250, env=own)
+    return subprocess.run(words, capture_output=True, text=True, timeout=seconds, env=own)
 
 
 @pytest.mark.parametrize("flags", [[], ["-DGYMCORE_NO_FUTEX"]], ids=["futex", "polling"])
@@ -59,6 +59,7 @@ def test_no_data_race(tmp_path):
     assert (done.stdout, done.stderr, done.returncode) == ("right\n", "", 0)
 
 
+@pytest.mark.timeout(1800)  # 4 s; on a busy machine each instruction waits for two turns
 @pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() != "x86_64", reason="needs ptrace on x86-64 Linux"
 )
@@ -73,7 +74,7 @@ def test_no_data_race(tmp_path):
 )
 def test_stopped_or_killed_at_any_instruction(tmp_path, source, level):
     # Bound now: resolving the names of functions would be hundreds of instructions to step through.
-    done = run(compiled(tmp_path, source, level, "-Wl,-z,now"))
+    done = run(compiled(tmp_path, source, level, "-Wl,-z,now"), seconds=1700)
     if done.returncode == NO_TRACING:
         pytest.skip("needs the right to ptrace")
     assert (done.stderr, done.returncode) == ("", 0)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import threading
 
+import zmq
+
 import gymcore as gym
 from gymcore.remote import HostedVectorEnv, Server
+from gymcore.remote.wire import decode
 
 
 @contextlib.contextmanager
@@ -19,6 +22,30 @@ def running(hosted, **options):
             yield server
         finally:
             server.stop()
+            thread.join()
+
+
+@contextlib.contextmanager
+def answering(replies):
+    """The address of a server that answers each request as a function of number and verb says."""
+    with zmq.Context() as context, context.socket(zmq.ROUTER) as router:
+        router.linger = 0
+        port = router.bind_to_random_port("tcp://127.0.0.1")
+        ended = threading.Event()
+
+        def run():
+            while not ended.is_set():
+                if router.poll(20):
+                    client, *frames = router.recv_multipart()
+                    _, _, number, verb, _ = decode(frames)
+                    router.send_multipart([client, *replies(number, verb)])
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield f"tcp://127.0.0.1:{port}"
+        finally:
+            ended.set()
             thread.join()
 
 

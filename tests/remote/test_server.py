@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import socket
 import threading
 import time
@@ -37,9 +38,27 @@ class Recorder:
         self.calls.append((verb, arguments))
         if verb == "wait":
             self.go_on.acquire()
+        if verb == "raise":
+            raise RAISED[arguments[0]]
         if verb == "fail":
             raise {"key": KeyError, "own": OwnError}[arguments[0]]("a message")
         return arguments
+
+
+class Wordless(Exception):
+    """An exception without a text."""
+
+    def __str__(self):
+        raise RuntimeError
+
+
+RAISED = {
+    "surrogate": OSError("file \udcff missing"),
+    "wordless": Wordless(),
+    "exit": SystemExit(3),
+    "ctrl-c": KeyboardInterrupt("a message"),
+    "generator": GeneratorExit(),
+}
 
 
 class OwnError(LookupError):
@@ -93,6 +112,45 @@ def test_requests_and_replies():
             client.request("fail", "own")
         assert isinstance(caught.value, error.EnvironmentFailed)
         assert client.request("echo", 2) == [2]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("surrogate", r"file \\udcff missing"),
+        ("wordless", "which has no text"),
+        ("exit", "SystemExit: 3"),
+        ("ctrl-c", "KeyboardInterrupt: a message"),
+        ("generator", "GeneratorExit"),
+    ],
+)
+def test_no_exception_of_an_environment_ends_the_server(name, message):
+    with running(Recorder()) as server, Client(server.address, "test") as client:
+        with pytest.raises(error.EnvironmentFailed, match=message):
+            client.request("raise", name)
+        assert client.request("echo", 1) == [1]
+
+
+def test_ctrl_c_ends_a_server_of_the_main_thread(monkeypatch):
+    recorder = Recorder()
+    monkeypatch.setattr(recorder, "respond", lambda *_: signal.raise_signal(signal.SIGINT))
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with Server(recorder) as server, Raw(server.address) as raw:
+            raw.socket.send_multipart(encode((VERSION, SESSION, 0, "hello", [])))
+            raw.socket.send_multipart(encode((VERSION, SESSION, 1, "echo", [])))
+            with pytest.raises(KeyboardInterrupt):
+                server.run()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def test_lines_of_the_log_have_no_control_characters():
+    lines = []
+    with running(Recorder(), log=lines.append) as server, Raw(server.address) as raw:
+        raw.ask(VERSION, "\x1b[31m\nforged line" + "x" * 15, 0, "hello", [])
+    assert any("begins" in line for line in lines)
+    assert all(line.isprintable() for line in lines), lines
 
 
 def test_messages_of_64_megabytes():
