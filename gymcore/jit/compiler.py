@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import hashlib
 import inspect
 import os
-import pickle
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -43,14 +41,14 @@ from numba.np.arrayobj import populate_array
 from numba.np.numpy_support import as_dtype, from_dtype
 
 from gymcore import error
-from gymcore.base.new_file import NewFile
 from gymcore.jit import math
+from gymcore.jit.code_files import Code, read_code, write_code
+from gymcore.jit.constants import computed_with, digest_of, uses_of
 from gymcore.jit.declarations import (
     INTERPRETED_CALLS,
     Field,
     helpers_of,
     names_of,
-    reachable,
     syntax_of,
 )
 from gymcore.jit.loops import Program, run_text, struct_class
@@ -315,6 +313,19 @@ class _Widened(ast.NodeTransformer):
         )
 
 
+class _Named(ast.NodeTransformer):
+    """Constants of modules, `module.NAME`, become names."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self._names = names
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        name = self._names.get(ast.unparse(node))
+        if name is None:
+            return self.generic_visit(node)
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
+
+
 class _NoAlias(compiler.CompilerBase):
     """Compiles a function none of whose arguments share memory: more of it becomes vector code."""
 
@@ -335,12 +346,25 @@ def _compilable(function: FunctionType, key: str, done: dict[FunctionType, Any])
             "into a file or a notebook, or run it with debug=True"
         )
     tree = _Widened().visit(tree)
+    namespace = {name: computed_with(value) for name, value in names_of(function).items()}
+    namespace["_wide"] = wide
+    of_modules = {
+        name: f"_constant_{name.replace('.', '_')}"
+        for node, name, value in uses_of(function)
+        if isinstance(node, ast.Attribute) and isinstance(value, (np.ndarray, np.generic, tuple))
+    }
+    for _, name, value in uses_of(function):
+        if name in of_modules:
+            namespace[of_modules[name]] = computed_with(value)
+    tree = _Named(of_modules).visit(tree)
     tree.name, tree.decorator_list, tree.returns = f"{function.__name__}_{key}", [], None
     for argument in tree.args.args:
         argument.annotation = None
-    namespace = {**names_of(function), "_wide": wide}
+    # Values, not expressions, whose names may mean something else by now.
+    tree.args.defaults = [ast.Constant(None) for _ in tree.args.defaults]
     module = ast.fix_missing_locations(ast.Module([tree], []))
     exec(compile(module, function.__code__.co_filename, "exec"), namespace)
+    namespace[tree.name].__defaults__ = computed_with(function.__defaults__)
     # Helpers may be given parts of one array twice.
     pipeline = compiler.Compiler if done else _NoAlias
     options = {"forceinline": True, "pipeline_class": pipeline, **_OPTIONS}
@@ -367,14 +391,10 @@ class CompiledLoops:
         """Load the code from the cache, or compile it."""
         key = _key_of(program)
         path = _cached_file(key)
-        try:
-            saved = pickle.loads(path.read_bytes())
-        except Exception:  # none, or one that cannot be read
+        saved = read_code(path)
+        if saved is None:
             saved = _compile(program, key)
-            with contextlib.suppress(OSError):  # without a folder to write to, not kept
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with NewFile(path) as new:
-                    new.part.write_bytes(pickle.dumps(saved))
+            write_code(path, saved)
         codegen = cpu_target.target_context.codegen()
         self._libraries = {
             name: (codegen.unserialize_library(library), symbol)
@@ -386,7 +406,7 @@ class CompiledLoops:
         }
 
 
-def _compile(program: Program, key: str) -> dict[str, Any]:
+def _compile(program: Program, key: str) -> Code:
     """Return code and symbol of each loop."""
     short = key[:16]
     namespace = {
@@ -397,7 +417,7 @@ def _compile(program: Program, key: str) -> dict[str, Any]:
         "Info": struct_constructor("Info", program.infos),
         "__name__": f"gymcore_jit_{short}",
     }
-    saved = {}
+    saved: Code = {}
     try:
         for name, function in program.functions.items():
             namespace[f"{name}_lane"] = _compilable(function, short, {})
@@ -441,10 +461,5 @@ def _key_of(program: Program) -> str:
     digest.update(str(numba.config.BOUNDSCHECK).encode())  # whether code checks indices
     digest.update(program.source().encode())
     for name, function in program.functions.items():
-        for one in reachable(function):
-            tree = syntax_of(one)
-            digest.update(f"{name} {tree and ast.dump(tree)}".encode())
-            for constant, value in sorted(names_of(one).items()):
-                if isinstance(value, (np.ndarray, np.generic, int, float, tuple)):
-                    digest.update(pickle.dumps((constant, value)))
+        digest.update(name.encode() + digest_of(function))
     return digest.hexdigest()

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gymcore import error, logger
 from gymcore.base.optional_packages import pip_install
 from gymcore.core import Info
+from gymcore.jit.constants import check_constants
 from gymcore.jit.declarations import (
     ARGUMENTS,
     COMPILED,
@@ -243,6 +244,11 @@ class Env(NativeEnv[Any]):
         if own:
             cls._functions = {**cls._functions, **own}
         for field in fields_of(cls, "Parameters"):
+            if hasattr(Env, field.name):
+                raise error.InvalidArgument(
+                    f"{place_of(cls)}{cls.__name__}.Parameters.{field.name}: expected a name that "
+                    "is none of an environment's own"
+                )
             if field.name not in cls.parameters:
                 encode = functools.partial(_encoded, field.python_type)
                 decode = functools.partial(_decoded, field.python_type)
@@ -264,6 +270,8 @@ class Env(NativeEnv[Any]):
             )
         parameters_of(cls)
         check_functions(cls, cls._functions, fields)
+        compiled = (cls._functions[name] for name in COMPILED if name in cls._functions)
+        check_constants(compiled, cls.__name__)
         if "metadata" not in cls.__dict__:
             modes = ["human", "rgb_array"] if "render" in cls._functions else []
             cls.metadata = {"render_modes": modes, "render_fps": 30}

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.error import InvalidArgument
+from gymcore.jit.constants import interpreted
 from gymcore.jit.declarations import DRAWS, Field, Functions, indexes, place_of
 from gymcore.native.kernel_spaces import leaves_of
 from gymcore.spaces.layouts import Layout
@@ -248,21 +249,21 @@ class LaneArray(np.ndarray):
 
 
 class Struct:
-    """The state or infos of a lane while a function runs; a subclass has `fields`."""
+    """The state or infos of a lane while a function runs; a subclass has `__fields__`."""
 
     __slots__ = ()
-    fields: dict[str, Field]
+    __fields__: dict[str, Field]
 
     def __init__(self, *values: object) -> None:
         """Take a number or array for each field."""
-        for name, value in zip(self.fields, values, strict=True):
+        for name, value in zip(self.__fields__, values, strict=True):
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Assign a number of the field's kind."""
-        field = self.fields.get(name)
+        field = self.__fields__.get(name)
         if field is None:
-            raise AttributeError(f"{name!r} is not a field: {', '.join(self.fields)}")
+            raise AttributeError(f"{name!r} is not a field: {', '.join(self.__fields__)}")
         if field.shape:
             raise AttributeError(f"{name} is an array; write to {name}[:]")
         kind = field.python_type
@@ -272,13 +273,13 @@ class Struct:
 
     def __repr__(self) -> str:
         """Show all fields."""
-        return f"({', '.join(f'{name}={getattr(self, name)!r}' for name in self.fields)})"
+        return f"({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__fields__)})"
 
 
 def struct_class(name: str, fields: tuple[Field, ...]) -> type[Struct]:
     """Return a class of structs with these fields."""
     by_name = {field.name: field for field in fields}
-    return type(name, (Struct,), {"__slots__": tuple(by_name), "fields": by_name})
+    return type(name, (Struct,), {"__slots__": tuple(by_name), "__fields__": by_name})
 
 
 class LaneRandom:
@@ -322,6 +323,7 @@ class InterpretedLoops:
             "Info": struct_class("Info", program.infos),
         }
         for name, function in program.functions.items():
+            function = interpreted(function, LaneArray)
             namespace[f"{name}_lane"] = _checked(program, name, function)
         run_text(program.source(), program.name, namespace)
         self._callbacks = {name: self._callback(namespace[name]) for name in program.loops()}
@@ -400,8 +402,15 @@ def _checked(program: Program, name: str, function: Callable[..., Any]) -> Calla
 
     def check_state(state: Struct) -> None:
         for field in program.state:
+            value = getattr(state, field.name)
             if field.dtype.kind == "f":
-                check(getattr(state, field.name), f"state.{field.name}")
+                check(value, f"state.{field.name}")
+            elif field.dtype.kind in "iu" and not field.shape:
+                limits = np.iinfo(field.dtype)
+                if not limits.min <= value <= limits.max:
+                    raise OverflowError(
+                        f"{title}: state.{field.name} is {value}, which {field.dtype} cannot hold"
+                    )
 
     checked: dict[str, Callable[..., Any]] = {"observe": observe, "step": step, "reset": reset}
     return checked.get(name, function)

@@ -147,6 +147,8 @@ class NativeEnv(DrawnEnv[Any, ActType]):
             render_mode: one of `metadata["render_modes"]`, or None.
             **parameters: values of declared `Parameter` attributes.
         """
+        for name in parameters.keys() - self.parameters.keys():
+            raise TypeError(f"{type(self).__name__} got an unexpected keyword argument {name!r}")
         self.render_mode = render_mode
         self._batch = self._own_batch()
         for name, value in parameters.items():

@@ -1,0 +1,257 @@
+"""Constants of a class's functions: what they use of their modules, as numbers and by value.
+
+Interpreted and compiled functions compute with the same numbers: Python's int, float and bool, and
+arrays of int64, float64 and bool. The key of compiled code holds the value of every constant; what
+has no value that a key can hold is refused where the class is defined.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import enum
+import hashlib
+import inspect
+import itertools
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from gymcore.error import InvalidArgument
+from gymcore.jit.declarations import names_of, reachable, syntax_of
+
+__all__ = ["check_constants", "computed_with", "digest_of", "interpreted", "uses_of"]
+
+# Packages whose functions are known by their names: versions are part of the key.
+_KNOWN = frozenset(("numpy", "numba", "gymcore", *sys.stdlib_module_names))
+
+
+def computed_with(value: Any) -> Any:
+    """Return a constant as functions compute with it: without NumPy's narrow types.
+
+    Example:
+        >>> computed_with((np.int8(100), np.array([0.5], np.float32)))
+        (100, array([0.5]))
+    """
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+        return value.item()
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        wide = {"b": np.bool_, "f": np.float64}.get(value.dtype.kind, np.int64)
+        widened: np.ndarray = np.ascontiguousarray(value, wide)
+        widened.flags.writeable = False
+        return widened
+    if type(value) is tuple:
+        return tuple(map(computed_with, value))
+    return value
+
+
+# --- what functions use ---------------------------------------------------------------------------
+
+
+def uses_of(function: FunctionType) -> Iterator[tuple[ast.AST | None, str, Any]]:
+    """Iterate over what a function uses: where, its name with dots, and the value.
+
+    Attributes of modules are followed. Default values have no place and the names of arguments.
+    """
+    for name, value in _defaults(function).items():
+        yield None, name, value
+    tree, values = syntax_of(function), names_of(function)
+    if tree is None:
+        yield from ((None, name, value) for name, value in values.items())
+        return
+    annotations = {
+        id(node)
+        for statement in ast.walk(tree)
+        if isinstance(statement, ast.AnnAssign)
+        for node in ast.walk(statement.annotation)
+    }
+    inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    own = set(function.__code__.co_varnames)
+    for node in itertools.chain.from_iterable(map(ast.walk, tree.body)):
+        if id(node) in annotations:
+            continue
+        if isinstance(node, ast.Name) and node.id in values and node.id not in own:
+            if not (isinstance(values[node.id], ModuleType) and id(node) in inner):
+                yield node, node.id, values[node.id]
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            owner = _module(node.value, values, own)
+            value = getattr(owner, node.attr, None)
+            if owner is not None and not (isinstance(value, ModuleType) and id(node) in inner):
+                yield node, ast.unparse(node), value
+
+
+def _module(node: ast.AST, values: dict[str, Any], own: set[str]) -> ModuleType | None:
+    """Return the module that a name, or names with dots, stand for."""
+    if isinstance(node, ast.Name) and node.id not in own:
+        found = values.get(node.id)
+    elif isinstance(node, ast.Attribute):
+        found = getattr(_module(node.value, values, own), node.attr, None)
+    else:
+        found = None
+    return found if isinstance(found, ModuleType) else None
+
+
+def _defaults(function: FunctionType) -> dict[str, Any]:
+    """Return the default values of a function's arguments by name."""
+    arguments = inspect.signature(function).parameters.values()
+    return {one.name: one.default for one in arguments if one.default is not one.empty}
+
+
+def check_constants(functions: Iterable[FunctionType], title: str) -> None:
+    """Raise `InvalidArgument`, with file and line, for what a key cannot hold the value of."""
+    for function in functions:
+        for one in reachable(function):
+            for node, name, value in uses_of(one):
+                try:
+                    digest_of(value)
+                except TypeError as problem:
+                    line = getattr(node, "lineno", one.__code__.co_firstlineno)
+                    raise InvalidArgument(
+                        f"{one.__code__.co_filename}:{line}: {title}: `{name}` cannot be compiled: "
+                        f"{problem}"
+                    ) from None
+
+
+# --- by value -------------------------------------------------------------------------------------
+
+
+def digest_of(value: Any) -> bytes:
+    """Return a digest of the value of a constant: of functions, of all that they use too.
+
+    Raises:
+        TypeError: if it has no value that a digest can hold.
+    """
+    digest = hashlib.sha256()
+    _add(digest.update, value, set())
+    return digest.digest()
+
+
+def _add(update: Callable[[bytes], None], value: Any, seen: set[FunctionType]) -> None:
+    kind = type(value)
+    if value is None or kind in (bool, int, float, complex, str, bytes):
+        update(f"{kind.__name__} {value!r};".encode(errors="backslashreplace"))
+    elif isinstance(value, np.generic) and not value.dtype.hasobject:
+        update(f"{value.dtype.str} {value.tobytes().hex()};".encode())
+    elif kind is np.ndarray and not value.dtype.hasobject:
+        update(f"{value.dtype.str} {value.shape} {value.tobytes('C').hex()};".encode())
+    elif kind is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")):
+        update(f"{kind.__qualname__} {getattr(value, '_fields', '')} {len(value)};".encode())
+        for one in value:
+            _add(update, one, seen)
+    elif kind is slice:
+        _add(update, (value.start, value.stop, value.step), seen)
+    elif isinstance(value, enum.Enum):
+        _add(update, (kind.__qualname__, value.name, value.value), seen)
+    elif isinstance(value, type) and issubclass(value, enum.Enum):
+        _add(update, tuple((one.name, one.value) for one in value), seen)
+    elif isinstance(value, np.dtype):
+        update(f"dtype {value.str};".encode())
+    elif (name := _known_name(value)) is not None:
+        update(f"{name};".encode())
+    elif (function := _source(value)) is not None:
+        options = getattr(value, "targetoptions", None)
+        update(f"{kind.__name__} {options!r};".encode())
+        if function not in seen:
+            _add_function(update, function, seen)
+    else:
+        raise TypeError(f"{value!r:.80} ({kind}) is no number, array, tuple, text or function")
+
+
+def _add_function(
+    update: Callable[[bytes], None], function: FunctionType, seen: set[FunctionType]
+) -> None:
+    seen.add(function)
+    tree = syntax_of(function)
+    if tree is None:
+        update(function.__code__.co_code + repr(function.__code__.co_consts).encode())
+    else:
+        update(ast.dump(tree).encode())
+    for _, name, value in uses_of(function):
+        update(f"{name}=".encode())
+        _add(update, value, seen)
+
+
+def _known_name(value: Any) -> str | None:
+    """Return where a function or class of Python, NumPy, Numba or gymcore is; None for others."""
+    if isinstance(value, np.ufunc):
+        title: str = value.__name__
+        return f"ufunc {title}" if getattr(np, title, None) is value else None
+    module = getattr(value, "__module__", None)
+    name = getattr(value, "__qualname__", getattr(value, "__name__", None))
+    if not isinstance(module, str) or not isinstance(name, str):
+        return None
+    found: Any = sys.modules.get(module, builtins)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    known = module.partition(".")[0] in _KNOWN
+    return f"{module}.{name}" if known and found is value else None
+
+
+def _source(value: Any) -> FunctionType | None:
+    """Return a function, or that of what Numba has made of one."""
+    if isinstance(value, FunctionType):
+        return value
+    value = getattr(value, "_dispatcher", value)  # of `numba.vectorize`
+    function = getattr(value, "py_func", None)
+    return function if isinstance(function, FunctionType) else None
+
+
+# --- for the interpreter --------------------------------------------------------------------------
+
+
+class _Constants:
+    """A module, for the interpreter: its constants are `computed_with`."""
+
+    def __init__(self, module: ModuleType, array: type) -> None:
+        self._module, self._array = module, array
+
+    def __getattr__(self, name: str) -> Any:
+        return _seen_by_interpreter(getattr(self._module, name), self._array, {})
+
+
+def interpreted(
+    function: FunctionType, array: type, done: dict[FunctionType, Any] | None = None
+) -> FunctionType:
+    """Return a function that computes with the constants that compiled code has.
+
+    Args:
+        function: Of a class. Functions that it calls by name are replaced likewise.
+        array: The class of arrays, whose elements are Python's numbers.
+        done: Those that are replaced already.
+    """
+    done = {} if done is None else done
+    if function in done:
+        result: FunctionType = done[function]
+        return result
+    names = {**function.__globals__}
+    cells = tuple(types.CellType() for _ in function.__closure__ or ())
+    done[function] = result = FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, cells or None
+    )
+    result.__kwdefaults__ = function.__kwdefaults__
+    result.__qualname__ = function.__qualname__
+    outer = inspect.getclosurevars(function).nonlocals
+    for name, value in names_of(function).items():
+        if name not in outer:
+            names[name] = _seen_by_interpreter(value, array, done)
+    for cell, own, name in zip(
+        cells, function.__closure__ or (), function.__code__.co_freevars, strict=True
+    ):
+        if name in outer:
+            cell.cell_contents = _seen_by_interpreter(own.cell_contents, array, done)
+    result.__defaults__ = computed_with(function.__defaults__)
+    return result
+
+
+def _seen_by_interpreter(value: Any, array: type, done: dict[FunctionType, Any]) -> Any:
+    if isinstance(value, ModuleType):
+        known = value.__name__.partition(".")[0] in _KNOWN
+        return value if known else _Constants(value, array)
+    if isinstance(value, FunctionType):
+        return value if _known_name(value) else interpreted(value, array, done)
+    value = computed_with(value)
+    return value.view(array) if type(value) is np.ndarray else value
