@@ -408,15 +408,18 @@ class Wrapper(
         not made by `gymcore.make`.
         """
         if self._cached_spec is None and self.env.spec is not None:
-            kwargs = None
-            if isinstance(self, RecordConstructorArgs):
-                kwargs = dict(self._saved_kwargs)
-                kwargs.pop("env", None)
-            cls = type(self)
-            record = WrapperSpec(cls.class_name(), place_of(cls), kwargs)
-            inner = self.env.spec
-            self._cached_spec = inner.copy(additional_wrappers=(*inner.additional_wrappers, record))
+            self._cached_spec = self._wrapped_spec(self.env.spec)
         return self._cached_spec
+
+    def _wrapped_spec(self, inner: EnvSpec) -> EnvSpec:
+        """Return a copy of the wrapped environment's spec with this wrapper in it."""
+        kwargs = None
+        if isinstance(self, RecordConstructorArgs):
+            kwargs = dict(self._saved_kwargs)
+            kwargs.pop("env", None)
+        cls = type(self)
+        record = WrapperSpec(cls.class_name(), place_of(cls), kwargs)
+        return inner.copy(additional_wrappers=(*inner.additional_wrappers, record))
 
     @classmethod
     def class_name(cls) -> str:

@@ -225,12 +225,12 @@ class RayVectorEnv(VectorEngine[Any, Any]):
         self._ask("call", [("set_attr", name, values[lo:hi]) for lo, hi in self._bounds])
 
     @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+    def np_random(self) -> tuple[np.random.Generator, ...]:
         """Copies of the lanes' generators: drawing from them does not affect the lanes."""
         return self._everywhere("np_random")
 
     @property
-    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+    def np_random_seed(self) -> tuple[int, ...]:
         """The seed of every lane."""
         return self._everywhere("np_random_seed")
 

@@ -421,12 +421,12 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
     # --- random streams ------------------------------------------------------------------------
 
     @property
-    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+    def np_random_seed(self) -> tuple[int, ...]:
         """The seed of every lane; -1 for a lane whose stream was set from outside."""
         return self._seeds.as_tuple()
 
     @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+    def np_random(self) -> tuple[np.random.Generator, ...]:
         """A generator over the random stream of every lane: drawing from it advances the stream."""
         return tuple(self._seeds.generators(range(self.num_envs)))
 

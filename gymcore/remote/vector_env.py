@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -297,7 +297,7 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
         self.batch_size = self.num_envs
 
     @property  # type: ignore[misc]
-    def np_random(self) -> Any:
+    def np_random(self) -> NoReturn:
         """Not here: random numbers are drawn on the server.
 
         Raises:

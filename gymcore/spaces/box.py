@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -89,10 +89,16 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
     """
 
     _rows: dict[str, Array]
-    low: Array = _LazyBound()  # type: ignore[assignment]
-    high: Array = _LazyBound()  # type: ignore[assignment]
-    bounded_below: npt.NDArray[np.bool_] = _LazyBound()  # type: ignore[assignment]
-    bounded_above: npt.NDArray[np.bool_] = _LazyBound()  # type: ignore[assignment]
+    low: Array
+    high: Array
+    bounded_below: npt.NDArray[np.bool_]
+    bounded_above: npt.NDArray[np.bool_]
+
+    if not TYPE_CHECKING:  # a type checker takes what a space has for the descriptor itself
+        low = _LazyBound()
+        high = _LazyBound()
+        bounded_below = _LazyBound()
+        bounded_above = _LazyBound()
 
     def __init__(
         self,

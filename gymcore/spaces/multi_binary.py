@@ -59,9 +59,10 @@ class MultiBinary(ArraySpace[npt.NDArray[np.int8]]):
                 positive.
         """
         self.n: int | tuple[int, ...]
-        is_shape = isinstance(n, np.ndarray) and n.ndim > 0
-        if is_shape or (isinstance(n, Sequence) and not isinstance(n, (str, bytes))):
-            self.n = tuple(_as_size(size) for size in n)  # type: ignore[union-attr]
+        if (isinstance(n, np.ndarray) and n.ndim > 0) or (
+            isinstance(n, Sequence) and not isinstance(n, (str, bytes))
+        ):
+            self.n = tuple(_as_size(size) for size in n)
             shape = self.n
         else:
             try:

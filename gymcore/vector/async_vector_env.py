@@ -881,12 +881,12 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         return self.call("render")
 
     @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+    def np_random(self) -> tuple[np.random.Generator, ...]:
         """A copy of the generator of each environment."""
         return self.get_attr("np_random")
 
     @property
-    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+    def np_random_seed(self) -> tuple[int, ...]:
         """The seed of each environment's generator."""
         return self.get_attr("np_random_seed")
 

@@ -248,12 +248,12 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
                 env.set_wrapper_attr(name, value)
 
     @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+    def np_random(self) -> tuple[np.random.Generator, ...]:
         """The generator of each environment."""
         return tuple(env.np_random for env in self.envs)
 
     @property
-    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+    def np_random_seed(self) -> tuple[int, ...]:
         """The seed of each environment's generator."""
         return tuple(env.np_random_seed for env in self.envs)
 

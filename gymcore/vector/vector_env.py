@@ -211,7 +211,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         return None
 
     @property
-    def np_random(self) -> np.random.Generator:
+    def np_random(self) -> np.random.Generator | tuple[np.random.Generator, ...]:
         """The generator of the batch, made with a random seed at first use.
 
         Vector environments with one generator for each environment return a tuple of these.
@@ -226,7 +226,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         self._np_random_seed = -1  # unknown
 
     @property
-    def np_random_seed(self) -> int | None:
+    def np_random_seed(self) -> int | tuple[int, ...] | None:
         """The seed of `np_random`; -1 if the generator was set directly."""
         if self._np_random_seed is None:
             self._np_random, self._np_random_seed = seeding.np_random()

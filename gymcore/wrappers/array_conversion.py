@@ -94,6 +94,10 @@ def _is_torch_type(cls: Hashable) -> bool:
     return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in bases)
 
 
+def _is_tensor(value: object) -> bool:
+    return _is_torch_type(type(value))  # type: ignore[arg-type]
+
+
 def _is_array(value: object) -> bool:
     return isinstance(value, np.ndarray) or hasattr(value, "__dlpack__")
 
@@ -139,7 +143,7 @@ def _array_api_array_conversion(value: Any, xp: ModuleType, device: Device = Non
     namespace, name = _library(xp)
     if isinstance(value, np.ndarray):
         return _numpy_array_conversion(value, xp, device)
-    if _is_torch_type(type(value)):  # type: ignore[arg-type]
+    if _is_tensor(value):
         if name == "torch":
             return value if device is None else value.to(device)
         if name == "numpy":
@@ -346,7 +350,7 @@ class ConvertsArrays:
 
     def _inwards(self, value: object) -> Any:
         """Convert actions for the environment."""
-        is_tensor = _is_torch_type(type(value))  # type: ignore[arg-type]
+        is_tensor = _is_tensor(value)
         if is_tensor and _library(self._env_xp).name == "numpy":
             return _torch_to_numpy(value)
         return array_conversion(value, self._env_xp, self._env_device)

@@ -75,12 +75,9 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
         self._elapsed_steps = 0
         return result
 
-    @property
-    def spec(self) -> EnvSpec | None:  # type: ignore[override]
-        """The wrapped environment's spec with this time limit."""
-        if self._cached_spec is None and self.env.spec is not None:
-            self._cached_spec = self.env.spec.copy(max_episode_steps=self._max_episode_steps)
-        return self._cached_spec
+    def _wrapped_spec(self, inner: EnvSpec) -> EnvSpec:
+        """Return the wrapped environment's spec with this time limit."""
+        return inner.copy(max_episode_steps=self._max_episode_steps)
 
 
 class Autoreset(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
@@ -205,12 +202,9 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
             )
             raise
 
-    @property
-    def spec(self) -> EnvSpec | None:  # type: ignore[override]
-        """The wrapped environment's spec, with the checker."""
-        if self._cached_spec is None and self.env.spec is not None:
-            self._cached_spec = self.env.spec.copy(disable_env_checker=False)
-        return self._cached_spec
+    def _wrapped_spec(self, inner: EnvSpec) -> EnvSpec:
+        """Return the wrapped environment's spec, with the checker."""
+        return inner.copy(disable_env_checker=False)
 
 
 class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
@@ -264,12 +258,9 @@ class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
         """Whether the environment was reset."""
         return self._has_reset
 
-    @property
-    def spec(self) -> EnvSpec | None:  # type: ignore[override]
-        """The wrapped environment's spec, with the order enforced."""
-        if self._cached_spec is None and self.env.spec is not None:
-            self._cached_spec = self.env.spec.copy(order_enforce=True)
-        return self._cached_spec
+    def _wrapped_spec(self, inner: EnvSpec) -> EnvSpec:
+        """Return the wrapped environment's spec, with the order enforced."""
+        return inner.copy(order_enforce=True)
 
 
 class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):

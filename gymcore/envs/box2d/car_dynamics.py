@@ -369,12 +369,13 @@ class CarShape:
         self.parts: list[tuple[int, slice, Color]] = []
         first = 0
         for index, body in enumerate(bodies):
-            color = tuple(int(channel * 255) for channel in body.color)
+            red, green, blue = (int(channel * 255) for channel in body.color)
             for fixture in body.fixtures:
                 shape = np.array(fixture.shape.vertices, np.float32)
                 shapes.append(shape)
                 owners += [index] * len(shape)
-                self.parts.append((index, slice(first, first + len(shape)), color))  # type: ignore[arg-type]
+                part = slice(first, first + len(shape))
+                self.parts.append((index, part, (red, green, blue)))
                 first += len(shape)
         self.points = np.concatenate(shapes)
         self.owners = np.array(owners)
