@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from copy import deepcopy
 from itertools import combinations
-from typing import Any, SupportsFloat
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from gymcore.checking.passive import (
 )
 from gymcore.core import Env, Info
 from gymcore.spaces import Box, Space
+
+if TYPE_CHECKING:
+    from gymcore.specs.env_spec import EnvSpec
 
 __all__ = [
     "check_env",
@@ -298,7 +301,7 @@ def check_env(
     if not skip_render_check:
         _check_render_modes(env)
     if not skip_close_check and env.spec is not None:
-        _check_close(env)
+        _check_close(env.spec)
 
 
 def _check_render_modes(env: Env) -> None:
@@ -320,9 +323,9 @@ def _check_render_modes(env: Env) -> None:
             other.close()
 
 
-def _check_close(env: Env) -> None:
+def _check_close(spec: EnvSpec) -> None:
     """Close a new environment twice; the second time must not raise."""
-    other = env.spec.make()  # type: ignore[union-attr]
+    other = spec.make()
     other.close()
     try:
         other.close()

@@ -85,8 +85,8 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
     _turn: Turn
     _action_layout: Layout | None
 
-    # Lanes that were sent, and their actions.
-    _sent: tuple[()] | tuple[Lanes, Any]
+    # Lanes that were sent, and their actions; None if there are none.
+    _sent: tuple[Lanes, Any] | None
     # Lanes that the next `send` without indices takes: None after a reset, empty after a `send`.
     _received: Sequence[int] | Lanes | None
 
@@ -182,9 +182,10 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
     def _receive_lanes(self, timeout: float | None) -> tuple[Lanes | list[int], StepResult]:
         """Return `batch_size` of the lanes that were sent, and their results."""
         size = self.batch_size
-        lanes, actions = self._sent  # type: ignore[misc]
+        assert self._sent is not None  # `recv` has checked it
+        lanes, actions = self._sent
         # Before the step: an exception of an environment must not step the others again.
-        self._sent = (lanes[size:], actions[size:]) if len(lanes) > size else ()
+        self._sent = (lanes[size:], actions[size:]) if len(lanes) > size else None
         lanes, actions = lanes[:size], actions[:size]
         try:
             return lanes, self._step_engine(actions, lanes)
@@ -197,7 +198,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
 
     def _clear_queue(self) -> None:
         """Drop what was sent, as a reset of all lanes does."""
-        self._sent = ()
+        self._sent = None
         self._received = None
 
     def _check_call(self, method: str, *, sending: bool = False) -> None:
