@@ -45,7 +45,8 @@ struct box2d_body {
     void *user_data;
 };
 
-enum { BOX2D_AWAKE = 2, BOX2D_TOUCHING = 2, BOX2D_NEW_FIXTURE = 1, BOX2D_POLYGON = 2 };
+enum { BOX2D_AWAKE = 2, BOX2D_TOUCHING = 2, BOX2D_NEW_FIXTURE = 1, BOX2D_POLYGON = 2,
+       BOX2D_LOCKED = 2, BOX2D_REVOLUTE = 1 };
 
 typedef struct {
     box2d_box box;
@@ -353,16 +354,48 @@ typedef struct {
     box2d_body *moving[BOX2D_MAX_MOVING];
     box2d_joint *joints[BOX2D_MAX_JOINTS];
     int32_t moving_count, joint_count, body_count, proxy_count;
-    int64_t builds;   /* how often there were new bodies */
-    int32_t changed; /* a program has changed the world so that it was not stepped */
+    const void *filter; /* Box2D's own contact filter */
+    int64_t builds;     /* how often there were new bodies */
+    int32_t changed;    /* a program has changed the world so that it was not stepped, or not reset */
 } box2d_lane;
 
-/* Whether a world can be stepped. Its contact listener must still be ours and must not be Python code, which cannot run
- * without the GIL, and no body or joint that a lane points to may have been destroyed. */
+/* Whether the bodies and joints that a lane points to are still there. Those that a program makes in place of destroyed ones
+ * may have their addresses, so a joint must also be of the kind that it was. Lists begin with the newest: the lane's own come
+ * before the ground. */
+static inline int box2d_has_all(const box2d_lane *lane)
+{
+    int found = 0;
+    for (const box2d_body *body = lane->world->bodies; body && found < lane->moving_count; body = body->next)
+        for (int k = 0; k < lane->moving_count; k++)
+            found += body == lane->moving[k];
+    for (const box2d_joint *joint = lane->world->joints; joint; joint = joint->next)
+        for (int k = 0; k < lane->joint_count; k++)
+            found += joint == lane->joints[k] && joint->type == BOX2D_REVOLUTE;
+    return found == lane->moving_count + lane->joint_count && lane->world->body_count >= lane->body_count;
+}
+
+/* Whether Box2D calls no code of a program's, which could not run without the GIL, and is not in the middle of a step, which
+ * a listener that raises leaves for good. */
+static inline int box2d_is_free(const box2d_lane *lane)
+{
+    return lane->world->manager.filter == lane->filter && !lane->world->destruction_listener &&
+           !(lane->world->flags & BOX2D_LOCKED);
+}
+
+/* Whether a world can be stepped: it was built, and is as it was built. */
 static inline int box2d_is_steppable(const box2d_lane *lane)
 {
-    return lane->world->manager.listener == &lane->listener && lane->world->body_count >= lane->body_count &&
-           lane->world->joint_count >= lane->joint_count;
+    return lane->builds && lane->world->manager.listener == &lane->listener && box2d_is_free(lane) && box2d_has_all(lane);
+}
+
+/* Whether a world can be emptied; forget a contact listener of a program's, as Gymnasium's resets do. */
+static inline int box2d_is_resettable(box2d_lane *lane)
+{
+    if (!box2d_is_free(lane))
+        return 0;
+    if (lane->world->manager.listener != &lane->listener)
+        lane->world->manager.listener = NULL;
+    return 1;
 }
 
 static inline void box2d_step(const box2d_calls *calls, box2d_lane *lane)

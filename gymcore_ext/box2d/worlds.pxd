@@ -76,6 +76,7 @@ cdef extern from "box2d/world.h":
         broad_phase_t broad_phase
         contact_t* contacts
         int32_t contact_count
+        void* filter
         void* listener
         void* allocator
 
@@ -125,6 +126,7 @@ cdef extern from "box2d/world.h":
         body_t** moving
         joint_t** joints
         int32_t moving_count, joint_count, body_count, changed
+        const void* filter
         int64_t builds
 
     ctypedef struct tape_t "box2d_tape":
@@ -142,6 +144,7 @@ cdef extern from "box2d/world.h":
     float joint_angle "box2d_joint_angle"(const joint_t* joint) noexcept nogil
     float joint_speed "box2d_joint_speed"(const joint_t* joint) noexcept nogil
     bint is_steppable "box2d_is_steppable"(const lane_t* lane) noexcept nogil
+    bint is_resettable "box2d_is_resettable"(lane_t* lane) noexcept nogil
     void step_world "box2d_step"(const calls_t* calls, lane_t* lane) noexcept nogil
     void listen "box2d_listen"(const calls_t* calls, lane_t* lane, report_t* report, void* subject) noexcept nogil
     void listen_to_feet "box2d_listen_to_feet"(

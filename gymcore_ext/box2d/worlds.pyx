@@ -87,7 +87,10 @@ cdef void reset_lanes(
     cdef const worlds_t* self = <const worlds_t*> columns.constants
     cdef int64_t k
     for k in range(count):
-        self.family.begin(self, columns, lanes[k], options)
+        if is_resettable(&self.lanes[lanes[k]]):
+            self.family.begin(self, columns, lanes[k], options)
+        else:
+            self.lanes[lanes[k]].changed = 1
 
 
 cdef void observe_lanes(
@@ -97,7 +100,8 @@ cdef void observe_lanes(
     cdef int64_t k, i
     for k in range(lo, hi):
         i = k if lanes == NULL else lanes[k]
-        self.family.observe(self, i, <char*> parts[0] + i * self.family.observation_bytes)
+        if self.lanes[i].builds:
+            self.family.observe(self, i, <char*> parts[0] + i * self.family.observation_bytes)
 
 
 cdef int lanes_changed(const void* constants) noexcept nogil:
@@ -167,6 +171,7 @@ cdef class Worlds:
         self.shared.num_lanes = len(worlds)
         for k, world in enumerate(worlds):
             self.shared.lanes[k].world = <world_t*> <size_t> int(world.this)
+            self.shared.lanes[k].filter = self.shared.lanes[k].world.manager.filter
 
     cdef int set_up(self, const family_t* family, object progress_dtype) except -1:
         """Make what depends on the family: its definitions, its numbers and its saved states."""
@@ -215,13 +220,16 @@ cdef class Worlds:
         return self._lane(lane).builds
 
     def raise_faults(self):
-        """Raise for the lanes that were not stepped since the last call."""
+        """Raise for the lanes that were not stepped, or not reset, since the last call."""
         lanes = [i for i in range(self.shared.num_lanes) if self.shared.lanes[i].changed]
         for i in lanes:
             self.shared.lanes[i].changed = 0
         if lanes:
-            raise self.error(f"step: lanes {lanes}: world.contactListener was replaced, or bodies or joints were "
-                             "destroyed, which compiled environments need; reset() builds the world anew")
+            raise self.error(
+                f"lanes {lanes}: compiled environments step worlds as they are built: world.contactListener was "
+                "replaced, or bodies or joints were destroyed, after which reset() builds the world anew; or a "
+                "contactFilter or destructionListener was set, or the world is locked by a listener that raised, after "
+                "which the environment must be made anew")
 
     # --- states -------------------------------------------------------------------------------------------------------
 

@@ -198,6 +198,78 @@ def test_worlds_that_programs_change():
     env.get_state()
 
 
+# Box2D would call each of these without the GIL: a crash, if the world were stepped or emptied.
+HOOKS = """
+import sys
+import gymcore as gym
+from Box2D import b2ContactFilter, b2ContactListener, b2DestructionListener
+from gymcore import error
+
+class Filter(b2ContactFilter):
+    def ShouldCollide(self, one, other):
+        return True
+
+class Destroyed(b2DestructionListener):
+    def SayGoodbye(self, thing):
+        pass
+
+class Raises(b2ContactListener):
+    def PreSolve(self, contact, manifold):
+        raise RuntimeError("in the middle of a step")
+
+def refused(call, *arguments):
+    try:
+        call(*arguments)
+    except error.Error as problem:
+        return "made anew" in str(problem) or isinstance(problem, error.ResetNeeded)
+
+for first in (True, False):  # before the first reset too
+    for hook in ("filter", "destroyed", "locked"):
+        env = gym.make(sys.argv[1]).unwrapped
+        if not first or hook == "locked" or env.world is None:
+            env.reset(seed=1)
+        if hook == "filter":
+            env.world.contactFilter = Filter()
+        elif hook == "destroyed":
+            env.world.destructionListener = Destroyed()
+        else:
+            env.world.contactListener = Raises()
+            try:
+                for _ in range(500):
+                    env.world.Step(0.02, 180, 60)
+            except RuntimeError:
+                pass
+        if hook != "locked" or env.world.locked:
+            assert refused(env.reset), hook
+            assert refused(env.step, env.action_space.sample()), hook
+        env.close()
+print("done")
+"""
+
+
+@pytest.mark.parametrize("env_id", ["LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3"])
+def test_box2d_calls_no_code_of_programs(env_id):
+    command = [sys.executable, "-c", HOOKS, env_id]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=250)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+@pytest.mark.parametrize("env_id", ["LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3"])
+def test_a_joint_in_place_of_another_one(env_id):
+    """It may have its address, and the motor of the one that was destroyed is no part of it."""
+    env = gymcore.make(env_id).unwrapped
+    env.reset(seed=1)
+    joint = env.world.joints[0]
+    one, other = joint.bodyA, joint.bodyB
+    env.world.DestroyJoint(joint)
+    places = {"anchorA": one.position, "anchorB": other.position}
+    env.world.CreateDistanceJoint(bodyA=one, bodyB=other, **places)
+    with pytest.raises(error.Error, match="bodies or joints were destroyed"):
+        env.step(env.action_space.sample())
+    env.reset(seed=1)
+    env.step(env.action_space.sample())
+
+
 @pytest.mark.parametrize("part", ["legs", "joint", "hull"])
 def test_destroyed_bodies(part):
     env = gymcore.make("BipedalWalker-v3").unwrapped
