@@ -229,10 +229,10 @@ def interpreted(
         return result
     names = {**function.__globals__}
     cells = tuple(types.CellType() for _ in function.__closure__ or ())
+    defaults = computed_with(function.__defaults__)
     done[function] = result = FunctionType(
-        function.__code__, names, function.__name__, function.__defaults__, cells or None
+        function.__code__, names, function.__name__, defaults, cells or None
     )
-    result.__kwdefaults__ = function.__kwdefaults__
     result.__qualname__ = function.__qualname__
     outer = inspect.getclosurevars(function).nonlocals
     for name, value in names_of(function).items():
@@ -243,7 +243,6 @@ def interpreted(
     ):
         if name in outer:
             cell.cell_contents = _seen_by_interpreter(own.cell_contents, array, done)
-    result.__defaults__ = computed_with(function.__defaults__)
     return result
 
 
