@@ -131,12 +131,12 @@ def test_promised_values_leave_no_memory():
     level = b"\xdd" + MAX_VALUES.to_bytes(4, "big") + b"\x03"
     header = level * (MAX_HEADER_BYTES // len(level))
     process, held = psutil.Process(), []
-    for _ in range(6):
+    for _ in range(20):
         with pytest.raises(InvalidArgument, match="message: expected"):
             decode([header])
         held.append(process.memory_info().rss)
-    # Each takes 68 MB, which the allocator may keep for those that follow.
-    assert held[-1] < held[1] + 2 * (68 << 20)
+    # Each takes 68 MB, which the allocator may keep for those that follow, now and then of several.
+    assert held[-1] < held[1] + 6 * (68 << 20)
 
 
 def deep(levels):
