@@ -8,9 +8,9 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from gymcore_ext.box2d.worlds cimport (
-    AWAKE, FLOAT32, Worlds, apply_force, apply_impulse, apply_torque, below, body_t, edge_shape_t, empty_world,
-    family_t, fixture_def_t, joint_def_t, lane_t, listen_to_feet, make_kernel, random, step_world, uniform, vec_t,
-    world_point, world_t, worlds_t,
+    AWAKE, FLOAT32, LARGE, MANY, Worlds, apply_force, apply_impulse, apply_torque, are_flags, are_within, below,
+    body_t, edge_shape_t, empty_world, family_t, fixture_def_t, is_within, joint_def_t, lane_t, listen_to_feet,
+    make_kernel, random, step_world, uniform, vec_t, world_point, world_t, worlds_t,
 )
 from gymcore_ext.engine.step cimport TERMINATED, columns_t, flag_t, rng_t
 
@@ -77,6 +77,15 @@ cdef void ground_heights(const double* heights, double* ground) noexcept nogil:
         bent[k] = HELIPAD_Y if CHUNKS // 2 - 2 <= k <= CHUNKS // 2 + 2 else heights[k]
     for k in range(CHUNKS):
         ground[k] = 0.33 * (bent[HEIGHTS - 1 if k == 0 else k - 1] + bent[k] + bent[k + 1])
+
+
+cdef bint is_possible(const void* saved, bint was_reset) noexcept nogil:
+    cdef const progress_t* progress = <const progress_t*> saved
+    return (
+        are_within(progress.heights, HEIGHTS, 0.0, HEIGHT / 2) and are_within(progress.push, 2, -1000.0, 1000.0)
+        and is_within(progress.gravity, -12.0, 0.0) and is_within(progress.prev_shaping, -LARGE, LARGE)
+        and -MANY <= progress.wind_idx <= MANY and -MANY <= progress.torque_idx <= MANY
+        and 0 <= progress.steps <= MANY and are_flags(&progress.has_shaping, 1) and are_flags(progress.touches, 3))
 
 
 cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
@@ -266,6 +275,7 @@ cdef void observe(const worlds_t* self, int64_t i, void* observation) noexcept n
 cdef double[4] defaults = [-10.0, 0.0, 15.0, 1.5]
 cdef family_t family
 family.begin = begin
+family.is_possible = is_possible
 family.build = build
 family.step = step
 family.observe = observe

@@ -9,11 +9,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
 from gymcore_ext.box2d.picture cimport STATE, draw_observation
-from gymcore_ext.box2d.track cimport CHECKPOINTS, find_borders, lay_out, track_point_t
+from gymcore_ext.box2d.track cimport CHECKPOINTS, MAX_POINTS, find_borders, lay_out, track_point_t
 from gymcore_ext.box2d.worlds cimport (
-    BOOL, UINT8, Worlds, apply_force, below, body_def_t, body_t, contact_t, empty_world, family_t, fixture_def_t,
-    joint_angle, joint_def_t, lane_t, listen, make_kernel, polygon_shape_t, step_world, uniform, vec_t, world_t,
-    worlds_t,
+    BOOL, LARGE, MANY, UINT8, Worlds, apply_force, are_flags, are_within, below, body_def_t, body_t, contact_t,
+    empty_world, family_t, fixture_def_t, is_within, joint_angle, joint_def_t, lane_t, listen, make_kernel,
+    polygon_shape_t, step_world, uniform, vec_t, world_t, worlds_t,
 )
 from gymcore_ext.engine.step cimport TERMINATED, TERMINATIONS, columns_t, flag_t, info_field_t, rng_t
 
@@ -101,6 +101,55 @@ cdef void pave(scene_t* scene, const track_point_t* track, int count) noexcept n
     scene.quad_count = <int> (quad - scene.quads)
 
 
+cdef bint has_possible_marks(const progress_t* progress) noexcept nogil:
+    """Whether all points of marks have room, and a mark that grows is of one wheel."""
+    cdef const skid_t* skid
+    cdef const mark_t* mark
+    cdef int k, j
+    for k in range(MARKS):
+        mark = &progress.marks[k]
+        if not 0 <= mark.count <= MARK_POINTS or not are_flags(&mark.on_grass, 1):
+            return False
+        for j in range(MARK_POINTS):
+            if not (is_within(mark.points[j][0], -1e9, 1e9) and is_within(mark.points[j][1], -1e9, 1e9)):
+                return False
+    for k in range(WHEELS):
+        skid = &progress.skids[k]
+        if not (-1 <= skid.mark < progress.marks_made and 0 <= skid.points <= MARK_POINTS
+                and 0 <= skid.tiles <= MAX_TILES and are_flags(&skid.on_grass, 2)):
+            return False
+        if skid.mark >= progress.marks_made - MARKS and skid.mark >= 0:
+            if progress.marks[skid.mark % MARKS].count != skid.points:
+                return False
+            for j in range(k):
+                if progress.skids[j].mark == skid.mark:
+                    return False
+    return True
+
+
+cdef bint is_possible(const void* saved, bint was_reset) noexcept nogil:
+    cdef const progress_t* progress = <const progress_t*> saved
+    cdef track_point_t[MAX_POINTS] curve
+    cdef int k, first = 0, last = 1
+    for k in range(CHECKPOINTS if was_reset else 0):
+        if not (is_within(progress.draws[2 * k], 0.0, 2 * PI * 1 / CHECKPOINTS)
+                and is_within(progress.draws[2 * k + 1], TRACK_RAD / 3, TRACK_RAD)):
+            return False
+    if was_reset and not lay_out(progress.draws, curve, &first, &last):
+        return False
+    for k in range(MAX_TILES):
+        if progress.visited[k] > 1 or progress.touched[k] > 1:
+            return False
+    return (
+        progress.first == first and progress.tiles == last - 1 - first
+        and are_within(progress.road_color, 9, 0.0, 255.0)  # also the other two
+        and are_within(&progress.reward, 5, -LARGE, LARGE) and is_within(progress.lap_complete_percent, 0.0, 1.0)
+        and are_within(&progress.wheels[0].gas, 5 * WHEELS, -LARGE, LARGE) and 0 <= progress.marks_made <= MANY
+        and 0 <= progress.tile_visited_count <= progress.tiles and are_flags(&progress.new_lap, 1)
+        and 0 <= progress.lap <= LEFT_THE_FIELD and progress.retries >= 0 and are_flags(&progress.domain_randomize, 1)
+        and has_possible_marks(progress))
+
+
 cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
     """The road of the progress' draws, and the car on it. Box2D lists contacts in the order of creation."""
     cdef lane_t* lane = &self.lanes[i]
@@ -153,7 +202,7 @@ cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
     lane.joint_count = WHEELS
     scene.progress = progress
     scene.lane = lane
-    listen(&self.calls, lane, note_contact, scene)
+    listen(&self.calls, lane, record_contact, scene)
     progress.reward = progress.prev_reward = progress.t = progress.shown_reward = progress.fuel_spent = 0.0
     progress.tile_visited_count = progress.new_lap = progress.lap = 0
     progress.marks_made = 0
@@ -213,7 +262,7 @@ cdef void begin(const worlds_t* self, const columns_t* columns, int64_t i, const
 
 # --- a step -----------------------------------------------------------------------------------------------------------
 
-cdef void note_contact(void* subject, const contact_t* contact, int32_t touches) noexcept nogil:
+cdef void record_contact(void* subject, const contact_t* contact, int32_t touches) noexcept nogil:
     """Count on how many pieces of road each wheel is, and reward the first visit of each."""
     cdef scene_t* scene = <scene_t*> subject
     cdef progress_t* progress = scene.progress
@@ -370,6 +419,7 @@ cdef double[1] defaults = [0.95]
 cdef double[1] option_defaults = [1.0]
 cdef family_t family
 family.begin = begin
+family.is_possible = is_possible
 family.build = build
 family.step = step
 family.observe = observe

@@ -8,9 +8,9 @@ from libc.stdint cimport int32_t, int64_t
 
 from gymcore_ext.box2d.rays cimport cast_rays, fan_t, point_t, prepare_fan, prepare_scene, scene_t
 from gymcore_ext.box2d.worlds cimport (
-    FLOAT32, Worlds, apply_force, below, body_t, edge_shape_t, empty_world, family_t, fixture_def_t, joint_angle,
-    joint_def_t, joint_speed, lane_t, listen_to_feet, make_kernel, polygon_shape_t, random, step_world, uniform, vec_t,
-    world_t, worlds_t,
+    FLOAT32, LARGE, MANY, Worlds, apply_force, are_flags, are_within, below, body_t, edge_shape_t, empty_world,
+    family_t, fixture_def_t, is_within, joint_angle, joint_def_t, joint_speed, lane_t, listen_to_feet, make_kernel,
+    polygon_shape_t, random, step_world, uniform, vec_t, world_t, worlds_t,
 )
 from gymcore_ext.engine.step cimport TERMINATED, columns_t, flag_t, rng_t
 
@@ -140,6 +140,27 @@ cdef void draw_ground(progress_t* progress, rng_t* rng, bint hardcore) noexcept 
             left = integer(rng, GRASS_STEPS // 2, GRASS_STEPS)
             kind = integer(rng, 1, 4) if kind == GRASS and hardcore else GRASS
             begins = True
+
+
+cdef bint is_possible(const void* saved, bint was_reset) noexcept nogil:
+    cdef const progress_t* progress = <const progress_t*> saved
+    cdef const double* box
+    cdef int k
+    if not 0 <= progress.box_count <= BOXES:
+        return False
+    for k in range(progress.box_count):
+        box = progress.boxes[k]  # as add_box makes them
+        if not (are_within(box, 8, -1e4, 1e4) and box[0] == box[6] and box[2] == box[4] and box[1] == box[3]
+                and box[5] == box[7] and box[2] - box[0] >= 0.1 and fabs(box[1] - box[5]) >= 0.1):
+            return False
+    for k in range(RAYS):
+        if not is_within(progress.fractions[k], 0.0, 1.0):
+            return False
+    return (
+        are_within(progress.heights, POINTS, -1e4, 1e4) and are_within(progress.clouds, CLOUD_NUMBERS, 0.0, 1.0)
+        and is_within(progress.push, -5.0, 5.0) and is_within(progress.prev_shaping, -LARGE, LARGE)
+        and is_within(progress.scroll, -LARGE, LARGE) and 0 <= progress.steps <= MANY
+        and are_flags(&progress.has_shaping, 1) and are_flags(progress.touches, 3))
 
 
 cdef void prepare_rays(const worlds_t* self, int64_t i) noexcept nogil:
@@ -318,6 +339,7 @@ cdef flag_t step(
 cdef double[2] defaults = [0.0, 0.0]
 cdef family_t family
 family.begin = begin
+family.is_possible = is_possible
 family.build = build
 family.step = step
 family.observe = observe

@@ -45,8 +45,11 @@ struct box2d_body {
     void *user_data;
 };
 
-enum { BOX2D_AWAKE = 2, BOX2D_TOUCHING = 2, BOX2D_NEW_FIXTURE = 1, BOX2D_POLYGON = 2,
-       BOX2D_LOCKED = 2, BOX2D_REVOLUTE = 1 };
+/* Flags of bodies; of contacts; of worlds; and kinds of shapes and joints. */
+enum { BOX2D_AWAKE = 2, BOX2D_ACTIVE = 32, BOX2D_BODY_FLAGS = 127 };
+enum { BOX2D_TOUCHING = 2, BOX2D_HAS_TOI = 32, BOX2D_CONTACT_FLAGS = 63 };
+enum { BOX2D_LOCKED = 2, BOX2D_WORLD_FLAGS = 7 };
+enum { BOX2D_POLYGON = 2, BOX2D_REVOLUTE = 1 };
 
 typedef struct {
     box2d_box box;
@@ -62,6 +65,8 @@ struct box2d_fixture {
     float friction, restitution;
     box2d_proxy *proxies;
     int32_t proxy_count;
+    uint16_t filter[3];
+    uint8_t is_sensor;
 };
 
 typedef struct {
@@ -168,6 +173,8 @@ struct box2d_world {
     uint8_t allow_sleep;
     void *destruction_listener, *debug_draw;
     float inverse_dt0;
+    uint8_t settings[4];
+    float profile[8];
 };
 
 /* Definitions: what is changed in copies of the ones that Python makes. */
@@ -357,6 +364,8 @@ typedef struct {
     const void *filter; /* Box2D's own contact filter */
     int64_t builds;     /* how often there were new bodies */
     int32_t changed;    /* a program has changed the world so that it was not stepped, or not reset */
+    /* Box2D is in the middle of changing the world: true for good in a child that was forked then. */
+    volatile int32_t busy;
 } box2d_lane;
 
 /* Whether the bodies and joints that a lane points to are still there. Those that a program makes in place of destroyed ones
@@ -385,7 +394,7 @@ static inline int box2d_is_free(const box2d_lane *lane)
 /* Whether a world can be stepped: it was built, and is as it was built. */
 static inline int box2d_is_steppable(const box2d_lane *lane)
 {
-    return lane->builds && lane->world->manager.listener == &lane->listener && box2d_is_free(lane) && box2d_has_all(lane);
+    return lane->builds && !lane->busy && lane->world->manager.listener == &lane->listener && box2d_is_free(lane) && box2d_has_all(lane);
 }
 
 /* Whether a world can be emptied; forget a contact listener of a program's, as Gymnasium's resets do. */
@@ -426,123 +435,253 @@ static inline void box2d_listen_to_feet(
     box2d_listen(calls, lane, box2d_report_feet, &lane->listener);
 }
 
-static inline void box2d_empty(const box2d_calls *calls, box2d_world *world, float gravity)
+static inline void box2d_construct(const box2d_calls *calls, box2d_world *world, float gravity)
 {
     const box2d_vec vector = {0.0f, gravity};
-    calls->destruct(world);
     calls->construct(world, &vector);
+}
+
+static inline void box2d_empty(const box2d_calls *calls, box2d_world *world, float gravity)
+{
+    calls->destruct(world);
+    box2d_construct(calls, world, gravity);
 }
 
 /* --- states ------------------------------------------------------------------------------------------------------- */
 
-/* Memory that a world is written to, or read from: the same walk in both directions. */
+/* Memory that a world is written to, or read from: the same walk in both directions. What was read is checked before it is
+ * used: Box2D's assertions, which need the GIL, must hold for it too. */
 typedef struct {
     char *at, *end;
     int reading;
-} box2d_tape;
+} box2d_archive;
 
-static int box2d_exchange(box2d_tape *tape, void *place, size_t size)
+static int box2d_copy(box2d_archive *archive, void *place, size_t size)
 {
-    if ((size_t)(tape->end - tape->at) < size)
+    if ((size_t)(archive->end - archive->at) < size)
         return 0;
-    if (tape->reading)
-        memcpy(place, tape->at, size);
+    if (archive->reading)
+        memcpy(place, archive->at, size);
     else
-        memcpy(tape->at, place, size);
-    tape->at += size;
+        memcpy(archive->at, place, size);
+    archive->at += size;
     return 1;
 }
 
-#define BOX2D_EXCHANGE_NUMBER(tape, number) box2d_exchange(tape, &(number), sizeof(number))
+#define BOX2D_COPY(archive, field) box2d_copy(archive, &(field), sizeof(field))
 /* From one field of a structure to another one, both included. */
-#define BOX2D_EXCHANGE_SPAN(tape, type, object, first, last) \
-    box2d_exchange(tape, &(object)->first, offsetof(type, last) + sizeof((object)->last) - offsetof(type, first))
+#define BOX2D_COPY_SPAN(archive, type, object, first, last) \
+    box2d_copy(archive, &(object)->first, offsetof(type, last) + sizeof((object)->last) - offsetof(type, first))
+
+/* Beyond it, squares of squares are infinite. */
+#define BOX2D_LIMIT 1e9f
+
+static inline int box2d_is_within(float value, float low, float high) /* false for nan */
+{
+    return low <= value && value <= high;
+}
+
+static int box2d_are_finite(const float *values, int count)
+{
+    for (int k = 0; k < count; k++)
+        if (!box2d_is_within(values[k], -BOX2D_LIMIT, BOX2D_LIMIT))
+            return 0;
+    return 1;
+}
+
+/* The floats of a structure from one field to another one, both included. */
+#define BOX2D_ARE_FINITE(type, object, first, last) \
+    box2d_are_finite((const float *)&(object)->first, \
+                     (int)((offsetof(type, last) + sizeof((object)->last) - offsetof(type, first)) / sizeof(float)))
+
+static int box2d_is_node(const box2d_tree *tree, int32_t index)
+{
+    return 0 <= index && index < tree->node_capacity;
+}
+
+/* Whether a node that is no leaf has its two children, and is around them. */
+static int box2d_is_parent(const box2d_tree *tree, int32_t index)
+{
+    const box2d_node *node = &tree->nodes[index];
+    if (!box2d_is_node(tree, node->child1) || !box2d_is_node(tree, node->child2) || node->child1 == node->child2)
+        return 0;
+    const box2d_node *one = &tree->nodes[node->child1], *two = &tree->nodes[node->child2];
+    return one->parent == index && two->parent == index && one->height >= 0 && two->height >= 0 &&
+           node->height == 1 + (one->height > two->height ? one->height : two->height);
+}
+
+/* Whether each node is either in the tree or in the list of free ones, once, and each leaf is a fixture's. Heights grow from
+ * child to parent, so parents that list their children and one node without a parent make a tree. */
+static int box2d_is_tree(const box2d_tree *tree, int32_t leaves)
+{
+    int32_t used = 0, seen_leaves = 0, free_count = 0;
+    if (!box2d_is_node(tree, tree->root) || tree->node_count != 2 * leaves - 1)
+        return 0;
+    for (int32_t i = 0; i < tree->node_capacity; i++) {
+        const box2d_node *node = &tree->nodes[i];
+        if (node->height == -1)
+            continue;
+        used++;
+        if (node->height < 0 || !BOX2D_ARE_FINITE(box2d_node, node, box, box))
+            return 0;
+        if (node->height == 0) {
+            seen_leaves++;
+            if (node->child1 != -1 || node->child2 != -1 || !node->user_data)
+                return 0;
+        } else if (!box2d_is_parent(tree, i))
+            return 0;
+        if (i == tree->root ? node->parent != -1
+                            : !box2d_is_node(tree, node->parent) || (tree->nodes[node->parent].child1 != i &&
+                                                                     tree->nodes[node->parent].child2 != i))
+            return 0;
+    }
+    if (used != tree->node_count || seen_leaves != leaves)
+        return 0;
+    for (int32_t i = tree->free_list; i != -1; i = tree->nodes[i].parent, free_count++)
+        if (!box2d_is_node(tree, i) || tree->nodes[i].height != -1 || free_count == tree->node_capacity - used)
+            return 0;
+    return free_count == tree->node_capacity - used;
+}
 
 /* The tree of the broad phase, node by node: which numbers proxies have decides the order of contacts, also of those of
  * bodies that are made later. */
-static int box2d_exchange_tree(const box2d_calls *calls, box2d_tape *tape, box2d_world *world)
+static int box2d_copy_tree(const box2d_calls *calls, box2d_archive *archive, box2d_world *world)
 {
     box2d_broad_phase *phase = &world->manager.broad_phase;
     box2d_tree *tree = &phase->tree;
     int32_t capacity = tree->node_capacity;
-    int fits = BOX2D_EXCHANGE_NUMBER(tape, capacity);
-    while (fits && tree->node_capacity < capacity)
+    if (!BOX2D_COPY(archive, capacity) || capacity > (archive->end - archive->at) / (ptrdiff_t)sizeof(box2d_box))
+        return 0;
+    while (tree->node_capacity < capacity)
         calls->allocate_node(tree);
-    fits = fits && capacity == tree->node_capacity && BOX2D_EXCHANGE_NUMBER(tape, tree->root) &&
-           BOX2D_EXCHANGE_SPAN(tape, box2d_tree, tree, free_list, insertion_count) &&
-           BOX2D_EXCHANGE_NUMBER(tape, tree->node_count);
+    int fits = capacity == tree->node_capacity && BOX2D_COPY(archive, tree->root) &&
+               BOX2D_COPY(archive, tree->free_list) && BOX2D_COPY(archive, tree->node_count);
     for (int32_t i = 0; fits && i < capacity; i++) {
-        fits = BOX2D_EXCHANGE_NUMBER(tape, tree->nodes[i].box) &&
-               BOX2D_EXCHANGE_SPAN(tape, box2d_node, &tree->nodes[i], parent, height);
-        if (tape->reading)
+        fits = BOX2D_COPY(archive, tree->nodes[i].box) &&
+               BOX2D_COPY_SPAN(archive, box2d_node, &tree->nodes[i], parent, height);
+        if (archive->reading)
             tree->nodes[i].user_data = NULL;
     }
     for (box2d_body *body = world->bodies; fits && body; body = body->next)
         for (box2d_fixture *fixture = body->fixtures; fits && fixture; fixture = fixture->next) {
-            fits = BOX2D_EXCHANGE_NUMBER(tape, fixture->proxies->id) &&
-                   (uint32_t)fixture->proxies->id < (uint32_t)capacity;
+            box2d_proxy *proxy = fixture->proxies;
+            fits = BOX2D_COPY(archive, proxy->id) && box2d_is_node(tree, proxy->id) &&
+                   (!archive->reading || !tree->nodes[proxy->id].user_data);
             if (fits)
-                tree->nodes[fixture->proxies->id].user_data = fixture->proxies;
+                tree->nodes[proxy->id].user_data = proxy;
         }
-    if (tape->reading)
+    if (archive->reading)
         phase->move_count = 0;
-    return fits;
+    return fits && box2d_is_tree(tree, phase->proxy_count);
+}
+
+/* Bytes that mean nothing become zeros, so that equal worlds are written as equal bytes. */
+static void box2d_clear_unused(box2d_contact *contact)
+{
+    if (0 <= contact->point_count && contact->point_count < 2)
+        memset(contact->points + contact->point_count, 0, sizeof(contact->points[0]) * (2 - contact->point_count));
+    if (contact->point_count == 0)
+        memset(&contact->local_normal, 0, offsetof(box2d_contact, point_count) - offsetof(box2d_contact, local_normal));
+    if (!(contact->flags & BOX2D_HAS_TOI))
+        contact->toi = 0.0f;
+}
+
+static int box2d_is_contact(const box2d_contact *contact)
+{
+    const int is_sensor = contact->fixture_a->is_sensor || contact->fixture_b->is_sensor;
+    if (contact->flags & ~(uint32_t)BOX2D_CONTACT_FLAGS || contact->point_count < 0 || contact->point_count > 2 ||
+        contact->type < 0 || contact->type > 2 || contact->toi_count < 0 || !box2d_is_within(contact->toi, 0.0f, 1.0f) ||
+        !BOX2D_ARE_FINITE(box2d_contact, contact, friction, tangent_speed) ||
+        !BOX2D_ARE_FINITE(box2d_contact, contact, local_normal, local_point))
+        return 0;
+    if (is_sensor ? contact->point_count > 0 : !(contact->flags & BOX2D_TOUCHING) != !contact->point_count)
+        return 0;
+    for (int k = 0; k < contact->point_count; k++)
+        if (!BOX2D_ARE_FINITE(box2d_manifold_point, &contact->points[k], local_point, tangent_impulse) ||
+            contact->points[k].normal_impulse < 0.0f)
+            return 0;
+    return 1;
 }
 
 /* Contacts, the oldest first: a new one goes to the front of all lists. */
-static int box2d_exchange_contacts(const box2d_calls *calls, box2d_tape *tape, box2d_world *world)
+static int box2d_copy_contacts(const box2d_calls *calls, box2d_archive *archive, box2d_world *world)
 {
     box2d_contact_manager *manager = &world->manager;
+    const box2d_tree *tree = &manager->broad_phase.tree;
     box2d_contact *contact = manager->contacts;
     int32_t count = manager->contact_count, proxies[2] = {0, 0};
-    int fits = BOX2D_EXCHANGE_NUMBER(tape, count);
-    while (!tape->reading && contact && contact->next)
+    int fits = BOX2D_COPY(archive, count);
+    while (!archive->reading && contact && contact->next)
         contact = contact->next;
     for (int32_t i = 0; fits && i < count; i++) {
-        if (!tape->reading) {
+        if (!archive->reading) {
             proxies[0] = contact->fixture_a->proxies->id;
             proxies[1] = contact->fixture_b->proxies->id;
+            box2d_clear_unused(contact);
         }
-        fits = BOX2D_EXCHANGE_NUMBER(tape, proxies);
-        if (fits && tape->reading) {
+        fits = BOX2D_COPY(archive, proxies);
+        if (fits && archive->reading) {
             for (int k = 0; k < 2; k++)
-                if ((uint32_t)proxies[k] >= (uint32_t)manager->broad_phase.tree.node_capacity ||
-                    !manager->broad_phase.tree.nodes[proxies[k]].user_data)
+                if (!box2d_is_node(tree, proxies[k]) || !tree->nodes[proxies[k]].user_data)
                     return 0;
-            calls->add_pair(manager, manager->broad_phase.tree.nodes[proxies[0]].user_data,
-                            manager->broad_phase.tree.nodes[proxies[1]].user_data);
+            calls->add_pair(manager, tree->nodes[proxies[0]].user_data, tree->nodes[proxies[1]].user_data);
             contact = manager->contacts;
-            fits = manager->contact_count == i + 1 && contact->fixture_a->proxies->id == proxies[0];
+            if (manager->contact_count != i + 1 || contact->fixture_a->proxies->id != proxies[0])
+                return 0;
         }
-        if (contact->point_count < 2) /* what is not there may be any bytes */
-            memset(contact->points + contact->point_count, 0, sizeof(contact->points[0]) * (2 - contact->point_count));
-        if (contact->point_count == 0)
-            memset(&contact->local_normal, 0,
-                   offsetof(box2d_contact, point_count) - offsetof(box2d_contact, local_normal));
-        fits = fits && BOX2D_EXCHANGE_NUMBER(tape, contact->flags) &&
-               BOX2D_EXCHANGE_SPAN(tape, box2d_contact, contact, points, tangent_speed);
+        fits = fits && BOX2D_COPY(archive, contact->flags) &&
+               BOX2D_COPY_SPAN(archive, box2d_contact, contact, points, tangent_speed) && box2d_is_contact(contact);
         contact = contact->previous;
     }
     return fits;
 }
 
-/* Write a world to the tape, or read it into one that was just built in the same way: all that decides how it goes on.
- * Returns 0 if it does not fit, or has bodies of somebody else. */
-static int box2d_exchange_world(const box2d_calls *calls, box2d_tape *tape, box2d_lane *lane)
+/* How a body moves. */
+static int box2d_copy_body(box2d_archive *archive, box2d_body *body)
+{
+    const int active = body->flags & BOX2D_ACTIVE;
+    return BOX2D_COPY(archive, body->flags) && BOX2D_COPY_SPAN(archive, box2d_body, body, position, cosine) &&
+           BOX2D_COPY_SPAN(archive, box2d_body, body, center0, torque) && BOX2D_COPY(archive, body->sleep_time) &&
+           !(body->flags & ~BOX2D_BODY_FLAGS) && (body->flags & BOX2D_ACTIVE) == active &&
+           BOX2D_ARE_FINITE(box2d_body, body, position, position) && box2d_is_within(body->sine, -1.0f, 1.0f) &&
+           box2d_is_within(body->cosine, -1.0f, 1.0f) && BOX2D_ARE_FINITE(box2d_body, body, center0, torque) &&
+           0.0f <= body->alpha0 && body->alpha0 < 1.0f && box2d_is_within(body->sleep_time, 0.0f, BOX2D_LIMIT);
+}
+
+/* What the solver remembers of a joint, and what its motor does. */
+static int box2d_copy_joint(box2d_archive *archive, box2d_joint *joint)
+{
+    return BOX2D_COPY_SPAN(archive, box2d_joint, joint, impulse, motor_impulse) &&
+           BOX2D_COPY(archive, joint->enable_motor) &&
+           BOX2D_COPY_SPAN(archive, box2d_joint, joint, max_motor_torque, motor_speed) &&
+           BOX2D_COPY(archive, joint->enable_limit) && BOX2D_COPY(archive, joint->lower_angle) &&
+           BOX2D_COPY(archive, joint->upper_angle) && BOX2D_COPY(archive, joint->limit_state) &&
+           BOX2D_ARE_FINITE(box2d_joint, joint, impulse, motor_impulse) && joint->enable_motor <= 1 &&
+           box2d_is_within(joint->max_motor_torque, 0.0f, BOX2D_LIMIT) &&
+           BOX2D_ARE_FINITE(box2d_joint, joint, motor_speed, motor_speed) && joint->enable_limit <= 1 &&
+           BOX2D_ARE_FINITE(box2d_joint, joint, lower_angle, upper_angle) && joint->lower_angle <= joint->upper_angle &&
+           0 <= joint->limit_state && joint->limit_state <= 3;
+}
+
+/* Write a world to the archive, or read it into one that was just built in the same way: all that decides how it goes on.
+ * Returns 0 if it does not fit, has bodies of somebody else, or has values that no world can go on with; a world that was
+ * read can only be destructed then. */
+static int box2d_copy_world(const box2d_calls *calls, box2d_archive *archive, box2d_lane *lane)
 {
     box2d_world *world = lane->world;
     if (world->body_count != lane->body_count || world->joint_count != lane->joint_count ||
         world->manager.broad_phase.proxy_count != lane->proxy_count)
         return 0;
-    int fits = box2d_exchange_tree(calls, tape, world) && box2d_exchange_contacts(calls, tape, world) &&
-               BOX2D_EXCHANGE_NUMBER(tape, world->gravity) && BOX2D_EXCHANGE_NUMBER(tape, world->flags) &&
-               BOX2D_EXCHANGE_NUMBER(tape, world->inverse_dt0);
+    int fits = box2d_copy_tree(calls, archive, world) && box2d_copy_contacts(calls, archive, world) &&
+               BOX2D_COPY(archive, world->gravity) && BOX2D_COPY(archive, world->flags) &&
+               BOX2D_COPY(archive, world->inverse_dt0) && BOX2D_ARE_FINITE(box2d_world, world, gravity, gravity) &&
+               !(world->flags & (~BOX2D_WORLD_FLAGS | BOX2D_LOCKED)) &&
+               box2d_is_within(world->inverse_dt0, 0.0f, BOX2D_LIMIT);
     /* After the contacts, which wake bodies. */
     for (int k = 0; fits && k < lane->moving_count; k++)
-        fits = BOX2D_EXCHANGE_SPAN(tape, box2d_body, lane->moving[k], flags, torque) &&
-               BOX2D_EXCHANGE_NUMBER(tape, lane->moving[k]->sleep_time);
+        fits = box2d_copy_body(archive, lane->moving[k]);
     for (int k = 0; fits && k < lane->joint_count; k++)
-        fits = BOX2D_EXCHANGE_SPAN(tape, box2d_joint, lane->joints[k], impulse, limit_state);
+        fits = box2d_copy_joint(archive, lane->joints[k]);
     return fits;
 }
 

@@ -24,6 +24,7 @@ cdef extern from "box2d/world.h":
     ctypedef struct fixture_t "box2d_fixture":
         float density, friction, restitution
         int32_t proxy_count
+        uint8_t is_sensor
         body_t* body
         void* shape
         fixture_t* next
@@ -128,8 +129,9 @@ cdef extern from "box2d/world.h":
         int32_t moving_count, joint_count, body_count, changed
         const void* filter
         int64_t builds
+        int32_t busy
 
-    ctypedef struct tape_t "box2d_tape":
+    ctypedef struct archive_t "box2d_archive":
         char* at
         char* end
         int reading
@@ -149,12 +151,22 @@ cdef extern from "box2d/world.h":
     void listen "box2d_listen"(const calls_t* calls, lane_t* lane, report_t* report, void* subject) noexcept nogil
     void listen_to_feet "box2d_listen_to_feet"(
         const calls_t* calls, lane_t* lane, body_t* foot1, body_t* foot2, int32_t* touches) noexcept nogil
+    void construct_world "box2d_construct"(const calls_t* calls, world_t* world, float gravity) noexcept nogil
     void empty_world "box2d_empty"(const calls_t* calls, world_t* world, float gravity) noexcept nogil
-    int exchange_world "box2d_exchange_world"(const calls_t* calls, tape_t* tape, lane_t* lane) noexcept nogil
+    int copy_world "box2d_copy_world"(const calls_t* calls, archive_t* archive, lane_t* lane) noexcept nogil
 
 
 cdef enum:
     MAX_DEFINITIONS = 19
+
+cdef extern from *:
+    """
+    /* Bounds of numbers that have no other ones, and of counts of steps. */
+    #define BOX2D_LARGE 1e15
+    #define BOX2D_MANY ((int64_t)1 << 52)
+    """
+    const double LARGE "BOX2D_LARGE"
+    const int64_t MANY "BOX2D_MANY"
 
 
 ctypedef struct worlds_t:
@@ -179,12 +191,35 @@ ctypedef struct family_t:
     int64_t world_bytes, progress_bytes, extra_bytes, observation_bytes
     # Draw what is random about an episode, and begin it.
     void (*begin)(const worlds_t* self, const columns_t* columns, int64_t i, const double* options) noexcept nogil
+    # Whether a lane that has been reset, or one that has not, can have this progress. Its bytes are anybody's.
+    bint (*is_possible)(const void* progress, bint was_reset) noexcept nogil
     # Build the bodies of an episode, which the progress describes, in an empty world.
     void (*build)(const worlds_t* self, int64_t i) noexcept nogil
     # Step by an action, write its reward and return how the episode ended.
     flag_t (*step)(
         const worlds_t* self, const columns_t* columns, int64_t i, const double* action, double* reward) noexcept nogil
     void (*observe)(const worlds_t* self, int64_t i, void* observation) noexcept nogil
+
+
+cdef inline bint is_within(double value, double low, double high) noexcept nogil:
+    """False for nan."""
+    return low <= value and value <= high
+
+
+cdef inline bint are_within(const double* values, int count, double low, double high) noexcept nogil:
+    cdef int k
+    for k in range(count):
+        if not is_within(values[k], low, high):
+            return False
+    return True
+
+
+cdef inline bint are_flags(const int32_t* values, int count) noexcept nogil:
+    cdef int k
+    for k in range(count):
+        if not 0 <= values[k] <= 1:
+            return False
+    return True
 
 
 cdef object make_kernel(family_t* family, bint discrete)
@@ -203,4 +238,5 @@ cdef class Worlds:
     cdef lane_t* _lane(self, Py_ssize_t lane) except NULL
     cdef char* _progress(self, Py_ssize_t lane) except NULL
     cdef char* _row(self, cnp.ndarray saved, Py_ssize_t row) except NULL
-    cdef bint _exchange(self, Py_ssize_t lane, char* data, bint reading) except -1
+    cdef bint _restore(self, const worlds_t* worlds, int64_t i, char* data) except -1
+    cdef bint _copy_world(self, const worlds_t* worlds, int64_t i, char* data, bint reading) except -1

@@ -55,7 +55,9 @@ cdef inline void step_lane(
     if not is_steppable(&self.lanes[i]):
         self.lanes[i].changed = 1
     else:
+        self.lanes[i].busy = 1
         ends[i] = self.family.step(self, columns, i, action, &rewards[i])
+        self.lanes[i].busy = 0
         self.family.observe(self, i, <char*> parts[0] + i * self.family.observation_bytes)
 
 
@@ -86,11 +88,19 @@ cdef void reset_lanes(
 ) noexcept nogil:
     cdef const worlds_t* self = <const worlds_t*> columns.constants
     cdef int64_t k
+    cdef lane_t* lane
     for k in range(count):
-        if is_resettable(&self.lanes[lanes[k]]):
+        lane = &self.lanes[lanes[k]]
+        if lane.busy:
+            # A fork has copied it in the middle of a step. What it has allocated stays allocated: nothing of it can be
+            # trusted, and objects of the package may point there.
+            construct_world(&self.calls, lane.world, 0.0)
+        if is_resettable(lane):
+            lane.busy = 1
             self.family.begin(self, columns, lanes[k], options)
+            lane.busy = 0
         else:
-            self.lanes[lanes[k]].changed = 1
+            lane.changed = 1
 
 
 cdef void observe_lanes(
@@ -246,49 +256,72 @@ cdef class Worlds:
         for row, lane in enumerate(indices.tolist()):
             data = self._row(saved, row)
             memcpy(data + 8, self._progress(lane), self.shared.family.progress_bytes)
-            if self._lane(lane).builds and not self._exchange(lane, data, False):
+            if self._lane(lane).builds and not self._copy_world(&self.shared, lane, data, False):
                 raise self.error(
-                    f"lane {lane}: the world has other bodies, joints or fixtures than it was made with, or more "
-                    "contacts than fit into a state")
+                    f"lane {lane}: the world has other bodies, joints or fixtures than it was made with, more contacts "
+                    "than fit into a state, or numbers that are not finite")
             check = digest(data + 8, self.saved_bytes - 8)
             memcpy(data, &check, 8)
 
     def load(self, indices, cnp.ndarray saved not None):
-        """Restore lanes from intact elements; worlds are built anew."""
+        """Restore lanes from valid elements; worlds are built anew."""
         cdef Py_ssize_t row, lane
-        cdef int32_t nodes
         cdef char* data
         for row, lane in enumerate(indices.tolist()):
             data = self._row(saved, row)
-            memcpy(self._progress(lane), data + 8, self.shared.family.progress_bytes)
-            memcpy(&nodes, data + 8 + self.shared.family.progress_bytes, sizeof(nodes))
-            if nodes == 0:
-                continue  # it was never reset: the tree of a world that was built has room for some
-            empty_world(&self.shared.calls, self._lane(lane).world, 0.0)
-            self.shared.family.build(&self.shared, lane)
-            memcpy(self._progress(lane), data + 8, self.shared.family.progress_bytes)  # building has begun to count
-            if not self._exchange(lane, data, True):
-                raise self.error(f"state: lane {row} has a world that cannot be")
+            self._lane(lane)
+            if not self._restore(&self.shared, lane, data):
+                raise self.error(f"state: lane {lane} cannot have it, or was forked in the middle of a step")
 
     def valid(self, cnp.ndarray saved not None):
-        """Which elements of an array of `saved_dtype` are as `save` has written them."""
+        """Which elements of an array of `saved_dtype` a lane can go on from: bool [len(saved)]."""
+        cdef worlds_t trial = self.shared
+        cdef lane_t lane
         cdef Py_ssize_t row
         cdef uint64_t check
         cdef char* data
-        intact = np.zeros(len(saved), np.bool_)
-        for row in range(len(saved)):
-            data = self._row(saved, row)
-            memcpy(&check, data, 8)
-            intact[row] = check == digest(data + 8, self.saved_bytes - 8)
-        return intact
+        cdef bytearray world = bytearray(sizeof(world_t))
+        cdef bytearray progress = bytearray(self.shared.family.progress_bytes)
+        cdef bytearray extra = bytearray(max(self.shared.family.extra_bytes, 1))
+        memset(&lane, 0, sizeof(lane))
+        lane.world = <world_t*> <char*> world
+        trial.lanes, trial.progress, trial.extra, trial.num_lanes = &lane, progress, extra, 1
+        valid = np.zeros(len(saved), np.bool_)
+        construct_world(&self.shared.calls, lane.world, 0.0)
+        try:
+            for row in range(len(saved)):
+                data = self._row(saved, row)
+                memcpy(&check, data, 8)
+                valid[row] = check == digest(data + 8, self.saved_bytes - 8) and self._restore(&trial, 0, data)
+        finally:
+            self.shared.calls.destruct(lane.world)
+        return valid
 
-    cdef bint _exchange(self, Py_ssize_t lane, char* data, bint reading) except -1:
-        """Write a world to a saved lane, or read it into a lane that was just built; false if it does not fit."""
-        cdef tape_t tape
-        tape.at = data + 8 + self.shared.family.progress_bytes
-        tape.end = data + self.saved_bytes
-        tape.reading = reading
-        return exchange_world(&self.shared.calls, &tape, self._lane(lane))
+    cdef bint _restore(self, const worlds_t* worlds, int64_t i, char* data) except -1:
+        """Build a lane's world anew as it was saved; false if no lane can have that state."""
+        cdef const family_t* family = worlds.family
+        cdef char* progress = worlds.progress + i * family.progress_bytes
+        cdef int32_t nodes
+        memcpy(&nodes, data + 8 + family.progress_bytes, sizeof(nodes))
+        if worlds.lanes[i].busy or not family.is_possible(data + 8, nodes != 0):
+            return False
+        memcpy(progress, data + 8, family.progress_bytes)
+        if nodes == 0:
+            return True  # it was never reset: the tree of a world that was built has room for some
+        empty_world(&worlds.calls, worlds.lanes[i].world, 0.0)
+        family.build(worlds, i)
+        memcpy(progress, data + 8, family.progress_bytes)  # building has begun to count
+        return self._copy_world(worlds, i, data, True)
+
+    cdef bint _copy_world(self, const worlds_t* worlds, int64_t i, char* data, bint reading) except -1:
+        """Write a world to a saved lane, or read it into a lane that was just built; false if it cannot be."""
+        cdef archive_t archive
+        if worlds.lanes[i].busy:
+            return False
+        archive.at = data + 8 + worlds.family.progress_bytes
+        archive.end = data + self.saved_bytes
+        archive.reading = reading
+        return copy_world(&worlds.calls, &archive, &worlds.lanes[i])
 
     cdef char* _progress(self, Py_ssize_t lane) except NULL:
         self._lane(lane)
@@ -346,7 +379,8 @@ def read_world(size_t address):
         while fixture != NULL:
             fixtures.append({
                 "address": <size_t> fixture, "body": <size_t> fixture.body, "density": fixture.density,
-                "friction": fixture.friction, "restitution": fixture.restitution, "corners": corners_of(fixture)})
+                "friction": fixture.friction, "restitution": fixture.restitution, "sensor": fixture.is_sensor != 0,
+                "corners": corners_of(fixture)})
             fixture = fixture.next
         bodies.append({
             "address": <size_t> body, "world": <size_t> body.world, "type": body.type, "awake": body.flags & AWAKE != 0,
@@ -383,7 +417,7 @@ def read_world(size_t address):
         "bodies": bodies, "joints": joints, "contacts": contacts}
 
 
-def rehearse(dict functions, size_t first, size_t second, int steps):
+def step_and_restore(dict functions, size_t first, size_t second, int steps):
     """Push the newest body of one world and step it; then let another one go on from its state, and push and step that.
 
     Both were made in the same way, and not stepped yet. Half of the steps are the first one's.
@@ -393,7 +427,7 @@ def rehearse(dict functions, size_t first, size_t second, int steps):
     """
     cdef calls_t calls
     cdef lane_t lanes[2]
-    cdef tape_t tape
+    cdef archive_t archive
     cdef int32_t touches[3]
     cdef int k
     cdef body_t* body
@@ -415,14 +449,14 @@ def rehearse(dict functions, size_t first, size_t second, int steps):
             joint = joint.next
         listen_to_feet(&calls, &lanes[k], lanes[k].moving[0], NULL, touches)
         if k:
-            tape.at, tape.end, tape.reading = <char*> room, <char*> room + len(room), True
-            exchange_world(&calls, &tape, &lanes[1])
+            archive.at, archive.end, archive.reading = <char*> room, <char*> room + len(room), True
+            copy_world(&calls, &archive, &lanes[1])
         for _ in range(steps // 2):
             before = touches[1]
             apply_impulse(lanes[k].moving[0], 0.01, 0.3, 5.0, 2.0)
             step_world(&calls, &lanes[k])
             changes += touches[1] != before
-        tape.at, tape.end, tape.reading = <char*> room, <char*> room + len(room), False
-        exchange_world(&calls, &tape, &lanes[k])
+        archive.at, archive.end, archive.reading = <char*> room, <char*> room + len(room), False
+        copy_world(&calls, &archive, &lanes[k])
         lanes[k].world.manager.listener = NULL
     return changes

@@ -71,6 +71,10 @@ class Foot(BodyOf):
         self._touches[0] = bool(value)
 
 
+# Version of what worlds.pyx saves of a world.
+STATES = 2
+
+
 class CompiledBox2DEnv(NativeEnv[ActType]):
     """Base of the compiled environments over Box2D.
 
@@ -113,7 +117,7 @@ class CompiledBox2DEnv(NativeEnv[ActType]):
     def fixed_digest(self) -> int:
         """Digest of the class and its arguments."""
         arguments = [getattr(self, name) for name in self.arguments]
-        return digest(repr((self.kernel_module, arguments)).encode())
+        return digest(repr((STATES, self.kernel_module, arguments)).encode())
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what `NativeEnv` does; the package's objects are made again."""
