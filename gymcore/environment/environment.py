@@ -645,7 +645,7 @@ def _shaping(shaping: Shaping) -> RewardShaping | None:
             results.append(expression(dict(zip(VARIABLES, row, strict=True))))
         if isinstance(results[0], tuple):
             rewards, terminals = zip(*results, strict=True)
-            return np.array(rewards, np.float64), np.array(terminals, np.int64)
+            return np.array(rewards, np.float64), np.array(terminals)
         return np.array(results, np.float64)
 
     return shaped
@@ -654,6 +654,7 @@ def _shaping(shaping: Shaping) -> RewardShaping | None:
 def _reward_and_terminal(shaped: Any, terminal: Any) -> Any:
     """Return shaped rewards and terminals; those of the environment where only rewards are."""
     reward, new = shaped if isinstance(shaped, tuple) else (shaped, terminal)
+    _check_terminal(new)
     if np.ndim(terminal) == 0:
         reward, new = float(reward), int(new)
     else:
@@ -663,7 +664,6 @@ def _reward_and_terminal(shaped: Any, terminal: Any) -> Any:
                 f"reward_shaping: expected results of shape {terminal.shape}, got {reward.shape} "
                 f"and {new.shape}"
             )
-    _check_terminal(new)
     if np.any((new == 0) & (terminal != 0)):
         raise InvalidArgument(
             f"reward_shaping: expected no terminal 0 where an episode has ended, got {new}"

@@ -2,7 +2,8 @@
 
 An expression is parsed once into functions of the variables; it can access nothing else:
 no attributes but those of `math`, `np` and `random` that are listed here, no keyword arguments, no
-comprehensions. It cannot make arrays larger than those that it is given.
+comprehensions, and no arguments that functions write to. It cannot make arrays larger than the
+largest that it is given, or than `MIN_ELEMENTS`, nor integers of more than 64 bits.
 """
 
 from __future__ import annotations
@@ -30,10 +31,40 @@ MAX_LENGTH = 10_000
 """Characters of an expression; the parser's recursion is bounded by it."""
 
 
+MIN_ELEMENTS = 1024
+"""Elements that an array may have even if all variables are smaller."""
+MAX_DIGITS = 300
+"""Digits that numbers are rounded to, before or after the point: time grows with them."""
+MAX_DIFFERENCES = 32
+
+
 def _power(base: Any, exponent: Any) -> Any:
     """Return a power in floating point: integers of Python could grow without bound."""
     with np.errstate(all="ignore"):
         return np.float64(base) ** exponent
+
+
+def _checked_count(name: str, value: Any, low: int, high: int) -> int:
+    if not isinstance(value, (int, np.integer)) or not low <= value <= high:
+        raise InvalidArgument(f"reward_shaping: expected {name} in [{low}, {high}], got {value!r}")
+    return int(value)
+
+
+def _round(value: Any, digits: Any = None) -> Any:
+    """Round as `round` does."""
+    if digits is None:
+        return round(value)
+    return round(value, _checked_count("digits of round", digits, -MAX_DIGITS, MAX_DIGITS))
+
+
+def _round_array(value: Any, digits: Any = 0) -> Any:
+    """Round as `np.round` does."""
+    return np.round(value, _checked_count("decimals of round", digits, -MAX_DIGITS, MAX_DIGITS))
+
+
+def _differences(value: Any, times: Any = 1) -> Any:
+    """Return differences of neighbours as `np.diff` does."""
+    return np.diff(value, _checked_count("n of diff", times, 0, MAX_DIFFERENCES))
 
 
 UNARY: dict[type, Callable[[Any], Any]] = {
@@ -59,8 +90,8 @@ COMPARE = {
     ast.GtE: operator.ge,
 }
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (abs, bool, float, int, len, max, min, round, sum)
-}
+    function.__name__: function for function in (abs, bool, float, int, len, max, min, sum)
+} | {"round": _round}
 NAMES = f"one of {', '.join((*VARIABLES, *FUNCTIONS))}"
 MATH_NAMES = (
     "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh degrees dist e erf erfc exp "
@@ -78,6 +109,12 @@ MODULES: dict[str, dict[str, Any]] = {
     "np": {name: getattr(np, name) for name in NUMPY_NAMES.split()},
     "random": {name: getattr(random, name) for name in ("gauss", "random", "uniform")},
 }
+MODULES["np"] |= {"diff": _differences, "round": _round_array}
+# Arguments that functions of NumPy take at least and at most, of those that are not ufuncs: what
+# follows is a dtype, or an array to write to.
+REDUCTIONS = "all any argmax argmin cumsum diff max mean median min prod round std sum var"
+ARGUMENTS = {"clip": (3, 3), "dot": (2, 2), "where": (3, 3)}
+ARGUMENTS |= dict.fromkeys(REDUCTIONS.split(), (1, 2))
 
 
 def parse_expression(expression: str) -> Evaluate:
@@ -162,7 +199,9 @@ def _compiled(node: ast.expr) -> Evaluate:
     if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
         binary = BINARY[type(node.op)]
         left, right = _compiled(node.left), _compiled(node.right)
-        return lambda variables: binary(left(variables), right(variables))
+        return lambda variables: _bounded(
+            binary(*_operands(variables, left(variables), right(variables)))
+        )
     if isinstance(node, ast.BoolOp):
         return _logic(node)
     if isinstance(node, ast.Compare):
@@ -211,14 +250,121 @@ def _call(node: ast.Call) -> Evaluate:
     else:
         function = _attribute(node.func)
     arguments = [_compiled(argument) for argument in node.args]
-    return lambda variables: function(*(argument(variables) for argument in arguments))
+    if isinstance(node.func, ast.Name):
+        return lambda variables: _bounded(function(*(part(variables) for part in arguments)))
+    is_array_function = _attribute_module(node.func) == "np"
+    if is_array_function:
+        _check_arguments(node, function)
+
+    def call(variables: Variables) -> Any:
+        values = [part(variables) for part in arguments]
+        if not is_array_function:
+            return _bounded(function(*values))
+        if function is np.dot:
+            _check_dot(variables, *values)
+        elif function in (np.clip, np.where) or isinstance(function, np.ufunc):
+            values = _operands(variables, *values)
+        else:
+            values[:1] = _operands(variables, values[0])
+        return function(*values)
+
+    return call
+
+
+def _attribute_module(node: ast.expr) -> str:
+    """Return `np` of a name as `np.exp` that `_attribute` has accepted."""
+    assert isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    return node.value.id
+
+
+def _check_arguments(node: ast.Call, function: Any) -> None:
+    """Raise if a function of NumPy is given too few arguments, or ones that it would write to."""
+    if isinstance(function, np.ufunc):
+        least = most = function.nin
+    else:
+        assert isinstance(node.func, ast.Attribute)
+        least, most = ARGUMENTS[node.func.attr]
+    if not least <= len(node.args) <= most:
+        count = f"{least}" if least == most else f"{least} or {most}"
+        raise _refuse(node, f"{count} argument{'s' * (most > 1)} of {ast.unparse(node.func)}")
+
+
+def _largest(value: Any) -> int:
+    """Return the number of elements of the largest array in a variable, or of all variables."""
+    if isinstance(value, Mapping):
+        return max(map(_largest, value.values()), default=0)
+    if isinstance(value, (list, tuple)):
+        return max(len(value), *map(_largest, value), 0)
+    return int(np.size(value))
+
+
+def _check_size(variables: Variables, size: int) -> None:
+    """Raise if an array of so many elements is larger than expressions may make."""
+    if size > MIN_ELEMENTS and size > (most := max(MIN_ELEMENTS, _largest(variables))):
+        raise InvalidArgument(
+            f"reward_shaping: expected arrays of at most {most} elements, got {size}"
+        )
+
+
+def _operands(variables: Variables, *values: Any) -> list[Any]:
+    """Return numbers and arrays to compute with; lists and tuples become arrays.
+
+    Raises:
+        InvalidArgument: A value is something else, or the result would be too large.
+    """
+    operands = []
+    for value in values:
+        operand = np.asarray(value) if isinstance(value, (list, tuple)) else _bounded(value)
+        if not isinstance(operand, (bool, int, float)) and (
+            not isinstance(operand, (np.ndarray, np.generic)) or operand.dtype.kind not in "biufc"
+        ):
+            raise InvalidArgument(
+                f"reward_shaping: expected numbers or arrays of them, got {type(value)}"
+            )
+        operands.append(operand)
+    if len(operands) > 1:
+        shape = np.broadcast_shapes(*map(np.shape, operands))
+        _check_size(variables, math.prod(shape))
+    return operands
+
+
+def _check_dot(variables: Variables, *values: Any) -> None:
+    """Raise if the product of two matrices is too large."""
+    one, two = (np.asarray(_operands(variables, value)[0]) for value in values)
+    if one.ndim and two.ndim:
+        summed = max(one.shape[-1], 1)
+        _check_size(variables, (one.size // summed) * (two.size // summed))
+
+
+def _bounded(value: Any) -> Any:
+    """Return an integer of more than 64 bits as a float: products could grow without bound."""
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        return float(value)
+    return value
 
 
 def _item(node: ast.Subscript) -> Evaluate:
     """Return a function that takes an item, by a name or an index, or by a slice."""
     value = _compiled(node.value)
     index = _index(node.slice)
-    return lambda variables: value(variables)[index(variables)]
+
+    def item(variables: Variables) -> Any:
+        items, place = value(variables), index(variables)
+        if isinstance(items, np.ndarray):
+            _check_indices(variables, items, place)
+        return items[place]
+
+    return item
+
+
+def _check_indices(variables: Variables, items: np.ndarray, place: Any) -> None:
+    """Raise if indices that are arrays would repeat too many items."""
+    parts = place if isinstance(place, tuple) else (place,)
+    arrays = [part for part in map(np.asarray, parts) if part.ndim and part.dtype.kind in "iu"]
+    if arrays:
+        repeated = math.prod(np.broadcast_shapes(*(array.shape for array in arrays)))
+        kept = math.prod(items.shape[len(arrays) :]) if len(arrays) == len(parts) else items.size
+        _check_size(variables, repeated * kept)
 
 
 def _index(node: ast.expr) -> Evaluate:
@@ -226,6 +372,8 @@ def _index(node: ast.expr) -> Evaluate:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         name = node.value
         return lambda variables: name
+    if isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        raise _refuse(node, "indices, slices or names")
     if isinstance(node, ast.Slice):
         parts = [_compiled(part) if part else None for part in (node.lower, node.upper, node.step)]
         return lambda variables: slice(*(part and part(variables) for part in parts))
@@ -264,7 +412,7 @@ def _comparison(node: ast.Compare) -> Evaluate:
         left = operands[0](variables)
         for compare, operand in zip(operators, operands[1:], strict=True):
             right = operand(variables)
-            result = compare(left, right)
+            result = compare(*_operands(variables, left, right))
             if len(operators) > 1 and not result:
                 break
             left = right

@@ -177,6 +177,14 @@ class TestRewardShaping:
         with pytest.raises(ResetNeeded):
             environment.execute(0)
 
+    @pytest.mark.parametrize("terminal", [0.5, 3, -1])
+    def test_a_terminal_is_not_rounded(self, terminal):
+        for shaping in (f"(reward, {terminal})", lambda *values: (values[3], terminal)):
+            environment = Environment.create(Counter, reward_shaping=shaping)
+            environment.reset()
+            with pytest.raises(InvalidArgument, match=f"expected 0, 1 or 2, got {terminal}"):
+                environment.execute(actions=1)
+
     def test_the_limit_comes_after_the_shaping(self):
         environment = Environment.create(Counter, 2, "reward + 100 * terminal")
         assert play(environment, 0, 0) == [(1, 0, 1.0), (2, 2, 2.0)]

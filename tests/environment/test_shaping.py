@@ -97,6 +97,12 @@ def test_values(expression, expected):
         "(reward, (0, 1))",
         "1" * 20_000,
         "-" * 9_000 + "1",
+        "np.sum(np.exp(states, next_states))",
+        "np.max(states, 0, next_states)",
+        "np.clip(states, 0, 1, states)",
+        "np.where(next_states)",
+        "np.exp()",
+        "next_states[:, True]",
         "reward\nreward",
         "reward\0",
     ],
@@ -111,6 +117,41 @@ def test_numbers_cannot_grow_without_bound():
     with pytest.raises(InvalidArgument, match="int too large"):
         parse_expression("9" * 400)
     assert parse_expression("2 ** 0.5")(VARIABLES) == math.sqrt(2)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "round(1, -1000000000)",
+        "np.round(1, -1000000000)",
+        "sum(np.diff(next_states, 30000000))",
+        "next_states[indices][:, :, indices]".replace("indices", "states['i']"),
+        "next_states[states['i']] * next_states[:, 0 < 1]",
+        "np.dot(next_states[:, 0 < 1], next_states[0 < 1])",
+        "np.where(next_states[:, 0 < 1], next_states, 0)",
+        "next_states[:, 0 < 1] < next_states",
+        "states['text'] * 1000000000",
+        "states * 2",
+    ],
+)
+def test_values_cannot_grow_without_bound(expression):
+    variables = {
+        "states": {"i": np.zeros(500, np.int64), "text": "x"},
+        "next_states": np.arange(500.0),
+    }
+    with pytest.raises(InvalidArgument, match="reward_shaping: expected"):
+        parse_expression(expression)(variables)
+
+
+def test_integers_of_more_than_64_bits_are_floats():
+    assert parse_expression("int(1e300) * int(1e300)")(VARIABLES) == math.inf
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        assert parse_expression("np.power(int(1e300), int(1e300))")(VARIABLES) == math.inf
+    assert parse_expression("2 ** 62 * 1 + int(2 ** 40)")(VARIABLES) == 2**62 + 2**40
+
+
+def test_lists_are_added_by_element():
+    assert parse_expression("max(states['x'] + states['x'])")({"states": {"x": [1, 2]}}) == 4
 
 
 def test_an_expression_is_a_string():
