@@ -70,6 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         >>> main(["collect", "Nope-v1", "--num-steps", "64"])
         2
     """
+    if sys.stderr is None:  # it was closed; a file that is opened later must not take its place
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     parser = build_parser()
     arguments = parser.parse_args(argv)
     if arguments.version:

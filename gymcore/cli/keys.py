@@ -12,7 +12,15 @@ HELP = "make keys for `gymcore serve` and its clients"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the argument of `gymcore keys`."""
-    parser.add_argument("directory", type=Path, metavar="DIR", help="folder to write the keys to")
+    parser.add_argument(
+        "directory", type=_folder, metavar="DIR", help="folder to write the keys to"
+    )
+
+
+def _folder(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError(f"expected a folder, got {text!r}")
+    return Path(text)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,8 +9,8 @@ from typing import Any
 from gymcore.cli.errors import CliError
 
 
-def count(text: str) -> int:
-    """Parse a positive integer: `64`, `1_000_000` or `1e6`.
+def count(text: str, least: int = 1) -> int:
+    """Parse an integer of at least `least`: `64`, `1_000_000` or `1e6`.
 
     Example:
         >>> count("1e6") == count("1_000_000") == 1000000
@@ -27,14 +27,14 @@ def count(text: str) -> int:
             number = -1
         if number == -1:
             raise argparse.ArgumentTypeError(f"expected an integer, got {text!r}") from None
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected at least 1, got {text!r}")
+    if number < least:
+        raise argparse.ArgumentTypeError(f"expected at least {least}, got {text!r}")
     return number
 
 
 def seed(text: str) -> int:
     """Parse a seed: an integer of at least 0."""
-    return 0 if text == "0" else count(text)
+    return count(text, least=0)
 
 
 def positive(text: str) -> float:

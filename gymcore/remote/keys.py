@@ -8,6 +8,7 @@ and the public keys of its clients, `*.key` beside it; a client needs `client.ke
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import tempfile
@@ -52,7 +53,8 @@ def make_keys(directory: str | Path) -> list[Path]:
         The four files.
 
     Raises:
-        InvalidArgument: if one of them exists; nothing is written then.
+        InvalidArgument: if one of them exists.
+        OSError: if they cannot be written. After any error no file or folder is left of this call.
     """
     zmq = load_zmq()
     folder = Path(directory)
@@ -60,15 +62,20 @@ def make_keys(directory: str | Path) -> list[Path]:
     files = [folder / f"{name}.{suffix}" for name in names for suffix in ("key", "key_secret")]
     if there := [str(path) for path in files if os.path.lexists(path)]:
         raise InvalidArgument(f"directory: expected one without keys, got {', '.join(there)}")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as new:  # which its owner alone may read
-        for name in names:
-            zmq.auth.create_certificates(new, name)
-        for path in files:
-            with NewFile(path, overwrite=False) as file:
-                if path.suffix == ".key_secret":
-                    file.part.chmod(0o600)
-                file.part.write_bytes(Path(new, path.name).read_bytes())
+    with contextlib.ExitStack() as undo:
+        for missing in reversed([path for path in (folder, *folder.parents) if not path.exists()]):
+            missing.mkdir(mode=0o700)
+            undo.callback(missing.rmdir)
+        with tempfile.TemporaryDirectory(dir=folder) as new:  # which its owner alone may read
+            for name in names:
+                zmq.auth.create_certificates(new, name)
+            for path in files:
+                with NewFile(path, overwrite=False) as file:
+                    if path.suffix == ".key_secret":
+                        file.part.chmod(0o600)
+                    file.part.write_bytes(Path(new, path.name).read_bytes())
+                undo.callback(path.unlink)
+        undo.pop_all()
     return files
 
 

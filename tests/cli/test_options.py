@@ -29,7 +29,7 @@ def test_count_keeps_every_digit_of_a_large_number() -> None:
 def test_seed_may_be_zero_but_not_negative() -> None:
     assert seed("0") == 0
     assert seed("17") == 17
-    with pytest.raises(argparse.ArgumentTypeError):
+    with pytest.raises(argparse.ArgumentTypeError, match="expected at least 0, got '-1'"):
         seed("-1")
 
 

@@ -32,6 +32,16 @@ def run(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.skipif(os.name != "posix", reason="closes a descriptor by the shell")
+@pytest.mark.parametrize("words", [["list"], ["collect", "CartPole-v1", "--num-steps", 64]])
+def test_with_stderr_closed(tmp_path, words):
+    line = ["sh", "-c", 'exec "$@" 2>&-', "sh", *command(*words)]
+    ran = subprocess.run(
+        line, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=environment(), timeout=120
+    )
+    assert ran.returncode == 0 and "CartPole-v1" in ran.stdout
+
+
 def test_the_main_job(tmp_path):
     ran = run(
         "collect", "CartPole-v1", "--num-envs", 64, "--num-steps", 64_000, "--seed", 0,

@@ -13,6 +13,7 @@ import pytest
 import gymcore as gym
 from gymcore import error
 from gymcore.environment import Environment
+from gymcore.remote import keys
 
 # A shell that runs the tests in the background has them ignore SIGINT.
 PROGRAM = """
@@ -38,18 +39,32 @@ def address_in(line):
     return line.split(" at ")[1].split(",")[0]
 
 
+def test_failed_keys_leave_nothing(run, tmp_path, monkeypatch, capsys):
+    with pytest.raises(SystemExit):
+        run("keys", "")
+    assert "DIR: expected a folder, got ''" in capsys.readouterr().err
+    monkeypatch.setattr(keys.NewFile, "__enter__", fail)
+    ran = run("keys", tmp_path / "new" / "folder")
+    assert ran.code == 2 and "no space" in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def fail(file):
+    raise OSError("no space")
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
 def test_a_vector_environment_with_keys(run, tmp_path, number, code):
-    keys = tmp_path / "keys"
-    ran = run("keys", keys)
+    folder = tmp_path / "keys"
+    ran = run("keys", folder)
     assert ran.code == 0 and "the server needs server.key_secret" in ran.out
-    assert run("keys", keys).code == 2
-    with serving("CartPole-v1", "--num-envs", 5, "--keys", keys) as (process, line):
+    assert run("keys", folder).code == 2
+    with serving("CartPole-v1", "--num-envs", 5, "--keys", folder) as (process, line):
         assert line.startswith("serving CartPole-v1 with 5 lanes at tcp://127.0.0.1:")
         assert line.rstrip().rpartition("key ")[2] in ran.out
         address = address_in(line)
         arguments = {"vectorization_mode": "remote", "address": address}
-        with gym.make_vec("CartPole-v1", 5, **arguments, keys=keys) as remote:
+        with gym.make_vec("CartPole-v1", 5, **arguments, keys=folder) as remote:
             local = gym.make_vec("CartPole-v1", 5)
             assert np.array_equal(remote.reset(seed=1)[0], local.reset(seed=1)[0])
             actions = np.ones(5, int)
