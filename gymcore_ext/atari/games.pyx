@@ -11,7 +11,7 @@ lanes have no random numbers, and a lane is seeded by restoring the state that i
 cimport numpy as cnp
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc
 from cpython.pycapsule cimport PyCapsule_New, PyCapsule_SetContext
-from libc.math cimport cos, sin
+from libc.math cimport cos, fabs, sin
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
@@ -67,6 +67,11 @@ cdef enum:
     # Where an emulator's memory has its random generator, as text: after the ROM's digest, "System" and a number.
     SYSTEM = 36
     GENERATOR = 54
+    # Actions of a player.
+    ACTIONS = 18
+
+cdef int64_t MANY = <int64_t> 1 << 52  # of frames and steps: no count overflows
+cdef double LARGE = 1e15               # of scores
 
 
 ctypedef struct screen_t:  # the head of ALE's ALEScreen
@@ -564,6 +569,17 @@ cdef uint64_t digest(const uint8_t* data, int64_t size) noexcept nogil:
     return values[0] ^ (values[0] >> 29)
 
 
+cdef bint is_possible(const games_t* self, const progress_t* progress) noexcept nogil:
+    """Whether a lane can have this progress, whose bytes are anybody's."""
+    return (
+        0 <= progress.noops.at <= WORDS and 0 <= progress.sticks.at <= WORDS
+        and 0 <= progress.action < ACTIONS and 0.0 <= progress.strength and progress.strength <= 1.0
+        and 0 <= progress.is_new <= 1 and 0 <= progress.shows_end <= 1 and 0 <= progress.game_over <= 1
+        and 0 <= progress.oldest < self.stages.stack_num
+        and 0 <= progress.frames <= MANY and 0 <= progress.steps <= MANY
+        and fabs(progress.reward) <= LARGE and fabs(progress.game_return) <= LARGE)
+
+
 cdef class Games:
     """Games of a batch, and the kernel that plays them.
 
@@ -772,7 +788,10 @@ cdef class Games:
             raise ValueError(f"an emulator takes {games['size'].max()} bytes, expected at most {job.room}")
 
     def are_intact(self, cnp.ndarray games not None):
-        """Whether games are as `copy_lanes` has saved them, bool [len(games)]."""
+        """Whether games are as `copy_lanes` has saved them, with a progress that lanes can have: bool [len(games)].
+
+        What the memory of an emulator contains is not checked, only its length.
+        """
         cdef const uint8_t* game = self._rows("game", games, False)
         cdef saved_t head
         cdef Py_ssize_t k
@@ -780,7 +799,8 @@ cdef class Games:
         for k in range(len(games)):
             memcpy(&head, game, sizeof(saved_t))
             intact[k] = (head.digest == digest(game + 8, sizeof(saved_t) - 8 + self.memory_bytes)
-                         and 0 <= head.size <= self.memory_bytes)
+                         and (head.size == 0 or GENERATOR <= head.size <= self.memory_bytes)
+                         and is_possible(&self.games, &head.progress))
             game += cnp.PyArray_STRIDE(games, 0)
         return intact
 

@@ -131,6 +131,50 @@ def test_states_from_before_a_reset_and_after_it():
     envs.close()
 
 
+def checksum(data: bytes) -> int:
+    """FNV-1a over four times eight bytes at a time, then over bytes, then over the four."""
+    prime, mask = 0x100000001B3, 2**64 - 1
+    values = [0xCBF29CE484222325 + k for k in range(4)]
+    whole = len(data) // 32 * 32
+    for index, word in enumerate(np.frombuffer(data[:whole], np.uint64).tolist()):
+        values[index % 4] = (values[index % 4] ^ word) * prime & mask
+    for byte in data[whole:]:
+        values[0] = (values[0] ^ byte) * prime & mask
+    for value in values[1:]:
+        values[0] = (values[0] ^ value) * prime & mask
+    return values[0] ^ values[0] >> 29
+
+
+# Places in the progress of a lane: the next words of the two generators, and what follows them.
+@pytest.mark.parametrize(
+    ("place", "dtype", "value"),
+    [
+        (2496, np.int32, -1),  # of no-ops
+        (2 * 2500 - 4, np.int32, 625),  # of sticky actions
+        (5000, np.int32, 18),  # the last action
+        (5004, np.float32, np.nan),  # its strength
+        (5024, np.int32, 4),  # the oldest frame in the stack
+        (5032, np.int64, -1),  # frames
+    ],
+)
+def test_states_of_strangers(place, dtype, value):
+    """Their checksums are right; the progress of a lane is checked before it changes."""
+    envs = AtariVectorEnv(1, game="pong")
+    envs.reset(seed=1)
+    state = envs.get_state()
+    game = state["state"]["game"]
+    assert game["digest"][0] == checksum(game[0].tobytes()[8:])
+    changed = state.copy()
+    game = changed["state"]["game"]
+    number = np.array([value], dtype)
+    game["progress"][0, place : place + number.nbytes] = number.view(np.uint8)
+    game["digest"][0] = checksum(game[0].tobytes()[8:])
+    with pytest.raises(error.InvalidArgument, match="expected a state that lanes of"):
+        envs.set_state(changed)
+    assert envs.get_state().tobytes() == state.tobytes()
+    envs.close()
+
+
 def test_states_that_are_damaged():
     envs = AtariVectorEnv(2, game="pong")
     envs.reset(seed=1)
