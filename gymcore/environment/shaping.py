@@ -90,8 +90,8 @@ COMPARE = {
     ast.GtE: operator.ge,
 }
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (abs, bool, float, int, len, max, min, sum)
-} | {"round": _round}
+    function.__name__: function for function in (abs, bool, float, int, len, max, min)
+} | {"round": _round, "sum": sum}
 NAMES = f"one of {', '.join((*VARIABLES, *FUNCTIONS))}"
 MATH_NAMES = (
     "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh degrees dist e erf erfc exp "
