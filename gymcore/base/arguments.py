@@ -6,7 +6,7 @@ All engines use them, so an argument means the same, and raises the same error, 
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +17,7 @@ from gymcore_ext.arrays import are_lanes
 
 __all__ = [
     "check_mask",
+    "check_options",
     "checked_seeds",
     "count",
     "lane_indices",
@@ -124,6 +125,28 @@ def _as_seed(value: Any, name: str) -> int:
             f"{name}: Seed must be greater or equal to zero, actual value: {seed}"
         )
     return seed
+
+
+def check_options(options: Mapping[str, Any] | None, known: Collection[str] = ()) -> None:
+    """Check that reset options are a dict, or None, whose keys are all known.
+
+    Another type raises `ArgumentTypeError`, an unknown key `InvalidArgument`: an option that an
+    environment would ignore is a misspelled one.
+
+    Example:
+        >>> check_options({"lo": -0.1}, ("low", "high"))
+        Traceback (most recent call last):
+        ...
+        gymcore.error.InvalidArgument: options: expected the keys 'low', 'high', got 'lo'
+    """
+    if options is None:
+        return
+    if not isinstance(options, Mapping):
+        raise ArgumentTypeError(f"options: expected a dict or None, got {type(options)}")
+    if unknown := [key for key in options if key not in known]:
+        expected = ", ".join(map(repr, known))
+        expected = f"the keys {expected}" if known else "no keys"
+        raise InvalidArgument(f"options: expected {expected}, got {unknown[0]!r}")
 
 
 def split_reset_mask(

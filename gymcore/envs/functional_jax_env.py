@@ -14,7 +14,7 @@ import numpy as np
 
 from gymcore import error
 from gymcore.base import seeding
-from gymcore.base.arguments import split_reset_mask
+from gymcore.base.arguments import check_options, split_reset_mask
 from gymcore.base.ezpickle import EzPickle
 from gymcore.base.optional_packages import pip_install
 from gymcore.core import ActType, Info, ObsType, Options
@@ -111,7 +111,8 @@ class FunctionalJaxEnv(_JaxEnv, FunctionalEnv[ObsType, ActType]):
         self.spec = spec
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
-        """Begin an episode; see `Env.reset`. The options are not used."""
+        """Begin an episode; see `Env.reset`. There are no options."""
+        check_options(options)
         if seed is not None:
             self._seed_key(seeding.checked_seed(seed))
         return super().reset(seed=seed)
@@ -179,12 +180,13 @@ class FunctionalJaxVectorEnv(VectorEnv, _JaxEnv):
         return self._jax.random.split(key, self.num_envs)
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[object, Info]:
-        """Begin episodes; see `VectorEnv.reset`. Of the options only `reset_mask` is used.
+        """Begin episodes; see `VectorEnv.reset`. `reset_mask` is the only option.
 
         All lanes share one key, so there is one seed for all of them. A mask in the first reset is
         a `ResetNeeded` error.
         """
-        _, mask = split_reset_mask(options, self.num_envs)
+        options, mask = split_reset_mask(options, self.num_envs)
+        check_options(options)
         if mask is not None and self.state is None:
             raise error.ResetNeeded("reset_mask: the lanes that it leaves out were never reset")
         super().reset(seed=seed)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.base import seeding
+from gymcore.base.arguments import check_options
 from gymcore.core import ActType, Info, Options, without_mode
 from gymcore.native.kernel_spaces import check_spaces
 from gymcore.native.parameters import Derived, Parameter
@@ -237,7 +238,8 @@ class NativeEnv(DrawnEnv[Any, ActType]):
             options: bounds of the initial state, under the names that the class documents.
 
         Raises:
-            InvalidArgument: bounds that are not finite numbers, or are in the wrong order.
+            InvalidArgument: bounds that are not finite numbers, or are in the wrong order; an
+                option of another name.
         """
         bounds = self.reset_bounds(options)
         self._prepare_reset(seed)
@@ -251,9 +253,10 @@ class NativeEnv(DrawnEnv[Any, ActType]):
     @classmethod
     def reset_bounds(cls, options: dict[str, Any] | None) -> tuple[float, ...] | None:
         """The kernel's reset bounds as the options give them; None for its defaults."""
-        if not options:
+        if options is None:
             return None
         defaults = cls.kernel_spec()["reset_options"]
+        check_options(options, defaults)
         bounds = {name: as_bound(options.get(name, value)) for name, value in defaults.items()}
         if "low" in bounds and not bounds["low"] <= bounds["high"]:
             raise error.InvalidArgument(

@@ -77,7 +77,7 @@ def test_5_4_arguments_are_never_changed(make, backend, mode):
     envs = make(backend, mode)
     envs.reset(seed=1)
     for seed in (None, [4, None, 6], np.array([4, 5, 6])):
-        options = {"reset_mask": MASK.copy(), "unknown": [1], **BOUNDS[envs.spec.id]}
+        options = {"reset_mask": MASK.copy(), **BOUNDS[envs.spec.id]}
         arguments = copy.deepcopy((options, seed))
         envs.reset(seed=seed, options=options)
         assert same_bytes(options, arguments[0])

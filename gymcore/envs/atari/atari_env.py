@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.base import seeding
+from gymcore.base.arguments import check_options
 from gymcore.base.ezpickle import EzPickle
 from gymcore.base.optional_packages import pip_install
 from gymcore.core import Env
@@ -331,12 +332,13 @@ class AtariEnv(Env, EzPickle):
 
         Args:
             seed: Seeds `np_random` and the emulator, whose frames begin at 0 again.
-            options: Ignored.
+            options: None or {}: there are none.
 
         Returns:
             The observation and the info: "lives", "episode_frame_number", "frame_number", and with
             a seed "seeds", that of `np_random` and that of the emulator.
         """
+        check_options(options)
         block_daemons_at_exit()
         super().reset(seed=seed)
         seeds = None

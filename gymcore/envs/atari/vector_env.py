@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base.arguments import check_options
 from gymcore.base.cpus import usable_cpus
 from gymcore.core import Info
 from gymcore.envs.atari.atari_env import (
@@ -321,6 +322,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
     @classmethod
     def reset_bounds(cls, options: dict[str, Any] | None) -> None:
         """Return None: resets have no options."""
+        check_options(options)
 
     # --- stepping ------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
+from gymcore.base.arguments import check_options
 from gymcore.core import Info, Options
 from gymcore.envs.box2d.box2d_env import (
     Body,
@@ -204,8 +205,9 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
     ) -> tuple[npt.NDArray[np.float32], Info]:
         """Begin an episode: new ground, and a small push.
 
-        `seed` seeds `np_random`; `options` are not used.
+        `seed` seeds `np_random`; there are no `options`.
         """
+        check_options(options)
         super().reset(seed=seed)
         random = self.np_random
         terrain = draw_terrain(random, self.hardcore)

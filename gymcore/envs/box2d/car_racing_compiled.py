@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base.arguments import check_options
 from gymcore.core import Info, Options
 from gymcore.envs.box2d import car_racing_python
 from gymcore.envs.box2d.box2d_env import Body, Box2D, Definition, Joint, World
@@ -286,6 +287,7 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
     @classmethod
     def reset_bounds(cls, options: Options) -> tuple[float, ...] | None:
         """Whether to draw new colors, as the options say."""
+        check_options(options, ("randomize",))
         return (float(bool((options or {}).get("randomize", True))),)
 
     def reset(

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
+from gymcore.base.arguments import check_options
 from gymcore.core import Info, Options
 from gymcore.envs.box2d.box2d_env import (
     Body,
@@ -203,10 +204,10 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
         With `domain_randomize`, `options={"randomize": False}` keeps the colors. A seed that is
         negative or not an integer is an `Error`.
         """
+        check_options(options, ("randomize",))
         super().reset(seed=seed)
         if self.domain_randomize:
-            chosen = options.get("randomize", True) if isinstance(options, dict) else True
-            self._reinit_colors(chosen)
+            self._reinit_colors((options or {}).get("randomize", True))
         draws = draw_checkpoints(self.np_random)
         while (closed := lay_out(draws)) is None:
             if self.verbose:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger, spaces
+from gymcore.base.arguments import check_options
 from gymcore.core import Info, Options
 from gymcore.envs.box2d.box2d_env import (
     Body,
@@ -171,8 +172,9 @@ class LunarLander(Box2DEnv[Any]):
     ) -> tuple[npt.NDArray[np.float32], Info]:
         """Begin an episode: new ground, and a random push at the top of the viewport.
 
-        `seed` seeds `np_random`; `options` are not used.
+        `seed` seeds `np_random`; there are no `options`.
         """
+        check_options(options)
         super().reset(seed=seed)
         random = self.np_random
         heights = random.uniform(0, HEIGHT / 2, CHUNKS + 1).tolist()

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base.arguments import check_options
 from gymcore.core import Info, Options
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.library import (
@@ -631,8 +632,9 @@ def start_of(options: Options, nq: int, nv: int, lanes: int) -> Start:
 
     Raises:
         ArgumentTypeError: They are not numbers.
-        InvalidArgument: They have another shape, or are not finite.
+        InvalidArgument: They have another shape, or are not finite; there are other options.
     """
+    check_options(options, ("qpos", "qvel"))
     arrays: list[npt.NDArray[np.float64] | None] = []
     for name, size in (("qpos", nq), ("qvel", nv)):
         value = (options or {}).get(name)
