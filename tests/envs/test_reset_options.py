@@ -60,6 +60,6 @@ def test_unknown_option_of_a_batch(env_id):
 @pytest.mark.parametrize("path", PYTHON_WORLDS)
 def test_unknown_option_of_a_python_world(path):
     module, name = path.split(".")
-    with getattr(import_module(f"gymcore.envs.box2d.{module}"), name)() as env:
-        with pytest.raises(InvalidArgument, match=_expected(PYTHON_WORLDS[path])):
-            env.reset(options={"mine": 1})
+    env = getattr(import_module(f"gymcore.envs.box2d.{module}"), name)()
+    with env, pytest.raises(InvalidArgument, match=_expected(PYTHON_WORLDS[path])):
+        env.reset(options={"mine": 1})
