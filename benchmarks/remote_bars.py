@@ -24,11 +24,11 @@ def remote_bars(threads: int) -> list[Bar]:
 
     return [
         ratio("Environment.execute n=64, no episode ends / native step", first, [native], 0.4),
-        Bar("remote CartPole n=64 over loopback, CURVE", ">= 300,000 steps/s", rate,
+        Bar("remote CartPole n=64 over loopback, TLS", ">= 300,000 steps/s", rate,
             lambda number: f"{number:.0f},000 steps/s", lambda number: number >= 300),
         at_most("remote CartPole n=64, a step", 150, "us", 1e6 * LANES,
                 lambda measured: measured.step(remote)),
-        ratio("remote CartPole n=64 / its messages alone, by pyzmq", remote, [messages], 0.8),
+        ratio("remote CartPole n=64 / such messages by pyzmq, CURVE", remote, [messages], 0.8),
         ratio("two actors of Ray, T=128, K=1024 / two processes", ray, [processes], 0.8),
     ]  # fmt: skip
 

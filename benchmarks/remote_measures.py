@@ -91,7 +91,7 @@ def _native_first_steps(env_id: str, num_envs: int, num_threads: int) -> Session
 
 
 def _remote(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """A vector environment of a server in a process of its own, over loopback with CURVE keys."""
+    """A vector environment of a server in a process of its own, over loopback with keys."""
     import gymcore
     from gymcore.remote import make_keys
 
@@ -133,7 +133,7 @@ def echo(keys: tuple[bytes, bytes], connection: Any) -> None:
 
 
 def _ping_pong(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """The messages of a remote environment alone: what pyzmq and CURVE take."""
+    """Messages of the sizes of a remote environment, by pyzmq with CURVE."""
     import zmq
 
     keys = zmq.curve_keypair()

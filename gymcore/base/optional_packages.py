@@ -16,7 +16,7 @@ OPTIONAL_PACKAGES = {
     "imageio_ffmpeg": "imageio-ffmpeg",
     "lz4": "lz4",
     "matplotlib": "matplotlib",
-    "zmq": "pyzmq",
+    "cryptography": "cryptography",
     "msgpack": "msgpack",
     "ray": "ray",
     "torch": "torch",
@@ -41,7 +41,7 @@ def pip_install(*modules: str) -> str:
             distribution of the same name.
 
     Example:
-        >>> pip_install("zmq", "msgpack")
-        'pip install pyzmq msgpack'
+        >>> pip_install("cv2", "msgpack")
+        'pip install opencv-python-headless msgpack'
     """
     return " ".join(["pip install", *(OPTIONAL_PACKAGES.get(name, name) for name in modules)])

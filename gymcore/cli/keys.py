@@ -26,15 +26,14 @@ def _folder(text: str) -> Path:
 def run(arguments: argparse.Namespace) -> int:
     """Write the keys, and say which machine needs which file; return 0."""
     from gymcore.error import Error
-    from gymcore.remote.keys import client_keys, fingerprint, make_keys
+    from gymcore.remote.keys import fingerprint, make_keys
 
     with file_errors("DIR", arguments.directory):
         try:
             make_keys(arguments.directory)
         except Error as error:
             raise CliError(str(error)) from error
-    public = client_keys(arguments.directory)[2]
-    print(f"keys in {arguments.directory}, the server's is {fingerprint(public)}")
-    print("the server needs server.key_secret and client.key")
-    print("a client needs client.key_secret and server.key")
+    print(f"keys in {arguments.directory}, the server's is {fingerprint(arguments.directory)}")
+    print("the server needs server.key, server.crt and client.crt")
+    print("a client needs client.key, client.crt and server.crt")
     return 0

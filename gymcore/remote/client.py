@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import os
 import secrets
+import selectors
+import socket
+import ssl
 import time
-import weakref
+import urllib.parse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,17 +26,10 @@ from gymcore.error import (
     RemoteRefused,
     RemoteTimeout,
 )
-from gymcore.remote.keys import client_keys, load_zmq
-from gymcore.remote.server import (
-    BYE,
-    HEARTBEAT_MILLISECONDS,
-    HELLO,
-    MAX_MESSAGE_BYTES,
-    VERSION,
-    end,
-    monitor_of,
-)
-from gymcore.remote.wire import Frame, decode, encode, message_hash
+from gymcore.remote.keys import client_context
+from gymcore.remote.server import BYE, HELLO, RESUME, VERSION
+from gymcore.remote.transport import MAX_MESSAGE_BYTES, Connection, NotTheProtocol
+from gymcore.remote.wire import Frame, check_msgpack, decode, encode, message_hash
 from gymcore.vector.workers.failures import environment_failed
 
 __all__ = ["Client"]
@@ -40,7 +37,7 @@ __all__ = ["Client"]
 CONNECT_SECONDS = 10.0
 CALL_SECONDS = 60.0
 CLOSE_SECONDS = 1.0
-POLL_MILLISECONDS = 50  # between looks at the state of the connection
+RETRY_SECONDS = 0.05
 
 
 class Client:
@@ -70,57 +67,36 @@ class Client:
             keys: The folder with the client's keys and the public key of the server.
             connect_timeout: How long the server may take for its first answer, in seconds.
             timeout: How long it may take to answer a request, in seconds.
-            max_message_bytes: The largest part of a message that is received.
+            max_message_bytes: The largest message that is received.
 
         Raises:
             InvalidArgument: if an argument has an impossible value.
             RemoteRefused: if the server rejects this client, serves another one, or hosts
                 something else.
             RemoteTimeout: if there is no answer in time.
-            DependencyNotInstalled: if pyzmq or msgpack is missing.
+            DependencyNotInstalled: if msgpack is missing.
         """
-        self._zmq = zmq = load_zmq()
-        if not isinstance(address, str):
-            raise error.ArgumentTypeError(f"address: expected a string, got {address!r}")
-        self.address = address if "://" in address else f"tcp://{address}"
-        positive("max_message_bytes", max_message_bytes)
+        check_msgpack()
+        self.address, self._target = _parsed(address)
+        self._limit = positive("max_message_bytes", max_message_bytes)
+        self._tls = None if keys is None else client_context(keys)
         self._timeout = timeout
-        self._max_bytes = MAX_MESSAGE_BYTES
+        self._max_bytes = MAX_MESSAGE_BYTES  # of the server
         self._pid = os.getpid()
+        self._closed = False
         self._session = secrets.token_hex(16)
         self._number = 0
         self._verb = HELLO
-        self._lost = False  # the connection
-        self._wait = -1  # ms, for what the socket waits
         self._request: list[Frame] = []
-        self._context = zmq.Context()
-        self._socket = self._context.socket(zmq.DEALER)
-        self._monitor = monitor_of(self._socket, self._context)
-        sockets = self._socket, self._monitor
-        self._end = weakref.finalize(self, end, self._context, sockets, os.getpid())
+        self._connection: Connection | None = None
+        self._selector = getattr(selectors, "PollSelector", selectors.SelectSelector)()
+        self._problem = "it cannot be reached"  # why there is no connection, as the last one said
         try:
-            self._socket.setsockopt(zmq.LINGER, 0)
-            self._socket.setsockopt(zmq.MAXMSGSIZE, max_message_bytes)
-            self._socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT_MILLISECONDS)
-            self._socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, 3 * HEARTBEAT_MILLISECONDS)
-            self._socket.setsockopt(zmq.RECONNECT_IVL, 50)
-            self._socket.setsockopt(zmq.RECONNECT_IVL_MAX, 1000)
-            self._socket.setsockopt(zmq.IPV6, True)
-            if keys is not None:
-                public, secret, server = client_keys(keys)
-                self._socket.curve_publickey = public
-                self._socket.curve_secretkey = secret
-                self._socket.curve_serverkey = server
-            try:
-                self._socket.connect(self.address)
-            except zmq.ZMQError as problem:
-                raise InvalidArgument(
-                    f"address: expected tcp://host:port, got {address!r} ({problem})"
-                ) from None
             self._send_request([])
             self._begin(self.receive(connect_timeout), kind)
         except BaseException:
-            self._end()
+            self._drop()
+            self._closed = True
             raise
 
     def _begin(self, greeting: Any, kind: str) -> None:
@@ -182,17 +158,16 @@ class Client:
         deadline = time.monotonic() + limit
         while True:
             left = max(0.0, deadline - time.monotonic())
-            try:
-                frames = self._receive_frames(min(int(1000 * left), POLL_MILLISECONDS))
-            except self._zmq.Again:
-                self._note_connections()
+            frames = self._receive_frames(left)
+            if frames is None:
                 if left > 0.0:
                     continue
                 if limit == 0.0:
                     return None
                 raise RemoteTimeout(
                     f"{self.address} has not answered {self._verb} in {limit} s"
-                ) from None
+                    + (f": {self._problem}" if self._connection is None else "")
+                )
             try:
                 reply = decode(frames)
             except InvalidArgument as problem:
@@ -202,26 +177,87 @@ class Client:
             if reply[:2] == (VERSION, self._number):
                 return self._result(*reply[2:])
 
-    def _receive_frames(self, milliseconds: int) -> list[bytes]:
-        """Wait on the socket alone: a poller with the monitor takes twice as long to wake up."""
-        if milliseconds != self._wait:
-            self._wait = milliseconds
-            self._socket.setsockopt(self._zmq.RCVTIMEO, milliseconds)
-        frames: list[bytes] = self._socket.recv_multipart()
-        return frames
+    # --- the connection ------------------------------------------------------------------------
+
+    def _receive_frames(self, seconds: float) -> list[memoryview] | None:
+        """Wait for a message; None if there is none, or no connection."""
+        connection = self._connected(seconds)
+        if connection is None:
+            return None
+        try:
+            connection.flush()
+            frames = connection.receive()  # of what the socket has, and TLS, which is not waited on
+            if frames is None and seconds > 0.0:
+                wanted = selectors.EVENT_READ | connection.is_sending * selectors.EVENT_WRITE
+                self._selector.modify(connection.socket, wanted)
+                self._selector.select(seconds)
+            return frames
+        except NotTheProtocol as problem:
+            self._drop()
+            if connection.greeted:
+                raise RemoteError(f"{self.address}: {problem}") from None
+            raise self._refused_connection(problem) from None
+        except OSError as problem:
+            self._lose(problem)
+            time.sleep(min(seconds, RETRY_SECONDS))
+            return None
+
+    def _connected(self, seconds: float) -> Connection | None:
+        """Return the connection; where there is none, a new one that has the last request."""
+        if self._connection is None:
+            end = time.monotonic() + seconds
+            try:
+                peer = socket.create_connection(self._target, max(seconds, RETRY_SECONDS))
+                if self._tls is not None:
+                    peer = self._tls.wrap_socket(peer, do_handshake_on_connect=False)
+                peer.setblocking(False)
+                self._selector.register(peer, selectors.EVENT_READ)
+                self._connection = Connection(peer, self._limit)
+                if self._number:
+                    resume = encode((VERSION, self._session, self._number, RESUME, []))
+                    self._connection.send(resume)
+                self._connection.send(self._request)
+            except OSError as problem:
+                self._lose(problem)
+                time.sleep(max(0.0, min(RETRY_SECONDS, end - time.monotonic())))
+        return self._connection
+
+    def _lose(self, problem: OSError) -> None:
+        """Close a connection that is broken; raise where the server refuses it.
+
+        A server that does not know the client's key says so after the handshake.
+        """
+        self._drop()
+        if isinstance(problem, ssl.SSLError) and not isinstance(
+            problem, (ssl.SSLEOFError, ssl.SSLZeroReturnError)
+        ):
+            raise self._refused_connection(problem) from None
+        self._problem = str(problem)
+
+    def _refused_connection(self, problem: Exception) -> RemoteRefused:
+        return RemoteRefused(
+            f"{self.address} refuses the connection: expected its key, a key that it knows, and "
+            f"the protocol ({problem!s:.200})"
+        )
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._selector.unregister(self._connection.socket)
+            self._connection.close()
+            self._connection = None
 
     def close(self) -> None:
         """End the session, any number of times; the environment stays open."""
-        if self._context.closed:
+        if self._closed:
             return
         try:
             if os.getpid() == self._pid:
-                self.send(BYE)
-                self.receive(CLOSE_SECONDS)
-        except (error.Error, self._zmq.ZMQError):
-            pass
+                with contextlib.suppress(error.Error):
+                    self.send(BYE)
+                    self.receive(CLOSE_SECONDS)
         finally:
-            self._end()
+            self._drop()
+            self._closed = True
 
     def __enter__(self) -> Client:
         """Return the client."""
@@ -232,43 +268,33 @@ class Client:
         self.close()
 
     def _check_open(self, verb: str) -> None:
-        if self._context.closed:
+        if self._closed:
             raise ClosedEnvironmentError(f"{verb}: the session with {self.address} has ended")
         if os.getpid() != self._pid:
             raise ForkedProcessError(f"{verb}: the session belongs to process {self._pid}")
 
     def _send_request(self, arguments: Sequence[object], verb: str = HELLO) -> None:
         number = self._number + (verb != HELLO)
-        frames = encode((VERSION, self._session, number, verb, list(arguments)))
-        if max(map(len, frames)) > self._max_bytes:
+        # Copies, for they may be sent again when the caller's arrays have changed.
+        message = VERSION, self._session, number, verb, list(arguments)
+        frames: list[Frame] = [bytes(frame) for frame in encode(message)]
+        size = sum(len(frame) + 8 for frame in frames)
+        if size > self._max_bytes:
             raise InvalidArgument(
-                f"{verb}: expected at most {self._max_bytes} bytes a frame, as {self.address} "
-                f"takes, got {max(map(len, frames))}"
+                f"{verb}: expected at most {self._max_bytes} bytes, as {self.address} takes, "
+                f"got {size}"
             )
         self._number, self._verb, self._request = number, verb, frames
-        self._socket.send_multipart(frames, copy=len(frames) == 1)
-
-    def _note_connections(self) -> None:
-        """Send the request again where a connection was lost; raise where it is refused."""
-        from zmq.utils.monitor import recv_monitor_message
-
-        zmq = self._zmq
-        while self._monitor.poll(0):
-            event = recv_monitor_message(self._monitor)["event"]
-            if event in (
-                zmq.EVENT_HANDSHAKE_FAILED_AUTH,
-                zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL,
-                zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL,
-            ):
-                raise RemoteRefused(
-                    f"{self.address} refuses the connection: expected its key, a key that it "
-                    "knows, and the protocol"
-                )
-            if event == zmq.EVENT_DISCONNECTED:
-                self._lost = True
-            elif event == zmq.EVENT_HANDSHAKE_SUCCEEDED and self._lost:
-                self._lost = False
-                self._socket.send_multipart(self._request)
+        connection = self._connection
+        if connection is None:
+            return  # `receive` makes one
+        try:
+            if connection.is_sending:  # the rest of a request that is no longer of use
+                self._drop()
+            else:
+                connection.send(frames)
+        except OSError as problem:
+            self._lose(problem)
 
     def _result(self, status: object, value: Any) -> Any:
         match status, value:
@@ -279,6 +305,24 @@ class Client:
             case "error", ([str(), *_] as kinds, str(text), str(trace)):
                 raise failed([str(kind) for kind in kinds], self._verb, text, trace)
         raise self.malformed("a result, a refusal or an error", (status, value))
+
+
+def _parsed(address: str) -> tuple[str, tuple[str, int]]:
+    """Return an address as `tcp://host:port`, and its host and port."""
+    if not isinstance(address, str):
+        raise error.ArgumentTypeError(f"address: expected a string, got {address!r}")
+    url = address if "://" in address else f"tcp://{address}"
+    try:
+        parts = urllib.parse.urlsplit(url)
+        host, port = parts.hostname or "", parts.port or 0
+        host.encode("idna")
+    except ValueError as problem:
+        raise InvalidArgument(
+            f"address: expected tcp://host:port, got {address!r} ({problem})"
+        ) from None
+    if url != f"tcp://{parts.netloc}" or not (host and port) or " " in host:
+        raise InvalidArgument(f"address: expected tcp://host:port, got {address!r}")
+    return url, (host, port)
 
 
 def failed(kinds: list[str], verb: str, text: str, trace: str) -> EnvironmentFailed:

@@ -1,46 +1,26 @@
-"""Keys of servers and clients: CURVE key pairs in a folder.
+"""Keys of servers and clients: private keys and their certificates, for TLS.
 
-A folder of `make_keys` has `server.key` and `client.key`, the public keys, and the private ones in
-files that end in `_secret` and that only their owner may read. A server needs `server.key_secret`
-and the public keys of its clients, `*.key` beside it; a client needs `client.key_secret` and
-`server.key`.
+A folder of `make_keys` has `server.crt` and `client.crt`, the certificates, which are public, and
+the private keys `server.key` and `client.key`, which only their owner may read. A server needs
+`server.key`, `server.crt` and the certificates of its clients, `*.crt` beside it; a client needs
+`client.key`, `client.crt` and `server.crt`. Each side accepts these certificates and no other:
+nobody signs them.
 """
 
 from __future__ import annotations
 
 import contextlib
+import datetime
 import hashlib
 import os
-import tempfile
+import ssl
 from pathlib import Path
-from typing import Any
 
 from gymcore.base.new_file import NewFile
 from gymcore.base.optional_packages import pip_install
 from gymcore.error import DependencyNotInstalled, InvalidArgument
 
-__all__ = ["client_keys", "fingerprint", "load_zmq", "make_keys", "server_keys"]
-
-
-def load_zmq() -> Any:
-    """Return the module `zmq`.
-
-    Raises:
-        DependencyNotInstalled: if pyzmq, or msgpack, is not installed, or lacks CURVE.
-    """
-    try:
-        import msgpack  # noqa: F401
-        import zmq
-        import zmq.auth
-    except ImportError as missing:
-        raise DependencyNotInstalled(
-            f"pyzmq and msgpack are not installed, run `{pip_install('zmq', 'msgpack')}`"
-        ) from missing
-    if not zmq.has("curve"):
-        raise DependencyNotInstalled(
-            "the installed libzmq has no CURVE; run `pip install --force-reinstall pyzmq`"
-        )
-    return zmq
+__all__ = ["client_context", "fingerprint", "make_keys", "server_context"]
 
 
 def make_keys(directory: str | Path) -> list[Path]:
@@ -55,75 +35,118 @@ def make_keys(directory: str | Path) -> list[Path]:
     Raises:
         InvalidArgument: if one of them exists.
         OSError: if they cannot be written. After any error no file or folder is left of this call.
+        DependencyNotInstalled: if cryptography is missing.
     """
-    zmq = load_zmq()
     folder = Path(directory)
-    names = ("server", "client")
-    files = [folder / f"{name}.{suffix}" for name in names for suffix in ("key", "key_secret")]
-    if there := [str(path) for path in files if os.path.lexists(path)]:
+    texts: dict[Path, bytes] = {}
+    for name in ("server", "client"):
+        texts[folder / f"{name}.crt"], texts[folder / f"{name}.key"] = _new_pair(name)
+    if there := [str(path) for path in texts if os.path.lexists(path)]:
         raise InvalidArgument(f"directory: expected one without keys, got {', '.join(there)}")
     with contextlib.ExitStack() as undo:
         for missing in reversed([path for path in (folder, *folder.parents) if not path.exists()]):
             missing.mkdir(mode=0o700)
             undo.callback(missing.rmdir)
-        with tempfile.TemporaryDirectory(dir=folder) as new:  # which its owner alone may read
-            for name in names:
-                zmq.auth.create_certificates(new, name)
-            for path in files:
-                with NewFile(path, overwrite=False) as file:
-                    if path.suffix == ".key_secret":
-                        file.part.chmod(0o600)
-                    file.part.write_bytes(Path(new, path.name).read_bytes())
-                undo.callback(path.unlink)
+        for path, text in texts.items():
+            with NewFile(path, overwrite=False) as file:
+                if path.suffix == ".key":
+                    file.part.chmod(0o600)
+                file.part.write_bytes(text)
+            undo.callback(path.unlink)
         undo.pop_all()
-    return files
+    return list(texts)
 
 
-def server_keys(directory: str | Path) -> tuple[bytes, bytes]:
-    """Return a server's public and private key; check the public keys of its clients.
+def _new_pair(name: str) -> tuple[bytes, bytes]:
+    """Return a certificate and its private key, in PEM."""
+    try:
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes, serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+    except ImportError as missing:
+        raise DependencyNotInstalled(
+            f"cryptography is not installed, run `{pip_install('cryptography')}`"
+        ) from missing
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, f"gymcore {name}")])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        # It holds as long as its file is there, whatever the clocks of two machines say.
+        .not_valid_before(datetime.datetime(2000, 1, 1))
+        .not_valid_after(datetime.datetime(9999, 12, 31))
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    return certificate.public_bytes(serialization.Encoding.PEM), private
+
+
+def server_context(directory: str | Path) -> ssl.SSLContext:
+    """Return what a server's connections are encrypted with.
 
     Raises:
-        InvalidArgument: if a file is missing, is not a key, or can be read by others.
+        InvalidArgument: if a key is missing, is none, or can be read by others than its owner.
     """
     folder = Path(directory)
-    public, secret = _pair(folder / "server.key_secret")
-    clients = {_public(path) for path in folder.glob("*.key") if path.name != "server.key"}
+    context = _context(ssl.PROTOCOL_TLS_SERVER, folder, "server")
+    clients = sorted(path for path in folder.glob("*.crt") if path.name != "server.crt")
     if not clients:
-        raise InvalidArgument(f"keys: expected public keys of clients, {folder}/*.key, got none")
-    return public, secret
+        raise InvalidArgument(f"keys: expected certificates of clients, *.crt, in {folder}")
+    for path in clients:
+        _accept(context, path)
+    context.num_tickets = 0  # a session of TLS is not taken up again
+    return context
 
 
-def client_keys(directory: str | Path) -> tuple[bytes, bytes, bytes]:
-    """Return a client's public and private key, and the public key of its server."""
+def client_context(directory: str | Path) -> ssl.SSLContext:
+    """Return what a client's connections are encrypted with; it raises as `server_context`."""
     folder = Path(directory)
-    return *_pair(folder / "client.key_secret"), _public(folder / "server.key")
+    context = _context(ssl.PROTOCOL_TLS_CLIENT, folder, "client")
+    _accept(context, folder / "server.crt")
+    return context
 
 
-def fingerprint(public: bytes) -> str:
-    """Return a short form of a public key, for people to compare."""
-    return f"SHA256:{hashlib.sha256(public).hexdigest()[:32]}"
-
-
-def _pair(path: Path) -> tuple[bytes, bytes]:
-    public, secret = _loaded(path)
-    if secret is None:
-        raise InvalidArgument(f"keys: expected a private key in {path}")
-    if path.stat().st_mode & 0o077:
-        raise InvalidArgument(
-            f"keys: expected {path} to be readable by its owner alone; run `chmod 600 {path}`"
-        )
-    return public, secret
-
-
-def _public(path: Path) -> bytes:
-    return _loaded(path)[0]
-
-
-def _loaded(path: Path) -> tuple[bytes, bytes | None]:
+def fingerprint(directory: str | Path) -> str:
+    """Return a short form of a server's certificate, for people to compare."""
+    path = Path(directory) / "server.crt"
     try:
-        public, secret = load_zmq().auth.load_certificate(path)
+        certificate = ssl.PEM_cert_to_DER_cert(path.read_text())
     except (OSError, ValueError) as problem:
-        raise InvalidArgument(f"keys: expected a key in {path} ({problem})") from None
-    if len(public) != 40 or (secret is not None and len(secret) != 40):
-        raise InvalidArgument(f"keys: expected a key of 40 characters in {path}")
-    return public, secret
+        raise InvalidArgument(f"keys: expected a certificate in {path} ({problem})") from None
+    return f"SHA256:{hashlib.sha256(certificate).hexdigest()[:32]}"
+
+
+def _context(protocol: int, folder: Path, name: str) -> ssl.SSLContext:
+    context = ssl.SSLContext(protocol)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.check_hostname = False  # one certificate is accepted, wherever it comes from
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    key = folder / f"{name}.key"
+    try:
+        context.load_cert_chain(folder / f"{name}.crt", key, password="")
+    except (OSError, ValueError) as problem:
+        raise InvalidArgument(
+            f"keys: expected a private key and its certificate in {key} and {name}.crt ({problem})"
+        ) from None
+    if os.name == "posix" and key.stat().st_mode & 0o077:
+        raise InvalidArgument(
+            f"keys: expected {key} to be readable by its owner alone; run `chmod 600 {key}`"
+        )
+    return context
+
+
+def _accept(context: ssl.SSLContext, path: Path) -> None:
+    """Accept a certificate, and no other that its owner might sign."""
+    try:
+        context.load_verify_locations(path)
+    except (OSError, ValueError) as problem:
+        raise InvalidArgument(f"keys: expected a certificate in {path} ({problem})") from None

@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
-import os
+import selectors
 import signal
+import socket
+import ssl
 import threading
 import time
 import traceback
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from gymcore.base.arguments import count, positive
 from gymcore.error import InvalidArgument
-from gymcore.remote.keys import fingerprint, load_zmq, server_keys
-from gymcore.remote.wire import Frame, decode, encode, message_hash
+from gymcore.remote.keys import fingerprint, server_context
+from gymcore.remote.transport import MAX_MESSAGE_BYTES, Connection, NotTheProtocol
+from gymcore.remote.wire import Frame, check_msgpack, decode, encode, message_hash
 
 __all__ = ["VERSION", "Hosted", "Server"]
 
-VERSION = 2
+VERSION = 3
 """Version of the protocol: the first value of each message."""
 
-MAX_MESSAGE_BYTES = 256 << 20
 SESSION_SECONDS = 60.0
-HEARTBEAT_MILLISECONDS = 5_000
+GREETING_SECONDS = 10.0
 REPORT_SECONDS = 10.0
-POLL_MILLISECONDS = 200
+POLL_SECONDS = 0.2
 
-HELLO, BYE = "hello", "bye"
+FIRST_BYTES = 1 << 16
+"""The largest message of a connection that no session has: a greeting needs no more."""
+
+MAX_CONNECTIONS = 64
+"""When another one comes, the oldest that no session has is closed."""
+
+HELLO, RESUME, BYE = "hello", "resume", "bye"
 
 
 class Hosted(Protocol):
@@ -59,7 +65,7 @@ class Server:
 
     Attributes:
         address: `tcp://host:port`, with the port that it has.
-        fingerprint: Of its public key; None without keys.
+        fingerprint: Of its certificate; None without keys.
         refused: How many messages and connections have been refused.
     """
 
@@ -81,15 +87,15 @@ class Server:
             port: 0 selects a free port.
             keys: The folder with the server's keys and those of its clients (`keys.make_keys`);
                 without keys only this machine is served.
-            max_message_bytes: The largest part of a message that is received.
+            max_message_bytes: The largest message that is received.
             session_seconds: How long a silent client keeps its session when another one connects.
             log: Called with a line for each connection and refusal, and with steps per second.
 
         Raises:
             InvalidArgument: if an argument has an impossible value, or the address cannot be bound.
-            DependencyNotInstalled: if pyzmq or msgpack is missing.
+            DependencyNotInstalled: if msgpack is missing.
         """
-        self._zmq = zmq = load_zmq()
+        check_msgpack()
         try:
             address = ipaddress.ip_address(host)
         except ValueError:
@@ -112,54 +118,21 @@ class Server:
         self.refused = 0
         self._reported = time.monotonic()
         self._reported_steps = 0
-        self._context = zmq.Context()
-        self._authenticators: list[Any] = []
-        self.fingerprint: str | None = None
-        self._socket = self._context.socket(zmq.ROUTER)
-        self._monitor = monitor_of(self._socket, self._context)
-        sockets = self._socket, self._monitor
-        self._end = weakref.finalize(
-            self, end, self._context, sockets, os.getpid(), self._authenticators
-        )
+        self._tls = None if keys is None else server_context(keys)
+        self.fingerprint = None if keys is None else fingerprint(keys)
+        # When each connection came, the oldest first.
+        self._connections: dict[Connection, float] = {}
+        self._owner: Connection | None = None  # the connection of the session
+        family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
         try:
-            self._set_options(address.version == 6)
-            if keys is not None:
-                self._use_keys(keys)
-            shown = f"[{host}]" if address.version == 6 else host
-            self._socket.bind(f"tcp://{shown}:{port or '*'}")
-        except zmq.ZMQError as problem:
-            self.close()
+            self._listener = socket.create_server((host, port), family=family)
+        except OSError as problem:
             raise InvalidArgument(f"host and port: {host}:{port} ({problem})") from None
-        except BaseException:
-            self.close()
-            raise
-        self.address = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
-
-    def _set_options(self, version_6: bool) -> None:
-        zmq = self._zmq
-        self._socket.setsockopt(zmq.LINGER, 200)
-        self._socket.setsockopt(zmq.MAXMSGSIZE, self._max_bytes)
-        self._socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT_MILLISECONDS)
-        self._socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, 3 * HEARTBEAT_MILLISECONDS)
-        self._socket.setsockopt(zmq.RCVTIMEO, POLL_MILLISECONDS)
-        self._socket.setsockopt(zmq.ROUTER_MANDATORY, True)  # what cannot be sent is an error
-        self._socket.setsockopt(zmq.RCVHWM, 16)
-        self._socket.setsockopt(zmq.SNDHWM, 16)
-        self._socket.setsockopt(zmq.IPV6, version_6)
-
-    def _use_keys(self, directory: str | Path) -> None:
-        """Let in those alone whose public key is in the folder, before anything is decoded."""
-        from zmq.auth.thread import ThreadAuthenticator
-
-        public, secret = server_keys(directory)
-        authenticator = ThreadAuthenticator(self._context)
-        self._authenticators.append(authenticator)
-        authenticator.start()
-        authenticator.configure_curve(domain="*", location=str(directory))
-        self._socket.curve_secretkey = secret
-        self._socket.curve_publickey = public
-        self._socket.curve_server = True
-        self.fingerprint = fingerprint(public)
+        self._listener.setblocking(False)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        shown = f"[{host}]" if address.version == 6 else host
+        self.address = f"tcp://{shown}:{self._listener.getsockname()[1]}"
 
     def stop(self) -> None:
         """Let `run` return soon; called in another thread or by a signal handler.
@@ -171,36 +144,98 @@ class Server:
 
     def run(self, sessions: int | None = None) -> None:
         """Answer requests until `stop` is called, or clients have ended this number of sessions."""
-        zmq = self._zmq
         until = None if sessions is None else self._ended + sessions
         look = 0.0
         while not self._stopping and self._ended != until:
-            # A socket alone, which a poller would not be, takes half as long to wake up.
-            with contextlib.suppress(zmq.Again):
-                client, *frames = self._socket.recv_multipart()
-                if reply := self._answer(frames):
-                    self._send([client, *reply])
+            for key, _ in self._selector.select(POLL_SECONDS):
+                if key.data is None:
+                    self._accept()
+                elif key.data in self._connections:  # not closed since
+                    self._serve(key.data)
             if (now := time.monotonic()) > look:
-                look = now + POLL_MILLISECONDS / 1000
-                self._note_connections()
+                look = now + POLL_SECONDS
+                self._close_silent(now)
                 self._report()
-        self._note_connections()  # those since the last look
+
+    # --- connections ---------------------------------------------------------------------------
+
+    def _accept(self) -> None:
+        """Take the connections that wait."""
+        while True:
+            try:
+                peer, _ = self._listener.accept()
+            except BlockingIOError:
+                return
+            except OSError as problem:  # too many open files, which the next call may find too
+                self._log(f"a connection could not be accepted: {problem}")
+                time.sleep(POLL_SECONDS)
+                return
+            if len(self._connections) == MAX_CONNECTIONS:
+                others = (one for one in self._connections if one is not self._owner)
+                self._close(next(others), "refused: too many connections")
+            peer.setblocking(False)
+            try:
+                if self._tls is not None:
+                    peer = self._tls.wrap_socket(
+                        peer, server_side=True, do_handshake_on_connect=False
+                    )
+            except OSError:  # it is gone already
+                peer.close()
+                continue
+            connection = Connection(peer, FIRST_BYTES)
+            self._connections[connection] = time.monotonic()
+            self._selector.register(peer, selectors.EVENT_READ, connection)
+
+    def _serve(self, connection: Connection) -> None:
+        """Answer what a connection has sent, as long as it takes the answers."""
+        greeted = connection.greeted
+        try:
+            while connection.flush():
+                frames = connection.receive()
+                if connection.greeted and not greeted:
+                    greeted = True
+                    self._log("client connected")
+                if frames is None:
+                    break
+                if reply := self._answer(connection, frames):
+                    connection.send(reply)
+        except NotTheProtocol as problem:
+            self._close(connection, f"refused: not the protocol: {problem!s:.200}")
+            return
+        except OSError as problem:
+            refused = isinstance(problem, ssl.SSLError) and not isinstance(problem, ssl.SSLEOFError)
+            reason = "refused: unknown key or not the protocol" if refused else "disconnected"
+            self._close(connection, reason)
+            return
+        wanted = selectors.EVENT_WRITE if connection.is_sending else selectors.EVENT_READ
+        if self._selector.get_key(connection.socket).events != wanted:
+            self._selector.modify(connection.socket, wanted, connection)
+
+    def _close(self, connection: Connection, reason: str) -> None:
+        """Close a connection, and log why."""
+        del self._connections[connection]
+        self._selector.unregister(connection.socket)
+        connection.close()
+        if connection is self._owner:
+            self._owner = None
+        refused = reason.startswith("refused")
+        self.refused += refused
+        if refused or connection.greeted:
+            self._log(f"client {reason}")
+
+    def _close_silent(self, now: float) -> None:
+        """Close the connections that do not greet."""
+        for connection, since in list(self._connections.items()):
+            if not connection.greeted and now - since > GREETING_SECONDS:
+                self._close(connection, "refused: not the protocol: no greeting")
 
     def _log(self, line: str) -> None:
         """Log a line, without control characters: clients choose parts of some."""
         self._write_line("".join(c if c.isprintable() else ascii(c)[1:-1] for c in line))
 
-    def _send(self, frames: list[Frame]) -> None:
-        """Send a reply, without waiting: a client that takes none must not keep others waiting."""
-        zmq = self._zmq
-        try:
-            # Lets the socket hear which replies have left: until then the queue counts as full.
-            self._socket.getsockopt(zmq.EVENTS)
-            self._socket.send_multipart(frames, zmq.NOBLOCK, copy=len(frames) == 2)
-        except zmq.ZMQError as problem:  # the client is gone, or takes nothing
-            self._log(f"a reply could not be sent: {problem}")
+    # --- requests ------------------------------------------------------------------------------
 
-    def _answer(self, frames: list[bytes]) -> list[Frame]:
+    def _answer(self, connection: Connection, frames: Sequence[Frame]) -> list[Frame]:
         """Return the frames of a reply; none for what is refused without an answer."""
         try:
             request = decode(frames)
@@ -215,10 +250,14 @@ class Server:
             self._log(f"refused a message: {problem!s:.200}")
             return []
         if verb == HELLO:
-            return self._greet(session, number)
-        if session != self._session:
+            return self._greet(connection, session, number)
+        if not self._session or session != self._session:
             return self._refuse(number, "a session of this server; it has ended, or the server has")
         self._heard = time.monotonic()
+        if connection is not self._owner:
+            self._give_session(connection)
+        if verb == RESUME:
+            return []
         if number == self._number:
             return self._reply
         if number != self._number + 1:
@@ -228,15 +267,24 @@ class Server:
         self._reply = self._performed(number, verb, arguments)
         return self._reply
 
-    def _greet(self, session: str, number: int) -> list[Frame]:
+    def _give_session(self, connection: Connection) -> None:
+        """Let a connection send large messages, in the place of the one that has sent them."""
+        previous, self._owner = self._owner, connection
+        if previous is not None:
+            self._close(previous, "disconnected")
+        connection.max_bytes = self._max_bytes
+
+    def _greet(self, connection: Connection, session: str, number: int) -> list[Frame]:
         """Begin a session, unless another client has one."""
         now = time.monotonic()
+        if len(session) != 32:
+            return self._refuse(number, "a session of 32 characters")
         if session != self._session:
             if self._session and now - self._heard < self._session_seconds:
                 return self._refuse(number, "a server that is free; it serves another client")
-            if len(session) != 32:
-                return self._refuse(number, "a session of 32 characters")
             self._log(f"session {session[:8]} begins")
+        if connection is not self._owner:
+            self._give_session(connection)
         self._session, self._number, self._heard = session, 0, now
         described = self._hosted.hello()
         hello = {**described, "hash": message_hash(described)}
@@ -268,26 +316,6 @@ class Server:
         number = number if type(number) is int else 0
         return encode((VERSION, number, "refused", f"expected {expected}"))
 
-    def _note_connections(self) -> None:
-        """Log connections that came, ended and were refused."""
-        from zmq.utils.monitor import recv_monitor_message
-
-        zmq = self._zmq
-        events = {
-            zmq.EVENT_HANDSHAKE_SUCCEEDED: "connected",
-            zmq.EVENT_DISCONNECTED: "disconnected",
-            zmq.EVENT_HANDSHAKE_FAILED_AUTH: "refused: unknown key",
-            zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: "refused: not the protocol",
-            zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: "refused",
-        }
-        while self._monitor.poll(0):
-            event = recv_monitor_message(self._monitor)
-            text = events.get(event["event"])
-            if text is None:
-                continue
-            self.refused += text.startswith("refused")
-            self._log(f"client {text}")
-
     def _report(self) -> None:
         """Log steps a second, where there were any."""
         now = time.monotonic()
@@ -300,7 +328,11 @@ class Server:
 
     def close(self) -> None:
         """Free the address, any number of times; the environment stays open."""
-        self._end()
+        for connection in self._connections:
+            connection.close()
+        self._connections.clear()
+        self._selector.close()
+        self._listener.close()
 
     def __enter__(self) -> Server:
         """Return the server."""
@@ -323,40 +355,3 @@ def _is_ctrl_c(problem: BaseException) -> bool:
         and threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     )
-
-
-def monitor_of(socket: Any, context: Any) -> Any:
-    """Return a socket that receives what happens to the connections of another one.
-
-    What is not received waits without a limit: ZeroMQ's own thread would stop at a full queue.
-    """
-    import zmq
-
-    events = (
-        zmq.EVENT_HANDSHAKE_SUCCEEDED
-        | zmq.EVENT_HANDSHAKE_FAILED_AUTH
-        | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
-        | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
-        | zmq.EVENT_DISCONNECTED
-    )
-    address = f"inproc://monitor-{id(socket)}"
-    socket.monitor(address, events)
-    monitor = context.socket(zmq.PAIR)
-    monitor.setsockopt(zmq.RCVHWM, 0)
-    monitor.connect(address)
-    return monitor
-
-
-def end(
-    context: Any, sockets: tuple[Any, Any], pid: int, authenticators: Sequence[Any] = ()
-) -> None:
-    """Close a socket, its monitor and their context; what is unsent has the time LINGER says.
-
-    Called before the garbage collector gets at them. A context waits forever for a socket that the
-    collector has begun with: it is not among those that the context closes.
-    """
-    if os.getpid() == pid:
-        for authenticator in authenticators:
-            authenticator.stop()
-        sockets[0].disable_monitor()
-    context.destroy()

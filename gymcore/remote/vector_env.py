@@ -11,7 +11,6 @@ import numpy as np
 from gymcore import error
 from gymcore.core import Info, Options
 from gymcore.remote.client import Client
-from gymcore.remote.server import MAX_MESSAGE_BYTES
 from gymcore.remote.space_messages import (
     is_array,
     is_batch,
@@ -19,6 +18,7 @@ from gymcore.remote.space_messages import (
     space_message,
     space_of,
 )
+from gymcore.remote.transport import MAX_MESSAGE_BYTES
 from gymcore.spaces.batching import batch_space
 from gymcore.vector.engine import Lanes, Mask, StepResult, VectorEngine, checked_actions
 from gymcore.vector.vector_env import AutoresetMode, EnvIds, VectorEnv
@@ -167,7 +167,7 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
             keys: The folder with the client's keys (`gymcore keys`).
             connect_timeout: How long the server may take for its first answer, in seconds.
             timeout: How long a call may take, in seconds.
-            max_message_bytes: The largest part of a message that is received.
+            max_message_bytes: The largest message that is received.
 
         Raises:
             InvalidArgument: if an argument has an impossible value.

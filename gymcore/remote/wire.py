@@ -15,12 +15,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.base.optional_packages import pip_install
+from gymcore.error import ArgumentTypeError, DependencyNotInstalled, InvalidArgument
 from gymcore.spaces.space import Array, DType
 
 try:
     import msgpack
-except ImportError:  # `load_zmq` says what to install
+except ImportError:  # `check_msgpack` says what to install
     msgpack = None
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "MAX_DEPTH",
     "MAX_HEADER_BYTES",
     "MAX_VALUES",
+    "check_msgpack",
     "decode",
     "encode",
     "message_hash",
@@ -54,6 +56,12 @@ _PLAIN = frozenset((type(None), bool, int, float, str))
 
 # A list's first item says what it stands for.
 ARRAY, OBJECTS, SCALAR, LIST, TUPLE = range(5)
+
+
+def check_msgpack() -> None:
+    """Raise `DependencyNotInstalled` if msgpack is missing."""
+    if msgpack is None:
+        raise DependencyNotInstalled(f"msgpack is not installed, run `{pip_install('msgpack')}`")
 
 
 def encode(message: object) -> list[Frame]:

@@ -81,7 +81,7 @@ def test_tests_need_nothing_that_the_test_extra_lacks():
     local |= {"gymcore", "gymcore_ext", "tests", "tools"}
     known = {"__future__"} | local | sys.stdlib_module_names | skipped_without
     declared = names(PROJECT["dependencies"]) | names(EXTRAS["test"])
-    spelled = {name.lower().replace("-", "_") for name in declared} | {"zmq"}  # of pyzmq
+    spelled = {name.lower().replace("-", "_") for name in declared}
     assert {name for name in imported - known if name.lower() not in spelled} == set()
 
 

@@ -61,7 +61,7 @@ def test_failed_keys_leave_nothing(run, tmp_path, monkeypatch, capsys):
 def test_a_vector_environment_with_keys(run, tmp_path, number, code):
     folder = tmp_path / "keys"
     ran = run("keys", folder)
-    assert ran.code == 0 and "the server needs server.key_secret" in ran.out
+    assert ran.code == 0 and "the server needs server.key" in ran.out
     assert run("keys", folder).code == 2
     with serving("CartPole-v1", "--num-envs", 5, "--keys", folder) as (process, line):
         assert line.startswith("serving CartPole-v1 with 5 lanes at tcp://127.0.0.1:")
@@ -97,7 +97,7 @@ def test_an_environment(run):
     [
         (["Nope-v1"], "Nope"),
         (["CartPole-v1", "--host", "0.0.0.0"], "keys: expected a folder of keys"),
-        (["CartPole-v1", "--keys", "no_such_folder"], "keys: expected a key in"),
+        (["CartPole-v1", "--keys", "no_such_folder"], "keys: expected a private key"),
         (["CartPole-v1", "--port", "70000"], "port: expected at most 65535"),
     ],
 )

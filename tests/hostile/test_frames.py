@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -12,37 +13,50 @@ import time
 import numpy as np
 import psutil
 import pytest
-import zmq
 
 import gymcore as gym
+from gymcore.error import Error
 from gymcore.remote import make_keys
-from gymcore.remote.keys import client_keys
+from gymcore.remote.keys import client_context
 from gymcore.remote.server import VERSION
+from gymcore.remote.transport import GREETING, HEAD, MAGIC, Connection
 from gymcore.remote.wire import encode
 
 GROWTH = 32 << 20
 
 
-class Attacker:
-    """A socket with good keys, with wrong ones, or without."""
+def target(address):
+    host, port = address.removeprefix("tcp://").split(":")
+    return host, int(port)
 
-    def __init__(self, context, address, keys=None, server_key=None):
-        self.socket = context.socket(zmq.DEALER)
-        self.socket.linger = 0
-        self.socket.sndhwm = 100
-        if keys is not None:
-            public, secret, server = client_keys(keys)
-            self.socket.curve_publickey, self.socket.curve_secretkey = public, secret
-            self.socket.curve_serverkey = server_key or server
-        self.socket.connect(address)
+
+class Attacker:
+    """A connection with good keys, with wrong ones, or without; made again where it is closed."""
+
+    def __init__(self, address, tls=None):
+        self.target, self.tls, self.connection = target(address), tls, None
 
     def send(self, frames):
         try:
-            self.socket.send_multipart(frames, zmq.NOBLOCK)
-        except zmq.Again:
-            time.sleep(0.001)
-        while self.socket.poll(0):
-            self.socket.recv_multipart()
+            if self.connection is None:
+                peer = socket.create_connection(self.target, 5)
+                if self.tls is not None:
+                    peer = self.tls.wrap_socket(peer, do_handshake_on_connect=False)
+                peer.setblocking(False)
+                self.connection = Connection(peer)
+            if not self.connection.flush():
+                time.sleep(0.001)
+            elif frames:
+                self.connection.send(frames)
+            while self.connection.receive() is not None:
+                pass
+        except (OSError, Error):
+            self.close()
+
+    def close(self):
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
 
 
 def frames_of(generator, recorded):
@@ -72,11 +86,9 @@ def frames_of(generator, recorded):
 
 
 def connect_raw(address, generator):
-    """A connection that does not speak the protocol, or claims a frame of 2**62 bytes."""
-    host, port = address.removeprefix("tcp://").split(":")
-    greeting = b"\xff" + bytes(8) + b"\x7f\x03\x00NULL" + bytes(48)
-    huge = greeting + b"\x04\x19\x05READY" + bytes(19) + b"\x02" + (2**62).to_bytes(8, "big")
-    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), 5) as raw:
+    """A connection that does not speak the protocol, or announces a message that is too large."""
+    huge = GREETING + HEAD.pack(MAGIC, int(generator.choice((0, 1, 2**32 - 1))), 2**62)
+    with contextlib.suppress(OSError), socket.create_connection(target(address), 5) as raw:
         raw.sendall(generator.bytes(64) if generator.integers(2) else huge)
 
 
@@ -100,7 +112,6 @@ def attack(tmp_path, seed, with_keys, seconds, frames):
     keys = tmp_path / "ours" if with_keys else None
     words = ["serve", "CartPole-v1", "--num-envs", "8", *(["--keys", keys] if keys else [])]
     command = [sys.executable, "-m", "gymcore", *map(str, words)]
-    context = zmq.Context()
     generator = np.random.default_rng(seed)
     log = (tmp_path / "log").open("w")
     with log, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as server:
@@ -112,11 +123,12 @@ def attack(tmp_path, seed, with_keys, seconds, frames):
             )
             local = gym.make_vec("CartPole-v1", 8)
             assert np.array_equal(envs.reset(seed=1)[0], local.reset(seed=1)[0])
-            attackers = [Attacker(context, address, keys) for _ in range(3)]
+            good = client_context(keys) if with_keys else None
+            attackers = [Attacker(address, good) for _ in range(3)]
             if with_keys:
-                server_key = client_keys(keys)[2]
-                attackers.append(Attacker(context, address))
-                attackers.append(Attacker(context, address, tmp_path / "theirs", server_key))
+                wrong = client_context(tmp_path / "theirs")
+                wrong.verify_mode = ssl.CERT_NONE  # it does not care whose server it attacks
+                attackers += [Attacker(address), Attacker(address, wrong)]
             process = psutil.Process(server.pid)
             end = time.monotonic() + seconds
             sent, before, recorded = 0, None, []
@@ -139,5 +151,6 @@ def attack(tmp_path, seed, with_keys, seconds, frames):
         finally:
             server.kill()
             drain.wait()
-            context.destroy(0)
+            for attacker in attackers:
+                attacker.close()
     assert "Traceback" not in (tmp_path / "log").read_text()

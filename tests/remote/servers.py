@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
-
-import zmq
 
 import gymcore as gym
 from gymcore.remote import HostedVectorEnv, Server
-from gymcore.remote.wire import decode
+from gymcore.remote.transport import Connection
+from gymcore.remote.wire import decode, encode
 
 
 @contextlib.contextmanager
@@ -25,27 +25,61 @@ def running(hosted, **options):
             thread.join()
 
 
+class Raw:
+    """A client that sends what a test says."""
+
+    def __init__(self, address, tls=None):
+        host, _, port = address.removeprefix("tcp://").partition(":")
+        peer = socket.create_connection((host, int(port)), 60)
+        self.connection = Connection(peer if tls is None else tls.wrap_socket(peer))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.connection.close()
+
+    def send(self, frames):
+        self.connection.socket.settimeout(60)
+        assert self.connection.send(frames)
+
+    def ask(self, *message, wait=60):
+        self.send(encode(message))
+        return self.reply(wait)
+
+    def reply(self, wait=60):
+        """The next message; None if there is none in this time, or the server hangs up."""
+        self.connection.socket.settimeout(wait)
+        try:
+            frames = self.connection.receive()
+        except ConnectionError:
+            return None
+        return None if frames is None else decode(frames)
+
+
 @contextlib.contextmanager
 def answering(replies):
     """The address of a server that answers each request as a function of number and verb says."""
-    with zmq.Context() as context, context.socket(zmq.ROUTER) as router:
-        router.linger = 0
-        port = router.bind_to_random_port("tcp://127.0.0.1")
-        ended = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def run():
             while not ended.is_set():
-                if router.poll(20):
-                    client, *frames = router.recv_multipart()
-                    _, _, number, verb, _ = decode(frames)
-                    router.send_multipart([client, *replies(number, verb)])
+                connection = Connection(listener.accept()[0])
+                with contextlib.suppress(ConnectionError):
+                    while (frames := connection.receive()) is not None:
+                        _, _, number, verb, _ = decode(frames)
+                        connection.send(replies(number, verb))
+                connection.close()
 
+        ended = threading.Event()
         thread = threading.Thread(target=run)
         thread.start()
+        address = listener.getsockname()
         try:
-            yield f"tcp://127.0.0.1:{port}"
+            yield f"tcp://127.0.0.1:{address[1]}"
         finally:
             ended.set()
+            socket.create_connection(address).close()
             thread.join()
 
 

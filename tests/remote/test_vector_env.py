@@ -180,13 +180,13 @@ def test_close_and_use_after_it():
 
 
 def test_keys_are_not_written_through_a_link(tmp_path):
-    (tmp_path / "client.key_secret").symlink_to("of_another")
+    (tmp_path / "client.key").symlink_to("of_another")
     with pytest.raises(error.InvalidArgument, match="expected one without keys"):
         make_keys(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["client.key_secret"]
+    assert [path.name for path in tmp_path.iterdir()] == ["client.key"]
     files = make_keys(tmp_path / "keys")
     assert sorted((tmp_path / "keys").iterdir()) == sorted(files)
-    assert [path.stat().st_mode & 0o077 for path in files if "secret" in path.name] == [0, 0]
+    assert [path.stat().st_mode & 0o077 for path in files if path.suffix == ".key"] == [0, 0]
 
 
 def test_two_threads():

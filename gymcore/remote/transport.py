@@ -1,0 +1,173 @@
+"""Messages of frames over a TCP connection, encrypted with keys.
+
+A message announces the number of its frames and of its bytes, which are checked before memory is
+taken for it, so no peer takes more than one message of the size that it is allowed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import struct
+from collections.abc import Sequence
+
+from gymcore.error import Error
+from gymcore.remote.wire import Frame
+
+__all__ = ["MAX_MESSAGE_BYTES", "Connection", "NotTheProtocol"]
+
+MAX_MESSAGE_BYTES = 256 << 20
+MAX_FRAMES = 100_000
+
+GREETING = b"gymcore remote 3"
+"""What each side says first."""
+
+HEAD = struct.Struct("<4sIQ")
+"""Head of a message: `MAGIC`, the number of frames, and their bytes; the length of each follows."""
+
+MAGIC = b"gym3"
+JOINED_BYTES = 1 << 16  # messages up to this size leave in one piece
+
+# What a socket that must not wait any longer raises.
+_WAITS = (BlockingIOError, TimeoutError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+
+
+class NotTheProtocol(Error):
+    """A peer sends what is not of the protocol, or announces a message that is too large."""
+
+
+class Connection:
+    """One end of a connection; calls return when the socket's time-out, which may be 0, is over.
+
+    After any exception but those of arguments the connection can only be closed.
+
+    Attributes:
+        max_bytes: The largest message that is received, with 8 bytes for each of its frames.
+        greeted: Whether the peer has sent its greeting.
+    """
+
+    def __init__(self, peer: socket.socket, max_bytes: int = MAX_MESSAGE_BYTES) -> None:
+        """Greet the peer; an `ssl.SSLSocket` makes its handshake first, in `receive`."""
+        self.socket = peer
+        self.max_bytes = max_bytes
+        self.greeted = False
+        self._shakes_hands = isinstance(peer, ssl.SSLSocket)
+        self._unsent: list[memoryview] = [memoryview(GREETING)]
+        self._lengths: tuple[int, int] | None = None  # frames and bytes, once they are known
+        self._expect(len(GREETING))
+        with contextlib.suppress(OSError):  # not a socket of TCP
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            # A peer that is no longer there is noticed within half a minute.
+            for name, seconds in {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}.items():
+                if hasattr(socket, name):
+                    peer.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), seconds)
+
+    def _expect(self, size: int) -> None:
+        self._part, self._received = memoryview(bytearray(size)), 0
+
+    # --- sending -------------------------------------------------------------------------------
+
+    def send(self, frames: Sequence[Frame]) -> bool:
+        """Send a message after those that are unsent, as far as the socket takes it.
+
+        Frames are read until `flush` returns True.
+
+        Returns:
+            Whether everything has been sent.
+        """
+        lengths = [len(frame) for frame in frames]
+        head = HEAD.pack(MAGIC, len(lengths), sum(lengths))
+        head += struct.pack(f"<{len(lengths)}Q", *lengths)
+        pieces: list[Frame] = [head, *frames]
+        if sum(lengths) <= JOINED_BYTES:
+            pieces = [b"".join(pieces)]
+        self._unsent += [memoryview(piece) for piece in pieces if len(piece)]
+        return self.flush()
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether the socket has not taken everything yet."""
+        return bool(self._unsent) and not self._shakes_hands
+
+    def flush(self) -> bool:
+        """Go on sending; return whether everything has been sent."""
+        unsent = self._unsent
+        try:
+            self._shake_hands()
+            while unsent:
+                sent = self.socket.send(unsent[0])
+                if sent == len(unsent[0]):
+                    del unsent[0]
+                else:
+                    unsent[0] = unsent[0][sent:]
+        except _WAITS:
+            return False
+        return True
+
+    def _shake_hands(self) -> None:
+        if self._shakes_hands:
+            assert isinstance(self.socket, ssl.SSLSocket)
+            self.socket.do_handshake()
+            self._shakes_hands = False
+
+    # --- receiving -----------------------------------------------------------------------------
+
+    def receive(self) -> list[memoryview] | None:
+        """Return the frames of the next message; None as long as it is not complete.
+
+        Raises:
+            NotTheProtocol: if the peer does not greet, or sends no message or one too large.
+            ConnectionError: if the peer has closed the connection.
+            ssl.SSLError: if the peer has no key that is known here, or is not encrypted.
+        """
+        try:
+            self._shake_hands()
+            while True:
+                while self._received < len(self._part):
+                    count = self.socket.recv_into(self._part[self._received :])
+                    if not count:
+                        raise ConnectionResetError("the peer has closed the connection")
+                    self._received += count
+                if (frames := self._next_part()) is not None:
+                    return frames
+        except _WAITS:
+            return None
+
+    def _next_part(self) -> list[memoryview] | None:
+        """Take a part that is complete: the greeting, the head of a message, or its frames."""
+        part = self._part
+        if not self.greeted:
+            if part != GREETING:
+                raise NotTheProtocol(f"expected {GREETING!r}, got {bytes(part)!r}")
+            self.greeted = True
+            self._expect(HEAD.size)
+        elif self._lengths is None:
+            magic, count, size = HEAD.unpack(part)
+            if magic != MAGIC:
+                raise NotTheProtocol(f"expected a message, which begins with {MAGIC!r}")
+            if not 1 <= count <= MAX_FRAMES or size + 8 * count > self.max_bytes:
+                raise NotTheProtocol(
+                    f"expected a message of at most {self.max_bytes} bytes in 1 to {MAX_FRAMES} "
+                    f"frames, got {size} bytes in {count}"
+                )
+            self._lengths = count, size
+            self._expect(8 * count + size)
+        else:
+            count, size = self._lengths
+            lengths = struct.unpack_from(f"<{count}Q", part)
+            if sum(lengths) != size:
+                raise NotTheProtocol(f"expected frames of {size} bytes, got {sum(lengths)}")
+            frames, begin = [], 8 * count
+            for length in lengths:
+                frames.append(part[begin : begin + length])
+                begin += length
+            self._lengths = None
+            self._expect(HEAD.size)
+            return frames
+        return None
+
+    def close(self) -> None:
+        """Close the connection, any number of times."""
+        self.socket.close()
