@@ -97,6 +97,8 @@ def registries() -> Iterator[None]:
     packages: list[Any] = [gymcore.envs.registration]
     with contextlib.suppress(ModuleNotFoundError):  # the last run of .ci/ecosystem has no Gymnasium
         packages.append(importlib.import_module("gymnasium.envs.registration"))
+        # It registers its games there once, when it is imported: not only for this test.
+        importlib.import_module("ale_py")
     before = [dict(package.registry) for package in packages]
     aliases = dict(gymcore.envs.registration.aliases)
     yield

@@ -296,6 +296,10 @@ class FunctionalVectorEnv(ArrayVectorEnv):
             self.state = self._functions.put(self.state, lanes, states)
             self._observations = self._functions.put(self._observations, lanes, observations)
 
+    def _checked_infos(self, method: str, infos: tuple[Lanes, object]) -> tuple[Lanes, object]:
+        """Return lanes and their infos: functions return those of the lanes they are called for."""
+        return infos
+
     def _put_infos(
         self, infos: Info, source: tuple[Lanes, object], mask: npt.NDArray[np.bool_]
     ) -> None:

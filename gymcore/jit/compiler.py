@@ -6,6 +6,7 @@ import ast
 import hashlib
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -49,6 +50,7 @@ from gymcore.jit.declarations import (
     Field,
     helpers_of,
     names_of,
+    reachable,
     syntax_of,
 )
 from gymcore.jit.loops import Program, run_text, struct_class
@@ -436,8 +438,22 @@ def _compile(program: Program, key: str) -> Code:
             library = function._library.serialize_using_object_code()
             saved[name] = library, function.native_name
     except NumbaError as problem:
-        raise error.InvalidArgument(f"{program.name} cannot be compiled: {problem}") from problem
+        # Its pages of text are not shown; they stay the error's `__context__`.
+        raise error.InvalidArgument(_reason(str(problem), program)) from None
     return saved
+
+
+def _reason(text: str, program: Program) -> str:
+    """Return the place in the functions of a class, and the reason, of pages of Numba's text."""
+    functions = [one for f in program.functions.values() for one in reachable(f)]
+    files = "|".join({re.escape(one.__code__.co_filename) for one in functions})
+    place = re.search(rf" at ({files}) \((\d+)\)", text)
+    title = f"{place[1]}:{place[2]}: {program.name}" if place else program.name
+    if "NRT required" in text or "Only accept returning of array passed" in text:
+        return f"{title} cannot be compiled: functions cannot make arrays; write to each element"
+    lines = (line.strip() for line in text.splitlines())
+    reason = next(line for line in lines if line and not line.startswith(("Failed in", "- Res")))
+    return f"{title} cannot be compiled: {reason:.200}"
 
 
 def _cached_file(key: str) -> Path:

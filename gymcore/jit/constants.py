@@ -29,6 +29,12 @@ __all__ = ["check_constants", "computed_with", "digest_of", "interpreted", "uses
 # Packages whose functions are known by their names: versions are part of the key.
 _KNOWN = frozenset(("numpy", "numba", "gymcore", *sys.stdlib_module_names))
 
+# Functions of NumPy that make an array, for which functions have no memory.
+_MAKES_ARRAYS = (
+    *(np.zeros, np.ones, np.empty, np.full, np.array, np.asarray, np.arange, np.linspace, np.eye),
+    *(np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.concatenate, np.stack),
+)
+
 
 def computed_with(value: Any) -> Any:
     """Return a constant as functions compute with it: without NumPy's narrow types.
@@ -108,6 +114,8 @@ def check_constants(functions: Iterable[FunctionType], title: str) -> None:
             for node, name, value in uses_of(one):
                 try:
                     digest_of(value)
+                    if any(value is maker for maker in _MAKES_ARRAYS):
+                        raise TypeError("functions cannot make arrays; make it a field, or a tuple")
                 except TypeError as problem:
                     line = getattr(node, "lineno", one.__code__.co_firstlineno)
                     raise InvalidArgument(

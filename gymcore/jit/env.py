@@ -66,10 +66,10 @@ class LaneState(LaneLoops):
 
 
 class _Kernel:
-    """What is made once for a class, and is not part of it: pickles of the class do without."""
+    """What is made once for a class, which keeps it; pickles of the class do without."""
 
     def __init__(self, cls: type[Env]) -> None:
-        self._class, place = cls, f"{place_of(cls)}{cls.__name__}"
+        self.owner, place = cls, f"{place_of(cls)}{cls.__name__}"
         if not {"State", "observation_space", "action_space"} <= set(dir(cls)):
             raise error.InvalidArgument(
                 f"{place}: expected observation_space, action_space, State, reset, step and observe"
@@ -109,20 +109,24 @@ class _Kernel:
             raise error.InvalidArgument(f"{place}: {problem}") from problem
         self.spec = kernel_spec(self.kernel.capsule)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as None."""
+        return type(None), ()
+
     @functools.cached_property
     def compiled(self) -> Any:
         """The compiled loops; the class is tried by the interpreter first."""
         with _one_thread:
             from gymcore.jit.compiler import CompiledLoops
 
-            self._class.check_source()
+            self.owner.check_source()
             return CompiledLoops(self.program)
 
     @functools.cached_property
     def vector_class(self) -> type[NativeVectorEnv]:
         """The vector environment, which pickles by its place in the class."""
-        vector_class = NativeVectorEnv.of(self._class)
-        vector_class.__qualname__ = f"{self._class.__qualname__}.vector_class"
+        vector_class = NativeVectorEnv.of(self.owner)
+        vector_class.__qualname__ = f"{self.owner.__qualname__}.vector_class"
         return vector_class
 
 
@@ -130,15 +134,14 @@ class _Kernel:
 _one_thread = threading.RLock()
 
 
-_kernels: dict[type[Env], _Kernel] = {}
-
-
 def _kernel_of(cls: type[Env]) -> _Kernel:
-    if cls not in _kernels:  # only makers wait for each other
-        with _one_thread:
-            if cls not in _kernels:
-                _kernels[cls] = _Kernel(cls)
-    return _kernels[cls]
+    kernel: _Kernel | None = cls.__dict__.get("_kernel")
+    if kernel is None or kernel.owner is not cls:  # a copy of a class has that of the class
+        with _one_thread:  # only makers wait for each other
+            kernel = cls.__dict__.get("_kernel")
+            if kernel is None or kernel.owner is not cls:
+                cls._kernel = kernel = _Kernel(cls)
+    return kernel
 
 
 def _length(shape: tuple[int, ...]) -> int:
@@ -233,6 +236,7 @@ class Env(NativeEnv[Any]):
     kernel_module = ""
     vector_class = _VectorClass()
     arguments: ClassVar[tuple[str, ...]] = ("debug",)
+    _kernel: ClassVar[_Kernel | None] = None  # a class's own, not that of its base class
     _functions: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

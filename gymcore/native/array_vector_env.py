@@ -45,8 +45,38 @@ def put_infos(infos: Info, source: Info, mask: Bools) -> None:
             put_infos(infos.setdefault(key, {}), value, mask)
         else:
             rows = np.asarray(value)
-            infos.setdefault(key, np.zeros_like(rows))[mask] = rows[mask]
+            _rows_of(infos.setdefault(key, np.zeros_like(rows)), key, rows)[mask] = rows[mask]
         infos.setdefault(f"_{key}", np.zeros(len(mask), np.bool_))[mask] = True
+
+
+def _rows_of(array: Any, key: Any, rows: np.ndarray) -> np.ndarray:
+    """Return the array that infos have under a key, if rows can be written to it."""
+    if isinstance(array, np.ndarray) and array.shape == rows.shape:
+        return array
+    raise error.InvalidArgument(
+        f"infos[{key!r}]: expected an array of shape {np.shape(array)} as in the other infos of "
+        f"this step, got shape {rows.shape}"
+    )
+
+
+def _checked_infos(name: str, infos: Any, num_envs: int) -> Info:
+    """Return infos of all lanes, in which each value has a row for each lane."""
+    if not isinstance(infos, dict):
+        raise error.ArgumentTypeError(f"{name}: expected a dict, got {infos!r:.80} ({type(infos)})")
+    for key, value in infos.items():
+        if isinstance(value, dict):
+            _checked_infos(f"{name}[{key!r}]", value, num_envs)
+            continue
+        try:
+            shape = np.shape(value)
+        except ValueError:  # lists of different lengths
+            shape = ()
+        if shape[:1] != (num_envs,):
+            raise error.InvalidArgument(
+                f"{name}[{key!r}]: expected an array of shape ({num_envs}, ...), got "
+                f"{value!r:.80} of shape {shape}"
+            )
+    return infos
 
 
 class ArrayVectorEnv(VectorEngine[Any, Any]):
@@ -141,6 +171,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         self.render_mode = render_mode
         self.reset_options: dict[str, Any] = {}
         self.resetting = self._begun = np.zeros(num_envs, np.bool_)
+        self._is_inside = False  # of `step_lanes` or `reset_lanes`
         self._step_infos: Info = {}
         self._reset_infos: Info = {}
 
@@ -218,6 +249,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
     def _reset_lanes(
         self, seed: int | list[int | None] | None, options: Options, mask: Bools | None
     ) -> tuple[Any, Info]:
+        self._refuse_inside("reset")
         self.reset_options = dict(options or {})
         self._seeds.reset(seed, mask)
         begun = np.ones(self.num_envs, np.bool_) if mask is None else mask
@@ -239,36 +271,50 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         return super().step(actions, env_ids)
 
     def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
+        self._refuse_inside("step")
         batch = self._batch
         checked = actions if self._checks_actions else self._no_actions
         if self.autoreset_mode is AutoresetMode.NEXT_STEP:
             self.resetting = self._ended.copy()
         self._begun = self.resetting
+        self._is_inside = True
         try:
-            observations, rewards, terminated, self._step_infos = self.step_lanes(actions)
+            observations, rewards, terminated, infos = self.step_lanes(actions)
+            self._step_infos = self._checked_infos("step_lanes", infos)
             _copy_batch(iter(self._last), self._layout, "step_lanes: observations", observations)
             _copy_rows(self._rewards, "step_lanes: rewards", rewards)
             _copy_rows(self._terminated, "step_lanes: terminated", terminated)
             if np.count_nonzero(self.resetting):  # faster than `any`
                 self._begin_episodes(self.resetting)
             results: StepResult = batch.step(checked)
+            if self._step_infos:
+                self._put_infos(results[4], self._step_infos, ~self._begun)
+            if self._reset_infos:
+                self._put_infos(results[4], self._reset_infos, self._begun)
         except BaseException:
             batch.forget()
             raise
-        infos = results[4]
-        if self._step_infos:
-            self._put_infos(infos, self._step_infos, ~self._begun)
-        if self._reset_infos:
-            self._put_infos(infos, self._reset_infos, self._begun)
+        finally:
+            self._is_inside = False
         return results
 
     def _begin_episodes(self, mask: Bools) -> None:
+        was_inside, self._is_inside = self._is_inside, True
         try:
-            observations, self._reset_infos = self.reset_lanes(mask)
+            observations, infos = self.reset_lanes(mask)
+            self._reset_infos = self._checked_infos("reset_lanes", infos)
             _copy_batch(iter(self._first), self._layout, "reset_lanes: observations", observations)
         except BaseException:
             self._batch.forget()
             raise
+        finally:
+            self._is_inside = was_inside
+
+    def _refuse_inside(self, method: str) -> None:
+        if self._is_inside:
+            raise error.ConcurrentUseError(
+                f"{method}: called in step_lanes or reset_lanes, which another step or reset calls"
+            )
 
     def _before_reset(self, ended: Bools) -> Info:
         """Begin the next episodes in the step that ended these; return the last infos."""
@@ -277,6 +323,10 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         self._put_infos(final, self._step_infos, ended)
         self._begin_episodes(self._begun)
         return final
+
+    def _checked_infos(self, method: str, infos: Any) -> Any:
+        """Return infos that a method has returned, if `_put_infos` takes them."""
+        return _checked_infos(f"{method}: infos", infos, self.num_envs)
 
     def _put_infos(self, infos: Info, source: Any, mask: Bools) -> None:
         if mask.any():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import threading
 import weakref
@@ -357,6 +358,10 @@ def makes_a_list(state, parameters, rng):
     state.x = len([1.0])
 
 
+def makes_an_array(state, parameters, rng):
+    state.x = np.zeros(3)[0]
+
+
 def changes_a_parameter(state, parameters, action, rng):
     parameters.x = 2.0
     return 1.0, False
@@ -369,6 +374,7 @@ CLASS_MISTAKES: list[tuple[dict[str, Any], str]] = [
     ),
     ({"step": division}, r"test_interpreted.py:\d+: Wrong.step: `try:` cannot be compiled"),
     ({"reset": makes_a_list}, r"\.py:\d+: Wrong.reset: `\[1.0\]` cannot be compiled"),
+    ({"reset": makes_an_array}, r"\.py:\d+: Wrong: `np.zeros` cannot be .* cannot make arrays"),
     ({"step": power}, r"\.py:\d+: Wrong.step: \*\* differs between machines"),
     ({"reset": other_draw}, r"\.py:\d+: Wrong.reset: rng.beta is not there; rng has choice"),
     (
@@ -462,3 +468,19 @@ def test_nan_is_found_and_a_reset_goes_on() -> None:
     with pytest.raises(error.ResetNeeded):
         envs.step([0, 0])
     assert envs.reset(seed=1)[0].tolist() == [[1.0], [1.0]]
+
+
+@pytest.mark.filterwarnings("ignore:.*Numba is not installed")
+@pytest.mark.parametrize("debug", [True, False])
+def test_classes_are_collected(debug: bool) -> None:
+    """With their kernels: a program may define as many as it likes."""
+
+    def used() -> Any:
+        cls = declare()
+        with cls(debug=debug) as env, cls.vector_class(2, debug=debug) as envs:
+            env.reset(seed=1), envs.reset(seed=1)
+        return weakref.ref(cls)
+
+    references = [used() for _ in range(3)]
+    gc.collect()
+    assert [reference() for reference in references] == [None] * 3

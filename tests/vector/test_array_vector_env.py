@@ -1,0 +1,96 @@
+"""What subclasses of `ArrayVectorEnv` may return and call: anything else is a typed error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gymcore import error
+from gymcore.vector import AutoresetMode
+from tests.for_each import for_each
+from tests.vector.array_envs import ArrayCartPole
+
+ACTIONS = np.zeros(3, np.int64)
+
+
+class Reporting(ArrayCartPole):
+    """Returns these infos, and makes a call in its methods."""
+
+    in_step: Any = None
+    in_reset: Any = None
+
+    def __init__(self, num_envs: int, **kwargs: Any) -> None:
+        super().__init__(num_envs, **kwargs)
+        self.step_infos: Any = {}
+        self.reset_infos: Any = {}
+
+    def reset_lanes(self, mask: Any) -> Any:
+        if self.in_reset is not None:
+            self.in_reset()
+        return super().reset_lanes(mask)[0], self.reset_infos
+
+    def step_lanes(self, actions: Any) -> Any:
+        if self.in_step is not None:
+            self.in_step()
+        return *super().step_lanes(actions)[:3], self.step_infos
+
+
+INFOS = [
+    ({"a": np.zeros(2)}, r"infos\['a'\]: expected an array of shape \(3, ...\), got array"),
+    ({"a": [1, 2]}, r"got \[1, 2\] of shape \(2,\)"),
+    ({"a": [[1], [1, 2], [3]]}, r"got \[\[1\], \[1, 2\], \[3\]\]"),
+    ({"a": 5}, "got 5"),
+    ({"a": "text"}, "got 'text'"),
+    ({"a": {"b": np.zeros(4)}}, r"infos\['a'\]\['b'\]: expected an array"),
+    ({"a": np.zeros(3), "_a": np.zeros(2, bool)}, r"infos\['_a'\]: expected"),
+    ([1, 2, 3], r"infos: expected a dict, got \[1, 2, 3\]"),
+    (None, "infos: expected a dict, got None"),
+]
+
+
+@for_each(("infos", "message"), INFOS)
+def test_infos_without_a_row_for_each_lane(infos: Any, message: str) -> None:
+    for mode in AutoresetMode:
+        with Reporting(3, autoreset_mode=mode, max_episode_steps=2) as envs:
+            envs.reset_infos = infos
+            with pytest.raises(error.Error, match=f"reset_lanes: {message}|{message}"):
+                envs.reset(seed=1)
+            envs.reset_infos = {}
+            envs.reset(seed=1)
+            envs.step_infos = infos
+            with pytest.raises(error.Error, match=message):
+                envs.step(ACTIONS)
+            envs.step_infos = {}
+            with pytest.raises(error.ResetNeeded):  # half a step was made
+                envs.step(ACTIONS)
+            envs.reset(seed=1)
+            assert len(envs.step(ACTIONS)) == 5
+
+
+def test_infos_of_steps_and_resets_that_do_not_fit() -> None:
+    with Reporting(3, max_episode_steps=2) as envs:
+        envs.reset(seed=1)
+        envs.step(ACTIONS)
+        envs.reset(options={"reset_mask": np.array([True, False, False])})
+        envs.step_infos, envs.reset_infos = {"a": np.zeros(3)}, {"a": np.zeros((3, 2))}
+        with pytest.raises(error.InvalidArgument, match=r"infos\['a'\]: expected .* shape \(3,\)"):
+            for _ in range(3):
+                envs.step(ACTIONS)
+        envs.reset(seed=1)
+
+
+@for_each("place", ["in_step", "in_reset"])
+@for_each("call", ["step", "reset"])
+def test_no_step_and_no_reset_inside_of_another(place: str, call: str) -> None:
+    with Reporting(3) as envs:
+        envs.reset(seed=1)
+        calls = {"step": lambda: envs.step(ACTIONS), "reset": envs.reset}
+        setattr(envs, place, calls[call])
+        with pytest.raises(error.ConcurrentUseError, match=f"{call}: called in step_lanes"):
+            envs.step(ACTIONS) if place == "in_step" else envs.reset()
+        setattr(envs, place, None)
+        observations, _ = envs.reset(seed=1)
+        with ArrayCartPole(3) as others:
+            assert np.array_equal(observations, others.reset(seed=1)[0])
