@@ -1,4 +1,4 @@
-"""Random classes of `gymcore.jit`: fields, spaces and expressions of any kind."""
+"""Random classes of `gymcore.jit`: fields, spaces, constants and expressions of any kind."""
 
 from __future__ import annotations
 
@@ -102,16 +102,81 @@ ACTIONS = st.sampled_from(
         spaces.Box(-1, 1, (1, 2), np.float64),
     )
 )
+# Constants of a module: what Python and NumPy have for numbers, and functions of one number.
+INTEGER_TYPES = (int, np.int8, np.uint8, np.int16, np.int32, np.int64)
+FLOAT_TYPES = (float, np.float32, np.float64)
+NUMBERS = st.one_of(
+    st.builds(lambda kind, x: kind(x), st.sampled_from(INTEGER_TYPES), st.integers(0, 100)),
+    st.builds(lambda kind, x: kind(x), st.sampled_from(FLOAT_TYPES), st.floats(-9, 9)),
+    st.builds(lambda kind, x: kind(x), st.sampled_from((bool, np.bool_)), st.booleans()),
+)
+TABLES = st.builds(
+    lambda dtype, shape, numbers: np.resize(np.array(numbers), shape).astype(dtype),
+    st.sampled_from((*TYPES, "?", ">i4", ">f8")),
+    st.sampled_from(((3,), (2, 2))),
+    st.lists(st.integers(0, 100), min_size=1, max_size=4),
+)
+FUNCTIONS = st.sampled_from((jit.math.sin, jit.math.cos, jit.math.sqrt, jit.math.floor, abs, float))
+HELPER = "def {name}(x, k={default}):\n    return x * k + {name}_CONSTANT\n"
+
+
+def _tuple_of(number: Any, others: list[int]) -> tuple[Any, ...]:
+    """A tuple of numbers of one type."""
+    return (number, *(type(number)(one) for one in others))
+
+
+CONSTANTS = st.one_of(
+    NUMBERS,
+    st.builds(_tuple_of, NUMBERS, st.lists(st.integers(0, 100), min_size=1, max_size=3)),
+    TABLES,
+    FUNCTIONS,
+)
+
+
+def constant_leaf(name: str, value: Any) -> tuple[str, str]:
+    """Kind and text of an expression with a constant."""
+    if callable(value):
+        return "x", f"float({name}(0.25))"
+    if isinstance(value, tuple):
+        (kind, _), text = constant_leaf(name, value[0]), f"{name}[{len(value) - 1}]"
+        return kind, f"(1 if {text} else 0)" if isinstance(value[0], (bool, np.bool_)) else text
+    kind = np.asarray(value).dtype.kind
+    text = element(name, np.shape(value), "state.number") if np.ndim(value) else name
+    return ("x" if kind == "f" else "i"), f"(1 if {text} else 0)" if kind == "b" else text
+
+
+@st.composite
+def edited(draw: Any, cls: Any) -> type[jit.Env]:
+    """A class of the same text with other constants of the same types."""
+    constants = dict(cls.constants)
+    name = draw(st.sampled_from(sorted(constants)))
+    value = constants[name]
+    if callable(value):
+        constants[name] = draw(FUNCTIONS)
+    elif isinstance(value, tuple):
+        constants[name] = tuple(type(one)(one == 0) for one in value)
+    else:
+        constants[name] = np.asarray(value == 0).astype(np.asarray(value).dtype)
+        if not isinstance(value, np.ndarray):
+            constants[name] = type(value)(constants[name])
+    return made(cls.text, constants, cls.members)
+
+
 _numbers = itertools.count()
 
 
 @st.composite
 def classes(draw: Any) -> type[jit.Env]:
     """A class of any fields, observations and actions; the text of its functions is random."""
+    constants = {f"K{k}": value for k, value in enumerate(draw(st.lists(CONSTANTS, max_size=4)))}
+    constants |= {"helper_CONSTANT": draw(NUMBERS), "DEFAULT": draw(NUMBERS)}
     observation_space, action_space = draw(OBSERVATIONS), draw(ACTIONS)
     dtypes = st.sampled_from((*TYPES, "?")).map(np.dtype)
     fields = draw(st.lists(st.tuples(dtypes, SHAPES), min_size=1, max_size=4))
-    leaves: Leaves = {"i": ["3", "-5"], "x": ["0.75", "-2.0"]}
+    leaves: Leaves = {"i": ["3", "-5"], "x": ["0.75", "-2.0", "float(helper(0.5))"]}
+    for name, constant in constants.items():
+        kind, text = constant_leaf(name, constant)
+        leaves[kind].append(text)
     for k, (dtype, shape) in enumerate(fields):
         text = element(f"state.field{k}", shape, str(k + 1))
         text = f"(1 if {text} else 0)" if dtype.kind == "b" else text
@@ -135,6 +200,7 @@ def classes(draw: Any) -> type[jit.Env]:
     blocks = {
         "reset(state, parameters, rng)": lines(leaves),
         "step(state, parameters, action, rng)": [
+            "state.number = (state.number + 1) % 8",
             f"for k in range({draw(st.integers(1, 3))}):",
             *(f"    {line}" for line in lines(acting)),
             f"if {value('x')} < {value('x')}:",
@@ -143,16 +209,12 @@ def classes(draw: Any) -> type[jit.Env]:
         ],
         "observe(state, parameters, observation)": observed,
     }
-    text = "".join(
+    text = HELPER.format(name="helper", default="DEFAULT") + "".join(
         f"def {head}:\n" + "".join(f"    {line}\n" for line in block)
         for head, block in blocks.items()
     )
-    note(f"{fields}\n{text}")
-    filename = f"<random class {next(_numbers)}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    functions: dict[str, Any] = {"jit": jit, "__name__": __name__}
-    exec(compile(text, filename, "exec"), functions)
-    annotations = {
+    note(f"{constants}\n{fields}\n{text}")
+    annotations = {"number": int} | {
         f"field{k}": jit.array(dtype, *shape) if shape else dtype
         for k, (dtype, shape) in enumerate(fields)
     }
@@ -160,10 +222,20 @@ def classes(draw: Any) -> type[jit.Env]:
         "observation_space": observation_space,
         "action_space": action_space,
         "State": type("State", (), {"__annotations__": annotations}),
-        **{name: functions[name] for name in ("reset", "step", "observe")},
-        "__module__": __name__,
     }
-    return type("Random", (jit.Env,), members)
+    return made(text, constants, members)
+
+
+def made(text: str, constants: dict[str, Any], members: dict[str, Any]) -> type[jit.Env]:
+    """The class of a text, as if it were a module with these constants."""
+    filename = f"<random class {next(_numbers)}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    functions: dict[str, Any] = {"jit": jit, "__name__": __name__, **constants}
+    exec(compile(text, filename, "exec"), functions)
+    functions = {name: functions[name] for name in ("reset", "step", "observe")}
+    cls: Any = type("Random", (jit.Env,), {**members, **functions, "__module__": __name__})
+    cls.text, cls.constants, cls.members = text, constants, members
+    return cls
 
 
 def random_states(cls: type[jit.Env], num_envs: int, seed: int) -> Any:

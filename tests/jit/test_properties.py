@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gymcore.vector.utils import iterate
 from tests.build.test_examples import ROOT
-from tests.jit.random_classes import classes, random_states
+from tests.jit.random_classes import classes, edited, random_states
 from tests.jit.test_interpreted import plain
 from tests.testing_env import assert_same
 
@@ -62,7 +62,13 @@ def check_compiled(cls: Any, mode: str, seed: int) -> None:
         assert ours.get_state().tobytes() == theirs.get_state().tobytes()
 
 
-@pytest.mark.parametrize("count", [3, pytest.param(300, marks=pytest.mark.soak)])
+def check_edited(cls: Any, data: Any, seed: int) -> None:
+    """A class whose text is that of another, but for the value of a constant."""
+    check_compiled(cls, "NextStep", seed)
+    check_compiled(data.draw(edited(cls)), "NextStep", seed)
+
+
+@pytest.mark.parametrize("count", [3, pytest.param(2000, marks=pytest.mark.soak)])
 def test_compiled_random_classes_are_interpreted_ones(
     count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,6 +76,16 @@ def test_compiled_random_classes_are_interpreted_ones(
     monkeypatch.setenv("GYMCORE_CACHE_DIR", str(tmp_path))
     options: dict[str, Any] = {"suppress_health_check": list(HealthCheck), "deadline": None}
     given(classes(), MODES, SEEDS)(settings(max_examples=count, **options)(check_compiled))()
+
+
+@pytest.mark.parametrize("count", [2, pytest.param(500, marks=pytest.mark.soak)])
+def test_no_edit_of_a_constant_runs_old_code(
+    count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba")
+    monkeypatch.setenv("GYMCORE_CACHE_DIR", str(tmp_path))
+    options: dict[str, Any] = {"suppress_health_check": list(HealthCheck), "deadline": None}
+    given(classes(), st.data(), SEEDS)(settings(max_examples=count, **options)(check_edited))()
 
 
 PROGRAM = """
