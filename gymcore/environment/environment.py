@@ -276,7 +276,7 @@ class Environment:
 def _check_hello(client: Client) -> None:
     """Raise a `RemoteError` if a server describes no environment."""
     for name, kinds in HELLO.items():
-        if not isinstance(client.hello.get(name), kinds):
+        if name not in client.hello or not isinstance(client.hello[name], kinds):
             raise client.malformed(f"{name} as {kinds}", client.hello.get(name))
     try:
         checked_spec(client.hello["states"], "states")

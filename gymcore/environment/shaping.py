@@ -129,7 +129,8 @@ def parse_expression(expression: str) -> Evaluate:
         expression: Python's syntax.
 
     Returns:
-        A function of a dict of the variables.
+        A function of a dict of the variables. What fails in it, as a division by zero, is an
+        `InvalidArgument` too.
 
     Raises:
         InvalidArgument: if it is not such an expression; the message shows the part that is not.
@@ -153,15 +154,34 @@ reward, next_states, abs, bool, float, int, len, max, min, round, sum, got 'open
     try:
         tree = ast.parse(expression.strip(), mode="eval")
         body = tree.body
-        if isinstance(body, ast.Tuple):
-            return _tuple([_compiled(part) for part in body.elts], 2, expression)
-        return _compiled(body)
+        compiled = (
+            _tuple([_compiled(part) for part in body.elts], 2, expression)
+            if isinstance(body, ast.Tuple)
+            else _compiled(body)
+        )
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as problem:
         if isinstance(problem, InvalidArgument):
             raise
         raise InvalidArgument(
             f"reward_shaping: expected an expression, got {expression[:100]!r} ({problem})"
         ) from None
+    return _explained(compiled, expression)
+
+
+def _explained(compiled: Evaluate, expression: str) -> Evaluate:
+    """Return a function whose exceptions say which expression has failed."""
+
+    def evaluate(variables: Variables) -> Any:
+        try:
+            return compiled(variables)
+        except InvalidArgument:
+            raise
+        except Exception as problem:
+            raise InvalidArgument(
+                f"reward_shaping: {expression:.100} failed: {type(problem).__name__}: {problem}"
+            ) from problem
+
+    return evaluate
 
 
 def _tuple(parts: list[Evaluate], length: int, expression: str) -> Evaluate:
@@ -249,6 +269,8 @@ def _call(node: ast.Call) -> Evaluate:
         function = FUNCTIONS[node.func.id]
     else:
         function = _attribute(node.func)
+        if not callable(function):
+            raise _refuse(node.func, "a function")
     arguments = [_compiled(argument) for argument in node.args]
     if isinstance(node.func, ast.Name):
         return lambda variables: _bounded(function(*(part(variables) for part in arguments)))

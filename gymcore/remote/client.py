@@ -106,13 +106,13 @@ class Client:
                 self.hello, self._max_bytes = hello, max_bytes
             case _:
                 raise self.malformed("a description and a size", greeting)
-        self.specification_hash = hello.pop("hash", None)
-        if self.specification_hash != message_hash(hello):
+        told, told_kind = hello.pop("hash", None), hello.get("kind")
+        self.specification_hash = message_hash(hello)
+        if not isinstance(told, str) or told != self.specification_hash:
             raise RemoteRefused(f"{self.address}: expected a hash of what the server says")
-        if hello.get("kind") != kind:
+        if not isinstance(told_kind, str) or told_kind != kind:
             raise RemoteRefused(
-                f"{self.address}: expected a server of kind {kind!r}, got one of kind "
-                f"{hello.get('kind')!r}"
+                f"{self.address}: expected a server of kind {kind!r}, got one of kind {told_kind!r}"
             )
 
     def malformed(self, expected: str, got: object) -> RemoteError:
@@ -172,10 +172,12 @@ class Client:
                 reply = decode(frames)
             except InvalidArgument as problem:
                 raise RemoteError(f"{self.address}: {problem}") from None
-            if not isinstance(reply, tuple) or len(reply) != 4:
-                raise self.malformed("a reply of four values", reply)
-            if reply[:2] == (VERSION, self._number):
-                return self._result(*reply[2:])
+            match reply:
+                case (int(version), int(number), str(status), value):
+                    if (version, number) == (VERSION, self._number):
+                        return self._result(status, value)
+                case _:
+                    raise self.malformed("a reply of four values", reply)
 
     # --- the connection ------------------------------------------------------------------------
 
@@ -296,7 +298,7 @@ class Client:
         except OSError as problem:
             self._lose(problem)
 
-    def _result(self, status: object, value: Any) -> Any:
+    def _result(self, status: str, value: Any) -> Any:
         match status, value:
             case "ok", _:
                 return value

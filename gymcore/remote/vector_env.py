@@ -185,7 +185,7 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
         """Check what the server says of itself, and take its spaces and options."""
         client, hello = self._client, self._client.hello
         for name, kinds in _HELLO.items():
-            if not isinstance(hello.get(name), kinds):
+            if name not in hello or not isinstance(hello[name], kinds):
                 raise client.malformed(f"{name} as {kinds}", hello.get(name))
         for name, value in {"id": env_id, "num_envs": num_envs}.items():
             if value is not None and hello[name] != value:

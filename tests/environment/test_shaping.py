@@ -159,8 +159,14 @@ def test_an_expression_is_a_string():
         parse_expression(3)
 
 
-def test_errors_of_an_expression_are_its_own():
-    with pytest.raises(KeyError):
+def test_what_fails_in_an_expression_names_it():
+    with pytest.raises(InvalidArgument, match=r"states\['y'\] failed: KeyError: 'y'") as caught:
         parse_expression("states['y']")(VARIABLES)
-    with pytest.raises(ZeroDivisionError):
+    assert isinstance(caught.value.__cause__, KeyError)
+    with pytest.raises(InvalidArgument, match="1 / 0 failed: ZeroDivisionError: division by zero"):
         parse_expression("1 / 0")(VARIABLES)
+
+
+def test_a_number_is_not_called():
+    with pytest.raises(InvalidArgument, match=r"expected a function, got 'np\.e'"):
+        parse_expression("np.e(1)")
