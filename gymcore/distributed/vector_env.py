@@ -224,9 +224,7 @@ class RayVectorEnv(VectorEngine[Any, Any]):
         values = list(values_per_env(values, self.num_envs))
         self._ask("call", [("set_attr", name, values[lo:hi]) for lo, hi in self._bounds])
 
-    @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:
-        """Copies of the lanes' generators: drawing from them does not affect the lanes."""
+    def _generators(self) -> tuple[np.random.Generator, ...]:
         return self._everywhere("np_random")
 
     @property

@@ -226,11 +226,6 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         """
         return self._batch.random(mask.nonzero()[0], size)
 
-    @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:
-        """A generator over the random stream of every lane: drawing from it advances the stream."""
-        return tuple(self._seeds.generators(range(self.num_envs)))
-
     @property
     def np_random_seed(self) -> tuple[int, ...]:
         """The seed of every lane."""

@@ -165,7 +165,8 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         for argument in inspect.signature(cls).parameters.values() if others else ():
             others = set() if argument.kind is argument.VAR_KEYWORD else others - {argument.name}
         settings = {name: arguments.pop(name) for name in others}
-        self = cls(**arguments)  # type: ignore[arg-type]
+        make: Callable[..., Self] = cls
+        self = make(**arguments)
         for name, value in settings.items():
             setattr(self, name, value)
         return self
@@ -309,7 +310,8 @@ class NativeEnv(DrawnEnv[Any, ActType]):
     def np_random(self) -> np.random.Generator:
         """Generator over the lane's random stream: drawing from it advances the stream."""
         self._ensure_seeded()
-        return self._np_random  # type: ignore[return-value]
+        assert self._np_random is not None
+        return self._np_random
 
     @np_random.setter
     def np_random(self, value: np.random.Generator) -> None:

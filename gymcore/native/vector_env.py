@@ -425,11 +425,6 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         """The seed of every lane; -1 for a lane whose stream was set from outside."""
         return self._seeds.as_tuple()
 
-    @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:
-        """A generator over the random stream of every lane: drawing from it advances the stream."""
-        return tuple(self._seeds.generators(range(self.num_envs)))
-
     def lane_generators(self, lanes: Sequence[int]) -> list[np.random.Generator]:
         """Return generators over the random streams of some lanes."""
         return self._seeds.generators(lanes)

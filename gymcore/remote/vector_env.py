@@ -296,19 +296,13 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
         super()._clear_queue()
         self.batch_size = self.num_envs
 
-    @property  # type: ignore[misc]
-    def np_random(self) -> NoReturn:
-        """Not here: random numbers are drawn on the server.
-
-        Raises:
-            UnsupportedMode: always.
-        """
+    def _generators(self) -> NoReturn:
         raise error.UnsupportedMode(f"np_random: the generators are on the server {self.address}")
 
     @property
     def np_random_seed(self) -> Any:
-        """As `np_random`."""
-        return self.np_random
+        """Not here, as `np_random`: random numbers are drawn on the server."""
+        self._generators()
 
     @one_at_a_time(error)
     def render(self) -> Any:

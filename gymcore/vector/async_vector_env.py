@@ -880,9 +880,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         self._check_call("render")
         return self.call("render")
 
-    @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:
-        """A copy of the generator of each environment."""
+    def _generators(self) -> tuple[np.random.Generator, ...]:
         return self.get_attr("np_random")
 
     @property

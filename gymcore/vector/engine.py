@@ -443,6 +443,17 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
 
     # --- attributes ----------------------------------------------------------------------------
 
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:
+        """The generator of each environment: drawing from it advances the environment's stream.
+
+        They are copies where environments are in other processes.
+        """
+        return self._generators()
+
+    def _generators(self) -> tuple[np.random.Generator, ...]:
+        return tuple(self.lane_generators(range(self.num_envs)) or ())
+
     @one_at_a_time(error)
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of every environment, or get an attribute.

@@ -247,11 +247,6 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
             with _naming_lane(lane, "set_attr"):
                 env.set_wrapper_attr(name, value)
 
-    @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:
-        """The generator of each environment."""
-        return tuple(env.np_random for env in self.envs)
-
     @property
     def np_random_seed(self) -> tuple[int, ...]:
         """The seed of each environment's generator."""

@@ -85,7 +85,7 @@ def step_both(env_id: str, actions: Any, *, exactly: bool = True, **kwargs: Any)
         if ours[2] or ours[3]:
             ended += 1
             seed = None if ended % 3 else ended
-            same(*(env.reset(seed=seed, options={"ignored": 1}) for env in envs))
+            same(*(env.reset(seed=seed, options={}) for env in envs))
     same(*(env.unwrapped.rng for env in envs))
     for env in envs:
         env.close()

@@ -221,7 +221,7 @@ def adapt(package: Any, env: Any) -> Any:
             return env.unwrapped.np_random
 
         def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-            return env.reset(seed=seed, options=options)
+            return env.reset(seed=seed)  # games have no options
 
         def step(self, action: Any) -> Any:
             return env.step(action)
