@@ -34,7 +34,7 @@ FIRST_BYTES = 1 << 16
 """The largest message of a connection that no session has: a greeting needs no more."""
 
 MAX_CONNECTIONS = 64
-"""When another one comes, the oldest that no session has is closed."""
+"""When another one comes, one that no session has is closed."""
 
 HELLO, RESUME, BYE = "hello", "resume", "bye"
 
@@ -172,7 +172,8 @@ class Server:
                 return
             if len(self._connections) == MAX_CONNECTIONS:
                 others = (one for one in self._connections if one is not self._owner)
-                self._close(next(others), "refused: too many connections")
+                # The oldest, and with keys strangers first: they have not greeted.
+                self._close(min(others, key=lambda one: one.greeted), "refused: too many")
             peer.setblocking(False)
             try:
                 if self._tls is not None:
