@@ -131,6 +131,7 @@ ctypedef struct lane_t:
     uint8_t* stack           # [stack_num, frame_bytes]
     float sticky             # probability of repeating an action, the parameter of the kernel
     uint64_t generator       # digest of the emulator's random generator; 0 if it is not known
+    int32_t misfits          # whether the screen is not of the size that it had, since a program loaded another ROM
     progress_t progress
 
 
@@ -229,6 +230,15 @@ cdef inline void observe(const games_t* self, const lane_t* lane, uint8_t* row) 
     memcpy(row + newest * self.frame_bytes, lane.stack, lane.progress.oldest * self.frame_bytes)
 
 
+cdef inline const uint8_t* pixels_of(const games_t* self, lane_t* lane) noexcept nogil:
+    """The pixels of the screen; NULL if it is not of its size, as with a ROM that a program has loaded."""
+    cdef const screen_t* screen = self.calls.screen(lane.ale)
+    if screen.rows == self.rescaling.rows and screen.columns == self.rescaling.columns:
+        return screen.pixels
+    lane.misfits = 1
+    return NULL
+
+
 # --- one lane ---------------------------------------------------------------------------------------------------------
 
 cdef inline int act(const games_t* self, lane_t* lane, int action, float strength) noexcept nogil:
@@ -255,6 +265,7 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
     cdef const ale_t* ale = &self.calls
     cdef int t, lives, score = 0, skip = stages.frame_skip
     cdef bint over = False, limit_reached = False, lost = False, capturing, ends, first = False, last = False
+    cdef const uint8_t* pixels
     cdef flag_t flags
     progress.steps += 1
     for t in range(skip):
@@ -270,7 +281,10 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
         ends = over or limit_reached or (lost and stages.episodic_life and stages.life_ends_skip)
         capturing = not ends or stages.captures_ends
         if t == skip - 2 and capturing:
-            memcpy(lane.captured, ale.screen(lane.ale).pixels, self.screen_bytes)
+            pixels = pixels_of(self, lane)
+            if pixels == NULL:
+                return 0
+            memcpy(lane.captured, pixels, self.screen_bytes)
             first = True
         if t == skip - 1 and capturing:
             last = True
@@ -282,7 +296,10 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
 
     # A step that ends early shows what there is by then.
     if last:
-        apply_palettes(self, lane, ale.screen(lane.ale).pixels, lane.captured if first and stages.maxpool else NULL)
+        pixels = pixels_of(self, lane)
+        if pixels == NULL:
+            return 0
+        apply_palettes(self, lane, pixels, lane.captured if first and stages.maxpool else NULL)
     elif first and stages.captures_ends:
         apply_palettes(self, lane, lane.captured, NULL)
     elif first and stages.maxpool:
@@ -311,6 +328,7 @@ cdef inline void begin(const games_t* self, lane_t* lane, rng_t* rng) noexcept n
     cdef const ale_t* ale = &self.calls
     cdef bint continues = stages.episodic_life and stages.life_continues
     cdef bint is_new_game = progress.is_new or progress.game_over or not continues
+    cdef const uint8_t* pixels
     cdef int noops = 0, place
     if stages.noop_max > 0:
         noops = stages.noop_min
@@ -333,7 +351,10 @@ cdef inline void begin(const games_t* self, lane_t* lane, rng_t* rng) noexcept n
             is_new_game = True
     if stages.fire and not stages.fire_first:
         act(self, lane, FIRE, 1.0)
-    apply_palettes(self, lane, ale.screen(lane.ale).pixels, NULL)
+    pixels = pixels_of(self, lane)
+    if pixels == NULL:
+        return
+    apply_palettes(self, lane, pixels, NULL)
     if is_new_game:
         progress.oldest = 0
         if stages.pad_zeros:
@@ -409,6 +430,16 @@ cdef void reset_lanes(
         i = lanes[k]
         self.lanes[i].sticky = <float> columns.parameters[0][i * columns.parameter_stride]
         begin(self, &self.lanes[i], &columns.rngs[i])
+
+
+cdef int screens_misfit(const void* constants) noexcept nogil:
+    """Whether the screen of a lane was not of its size."""
+    cdef const games_t* self = <const games_t*> constants
+    cdef int64_t i
+    for i in range(self.num_lanes):
+        if self.lanes[i].misfits:
+            return 1
+    return 0
 
 
 cdef void observe_lanes(
@@ -697,6 +728,7 @@ cdef class Games:
         kernel.observe = observe_lanes
         kernel.reset = reset_lanes
         kernel.report = report
+        kernel.faulted = screens_misfit
         kernel.step[0].shared = kernel.step[0].varied = step_lanes
         kernel.grain = 1
         self.capsule_name = self._text(f"gymcore_ext.atari.games at {id(self):#x}")
@@ -738,6 +770,13 @@ cdef class Games:
         self.games.lanes[self._checked(lane)].ale = <void*> address
         self.games.lanes[lane].generator = 0
         self.ales[lane] = ale
+
+    def misfits(self):
+        """Return the lanes whose screen was not of its size since the last call, and that size: rows and columns."""
+        lanes = [i for i in range(self.games.num_lanes) if self.games.lanes[i].misfits]
+        for i in lanes:
+            self.games.lanes[i].misfits = 0
+        return lanes, (self.games.rescaling.rows, self.games.rescaling.columns)
 
     def seed_draws(self, Py_ssize_t lane, uint32_t noops, uint32_t sticks):
         """Seed what draws no-ops and sticky actions. The next reset begins a new game."""

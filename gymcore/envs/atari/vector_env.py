@@ -102,10 +102,15 @@ class LaneGames(Games):
         The first time it is loaded, which takes 20 ms.
         """
         ale = self.opener() if self.ales[lane] is None else self.ales[lane]
-        self.set_ale(lane, ale, address_of(ale))
         if self._first_state is None:
             self._first_state = ale.cloneState().serialize()
-        ale.restoreState(load_ale().ALEState(self._first_state))
+        state = load_ale().ALEState(self._first_state)
+        try:
+            ale.restoreState(state)
+        except SystemError:  # it has another ROM, which a program has loaded
+            ale = self.opener()
+            ale.restoreState(state)
+        self.set_ale(lane, ale, address_of(ale))
 
     def seed(self, batch: Any, gymnasium: bool, first: int, lo: int, hi: int) -> None:
         """Seed lanes lo, lo + 1, ... with first, first + 1, ...; their games start again."""
@@ -119,6 +124,15 @@ class LaneGames(Games):
             with _loads_games():
                 self._restart(lane)
             self.seed_draws(lane, noops, sticks)
+
+    def raise_faults(self) -> None:
+        """Raise an `Error` for lanes whose frames could not be read since the last call."""
+        lanes, size = self.misfits()
+        if lanes:
+            raise error.Error(
+                f"lanes {lanes}: expected screens of {size} pixels, as of {self.game}: another "
+                "ROM was loaded into `ale`; reset with a seed loads the game again"
+            )
 
     def save(self, indices: npt.NDArray[np.int64], saved: np.ndarray) -> None:
         """Write lanes into an array of `saved_dtype`. Emulators have no random numbers to save.

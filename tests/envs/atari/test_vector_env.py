@@ -406,3 +406,25 @@ envs = batch(2)
     codes = {"an exception, while it steps": 7, "killed, after a forked child": -signal.SIGKILL}
     assert done.returncode == codes.get(end, 0), done.stderr
     assert "nanobind" not in done.stderr, done.stderr
+
+
+def test_a_rom_with_another_screen():
+    """`ale` is public; Adventure's screen has 250 rows, Pong's 210."""
+    with AtariVectorEnv(3, game="pong") as envs, PreprocessedAtariEnv("pong") as env:
+        envs.reset(seed=1), env.reset(seed=1)
+        for emulator in (list(envs.lane_envs())[1].ale, env.ale):
+            emulator.loadROM(rom_path("adventure"))
+        with pytest.raises(error.Error, match=r"lanes \[1\]: expected screens of \(210, 160\)"):
+            envs.step(np.zeros(3, np.int64))
+        with pytest.raises(error.ResetNeeded):
+            envs.step(np.zeros(3, np.int64))
+        with pytest.raises(error.Error, match=r"lanes \[1\]: expected screens"):
+            envs.reset()
+        with AtariVectorEnv(3, game="pong") as others:
+            assert np.array_equal(envs.reset(seed=2)[0], others.reset(seed=2)[0])
+            actions = np.ones(3, np.int64)
+            assert np.array_equal(envs.step(actions)[0], others.step(actions)[0])
+        with pytest.raises(error.Error, match=r"lanes \[0\]: expected screens of \(210, 160\)"):
+            env.step(0)
+        with pytest.raises(error.Error, match=r"lanes \[0\]: expected screens"):
+            env.reset()
