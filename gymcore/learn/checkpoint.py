@@ -46,8 +46,8 @@ _ARRAYS: dict[str, tuple[type, int]] = {
 _OF_LANES = {"gain", "lanes", "observations"}
 _NAMES = {*_ARRAYS, *_OF_LANES, "metadata"}
 
-# What a file alone may ask for: lanes, and steps of a rollout.
-MAX_LANES, MAX_STEPS = 1024, 1 << 20
+# What a file alone may ask for: lanes, steps of a rollout, and passes over them.
+MAX_LANES, MAX_STEPS, MAX_EPOCHS = 1024, 1 << 20, 1000
 
 
 @dataclass
@@ -73,7 +73,7 @@ class Checkpoint:
     arrays: dict[str, Array]
 
     def check_size(self, given: Mapping[str, object]) -> None:
-        """Raise `InvalidArgument` if lanes or rollouts are too large for a file alone to ask for.
+        """Raise `InvalidArgument` if an update is larger than a file alone may ask for.
 
         `given` are the settings that the caller has given besides.
         """
@@ -82,6 +82,8 @@ class Checkpoint:
             count("num_envs", lanes, maximum=MAX_LANES)
             if "num_steps" not in given:
                 count("num_envs * num_steps", steps, maximum=MAX_STEPS)
+        if "epochs" not in given:
+            count("epochs", self.settings.epochs, maximum=MAX_EPOCHS)
 
     def write(self, path: str | os.PathLike[str], *, overwrite: bool) -> None:
         """Write the file, which appears when it is complete; raise `OSError` as `NewFile` does."""

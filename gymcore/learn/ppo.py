@@ -420,8 +420,8 @@ class PPO:
         Raises:
             InvalidArgument: If the file is not a checkpoint, or one of another version; if its
                 environment is not registered; if a setting is out of range, also those of a
-                checkpoint with more than 1,024 lanes or 2**20 steps of a rollout, unless
-                `num_envs` and `num_steps` are given here.
+                checkpoint with more than 1,024 lanes, 2**20 steps of a rollout or 1,000 epochs,
+                unless `num_envs`, `num_steps` and `epochs` are given here.
             ArgumentTypeError: If a setting has another type.
             OSError: If the file cannot be read.
         """

@@ -162,6 +162,7 @@ def test_arrays_that_do_not_belong_there(path: Path, name: str, make, message: s
         ({"env_kwargs": {"nope": 1}}, "nope"),
         ({"settings": {"num_envs": 10**9}}, "num_envs: expected at most 1024, got 1000000000"),
         ({"settings": {"num_steps": 10**9}}, r"num_envs \* num_steps: expected at most 1048576"),
+        ({"settings": {"epochs": 10**9}}, "epochs: expected at most 1000, got 1000000000"),
         ({"settings": {"hidden": [10**6, 10**6]}}, "parameters: expected"),
         ({"settings": {"hidden": {}}}, "hidden"),
         ({"settings": {"rate": 1}}, "rate"),
