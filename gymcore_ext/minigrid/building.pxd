@@ -1,0 +1,416 @@
+"""Building a level: MiniGrid's random draws in its order, walls, objects in places, and grids of rooms.
+
+A fault ends a level: after it, nothing here draws, changes the grid or ends the level for another reason, so that levels are
+written without checks. A loop of a level must end when `failed` or after a bounded number of rounds (`is_endless`).
+"""
+from libc.stdint cimport int32_t, uint8_t, uint32_t
+
+from gymcore_ext.minigrid.grid cimport (
+    AGENT, BAD_DOOR, BALL, BOX, CLOSED, COLORS, DOOR, EMPTY, ENDLESS, GREY, KEY, LOCKED, MAX_OBJECTS, MAX_ROOMS,
+    NOT_CONNECTED, NOWHERE, NO_CHOICE, NO_PLACE, OUTSIDE, REMOVED, STEP_X, STEP_Y, TOO_MANY, WALL, build_t, cell_at, cell_t,
+    color_of, front_cell, identity_of, kind_of, make_cell, object_t, rng_t, room_t, set_cell,
+)
+
+
+cdef extern from "gymcore/rng.h":
+    uint32_t below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
+    double random "gymcore_rng_double"(rng_t* rng) noexcept nogil
+
+
+cdef enum:
+    ANY = -1                  # to be drawn: a kind, a color, a side, a room
+    MANY_TRIES = 1_000_000    # where MiniGrid tries without end; a place in a full grid is found far sooner
+    ROOM_TRIES = 1000         # of objects in rooms
+    MANY_DOORS = 5000         # tries of connecting rooms
+
+ctypedef bint (*reject_t)(const build_t* b, int x, int y) noexcept nogil
+
+cdef extern from *:
+    """
+    static const uint8_t minigrid_colors[6] = {2, 1, 5, 3, 0, 4}, minigrid_kinds[3] = {5, 6, 7};
+    """
+    const uint8_t* COLOR_ORDER "minigrid_colors"   # alphabetical, as MiniGrid draws colors
+    const uint8_t* KIND_ORDER "minigrid_kinds"     # key, ball, box
+
+
+# --- faults and draws -------------------------------------------------------------------------------------------------
+
+cdef inline void fail(build_t* b, int fault) noexcept nogil:
+    """End the level, unless it has ended."""
+    if not b.fault:
+        b.fault = fault
+
+
+cdef inline bint is_endless(build_t* b, int* rounds, int limit) noexcept nogil:
+    """Count a round of a loop; whether the loop must end because the level did, or does now after too many."""
+    rounds[0] += 1
+    if rounds[0] > limit:
+        fail(b, ENDLESS)
+    return b.fault != 0
+
+
+cdef inline int number(const build_t* b, int k) noexcept nogil:
+    """One of the lane's parameters, as an integer."""
+    cdef double value = b.numbers[k]
+    return <int> value if -1e6 < value < 1e6 else 0
+
+
+cdef inline int draw_int(build_t* b, int low, int high) noexcept nogil:
+    """Uniform on low to high - 1: `_rand_int`."""
+    if low >= high:
+        fail(b, NO_CHOICE)
+    return low if b.fault else low + <int> below(b.rng, <uint32_t> (high - low))
+
+
+cdef inline bint draw_bool(build_t* b) noexcept nogil:
+    """Either with probability 1/2: `_rand_bool`."""
+    return draw_int(b, 0, 2) == 0
+
+
+cdef inline double draw_fraction(build_t* b) noexcept nogil:
+    """Uniform on [0, 1): `_rand_float(0, 1)`."""
+    return 0.0 if b.fault else random(b.rng)
+
+
+cdef inline int draw_element(build_t* b, const uint8_t* elements, int count) noexcept nogil:
+    """One of some numbers: `_rand_elem`."""
+    return elements[draw_int(b, 0, count)] if count > 0 else draw_int(b, 0, 0)
+
+
+cdef inline int draw_color(build_t* b) noexcept nogil:
+    """`_rand_color`."""
+    return draw_element(b, COLOR_ORDER, COLORS)
+
+
+cdef inline int draw_kind(build_t* b) noexcept nogil:
+    """A key, a ball or a box."""
+    return draw_element(b, KIND_ORDER, 3)
+
+
+cdef inline void draw_subset(build_t* b, const uint8_t* elements, int count, int size, uint8_t* subset) noexcept nogil:
+    """Some of at most 255 numbers, each at most once, in the order in which they are drawn: `_rand_subset`."""
+    cdef uint8_t left[256]
+    cdef int k, i, place
+    for k in range(count):
+        left[k] = elements[k]
+    for k in range(size):
+        place = draw_int(b, 0, count - k)
+        subset[k] = left[place]
+        for i in range(place, count - k - 1):
+            left[i] = left[i + 1]
+
+
+cdef inline void shuffle(build_t* b, uint8_t* elements, int count) noexcept nogil:
+    """`Generator.shuffle` of a list."""
+    cdef int k, other
+    for k in range(count - 1, 0, -1):
+        other = draw_int(b, 0, k + 1)
+        elements[k], elements[other] = elements[other], elements[k]
+
+
+# --- cells and objects ------------------------------------------------------------------------------------------------
+
+cdef inline cell_t get(build_t* b, int x, int y) noexcept nogil:
+    """What a cell of the grid holds."""
+    if 0 <= x < b.width and 0 <= y < b.height:
+        return b.cells[y * b.width + x]
+    fail(b, OUTSIDE)
+    return EMPTY
+
+
+cdef inline void put(build_t* b, int x, int y, cell_t cell) noexcept nogil:
+    """Put an object, or EMPTY, into a cell: `Grid.set` and `put_obj`."""
+    if not (0 <= x < b.width and 0 <= y < b.height):
+        fail(b, OUTSIDE)
+    if not b.fault:
+        set_cell(b.lane, b.level, x, y, cell)
+
+
+cdef inline void fill(build_t* b, int x, int y, int width, int height, cell_t cell) noexcept nogil:
+    """Put the same object, which has no identity, into a rectangle of cells: `horz_wall`, `vert_wall`."""
+    cdef int i, j
+    if x < 0 or y < 0 or x + width > b.width or y + height > b.height:
+        fail(b, OUTSIDE)
+    if b.fault:
+        return
+    for j in range(y, y + height):
+        for i in range(x, x + width):
+            b.cells[j * b.width + i] = cell
+
+
+cdef inline void wall_around(build_t* b, int x, int y, int width, int height) noexcept nogil:
+    """Walls along the border of a rectangle: `wall_rect`."""
+    cdef cell_t wall = make_cell(WALL, GREY)
+    fill(b, x, y, width, 1, wall)
+    fill(b, x, y + height - 1, width, 1, wall)
+    fill(b, x, y, 1, height, wall)
+    fill(b, x + width - 1, y, 1, height, wall)
+
+
+cdef inline cell_t new_object(build_t* b, int kind, int color, int state=0) noexcept nogil:
+    """An object with an identity, the next number; it is nowhere yet."""
+    cdef int identity = b.lane.object_count + 1
+    cdef object_t* item
+    if identity > MAX_OBJECTS:
+        fail(b, TOO_MANY)
+    if b.fault:
+        return make_cell(kind, color, state)
+    b.lane.object_count = <uint8_t> identity
+    item = &b.lane.objects[identity]
+    item.x = item.y = NOWHERE
+    item.contents = EMPTY
+    return make_cell(kind, color, state) | <cell_t> (identity << 9)
+
+
+cdef inline bint is_agent_at(const build_t* b, int x, int y) noexcept nogil:
+    return b.lane.agent_x == x and b.lane.agent_y == y
+
+
+cdef inline bint draw_place(
+    build_t* b, int x, int y, int width, int height, reject_t reject, int max_tries
+) noexcept nogil:
+    """Draw an empty cell of a rectangle, in which neither the agent is nor `reject` is true: it is (b.x, b.y)."""
+    cdef int tries, right = min(max(x, 0) + width, b.width), lower = min(max(y, 0) + height, b.height)
+    for tries in range(max_tries + 1):
+        b.x = draw_int(b, max(x, 0), right)
+        b.y = draw_int(b, max(y, 0), lower)
+        if b.fault:
+            return False
+        if b.cells[b.y * b.width + b.x] != EMPTY or is_agent_at(b, b.x, b.y):
+            continue
+        if reject == NULL or not reject(b, b.x, b.y):
+            return True
+    return False
+
+
+cdef inline void place(
+    build_t* b, cell_t cell, int x, int y, int width, int height, reject_t reject=NULL, int max_tries=MANY_TRIES
+) noexcept nogil:
+    """Put an object into a random empty cell of a rectangle: `place_obj`."""
+    if draw_place(b, x, y, width, height, reject, max_tries):
+        put(b, b.x, b.y, cell)
+    else:
+        fail(b, NO_PLACE)
+
+
+cdef inline void place_anywhere(build_t* b, cell_t cell) noexcept nogil:
+    """Put an object into a random empty cell of the grid."""
+    place(b, cell, 0, 0, b.width, b.height)
+
+
+cdef inline void set_agent(build_t* b, int x, int y, int direction) noexcept nogil:
+    if not (0 <= x < b.width and 0 <= y < b.height):
+        fail(b, OUTSIDE)
+    if not b.fault:
+        b.lane.agent_x, b.lane.agent_y, b.lane.agent_dir = <uint8_t> x, <uint8_t> y, <uint8_t> (direction & 3)
+
+
+cdef inline void place_agent(
+    build_t* b, int x, int y, int width, int height, int max_tries=MANY_TRIES
+) noexcept nogil:
+    """Put the agent into a random empty cell of a rectangle, in a random direction: `place_agent`."""
+    b.lane.agent_x = b.lane.agent_y = NOWHERE
+    if not draw_place(b, x, y, width, height, NULL, max_tries):
+        fail(b, NO_PLACE)
+    set_agent(b, b.x, b.y, draw_int(b, 0, 4))
+
+
+# --- grids of rooms ---------------------------------------------------------------------------------------------------
+
+cdef inline room_t* room_at(build_t* b, int column, int row) noexcept nogil:
+    """A room; the first one, and a fault, if there is no such room."""
+    if 0 <= column < b.columns and 0 <= row < b.rows:
+        return &b.rooms[row * b.columns + column]
+    fail(b, OUTSIDE)
+    return &b.rooms[0]
+
+
+cdef inline int room_left(const build_t* b, int column) noexcept nogil:
+    return column * (b.room_size - 1)
+
+
+cdef inline int room_of(const build_t* b, int x, int y) noexcept nogil:
+    """The number of the room of a position, row by row: `room_from_pos`. Walls belong to the room that they begin."""
+    return y // (b.room_size - 1) * b.columns + x // (b.room_size - 1)
+
+
+cdef inline bint has_neighbor(const build_t* b, int column, int row, int side) noexcept nogil:
+    return 0 <= column + STEP_X[side] < b.columns and 0 <= row + STEP_Y[side] < b.rows
+
+
+cdef inline bint is_near_agent(const build_t* b, int x, int y) noexcept nogil:
+    """Whether a position is the agent's or next to it: `reject_next_to`."""
+    return abs(b.lane.agent_x - x) + abs(b.lane.agent_y - y) < 2
+
+
+cdef inline void make_rooms(build_t* b) noexcept nogil:
+    """Make an empty grid of closed rooms, and put the agent into the middle: `RoomGrid._gen_grid`."""
+    cdef int column, row, x, y, last = b.room_size - 1
+    cdef room_t* room
+    cdef const room_t* neighbor
+    b.kinds = 0
+    b.lane.object_count = 0
+    fill(b, 0, 0, b.width, b.height, EMPTY)
+    for row in range(b.rows + 1):
+        fill(b, 0, row * last, b.width, 1, make_cell(WALL, GREY))
+    for column in range(b.columns + 1):
+        fill(b, column * last, 0, 1, b.height, make_cell(WALL, GREY))
+    for row in range(b.rows):
+        for column in range(b.columns):
+            room = room_at(b, column, row)
+            x, y = column * last, row * last
+            room.locked = 0
+            room.doors[0] = room.doors[1] = room.doors[2] = room.doors[3] = 0
+            if column < b.columns - 1:
+                room.door_x[0] = <uint8_t> (x + last)
+                room.door_y[0] = <uint8_t> draw_int(b, y + 1, y + last)
+            if row < b.rows - 1:
+                room.door_x[1] = <uint8_t> draw_int(b, x + 1, x + last)
+                room.door_y[1] = <uint8_t> (y + last)
+            if column > 0:
+                neighbor = room - 1
+                room.door_x[2], room.door_y[2] = neighbor.door_x[0], neighbor.door_y[0]
+            if row > 0:
+                neighbor = room - b.columns
+                room.door_x[3], room.door_y[3] = neighbor.door_x[1], neighbor.door_y[1]
+    set_agent(b, b.columns // 2 * last + b.room_size // 2, b.rows // 2 * last + b.room_size // 2, 0)
+
+
+cdef inline int place_in_room(build_t* b, int column, int row, cell_t cell) noexcept nogil:
+    """Put an object into a random place of a room, not next to the agent, and return its identity."""
+    room_at(b, column, row)
+    place(b, cell, room_left(b, column), room_left(b, row), b.room_size, b.room_size, is_near_agent, ROOM_TRIES)
+    if KEY <= kind_of(cell) <= BOX:
+        b.kinds |= <uint32_t> 1 << (kind_of(cell) - KEY) * 8 + color_of(cell)
+    return identity_of(cell)
+
+
+cdef inline int add_object(build_t* b, int column, int row, int kind=ANY, int color=ANY) noexcept nogil:
+    """Put a new key, ball or box into a room, and return its identity."""
+    if kind == ANY:
+        kind = draw_kind(b)
+    if color == ANY:
+        color = draw_color(b)
+    return place_in_room(b, column, row, new_object(b, kind, color))
+
+
+cdef inline int add_door(
+    build_t* b, int column, int row, int side=ANY, int color=ANY, int locked=ANY
+) noexcept nogil:
+    """Put a new door between a room and its neighbor, and return its identity. Its position is (b.x, b.y)."""
+    cdef room_t* room = room_at(b, column, row)
+    cdef cell_t door
+    cdef int rounds = 0
+    if side == ANY:
+        while not is_endless(b, &rounds, MANY_TRIES):
+            side = draw_int(b, 0, 4)
+            if has_neighbor(b, column, row, side) and not room.doors[side]:
+                break
+    if color == ANY:
+        color = draw_color(b)
+    if locked == ANY:
+        locked = draw_bool(b)
+    if not b.fault and (room.doors[side] or not has_neighbor(b, column, row, side)):
+        fail(b, BAD_DOOR)
+    if b.fault:
+        return 0
+    room.locked = locked != 0
+    door = new_object(b, DOOR, color, LOCKED if locked else CLOSED)
+    b.x, b.y = room.door_x[side], room.door_y[side]
+    put(b, b.x, b.y, door)
+    room.doors[side] = <uint8_t> identity_of(door)
+    room_at(b, column + STEP_X[side], row + STEP_Y[side]).doors[side + 2 & 3] = room.doors[side]
+    return identity_of(door)
+
+
+cdef inline void remove_wall(build_t* b, int column, int row, int side) noexcept nogil:
+    """Remove the wall between a room and its neighbor."""
+    cdef room_t* room = room_at(b, column, row)
+    cdef int x = room_left(b, column), y = room_left(b, row), last = b.room_size - 1
+    if not b.fault and (room.doors[side] or not has_neighbor(b, column, row, side)):
+        fail(b, BAD_DOOR)
+    if b.fault:
+        return
+    if side & 1:
+        fill(b, x + 1, y + last if side == 1 else y, last - 1, 1, EMPTY)
+    else:
+        fill(b, x + last if side == 0 else x, y + 1, 1, last - 1, EMPTY)
+    room.doors[side] = REMOVED
+    room_at(b, column + STEP_X[side], row + STEP_Y[side]).doors[side + 2 & 3] = REMOVED
+
+
+cdef inline void place_agent_in_room(build_t* b, int column=ANY, int row=ANY) noexcept nogil:
+    """Put the agent into a room, not in front of an object: `RoomGrid.place_agent`."""
+    cdef int rounds = 0
+    cdef cell_t front
+    if column == ANY:
+        column = draw_int(b, 0, b.columns)
+    if row == ANY:
+        row = draw_int(b, 0, b.rows)
+    room_at(b, column, row)
+    while not is_endless(b, &rounds, MANY_TRIES):
+        place_agent(b, room_left(b, column), room_left(b, row), b.room_size, b.room_size, ROOM_TRIES)
+        front = front_cell(b.lane, b.level)
+        if front == EMPTY or kind_of(front) == WALL:
+            break
+
+
+cdef inline bint are_connected(build_t* b) noexcept nogil:
+    """Whether all rooms can be reached from the agent's through doors."""
+    cdef uint8_t is_reached[MAX_ROOMS]
+    cdef int stack[MAX_ROOMS]
+    cdef int count = 1, reached = 1, k, room, other
+    for room in range(b.columns * b.rows):
+        is_reached[room] = 0
+    stack[0] = room_of(b, b.lane.agent_x, b.lane.agent_y)
+    is_reached[stack[0]] = 1
+    while count:
+        count -= 1
+        room = stack[count]
+        for k in range(4):
+            other = room + STEP_X[k] + STEP_Y[k] * b.columns
+            if b.rooms[room].doors[k] and not is_reached[other]:
+                is_reached[other] = 1
+                reached += 1
+                stack[count] = other
+                count += 1
+    return reached == b.columns * b.rows
+
+
+cdef inline void connect_all(build_t* b, const uint8_t* colors=COLOR_ORDER, int count=COLORS) noexcept nogil:
+    """Add doors between random rooms until all are connected, in random ones of `colors`."""
+    cdef int tries, column, row, side, other
+    if b.fault:
+        return
+    for tries in range(MANY_DOORS + 1):
+        if are_connected(b):
+            return
+        column = draw_int(b, 0, b.columns)
+        row = draw_int(b, 0, b.rows)
+        side = draw_int(b, 0, 4)
+        if not has_neighbor(b, column, row, side) or b.rooms[row * b.columns + column].doors[side]:
+            continue
+        other = (row + STEP_Y[side]) * b.columns + column + STEP_X[side]
+        if b.rooms[row * b.columns + column].locked or b.rooms[other].locked:
+            continue
+        add_door(b, column, row, side, draw_element(b, colors, count), False)
+        if b.fault:
+            return
+    fail(b, NOT_CONNECTED)
+
+
+cdef inline int add_distractors(
+    build_t* b, int column=ANY, int row=ANY, int count=10, bint unique=True
+) noexcept nogil:
+    """Add random objects to a room or, with ANY, to random ones; return the first identity of `count` consecutive ones."""
+    cdef int first = b.lane.object_count + 1, added = 0, rounds = 0, color, kind, x, y
+    while added < count and not is_endless(b, &rounds, MANY_TRIES):
+        color = draw_color(b)
+        kind = draw_kind(b)
+        if unique and b.kinds >> (kind - KEY) * 8 + color & 1:
+            continue
+        x = draw_int(b, 0, b.columns) if column == ANY else column
+        y = draw_int(b, 0, b.rows) if row == ANY else row
+        add_object(b, x, y, kind, color)
+        added += 1
+    return first

@@ -1,0 +1,491 @@
+"""One lane of a grid world: a new level, a step, what the agent sees, and whether a saved lane can be.
+
+Observations are those of MiniGrid and of its wrappers, to the bit. The shadows are its `process_vis`: row by row from the
+agent away, light spreads to both sides through what can be seen through, and from each cell that it reaches to the three
+cells ahead.
+"""
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from gymcore_ext.minigrid.grid cimport (
+    ACTIONS, AGENT, BAD_START, BOX, COLORS, DOOR, EMPTY, ENDLESS, FAULTS, GOAL, GREY, KEY, KINDS, LAVA, LONG_MISSION,
+    MAX_OBJECTS, MAX_ROOMS, MAX_SIDE, MAX_TEXT, NOWHERE, NO_FAULT, RED, RULES_CAPSULE, STATES, STEP_X, STEP_Y, TRUNCATED, UNSEEN, WALL, WORDS, act,
+    build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t, cells_of, color_of, extra_of, identity_of, kind_of,
+    lane_t, level_t, make_cell, object_t, rng_t, rules_t, state_of, text_t,
+)
+
+import numpy as np
+
+MODES = ["partial", "full", "symbolic", "pixels", "full_pixels"]
+LAYOUTS = ["dict", "image", "flat"]
+
+
+cdef enum:
+    MAX_VIEW = 63          # cells, so that a row is the bits of a word
+    LOOK = 511             # the bits of a cell that say what it looks like
+    LETTERS = 28           # a to z, blank and comma
+    ONE_HOT = KINDS + COLORS + STATES
+
+cdef enum:  # modes: what the image is
+    PARTIAL, FULL, SYMBOLIC, PIXELS, FULL_PIXELS
+
+cdef enum:  # layouts: image and direction (and the direction of the goal), the image, or image and mission in one vector
+    DICT, IMAGE, FLAT
+
+
+ctypedef struct view_t:
+    cell_t cells[MAX_VIEW * MAX_VIEW]   # [across, ahead], as in the image; the agent is in the middle of the last row
+    uint64_t rows[MAX_VIEW]             # bits of the cells across that are visible, for each step ahead
+
+
+# --- missions ---------------------------------------------------------------------------------------------------------
+
+cdef text_t[KINDS + COLORS] NAMES = [
+    b"unseen", b"empty", b"wall", b"floor", b"door", b"key", b"ball", b"box", b"goal", b"lava", b"agent",
+    b"red", b"green", b"blue", b"purple", b"yellow", b"grey",
+]
+
+
+cdef int write_mission(const lane_t* lane, const level_t* level, char* text) noexcept nogil:
+    """Write the mission, at most MAX_TEXT bytes, and return how many."""
+    cdef const char* at
+    cdef const char* name
+    cdef int count = 0, word = 1
+    if level.rules.write_mission != NULL:
+        return level.rules.write_mission(lane, level, text)
+    at = level.rules.templates[lane.words[0]]
+    while at[0]:
+        if at[0] == c"%":
+            name = NAMES[lane.words[word]]
+            word += 1
+            while name[0]:
+                text[count] = name[0]
+                count += 1
+                name += 1
+        else:
+            text[count] = at[0]
+            count += 1
+        at += 1
+    return count
+
+
+# --- an episode -------------------------------------------------------------------------------------------------------
+
+cdef void find_goal(lane_t* lane, const level_t* level) noexcept nogil:
+    cdef const cell_t* cells = cells_of(lane)
+    cdef int k
+    lane.goal_x = lane.goal_y = NOWHERE
+    for k in range(level.width * level.height):
+        if kind_of(cells[k]) == GOAL:
+            lane.goal_x, lane.goal_y = <uint8_t> (k % level.width), <uint8_t> (k // level.width)
+            return
+
+
+cdef void clear(lane_t* lane, const level_t* level) noexcept nogil:
+    """Make the lane an empty grid, with the agent nowhere."""
+    cdef cell_t* cells = cells_of(lane)
+    cdef int k
+    lane.step_count = 0
+    lane.max_steps = 1
+    lane.agent_x = lane.agent_y = lane.goal_x = lane.goal_y = NOWHERE
+    lane.agent_dir = lane.object_count = 0
+    lane.fault = NO_FAULT
+    lane.carrying = EMPTY
+    memset(lane.words, 0, sizeof(lane.words))
+    memset(lane.notes, 0, sizeof(lane.notes))
+    lane.objects[0].x = lane.objects[0].y = 0
+    lane.objects[0].contents = EMPTY
+    for k in range(level.width * level.height):
+        cells[k] = EMPTY
+
+
+cdef void reset(
+    void* memory, const void* shared, const double* parameters, const double* reset_options, rng_t* rng
+) noexcept nogil:
+    cdef lane_t* lane = <lane_t*> memory
+    cdef const level_t* level = <const level_t*> shared
+    cdef char text[MAX_TEXT]
+    cdef build_t build
+    clear(lane, level)
+    lane.max_steps = <int32_t> parameters[0] if 0.0 < parameters[0] < 1e9 else 0
+    build.lane, build.level, build.rng = lane, level, rng
+    build.numbers = parameters + 1
+    build.cells = cells_of(lane)
+    build.width, build.height = level.width, level.height
+    build.room_size, build.columns, build.rows = level.room_size, level.columns, level.rows
+    build.fault = build.x = build.y = 0
+    level.rules.generate(&build)
+    if not build.fault and not can_overlap(cell_at(lane, level, lane.agent_x, lane.agent_y)):
+        build.fault = BAD_START
+    if not build.fault and level.layout == FLAT and write_mission(lane, level, text) > level.text_size:
+        build.fault = LONG_MISSION
+    if build.fault:
+        clear(lane, level)
+        lane.agent_x = lane.agent_y = 1
+        lane.fault = <uint8_t> build.fault
+    elif level.goal_directions != NULL:
+        find_goal(lane, level)
+
+
+cdef int step(
+    void* memory, const void* shared, const double* parameters, const void* action, rng_t* rng, double* reward
+) noexcept nogil:
+    cdef lane_t* lane = <lane_t*> memory
+    cdef const level_t* level = <const level_t*> shared
+    if level.rules.step != NULL:
+        return level.rules.step(lane, level, <int> (<const int64_t*> action)[0], rng, reward)
+    return act(lane, level, <int> (<const int64_t*> action)[0], reward)
+
+
+# --- what the agent sees ----------------------------------------------------------------------------------------------
+
+cdef inline void clip_range(int start, int step, int limit, int size, int* low, int* high) noexcept nogil:
+    """The range of k in [0, size) for which 0 <= start + k * step < limit; step is 1 or -1."""
+    low[0] = max(0, -start if step > 0 else start - limit + 1)
+    high[0] = min(size, limit - start if step > 0 else start + 1)
+
+
+cdef inline bint is_opaque(cell_t cell) noexcept nogil:
+    return ((cell & 15) == WALL) | (((cell & 15) == DOOR) & ((cell & 3 << 7) != 0))
+
+
+cdef inline uint64_t spread(uint64_t light, uint64_t clear, int size, bint right) noexcept nogil:
+    """The clear cells of a row that light reaches from those that it is in, going in one direction."""
+    cdef int shift = 1
+    light &= clear
+    while shift < size:
+        light |= clear & (light << shift if right else light >> shift)
+        clear &= clear << shift if right else clear >> shift
+        shift *= 2
+    return light
+
+
+cdef inline void cast_shadows(view_t* view, int size) noexcept nogil:
+    cdef uint64_t first = 1, last = first << size - 1, row, clear, reached, ahead = first << size // 2
+    cdef int i, j
+    for j in range(size - 1, -1, -1):
+        row = ahead
+        clear = 0
+        for i in range(size):
+            clear |= <uint64_t> (not is_opaque(view.cells[i * size + j])) << i
+        reached = spread(row, clear & ~last, size, True)
+        row |= reached << 1
+        ahead = reached | reached << 1
+        reached = spread(row, clear & ~first, size, False)
+        row |= reached >> 1
+        ahead |= reached | reached >> 1
+        view.rows[j] = row
+
+
+cdef inline void look_ahead(const lane_t* lane, const level_t* level, view_t* view, int size) noexcept nogil:
+    """Turn the grid so that the agent looks up, cut out what lies ahead, and find out what is visible."""
+    cdef int ahead_x = STEP_X[lane.agent_dir], ahead_y = STEP_Y[lane.agent_dir], right_x = -ahead_y, right_y = ahead_x
+    cdef int x = lane.agent_x + ahead_x * (size - 1) - right_x * (size // 2)
+    cdef int y = lane.agent_y + ahead_y * (size - 1) - right_y * (size // 2)
+    cdef int i_step = right_y * level.width + right_x, j_step = -ahead_y * level.width - ahead_x
+    cdef int i, j, i_low, i_high, j_low, j_high
+    cdef const cell_t* column
+    if right_x:
+        clip_range(x, right_x, level.width, size, &i_low, &i_high)
+        clip_range(y, -ahead_y, level.height, size, &j_low, &j_high)
+    else:
+        clip_range(y, right_y, level.height, size, &i_low, &i_high)
+        clip_range(x, -ahead_x, level.width, size, &j_low, &j_high)
+    if i_high - i_low < size or j_high - j_low < size:
+        for i in range(size * size):
+            view.cells[i] = make_cell(WALL, GREY)
+    for i in range(i_low, i_high):
+        column = cells_of(lane) + y * level.width + x + i * i_step
+        for j in range(j_low, j_high):
+            view.cells[i * size + j] = column[j * j_step]
+    if level.see_through_walls:
+        for j in range(size):
+            view.rows[j] = ~<uint64_t> 0
+    else:
+        cast_shadows(view, size)
+    view.cells[(size // 2 + 1) * size - 1] = lane.carrying
+
+
+cdef void look(const lane_t* lane, const level_t* level, view_t* view) noexcept nogil:
+    if level.view_size == 7:   # the usual size, with loops of a constant count
+        look_ahead(lane, level, view, 7)
+    else:
+        look_ahead(lane, level, view, level.view_size)
+
+
+cdef inline void encode_cell(cell_t cell, bint one_hot, uint8_t* image) noexcept nogil:
+    """Kind, color and state of a cell, numbers or one-hot vectors; UNSEEN is nothing but zeros."""
+    if one_hot:
+        memset(image, 0, ONE_HOT)
+        image[kind_of(cell)] = image[KINDS + color_of(cell)] = image[KINDS + COLORS + state_of(cell)] = 1
+    else:
+        image[0], image[1], image[2] = <uint8_t> kind_of(cell), <uint8_t> color_of(cell), <uint8_t> state_of(cell)
+
+
+cdef inline void encode_view(const view_t* view, int size, bint one_hot, uint8_t* image) noexcept nogil:
+    cdef int i, j, channels = ONE_HOT if one_hot else 3
+    for i in range(size):
+        for j in range(size):
+            encode_cell(view.cells[i * size + j] if view.rows[j] >> i & 1 else <cell_t> UNSEEN, one_hot, image)
+            image += channels
+
+
+cdef void encode_grid(const lane_t* lane, const level_t* level, uint8_t* image) noexcept nogil:
+    """The whole grid, [width, height]: the agent is an object whose state is its direction."""
+    cdef const cell_t* cells = cells_of(lane)
+    cdef int x, y, channels = ONE_HOT if level.one_hot else 3
+    for x in range(level.width):
+        for y in range(level.height):
+            encode_cell(cells[y * level.width + x], level.one_hot, image + (x * level.height + y) * channels)
+    image += (lane.agent_x * level.height + lane.agent_y) * channels
+    if level.one_hot:
+        encode_cell(AGENT, True, image)
+        image[KINDS + COLORS] = 0
+        image[KINDS + COLORS + lane.agent_dir % STATES] = 1
+    else:
+        image[0], image[1], image[2] = AGENT, RED, lane.agent_dir
+
+
+cdef void write_symbols(const lane_t* lane, const level_t* level, int64_t* image) noexcept nogil:
+    """Position and kind of every cell, [width, height, 3]; an empty one is of kind -1."""
+    cdef const cell_t* cells = cells_of(lane)
+    cdef int x, y, kind
+    for x in range(level.width):
+        for y in range(level.height):
+            kind = kind_of(cells[y * level.width + x])
+            if x == lane.agent_x and y == lane.agent_y:
+                kind = AGENT
+            image[0], image[1], image[2] = x, y, -1 if kind == EMPTY else kind
+            image += 3
+
+
+cdef inline void copy_tile(
+    const level_t* level, cell_t cell, int direction, bint highlight, uint8_t* image, int stride
+) noexcept nogil:
+    """Copy the picture of a cell, in which the agent may be (`direction` 0 to 3, or -1), into an image."""
+    cdef int row, bytes_of_row = 3 * level.tile_size
+    cdef const uint8_t* tile = level.tiles
+    tile += <int64_t> (level.tile_of[cell & LOOK] + 2 * (direction + 1) + highlight) * level.tile_size * bytes_of_row
+    for row in range(level.tile_size):
+        memcpy(image, tile, bytes_of_row)
+        tile += bytes_of_row
+        image += stride
+
+
+cdef void draw_view(const view_t* view, const level_t* level, uint8_t* image) noexcept nogil:
+    """What the agent sees, in pixels."""
+    cdef int i, j, size = level.view_size, side = level.tile_size, stride = 3 * side * size
+    cdef bint visible
+    for j in range(size):
+        for i in range(size):
+            visible = view.rows[j] >> i & 1
+            copy_tile(
+                level, view.cells[i * size + j] if visible else <cell_t> EMPTY,
+                3 if i == size // 2 and j == size - 1 else -1, visible, image + j * side * stride + i * side * 3, stride)
+
+
+cdef void draw_grid(const lane_t* lane, const level_t* level, const view_t* view, uint8_t* image) noexcept nogil:
+    """The whole grid, in pixels."""
+    cdef int ahead_x = STEP_X[lane.agent_dir], ahead_y = STEP_Y[lane.agent_dir]
+    cdef int x, y, i, j, size = level.view_size, side = level.tile_size, stride = 3 * side * level.width
+    cdef bint here, visible
+    for y in range(level.height):
+        for x in range(level.width):
+            j = size - 1 - (x - lane.agent_x) * ahead_x - (y - lane.agent_y) * ahead_y
+            i = size // 2 - (x - lane.agent_x) * ahead_y + (y - lane.agent_y) * ahead_x
+            visible = level.highlight and 0 <= i < size and 0 <= j < size and view.rows[j] >> i & 1
+            here = x == lane.agent_x and y == lane.agent_y
+            copy_tile(
+                level, cells_of(lane)[y * level.width + x], lane.agent_dir if here else -1, visible,
+                image + y * side * stride + x * side * 3, stride)
+
+
+cdef void write_letters(const lane_t* lane, const level_t* level, uint8_t* letters) noexcept nogil:
+    """The mission as one-hot vectors of its characters, [text_size, LETTERS]."""
+    cdef char text[MAX_TEXT]
+    cdef int k, letter
+    memset(letters, 0, LETTERS * level.text_size)
+    for k in range(min(write_mission(lane, level, text), level.text_size)):
+        letter = 26 if text[k] == c" " else 27 if text[k] == c"," else text[k] - c"a"
+        letters[k * LETTERS + letter] = 1
+
+
+cdef size_t image_size(const level_t* level) noexcept nogil:
+    """Numbers of an image."""
+    cdef size_t cells = level.view_size * level.view_size
+    if level.mode == FULL or level.mode == SYMBOLIC or level.mode == FULL_PIXELS:
+        cells = level.width * level.height
+    if level.mode >= PIXELS:
+        return cells * level.tile_size * level.tile_size * 3
+    return cells * (ONE_HOT if level.one_hot else 3)
+
+
+cdef void observe(const void* memory, const void* shared, void* const* parts) noexcept nogil:
+    cdef const lane_t* lane = <const lane_t*> memory
+    cdef const level_t* level = <const level_t*> shared
+    cdef uint8_t* image = <uint8_t*> parts[0]
+    cdef view_t view
+    if level.mode == FULL:
+        encode_grid(lane, level, image)
+    elif level.mode == SYMBOLIC:
+        write_symbols(lane, level, <int64_t*> image)
+    else:
+        look(lane, level, &view)
+        if level.mode == PIXELS:
+            draw_view(&view, level, image)
+        elif level.mode == FULL_PIXELS:
+            draw_grid(lane, level, &view, image)
+        elif level.view_size == 7 and not level.one_hot:
+            encode_view(&view, 7, False, image)
+        else:
+            encode_view(&view, level.view_size, level.one_hot, image)
+    if level.layout == FLAT:
+        write_letters(lane, level, image + image_size(level))
+    elif level.layout == DICT:
+        (<int64_t*> parts[1])[0] = lane.agent_dir
+        if level.goal_directions != NULL:
+            (<double*> parts[2])[0] = level.goal_directions[
+                (lane.goal_y - lane.agent_y + level.height - 1) * (2 * level.width - 1)
+                + lane.goal_x - lane.agent_x + level.width - 1]
+
+
+# --- saved lanes ------------------------------------------------------------------------------------------------------
+
+cdef bint is_possible_cell(cell_t cell, const lane_t* lane) noexcept nogil:
+    cdef int kind = kind_of(cell)
+    return (
+        EMPTY <= kind <= LAVA and color_of(cell) < COLORS and identity_of(cell) <= lane.object_count
+        and state_of(cell) < (STATES if kind == DOOR else 1) and (kind != EMPTY or cell == EMPTY))
+
+
+cdef int check(const void* memory, const void* shared) noexcept nogil:
+    """Whether every number of a lane is one that it can have."""
+    cdef const lane_t* lane = <const lane_t*> memory
+    cdef const level_t* level = <const level_t*> shared
+    cdef const object_t* item
+    cdef int k
+    if not (
+        0 <= lane.step_count and 0 < lane.max_steps and lane.agent_x < level.width and lane.agent_y < level.height
+        and lane.agent_dir < 4 and lane.fault < FAULTS and lane.object_count <= MAX_OBJECTS
+        and lane.words[0] < max(level.rules.template_count, 1)
+        and is_possible_cell(lane.carrying, lane) and (lane.carrying == EMPTY or can_pick_up(lane.carrying))
+    ):
+        return False
+    if level.goal_directions != NULL and not (lane.goal_x < level.width and lane.goal_y < level.height):
+        return False
+    for k in range(1, WORDS):
+        if lane.words[k] >= KINDS + COLORS:
+            return False
+    for k in range(lane.object_count + 1):
+        item = &lane.objects[k]
+        if not is_possible_cell(item.contents, lane):
+            return False
+        if not (item.x < level.width and item.y < level.height or item.x == NOWHERE == item.y):
+            return False
+    for k in range(level.width * level.height):
+        if not is_possible_cell(cells_of(lane)[k], lane):
+            return False
+    return level.rules.is_possible == NULL or level.rules.is_possible(lane, level)
+
+
+# --- for Python -------------------------------------------------------------------------------------------------------
+
+cdef class Level:
+    """What the lanes of a batch share: size and rules of their levels, and what is observed of them.
+
+    Args:
+        rules: A capsule of `levels.RULES` or `babyai.RULES`.
+        width, height: Cells of the grid.
+        room_size, columns, rows: Of a grid of rooms: cells of a room with both walls, and how many rooms.
+        view_size: Cells that the agent sees ahead and across, odd.
+        see_through_walls: Whether nothing casts shadows.
+        mode: "partial", "full", "symbolic", "pixels" or "full_pixels": what the image is.
+        one_hot: Whether kinds, colors and states are one-hot vectors.
+        layout: "dict", "image" or "flat": of what arrays an observation consists.
+        text_size: Characters of a mission in a flat observation.
+        highlight: Whether pixels of the full view show what the agent sees.
+        tiles: uint8 [n, side, side, 3], pictures of cells, for pixels.
+        tile_of: int32 [512]: by the lowest nine bits of a cell, the first of its ten tiles: without an agent and
+            with one of each direction, each of them not highlighted and highlighted.
+        goal_directions: float64 [2 * height - 1, 2 * width - 1], observed as third array: the element at
+            [height - 1 + y, width - 1 + x] if the goal is x cells to the right of the agent and y below it.
+
+    Raises:
+        ValueError: If a number is out of range, or an array has another shape.
+    """
+
+    cdef level_t level
+    cdef tuple arrays
+
+    def __cinit__(
+        self, rules, int width, int height, *, int room_size=0, int columns=0, int rows=0, int view_size=7,
+        bint see_through_walls=False, str mode="partial", bint one_hot=False, str layout="dict", int text_size=0,
+        bint highlight=True, tiles=None, tile_of=None, goal_directions=None,
+    ):
+        cdef const uint8_t[:, :, :, ::1] pictures
+        cdef const int32_t[::1] first
+        cdef const double[:, ::1] directions
+        self.level.rules = <const rules_t*> PyCapsule_GetPointer(rules, RULES_CAPSULE)
+        if not (3 <= width <= MAX_SIDE and 3 <= height <= MAX_SIDE):
+            raise ValueError(f"width, height: expected 3 to {MAX_SIDE} cells, got {width} x {height}")
+        if room_size and not (
+            room_size >= 3 and columns > 0 and rows > 0 and columns * rows <= MAX_ROOMS
+            and width == columns * (room_size - 1) + 1 and height == rows * (room_size - 1) + 1
+        ):
+            raise ValueError(f"expected a grid of at most {MAX_ROOMS} rooms that has the given width and height")
+        if not 3 <= view_size <= MAX_VIEW or view_size % 2 == 0:
+            raise ValueError(f"view_size: expected an odd number from 3 to {MAX_VIEW}, got {view_size}")
+        if not 0 <= text_size <= MAX_TEXT:
+            raise ValueError(f"text_size: expected 0 to {MAX_TEXT} characters, got {text_size}")
+        self.level.width, self.level.height = width, height
+        self.level.room_size, self.level.columns, self.level.rows = room_size, columns, rows
+        self.level.view_size, self.level.see_through_walls = view_size, see_through_walls
+        self.level.mode = MODES.index(mode)
+        self.level.layout = LAYOUTS.index(layout)
+        self.level.one_hot = one_hot and self.level.mode <= FULL
+        self.level.text_size, self.level.highlight = text_size, highlight
+        if self.level.mode >= PIXELS:
+            pictures = tiles = np.ascontiguousarray(tiles, np.uint8)
+            first = tile_of = np.ascontiguousarray(tile_of, np.int32)
+            if len(first) != LOOK + 1 or np.min(first) < 0 or np.max(first) + 10 > len(pictures):
+                raise ValueError("tile_of: expected 512 numbers of tiles")
+            if pictures.shape[1] != pictures.shape[2]:
+                raise ValueError("tiles: expected squares")
+            self.level.tiles, self.level.tile_of = &pictures[0, 0, 0, 0], &first[0]
+            self.level.tile_size = <int32_t> pictures.shape[1]
+        if goal_directions is not None:
+            directions = goal_directions = np.ascontiguousarray(goal_directions, np.float64)
+            if directions.shape[0] != 2 * height - 1 or directions.shape[1] != 2 * width - 1:
+                raise ValueError("goal_directions: expected an array [2 * height - 1, 2 * width - 1]")
+            self.level.goal_directions = &directions[0, 0]
+        self.arrays = tiles, tile_of, goal_directions
+
+    @property
+    def lane_bytes(self):
+        """Bytes of a lane."""
+        return bytes_of_lane(&self.level)
+
+    @property
+    def parts(self):
+        """Shape and dtype of each array that an observation consists of."""
+        cdef int x = self.level.width, y = self.level.height
+        if self.level.mode == PARTIAL or self.level.mode == PIXELS:
+            x = y = self.level.view_size
+        image = (x, y, ONE_HOT if self.level.one_hot else 3)
+        if self.level.mode >= PIXELS:
+            image = (y * self.level.tile_size, x * self.level.tile_size, 3)
+        kind = np.dtype(np.int64 if self.level.mode == SYMBOLIC else np.uint8)
+        if self.level.layout == FLAT:
+            return [((int(np.prod(image)) + LETTERS * self.level.text_size,), kind)]
+        if self.level.layout == IMAGE:
+            return [(image, kind)]
+        directions = [((), np.dtype(np.float64))] if self.level.goal_directions != NULL else []
+        return [(image, kind), ((), np.dtype(np.int64)), *directions]
+
+    def mission(self, const uint8_t[::1] lane):
+        """The mission of a lane, as text."""
+        cdef char text[MAX_TEXT]
+        if lane.shape[0] != self.lane_bytes or not check(&lane[0], &self.level):
+            raise ValueError("lane: expected the bytes of a lane of this level")
+        return text[:write_mission(<const lane_t*> &lane[0], &self.level, text)].decode()
