@@ -8,6 +8,8 @@ All times but those of `seconds` are processor time, meaningful on a busy machin
 With Stable-Baselines3's hyper-parameters (its defaults: 2,048 steps of one lane, minibatches of 64,
 10 epochs) both libraries learn CartPole for 50,000 steps from each seed; the mean returns of the
 last 20 episodes are compared at every tenth of the way. VENV has stable-baselines3 installed.
+`options` prints rows of docs/learn.md: mean returns of the last 100 episodes, how many seeds had
+reached the goal, their median steps, and processor time.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +35,7 @@ sys.path.insert(0, str(ROOT))
 from gymcore.cli.formats import table  # noqa: E402
 
 STEPS, POINTS = 50_000, 50  # of the comparison, and points of a curve
-PARTS = ("seconds", "rate", "ids", "sb3")
+PARTS = ("seconds", "rate", "ids", "options", "sb3")
 SB3 = {
     "num_steps": 2048, "minibatch": 64, "epochs": 10, "learning_rate": 3e-4, "gamma": 0.99,
     "gae_lambda": 0.95, "clip": 0.2, "entropy": 0.0, "normalize": False,
@@ -45,6 +48,13 @@ GOALS = {
     "Pendulum-v1": -200, "LunarLander-v3": 200, "FrozenLake-v1": 0.7, "CliffWalking-v1": -20,
     "Taxi-v4": 7, "Blackjack-v1": -0.1,
 }  # fmt: skip
+# What is compared to the default settings, on these environments with as many steps.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "default": {}, "anneal": {"anneal": True}, "target_kl=0.02": {"target_kl": 0.02},
+    "clip_value=0.2": {"clip_value": 0.2},
+    "all three": {"anneal": True, "target_kl": 0.02, "clip_value": 0.2},
+}  # fmt: skip
+OPTIONS_STEPS = {"CartPole-v1": 100_000, "Acrobot-v1": 60_000, "LunarLander-v3": 200_000}
 THREADS = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 ENVIRON = {**os.environ, **THREADS, "PYTHONPATH": str(ROOT)}
 
@@ -53,14 +63,13 @@ OURS = """
 import json, sys, time
 from gymcore.learn import PPO
 given = json.loads(sys.argv[1])
-steps, seed = given.pop("steps"), given.pop("seed")
-ppo = PPO("CartPole-v1", seed=seed, **given)
+ppo = PPO(given.pop("id", "CartPole-v1"), total_steps=given.pop("steps"), **given)
 episodes = []
+def note(ppo, metrics):
+    before = ppo.steps - ppo.settings.num_envs * ppo.settings.num_steps
+    episodes.extend((before, each) for each in ppo._collector.episode_returns)
 start = time.process_time()
-while ppo.steps < steps:
-    before = ppo.steps
-    ppo.update()
-    episodes += [(before, each) for each in ppo._collector.episode_returns]
+ppo.train(note)
 print(json.dumps([time.process_time() - start, ppo.steps, episodes]))
 """
 THEIRS = """
@@ -123,6 +132,28 @@ def curve(episodes: list[tuple[int, float]]) -> list[float]:
         returns = [each for step, each in episodes if step <= at]
         points.append(statistics.mean(returns[-20:]) if returns else 0.0)
     return points
+
+
+def compare_options(env_id: str, seeds: range) -> Iterator[list[str]]:
+    """Yield a row for each option: returns at the end, seeds and steps to the goal, and seconds."""
+    for option, settings in OPTIONS.items():
+        ends, firsts, seconds = [], [], []
+        for seed in seeds:
+            given = {"id": env_id, "seed": seed, "steps": OPTIONS_STEPS[env_id], **settings}
+            taken, steps, episodes = run(sys.executable, OURS, given)
+            seconds.append(taken)
+            returns = np.array([each for _, each in episodes])
+            means = np.convolve(returns, np.full(100, 0.01), "valid")
+            solved = np.flatnonzero(means >= GOALS[env_id])
+            ends.append(means[-1])
+            firsts.append(episodes[solved[0] + 99][0] if len(solved) else steps + 1)
+        reached = sum(first <= OPTIONS_STEPS[env_id] for first in firsts)
+        yield [
+            env_id, option, f"{np.mean(ends):.4g} ({min(ends):.4g} to {max(ends):.4g})",
+            f"{reached} of {len(seeds)}",
+            f"{statistics.median(firsts):,.0f}" if 2 * reached > len(seeds) else "",
+            f"{statistics.median(seconds):.0f} s",
+        ]  # fmt: skip
 
 
 def against_sb3(
@@ -202,6 +233,10 @@ def main() -> int:
                 [f"gymcore train {env_id}, to {goal}", "all", f"{reached} of {len(seeds)}: {shown}"]
             )
             print(*rows[-1], flush=True)
+    if "options" in parts:
+        for env_id in OPTIONS_STEPS:
+            for row in compare_options(env_id, seeds):
+                print("|", " | ".join(row), "|", flush=True)
     if "sb3" in parts and arguments.python is not None:
         ratio, ours, theirs = against_sb3(arguments.python, arguments.num_envs, seeds)
         rows.append(["SB3's hyper-parameters / SB3", ">= 3x", f"{ratio:.2f}x"])

@@ -63,7 +63,7 @@ def main() -> None:
         command("collect", "CartPole-v1", "--num-steps", "1e6", "--no-progress")
         command("collect", "Pendulum-v1", "--num-steps", "8000", "--out", "a.npz", "--no-progress")
         assert Path("a.npz").stat().st_size > 100_000
-        command("train", "CartPole-v1", "--num-steps", "5000", "--no-progress")
+        command("train", "CartPole-v1", "--total-steps", "5000", "--no-progress")
         print(f"stepped {step_everything()} environments")
         os.chdir("/")
 

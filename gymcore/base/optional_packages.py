@@ -19,6 +19,7 @@ OPTIONAL_PACKAGES = {
     "cryptography": "cryptography",
     "msgpack": "msgpack",
     "ray": "ray",
+    "tensorboardX": "tensorboardX",
     "torch": "torch",
     "jax": "jax",
     "numba": "numba",

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import inspect
+import re
 import secrets
 import sys
 import time
+from contextlib import ExitStack, closing
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from gymcore.base.new_file import check_target
 from gymcore.cli.errors import CliError, file_errors
@@ -16,9 +22,10 @@ from gymcore.cli.options import add_env_arg_option, count, env_kwargs, seed
 from gymcore.cli.plots import check_plot, plot_curve
 from gymcore.cli.progress import progress
 from gymcore.cli.signals import interruption
+from gymcore.learn.settings import Settings
 
 if TYPE_CHECKING:
-    from gymcore.learn import PPO
+    from gymcore.learn import PPO, TensorBoardLog
 
 HELP = "train an agent (PPO in NumPy), store a checkpoint and plot the learning curve"
 
@@ -32,12 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE.npz",
         help="continue from a checkpoint, which is replaced; give ID too if it has a module",
-    )
-    parser.add_argument(
-        "--num-steps",
-        type=count,
-        metavar="STEPS",
-        help="environment steps in total, after which training ends [depends on the environment]",
     )
     parser.add_argument(
         "--target",
@@ -55,8 +56,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plot", type=Path, metavar="FILE.png", help="plot the returns (png, pdf, svg or jpg)"
     )
+    parser.add_argument(
+        "--log", type=Path, metavar="DIR", help="write the metrics of each update for TensorBoard"
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     parser.add_argument("--no-progress", action="store_true", help="no progress bar")
+    group = parser.add_argument_group("settings", "defaults differ for some environments")
+    for field in fields(Settings):
+        option, text = f"--{field.name.replace('_', '-')}", _HELP_OF_SETTINGS.get(field.name)
+        if isinstance(field.default, bool):
+            group.add_argument(option, action=argparse.BooleanOptionalAction, help=text)
+        else:
+            parse, metavar = _PARSERS[type(field.default)]
+            group.add_argument(
+                option, type=parse, metavar=metavar, help=f"{text} [{field.default}]"
+            )
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    """Parse the sizes of layers, `64,64`."""
+    return tuple(count(size) for size in text.split(","))
+
+
+_PARSERS: dict[type, tuple[Any, str]] = {
+    int: (count, "N"),
+    float: (float, "X"),
+    tuple: (_sizes, "N,N,..."),
+}
+"""How an option is parsed and shown, by the type of a setting's default."""
+
+_HELP_OF_SETTINGS = {
+    name: " ".join(text.split()).rstrip(".")
+    for name, text in re.findall(
+        r"^    (\w+): (.*(?:\n {8}.*)*)", inspect.cleandoc(Settings.__doc__ or ""), re.MULTILINE
+    )
+}
+"""What the docstring of `Settings` says of each."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -97,19 +132,22 @@ def _ppo(arguments: argparse.Namespace) -> PPO:
     """Return what is to be trained; a `CliError` if it cannot be made."""
     from gymcore.learn import PPO
 
-    changes = {} if arguments.num_steps is None else {"total_steps": arguments.num_steps}
+    given = {field.name: getattr(arguments, field.name) for field in fields(Settings)}
+    changes = {name: value for name, value in given.items() if value is not None}
     try:
         if arguments.resume is not None:
             return _resumed(arguments, changes)
         first_seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
-        kwargs = env_kwargs(arguments)
-        return PPO(arguments.id, seed=first_seed, env_kwargs=kwargs, **changes)
+        ppo = PPO(arguments.id, seed=first_seed, env_kwargs=env_kwargs(arguments), **changes)
     except Exception as error:
         name = arguments.resume or arguments.id
-        raise CliError(f"{name}: {getattr(error, 'message', error)}") from error
+        message = str(getattr(error, "message", error)).removeprefix(f"{name}: ")
+        raise CliError(f"{name}: {message}") from error
+    print(f"seed        {first_seed}")
+    return ppo
 
 
-def _resumed(arguments: argparse.Namespace, changes: dict[str, int]) -> PPO:
+def _resumed(arguments: argparse.Namespace, changes: dict[str, Any]) -> PPO:
     """Return the agent of a checkpoint, for the environment that the command line names, if any.
 
     It imports the module of "module:id", which a checkpoint cannot.
@@ -125,6 +163,18 @@ def _resumed(arguments: argparse.Namespace, changes: dict[str, int]) -> PPO:
     return ppo
 
 
+def _log(folder: Path) -> closing[TensorBoardLog]:
+    """Return the log of `--log`, which is closed at the end of a block."""
+    from gymcore.error import DependencyNotInstalled
+    from gymcore.learn import TensorBoardLog
+
+    try:
+        with file_errors("--log", folder):
+            return closing(TensorBoardLog(folder))
+    except DependencyNotInstalled as error:
+        raise CliError(f"--log: {error}") from error
+
+
 def _target(ppo: PPO, arguments: argparse.Namespace) -> float | None:
     """Return the mean return at which training ends; None if there is none."""
     if arguments.target is not None:
@@ -135,30 +185,43 @@ def _target(ppo: PPO, arguments: argparse.Namespace) -> float | None:
 
 def _train(ppo: PPO, arguments: argparse.Namespace) -> bool:
     """Update until the target or the last step, and report; return whether Ctrl-C came before."""
+    from threadpoolctl import threadpool_limits
+
     total, target = ppo.settings.total_steps, _target(ppo, arguments)
     aim = float("inf") if target is None else target
     if ppo.steps >= total or ppo.mean_return >= aim:
         raise CliError(
             f"{arguments.resume}: complete, with {ppo.steps:,} of {total:,} steps and a mean "
-            f"return of {ppo.mean_return:.6g}; pass --num-steps or --target to continue"
+            f"return of {ppo.mean_return:.6g}; pass --total-steps or --target to continue"
         )
+    print(
+        f"settings    {', '.join(f'{k}={v}' for k, v in asdict(ppo.settings).items())}", flush=True
+    )
     first, started = ppo.steps, time.perf_counter()
     bar = progress(ppo.env_id, total, "steps", silent=arguments.no_progress, done=first)
-    with bar, interruption() as interrupted:
-        while ppo.steps < total and not ppo.mean_return >= aim and not interrupted.requested:
-            before = ppo.steps
-            ppo.update()
+    with ExitStack() as stack:
+        stack.enter_context(threadpool_limits(1))  # see PPO
+        log = None if arguments.log is None else stack.enter_context(_log(arguments.log))
+        stack.enter_context(bar)
+        interrupted = stack.enter_context(interruption())
+
+        def report(ppo: PPO, metrics: dict[str, float]) -> bool:
+            if log is not None:
+                log(ppo, metrics)
             if ppo.curve:
                 bar.set_postfix_str(f"return {ppo.curve[-1][2]:.4g}", refresh=False)
-            bar.update(ppo.steps - before)
+            bar.update(ppo.settings.num_envs * ppo.settings.num_steps)
+            return interrupted.requested
+
+        ppo.train(report, target=aim)
     seconds = time.perf_counter() - started
     steps, solved = ppo.steps - first, " (reached)" if ppo.mean_return >= aim else ""
     print(
         f"{ppo.env_id}: {ppo.steps:,} steps, {sum(ended for _, ended, _ in ppo.curve):,} episodes"
     )
     print(f"throughput  {rate(steps / seconds)} ({steps:,} steps in {seconds:.3f} s)")
-    print(
-        f"return      mean {ppo.mean_return:.6g} of the last {len(ppo.recent)} episodes"
-        + ("" if target is None else f", target {target:g}{solved}")
-    )
+    mean = "no episode has ended"
+    if ppo.recent:
+        mean = f"mean {np.mean(ppo.recent):.6g} of the last {len(ppo.recent)} episodes"
+    print(f"return      {mean}" + ("" if target is None else f", target {target:g}{solved}"))
     return interrupted.requested and ppo.steps < total and not ppo.mean_return >= aim

@@ -69,6 +69,7 @@ class RolloutCollector:
         rollout: The arrays.
         episode_returns: Of the episodes that ended in the last rollout, if the environment was made
             with `episode_statistics=True`.
+        episode_lengths: Their steps.
 
     Example:
         >>> import gymcore as gym
@@ -112,6 +113,7 @@ class RolloutCollector:
         """
         self.envs, self.policy, steps, n = envs, policy, positive("T", T), int(envs.num_envs)
         self.episode_returns: list[float] = []
+        self.episode_lengths: list[int] = []
         for name in ("observation_space", "action_space"):
             if getattr(envs, name).shape is None:
                 raise ArgumentTypeError(
@@ -157,7 +159,7 @@ class RolloutCollector:
             TypeError: The policy did not return three arrays.
             ValueError: It returned one of another shape or kind of numbers.
         """
-        self.episode_returns = []
+        self.episode_returns, self.episode_lengths = [], []
         self._observations[0] = self._observations[-1]
         self._reset_steps[0] = self._reset_steps[-1]
         if len(self._parts) == 1:
@@ -182,8 +184,10 @@ class RolloutCollector:
         return rollout
 
     def _note(self, infos: Info) -> None:
-        """Keep the returns of episodes that ended."""
-        self.episode_returns += infos["episode"]["r"][infos["_episode"]].tolist()
+        """Keep the returns and lengths of episodes that ended."""
+        episodes, ended = infos["episode"], infos["_episode"]
+        self.episode_returns += episodes["r"][ended].tolist()
+        self.episode_lengths += episodes["l"][ended].tolist()
 
     def _collect_halves(self) -> None:
         """Step each half in a thread while the policy acts on the other one."""

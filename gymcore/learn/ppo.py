@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -168,8 +169,22 @@ def _orthogonal(random: np.random.Generator, shape: tuple[int, ...], gain: float
     return q if shape == q.shape else q.T
 
 
+class Losses(NamedTuple):
+    """What the gradient of one minibatch is of, and how far the policy has moved."""
+
+    policy_loss: float
+    value_loss: float
+    entropy: float
+    kl: float
+    clip_fraction: float
+
+
 class PPO:
     """A PPO agent for one environment.
+
+    The matrices are small: threads of NumPy's BLAS library gain nothing, and wait for each other if
+    other programs use the processors. `gymcore train` limits them to one; in Python, train inside
+    of `with threadpoolctl.threadpool_limits(1):`, or set `OPENBLAS_NUM_THREADS=1`.
 
     Attributes:
         env_id: The environment.
@@ -182,9 +197,9 @@ class PPO:
 
     Example:
         >>> ppo = PPO("CartPole-v1", seed=1, num_envs=8, num_steps=32)
-        >>> ppo.update()
-        >>> ppo.steps, len(ppo.curve)
-        (256, 1)
+        >>> metrics = ppo.update()
+        >>> ppo.steps, len(ppo.curve), metrics["clip_fraction"] < 1
+        (256, 1, True)
         >>> ppo.save("cartpole.npz")
         >>> PPO.load("cartpole.npz").steps
         256
@@ -207,7 +222,7 @@ class PPO:
             **settings: Values that replace the defaults of the id; see `Settings`.
 
         Raises:
-            UnsupportedMode: If the action space is another one.
+            UnsupportedMode: If the action space is another one, or observations are images.
             InvalidArgument: If a setting is out of range.
             ArgumentTypeError: If a setting has another type.
         """
@@ -246,6 +261,12 @@ class PPO:
     def mean_return(self) -> float:
         """Mean return of the last 100 episodes; nan before there are as many."""
         return float(np.mean(self.recent)) if len(self.recent) == WINDOW else float("nan")
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate of the next update."""
+        left = 1 - self.steps / self.settings.total_steps if self.settings.anneal else 1
+        return self.settings.learning_rate * max(left, 0)
 
     def close(self) -> None:
         """Close the environment."""
@@ -288,28 +309,67 @@ class PPO:
 
     # --- learning --------------------------------------------------------------------------------
 
-    def update(self) -> None:
-        """Collect one rollout and learn from it."""
-        settings, collector = self.settings, self._collector
+    def train(self, callback: Callback | None = None, *, target: float = math.inf) -> None:
+        """Update until `total_steps`, or until the mean return of 100 episodes reaches the target.
+
+        Args:
+            callback: Called after each update with this agent and the metrics of `update`. Training
+                ends if it returns True.
+            target: A mean return.
+        """
+        while self.steps < self.settings.total_steps and not self.mean_return >= target:
+            metrics = self.update()
+            if callback is not None and callback(self, metrics):
+                break
+
+    def update(self) -> dict[str, float]:
+        """Collect one rollout and learn from it.
+
+        Returns:
+            Metrics by name: `return` and `length`, means of the episodes that ended, if any did;
+            means over minibatches of `policy_loss`, `value_loss` (of scaled rewards if `normalize`
+            is set), `entropy`, `kl` (how far the policy has moved: its approximate KL divergence)
+            and `clip_fraction`; `explained_variance` of the returns by the values, if the returns
+            vary; `learning_rate`; and `steps_per_second`.
+        """
+        start, settings, collector = time.perf_counter(), self.settings, self._collector
         rollout = collector.collect()
         if settings.normalize:
             self._scale_rewards(rollout)
         advantages, returns = collector.advantages(settings.gamma, settings.gae_lambda)
         actions = rollout.actions - self._first_action if self._first_action else rollout.actions
-        columns = [
-            array.reshape(-1, *array.shape[2:])
-            for array in (rollout.observations, actions, rollout.log_probs, advantages, returns)
-        ]
-        for _ in range(settings.epochs):
-            order = self._random.permutation(rollout.rewards.size)
-            for lo in range(0, len(order), settings.minibatch):
-                self._learn(*(column[order[lo : lo + settings.minibatch]] for column in columns))
+        arrays = (
+            rollout.observations, actions, rollout.log_probs, rollout.values, advantages, returns,
+        )  # fmt: skip
+        columns = [array.reshape(-1, *array.shape[2:]) for array in arrays]
+        losses = []
+        for rows in self._minibatches(rollout.rewards.size):
+            losses.append(self._learn(*(column[rows] for column in columns)))
+            if losses[-1].kl > settings.target_kl:
+                break
         if settings.normalize:
             self._seen.add(flatten_batch(self.envs.single_observation_space, columns[0]))
+        metrics = {}
+        if ended := len(collector.episode_returns):
+            metrics["return"] = float(np.mean(collector.episode_returns))
+            metrics["length"] = float(np.mean(collector.episode_lengths))
+        metrics |= zip(Losses._fields, np.mean(losses, axis=0).tolist(), strict=True)
+        if variance := float(returns.var()):
+            metrics["explained_variance"] = 1 - float(advantages.var()) / variance
+        metrics["learning_rate"] = self.learning_rate
         self.steps += rollout.rewards.size
         self.recent.extend(collector.episode_returns)
-        if ended := len(collector.episode_returns):
-            self.curve.append((self.steps, ended, float(np.mean(collector.episode_returns))))
+        if ended:
+            self.curve.append((self.steps, ended, metrics["return"]))
+        metrics["steps_per_second"] = rollout.rewards.size / (time.perf_counter() - start)
+        return metrics
+
+    def _minibatches(self, size: int) -> Iterator[Array]:
+        """Yield the rows of each minibatch of an update, in random order for each epoch."""
+        for _ in range(self.settings.epochs):
+            order = self._random.permutation(size)
+            for lo in range(0, size, self.settings.minibatch):
+                yield order[lo : lo + self.settings.minibatch]
 
     def _scale_rewards(self, rollout: Rollout) -> None:
         """Divide the rewards by the standard deviation of their discounted sums so far."""
@@ -325,10 +385,11 @@ class PPO:
         observations: Array,
         actions: Array,
         old_log_probs: Array,
+        old_values: Array,
         advantages: Array,
         returns: Array,
-    ) -> None:
-        """Follow the gradient of the loss of a minibatch of n steps."""
+    ) -> Losses:
+        """Follow the gradient of the loss of a minibatch of n steps, unless `kl` is too large."""
         settings, network, n = self.settings, self._network, np.float32(len(actions))
         advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         layers, outputs, values = network.forward(self._inputs(observations))
@@ -339,22 +400,44 @@ class PPO:
         else:
             noise = (actions - outputs) * np.exp(-log_std)
             log_probs = _log_normal(noise, log_std)
-        ratio = np.exp(log_probs - old_log_probs)
-        # No gradient from where the policy has moved far enough.
-        far = np.where(advantages > 0, ratio > 1 + settings.clip, ratio < 1 - settings.clip)
-        slope = np.where(far, 0, -advantages * ratio / n)[:, None]  # by the log-probability
+        log_ratio = log_probs - old_log_probs
+        ratio = np.exp(log_ratio)
+        clipped = np.clip(ratio, 1 - settings.clip, 1 + settings.clip)
+        errors, changes = values - returns, values - old_values
+        clipped_errors = (
+            errors - changes + np.clip(changes, -settings.clip_value, settings.clip_value)
+        )
         if log_std is None:
             probs = np.exp(every)
+            entropies = -(probs * every).sum(axis=1, keepdims=True)
+        else:
+            entropies = (log_std + _HALF_LOG_TAU + 0.5).sum()
+        terms = (
+            np.minimum(ratio * advantages, clipped * advantages),
+            np.maximum(errors**2, clipped_errors**2),
+            ratio - 1 - log_ratio,
+            ratio != clipped,
+        )
+        gain, error, kl, clip_fraction = np.stack(terms).mean(axis=1).tolist()
+        losses = Losses(-gain, error, float(entropies.mean()), kl, clip_fraction)
+        if losses.kl > settings.target_kl:
+            return losses
+        # No gradient from where the policy or the value has moved far enough.
+        far = np.where(advantages > 0, ratio > 1 + settings.clip, ratio < 1 - settings.clip)
+        slope = np.where(far, 0, -advantages * ratio / n)[:, None]  # by the log-probability
+        far = (abs(changes) > settings.clip_value) & (abs(clipped_errors) > abs(errors))
+        by_value = np.where(far, 0, 2 * settings.value / n * errors)
+        if log_std is None:
             by_output = -slope * probs
             by_output[rows, actions] += slope[:, 0]
             if settings.entropy:
-                entropy = -(probs * every).sum(axis=1, keepdims=True)
-                by_output += settings.entropy / n * probs * (every + entropy)
+                by_output += settings.entropy / n * probs * (every + entropies)
         else:
             by_output = slope * noise * np.exp(-log_std)
             network.log_std_slope[...] = (slope * (noise**2 - 1)).sum(axis=0) - settings.entropy
-        network.backward(layers, by_output, 2 * settings.value / n * (values - returns))
+        network.backward(layers, by_output, by_value)
         self._descend()
+        return losses
 
     def _descend(self) -> None:
         """Take a step of Adam (Kingma and Ba 2015) with the gradients, scaled down if too long."""
@@ -365,7 +448,7 @@ class PPO:
         self._adam_steps += 1
         mean += 0.1 * (gradients - mean)
         square += 0.001 * (gradients * gradients - square)
-        rate = self.settings.learning_rate / (1 - 0.9**self._adam_steps)
+        rate = self.learning_rate / (1 - 0.9**self._adam_steps)
         root = np.sqrt(square / (1 - 0.999**self._adam_steps))
         self._network.parameters -= rate * mean / (root + 1e-5)
 
@@ -475,7 +558,13 @@ class PPO:
 
 def _sizes(envs: VectorEnv, env_id: str) -> tuple[int, int, bool]:
     """Return a network's inputs and outputs, and whether actions are continuous."""
-    inputs, actions = flatdim(envs.single_observation_space), envs.single_action_space
+    space, actions = envs.single_observation_space, envs.single_action_space
+    if space.dtype == np.uint8 and sum(size >= 32 for size in space.shape or ()) >= 2:
+        raise UnsupportedMode(
+            f"{env_id}: expected observations for a perceptron, got images, {space}; in gymcore's "
+            "repository, examples/ppo_atari.py trains a convolutional network in PyTorch"
+        )
+    inputs = flatdim(space)
     if isinstance(actions, Discrete):
         return inputs, int(actions.n), False
     if isinstance(actions, Box) and len(actions.shape) == 1:
@@ -492,3 +581,7 @@ def _log_softmax(outputs: Array) -> Array:
 def _log_normal(noise: Array, log_std: Array) -> Array:
     """Return log-probabilities [n] of standard normal noise [n, size] that was scaled."""
     return -0.5 * (noise * noise).sum(axis=1) - (log_std + _HALF_LOG_TAU).sum()
+
+
+Callback = Callable[[PPO, dict[str, float]], object]
+"""Called with the agent and the metrics of an update; see `PPO.train`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,23 +19,28 @@ __all__ = ["DEFAULTS", "Settings"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Hyper-parameters.
+    """Hyper-parameters. Each is also an option of `gymcore train`, such as `--num-envs`.
 
     Attributes:
-        num_envs: Lanes.
+        num_envs: Number of lanes.
         num_steps: Steps of every lane between updates.
         epochs: Passes over these steps per update.
         minibatch: Steps of one gradient.
-        learning_rate: Of Adam.
+        learning_rate: Learning rate of Adam.
+        anneal: Whether the learning rate decreases linearly, to 0 after `total_steps`.
         gamma: Discount factor, from 0 to 1.
         gae_lambda: How far advantages look ahead, from 0 to 1; see `compute_advantages`.
         clip: Deviation of the probability ratio from 1 beyond which a step has no gradient.
+        target_kl: KL divergence of a minibatch from the policy that acted, above which the update
+            ends early; infinity for never.
         entropy: Weight of the entropy of the policy.
         value: Weight of the squared error of values.
+        clip_value: Change of a value in an update beyond which it is not moved further; infinity
+            for never.
         max_gradient: Norm to which gradients are scaled down.
         hidden: Sizes of the hidden layers, at least one.
         normalize: Whether observations and rewards are divided by their standard deviations so far.
-        total_steps: Steps of all lanes together after which `gymcore train` ends.
+        total_steps: Steps of all lanes together after which training ends.
     """
 
     num_envs: int = 32
@@ -42,11 +48,14 @@ class Settings:
     epochs: int = 10
     minibatch: int = 512
     learning_rate: float = 1e-3
+    anneal: bool = False
     gamma: float = 0.99
     gae_lambda: float = 0.95
     clip: float = 0.2
+    target_kl: float = math.inf
     entropy: float = 0.0
     value: float = 0.5
+    clip_value: float = math.inf
     max_gradient: float = 0.5
     hidden: Sequence[int] = (64, 64)
     normalize: bool = True
@@ -69,9 +78,11 @@ class Settings:
         checked["hidden"] = tuple(positive("hidden", size) for size in self.hidden)
         if not checked["hidden"]:
             raise InvalidArgument("hidden: expected at least one layer, got none")
-        if not isinstance(self.normalize, (bool, np.bool_)):
-            raise ArgumentTypeError(f"normalize: expected a bool, got {self.normalize!r}")
-        checked["normalize"] = bool(self.normalize)
+        for name in ("anneal", "normalize"):
+            value = getattr(self, name)
+            if not isinstance(value, (bool, np.bool_)):
+                raise ArgumentTypeError(f"{name}: expected a bool, got {value!r}")
+            checked[name] = bool(value)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -82,8 +93,10 @@ _RANGES = {
     "gamma": (0.0, 1.0),
     "gae_lambda": (0.0, 1.0),
     "clip": (1e-9, sys.float_info.max),
+    "target_kl": (1e-9, math.inf),
     "entropy": (0.0, sys.float_info.max),
     "value": (0.0, sys.float_info.max),
+    "clip_value": (1e-9, math.inf),
     "max_gradient": (1e-9, sys.float_info.max),
 }
 

@@ -45,7 +45,9 @@ def test_the_citation_file_has_the_version():
 
 
 def test_core_dependencies_stay_few():
-    assert names(PROJECT["dependencies"]) == {"numpy", "cloudpickle", "typing-extensions", "tqdm"}
+    assert names(PROJECT["dependencies"]) == {
+        "numpy", "cloudpickle", "threadpoolctl", "tqdm", "typing-extensions",
+    }  # fmt: skip
 
 
 def test_all_is_every_extra_a_user_needs_on_one_machine():

@@ -122,8 +122,8 @@ def run_shell(block: Block) -> None:
 
             if words[1] == "play":
                 exec(CLOSING, {})
-            if words[1] == "train" and "--num-steps" in words:  # learning takes seconds
-                words.append(f"--num-steps={int(words[words.index('--num-steps') + 1]) // 4}")
+            if words[1] == "train" and "--total-steps" in words:  # learning takes seconds
+                words.append(f"--total-steps={int(words[words.index('--total-steps') + 1]) // 4}")
             elif words[1] == "train":
                 words.append("--target=30")
             assert main(words[1:]) == 0, command

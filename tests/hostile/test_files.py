@@ -50,13 +50,13 @@ def plot(path: Path) -> None:
 
 
 def train(path: Path) -> None:
-    command("train", "CartPole-v1", "--num-steps", 1, "--out", path)
+    command("train", "CartPole-v1", "--total-steps", 1, "--out", path)
 
 
 def curve(path: Path) -> None:
     checkpoint = path.with_name("new.npz")
     try:
-        command("train", "CartPole-v1", "--num-steps", 1, "--out", checkpoint, "--plot", path)
+        command("train", "CartPole-v1", "--total-steps", 1, "--out", checkpoint, "--plot", path)
     finally:
         checkpoint.unlink(missing_ok=True)
 

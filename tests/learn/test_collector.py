@@ -93,6 +93,8 @@ def check_against_reference(engine, mode, halves, steps, n, seed, gamma, gae_lam
     np.testing.assert_allclose(advantages, wanted, rtol=1e-5, atol=2e-5)
     np.testing.assert_allclose(targets, wanted + rollout.values, rtol=1e-5, atol=2e-5)
     assert sorted(collector.episode_returns) == pytest.approx(sorted(returns))
+    finals = [row[4] for lane_rows in rows for row in lane_rows if row[4] is not None]
+    assert sorted(collector.episode_lengths) == sorted(final[1] for final in finals)
     return {row[2:4] for lane in rows for row in lane}
 
 

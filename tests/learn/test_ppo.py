@@ -18,7 +18,7 @@ from tests.for_each import for_each
 SMALL = {"num_envs": 4, "num_steps": 16, "minibatch": 32, "epochs": 2}
 
 
-def loss(ppo, observations, actions, old, advantages, returns):
+def loss(ppo, observations, actions, old, old_values, advantages, returns):
     """PPO's loss in float64, written as in the paper."""
     advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
     _, outputs, values = ppo._network.forward(ppo._inputs(observations).astype(np.float64))
@@ -29,18 +29,30 @@ def loss(ppo, observations, actions, old, advantages, returns):
     else:
         std = np.exp(ppo._network.log_std.astype(np.float64))
         log_probs = -0.5 * (((actions - outputs) / std) ** 2 + np.log(2 * np.pi * std**2))
-        log_probs, entropy = log_probs.sum(axis=1), np.log(std).sum()
+        log_probs = log_probs.sum(axis=1)
+        entropy = 0.5 * np.log(2 * np.pi * np.e * std**2).sum()
     ratio = np.exp(log_probs - old)
     clip = ppo.settings.clip
     surrogate = np.minimum(ratio * advantages, np.clip(ratio, 1 - clip, 1 + clip) * advantages)
-    errors = ppo.settings.value * (values - returns) ** 2
-    return (errors - surrogate - ppo.settings.entropy * entropy).mean()
+    room = ppo.settings.clip_value
+    near = old_values + np.clip(values - old_values, -room, room)
+    errors = np.maximum((values - returns) ** 2, (near - returns) ** 2)
+    ppo.parts = {
+        "policy_loss": -surrogate.mean(),
+        "value_loss": errors.mean(),
+        "entropy": np.mean(entropy),
+        "kl": (ratio - 1 - np.log(ratio)).mean(),
+        "clip_fraction": (abs(ratio - 1) > clip).mean(),
+    }
+    return (ppo.settings.value * errors - surrogate - ppo.settings.entropy * entropy).mean()
 
 
+@pytest.mark.parametrize("clip_value", [np.inf, 0.5])
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1"])
-def test_gradients_are_those_of_the_loss(env_id, monkeypatch):
+def test_gradients_are_those_of_the_loss(env_id, clip_value, monkeypatch):
     random = np.random.default_rng(1)
-    ppo = PPO(env_id, seed=1, **SMALL, hidden=(5, 4), entropy=0.1, max_gradient=1e9)
+    options = {"entropy": 0.1, "max_gradient": 1e9, "clip_value": clip_value}
+    ppo = PPO(env_id, seed=1, **SMALL, hidden=(5, 4), **options)
     network, n = ppo._network, 32
     # Larger weights than at the beginning, in float64 for exact differences.
     flat = network.parameters + random.normal(size=len(network.parameters)) * 0.3
@@ -50,9 +62,13 @@ def test_gradients_are_those_of_the_loss(env_id, monkeypatch):
     values = network.forward(ppo._inputs(observations))[2]
     actions, old, _ = ppo._sample(observations)
     old = old + random.normal(size=n).astype(np.float32) * 0.3  # some steps are clipped
-    batch = (observations, actions, old, random.normal(size=n), values + random.normal(size=n))
-    ppo._learn(*batch)
+    # Values have moved by less and more than 0.5, towards the returns and away from them.
+    old_values, returns = values + random.normal(size=n), values + random.normal(size=n)
+    batch = (observations, actions, old, old_values, random.normal(size=n), returns)
+    losses = ppo._learn(*batch)
     gradients = network.gradients.copy()
+    loss(ppo, *batch)
+    assert losses._asdict() == pytest.approx(ppo.parts, rel=1e-4)
     step, checked = 1e-3, [*random.choice(len(flat), 25, replace=False).tolist(), len(flat) - 1]
     for k in checked:
         before, differences = network.parameters[k], []
@@ -61,6 +77,59 @@ def test_gradients_are_those_of_the_loss(env_id, monkeypatch):
             differences.append(sign * loss(ppo, *batch))
         network.parameters[k] = before
         assert gradients[k] == pytest.approx(sum(differences) / (2 * step), rel=0.05, abs=2e-3), k
+
+
+def test_an_update_ends_early_at_the_target_kl():
+    """One minibatch moves the policy too far; the next one, which sees it, changes nothing."""
+    ppo = PPO("CartPole-v1", seed=1, **SMALL, target_kl=1e-6, learning_rate=0.01)
+    metrics = ppo.update()
+    assert ppo._adam_steps == 1 and metrics["kl"] > 1e-6
+    ppo = PPO("CartPole-v1", seed=1, **SMALL, target_kl=1e6, learning_rate=0.01)
+    ppo.update()
+    assert ppo._adam_steps == SMALL["epochs"] * 2
+
+
+def test_the_learning_rate_decreases_to_0(tmp_path):
+    options = {"anneal": True, "learning_rate": 0.4, "total_steps": 4 * 64}
+    ppo, rates = PPO("CartPole-v1", seed=1, **SMALL, **options), []
+    ppo.train(lambda ppo, metrics: rates.append(metrics["learning_rate"]))
+    assert rates == pytest.approx([0.4, 0.3, 0.2, 0.1]) and ppo.learning_rate == 0
+    parameters = ppo._network.parameters.copy()
+    ppo.update()
+    assert (ppo._network.parameters == parameters).all()
+    ppo.save(tmp_path / "a.npz")
+    assert PPO.load(tmp_path / "a.npz", total_steps=640).learning_rate == pytest.approx(0.2)
+
+
+def test_metrics_of_updates():
+    ppo, updates = PPO("CartPole-v1", seed=1, **SMALL, total_steps=10**6), []
+
+    def callback(ppo, metrics):
+        updates.append((ppo.steps, metrics))
+        return len(updates) == 5
+
+    ppo.train(callback)
+    assert [steps for steps, _ in updates] == [64, 128, 192, 256, 320]
+    metrics = updates[-1][1]
+    assert metrics["return"] == metrics["length"] == ppo.curve[-1][2]  # CartPole pays 1 a step
+    assert set(metrics) == {
+        "return", "length", "policy_loss", "value_loss", "entropy", "kl", "clip_fraction",
+        "explained_variance", "learning_rate", "steps_per_second",
+    }  # fmt: skip
+    values, (_, returns) = ppo._collector.rollout.values, ppo._collector.advantages(0.98, 0.9)
+    explained = 1 - (returns - values).var() / returns.var()
+    assert metrics["explained_variance"] == pytest.approx(explained, rel=1e-4)
+    assert metrics["steps_per_second"] > 0
+    assert "return" not in PPO("Pendulum-v1", seed=1, **SMALL).update()  # no episode has ended
+
+
+def test_training_ends_at_the_target():
+    ppo = PPO("CartPole-v1", seed=1, **SMALL)
+    ppo.train(target=12)
+    assert len(ppo.recent) == 100 and ppo.mean_return >= 12
+    steps = ppo.steps
+    ppo.train(target=12)
+    assert ppo.steps == steps < ppo.settings.total_steps
 
 
 def test_layers_begin_orthogonal():
@@ -180,6 +249,8 @@ def test_files_that_are_not_checkpoints(tmp_path):
         ("clip", 0.0, "at least 1e-09, got 0.0"),
         ("entropy", -1.0, "at least 0, got -1.0"),
         ("max_gradient", float("inf"), "at most 1.79769e"),
+        ("target_kl", 0, "at least 1e-09, got 0"),
+        ("clip_value", float("nan"), "at least 1e-09, got nan"),
         ("hidden", (8, 0), "at least 1, got 0"),
         ("hidden", (), "at least one layer, got none"),
     ],
@@ -198,6 +269,7 @@ def test_settings_out_of_range(name, value, message):
         ("hidden", 64, "a sequence of sizes, got 64"),
         ("hidden", (8.0,), "an integer, got 8.0"),
         ("normalize", 2, "a bool, got 2"),
+        ("anneal", "no", "a bool, got 'no'"),
     ],
 )
 def test_settings_of_another_type(name, value, message):
@@ -208,6 +280,7 @@ def test_settings_of_another_type(name, value, message):
 def test_settings_at_the_ends_of_their_ranges(tmp_path):
     """NumPy's numbers are converted, as checkpoints contain JSON."""
     ends = {"value": 0, "gae_lambda": np.float32(0), "gamma": 1, "minibatch": np.int64(3)}
+    ends |= {"target_kl": np.inf, "clip_value": 1e-9}
     ppo = PPO("CartPole-v1", **SMALL | ends, hidden=[4])
     ppo.update()
     assert np.isfinite(ppo._network.parameters).all()
@@ -243,6 +316,8 @@ def test_environments_that_it_cannot_learn():
             PPO("Two-v0")
     finally:
         del gym.registry["Two-v0"]
+    with pytest.raises(error.UnsupportedMode, match=r"got images, Box\(0, 255, \(96, 96, 3\)"):
+        PPO("CarRacing-v3")
     with pytest.raises(TypeError, match="rate"):
         PPO("CartPole-v1", rate=3)
 

@@ -1,0 +1,46 @@
+"""Metrics of training as TensorBoard events."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from gymcore.base.optional_packages import pip_install
+from gymcore.error import DependencyNotInstalled
+from gymcore.learn.ppo import PPO
+
+__all__ = ["TensorBoardLog"]
+
+
+class TensorBoardLog:
+    """Writes the metrics of each update as TensorBoard events: a callback of `PPO.train`.
+
+    Example:
+        >>> from gymcore.learn import PPO
+        >>> log = TensorBoardLog("runs/cartpole")
+        >>> PPO("CartPole-v1", seed=1, total_steps=2048).train(log)
+        >>> log.close()
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        """Begin an event file in the folder, which is made if it does not exist.
+
+        Raises:
+            DependencyNotInstalled: If tensorboardX is missing.
+        """
+        try:
+            from tensorboardX import SummaryWriter
+        except ImportError:
+            raise DependencyNotInstalled(
+                f"tensorboardX is not installed, run `{pip_install('tensorboardX')}`"
+            ) from None
+        self._writer = SummaryWriter(os.fspath(folder))
+
+    def __call__(self, ppo: PPO, metrics: Mapping[str, float]) -> None:
+        """Write the metrics at the agent's steps."""
+        for name, value in metrics.items():
+            self._writer.add_scalar(name, value, ppo.steps)
+
+    def close(self) -> None:
+        """Write what is left, and close the file."""
+        self._writer.close()
