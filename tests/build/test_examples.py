@@ -56,6 +56,19 @@ def test_ppo_writes_its_curve(env_id, tmp_path):
     assert curve.read_text().startswith("steps,mean_return\n2048,")
 
 
+def test_ppo_atari_continues_from_its_checkpoint(tmp_path):
+    for name in ("torch", "ale_py", "tensorboardX"):
+        pytest.importorskip(name, reason=f"{name} is not installed")
+    words = ["--num-envs", "2", "--num-steps", "32", "--epochs", "2", "--minibatches", "2"]
+    words += ["--checkpoint", str(tmp_path / "a.pt"), "--log", str(tmp_path / "log")]
+    first, last = run("examples/ppo_atari.py", "ALE/Pong-v5", *words, "--total-steps", "128")
+    assert first.startswith("ALE/Pong-v5 on ")
+    assert re.match(r"128 steps: policy_loss -?\d\S+, value_loss \d\S+, entropy 1\.79", last)
+    lines = run("examples/ppo_atari.py", *words, "--total-steps", "256", "--resume")
+    assert lines[-1].startswith("256 steps: ")
+    assert len(list((tmp_path / "log").iterdir())) == 2
+
+
 def test_domain_randomisation_shows_that_longer_poles_fall_later():
     lines = run("examples/domain_randomisation.py")
     steps = [float(re.findall(r"([\d.]+) steps", line)[0]) for line in lines[1:]]

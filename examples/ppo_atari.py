@@ -1,0 +1,233 @@
+"""Proximal policy optimization from pixels with PyTorch, for Atari games.
+
+    python examples/ppo_atari.py ALE/Pong-v5 --log runs/pong --checkpoint pong.pt
+    python examples/ppo_atari.py ALE/Pong-v5 --checkpoint pong.pt --resume
+
+The convolutional network is that of Mnih et al. (2015). Preprocessing and settings are those of
+PPO2 in OpenAI's Baselines: those of Schulman et al. (2017), but with 4 epochs, a value coefficient
+of 0.5, a clip range that does not decrease, and value clipping. PyTorch uses a GPU if there is one.
+Every tenth update prints a line. Scores are those of whole games, without clipping of rewards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections import deque
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.distributions import Categorical
+
+import gymcore as gym
+from gymcore.learn import RolloutCollector
+from gymcore.vector import VectorWrapper
+
+
+def arguments() -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("id", nargs="?", default="ALE/Pong-v5")
+    parser.add_argument("--total-steps", type=int, default=10_000_000)
+    parser.add_argument("--num-envs", type=int, default=8)
+    parser.add_argument("--num-steps", type=int, default=128, help="of every lane, between updates")
+    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--minibatches", type=int, default=4)
+    parser.add_argument("--learning-rate", type=float, default=2.5e-4, help="decreases to 0")
+    parser.add_argument("--gamma", type=float, default=0.99)
+    parser.add_argument("--gae-lambda", type=float, default=0.95)
+    parser.add_argument("--clip", type=float, default=0.1)
+    parser.add_argument("--entropy", type=float, default=0.01)
+    parser.add_argument("--value", type=float, default=0.5)
+    parser.add_argument("--max-gradient", type=float, default=0.5)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--log", metavar="DIR", help="write TensorBoard events")
+    parser.add_argument("--checkpoint", metavar="FILE", help="written every 100 updates")
+    parser.add_argument("--resume", action="store_true", help="continue from the checkpoint")
+    args = parser.parse_args()
+    if args.resume and not args.checkpoint:
+        parser.error("--resume needs --checkpoint")
+    return args
+
+
+class Games(VectorWrapper):
+    """Collects the scores of games, which may have several episodes, and the time of the steps.
+
+    Attributes:
+        scores: Of the last 100 games.
+        seconds: Time in the environment.
+    """
+
+    def __init__(self, env_id: str, num_envs: int) -> None:
+        """Make games whose episodes end when a life is lost, with rewards -1, 0 and 1."""
+        super().__init__(
+            gym.make_vec(
+                env_id,
+                num_envs=num_envs,
+                preset="envpool",
+                repeat_action_probability=0.0,
+                episodic_life=True,
+                reward_clipping=True,
+                vector_kwargs={"autoreset_mode": "SameStep"},
+            )
+        )
+        self.scores: deque[float] = deque(maxlen=100)
+        self.seconds = 0.0
+
+    def step(self, actions: Any) -> Any:
+        """Step, and keep the scores of games that are over."""
+        start = time.perf_counter()
+        result = self.env.step(actions)
+        self.seconds += time.perf_counter() - start
+        ended = result[4].get("final_info")
+        if ended is not None:
+            self.scores.extend(ended["game_return"][ended["game_over"] > 0].tolist())
+        return result
+
+
+def layer(module: Any, gain: float = 2**0.5) -> Any:
+    """Return a linear or convolutional layer with orthogonal weights."""
+    nn.init.orthogonal_(module.weight, gain)
+    nn.init.zeros_(module.bias)
+    return module
+
+
+class Agent(nn.Module):
+    """The policy and the value function, which share a convolutional network."""
+
+    def __init__(self, actions: int, device: torch.device) -> None:
+        """Make the network for frames uint8 [n, 4, 84, 84]."""
+        super().__init__()
+        self.body = nn.Sequential(
+            layer(nn.Conv2d(4, 32, 8, 4)),
+            nn.ReLU(),
+            layer(nn.Conv2d(32, 64, 4, 2)),
+            nn.ReLU(),
+            layer(nn.Conv2d(64, 64, 3, 1)),
+            nn.ReLU(),
+            nn.Flatten(),
+            layer(nn.Linear(3136, 512)),
+            nn.ReLU(),
+        )
+        self.policy, self.value = layer(nn.Linear(512, actions), 0.01), layer(nn.Linear(512, 1), 1)
+        self.device = device
+        self.to(device)
+
+    def forward(self, frames: torch.Tensor) -> tuple[Categorical, torch.Tensor]:
+        """Return the distribution of actions, and values [n]."""
+        hidden = self.body(frames.float() / 255)
+        return Categorical(logits=self.policy(hidden)), self.value(hidden).squeeze(-1)
+
+    @torch.no_grad()
+    def act(self, frames: np.ndarray) -> tuple[Any, Any, Any]:
+        """Return actions, log-probabilities and values: what the collector calls."""
+        distribution, values = self(torch.from_numpy(frames).to(self.device))
+        actions = distribution.sample()
+        return actions.cpu(), distribution.log_prob(actions).cpu(), values.cpu()
+
+
+def learn(
+    agent: Agent, optimizer: torch.optim.Optimizer, arrays: Any, args: Any
+) -> dict[str, float]:
+    """Follow the gradients of one rollout, and return means over its minibatches."""
+    frames, actions, old_log_probs, old_values, advantages, returns = (
+        torch.from_numpy(array.reshape(-1, *array.shape[2:])).to(agent.device) for array in arrays
+    )
+    metrics: list[torch.Tensor] = []
+    for _ in range(args.epochs):
+        order = torch.randperm(len(actions), device=agent.device)
+        for rows in order.chunk(args.minibatches):
+            distribution, values = agent(frames[rows])
+            log_ratio = distribution.log_prob(actions[rows]) - old_log_probs[rows]
+            ratio = log_ratio.exp()
+            gains = advantages[rows]
+            gains = (gains - gains.mean()) / (gains.std() + 1e-8)
+            clipped = ratio.clamp(1 - args.clip, 1 + args.clip)
+            policy_loss = -torch.min(ratio * gains, clipped * gains).mean()
+            near = old_values[rows] + (values - old_values[rows]).clamp(-args.clip, args.clip)
+            errors = torch.max((values - returns[rows]) ** 2, (near - returns[rows]) ** 2)
+            value_loss, entropy = 0.5 * errors.mean(), distribution.entropy().mean()
+            optimizer.zero_grad()
+            (policy_loss + args.value * value_loss - args.entropy * entropy).backward()
+            nn.utils.clip_grad_norm_(agent.parameters(), args.max_gradient)
+            optimizer.step()
+            kl, clip_fraction = (ratio - 1 - log_ratio).mean(), (ratio != clipped).float().mean()
+            metrics.append(
+                torch.stack([policy_loss, value_loss, entropy, kl, clip_fraction]).detach()
+            )
+    names = ("policy_loss", "value_loss", "entropy", "kl", "clip_fraction")
+    means = dict(zip(names, torch.stack(metrics).mean(dim=0).tolist(), strict=True))
+    unexplained = (returns - old_values).var() / returns.var()
+    return {**means, "explained_variance": 1 - float(unexplained)}
+
+
+def save(path: str, **contents: Any) -> None:
+    """Write a checkpoint, which replaces the previous one when it is complete."""
+    torch.save(contents, f"{path}.part")
+    os.replace(f"{path}.part", path)
+
+
+def main() -> None:
+    """Train, print and log."""
+    args = arguments()
+    torch.manual_seed(args.seed)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    envs = Games(args.id, args.num_envs)
+    agent = Agent(int(envs.single_action_space.n), device)
+    optimizer = torch.optim.Adam(agent.parameters(), args.learning_rate, eps=1e-5)
+    steps = 0
+    if args.resume:
+        stored = torch.load(args.checkpoint, map_location=device, weights_only=True)
+        agent.load_state_dict(stored["agent"])
+        optimizer.load_state_dict(stored["optimizer"])
+        steps = stored["steps"]
+    writer = None
+    if args.log:
+        from tensorboardX import SummaryWriter
+
+        writer = SummaryWriter(args.log)
+    print(f"{args.id} on {device}: {vars(args)}", flush=True)
+    collector = RolloutCollector(envs, agent.act, args.num_steps, seed=args.seed)
+    size, updates = args.num_steps * args.num_envs, 0
+    first, start = steps, time.perf_counter()
+    envs.seconds = 0.0
+    while steps < args.total_steps:
+        optimizer.param_groups[0]["lr"] = args.learning_rate * (1 - steps / args.total_steps)
+        rollout = collector.collect()
+        advantages, returns = collector.advantages(args.gamma, args.gae_lambda)
+        arrays = (
+            rollout.observations, rollout.actions, rollout.log_probs, rollout.values, advantages,
+            returns,
+        )  # fmt: skip
+        metrics = learn(agent, optimizer, arrays, args)
+        steps, updates = steps + size, updates + 1
+        last, seconds = steps >= args.total_steps, time.perf_counter() - start
+        metrics["steps_per_second"] = (steps - first) / seconds
+        metrics["environment_share"] = envs.seconds / seconds
+        if envs.scores:
+            metrics["score"] = float(np.mean(envs.scores))
+        if writer is not None:
+            for name, value in metrics.items():
+                writer.add_scalar(name, value, steps)
+        if updates % 10 == 0 or last:
+            shown = ", ".join(f"{name} {value:.4g}" for name, value in metrics.items())
+            print(f"{steps:,} steps: {shown}", flush=True)
+        if args.checkpoint and (updates % 100 == 0 or last):
+            save(
+                args.checkpoint,
+                agent=agent.state_dict(),
+                optimizer=optimizer.state_dict(),
+                steps=steps,
+            )
+    envs.close()
+    if writer is not None:
+        writer.close()
+
+
+if __name__ == "__main__":
+    main()
