@@ -1,19 +1,20 @@
 """Building a level: MiniGrid's random draws in its order, walls, objects in places, and grids of rooms.
 
-A fault ends a level: after it, nothing here draws, changes the grid or ends the level for another reason, so that levels are
-written without checks. A loop of a level must end when `failed` or after a bounded number of rounds (`is_endless`).
+A fault ends a level: after it, nothing here draws, changes the grid or ends the level for another reason, so that
+levels are written without checks. A loop of a level must end after a fault and after many rounds (`is_endless`).
 """
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport uint32_t, uint8_t
 
 from gymcore_ext.minigrid.grid cimport (
-    AGENT, BAD_DOOR, BALL, BOX, CLOSED, COLORS, DOOR, EMPTY, ENDLESS, GREY, KEY, LOCKED, MAX_OBJECTS, MAX_ROOMS,
-    NOT_CONNECTED, NOWHERE, NO_CHOICE, NO_PLACE, OUTSIDE, REMOVED, STEP_X, STEP_Y, TOO_MANY, WALL, build_t, cell_at, cell_t,
-    color_of, front_cell, identity_of, kind_of, make_cell, object_t, rng_t, room_t, set_cell,
+    BAD_DOOR, BOX, CLOSED, COLORS, DOOR, EMPTY, ENDLESS, GREY, KEY, LOCKED, MAX_OBJECTS, MAX_ROOMS, NOT_CONNECTED,
+    NOWHERE, NO_CHOICE, NO_PLACE, OUTSIDE, REMOVED, STEP_X, STEP_Y, TOO_MANY, WALL, build_t, cell_t, color_of,
+    front_cell, identity_of, kind_of, make_cell, object_t, rng_t, room_t, set_cell,
 )
 
 
 cdef extern from "gymcore/rng.h":
     uint32_t below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
+    uint32_t next32 "gymcore_rng_next32"(rng_t* rng) noexcept nogil
     double random "gymcore_rng_double"(rng_t* rng) noexcept nogil
 
 
@@ -87,7 +88,9 @@ cdef inline int draw_kind(build_t* b) noexcept nogil:
     return draw_element(b, KIND_ORDER, 3)
 
 
-cdef inline void draw_subset(build_t* b, const uint8_t* elements, int count, int size, uint8_t* subset) noexcept nogil:
+cdef inline void draw_subset(
+    build_t* b, const uint8_t* elements, int count, int size, uint8_t* subset
+) noexcept nogil:
     """Some of at most 255 numbers, each at most once, in the order in which they are drawn: `_rand_subset`."""
     cdef uint8_t left[256]
     cdef int k, i, place
@@ -101,10 +104,17 @@ cdef inline void draw_subset(build_t* b, const uint8_t* elements, int count, int
 
 
 cdef inline void shuffle(build_t* b, uint8_t* elements, int count) noexcept nogil:
-    """`Generator.shuffle` of a list."""
-    cdef int k, other
+    """`Generator.shuffle` of at most 256 numbers: it draws as many bits as a place has, until they are small enough."""
+    cdef int k, other, mask
+    if b.fault:
+        return
     for k in range(count - 1, 0, -1):
-        other = draw_int(b, 0, k + 1)
+        mask = k | k >> 1
+        mask |= mask >> 2
+        mask |= mask >> 4
+        other = <int> (next32(b.rng) & mask)
+        while other > k:
+            other = <int> (next32(b.rng) & mask)
         elements[k], elements[other] = elements[other], elements[k]
 
 
@@ -170,8 +180,8 @@ cdef inline bint draw_place(
     build_t* b, int x, int y, int width, int height, reject_t reject, int max_tries
 ) noexcept nogil:
     """Draw an empty cell of a rectangle, in which neither the agent is nor `reject` is true: it is (b.x, b.y)."""
-    cdef int tries, right = min(max(x, 0) + width, b.width), lower = min(max(y, 0) + height, b.height)
-    for tries in range(max_tries + 1):
+    cdef int right = min(max(x, 0) + width, b.width), lower = min(max(y, 0) + height, b.height)
+    for _ in range(max_tries + 1):
         b.x = draw_int(b, max(x, 0), right)
         b.y = draw_int(b, max(y, 0), lower)
         if b.fault:
@@ -379,10 +389,10 @@ cdef inline bint are_connected(build_t* b) noexcept nogil:
 
 cdef inline void connect_all(build_t* b, const uint8_t* colors=COLOR_ORDER, int count=COLORS) noexcept nogil:
     """Add doors between random rooms until all are connected, in random ones of `colors`."""
-    cdef int tries, column, row, side, other
+    cdef int column, row, side, other
     if b.fault:
         return
-    for tries in range(MANY_DOORS + 1):
+    for _ in range(MANY_DOORS + 1):
         if are_connected(b):
             return
         column = draw_int(b, 0, b.columns)
@@ -402,7 +412,7 @@ cdef inline void connect_all(build_t* b, const uint8_t* colors=COLOR_ORDER, int 
 cdef inline int add_distractors(
     build_t* b, int column=ANY, int row=ANY, int count=10, bint unique=True
 ) noexcept nogil:
-    """Add random objects to a room or, with ANY, to random ones; return the first identity of `count` consecutive ones."""
+    """Add random objects to a room or, with ANY, to random ones; return the first of their consecutive identities."""
     cdef int first = b.lane.object_count + 1, added = 0, rounds = 0, color, kind, x, y
     while added < count and not is_endless(b, &rounds, MANY_TRIES):
         color = draw_color(b)

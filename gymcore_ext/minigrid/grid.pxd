@@ -1,9 +1,9 @@
 """Grid worlds: cells and objects, the lane that holds them, and what the seven actions do.
 
-The rules are those of MiniGrid (M. Chevalier-Boisvert et al., "Minigrid & Miniworld", 2023): a world of `width` x `height`
-cells, x to the right and y down, in which an agent turns, moves, carries one object and opens doors and boxes.
+The rules are those of MiniGrid (M. Chevalier-Boisvert et al., "Minigrid & Miniworld", 2023): a world of `width` x
+`height` cells, x to the right and y down, in which an agent turns, moves, carries one object and opens doors and boxes.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, uint16_t, uint32_t, uint8_t
 
 
 cdef extern from "gymcore/kernel.h":
@@ -62,8 +62,8 @@ cdef enum:  # why a lane has no level
     REJECTED       # a level that its own rules reject, which is generated again
     FAULTS
 
-# What a cell holds: its kind, its color << 4, the state of a door << 7, and the identity of an object << 9, which is 0 for
-# cells that nothing distinguishes. An empty cell is EMPTY.
+# What a cell holds: its kind, its color << 4, the state of a door << 7, and the identity of an object << 9, which is 0
+# for cells that nothing distinguishes. An empty cell is EMPTY.
 ctypedef uint16_t cell_t
 
 ctypedef const char* text_t
@@ -76,7 +76,8 @@ ctypedef struct object_t:  # an object with an identity
 
 ctypedef struct lane_t:
     # Followed by width * height cells, row by row, and by the bytes that the level's rules ask for (`extra_of`).
-    # Plain bytes without pointers: a copy is a saved state.
+    # Plain bytes without pointers: a copy is a saved state. What every step reads comes last, next to the cells.
+    object_t objects[MAX_OBJECTS + 1]     # by identity; the first one stands for all objects without
     int32_t step_count, max_steps
     uint8_t agent_x, agent_y, agent_dir   # direction: 0 right, 1 down, 2 left, 3 up
     uint8_t fault
@@ -85,16 +86,18 @@ ctypedef struct lane_t:
     uint8_t words[WORDS]                  # the mission: a template, and what fills it
     uint8_t notes[NOTES]                  # what the level's rules remember: positions, identities
     cell_t carrying                       # EMPTY for nothing
-    object_t objects[MAX_OBJECTS + 1]     # by identity; the first one stands for all objects without
+
+
+ctypedef void (*generate_t)(build_t* build) noexcept nogil
+ctypedef int (*step_t)(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil
 
 
 ctypedef struct rules_t:
     # What distinguishes one kind of level from others.
     const char* name
     const char* number_names              # of the lane's parameters after max_steps, separated by blanks
-    void (*generate)(build_t* build) noexcept nogil
-    # NULL: `act` is all that a step does.
-    int (*step)(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil
+    generate_t generate
+    step_t step                           # NULL: `act` is all that a step does
     # Write the mission, at most MAX_TEXT bytes, and return how many. NULL: of `templates`.
     int (*write_mission)(const lane_t* lane, const level_t* level, char* text) noexcept nogil
     # The text of missions, by words[0]; "%" stands for the next of `words`, a kind (below KINDS) or KINDS + a color.
@@ -196,7 +199,8 @@ cdef inline void* extra_of(const lane_t* lane, const level_t* level) noexcept no
 
 
 cdef inline size_t bytes_of_lane(const level_t* level) noexcept nogil:
-    return (<size_t> extra_of(NULL, level) + level.rules.extra_bytes + 7) // 8 * 8
+    """A multiple of a cache line."""
+    return (<size_t> extra_of(NULL, level) + level.rules.extra_bytes + 63) // 64 * 64
 
 
 cdef inline cell_t cell_at(const lane_t* lane, const level_t* level, int x, int y) noexcept nogil:

@@ -6,6 +6,7 @@ LAYOUTS: list[str]
 
 class Level:
     lane_bytes: int
+    parameter_names: list[str]
     parts: list[tuple[tuple[int, ...], np.dtype]]
     def __init__(
         self,

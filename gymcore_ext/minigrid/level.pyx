@@ -1,18 +1,18 @@
 """One lane of a grid world: a new level, a step, what the agent sees, and whether a saved lane can be.
 
-Observations are those of MiniGrid and of its wrappers, to the bit. The shadows are its `process_vis`: row by row from the
-agent away, light spreads to both sides through what can be seen through, and from each cell that it reaches to the three
-cells ahead.
+Observations are those of MiniGrid and of its wrappers, to the bit. The shadows are its `process_vis`: row by row from
+the agent away, light spreads to both sides through what can be seen through, and from each cell that it reaches to the
+three cells ahead.
 """
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from gymcore_ext.minigrid.grid cimport (
-    ACTIONS, AGENT, BAD_START, BOX, COLORS, DOOR, EMPTY, ENDLESS, FAULTS, GOAL, GREY, KEY, KINDS, LAVA, LONG_MISSION,
-    MAX_OBJECTS, MAX_ROOMS, MAX_SIDE, MAX_TEXT, NOWHERE, NO_FAULT, RED, RULES_CAPSULE, STATES, STEP_X, STEP_Y, TRUNCATED, UNSEEN, WALL, WORDS, act,
-    build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t, cells_of, color_of, extra_of, identity_of, kind_of,
-    lane_t, level_t, make_cell, object_t, rng_t, rules_t, state_of, text_t,
+    AGENT, BAD_START, COLORS, DOOR, EMPTY, FAULTS, GOAL, GREY, KINDS, LAVA, LONG_MISSION, MAX_OBJECTS, MAX_ROOMS,
+    MAX_SIDE, MAX_TEXT, NOWHERE, NO_FAULT, RED, RULES_CAPSULE, STATES, STEP_X, STEP_Y, UNSEEN, WALL, WORDS, act,
+    build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t, cells_of, color_of, identity_of, kind_of, lane_t,
+    level_t, make_cell, object_t, rng_t, rules_t, state_of, text_t,
 )
 
 import numpy as np
@@ -30,7 +30,7 @@ cdef enum:
 cdef enum:  # modes: what the image is
     PARTIAL, FULL, SYMBOLIC, PIXELS, FULL_PIXELS
 
-cdef enum:  # layouts: image and direction (and the direction of the goal), the image, or image and mission in one vector
+cdef enum:  # layouts: image and directions, the image, or image and mission in one vector
     DICT, IMAGE, FLAT
 
 
@@ -264,10 +264,10 @@ cdef inline void copy_tile(
     const level_t* level, cell_t cell, int direction, bint highlight, uint8_t* image, int stride
 ) noexcept nogil:
     """Copy the picture of a cell, in which the agent may be (`direction` 0 to 3, or -1), into an image."""
-    cdef int row, bytes_of_row = 3 * level.tile_size
+    cdef int bytes_of_row = 3 * level.tile_size
     cdef const uint8_t* tile = level.tiles
     tile += <int64_t> (level.tile_of[cell & LOOK] + 2 * (direction + 1) + highlight) * level.tile_size * bytes_of_row
-    for row in range(level.tile_size):
+    for _ in range(level.tile_size):
         memcpy(image, tile, bytes_of_row)
         tile += bytes_of_row
         image += stride
@@ -282,7 +282,7 @@ cdef void draw_view(const view_t* view, const level_t* level, uint8_t* image) no
             visible = view.rows[j] >> i & 1
             copy_tile(
                 level, view.cells[i * size + j] if visible else <cell_t> EMPTY,
-                3 if i == size // 2 and j == size - 1 else -1, visible, image + j * side * stride + i * side * 3, stride)
+                3 if i == size // 2 and j == size - 1 else -1, visible, image + (j * stride + i * 3) * side, stride)
 
 
 cdef void draw_grid(const lane_t* lane, const level_t* level, const view_t* view, uint8_t* image) noexcept nogil:
@@ -298,7 +298,7 @@ cdef void draw_grid(const lane_t* lane, const level_t* level, const view_t* view
             here = x == lane.agent_x and y == lane.agent_y
             copy_tile(
                 level, cells_of(lane)[y * level.width + x], lane.agent_dir if here else -1, visible,
-                image + y * side * stride + x * side * 3, stride)
+                image + (y * stride + x * 3) * side, stride)
 
 
 cdef void write_letters(const lane_t* lane, const level_t* level, uint8_t* letters) noexcept nogil:
@@ -415,9 +415,6 @@ cdef class Level:
         ValueError: If a number is out of range, or an array has another shape.
     """
 
-    cdef level_t level
-    cdef tuple arrays
-
     def __cinit__(
         self, rules, int width, int height, *, int room_size=0, int columns=0, int rows=0, int view_size=7,
         bint see_through_walls=False, str mode="partial", bint one_hot=False, str layout="dict", int text_size=0,
@@ -465,6 +462,11 @@ cdef class Level:
     def lane_bytes(self):
         """Bytes of a lane."""
         return bytes_of_lane(&self.level)
+
+    @property
+    def parameter_names(self):
+        """Names of a lane's parameters."""
+        return ["max_steps", *self.level.rules.number_names.decode().split()]
 
     @property
     def parts(self):

@@ -1,36 +1,710 @@
-"""MiniGrid's own levels: how each is generated, and what ends an episode of it.
+"""MiniGrid's own levels: how each is generated, and what else than a goal or lava ends an episode of it.
 
-Reference environments: MiniGrid-*-v0 and -v1 of minigrid 3.2, whose draws are made in their order.
+Reference environments: MiniGrid-*-v0 and -v1 of minigrid 3.2, whose draws are made in their order. The numbers that a
+level takes, in the order in which `number` counts them, are listed with its rules at the end.
 """
 from cpython.pycapsule cimport PyCapsule_New
+from libc.stdint cimport uint8_t
 
-from gymcore_ext.minigrid.building cimport draw_int, fill, new_object, place, place_agent, place_anywhere, put, set_agent, wall_around
-from gymcore_ext.minigrid.building cimport number
+from gymcore_ext.minigrid.building cimport (
+    ANY, COLOR_ORDER, add_door, add_object, connect_all, draw_color, draw_int, draw_kind, draw_place, draw_subset, fail,
+    fill, is_endless, make_rooms, new_object, number, place, place_agent, place_agent_in_room, place_anywhere,
+    place_in_room, put, reject_t, remove_wall, set_agent, shuffle, wall_around,
+)
 from gymcore_ext.minigrid.grid cimport (
-    DOOR, GOAL, GREEN, GREY, KEY, LOCKED, RULES_CAPSULE, WALL, YELLOW, build_t, make_cell, rules_t, text_t,
+    BALL, BLUE, BOX, CLOSED, COLORS, DONE, DOOR, DROP, EMPTY, FORWARD, GOAL, GREEN, GREY, KEY, KINDS, LAVA, LEFT,
+    LOCKED, MAX_ROOMS, OPEN, PICKUP, RED, RULES_CAPSULE, STEP_X, STEP_Y, TERMINATED, TOGGLE, TOO_MANY, WALL, YELLOW,
+    act, build_t, cell_at, cell_t, color_of, front_cell, front_x, front_y, generate_t, identity_of, kind_of, lane_t,
+    level_t, make_cell, object_t, rng_t, rules_t, state_of, step_t, success_reward, text_t,
 )
 
-cdef inline void put_goal(build_t* b, int x, int y) noexcept nogil:
-    put(b, x, y, make_cell(GOAL, GREEN))
+
+cdef enum:
+    MANY_LEVELS = 100_000   # tries of a chain of rooms
 
 
-cdef void empty(build_t* b) noexcept nogil:
-    """Numbers: x, y and direction of the start, at random if x is 0."""
-    wall_around(b, 0, 0, b.width, b.height)
-    put_goal(b, b.width - 2, b.height - 2)
-    if number(b, 0):
-        set_agent(b, number(b, 0), number(b, 1), number(b, 2))
+# --- parts of levels --------------------------------------------------------------------------------------------------
+
+cdef inline void walls(build_t* b, int x, int y, int width, int height) noexcept nogil:
+    fill(b, x, y, width, height, make_cell(WALL, GREY))
+
+
+cdef inline cell_t goal() noexcept nogil:
+    return make_cell(GOAL, GREEN)
+
+
+cdef inline cell_t obstacle(int kind) noexcept nogil:
+    return make_cell(kind, RED if kind == LAVA else GREY)
+
+
+cdef inline void start_at(build_t* b, int first) noexcept nogil:
+    """Put the agent where three numbers say: x, y and direction; anywhere if x is 0."""
+    if number(b, first):
+        set_agent(b, number(b, first), number(b, first + 1), number(b, first + 2))
     else:
         place_agent(b, 0, 0, b.width, b.height)
 
 
-cdef text_t[1] EMPTY_MISSION = [b"get to the green goal square"]
+cdef inline void say(build_t* b, int text, int word1=0, int word2=0, int word3=0, int word4=0) noexcept nogil:
+    """Set the mission: one of the templates, and kinds or KINDS + colors that fill it."""
+    cdef uint8_t* words = b.lane.words
+    words[0], words[1], words[2], words[3], words[4] = (
+        <uint8_t> text, <uint8_t> word1, <uint8_t> word2, <uint8_t> word3, <uint8_t> word4)
 
-cdef rules_t RULES_TABLE[2]
-RULES_TABLE[0].name = b"Empty"
-RULES_TABLE[0].number_names = b"agent_start_x agent_start_y agent_start_dir"
-RULES_TABLE[0].generate = empty
-RULES_TABLE[0].templates = EMPTY_MISSION
-RULES_TABLE[0].template_count = 1
 
-RULES = {RULES_TABLE[k].name.decode(): PyCapsule_New(&RULES_TABLE[k], RULES_CAPSULE, NULL) for k in range(1)}
+cdef inline void note(build_t* b, int first, int x, int y) noexcept nogil:
+    """Remember a position."""
+    b.lane.notes[first], b.lane.notes[first + 1] = <uint8_t> x, <uint8_t> y
+
+
+cdef inline int end(lane_t* lane, bint success, double* reward) noexcept nogil:
+    """End the episode, with a reward for success."""
+    reward[0] = success_reward(lane) if success else 0.0
+    return TERMINATED
+
+
+cdef inline bint is_beside(const lane_t* lane, int first) noexcept nogil:
+    """Whether the agent is next to a position in the notes."""
+    return abs(lane.agent_x - lane.notes[first]) + abs(lane.agent_y - lane.notes[first + 1]) == 1
+
+
+# --- levels with a goal -----------------------------------------------------------------------------------------------
+
+cdef void empty(build_t* b) noexcept nogil:
+    wall_around(b, 0, 0, b.width, b.height)
+    put(b, b.width - 2, b.height - 2, goal())
+    start_at(b, 0)
+
+
+cdef void four_rooms(build_t* b) noexcept nogil:
+    cdef int width = b.width // 2, height = b.height // 2, row, column
+    wall_around(b, 0, 0, b.width, b.height)
+    for row in range(2):
+        for column in range(2):
+            if column == 0:
+                walls(b, width, row * height, 1, height)
+                put(b, width, draw_int(b, row * height + 1, row * height + height), EMPTY)
+            if row == 0:
+                walls(b, column * width, height, width, 1)
+                put(b, draw_int(b, column * width + 1, column * width + width), height, EMPTY)
+    if number(b, 0):
+        put(b, number(b, 0), number(b, 1), EMPTY)
+        set_agent(b, number(b, 0), number(b, 1), draw_int(b, 0, 4))
+    else:
+        place_agent(b, 0, 0, b.width, b.height)
+    if number(b, 2):
+        put(b, number(b, 2), number(b, 3), goal())
+    else:
+        place_anywhere(b, goal())
+
+
+cdef void door_key(build_t* b) noexcept nogil:
+    cdef int split
+    wall_around(b, 0, 0, b.width, b.height)
+    put(b, b.width - 2, b.height - 2, goal())
+    split = draw_int(b, 2, b.width - 2)
+    walls(b, split, 0, 1, b.height)
+    place_agent(b, 0, 0, split, b.height)
+    put(b, split, draw_int(b, 1, b.height - 2), make_cell(DOOR, YELLOW, LOCKED))
+    place(b, make_cell(KEY, YELLOW), 0, 0, split, b.height)
+
+
+cdef void lava_gap(build_t* b) noexcept nogil:
+    cdef int x, y
+    wall_around(b, 0, 0, b.width, b.height)
+    set_agent(b, 1, 1, 0)
+    put(b, b.width - 2, b.height - 2, goal())
+    x = draw_int(b, 2, b.width - 2)
+    y = draw_int(b, 1, b.height - 1)
+    fill(b, x, 1, 1, b.height - 2, obstacle(number(b, 0)))
+    put(b, x, y, EMPTY)
+    say(b, number(b, 0) != LAVA)
+
+
+cdef void crossing(build_t* b) noexcept nogil:
+    """Rivers down and across, every second column and row at most, and openings along a path to the goal."""
+    cdef uint8_t rivers[256]
+    cdef uint8_t is_chosen[256]
+    cdef uint8_t path[256]
+    cdef uint8_t down[130]
+    cdef uint8_t across[130]
+    cdef int k, downs = (b.height - 3) // 2, count = downs + (b.width - 3) // 2, x = 0, y = 0
+    cdef cell_t river = obstacle(number(b, 1))
+    wall_around(b, 0, 0, b.width, b.height)
+    set_agent(b, 1, 1, 0)
+    put(b, b.width - 2, b.height - 2, goal())
+    for k in range(count):
+        rivers[k], is_chosen[k] = <uint8_t> k, 0
+    shuffle(b, rivers, count)
+    for k in range(min(number(b, 0), count)):
+        is_chosen[rivers[k]] = 1
+    # The columns and rows of the chosen rivers, ascending, between those of the outer walls.
+    down[0] = across[0] = 0
+    for k in range(count):
+        if is_chosen[k] and k < downs:
+            x += 1
+            down[x] = <uint8_t> (2 + 2 * k)
+        elif is_chosen[k]:
+            y += 1
+            across[y] = <uint8_t> (2 + 2 * (k - downs))
+    count = x + y
+    down[x + 1], across[y + 1] = <uint8_t> (b.height - 1), <uint8_t> (b.width - 1)
+    for k in range(1, y + 1):
+        fill(b, 1, across[k], b.width - 2, 1, river)
+    for k in range(1, x + 1):
+        fill(b, down[k], 1, 1, b.height - 2, river)
+    for k in range(count):
+        path[k] = k >= x
+    shuffle(b, path, count)
+    x = y = 0
+    for k in range(count):
+        if path[k]:
+            put(b, draw_int(b, down[x] + 1, down[x + 1]), across[y + 1], EMPTY)
+            y += 1
+        else:
+            put(b, down[x + 1], draw_int(b, across[y] + 1, across[y + 1]), EMPTY)
+            x += 1
+    say(b, number(b, 1) != LAVA)
+
+
+cdef void dist_shift(build_t* b) noexcept nogil:
+    wall_around(b, 0, 0, b.width, b.height)
+    put(b, b.width - 2, 1, goal())
+    fill(b, 3, 1, b.width - 6, 1, obstacle(LAVA))
+    fill(b, 3, number(b, 3), b.width - 6, 1, obstacle(LAVA))
+    start_at(b, 0)
+
+
+cdef struct box_t:   # a room of a chain
+    int x, y, width, height, door_x, door_y
+
+
+cdef bint draw_room(build_t* b, box_t* rooms, int count, int door_x, int door_y, int side) noexcept nogil:
+    """Draw a room behind a door in one of its walls; whether it is inside of the grid and apart from others."""
+    cdef box_t* room = &rooms[count]
+    cdef int k
+    room.width = draw_int(b, 4, number(b, 2) + 1)
+    room.height = draw_int(b, 4, number(b, 2) + 1)
+    room.x = room.door_x = door_x
+    room.y = room.door_y = door_y
+    if count and side & 1:
+        room.x = draw_int(b, door_x - room.width + 2, door_x)
+        room.y = door_y - room.height + 1 if side == 1 else door_y
+    elif count:
+        room.x = door_x - room.width + 1 if side == 0 else door_x
+        room.y = draw_int(b, door_y - room.height + 2, door_y)
+    if room.x < 0 or room.y < 0 or room.x + room.width > b.width or room.y + room.height >= b.height:
+        return False
+    for k in range(count - 1):
+        if not (
+            room.x + room.width < rooms[k].x or rooms[k].x + rooms[k].width <= room.x
+            or room.y + room.height < rooms[k].y or rooms[k].y + rooms[k].height <= room.y
+        ):
+            return False
+    return True
+
+
+cdef int draw_chain(build_t* b, box_t* rooms, int wanted) noexcept nogil:
+    """Draw rooms, each behind a door of the one before, until there are as many as wanted or eight tries fail."""
+    cdef int x = draw_int(b, 0, b.width - 2), y = draw_int(b, 0, b.width - 2), side = 2, out, count
+    cdef box_t* room
+    if not draw_room(b, rooms, 0, x, y, side):
+        return 0
+    for count in range(1, wanted):
+        room = &rooms[count - 1]
+        for _ in range(8):
+            out = draw_int(b, 0, 3)
+            out += out >= side
+            if out & 1:
+                x = room.x + draw_int(b, 1, room.width - 1)
+                y = room.y + room.height - 1 if out == 1 else room.y
+            else:
+                x = room.x + room.width - 1 if out == 0 else room.x
+                y = room.y + draw_int(b, 1, room.height - 1)
+            if draw_room(b, rooms, count, x, y, out + 2 & 3):
+                side = out + 2 & 3
+                break
+        else:
+            return count
+    return wanted
+
+
+cdef void multi_room(build_t* b) noexcept nogil:
+    cdef box_t rooms[MAX_ROOMS]
+    cdef box_t* room = rooms
+    cdef int k, color, before = COLORS, rounds = 0, count = draw_int(b, number(b, 0), number(b, 1) + 1)
+    if not 0 < count <= MAX_ROOMS:
+        fail(b, TOO_MANY)
+    while not is_endless(b, &rounds, MANY_LEVELS) and draw_chain(b, rooms, count) < count:
+        pass
+    if b.fault:
+        return
+    for k in range(count):
+        room = &rooms[k]
+        wall_around(b, room.x, room.y, room.width, room.height)
+        if k > 0:
+            color = draw_int(b, 0, COLORS - (k > 1))
+            color += color >= before
+            put(b, room.door_x, room.door_y, make_cell(DOOR, COLOR_ORDER[color], CLOSED))
+            before = color
+    place_agent(b, rooms[0].x, rooms[0].y, rooms[0].width, rooms[0].height)
+    place(b, goal(), room.x, room.y, room.width, room.height)
+
+
+cdef void locked_room(build_t* b) noexcept nogil:
+    """A hallway between rooms with doors of all colors, one of them locked, with the goal."""
+    cdef int left = b.width // 2 - 2, right = b.width // 2 + 2, third = b.height // 3, k, locked, key_room, rounds = 0
+    cdef uint8_t colors[COLORS]
+    wall_around(b, 0, 0, b.width, b.height)
+    walls(b, left, 0, 1, b.height)
+    walls(b, right, 0, 1, b.height)
+    for k in range(3):
+        walls(b, 0, k * third, left, 1)
+        walls(b, right, k * third, b.width - right, 1)
+    locked = draw_int(b, 0, 6)
+    put_in_side_room(b, locked, goal())
+    draw_subset(b, COLOR_ORDER, COLORS, COLORS, colors)
+    for k in range(6):
+        put(
+            b, right if k & 1 else left, k // 2 * third + 3,
+            make_cell(DOOR, colors[k], LOCKED if k == locked else CLOSED))
+    key_room = locked
+    while key_room == locked and not is_endless(b, &rounds, MANY_LEVELS):
+        key_room = draw_int(b, 0, 6)
+    put_in_side_room(b, key_room, make_cell(KEY, colors[locked]))
+    place_agent(b, left, 0, right - left, b.height)
+    say(b, 0, KINDS + colors[locked], KINDS + colors[key_room], KINDS + colors[locked])
+
+
+cdef void put_in_side_room(build_t* b, int k, cell_t cell) noexcept nogil:
+    cdef int left = b.width // 2 + 2 if k & 1 else 0, top = k // 2 * (b.height // 3)
+    cdef int x = draw_int(b, left + 1, left + b.width // 2 - 2)
+    put(b, x, draw_int(b, top + 1, top + b.height // 3), cell)
+
+
+# --- levels with objects ----------------------------------------------------------------------------------------------
+
+cdef void fetch(build_t* b) noexcept nogil:
+    cdef int kind, target
+    cdef cell_t cell
+    wall_around(b, 0, 0, b.width, b.height)
+    for _ in range(number(b, 0)):
+        kind = KEY + draw_int(b, 0, 2)
+        place_anywhere(b, new_object(b, kind, draw_color(b)))
+        if b.fault:
+            return
+    place_agent(b, 0, 0, b.width, b.height)
+    target = draw_int(b, 1, number(b, 0) + 1)
+    cell = cell_at(b.lane, b.level, b.lane.objects[target].x, b.lane.objects[target].y)
+    say(b, draw_int(b, 0, 5), KINDS + color_of(cell), kind_of(cell))
+
+
+cdef int step_fetch(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil:
+    cdef int flags = act(lane, level, action, reward)
+    if lane.carrying != EMPTY:
+        flags |= end(
+            lane, kind_of(lane.carrying) == lane.words[2] and KINDS + color_of(lane.carrying) == lane.words[1], reward)
+    return flags
+
+
+cdef bint is_near_object(const build_t* b, int x, int y) noexcept nogil:
+    """Whether a position is an object's or one of the eight around it."""
+    cdef const object_t* item
+    cdef int k
+    for k in range(1, b.lane.object_count + 1):
+        item = &b.lane.objects[k]
+        if abs(x - item.x) <= 1 and abs(y - item.y) <= 1:
+            return True
+    return False
+
+
+cdef int place_different_objects(build_t* b, reject_t reject) noexcept nogil:
+    """Place as many objects as number 0 says, of different kinds or colors, and the agent; return one of them."""
+    cdef int rounds = 0, count = 0, kind, color
+    cdef uint8_t known[COLORS]
+    wall_around(b, 0, 0, b.width, b.height)
+    for color in range(COLORS):
+        known[color] = 0
+    while count < number(b, 0) and not is_endless(b, &rounds, MANY_LEVELS):
+        kind = draw_kind(b)
+        color = draw_color(b)
+        if known[color] >> kind & 1:
+            continue
+        known[color] |= 1 << kind
+        place(b, new_object(b, kind, color), 0, 0, b.width, b.height, reject)
+        count += 1
+    place_agent(b, 0, 0, b.width, b.height)
+    return draw_int(b, 1, number(b, 0) + 1)
+
+
+cdef cell_t note_object(build_t* b, int identity) noexcept nogil:
+    """Remember where an object is, and return it."""
+    cdef object_t* item = &b.lane.objects[identity]
+    note(b, 0, item.x, item.y)
+    return cell_at(b.lane, b.level, item.x, item.y)
+
+
+cdef void go_to_object(build_t* b) noexcept nogil:
+    cdef cell_t target = note_object(b, place_different_objects(b, NULL))
+    say(b, 0, KINDS + color_of(target), kind_of(target))
+
+
+cdef void put_near(build_t* b) noexcept nogil:
+    cdef int moved = place_different_objects(b, is_near_object), target = moved, rounds = 0
+    cdef cell_t cell = note_object(b, moved), other
+    while target == moved and not is_endless(b, &rounds, MANY_LEVELS):
+        target = draw_int(b, 1, number(b, 0) + 1)
+    other = note_object(b, target)
+    say(b, 0, KINDS + color_of(cell), kind_of(cell), KINDS + color_of(other), kind_of(other))
+
+
+cdef int step_put_near(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil:
+    cdef cell_t carried = lane.carrying
+    cdef int flags = act(lane, level, action, reward)
+    if action == PICKUP and lane.carrying != EMPTY:
+        if kind_of(lane.carrying) != lane.words[2] or KINDS + color_of(lane.carrying) != lane.words[1]:
+            flags |= TERMINATED
+    if action == DROP and carried != EMPTY:
+        flags |= end(
+            lane, lane.carrying == EMPTY and abs(front_x(lane) - lane.notes[0]) <= 1
+            and abs(front_y(lane) - lane.notes[1]) <= 1, reward)
+    return flags
+
+
+cdef void go_to_door(build_t* b) noexcept nogil:
+    cdef int width = draw_int(b, 5, b.width + 1), height = draw_int(b, 5, b.height + 1), k, rounds = 0, target
+    cdef uint8_t x[4]
+    cdef uint8_t y[4]
+    cdef uint8_t colors[4]
+    wall_around(b, 0, 0, width, height)
+    x[0], y[0] = <uint8_t> draw_int(b, 2, width - 2), 0
+    x[1], y[1] = <uint8_t> draw_int(b, 2, width - 2), <uint8_t> (height - 1)
+    x[2], y[2] = 0, <uint8_t> draw_int(b, 2, height - 2)
+    x[3], y[3] = <uint8_t> (width - 1), <uint8_t> draw_int(b, 2, height - 2)
+    k = 0
+    while k < 4 and not is_endless(b, &rounds, MANY_LEVELS):
+        colors[k] = draw_color(b)
+        k += not (
+            k > 0 and colors[0] == colors[k] or k > 1 and colors[1] == colors[k] or k > 2 and colors[2] == colors[k])
+    if b.fault:
+        return
+    for k in range(4):
+        put(b, x[k], y[k], make_cell(DOOR, colors[k], CLOSED))
+    place_agent(b, 0, 0, width, height)
+    target = draw_int(b, 0, 4)
+    note(b, 0, x[target], y[target])
+    say(b, 0, KINDS + colors[target])
+
+
+cdef int step_go_to(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil:
+    cdef int flags = act(lane, level, action, reward)
+    if action == TOGGLE:
+        flags |= TERMINATED
+    if action == DONE:
+        flags |= end(lane, is_beside(lane, 0), reward)
+    return flags
+
+
+cdef void playground(build_t* b) noexcept nogil:
+    cdef int width = b.width // 3, height = b.height // 3, row, column, k, kind, x, y
+    wall_around(b, 0, 0, b.width, b.height)
+    for row in range(3):
+        for column in range(3):
+            x, y = column * width, row * height
+            if column < 2:
+                walls(b, x + width, y, 1, height)
+                k = draw_int(b, y + 1, y + height - 1)
+                put(b, x + width, k, make_cell(DOOR, draw_color(b), CLOSED))
+            if row < 2:
+                walls(b, x, y + height, width, 1)
+                k = draw_int(b, x + 1, x + width - 1)
+                put(b, k, y + height, make_cell(DOOR, draw_color(b), CLOSED))
+    place_agent(b, 0, 0, b.width, b.height)
+    for _ in range(12):
+        kind = draw_kind(b)
+        place_anywhere(b, make_cell(kind, draw_color(b)))
+
+
+cdef void dynamic_obstacles(build_t* b) noexcept nogil:
+    wall_around(b, 0, 0, b.width, b.height)
+    put(b, b.width - 2, b.height - 2, goal())
+    start_at(b, 0)
+    for _ in range(number(b, 3)):
+        place(b, new_object(b, BALL, BLUE), 0, 0, b.width, b.height, NULL, 100)
+        if b.fault:
+            return
+
+
+cdef int step_dynamic_obstacles(
+    lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward
+) noexcept nogil:
+    """Each obstacle moves to a random empty cell around it, if there is one, before the agent acts."""
+    cdef cell_t front = front_cell(lane, level)
+    cdef build_t b
+    cdef object_t item
+    cdef int k, flags
+    b.lane, b.level, b.rng, b.cells = lane, level, rng, <cell_t*> (lane + 1)
+    b.width, b.height, b.fault = level.width, level.height, 0
+    for k in range(1, lane.object_count + 1):
+        item = lane.objects[k]
+        if identity_of(cell_at(lane, level, item.x, item.y)) != k:
+            continue
+        if draw_place(&b, item.x - 1, item.y - 1, 3, 3, NULL, 100):
+            put(&b, b.x, b.y, b.cells[item.y * level.width + item.x])
+            put(&b, item.x, item.y, EMPTY)
+    flags = act(lane, level, action if action <= FORWARD else LEFT, reward)
+    if action == FORWARD and front != EMPTY and kind_of(front) != GOAL:
+        reward[0] = -1.0
+        flags |= TERMINATED
+    return flags
+
+
+cdef void memory(build_t* b) noexcept nogil:
+    """Notes: where success is, and where failure."""
+    cdef int middle = b.height // 2, last, kind, upper
+    wall_around(b, 0, 0, b.width, b.height)
+    last = draw_int(b, 4, b.width - 2) if number(b, 0) else b.width - 3
+    walls(b, 1, middle - 2, 4, 1)
+    walls(b, 1, middle + 2, 4, 1)
+    walls(b, 4, middle - 1, 1, 1)
+    walls(b, 4, middle + 1, 1, 1)
+    walls(b, 5, middle - 1, last - 5, 1)
+    walls(b, 5, middle + 1, last - 5, 1)
+    walls(b, last, 0, 1, b.height)
+    put(b, last, middle, EMPTY)
+    walls(b, last + 2, 0, 1, b.height)
+    set_agent(b, draw_int(b, 1, last + 1), middle, 0)
+    kind = KEY + draw_int(b, 0, 2)
+    put(b, 1, middle - 1, make_cell(kind, GREEN))
+    upper = BALL - draw_int(b, 0, 2)
+    put(b, last + 1, middle - 2, make_cell(upper, GREEN))
+    put(b, last + 1, middle + 2, make_cell(KEY + BALL - upper, GREEN))
+    note(b, 0, last + 1, middle - 1 if kind == upper else middle + 1)
+    note(b, 2, last + 1, middle + 1 if kind == upper else middle - 1)
+
+
+cdef int step_memory(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil:
+    cdef int flags = act(lane, level, TOGGLE if action == PICKUP else action, reward)
+    cdef bint success = lane.agent_x == lane.notes[0] and lane.agent_y == lane.notes[1]
+    if success or lane.agent_x == lane.notes[2] and lane.agent_y == lane.notes[3]:
+        flags |= end(lane, success, reward)
+    return flags
+
+
+cdef void red_blue_doors(build_t* b) noexcept nogil:
+    cdef int size = b.height
+    wall_around(b, 0, 0, 2 * size, size)
+    wall_around(b, size // 2, 0, size, size)
+    place_agent(b, size // 2, 0, size, size)
+    note(b, 0, size // 2, draw_int(b, 1, size - 1))
+    note(b, 2, size // 2 + size - 1, draw_int(b, 1, size - 1))
+    put(b, b.lane.notes[0], b.lane.notes[1], make_cell(DOOR, RED, CLOSED))
+    put(b, b.lane.notes[2], b.lane.notes[3], make_cell(DOOR, BLUE, CLOSED))
+
+
+cdef inline bint is_open(const lane_t* lane, const level_t* level, int first) noexcept nogil:
+    """Whether there is an open door at a position in the notes."""
+    cdef cell_t cell = cell_at(lane, level, lane.notes[first], lane.notes[first + 1])
+    return kind_of(cell) == DOOR and state_of(cell) == OPEN
+
+
+cdef int step_red_blue_doors(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil:
+    cdef bint red = is_open(lane, level, 0), blue = is_open(lane, level, 2)
+    cdef int flags = act(lane, level, action, reward)
+    if is_open(lane, level, 2):
+        flags |= end(lane, red, reward)
+    elif is_open(lane, level, 0) and blue:
+        flags |= end(lane, False, reward)
+    return flags
+
+
+# --- grids of rooms ---------------------------------------------------------------------------------------------------
+
+cdef inline void aim_at(build_t* b, int identity) noexcept nogil:
+    """Make picking up an object the mission."""
+    cdef object_t* item = &b.lane.objects[identity]
+    cdef cell_t cell = cell_at(b.lane, b.level, item.x, item.y)
+    b.lane.notes[0] = <uint8_t> identity
+    say(b, 0, KINDS + color_of(cell), kind_of(cell))
+
+
+cdef int step_pick_up(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil:
+    cdef int flags = act(lane, level, action, reward)
+    if action == PICKUP and lane.carrying != EMPTY and identity_of(lane.carrying) == lane.notes[0]:
+        flags |= end(lane, True, reward)
+    return flags
+
+
+cdef inline int color_of_object(build_t* b, int identity) noexcept nogil:
+    return color_of(cell_at(b.lane, b.level, b.lane.objects[identity].x, b.lane.objects[identity].y))
+
+
+cdef inline int add_locked_door(build_t* b) noexcept nogil:
+    """Lock the door between the first two rooms, and return its color."""
+    return color_of_object(b, add_door(b, 0, 0, 0, ANY, True))
+
+
+cdef void unlock(build_t* b) noexcept nogil:
+    cdef int color
+    make_rooms(b)
+    color = add_locked_door(b)
+    note(b, 0, b.x, b.y)
+    add_object(b, 0, 0, KEY, color)
+    place_agent_in_room(b, 0, 0)
+
+
+cdef int step_unlock(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil:
+    cdef int flags = act(lane, level, action, reward)
+    if action == TOGGLE and is_open(lane, level, 0):
+        flags |= end(lane, True, reward)
+    return flags
+
+
+cdef void unlock_pickup(build_t* b) noexcept nogil:
+    cdef int target
+    make_rooms(b)
+    target = add_object(b, 1, 0, BOX)
+    add_object(b, 0, 0, KEY, add_locked_door(b))
+    place_agent_in_room(b, 0, 0)
+    aim_at(b, target)
+
+
+cdef void blocked_unlock_pickup(build_t* b) noexcept nogil:
+    cdef int target, color
+    make_rooms(b)
+    target = add_object(b, 1, 0, BOX)
+    color = add_locked_door(b)
+    put(b, b.x - 1, b.y, make_cell(BALL, draw_color(b)))
+    add_object(b, 0, 0, KEY, color)
+    place_agent_in_room(b, 0, 0)
+    aim_at(b, target)
+
+
+cdef void key_corridor(build_t* b) noexcept nogil:
+    cdef int row, target, color
+    make_rooms(b)
+    for row in range(1, b.rows):
+        remove_wall(b, 1, row, 3)
+    row = draw_int(b, 0, b.rows)
+    color = color_of_object(b, add_door(b, 2, row, 2, ANY, True))
+    target = add_object(b, 2, row, number(b, 0))
+    add_object(b, 0, draw_int(b, 0, b.rows), KEY, color)
+    place_agent_in_room(b, 1, b.rows // 2)
+    connect_all(b)
+    aim_at(b, target)
+
+
+cdef inline void block_door(build_t* b, int side) noexcept nogil:
+    """Put a ball in front of the door that was added last."""
+    put(b, b.x - STEP_X[side], b.y - STEP_Y[side], make_cell(BALL, GREEN))
+
+
+cdef void add_key(build_t* b, int column, int row, int color, bint in_box) noexcept nogil:
+    cdef cell_t item = new_object(b, KEY, color), box
+    if in_box:
+        box = new_object(b, BOX, GREY)
+        b.lane.objects[identity_of(box)].contents = item
+        item = box
+    place_in_room(b, column, row, item)
+
+
+cdef void obstructed_maze_1d(build_t* b) noexcept nogil:
+    cdef uint8_t colors[COLORS]
+    cdef int target
+    make_rooms(b)
+    draw_subset(b, COLOR_ORDER, COLORS, COLORS, colors)
+    add_door(b, 0, 0, 0, colors[0], True)
+    if number(b, 1):
+        block_door(b, 0)
+    add_key(b, 0, 0, colors[0], number(b, 0))
+    target = add_object(b, 1, 0, BALL, BLUE)
+    place_agent_in_room(b, 0, 0)
+    aim_at(b, target)
+
+
+cdef void obstructed_maze(build_t* b) noexcept nogil:
+    """Doors from the middle room to side rooms, and locked ones from there to corners, one of which has the ball."""
+    cdef uint8_t colors[COLORS]
+    cdef bint in_box = number(b, 2), blocked = number(b, 3), keys_last = number(b, 5)
+    cdef int k, column, row, turn, side, color, quarters = max(0, min(number(b, 4), 4)), target
+    make_rooms(b)
+    draw_subset(b, COLOR_ORDER, COLORS, COLORS, colors)
+    for k in range(quarters):
+        column, row = 1 + STEP_X[k], 1 + STEP_Y[k]
+        add_door(b, 1, 1, k, colors[k], False)
+        for turn in range(-1, 2, 2):
+            side, color = k + turn & 3, colors[(k + turn + COLORS) % COLORS]
+            add_door(b, column, row, side, color, True)
+            if blocked:
+                block_door(b, side)
+            if not keys_last:
+                add_key(b, column, row, color, in_box)
+        if keys_last:
+            for turn in range(-1, 2, 2):
+                add_key(b, column, row, colors[(k + turn + COLORS) % COLORS], in_box)
+    k = draw_int(b, 0, quarters)
+    target = add_object(b, 0 if k & 2 else 2, 2 if k == 1 or k == 2 else 0, BALL, BLUE)
+    place_agent_in_room(b, number(b, 0), number(b, 1))
+    aim_at(b, target)
+
+
+# --- the rules --------------------------------------------------------------------------------------------------------
+
+cdef text_t[1] SILENCE = [b""]
+cdef text_t[1] REACH_GREEN = [b"get to the green goal square"]
+cdef text_t[1] REACH = [b"reach the goal"]
+cdef text_t[1] USE_KEY = [b"use the key to open the door and then get to the goal"]
+cdef text_t[2] AVOID_LAVA = [
+    b"avoid the lava and get to the green goal square", b"find the opening and get to the green goal square"]
+cdef text_t[1] TRAVERSE = [b"traverse the rooms to get to the goal"]
+cdef text_t[1] UNLOCK_ROOM = [b"get the % key from the % room, unlock the % door and go to the goal"]
+cdef text_t[5] FETCH = [b"get a % %", b"go get a % %", b"fetch a % %", b"go fetch a % %", b"you must fetch a % %"]
+cdef text_t[1] GO_TO = [b"go to the % %"]
+cdef text_t[1] GO_TO_DOOR = [b"go to the % door"]
+cdef text_t[1] PUT_NEAR = [b"put the % % near the % %"]
+cdef text_t[1] MATCH = [b"go to the matching object at the end of the hallway"]
+cdef text_t[1] RED_THEN_BLUE = [b"open the red door then the blue door"]
+cdef text_t[1] OPEN_DOOR = [b"open the door"]
+cdef text_t[1] PICK_UP = [b"pick up the % %"]
+
+cdef rules_t[32] TABLE
+RULES = {}
+
+
+cdef int add_rules(
+    const char* name, const char* numbers, generate_t generate, const text_t* templates, int template_count=1,
+    step_t step=NULL, int action_count=0,
+) except -1:
+    cdef rules_t* rules = &TABLE[len(RULES)]
+    rules.name, rules.number_names, rules.generate, rules.step = name, numbers, generate, step
+    rules.templates, rules.template_count, rules.action_count = templates, template_count, action_count
+    RULES[name.decode()] = PyCapsule_New(rules, RULES_CAPSULE, NULL)
+    return 0
+
+
+add_rules(b"Empty", b"start_x start_y start_dir", empty, REACH_GREEN)
+add_rules(b"FourRooms", b"start_x start_y goal_x goal_y", four_rooms, REACH)
+add_rules(b"DoorKey", b"", door_key, USE_KEY)
+add_rules(b"LavaGap", b"obstacle", lava_gap, AVOID_LAVA, 2)
+add_rules(b"Crossing", b"num_crossings obstacle", crossing, AVOID_LAVA, 2)
+add_rules(b"DistShift", b"start_x start_y start_dir strip2_row", dist_shift, REACH_GREEN)
+add_rules(b"MultiRoom", b"min_rooms max_rooms max_room_size", multi_room, TRAVERSE)
+add_rules(b"LockedRoom", b"", locked_room, UNLOCK_ROOM)
+add_rules(b"Fetch", b"num_objects", fetch, FETCH, 5, step_fetch)
+add_rules(b"GoToObject", b"num_objects", go_to_object, GO_TO, 1, step_go_to)
+add_rules(b"PutNear", b"num_objects", put_near, PUT_NEAR, 1, step_put_near)
+add_rules(b"GoToDoor", b"", go_to_door, GO_TO_DOOR, 1, step_go_to)
+add_rules(b"Playground", b"", playground, SILENCE)
+add_rules(
+    b"DynamicObstacles", b"start_x start_y start_dir n_obstacles", dynamic_obstacles, REACH_GREEN, 1,
+    step_dynamic_obstacles, FORWARD + 1)
+add_rules(b"Memory", b"random_length", memory, MATCH, 1, step_memory)
+add_rules(b"RedBlueDoors", b"", red_blue_doors, RED_THEN_BLUE, 1, step_red_blue_doors)
+add_rules(b"Unlock", b"", unlock, OPEN_DOOR, 1, step_unlock)
+add_rules(b"UnlockPickup", b"", unlock_pickup, PICK_UP, 1, step_pick_up)
+add_rules(b"BlockedUnlockPickup", b"", blocked_unlock_pickup, PICK_UP, 1, step_pick_up)
+add_rules(b"KeyCorridor", b"kind", key_corridor, PICK_UP, 1, step_pick_up)
+add_rules(b"ObstructedMaze1D", b"key_in_box blocked", obstructed_maze_1d, PICK_UP, 1, step_pick_up)
+add_rules(
+    b"ObstructedMaze", b"agent_column agent_row key_in_box blocked num_quarters keys_last", obstructed_maze, PICK_UP, 1,
+    step_pick_up)
