@@ -341,8 +341,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         if value is None:
             return
         self._ensure_seeded()
-        names = self.kernel_spec()["state_names"]
-        write_states(self._batch, [value], names, np.array([self._lane]))
+        write_states(self._batch, [value], np.array([self._lane]))
 
     def get_state(self) -> np.ndarray:
         """Everything that determines later steps, random stream included: a structured array [1].

@@ -26,9 +26,6 @@ class Lane(Protocol):
     _batch: Batch
     _lane: int
 
-    def kernel_spec(self) -> KernelSpec:
-        """Return the spec of the batch's kernel."""
-
 
 def as_float(value: Number) -> float:
     """Return any number as a float; infinity for one that is too large."""
@@ -126,11 +123,11 @@ class Parameter:
             return self.decode([defaults[row] for row in self.rows(owner.kernel_spec())])
         values = env._batch.get_parameters()
         column = 0 if values.shape[1] == 1 else env._lane
-        return self.decode(values[self.rows(env.kernel_spec()), column].tolist())
+        return self.decode(values[self.rows(env._batch.spec), column].tolist())
 
     def __set__(self, env: Lane, value: object) -> None:
         """Write the lane's value."""
-        write_parameter(env._batch, env.kernel_spec(), self, [value], [env._lane])
+        write_parameter(env._batch, self, [value], [env._lane])
 
 
 def flag() -> Parameter:
@@ -167,18 +164,14 @@ class Derived:
 
 
 def write_parameter(
-    batch: Batch,
-    kernel_spec: KernelSpec,
-    parameter: Parameter,
-    values: Sequence[object],
-    lanes: Sequence[int] | None,
+    batch: Batch, parameter: Parameter, values: Sequence[object], lanes: Sequence[int] | None
 ) -> None:
     """Write one value of a parameter for each of the lanes, or one for all of them (None).
 
     While all lanes have the same values, the batch keeps one set for all, which steps faster.
     Nothing changes if a value is invalid for the parameter.
     """
-    rows = parameter.rows(kernel_spec)
+    rows = parameter.rows(batch.spec)
     if lanes is None or batch.num_envs == 1:
         table = batch.get_parameters()
         table[rows] = np.array(parameter.encoded(values[0]), np.float64)[:, None]

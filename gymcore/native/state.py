@@ -35,9 +35,6 @@ class Model(Protocol):
     def parameters(self) -> Mapping[str, Parameter]:
         """The declared parameters."""
 
-    def kernel_spec(self) -> KernelSpec:
-        """Return sizes, names and defaults of the kernel."""
-
     def fixed_digest(self) -> int:
         """Return a digest of all that is fixed when the environment is made."""
 
@@ -109,15 +106,12 @@ def read_states(batch: Batch, indices: Indices | list[int]) -> Records:
     return records
 
 
-def write_states(
-    batch: Batch, values: Sequence[Any], names: Sequence[str], indices: Indices
-) -> None:
+def write_states(batch: Batch, values: Sequence[Any], indices: Indices) -> None:
     """Write physics states, a sequence of numbers or a record each, into lanes.
 
     Args:
         batch: The batch of the lanes, which may be stepped then.
         values: A state for each lane.
-        names: Names of the columns of the physics.
         indices: The lanes, int64.
 
     Raises:
@@ -127,7 +121,8 @@ def write_states(
     external = batch.constants if hasattr(batch.constants, "fields") else None
     if len(indices) < batch.num_envs and not batch.is_ready:
         raise InvalidArgument("lanes: expected all lanes, or a reset() before some are set")
-    dtype, what = np.dtype((np.float64, (len(names),))), "numbers"
+    names, what = batch.spec["state_names"], "numbers"
+    dtype = np.dtype((np.float64, (len(names),)))
     if external is not None:
         dtype, names, what = external.saved_dtype, external.saved_dtype.names, "fields"
     states = np.zeros(len(values), dtype)
@@ -176,7 +171,7 @@ def save_lanes(batch: Batch, model: Model, spec: EnvSpec | None, indices: Indice
         parameters = parameters[:, indices]
     ended, elapsed, returns = batch.view_lifecycle()
     external = _store_of(batch)
-    saved = np.empty(len(indices), lane_dtype(model.kernel_spec(), external))
+    saved = np.empty(len(indices), lane_dtype(batch.spec, external))
     saved["identity"] = _identity(model, spec)
     saved["steps_after_end"] = -1
 
@@ -208,10 +203,10 @@ def checked_lanes(
         ArgumentTypeError: `saved` is not an array.
     """
     external = _store_of(batch)
-    wanted = lane_dtype(model.kernel_spec(), external)
+    wanted = lane_dtype(batch.spec, external)
     if not isinstance(saved, np.ndarray):
         raise ArgumentTypeError(f"state: expected what get_state() returned, got {type(saved)}")
-    name = model.kernel_spec()["name"] if spec is None else spec.id
+    name = batch.spec["name"] if spec is None else spec.id
     if saved.dtype != wanted or saved.shape != (len(indices),):
         raise InvalidArgument(
             f"state: expected {len(indices)} lanes of {name} ({wanted}), "
@@ -261,7 +256,7 @@ def _valid_fields(
         valid = external.valid(saved["state"])
     else:
         valid = np.isfinite(saved["state"]).all(axis=1)
-    names = model.kernel_spec()["state_names"]
+    names = batch.spec["state_names"]
     for name, (low, high) in model.state_bounds().items():
         column = saved["state"][:, names.index(name)]
         valid &= fresh | ((low <= column) & (column <= high))
@@ -272,14 +267,14 @@ def _valid_fields(
     changed = (saved["parameters"] != table[:, indices % table.shape[1]].T).any(axis=1)
     valid = ~changed
     for lane in np.flatnonzero(changed).tolist():
-        valid[lane] = _is_encoded(model, saved["parameters"][lane])
+        valid[lane] = _is_encoded(batch, model, saved["parameters"][lane])
     yield "parameters", valid
 
 
-def _is_encoded(model: Model, columns: npt.NDArray[np.float64]) -> bool:
+def _is_encoded(batch: Batch, model: Model, columns: npt.NDArray[np.float64]) -> bool:
     """Return whether setting attributes can lead to these parameter columns."""
     for parameter in model.parameters.values():
-        values = columns[parameter.rows(model.kernel_spec())].tolist()
+        values = columns[parameter.rows(batch.spec)].tolist()
         try:
             if [*parameter.encoded(parameter.decode(values))] != values:
                 return False

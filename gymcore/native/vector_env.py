@@ -168,7 +168,6 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         if not self._model.fits_kernel:
             self._model.check_kernel()
         self.metadata = {**self._model.metadata, "autoreset_mode": self.autoreset_mode}
-        self._kernel_spec = self._model.kernel_spec()
         self.single_observation_space = self._model.observation_space
         self.single_action_space = self._model.action_space
         self.num_threads, self._helpers = self._thread_count(num_threads)
@@ -180,7 +179,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         """How many threads step the batch, and how many others are woken (-1: all, always)."""
         if num_threads is not None:
             return num_threads, -1
-        nanoseconds = self.num_envs * self._kernel_spec["cost"]
+        nanoseconds = self.num_envs * self._model._batch.spec["cost"]
         if nanoseconds < 2 * _SHARE:
             return 1, 0
         threads = min(cpus.usable_cpus(), nanoseconds // _SHARE)
@@ -439,7 +438,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         # What is an array already needs no object for each lane.
         if name in self.env_class.parameters:
             parameter = self.env_class.parameters[name]
-            values = self._batch.get_parameters()[parameter.rows(self._kernel_spec)]
+            values = self._batch.get_parameters()[parameter.rows(self._batch.spec)]
             columns = np.broadcast_to(values, (len(values), self.num_envs)).T.tolist()
             return [parameter.decode(column) for column in columns]
         if name == "state":
@@ -486,22 +485,17 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         if is_list or np.ndim(values) > one_value_ndim:
             per_lane = list(values_per_env(list(values), self.num_envs))
         elif name in env_class.parameters:
-            write_parameter(
-                self._batch, self._kernel_spec, env_class.parameters[name], [values], None
-            )
+            write_parameter(self._batch, env_class.parameters[name], [values], None)
             return
         else:
             per_lane = [values] * self.num_envs
 
         if name in env_class.parameters:
             parameter = env_class.parameters[name]
-            write_parameter(
-                self._batch, self._kernel_spec, parameter, per_lane, range(self.num_envs)
-            )
+            write_parameter(self._batch, parameter, per_lane, range(self.num_envs))
         elif name == "state":
-            names = self._kernel_spec["state_names"]
             self._seeds.ensure()  # for the episodes after this one
-            write_states(self._batch, per_lane, names, np.arange(self.num_envs))
+            write_states(self._batch, per_lane, np.arange(self.num_envs))
         elif name == "np_random":
             self._set_streams(per_lane)
         elif name in env_class.settable:

@@ -104,7 +104,7 @@ def test_an_interrupt_between_the_halves_of_a_step():
 
 def rollout_arrays(envs, steps):
     """Actions, and arrays for the results whose memory is there already."""
-    space, spec = envs.single_action_space, envs._kernel_spec
+    space, spec = envs.single_action_space, envs._batch.spec
     shape = (steps, envs.num_envs)
     actions = np.ones((*shape, *space.shape), space.dtype)
     observations = np.ones((*shape, spec["observation_size"]), spec["observation_dtype"])

@@ -41,7 +41,6 @@ from gymcore.spaces import Box, Discrete
 from gymcore_ext.atari.frames import Resizer
 from gymcore_ext.atari.games import INFOS, Games
 from gymcore_ext.engine.batch import Batch, Threads
-from gymcore_ext.engine.lane_memory import kernel_spec
 
 # Emulators that live when Python ends are reported as leaks by nanobind.
 _alive: weakref.WeakSet[PreprocessedAtariEnv | AtariVectorEnv] = weakref.WeakSet()
@@ -324,10 +323,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
 
     def kernel_spec(self) -> dict[str, Any]:  # type: ignore[override]
         """Return sizes, names and defaults of the kernel."""
-        spec: dict[str, Any] | None = self.__dict__.get("_kernel_spec")
-        if spec is None:
-            spec = self._kernel_spec = kernel_spec(self._games(1).kernel)
-        return spec
+        return self._batch.spec
 
     def fixed_digest(self) -> int:
         """Digest of the game, its actions and the stages."""

@@ -31,7 +31,6 @@ from gymcore.native.parameters import KernelSpec
 from gymcore.native.state import digest
 from gymcore.spaces import Box
 from gymcore_ext.engine.batch import Batch
-from gymcore_ext.engine.lane_memory import kernel_spec
 from gymcore_ext.mujoco.simulations import Simulations
 
 if TYPE_CHECKING:
@@ -320,7 +319,6 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """Compile again and continue the episode."""
         check_time_step(self.model, self.dt)
         before = self._batch
-        self.__dict__.pop("_kernel_spec", None)
         self._compile()
         self._batch.set_parameters(before.get_parameters())
         self._batch.view_random()[:] = before.view_random()
@@ -359,10 +357,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
     def kernel_spec(self) -> KernelSpec:  # type: ignore[override]
         """Return the sizes, names and defaults of the kernel."""
-        spec = self.__dict__.get("_kernel_spec")
-        if spec is None:
-            spec = self._kernel_spec = kernel_spec(self._simulations.kernel)
-        return spec
+        return self._batch.spec
 
     @classmethod
     def lane_of(cls, envs: Any, lane: int, seed: int) -> Self:
@@ -515,7 +510,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             quantity = quantity(self.simulation())
         table = self._batch.get_parameters()
         column = table[:, self._lane % table.shape[1]].tolist()
-        parameters = dict(zip(self.kernel_spec()["parameters"], column, strict=True))
+        parameters = dict(zip(self._batch.spec["parameters"], column, strict=True))
         value = Evaluator(self.model, self.data, parameters, action)(quantity)
         return value.astype(np.float64)
 

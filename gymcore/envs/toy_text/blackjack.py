@@ -100,7 +100,7 @@ class BlackjackEnv(NativeDiscreteEnv):
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute {name!r} before reset()"
             )
-        names = self.kernel_spec()["state_names"]
+        names = self._batch.spec["state_names"]
         return dict(zip(names, state.astype(np.int64).tolist(), strict=True))
 
     @property

@@ -123,7 +123,7 @@ class TabularEnv(NativeDiscreteEnv):
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute {name!r} before reset()"
             )
-        row = self.kernel_spec()["state_names"].index(name)
+        row = self._batch.spec["state_names"].index(name)
         return float(self._batch.view_state()[row, self._lane])
 
     def _set_column(self, name: str, value: object, choices: int) -> None:
@@ -135,7 +135,7 @@ class TabularEnv(NativeDiscreteEnv):
         self._write_column(name, float(value))
 
     def _write_column(self, name: str, value: float) -> None:
-        row = self.kernel_spec()["state_names"].index(name)
+        row = self._batch.spec["state_names"].index(name)
         place = row, self._lane
         self._batch.exclusively(lambda: self._batch.view_state().__setitem__(place, value))
 
