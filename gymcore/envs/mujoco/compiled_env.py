@@ -80,41 +80,6 @@ class LaneSimulations(Simulations):
         self.width = self._state_size + sum(sizes)
         self.saved_dtype = np.dtype((np.float64, (self.width,)))
 
-    @classmethod
-    def of(
-        cls,
-        program: Program,
-        models: list[mujoco.MjModel],
-        datas: list[mujoco.MjData],
-        frame_skip: int,
-    ) -> LaneSimulations:
-        """Make the simulations of a batch.
-
-        Args:
-            program: The compiled description.
-            models: A `mujoco.MjModel` for each lane; lanes may share one.
-            datas: A `mujoco.MjData` for each lane.
-            frame_skip: Simulation steps in one step of the environment.
-        """
-        return cls(
-            functions=library_functions(),
-            models=models,
-            datas=datas,
-            arrays=program.arrays,
-            programs=program.programs,
-            constants=program.constants,
-            registers=program.registers,
-            parameters=program.parameters,
-            observation_size=program.observation_size,
-            action_size=program.action_size,
-            infos=program.infos,
-            info_register=program.info_register,
-            reward_register=program.reward_register,
-            terminated_register=program.terminated_register,
-            frame_skip=frame_skip,
-            on_fault=report_faults,
-        )
-
     def save(self, indices: npt.NDArray[np.int64], into: npt.NDArray[np.float64]) -> None:
         """Write lanes into a float64 array [len(indices), width]."""
         mujoco = mujoco_module()
@@ -351,8 +316,14 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         return self._batch_over([mujoco.MjData(self.model) for _ in range(num_envs)], **options)
 
     def _batch_over(self, datas: list[mujoco.MjData], **options: Any) -> Batch:
-        models = [self.model] * len(datas)
-        simulations = LaneSimulations.of(self._program, models, datas, self.frame_skip)
+        simulations = LaneSimulations(
+            functions=library_functions(),
+            models=[self.model] * len(datas),
+            datas=datas,
+            frame_skip=self.frame_skip,
+            on_fault=report_faults,
+            **self._program.arguments,
+        )
         return Batch(simulations.kernel, len(datas), errors=error, constants=simulations, **options)
 
     def kernel_spec(self) -> KernelSpec:  # type: ignore[override]

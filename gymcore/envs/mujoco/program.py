@@ -78,6 +78,15 @@ class Program:
         """The operations of each phase."""
         return {phase: np.array(rows, OPERATION) for phase, rows in self._operations.items()}
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `Simulations` that come from the description."""
+        names = (
+            *("arrays", "programs", "constants", "registers", "parameters", "observation_size"),
+            *("action_size", "infos", "info_register", "reward_register", "terminated_register"),
+        )
+        return {name: getattr(self, name) for name in names}
+
     def _write_start(self, description: Description, nq: int, nv: int) -> None:
         for draw in description.draws:
             self._place("start", draw)

@@ -276,18 +276,14 @@ def test_programs_that_leave_their_spaces(
     with monkeypatch.context() as patch:
         patch.setattr(Program, "programs", property(lambda self: programs))
         with pytest.raises(ValueError, match=f"program {phase}: operation 0"):
-            LaneSimulations.of(env._program, [env.model], [env.data], 1)
+            simulations(env)
 
 
 def simulations(env: Any, **changes: Any) -> LaneSimulations:
     """Simulations of one lane, of the program of `env` with changes."""
-    names = (
-        *("arrays", "programs", "constants", "registers", "parameters", "observation_size"),
-        *("action_size", "infos", "info_register", "reward_register", "terminated_register"),
-    )
-    arguments = {name: getattr(env._program, name) for name in names}
-    arguments |= {"functions": library_functions(), "models": [env.model], "datas": [env.data]}
-    return LaneSimulations(**(arguments | {"frame_skip": 1, "on_fault": print} | changes))
+    arguments = {"functions": library_functions(), "models": [env.model], "datas": [env.data]}
+    arguments |= {"frame_skip": 1, "on_fault": print, **env._program.arguments}
+    return LaneSimulations(**(arguments | changes))
 
 
 def test_functions_are_those_of_the_package() -> None:
