@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.base.optional_packages import pip_install
-from gymcore.core import ActType
+from gymcore.core import ActType, ObsType
 from gymcore.rendering.frames import DrawnEnv
 from gymcore.rendering.shapes import Point
 
@@ -150,14 +150,48 @@ class ContactDetector(Box2D.b2ContactListener):
     PostSolve = PreSolve
 
 
-class Box2DEnv(DrawnEnv[np.ndarray, ActType]):
+class DrawnBox2DEnv(DrawnEnv[ObsType, ActType]):
+    """Base of the environments over Box2D in Python and in compiled code: how they are drawn."""
+
+    metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array"], "render_fps": 50}  # noqa: RUF012
+
+    def _has_begun(self) -> bool:
+        """Return whether there was a reset."""
+        raise NotImplementedError
+
+    def _draw(self, surface: pygame.Surface) -> None:
+        """Draw the current state; every pixel is overwritten."""
+        raise NotImplementedError
+
+    def render(self) -> npt.NDArray[np.uint8] | None:
+        """The frame [400, 600, 3] uint8 for "rgb_array"; a window and None for "human".
+
+        Raises:
+            ResetNeeded: before the first reset.
+            DependencyNotInstalled: pygame is not installed.
+        """
+        if not self._has_render_mode():
+            return None
+        if not self._has_begun():
+            raise error.ResetNeeded("render: call reset() first")
+        return self._render_frame(str(self.render_mode), None)
+
+    def _render_frame(self, render_mode: str, state: object) -> npt.NDArray[np.uint8] | None:
+        return self._drawn(draw_of, render_mode, self)
+
+
+def draw_of(surface: pygame.Surface, env: DrawnBox2DEnv) -> None:
+    """Draw `env`. As a plain function, it does not keep the environment alive."""
+    env._draw(surface)
+
+
+class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
     """Base of the environments over Box2D.
 
     A subclass builds its world in `_begin(start)`, does one step to it in `_move(move)`, appends
     every move to `_moves`, and names the other attributes that belong to an episode in `counters`.
     """
 
-    metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 50}  # noqa: RUF012
     counters: ClassVar[tuple[str, ...]] = ()
     # Constructor arguments that later steps depend on: states are of equal ones.
     settings: ClassVar[tuple[str, ...]] = ()
@@ -291,24 +325,8 @@ class Box2DEnv(DrawnEnv[np.ndarray, ActType]):
         """Set the attributes that hold parts of the world to their values before a reset."""
         raise NotImplementedError
 
-    # --- rendering -----------------------------------------------------------------------------
-
-    def _draw(self, surface: pygame.Surface) -> None:
-        """Draw the current state; every pixel is overwritten."""
-        raise NotImplementedError
-
-    def render(self) -> npt.NDArray[np.uint8] | None:
-        """The frame [400, 600, 3] uint8 for "rgb_array"; a window and None for "human".
-
-        Raises:
-            ResetNeeded: before the first reset.
-            DependencyNotInstalled: pygame is not installed.
-        """
-        if not self._has_render_mode():
-            return None
-        if self._start is None:
-            raise error.ResetNeeded("render: call reset() first")
-        return self._drawn(draw_of, str(self.render_mode), self)
+    def _has_begun(self) -> bool:
+        return self._start is not None
 
 
 def _is_finite(value: object) -> bool:
@@ -318,12 +336,3 @@ def _is_finite(value: object) -> bool:
     if isinstance(value, (float, np.floating, np.ndarray)):
         return bool(np.isfinite(value).all())
     return True
-
-
-class _Drawn(Protocol):
-    def _draw(self, surface: pygame.Surface) -> None: ...
-
-
-def draw_of(surface: pygame.Surface, env: _Drawn) -> None:
-    """Draw `env`. As a plain function, it does not keep the environment alive."""
-    env._draw(surface)

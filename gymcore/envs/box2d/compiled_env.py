@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
 from gymcore.core import ActType
-from gymcore.envs.box2d.box2d_env import Body, Box2D, Definition, Joint, World, draw_of
+from gymcore.envs.box2d.box2d_env import Body, Box2D, Definition, DrawnBox2DEnv, Joint, World
 from gymcore.envs.box2d.library import library_functions
 from gymcore.native.env import NativeEnv
 from gymcore.native.state import digest
 from gymcore_ext.box2d.worlds import Worlds
 from gymcore_ext.engine.batch import Batch
-
-if TYPE_CHECKING:
-    import pygame
 
 
 class Counted:
@@ -75,7 +72,7 @@ class Foot(BodyOf):
 STATES = 2
 
 
-class CompiledBox2DEnv(NativeEnv[ActType]):
+class CompiledBox2DEnv(DrawnBox2DEnv[Any, ActType], NativeEnv[ActType]):
     """Base of the compiled environments over Box2D.
 
     Attributes such as `world` are the package's objects over the memory that compiled code steps:
@@ -83,7 +80,6 @@ class CompiledBox2DEnv(NativeEnv[ActType]):
     """
 
     lanes: ClassVar[type[Worlds]]
-    metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array"], "render_fps": 50}  # noqa: RUF012
     # The package's bodies, and of which building of the world they are.
     _found: tuple[int, list[Body]] = (0, [])
 
@@ -148,24 +144,5 @@ class CompiledBox2DEnv(NativeEnv[ActType]):
         """Return bodies that were just made with the attributes that Gymnasium gives them."""
         return bodies
 
-    # --- rendering -----------------------------------------------------------------------------
-
-    def _draw(self, surface: pygame.Surface) -> None:
-        """Draw the current state; every pixel is overwritten."""
-        raise NotImplementedError
-
-    def render(self) -> npt.NDArray[np.uint8] | None:
-        """The frame [400, 600, 3] uint8 for "rgb_array"; a window and None for "human".
-
-        Raises:
-            ResetNeeded: before the first reset.
-            DependencyNotInstalled: pygame is not installed.
-        """
-        if not self._has_render_mode():
-            return None
-        if not self._batch.is_ready:
-            raise error.ResetNeeded("render: call reset() first")
-        return self._render_frame(str(self.render_mode), None)
-
-    def _render_frame(self, render_mode: str, state: object) -> npt.NDArray[np.uint8] | None:
-        return self._drawn(draw_of, render_mode, self)
+    def _has_begun(self) -> bool:
+        return self._batch.is_ready
