@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,11 +16,11 @@ from gymcore.native.parameters import Parameter, as_positive
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.rendering.shapes import (
     BLACK,
+    WHITE,
     Color,
     Pixels,
     Point,
     bar,
-    blank,
     convex_polygon,
     disc,
     paint,
@@ -128,7 +127,7 @@ class PendulumEnv(NativeContinuousEnv):
         """
         theta, _ = map(float, state)
         width, height = surface.get_size()
-        surface.blit(_background((width, height)), (0, 0))
+        surface.fill(WHITE)
 
         scale = min(width, height) / VIEW
         axle = (width / 2.0, height / 2.0)
@@ -174,12 +173,6 @@ ARROW_RADIUS = 0.46
 ARROW_HALF_THICKNESS = 0.014
 ARROW_HEAD_HALF_WIDTH = 0.065
 ARROW_HEAD_LENGTH = 0.17
-
-
-@lru_cache(maxsize=16)
-def _background(size: tuple[int, int]) -> pygame.Surface:
-    """Return the empty image; cached, so callers must not draw on it."""
-    return blank(size)
 
 
 def _draw_torque(surface: pygame.Surface, axle: Point, scale: float, share: float) -> None:
