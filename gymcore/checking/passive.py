@@ -32,9 +32,7 @@ __all__ = [
 
 def subspaces(space: Space) -> Collection[Space]:
     """Return the spaces inside a `Dict` or `Tuple`, and none for other spaces."""
-    if isinstance(space, spaces.Dict):
-        return space.spaces.values()
-    return space.spaces if isinstance(space, spaces.Tuple) else ()
+    return space._parts() if isinstance(space, (spaces.Dict, spaces.Tuple)) else ()
 
 
 def check_space(space: Space, space_type: str, check_box_space_fn: Callable[[Box], None]) -> None:
@@ -73,12 +71,10 @@ def check_obs(obs: Any, observation_space: Space, method_name: str) -> None:
     """
     entries = rules.for_space(rules.OBSERVATIONS, observation_space)
     rules.apply(entries, obs, observation_space, method=method_name)
-    if isinstance(observation_space, spaces.Tuple):
-        for value, subspace in zip(obs, observation_space.spaces, strict=True):
-            check_obs(value, subspace, method_name)
-    elif isinstance(observation_space, spaces.Dict):
-        for key, subspace in observation_space.spaces.items():
-            check_obs(obs[key], subspace, method_name)
+    if isinstance(observation_space, (spaces.Dict, spaces.Tuple)):
+        parts = observation_space._parts()
+        for value, part in zip(observation_space._unpack(obs), parts, strict=True):
+            check_obs(value, part, method_name)
     try:
         rules.IN_SPACE.check(obs, observation_space, method=method_name)
     except Exception as problem:

@@ -57,11 +57,7 @@ def from_dm_env(env: dm_env.Environment) -> FromDmEnv:
 
 
 class DmEnv(dm_env.Environment):
-    """An `Env` as a `dm_env.Environment`; a step after the last one of an episode resets.
-
-    Attributes:
-        env: The environment.
-    """
+    """An `Env` as a `dm_env.Environment`; a step after the last one of an episode resets."""
 
     def __init__(self, env: Env, seed: int | None = None) -> None:
         """Wrap `env`; `seed` is for the first reset."""
@@ -106,9 +102,6 @@ class DmVectorEnv(dm_env.Environment):
 
     All parts of a time step are arrays with an entry for each environment: `step_type` int64,
     `reward` and `discount` float64. Specs are those of batches.
-
-    Attributes:
-        envs: The vector environment.
     """
 
     def __init__(self, envs: VectorEnv, seed: int | None = None) -> None:
@@ -156,9 +149,6 @@ class FromDmEnv(Env):
 
     An episode whose last discount is 0 has terminated, any other has been truncated. The info has
     the `discount`. `dm_env` has no seeds: those of `reset` do not reach the environment.
-
-    Attributes:
-        env: The `dm_env.Environment`.
     """
 
     def __init__(self, env: dm_env.Environment) -> None:
@@ -202,10 +192,8 @@ def to_specs(space: spaces.Space) -> Specs:
     Raises:
         UnsupportedMode: A space that specs cannot describe.
     """
-    if isinstance(space, spaces.Dict):
-        return {key: to_specs(part) for key, part in space.spaces.items()}
-    if isinstance(space, spaces.Tuple):
-        return tuple(to_specs(part) for part in space.spaces)
+    if isinstance(space, (spaces.Dict, spaces.Tuple)):
+        return space._pack(map(to_specs, space._parts()))
     if isinstance(space, spaces.Discrete) and space.start == 0:
         return specs.DiscreteArray(int(space.n), space.dtype)
     if isinstance(space, spaces.Discrete):
@@ -249,10 +237,9 @@ def to_space(spec: Specs) -> spaces.Space:
 
 def _element(space: spaces.Space, value: Any) -> Any:
     """An observation of `dm_env` as an element of its space."""
-    if isinstance(space, spaces.Dict):
-        return {key: _element(part, value[key]) for key, part in space.spaces.items()}
-    if isinstance(space, spaces.Tuple):
-        return tuple(_element(*pair) for pair in zip(space.spaces, value, strict=True))
+    if isinstance(space, (spaces.Dict, spaces.Tuple)):
+        parts = zip(space._parts(), space._unpack(value), strict=True)
+        return space._pack([_element(part, each) for part, each in parts])
     return np.asarray(value, space.dtype)[()]
 
 

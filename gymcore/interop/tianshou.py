@@ -68,9 +68,6 @@ class TianshouVectorEnv(BaseVectorEnv):
 
     Tianshou resets environments that have ended, and steps some of them, by their numbers. Infos
     are an object array of dicts with `env_id`.
-
-    Attributes:
-        envs: The vector environment.
     """
 
     def __init__(self, envs: VectorEnv) -> None:

@@ -50,9 +50,6 @@ class TorchRLEnv(EnvBase):
     TorchRL resets environments that have ended by a `"_reset"` mask. Observations, which may be
     nested, are under `"observation"`; rewards are float32; discrete actions are indices, not
     one-hot. Tensors on the CPU share the memory of the arrays that the environment returned.
-
-    Attributes:
-        envs: The vector environment.
     """
 
     def __init__(self, envs: VectorEnv) -> None:
@@ -117,9 +114,8 @@ def to_spec(space: spaces.Space, num_envs: int) -> Any:
     """
     n = num_envs
     if isinstance(space, (spaces.Dict, spaces.Tuple)):
-        parts = space.spaces
-        named = parts.items() if isinstance(parts, dict) else enumerate(parts)
-        return data.Composite({str(key): to_spec(part, n) for key, part in named}, shape=(n,))
+        specs = {str(key): to_spec(part, n) for key, part in space._items()}
+        return data.Composite(specs, shape=(n,))
     shape = (n, *(space.shape or ()))
     if isinstance(space, spaces.Discrete) and space.start == 0:
         return data.Categorical(int(space.n), shape=shape, dtype=_dtype(space))

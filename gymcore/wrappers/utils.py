@@ -352,13 +352,9 @@ def _zero_multi_binary(space: MultiBinary) -> Array:
 
 
 @create_zero_array.register(Tuple)
-def _zero_tuple(space: Tuple) -> tuple[object, ...]:
-    return tuple(create_zero_array(each) for each in space.spaces)
-
-
 @create_zero_array.register(Dict)
-def _zero_dict(space: Dict) -> dict[str, object]:
-    return {key: create_zero_array(each) for key, each in space.spaces.items()}
+def _zero_parts(space: Tuple | Dict) -> Any:
+    return space._pack(map(create_zero_array, space._parts()))
 
 
 @create_zero_array.register(Text)

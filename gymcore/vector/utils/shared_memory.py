@@ -99,13 +99,9 @@ def _create_array(space: Space, n: int = 1, ctx: Context | None = None) -> Share
 
 
 @create_shared_memory.register(Tuple)
-def _create_tuple(space: Tuple, n: int = 1, ctx: Context | None = None) -> SharedMemory:
-    return tuple(create_shared_memory(subspace, n, ctx) for subspace in space.spaces)
-
-
 @create_shared_memory.register(Dict)
-def _create_dict(space: Dict, n: int = 1, ctx: Context | None = None) -> SharedMemory:
-    return {key: create_shared_memory(subspace, n, ctx) for key, subspace in space.spaces.items()}
+def _create_parts(space: Tuple | Dict, n: int = 1, ctx: Context | None = None) -> SharedMemory:
+    return space._pack([create_shared_memory(part, n, ctx) for part in space._parts()])
 
 
 @create_shared_memory.register(Text)
@@ -155,23 +151,10 @@ def _read_array(space: Space, shared_memory: SharedArray, n: int = 1) -> npt.NDA
 
 
 @read_from_shared_memory.register(Tuple)
-def _read_tuple(
-    space: Tuple, shared_memory: tuple[SharedMemory, ...], n: int = 1
-) -> tuple[object, ...]:
-    return tuple(
-        read_from_shared_memory(subspace, memory, n)
-        for subspace, memory in zip(space.spaces, shared_memory, strict=True)
-    )
-
-
 @read_from_shared_memory.register(Dict)
-def _read_dict(
-    space: Dict, shared_memory: dict[str, SharedMemory], n: int = 1
-) -> dict[str, object]:
-    return {
-        key: read_from_shared_memory(subspace, shared_memory[key], n)
-        for key, subspace in space.spaces.items()
-    }
+def _read_parts(space: Tuple | Dict, shared_memory: SharedMemory, n: int = 1) -> object:
+    memories = zip(space._parts(), space._unpack(shared_memory), strict=True)
+    return space._pack([read_from_shared_memory(part, memory, n) for part, memory in memories])
 
 
 @read_from_shared_memory.register(Text)
@@ -232,19 +215,13 @@ def _write_array(
 
 
 @write_to_shared_memory.register(Tuple)
-def _write_tuple(
-    space: Tuple, index: int, value: tuple[object, ...], shared_memory: tuple[SharedMemory, ...]
-) -> None:
-    for subspace, part, memory in zip(space.spaces, value, shared_memory, strict=True):
-        write_to_shared_memory(subspace, index, part, memory)
-
-
 @write_to_shared_memory.register(Dict)
-def _write_dict(
-    space: Dict, index: int, value: dict[str, object], shared_memory: dict[str, SharedMemory]
+def _write_parts(
+    space: Tuple | Dict, index: int, value: object, shared_memory: SharedMemory
 ) -> None:
-    for key, subspace in space.spaces.items():
-        write_to_shared_memory(subspace, index, value[key], shared_memory[key])
+    elements, memories = space._unpack(value), space._unpack(shared_memory)
+    for part, element, memory in zip(space._parts(), elements, memories, strict=True):
+        write_to_shared_memory(part, index, element, memory)
 
 
 @write_to_shared_memory.register(Text)
