@@ -27,7 +27,7 @@ from gymcore.specs import (
     load_creator,
 )
 from gymcore.specs.gymnasium_ids import GYMNASIUM
-from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker, TimeLimit
+from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker, TimeLimit, checked_limit
 
 if TYPE_CHECKING:
     from gymcore.vector import VectorEnv
@@ -60,15 +60,8 @@ def _checked_limit(limit: int | None) -> int | None:
     """Return the argument `max_episode_steps` as an int, -1 for no limit, or None if not given."""
     if limit is None:
         return None
-    if not isinstance(limit, (int, np.integer)):
-        raise error.ArgumentTypeError(
-            f"Expect the `max_episode_steps` to be an integer, actually: {type(limit)}"
-        )
-    if limit < 1 and limit != -1:
-        raise error.InvalidArgument(
-            f"Expect the `max_episode_steps` to be positive, actually: {limit}"
-        )
-    return int(limit)
+    is_none = isinstance(limit, (int, np.integer)) and limit == -1
+    return -1 if is_none else checked_limit(limit)
 
 
 def own_kwargs(spec: EnvSpec) -> Kwargs:

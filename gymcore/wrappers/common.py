@@ -6,6 +6,8 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
+import numpy as np
+
 from gymcore import error, logger
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.checking import passive, rules
@@ -21,6 +23,19 @@ __all__ = [
     "RecordEpisodeStatistics",
     "TimeLimit",
 ]
+
+
+def checked_limit(limit: int, types: tuple[type, ...] = (int, np.integer)) -> int:
+    """Return the argument `max_episode_steps`, of one of these types, as an int."""
+    if not isinstance(limit, types):
+        raise error.ArgumentTypeError(
+            f"Expect the `max_episode_steps` to be an integer, actually: {type(limit)}"
+        )
+    if limit <= 0:
+        raise error.InvalidArgument(
+            f"Expect the `max_episode_steps` to be positive, actually: {limit}"
+        )
+    return int(limit)
 
 
 class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
@@ -48,17 +63,9 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
             ArgumentTypeError: if `max_episode_steps` is not an `int`.
             InvalidArgument: if it is not positive.
         """
-        if not isinstance(max_episode_steps, int):
-            raise error.ArgumentTypeError(
-                "Expect the `max_episode_steps` to be an integer, "
-                f"actually: {type(max_episode_steps)}"
-            )
-        if max_episode_steps <= 0:
-            raise error.InvalidArgument(
-                f"Expect the `max_episode_steps` to be positive, actually: {max_episode_steps}"
-            )
+        limit = checked_limit(max_episode_steps, (int,))
         Wrapper.__init__(self, env)
-        self._max_episode_steps = max_episode_steps
+        self._max_episode_steps = limit
         self._elapsed_steps: int | None = None
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:

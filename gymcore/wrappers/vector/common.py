@@ -14,10 +14,8 @@ from gymcore.base.arguments import split_reset_mask
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Info, ObsType, Options
 from gymcore.error import (
-    ArgumentTypeError,
     FailedCheck,
     FailedTypeCheck,
-    InvalidArgument,
     UnsupportedMode,
 )
 from gymcore.spaces import Box
@@ -32,6 +30,7 @@ from gymcore.vector.vector_env import (
     VectorStep,
     VectorWrapper,
 )
+from gymcore.wrappers.common import checked_limit
 from gymcore.wrappers.utils import Array
 from gymcore.wrappers.vector.lanes import (
     BatchIndexer,
@@ -193,17 +192,9 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         Raises:
             UnsupportedMode: If episodes of this environment cannot be ended from outside.
         """
-        if not isinstance(max_episode_steps, (int, np.integer)):
-            raise ArgumentTypeError(
-                "Expect the `max_episode_steps` to be an integer, "
-                f"actually: {type(max_episode_steps)}"
-            )
-        if max_episode_steps <= 0:
-            raise InvalidArgument(
-                f"Expect the `max_episode_steps` to be positive, actually: {max_episode_steps}"
-            )
+        limit = checked_limit(max_episode_steps)
         LaneWrapper.__init__(self, env)
-        self._max_episode_steps = int(max_episode_steps)
+        self._max_episode_steps = limit
         self._elapsed_steps = np.zeros(env.num_envs, np.int64)
         engine = env.unwrapped
         if not self._episodes.same_step and not engine.ends_episodes:
