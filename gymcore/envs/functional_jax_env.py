@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import importlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
@@ -311,6 +312,35 @@ def functional_params(cls: type[ParamsType]) -> type[ParamsType]:
     names = [field.name for field in dataclasses.fields(params)]
     load_jax().tree_util.register_dataclass(params, data_fields=names, meta_fields=[])
     return params
+
+
+class DrawnFunctions:
+    """A mixin for functions with one class of parameters, whose render state begins with a surface.
+
+    Attributes:
+        params_class: The class of the parameters; None for functions without.
+    """
+
+    params_class: ClassVar[Callable[..., Any] | None] = None
+    default_params: Any
+
+    def _draw(self, state: Any, render_state: Any, params: ParamsLike) -> None:
+        """Draw a state on the surface."""
+        raise NotImplementedError
+
+    def render_image(
+        self, state: Any, render_state: Any, params: ParamsLike = None
+    ) -> tuple[Any, np.ndarray]:
+        """Return the render state and an image; see `FuncEnv.render_image`."""
+        self._draw(state, render_state, self.default_params if params is None else params)
+        return render_state, as_frame(render_state[0])
+
+    def render_close(self, render_state: Any, params: ParamsLike = None) -> None:
+        """Do nothing: a render state holds only memory."""
+
+    def get_default_params(self, **kwargs: Any) -> Any:
+        """Return the default parameters, with other values of the fields that are given."""
+        return None if self.params_class is None else self.params_class(**kwargs)
 
 
 def new_surface(width: int, height: int) -> pygame.Surface:

@@ -10,7 +10,7 @@ sum of 0.1 and 0.5, where the equations have the product: the episodes are not t
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -19,11 +19,11 @@ import numpy as np
 from gymcore import spaces
 from gymcore.envs.classic_control.cartpole import CartPoleEnv
 from gymcore.envs.functional_jax_env import (
+    DrawnFunctions,
     FunctionalParams,
     ParamsLike,
     RegisteredJaxEnv,
     RegisteredJaxVectorEnv,
-    as_frame,
     functional_params,
     new_surface,
 )
@@ -79,7 +79,7 @@ class CartPoleParams(FunctionalParams):
 
 
 class CartPoleFunctional(
-    FuncEnv[StateType, jax.Array, int, float, bool, RenderStateType, CartPoleParams]
+    DrawnFunctions, FuncEnv[StateType, jax.Array, int, float, bool, RenderStateType, CartPoleParams]
 ):
     """A pole hinged on a cart that is pushed left or right by a force of fixed size.
 
@@ -103,6 +103,7 @@ class CartPoleFunctional(
 
     observation_space = spaces.Box(-np.inf, np.inf, shape=(4,), dtype=np.float32)
     action_space = spaces.Discrete(2)
+    params_class = CartPoleParams
 
     def initial(self, rng: PRNGKeyType, params: ParamsLike = CartPoleParams) -> StateType:
         """Return the first state, float32 [4], uniform within `x_init`; see `FuncEnv.initial`."""
@@ -165,20 +166,10 @@ class CartPoleFunctional(
         fallen = jnp.where(self._fallen(state, params), -1.0, 0.0)
         return jnp.where(params.sutton_barto_reward, fallen, 1.0)
 
-    def render_image(
-        self,
-        state: StateType,
-        render_state: RenderStateType,
-        params: ParamsLike = CartPoleParams,
-    ) -> tuple[RenderStateType, np.ndarray]:
-        """Return the render state and an image; see `FuncEnv.render_image`."""
-        CartPoleEnv.draw(
-            render_state[0],
-            np.asarray(state).tolist(),
-            length=params.length,
-            x_threshold=params.x_threshold,
-        )
-        return render_state, as_frame(render_state[0])
+    def _draw(self, state: StateType, render_state: RenderStateType, params: ParamsLike) -> None:
+        numbers = np.asarray(state).tolist()
+        scene = {"length": params.length, "x_threshold": params.x_threshold}
+        CartPoleEnv.draw(render_state[0], numbers, **scene)
 
     def render_init(  # type: ignore[override]
         self,
@@ -191,15 +182,6 @@ class CartPoleFunctional(
         import pygame
 
         return surface, pygame.time.Clock()
-
-    def render_close(
-        self, render_state: RenderStateType, params: ParamsLike = CartPoleParams
-    ) -> None:
-        """Do nothing: a render state holds only memory."""
-
-    def get_default_params(self, **kwargs: Any) -> CartPoleParams:
-        """Return the default parameters, with other values of the fields that are given."""
-        return CartPoleParams(**kwargs)
 
 
 class CartPoleJaxEnv(RegisteredJaxEnv):

@@ -7,7 +7,7 @@ m l^2 / 3), semi-implicit Euler. Reference environment: phys2d/Pendulum-v0.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -16,11 +16,11 @@ import numpy as np
 from gymcore import spaces
 from gymcore.envs.classic_control.pendulum import PendulumEnv
 from gymcore.envs.functional_jax_env import (
+    DrawnFunctions,
     FunctionalParams,
     ParamsLike,
     RegisteredJaxEnv,
     RegisteredJaxVectorEnv,
-    as_frame,
     functional_params,
     new_surface,
 )
@@ -61,7 +61,7 @@ class PendulumParams(FunctionalParams):
 
 
 class PendulumFunctional(
-    FuncEnv[StateType, jax.Array, int, float, bool, RenderStateType, PendulumParams]
+    DrawnFunctions, FuncEnv[StateType, jax.Array, int, float, bool, RenderStateType, PendulumParams]
 ):
     """A rod that turns about its end, driven by a torque.
 
@@ -79,6 +79,7 @@ class PendulumFunctional(
 
     observation_space = spaces.Box(-np.inf, np.inf, shape=(3,), dtype=np.float32)
     action_space = spaces.Box(-max_torque, max_torque, shape=(1,), dtype=np.float32)
+    params_class = PendulumParams
 
     def initial(self, rng: PRNGKeyType, params: ParamsLike = PendulumParams) -> StateType:
         """Return the first state, float32 [2], uniform; see `FuncEnv.initial`."""
@@ -129,21 +130,10 @@ class PendulumFunctional(
         """Return False; see `FuncEnv.terminal`."""
         return jnp.array(False)
 
-    def render_image(
-        self,
-        state: StateType,
-        render_state: RenderStateType,
-        params: ParamsLike = PendulumParams,
-    ) -> tuple[RenderStateType, np.ndarray]:
-        """Return the render state and an image; see `FuncEnv.render_image`."""
-        surface, _, last_torque = render_state
-        PendulumEnv.draw(
-            surface,
-            np.asarray(state).tolist(),
-            last_torque=last_torque,
-            max_torque=self.max_torque,
-        )
-        return render_state, as_frame(surface)
+    def _draw(self, state: StateType, render_state: RenderStateType, params: ParamsLike) -> None:
+        surface, _, torque = render_state
+        numbers = np.asarray(state).tolist()
+        PendulumEnv.draw(surface, numbers, last_torque=torque, max_torque=self.max_torque)
 
     def render_init(  # type: ignore[override]
         self,
@@ -156,15 +146,6 @@ class PendulumFunctional(
         import pygame
 
         return surface, pygame.time.Clock(), None
-
-    def render_close(
-        self, render_state: RenderStateType, params: ParamsLike = PendulumParams
-    ) -> None:
-        """Do nothing: a render state holds only memory."""
-
-    def get_default_params(self, **kwargs: Any) -> PendulumParams:
-        """Return the default parameters, with other values of the fields that are given."""
-        return PendulumParams(**kwargs)
 
 
 class PendulumJaxEnv(RegisteredJaxEnv):

@@ -6,7 +6,7 @@ environment: tabular/Blackjack-v0, from whose keys the same cards are drawn.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -14,10 +14,10 @@ import numpy as np
 
 from gymcore import spaces
 from gymcore.envs.functional_jax_env import (
+    DrawnFunctions,
     FunctionalParams,
     ParamsLike,
     RegisteredJaxEnv,
-    as_frame,
     functional_params,
     new_surface,
 )
@@ -87,7 +87,7 @@ def notake(env_state: tuple[EnvState, PRNGKeyType]) -> tuple[EnvState, PRNGKeyTy
 
 
 class BlackjackFunctional(
-    FuncEnv[EnvState, jax.Array, int, float, bool, RenderStateType, BlackJackParams]
+    DrawnFunctions, FuncEnv[EnvState, jax.Array, int, float, bool, RenderStateType, BlackJackParams]
 ):
     """A hand of blackjack against a dealer, from an endless deck.
 
@@ -100,6 +100,7 @@ class BlackjackFunctional(
 
     action_space = spaces.Discrete(2)
     observation_space = spaces.Box(np.array([1, 1, 0]), np.array([32, 11, 1]), (3,), np.int32)
+    params_class = BlackJackParams
 
     metadata = {  # noqa: RUF012
         "render_modes": ["rgb_array"],
@@ -162,13 +163,7 @@ class BlackjackFunctional(
         """Return a surface of this size, the face of a ten, and the open card's suit."""
         return new_surface(screen_width, screen_height), FACE, SUIT
 
-    def render_image(
-        self,
-        state: EnvState,
-        render_state: RenderStateType,
-        params: ParamsLike = BlackJackParams,
-    ) -> tuple[RenderStateType, np.ndarray]:
-        """Return the render state and an image; see `FuncEnv.render_image`."""
+    def _draw(self, state: EnvState, render_state: RenderStateType, params: ParamsLike) -> None:
         surface, face, suit = render_state
         player, dealer = (
             [int(card) for card in np.asarray(hand) if card]
@@ -176,16 +171,6 @@ class BlackjackFunctional(
         )
         value = face if dealer[0] == 10 else card_name(dealer[0])
         BlackjackEnv.draw(surface, (), player=player, dealer=dealer, suit=suit, value=value)
-        return render_state, as_frame(surface)
-
-    def render_close(
-        self, render_state: RenderStateType, params: ParamsLike = BlackJackParams
-    ) -> None:
-        """Do nothing: a render state holds only memory."""
-
-    def get_default_params(self, **kwargs: Any) -> BlackJackParams:
-        """Return the default parameters, with other values of the fields that are given."""
-        return BlackJackParams(**kwargs)
 
 
 def _of_arrays(state: EnvState) -> EnvState:

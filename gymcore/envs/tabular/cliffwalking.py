@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gymcore import spaces
-from gymcore.envs.functional_jax_env import RegisteredJaxEnv, as_frame, new_surface
+from gymcore.envs.functional_jax_env import DrawnFunctions, RegisteredJaxEnv, new_surface
 from gymcore.envs.toy_text.cliffwalking import SHAPE, START, STEPS, CliffWalkingEnv, is_cliff
 from gymcore.experimental.functional import ActType, FuncEnv
 from gymcore.vector.vector_env import AutoresetMode
@@ -66,7 +66,9 @@ def fell_off(player_position: jax.Array) -> jax.Array:
     return (row == ROWS - 1) & (column >= 1) & (column <= COLUMNS - 2)
 
 
-class CliffWalkingFunctional(FuncEnv[EnvState, jax.Array, int, float, bool, RenderStateType, None]):
+class CliffWalkingFunctional(
+    DrawnFunctions, FuncEnv[EnvState, jax.Array, int, float, bool, RenderStateType, None]
+):
     """A walk from the lower left to the lower right corner of a grid, with a cliff between them.
 
     - Observation int32 [1]: `row * 12 + column`.
@@ -139,16 +141,9 @@ class CliffWalkingFunctional(FuncEnv[EnvState, jax.Array, int, float, bool, Rend
         screen = new_surface(COLUMNS * CELL, ROWS * CELL)
         return RenderStateType(screen, SHAPE, places, (CELL, CELL), cliff)
 
-    def render_image(
-        self, state: EnvState, render_state: RenderStateType, params: None = None
-    ) -> tuple[RenderStateType, np.ndarray]:
-        """Return the render state and an image; see `FuncEnv.render_image`."""
+    def _draw(self, state: EnvState, render_state: RenderStateType, params: None) -> None:
         row, column = np.asarray(state.player_position).tolist()
         CliffWalkingEnv.draw(render_state.screen, (row * COLUMNS + column, int(state.last_action)))
-        return render_state, as_frame(render_state.screen)
-
-    def render_close(self, render_state: RenderStateType) -> None:  # type: ignore[override]
-        """Do nothing: a render state holds only memory."""
 
 
 class CliffWalkingJaxEnv(RegisteredJaxEnv):
