@@ -308,9 +308,6 @@ class Wrapper(
     `env.get_wrapper_attr("name")` or `env.unwrapped.name`. A wrapper that also derives from
     `RecordConstructorArgs` can be made again from `env.spec`.
 
-    Attributes:
-        env: The wrapped environment.
-
     Example:
         >>> class Doubled(Wrapper):
         ...     def step(self, action):

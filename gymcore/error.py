@@ -150,8 +150,6 @@ class EnvironmentFailed(Error):
     catches a `ValueError`.
 
     Attributes:
-        lanes: Indices of the environments.
-        traceback: Text of the traceback in the worker process, if there is one.
         exit_code: None, or the exit code of the process if it died (`WorkerDied`).
     """
 

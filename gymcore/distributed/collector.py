@@ -27,7 +27,6 @@ class Collector:
     A lost actor is replaced by one with the next number of restarts, which begins new episodes.
 
     Attributes:
-        num_actors: How many actors there are.
         restarts: How often each of them has been replaced.
         late: How many fragments did not arrive in time; they were discarded on arrival.
         lost: How many fragments were lost with their actors, and collected again.

@@ -71,7 +71,6 @@ class FunctionalEnv(Env[ObsType, ActType]):
     order and with the same generator; a reset `initial`, `observation` and `state_info`.
 
     Attributes:
-        func_env: The functions.
         state: The current state.
 
     Example:
@@ -178,7 +177,6 @@ class FunctionalVectorEnv(ArrayVectorEnv):
     no random numbers often needs no change. Otherwise they are called for each lane in turn.
 
     Attributes:
-        func_env: The functions.
         state: The states of all lanes: as the functions returned them if they are batched, an array
             of objects otherwise.
 

@@ -40,10 +40,7 @@ class Tiling:
     """Copies the frames of a batch into one large frame, the same array every time.
 
     Attributes:
-        columns: Frames in a row.
         rows: Rows.
-        height: Of a frame.
-        width: Of a frame.
 
     Example:
         >>> import numpy as np

@@ -43,8 +43,6 @@ class Graph(Space[GraphInstance]):
     """Graphs of any size, with an element of a space at each node and at each edge.
 
     Attributes:
-        node_space: The space of a node.
-        edge_space: The space of an edge, or None for graphs without edges.
         batch_node_space: The space of a batch of one node.
         batch_edge_space: The space of a batch of one edge, or None.
 

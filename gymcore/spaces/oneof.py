@@ -40,9 +40,6 @@ def _is_columnar(space: Space) -> bool:
 class OneOf(Composite[tuple[Any, T_co]]):
     """Pairs `(i, x)` in which `x` is an element of the i-th subspace.
 
-    Attributes:
-        spaces: The subspaces.
-
     Example:
         >>> from gymcore.spaces import Box, Discrete
         >>> space = OneOf((Discrete(2), Box(-1, 1, shape=(2,))))

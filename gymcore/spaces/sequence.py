@@ -33,7 +33,6 @@ class Sequence(Space):
 
     Attributes:
         feature_space: The space of one element of a sequence.
-        stack: Whether sequences are batches.
         stacked_feature_space: With `stack=True`, the space of a batch of one.
 
     Example:

@@ -24,10 +24,6 @@ Masks = tuple["int | None", "Array | None"]
 class Text(Space[str]):
     """Strings of a range of lengths over a set of characters.
 
-    Attributes:
-        min_length: The length of the shortest string.
-        max_length: The length of the longest string.
-
     Example:
         >>> space = Text(5, min_length=2, charset="01")
         >>> space

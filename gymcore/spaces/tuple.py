@@ -20,9 +20,6 @@ class Tuple(Composite[tuple[T_co, ...]], collections.abc.Sequence[Any]):
 
     The space is itself a sequence of its subspaces: index, iterate, take its length.
 
-    Attributes:
-        spaces: The subspaces.
-
     Example:
         >>> from gymcore.spaces import Box, Discrete
         >>> space = Tuple((Discrete(2), Box(-1, 1, shape=(2,))))

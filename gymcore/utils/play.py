@@ -37,7 +37,6 @@ class PlayableGame:
     """A window, and the keys that are pressed in it.
 
     Attributes:
-        env: The environment.
         relevant_keys: Keys that are part of a combination.
         original_video_size: Width and height of the zoomed frame in pixels.
         video_size: Width and height of the frame in the window in pixels.
@@ -345,8 +344,6 @@ class PlayPlot:
 
     Attributes:
         data_callback: Returns the numbers of a step.
-        horizon_timesteps: Number of steps that are shown.
-        plot_names: Titles of the diagrams.
         fig: The matplotlib figure.
         ax: Its axes.
         t: Number of steps so far.

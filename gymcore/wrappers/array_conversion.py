@@ -407,11 +407,7 @@ class ArrayConversion(ConvertsArrays, Wrapper, RecordConstructorArgs):
 
 
 class ToTorch(ConvertsArrays):
-    """A mixin of wrappers, single and vector, that let environments be used with PyTorch.
-
-    Attributes:
-        device: Where tensors for the caller are put; None for the default.
-    """
+    """A mixin of wrappers, single and vector, that let environments be used with PyTorch."""
 
     _library: str
     """The library of the environment's arrays."""

@@ -42,13 +42,6 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
     opencv-python-headless`.
 
     Attributes:
-        noop_max: Maximum number of steps without action after a reset.
-        frame_skip: How often an action is repeated.
-        screen_size: Width and height of observations.
-        terminal_on_life_loss: Whether a lost life ends an episode.
-        grayscale_obs: Whether observations are gray.
-        grayscale_newaxis: Whether they have an axis of length 1 for that.
-        scale_obs: Whether they are float32 in [0, 1].
         lives: Lives left after the last reset or the last step that read them.
         game_over: Whether the last step ended the episode.
         obs_buffer: The last two frames, `[height, width]` or `[height, width, 3] uint8`.

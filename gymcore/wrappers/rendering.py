@@ -44,8 +44,6 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
 
     Attributes:
         frame_list: The frames since the last `render` (or reset, or ever; see the arguments).
-        pop_frames: Whether `render` empties the list.
-        reset_clean: Whether `reset` empties the list.
 
     Example:
         >>> import gymcore

@@ -60,7 +60,6 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
     probability of 0.25 for Atari games. Random numbers come from the environment's own `np_random`.
 
     Attributes:
-        repeat_action_probability: As given.
         repeat_action_duration_range: Minimum and maximum number of steps that an action is
             repeated.
         last_action: The action taken last, None before the first.
@@ -141,9 +140,6 @@ class RepeatAction(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructo
     """Take each action several times, and add up the rewards.
 
     Other results of `step` are those of the last repetition. It stops early if the episode ends.
-
-    Attributes:
-        num_repeats: How often.
 
     Example:
         >>> import gymcore

@@ -96,7 +96,6 @@ class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordCons
     Zeros are the result of `create_zero_array` for the observation space.
 
     Attributes:
-        delay: The number of steps.
         observation_queue: Observations that are still to be returned.
 
     Example:
@@ -150,8 +149,6 @@ class TimeAwareObservation(
     others become `{"obs": observation, "time": time}`.
 
     Attributes:
-        flatten: As given.
-        normalize_time: As given.
         max_timesteps: Steps of the longest episode.
         timesteps: Steps since the episode began.
 
@@ -235,7 +232,6 @@ class FrameStackObservation(
     environment may write into the same array at every step.
 
     Attributes:
-        stack_size: Observations of a stack.
         padding_type: "reset", "zero" or "_custom".
         padding_value: What stands before the first observation.
         obs_queue: The last `stack_size` observations.
@@ -404,7 +400,6 @@ class NormalizeObservation(
     Attributes:
         obs_rms: The statistics, a `RunningMeanStd`: float32, or float64 if observations are
             float64 or integers.
-        epsilon: Added to the variance.
         update_running_mean: Whether observations enter the statistics.
 
     Example:

@@ -44,8 +44,6 @@ class NormalizeReward(
     Attributes:
         return_rms: The statistics of the sums, a `RunningMeanStd`.
         discounted_reward: The sum, float64 [1].
-        gamma: The discount factor.
-        epsilon: Added to the variance.
         update_running_mean: Whether the sums enter the statistics.
 
     Example:

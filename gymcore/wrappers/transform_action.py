@@ -26,9 +26,6 @@ class TransformAction(
 ):
     """Apply a function to the actions.
 
-    Attributes:
-        func: The function.
-
     Example:
         >>> import gymcore
         >>> from gymcore.wrappers import TransformAction
@@ -175,7 +172,6 @@ class DiscretizeAction(NumbersBins, TransformAction[ObsType, Any, Array]):
         n_dims: Number of components of an action.
         bins: Number of bins of each component, `[n_dims]`.
         bin_centers: The middles of the bins, one array for each component.
-        multidiscrete: Whether an action is one number for each component.
 
     Example:
         >>> import gymcore

@@ -66,9 +66,6 @@ class TransformObservation(
     `gymcore.wrappers.vector.TransformObservation` applies a function to whole batches, and
     `gymcore.wrappers.vector.VectorizeTransformObservation` this wrapper to each lane.
 
-    Attributes:
-        func: The function.
-
     Example:
         >>> import gymcore
         >>> env = TransformObservation(gymcore.make("CartPole-v1"), abs, None)
@@ -152,9 +149,6 @@ def checked_box(wrapper: str, env: Env) -> Box:
 class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     """Keep some entries of a `Dict` or `Tuple` observation.
 
-    Attributes:
-        filter_keys: What is kept, in this order.
-
     Example:
         >>> import gymcore
         >>> env = gymcore.make("CartPole-v1", render_mode="rgb_array")
@@ -184,10 +178,6 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         space = observed(env)
         pick: Function
         pick_batch: Function
-        if not isinstance(filter_keys, Sequence):
-            raise error.FailedTypeCheck(
-                f"Expects `filter_keys` to be a Sequence, actual type: {type(filter_keys)}"
-            )
         if isinstance(space, Dict):
             keys = _checked_keys(filter_keys, space)
             parts = {key: space.spaces[key] for key in keys}
@@ -298,8 +288,7 @@ def flatten_batch(space: Space, batch: Any) -> Array:
                [0., 0., 1., 6., 7.]])
     """
     if isinstance(space, (Tuple, Dict)):
-        parts = space.spaces.items() if isinstance(space, Dict) else enumerate(space.spaces)
-        columns = [flatten_batch(part, batch[key]) for key, part in parts]
+        columns = [flatten_batch(part, batch[key]) for key, part in space._items()]
         return np.concatenate(columns, axis=1, dtype=flatten_space(space).dtype)
     if isinstance(space, (Discrete, MultiDiscrete)):
         return _one_hot(space, batch)
@@ -312,8 +301,7 @@ def flatten_batch(space: Space, batch: Any) -> Array:
 def _flattens_as_batch(space: Space) -> bool:
     """Tell whether a space and its parts are of gymcore's own types, and flatten to arrays."""
     if type(space) is Tuple or type(space) is Dict:
-        parts = space.spaces.values() if isinstance(space, Dict) else space.spaces
-        return bool(parts) and all(map(_flattens_as_batch, parts))
+        return len(space.spaces) > 0 and all(map(_flattens_as_batch, space._parts()))
     return type(space) in (Box, Discrete, MultiBinary, MultiDiscrete, OneOf, Text)
 
 
@@ -330,9 +318,6 @@ def _one_hot(space: Discrete | MultiDiscrete, batch: object) -> Array:
 
 class ReshapeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     """Give array observations another shape.
-
-    Attributes:
-        shape: The shape.
 
     Example:
         >>> import gymcore
@@ -402,10 +387,6 @@ class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType])
 
     An element without bounds stays as it is; one that is bounded on one side only is shifted.
 
-    Attributes:
-        min_obs: The new lower bounds.
-        max_obs: The new upper bounds.
-
     Example:
         >>> import gymcore
         >>> env = RescaleObservation(gymcore.make("MountainCar-v0"), 0, 1)
@@ -442,9 +423,6 @@ class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType])
 
 class DtypeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     """Give observations another dtype.
-
-    Attributes:
-        dtype: The dtype.
 
     Example:
         >>> import gymcore
@@ -519,9 +497,6 @@ _BRIGHTNESS = np.arange(256) * np.array([[0.2125], [0.7154], [0.0721]])
 class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     """Make color images gray: `0.2125 red + 0.7154 green + 0.0721 blue`, rounded down.
 
-    Attributes:
-        keep_dim: Whether images keep their last axis, of length 1.
-
     Example:
         >>> import gymcore
         >>> env = gymcore.make("CartPole-v1", render_mode="rgb_array")
@@ -588,7 +563,6 @@ class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     """Resize images with OpenCV's `INTER_AREA`.
 
     Attributes:
-        shape: The new height and width.
         cv2_shape: The new width and height.
 
     Example:
@@ -801,7 +775,6 @@ class DiscretizeObservation(NumbersBins, TransformObservation[WrapperObsType, Ac
 
     Attributes:
         bins: Number of bins of each element of the observation, `[size]`.
-        multidiscrete: Whether there is one index per element, or one for all of them.
         low: Lower bounds, `[size]`.
         high: Upper bounds, `[size]`.
         bin_edges: The edges between the bins, one array per element.

@@ -20,9 +20,6 @@ __all__ = ["ClipReward", "TransformReward"]
 class TransformReward(RewardWrapper[ObsType, ActType], RecordConstructorArgs):
     """Apply a function to the rewards.
 
-    Attributes:
-        func: The function.
-
     Example:
         >>> import gymcore
         >>> from gymcore.wrappers import TransformReward

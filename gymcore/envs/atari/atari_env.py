@@ -166,9 +166,6 @@ class AtariEnv(Env, EzPickle):
 
     Attributes:
         ale: The emulator, an `ale_py.ALEInterface`.
-        continuous: Whether actions are radius, angle and fire.
-        continuous_action_threshold: The value above which they count as pressed.
-        sound_obs: Whether observations have the sound.
 
     Example:
         >>> import gymcore

@@ -77,11 +77,8 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         data: Its `mujoco.MjData`.
         init_qpos: A copy of the model's initial positions, float64 [nq].
         init_qvel: A copy of its initial velocities, float64 [nv].
-        frame_skip: Simulation steps in one step of the environment.
         action_space: A float32 `Box` of the control ranges of the model's actuators.
         fullpath: Path of the model's file; empty if the model was given as XML.
-        width: Width of frames in pixels; `height`: their height.
-        camera_id: The constructor's argument; `camera_name`: likewise.
         mujoco_renderer: The `MujocoRenderer`, which opens a window or context at the first frame.
 
     Example:
@@ -143,12 +140,11 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
             render_mode: `"human"`, `"rgb_array"`, `"depth_array"`, `"rgbd_tuple"` or None.
             width: Width of frames in pixels.
             height: Height of frames in pixels.
-            camera_id: Index of a camera of the model; -1 is the free camera, the default.
-            camera_name: Name of a camera of the model, instead of `camera_id`.
-            default_camera_config: Attributes of `mujoco.MjvCamera` (`distance`, `azimuth`,
-                `elevation`, `lookat`, `trackbodyid`, ...) and their values, for the free camera.
-            max_geom: Maximum number of geoms in a frame.
-            visual_options: Values of flags of `mujoco.mjtVisFlag`.
+            camera_id: This and the following arguments are those of `MujocoRenderer`.
+            camera_name: See there.
+            default_camera_config: `default_cam_config` there.
+            max_geom: See there.
+            visual_options: See there.
 
         Raises:
             gymcore.error.DependencyNotInstalled: mujoco is not installed.

@@ -583,12 +583,7 @@ class MujocoRenderer:
     It can be pickled and copied: the copy has the settings, model and data, and its own viewers.
 
     Attributes:
-        model: The `mujoco.MjModel`.
-        data: The `mujoco.MjData` that is shown.
-        default_cam_config: Attributes of the free camera, which are read when a viewer is made.
         camera_id: Index of the camera, -1 for the free camera.
-        width: Width of a frame in pixels; `height`: its height.
-        max_geom: Maximum number of geoms in a frame.
         viewer: The viewer of the last frame, an `OffScreenViewer` or a `WindowViewer`, or None.
     """
 

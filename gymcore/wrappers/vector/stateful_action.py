@@ -231,9 +231,6 @@ class RepeatAction(LaneRepeats, RecordConstructorArgs):
 
     A lane whose episode ends earlier rests until the others are done.
 
-    Attributes:
-        num_repeats: How often.
-
     Example:
         >>> import gymcore as gym
         >>> envs = RepeatAction(gym.make_vec("CartPole-v1", num_envs=2), num_repeats=3)
@@ -261,7 +258,6 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
     possible: the wrapper then has one generator per lane, seeded by the seeds of `reset`.
 
     Attributes:
-        repeat_action_probability: As given.
         repeat_action_duration_range: Minimum and maximum number of steps that an action is
             repeated.
         last_action: The batch of actions taken last; None before the first.

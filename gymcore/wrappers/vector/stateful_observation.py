@@ -243,9 +243,6 @@ class _FrameObservations(LaneObservations, RecordConstructorArgs):
 class DelayObservation(_FrameObservations):
     """Return observations a number of steps late; before there are any, zeros.
 
-    Attributes:
-        delay: The number of steps.
-
     Example:
         >>> import gymcore as gym
         >>> envs = DelayObservation(gym.make_vec("CartPole-v1", num_envs=2), delay=1)
@@ -274,10 +271,6 @@ class FrameStackObservation(_FrameObservations):
     Arrays `[num_envs, ...]` become `[num_envs, stack_size, ...]`, also in dicts and tuples; of
     other spaces there are tuples. Stacks of arrays are made by compiled code. They are the caller's
     to keep and to write into; their memory is reused once they have no references.
-
-    Attributes:
-        stack_size: Observations of a stack.
-        padding_type: "reset", "zero" or "_custom".
 
     Example:
         >>> import gymcore as gym
@@ -312,8 +305,6 @@ class TimeAwareObservation(LaneObservations, RecordConstructorArgs):
     See `gymcore.wrappers.TimeAwareObservation` for where it goes.
 
     Attributes:
-        flatten: As given.
-        normalize_time: As given.
         max_timesteps: Steps of the longest episode.
         timesteps: int32 [num_envs], steps since the episode began. Never changed in place.
 
@@ -456,7 +447,6 @@ class NormalizeObservation(
     Attributes:
         obs_rms: The statistics, a `RunningMeanStd` of the shape of one lane's observation: float32,
             or float64 if observations are float64 or integers.
-        epsilon: Added to the variance.
         update_running_mean: Whether observations enter the statistics.
 
     Example:

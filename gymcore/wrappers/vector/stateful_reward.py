@@ -35,8 +35,6 @@ class NormalizeReward(
     Attributes:
         return_rms: The statistics of the sums, a `RunningMeanStd`.
         accumulated_reward: The sums, float32 [num_envs]; changed in place.
-        gamma: The discount factor.
-        epsilon: Added to the variance.
         update_running_mean: Whether the sums enter the statistics.
 
     Example:

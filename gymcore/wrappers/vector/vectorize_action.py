@@ -52,9 +52,6 @@ class TransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType])
 
     The function gets a copy of the actions, which it may change.
 
-    Attributes:
-        func: The function.
-
     Example:
         >>> import gymcore as gym
         >>> from gymcore.wrappers.vector import TransformAction

@@ -68,9 +68,6 @@ class _EachRow(
 class TransformObservation(_EachRow[WrapperObsType, ActType, ObsType, ArrayType]):
     """Change batches of observations with a function.
 
-    Attributes:
-        func: The function.
-
     Example:
         >>> import gymcore as gym
         >>> envs = gym.make_vec("CartPole-v1", num_envs=2)

@@ -50,9 +50,6 @@ class TransformReward(_LaneRewards):
     In NEXT_STEP mode, the function's result for a lane that the step only resets is ignored: the
     reward of that lane stays 0.
 
-    Attributes:
-        func: The function.
-
     Example:
         >>> import gymcore as gym
         >>> from gymcore.wrappers.vector import TransformReward

@@ -135,8 +135,6 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
 
     Attributes:
         frames: The last observations, compressed if `lz4_compress` is set.
-        num_stack: Number of observations in a stack.
-        lz4_compress: Whether observations are stored compressed; each is compressed once.
 
     Example:
         >>> import gymcore as gym

@@ -49,9 +49,6 @@ class GrayScaleObservation(ObservationWrapper, RecordConstructorArgs):
     """Convert RGB images to grayscale, as `cv2.cvtColor` does (Gym 0.26).
 
     `GrayscaleObservation` of Gymnasium 1.x has other weights and does not round.
-
-    Attributes:
-        keep_dim: Whether observations have a channel axis, of length 1.
     """
 
     def __init__(self, env: Env, keep_dim: bool = False) -> None:

@@ -47,11 +47,9 @@ class VideoRecorder:
     A JSON file with `metadata` is written next to the video. Each frame is encoded immediately.
 
     Attributes:
-        env: The environment.
         path: Path of the video.
         metadata: The contents of the JSON file.
         metadata_path: Path of the JSON file.
-        enabled: Whether frames are recorded.
         frames_per_sec: `env.metadata["render_fps"]`, or 30 without this entry.
         broken: Whether `render` returned no frame.
     """
