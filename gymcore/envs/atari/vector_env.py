@@ -200,8 +200,6 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
 
     Attributes:
         repeat_action_probability: How likely a frame repeats the action of the one before.
-        ale: The emulator, an `ale_py.ALEInterface`.
-        lives: Lives that are left.
 
     Example:
         >>> env = PreprocessedAtariEnv("pong", preset="gymnasium")

@@ -84,7 +84,7 @@ class BipedalWalkerHeuristics:
 
     Proportional and derivative control brings hips and knees to the angles of the phase, and keeps
     the hull upright. Angles and gains come from a search over random grounds; 28 of 30 walks over
-    other grounds reached the end, with a return of about 300.
+    other grounds reached the end, with a return of about 300. Use a new object for each episode.
 
     Attributes:
         state: The phase: `STAY_ON_ONE_LEG`, `PUT_OTHER_DOWN` or `PUSH_OFF`.
@@ -113,13 +113,6 @@ class BipedalWalkerHeuristics:
     supporting_leg = 1
     supporting_knee_angle = SUPPORT_KNEE_ANGLE
     a: np.ndarray = np.zeros(4)
-
-    def __init__(self) -> None:
-        """Begin a walk; use a new object for each episode."""
-        self.state = self.STAY_ON_ONE_LEG
-        self.moving_leg, self.supporting_leg = 0, 1
-        self.supporting_knee_angle = self.SUPPORT_KNEE_ANGLE
-        self.a = np.zeros(4)
 
     def step_heuristic(self, s: npt.NDArray[np.float32]) -> np.ndarray:
         """Return the action [4], within [-1, 1], for an observation [24]."""

@@ -50,7 +50,6 @@ class BipedalWalker(Scenery, CompiledBox2DEnv[npt.NDArray[np.float32]]):
             set at any time.
         hull, legs, joints, terrain, world: Box2D's bodies, joints and world.
         terrain_x, terrain_y: The points of the ground, metres.
-        lidar_fractions: The fraction of each ray that is free.
         terrain_poly, cloud_poly, lidar: The pieces of the ground, the clouds and the rays, in
             Gymnasium's form; changing them changes nothing.
 

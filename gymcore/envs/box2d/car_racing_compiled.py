@@ -186,8 +186,6 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
 
     Attributes:
         car, road, world: Box2D's bodies and world; car and road are None before the first reset.
-        track: Points of the center line: alpha, beta, x, y.
-        road_poly: Corners and color of everything that is drawn on the ground.
         tile_visited_count: How many pieces have been touched.
         reward: Score of the episode.
         t: Seconds since the start.
@@ -417,7 +415,7 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
 
     @property
     def track(self) -> list[TrackPoint]:
-        """Points of the center line; empty before the first reset."""
+        """Points of the center line (alpha, beta, x, y); empty before the first reset."""
         points = self._batch.constants.track(self._lane).tolist() if self._bodies else []
         return [TrackPoint(*point) for point in points]
 

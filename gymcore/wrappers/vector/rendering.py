@@ -276,9 +276,6 @@ class RecordVideo(
 
     Attributes:
         autoreset_mode: The mode of the environment.
-        has_autoreset: Whether the next step resets the first lane.
-        render_history: For each lane, frames taken by the recording from a render mode that ends in
-            "_list", for `render`.
 
     For the other attributes see `gymcore.rendering.recorder.Recorder`.
 
@@ -349,7 +346,7 @@ class RecordVideo(
 
     @property
     def render_history(self) -> list[list[Any]]:
-        """Frames taken by the recording, for each lane; see the class."""
+        """For each lane, frames taken by the recording from a mode that ends in "_list"."""
         return self._history
 
     @property
