@@ -32,6 +32,9 @@ __all__ = ["PPO", "Settings"]
 
 Array = np.ndarray
 
+Callback = Callable[["PPO", dict[str, float]], object]
+"""Called with the agent and the metrics of an update; see `PPO.train`."""
+
 # Number of episodes in the running mean return.
 WINDOW = 100
 _HALF_LOG_TAU = 0.5 * float(np.log(2 * np.pi))
@@ -581,7 +584,3 @@ def _log_softmax(outputs: Array) -> Array:
 def _log_normal(noise: Array, log_std: Array) -> Array:
     """Return log-probabilities [n] of standard normal noise [n, size] that was scaled."""
     return -0.5 * (noise * noise).sum(axis=1) - (log_std + _HALF_LOG_TAU).sum()
-
-
-Callback = Callable[[PPO, dict[str, float]], object]
-"""Called with the agent and the metrics of an update; see `PPO.train`."""
