@@ -1,0 +1,663 @@
+"""BabyAI's levels: grids of rooms with an instruction.
+
+Reference environments: BabyAI-*-v0 and -v1 of minigrid 3.2, whose draws are made in their order. Levels that its
+`RejectSampling` and `RecursionError` reject are generated again, from where the random stream is.
+"""
+from cpython.pycapsule cimport PyCapsule_New
+from libc.stdint cimport uint8_t, uint16_t
+from libc.string cimport memset
+
+from gymcore_ext.minigrid.building cimport (
+    ANY, COLOR_ORDER, MANY_TRIES, add_distractors, add_door, add_object, connect_all, draw_bool, draw_color,
+    draw_element, draw_fraction, draw_int, draw_subset, fail, has_neighbor, is_endless, make_rooms, new_object, number,
+    place_agent_in_room, place_in_room, put, remove_wall, room_at, room_of,
+)
+from gymcore_ext.minigrid.grid cimport (
+    BALL, BLUE, BOX, COLORS, DOOR, EMPTY, ENDLESS, GREY, KEY, LOCKED, MAX_SIDE, NOT_CONNECTED, NO_CHOICE, NO_FAULT,
+    NO_PLACE, RED, REJECTED, RULES_CAPSULE, STEP_X, STEP_Y, build_t, cell_t, color_of, kind_of, make_cell, object_at,
+    object_t, rules_t, state_of,
+)
+from gymcore_ext.minigrid.instructions cimport (
+    ANYWHERE, ANY_COLOR, ANY_KIND, GO_TO, ON_LEFT, OPEN_DOOR, PICK_UP, PUT_NEXT, VERBS, description_t, follow,
+    instruction_of, instruction_t, is_next_to, is_possible_instruction, mark_objects, matches, task_t,
+    write_instruction,
+)
+
+
+cdef enum:
+    MANY_LEVELS = 10_000   # levels that may be rejected before one is accepted
+
+
+ctypedef void (*level_function)(build_t* b) noexcept nogil
+
+ctypedef struct babyai_t:
+    rules_t rules
+    level_function level   # generates a level once
+
+
+# --- instructions -----------------------------------------------------------------------------------------------------
+
+cdef inline description_t described(int kind, int color=ANY_COLOR, int location=ANYWHERE) noexcept nogil:
+    return description_t(<uint8_t> kind, <uint8_t> color, <uint8_t> location, False)
+
+
+cdef inline description_t like(build_t* b, int identity) noexcept nogil:
+    """The description of an object by its kind and color; of any object after a fault."""
+    cdef cell_t cell = <cell_t> EMPTY if b.fault else object_at(b.lane, b.level, identity)
+    return described(kind_of(cell), color_of(cell))
+
+
+cdef inline task_t* ask(build_t* b, int verb, description_t what, int clause=0) noexcept nogil:
+    """Add a task to a clause of the instruction, which has two tasks at most."""
+    cdef instruction_t* asked = instruction_of(b.lane, b.level)
+    cdef task_t* task = &asked.tasks[2 * clause + (asked.counts[clause] > 0)]
+    asked.counts[clause] = 1 + (asked.counts[clause] > 0)
+    task.verb = <uint8_t> verb
+    task.objects[0] = what
+    return task
+
+
+cdef inline void ask_put_next(build_t* b, description_t what, description_t beside, int clause=0) noexcept nogil:
+    ask(b, PUT_NEXT, what, clause).objects[1] = beside
+
+
+cdef inline void reverse_clauses(build_t* b) noexcept nogil:
+    """Let the second clause be carried out before the first one."""
+    cdef instruction_t* asked = instruction_of(b.lane, b.level)
+    cdef int k
+    for k in range(2):
+        asked.tasks[k], asked.tasks[2 + k] = asked.tasks[2 + k], asked.tasks[k]
+    asked.counts[0], asked.counts[1] = asked.counts[1], asked.counts[0]
+    asked.backwards = True
+
+
+# --- conditions -------------------------------------------------------------------------------------------------------
+
+cdef inline void reject_if(build_t* b, bint condition) noexcept nogil:
+    if condition:
+        fail(b, REJECTED)
+
+
+cdef bint are_reachable(build_t* b) noexcept nogil:
+    """Whether the agent can come next to all objects, through doors, without moving any."""
+    cdef uint8_t is_reached[MAX_SIDE * MAX_SIDE]
+    cdef uint16_t stack[MAX_SIDE * MAX_SIDE]
+    cdef const object_t* item
+    cdef int count = 1, place, other, side
+    memset(is_reached, 0, b.width * b.height)
+    stack[0] = <uint16_t> (b.lane.agent_y * b.width + b.lane.agent_x)
+    is_reached[stack[0]] = True
+    while count:
+        count -= 1
+        place = stack[count]
+        if b.cells[place] != EMPTY and kind_of(b.cells[place]) != DOOR:
+            continue
+        for side in range(4):   # walls surround the grid
+            other = place + STEP_Y[side] * b.width + STEP_X[side]
+            if not is_reached[other]:
+                is_reached[other] = True
+                stack[count] = <uint16_t> other
+                count += 1
+    for place in range(1, b.lane.object_count + 1):
+        item = &b.lane.objects[place]
+        if not is_reached[item.y * b.width + item.x]:
+            return False
+    return True
+
+
+cdef inline void require_reachable(build_t* b) noexcept nogil:
+    reject_if(b, not b.fault and not are_reachable(b))
+
+
+cdef void reject_trivial(build_t* b) noexcept nogil:
+    """Reject an instruction to put objects next to themselves, or to where they are."""
+    cdef const instruction_t* asked = instruction_of(b.lane, b.level)
+    cdef const object_t* item
+    cdef int k, identity, marks
+    for k in range(4):
+        for identity in range(1, b.lane.object_count + 1):
+            marks = asked.marks[identity] >> 2 * k & 3
+            item = &b.lane.objects[identity]
+            reject_if(b, asked.tasks[k].verb == PUT_NEXT and marks & 1 and (
+                marks == 3 or is_next_to(b.lane, b.level, item.x, item.y, 2 * k + 1)))
+
+
+cdef void reject_needed_keys(build_t* b) noexcept nogil:
+    """Reject an instruction that involves a key, by its color, which opens a locked door."""
+    cdef const instruction_t* asked = instruction_of(b.lane, b.level)
+    cdef const description_t* what
+    cdef cell_t door
+    cdef int k, identity
+    for identity in range(1, b.lane.object_count + 1):
+        door = object_at(b.lane, b.level, identity)
+        for k in range(8):
+            what = &asked.tasks[k >> 1].objects[k & 1]
+            reject_if(b, kind_of(door) == DOOR and state_of(door) == LOCKED and what.kind == KEY
+                      and what.color == color_of(door))
+
+
+cdef void generate(build_t* b) noexcept nogil:
+    """Generate levels until one is accepted, and set the time limit unless there is one."""
+    cdef instruction_t* asked = instruction_of(b.lane, b.level)
+    cdef int _, k, moves = 0
+    for _ in range(MANY_LEVELS):
+        b.fault = NO_FAULT
+        memset(asked, 0, sizeof(instruction_t))
+        make_rooms(b)
+        (<const babyai_t*> b.level.rules).level(b)
+        if not b.fault:
+            mark_objects(b.lane, b.level)
+            reject_trivial(b)
+        if b.fault != REJECTED and b.fault != NO_PLACE and b.fault != NOT_CONNECTED:
+            break
+    if b.fault == REJECTED:
+        b.fault = ENDLESS
+    if b.lane.max_steps == 0:
+        for k in range(4):
+            if k & 1 < asked.counts[k >> 1]:
+                moves += 2 if asked.tasks[k].verb == PUT_NEXT else 1
+        b.lane.max_steps = moves * b.room_size * b.room_size * b.columns * b.rows
+
+
+# --- parts of levels --------------------------------------------------------------------------------------------------
+
+cdef inline int scatter(build_t* b, int count, bint unique=False) noexcept nogil:
+    """Place the agent, connect all rooms, and add objects that it can reach; return the first of them."""
+    cdef int first
+    place_agent_in_room(b)
+    connect_all(b)
+    first = add_distractors(b, ANY, ANY, count, unique)
+    require_reachable(b)
+    return first
+
+
+cdef inline void place_agent_outside(build_t* b, int room) noexcept nogil:
+    cdef int rounds = 0
+    while not is_endless(b, &rounds, MANY_TRIES):
+        place_agent_in_room(b)
+        if room_of(b, b.lane.agent_x, b.lane.agent_y) != room:
+            break
+
+
+cdef int lock_random_room(build_t* b, int distractors, bint other_colors, int* door) noexcept nogil:
+    """Lock a room, put its key and objects anywhere, connect the others, place the agent in one; return the locked one.
+
+    The reference environment means to keep key and objects out of the locked room, but compares numbers by `is`.
+
+    Args:
+        b: The level.
+        distractors: How many objects each room gets.
+        other_colors: Whether no other door has the color of the locked one with a probability of 1/2.
+        door: Identity of the locked door, written.
+    """
+    cdef uint8_t colors[COLORS]
+    cdef int column = draw_int(b, 0, b.columns), row = draw_int(b, 0, b.rows), key_column, key_row, i, j, count = 0
+    door[0] = add_door(b, column, row, ANY, ANY, True)
+    key_column = draw_int(b, 0, b.columns)
+    key_row = draw_int(b, 0, b.rows)
+    add_object(b, key_column, key_row, KEY, like(b, door[0]).color)
+    other_colors = other_colors and draw_bool(b)
+    for i in range(COLORS):
+        if not (other_colors and COLOR_ORDER[i] == like(b, door[0]).color):
+            colors[count] = COLOR_ORDER[i]
+            count += 1
+    connect_all(b, colors, count)
+    for i in range(b.columns):
+        for j in range(b.rows):
+            add_distractors(b, i, j, distractors, False)
+    place_agent_outside(b, row * b.columns + column)
+    require_reachable(b)
+    return row * b.columns + column
+
+
+cdef inline int add_four_doors(build_t* b, int locked) noexcept nogil:
+    """Add a door on each side of the room in the middle, in random order; return the first one."""
+    cdef int first = add_door(b, 1, 1, ANY, ANY, locked), _
+    for _ in range(3):
+        add_door(b, 1, 1, ANY, ANY, locked)
+    return first
+
+
+# --- levels -----------------------------------------------------------------------------------------------------------
+
+cdef void go_to(build_t* b) noexcept nogil:
+    """Numbers: objects; whether all doors are open."""
+    cdef int first = scatter(b, number(b, 0)), k
+    cdef cell_t cell
+    ask(b, GO_TO, like(b, first + draw_int(b, 0, number(b, 0))))
+    for k in range(1, b.lane.object_count + 1):
+        cell = object_at(b.lane, b.level, k)
+        if number(b, 1) and kind_of(cell) == DOOR:
+            put(b, b.lane.objects[k].x, b.lane.objects[k].y, make_cell(DOOR, color_of(cell)) | <cell_t> (k << 9))
+
+
+cdef void go_to_red_ball(build_t* b) noexcept nogil:
+    """Numbers: other objects; whether they are grey."""
+    cdef int first, k
+    cdef cell_t cell
+    place_agent_in_room(b)
+    add_object(b, 0, 0, BALL, RED)
+    first = add_distractors(b, ANY, ANY, number(b, 0), False)
+    for k in range(first, b.lane.object_count + 1):
+        cell = object_at(b.lane, b.level, k)
+        if number(b, 1):
+            put(b, b.lane.objects[k].x, b.lane.objects[k].y, make_cell(kind_of(cell), GREY) | <cell_t> (k << 9))
+    require_reachable(b)
+    ask(b, GO_TO, described(BALL, RED))
+
+
+cdef void go_to_red_blue_ball(build_t* b) noexcept nogil:
+    """Numbers: other objects."""
+    cdef cell_t cell
+    cdef int k, color
+    place_agent_in_room(b)
+    add_distractors(b, ANY, ANY, number(b, 0), False)
+    for k in range(1, b.lane.object_count + 1):
+        cell = object_at(b.lane, b.level, k)
+        reject_if(b, kind_of(cell) == BALL and (color_of(cell) == RED or color_of(cell) == BLUE))
+    color = BLUE if draw_int(b, 0, 2) else RED
+    add_object(b, 0, 0, BALL, color)
+    require_reachable(b)
+    ask(b, GO_TO, described(BALL, color))
+
+
+cdef void go_to_unlocked(build_t* b) noexcept nogil:
+    cdef int door, room = lock_random_room(b, 2, False, &door)
+    ask(b, GO_TO, like(b, add_distractors(b, room % b.columns, room // b.columns, 1, False)))
+
+
+cdef void go_to_door(build_t* b) noexcept nogil:
+    cdef int first = add_four_doors(b, ANY)
+    place_agent_in_room(b, 1, 1)
+    ask(b, GO_TO, like(b, first + draw_int(b, 0, 4)))
+
+
+cdef void go_to_object_or_door(build_t* b) noexcept nogil:
+    cdef int first
+    place_agent_in_room(b, 1, 1)
+    first = add_distractors(b, 1, 1, 8, False)
+    add_four_doors(b, ANY)
+    require_reachable(b)
+    ask(b, GO_TO, like(b, first + draw_int(b, 0, 12)))
+
+
+cdef void open_any(build_t* b) noexcept nogil:
+    cdef uint8_t doors[256 * 4]
+    cdef int count = 0, column, row, side
+    scatter(b, 18)
+    for column in range(b.columns):
+        for row in range(b.rows):
+            for side in range(4):
+                if room_at(b, column, row).doors[side]:
+                    doors[count] = room_at(b, column, row).doors[side]
+                    count += 1
+    ask(b, OPEN_DOOR, like(b, draw_element(b, doors, count)))
+
+
+cdef void open_red_door(build_t* b) noexcept nogil:
+    add_door(b, 0, 0, 0, RED, False)
+    place_agent_in_room(b, 0, 0)
+    ask(b, OPEN_DOOR, described(DOOR, RED))
+
+
+cdef void open_door(build_t* b) noexcept nogil:
+    """Numbers: whether another door is a failure; the description: 1 by color, 2 by location, 0 at random."""
+    cdef uint8_t colors[4]
+    cdef int k, by = number(b, 1)
+    draw_subset(b, COLOR_ORDER, COLORS, 4, colors)
+    for k in range(4):
+        add_door(b, 1, 1, k, colors[k], False)
+    if by == 0:
+        by = 1 + draw_int(b, 0, 2)
+    if by == 1:
+        ask(b, OPEN_DOOR, described(DOOR, colors[0])).strict = number(b, 0) != 0
+    else:
+        ask(b, OPEN_DOOR, described(DOOR, ANY_COLOR, ON_LEFT + draw_int(b, 0, 4))).strict = number(b, 0) != 0
+    place_agent_in_room(b, 1, 1)
+
+
+cdef void open_two_doors(build_t* b) noexcept nogil:
+    """Numbers: colors of the doors, -1 for random ones; whether another door is a failure at first."""
+    cdef uint8_t colors[2]
+    cdef int k
+    draw_subset(b, COLOR_ORDER, COLORS, 2, colors)
+    for k in range(2):
+        if 0 <= number(b, k) < COLORS:
+            colors[k] = <uint8_t> number(b, k)
+        add_door(b, 1, 1, 0 if k else 2, colors[k], False)
+    place_agent_in_room(b, 1, 1)
+    ask(b, OPEN_DOOR, described(DOOR, colors[0])).strict = number(b, 2) != 0
+    ask(b, OPEN_DOOR, described(DOOR, colors[1]), 1)
+
+
+cdef void open_in_order(build_t* b) noexcept nogil:
+    """Numbers: doors; whether another door is a failure."""
+    cdef uint8_t colors[COLORS]
+    cdef uint8_t doors[COLORS]
+    cdef uint8_t asked[2]
+    cdef int k, mode, count = number(b, 0)
+    if not 2 <= count <= COLORS:
+        fail(b, NO_CHOICE)
+        return
+    draw_subset(b, COLOR_ORDER, COLORS, count, colors)
+    for k in range(count):
+        doors[k] = <uint8_t> add_door(b, 1, 1, ANY, colors[k], False)
+    place_agent_in_room(b, 1, 1)
+    draw_subset(b, doors, count, 2, asked)
+    mode = draw_int(b, 0, 3)
+    for k in range(2 if mode else 1):
+        ask(b, OPEN_DOOR, like(b, asked[k]), k).strict = number(b, 1) != 0
+    if mode == 2:
+        reverse_clauses(b)
+
+
+cdef void pick_up(build_t* b) noexcept nogil:
+    ask(b, PICK_UP, like(b, scatter(b, 18) + draw_int(b, 0, 18)))
+
+
+cdef void pick_up_blocked(build_t* b) noexcept nogil:
+    cdef int first
+    place_agent_in_room(b)
+    connect_all(b)
+    first = add_distractors(b, ANY, ANY, 20, False)
+    reject_if(b, not b.fault and are_reachable(b))
+    ask(b, PICK_UP, like(b, first + draw_int(b, 0, 20)))
+
+
+cdef void pick_up_distinct(build_t* b) noexcept nogil:
+    """Numbers: whether another object is a failure."""
+    cdef int first = add_distractors(b, ANY, ANY, 5), by
+    cdef description_t what
+    place_agent_in_room(b, 0, 0)
+    what = like(b, first + draw_int(b, 0, 5))
+    by = draw_int(b, 0, 3)
+    if by == 0:
+        what.color = ANY_COLOR
+    elif by == 1:
+        what.kind = ANY_KIND
+    ask(b, PICK_UP, what).strict = number(b, 0) != 0
+
+
+cdef void pick_up_above(build_t* b) noexcept nogil:
+    cdef int target = add_object(b, 1, 0)
+    add_door(b, 1, 1, 3, ANY, False)
+    place_agent_in_room(b, 1, 1)
+    connect_all(b)
+    ask(b, PICK_UP, like(b, target))
+
+
+cdef void pick_up_only(build_t* b) noexcept nogil:
+    add_object(b, 0, 0, BALL)
+    place_agent_in_room(b)
+    ask(b, PICK_UP, described(BALL))
+
+
+cdef void find_object(build_t* b) noexcept nogil:
+    # The reference environment draws a row for the column, and a column for the row.
+    cdef int column = draw_int(b, 0, b.rows), row = draw_int(b, 0, b.columns), target = add_object(b, column, row)
+    place_agent_in_room(b, 1, 1)
+    connect_all(b)
+    ask(b, PICK_UP, described(like(b, target).kind))
+
+
+cdef void key_corridor(build_t* b) noexcept nogil:
+    """Numbers: the kind of the object, -1 for a random one."""
+    cdef int row, door, target
+    if number(b, 0) != ANY and not KEY <= number(b, 0) <= BOX:
+        fail(b, NO_CHOICE)
+    for row in range(1, b.rows):
+        remove_wall(b, 1, row, 3)
+    row = draw_int(b, 0, b.rows)
+    door = add_door(b, 2, row, 2, ANY, True)
+    target = add_object(b, 2, row, number(b, 0))
+    row = draw_int(b, 0, b.rows)
+    add_object(b, 0, row, KEY, like(b, door).color)
+    place_agent_in_room(b, 1, b.rows // 2)
+    connect_all(b)
+    ask(b, PICK_UP, described(like(b, target).kind))
+
+
+cdef void act_on_object_or_door(build_t* b) noexcept nogil:
+    cdef int first = add_distractors(b, 1, 1, 5)
+    cdef description_t what
+    add_four_doors(b, False)
+    place_agent_in_room(b, 1, 1)
+    what = like(b, first + draw_int(b, 0, 9))
+    ask(b, GO_TO if draw_bool(b) else OPEN_DOOR if what.kind == DOOR else PICK_UP, what)
+
+
+cdef void put_next_local(build_t* b) noexcept nogil:
+    """Numbers: objects."""
+    cdef int count = number(b, 0), first = scatter(b, count, True), one, other
+    one = draw_int(b, 0, count)
+    other = draw_int(b, 0, count - 1)
+    ask_put_next(b, like(b, first + one), like(b, first + other + (other >= one)))
+
+
+cdef inline void fill_two_rooms(build_t* b, int count, int* left, int* right) noexcept nogil:
+    """Put the agent and objects into a room, and objects into the next one; return the first object of each."""
+    place_agent_in_room(b, 0, 0)
+    left[0] = add_distractors(b, 0, 0, count)
+    right[0] = add_distractors(b, 1, 0, count)
+    remove_wall(b, 0, 0, 0)
+
+
+cdef void put_next(build_t* b) noexcept nogil:
+    """Numbers: objects in each room; whether the agent has the object to be moved from the first step on."""
+    cdef int what, beside
+    fill_two_rooms(b, number(b, 0), &what, &beside)
+    what += draw_int(b, 0, number(b, 0))
+    beside += draw_int(b, 0, number(b, 0))
+    if draw_bool(b):
+        what, beside = beside, what
+    ask_put_next(b, like(b, what), like(b, beside))
+    if number(b, 1):
+        instruction_of(b.lane, b.level).carried = <uint8_t> what
+
+
+cdef void move_two_across(build_t* b) noexcept nogil:
+    """Numbers: objects in each room."""
+    cdef int[2] firsts
+    cdef int[2] one
+    cdef int[2] other
+    cdef int count = number(b, 0), side
+    fill_two_rooms(b, count, &firsts[0], &firsts[1])
+    for side in range(2):
+        one[side] = draw_int(b, 0, count)
+        other[side] = draw_int(b, 0, count - 1)
+        other[side] += firsts[side] + (other[side] >= one[side])
+        one[side] += firsts[side]
+    ask_put_next(b, like(b, one[0]), like(b, one[1]))
+    ask_put_next(b, like(b, other[1]), like(b, other[0]), 1)
+
+
+cdef void unlock(build_t* b) noexcept nogil:
+    cdef int door
+    lock_random_room(b, 3, True, &door)
+    ask(b, OPEN_DOOR, like(b, door))
+
+
+cdef void unlock_local(build_t* b) noexcept nogil:
+    """Numbers: other objects."""
+    cdef int door = add_door(b, 1, 1, ANY, ANY, True)
+    add_object(b, 1, 1, KEY, like(b, door).color)
+    add_distractors(b, 1, 1, number(b, 0))
+    place_agent_in_room(b, 1, 1)
+    ask(b, OPEN_DOOR, described(DOOR))
+
+
+cdef void key_in_box(build_t* b) noexcept nogil:
+    cdef int door = add_door(b, 1, 1, ANY, ANY, True), box
+    cdef cell_t key = new_object(b, KEY, like(b, door).color)
+    box = place_in_room(b, 1, 1, new_object(b, BOX, draw_color(b)))
+    b.lane.objects[box].contents = key if box else <cell_t> EMPTY
+    place_agent_in_room(b, 1, 1)
+    ask(b, OPEN_DOOR, described(DOOR))
+
+
+cdef void unlock_pick_up(build_t* b) noexcept nogil:
+    """Numbers: other objects; whether a ball blocks the door, and the box is described by its kind only."""
+    cdef int box = add_object(b, 1, 0, BOX), door = add_door(b, 0, 0, 0, ANY, True), x = b.x - 1, y = b.y
+    if number(b, 1):
+        put(b, x, y, new_object(b, BALL, draw_color(b)))
+    add_object(b, 0, 0, KEY, like(b, door).color)
+    add_distractors(b, ANY, ANY, number(b, 0))
+    place_agent_in_room(b, 0, 0)
+    ask(b, PICK_UP, described(BOX) if number(b, 1) else like(b, box))
+
+
+cdef void unlock_to_unlock(build_t* b) noexcept nogil:
+    cdef uint8_t colors[2]
+    draw_subset(b, COLOR_ORDER, COLORS, 2, colors)
+    add_door(b, 0, 0, 0, colors[0], True)
+    add_object(b, 2, 0, KEY, colors[0])
+    add_door(b, 1, 0, 0, colors[1], True)
+    add_object(b, 1, 0, KEY, colors[1])
+    add_object(b, 0, 0, BALL)
+    place_agent_in_room(b, 1, 0)
+    ask(b, PICK_UP, described(BALL))
+
+
+# --- every instruction of the language --------------------------------------------------------------------------------
+
+# What a description may name, in the order in which it is drawn.
+cdef uint8_t[4] DESCRIBED_KINDS = [BOX, BALL, KEY, DOOR]
+
+
+cdef int lock_room(build_t* b) noexcept nogil:
+    """Lock a random room, and put its key into another one; return the room."""
+    cdef int rounds = 0, column = 0, row = 0, side = 0, door, locked
+    while not is_endless(b, &rounds, MANY_TRIES):
+        column, row, side = draw_int(b, 0, b.columns), draw_int(b, 0, b.rows), draw_int(b, 0, 4)
+        if has_neighbor(b, column, row, side):
+            break
+    door = add_door(b, column, row, side, ANY, True)
+    locked = row * b.columns + column
+    rounds = 0
+    while not is_endless(b, &rounds, MANY_TRIES):
+        column, row = draw_int(b, 0, b.columns), draw_int(b, 0, b.rows)
+        if row * b.columns + column != locked:
+            add_object(b, column, row, KEY, like(b, door).color)
+            break
+    return locked
+
+
+cdef description_t draw_description(build_t* b, int first, int count, int locked) noexcept nogil:
+    """Draw descriptions, of `count` kinds from the `first` one on, until there is such an object.
+
+    Numbers: 2, whether by location too; 4, whether an object in the locked room is enough.
+    """
+    cdef description_t what = described(BOX)
+    cdef const object_t* item
+    cdef int _, color, identity, last = b.room_size - 1
+    cdef int left = locked % b.columns * last, top = locked // b.columns * last
+    for _ in range(101):
+        color = draw_int(b, 0, COLORS + 1)
+        what = described(
+            draw_element(b, &DESCRIBED_KINDS[first], count), COLOR_ORDER[color - 1] if color else <int> ANY_COLOR)
+        if number(b, 2) and draw_bool(b):
+            what.location = <uint8_t> (ON_LEFT + draw_int(b, 0, 4))
+        for identity in range(1, b.lane.object_count + 1):
+            item = &b.lane.objects[identity]
+            if not b.fault and matches(b.lane, b.level, &what, identity) and (
+                number(b, 4) or locked < 0
+                or not (left <= item.x <= left + last and top <= item.y <= top + last)
+            ):
+                return what
+    fail(b, REJECTED)
+    return what
+
+
+cdef int draw_digit(build_t* b, int k) noexcept nogil:
+    """Draw one of the digits of a number to the base 8, from the last one on."""
+    cdef int digits = number(b, k), count = 0
+    while count < 6 and digits >> 3 * count:
+        count += 1
+    return digits >> 3 * draw_int(b, 0, count) & 7
+
+
+cdef void draw_task(build_t* b, int clause, int locked) noexcept nogil:
+    cdef int verb = draw_digit(b, 5) - 1
+    cdef description_t what
+    if not 0 <= verb < VERBS:
+        fail(b, NO_CHOICE)
+        return
+    if verb == OPEN_DOOR:
+        what = draw_description(b, 3, 1, locked)
+    else:
+        what = draw_description(b, 0, 4 if verb == GO_TO else 3, locked)
+    if verb == PUT_NEXT:
+        ask_put_next(b, what, draw_description(b, 0, 4, locked), clause)
+    else:
+        ask(b, verb, what, clause)
+
+
+cdef void any_instruction(build_t* b) noexcept nogil:
+    """Numbers: objects; the probability of a locked room; whether descriptions have locations; whether objects may be
+    in the way; whether a description may be of objects in the locked room only; verbs + 1, and forms of the instruction
+    (1 a task, 2 two tasks, 3 two clauses), both as digits to the base 8.
+    """
+    cdef int locked = -1, form, clause, _
+    if draw_fraction(b) < b.numbers[1]:
+        locked = lock_room(b)
+    connect_all(b)
+    add_distractors(b, ANY, ANY, number(b, 0), False)
+    place_agent_outside(b, locked)
+    if not number(b, 3):
+        require_reachable(b)
+    form = draw_digit(b, 6)
+    for clause in range(2 if form == 3 else 1):
+        for _ in range(2 if form == 2 or form == 3 and draw_int(b, 0, 2) else 1):
+            draw_task(b, clause, locked)
+    if form == 3 and draw_int(b, 0, 2):
+        reverse_clauses(b)
+    if number(b, 3):
+        reject_needed_keys(b)
+
+
+# --- for Python -------------------------------------------------------------------------------------------------------
+
+cdef babyai_t[32] TABLE
+RULES = {}
+
+
+cdef int add_rules(const char* name, level_function level, const char* number_names="") except -1:
+    cdef rules_t* rules = &TABLE[len(RULES)].rules
+    TABLE[len(RULES)].level = level
+    rules.name, rules.number_names, rules.extra_bytes = name, number_names, sizeof(instruction_t)
+    rules.generate, rules.step = generate, follow
+    rules.write_mission, rules.is_possible = write_instruction, is_possible_instruction
+    RULES[name.decode()] = PyCapsule_New(rules, RULES_CAPSULE, NULL)
+    return 0
+
+
+add_rules("GoTo", go_to, "num_dists doors_open")
+add_rules("GoToRedBall", go_to_red_ball, "num_dists grey")
+add_rules("GoToRedBlueBall", go_to_red_blue_ball, "num_dists")
+add_rules("GoToImpUnlock", go_to_unlocked)
+add_rules("GoToDoor", go_to_door)
+add_rules("GoToObjDoor", go_to_object_or_door)
+add_rules("Open", open_any)
+add_rules("OpenRedDoor", open_red_door)
+add_rules("OpenDoor", open_door, "debug select_by")
+add_rules("OpenTwoDoors", open_two_doors, "first_color second_color strict")
+add_rules("OpenDoorsOrder", open_in_order, "num_doors debug")
+add_rules("Pickup", pick_up)
+add_rules("UnblockPickup", pick_up_blocked)
+add_rules("PickupDist", pick_up_distinct, "debug")
+add_rules("PickupAbove", pick_up_above)
+add_rules("OneRoom", pick_up_only)
+add_rules("FindObj", find_object)
+add_rules("KeyCorridor", key_corridor, "obj_type")
+add_rules("ActionObjDoor", act_on_object_or_door)
+add_rules("PutNextLocal", put_next_local, "num_objs")
+add_rules("PutNext", put_next, "objs_per_room start_carrying")
+add_rules("MoveTwoAcross", move_two_across, "objs_per_room")
+add_rules("Unlock", unlock)
+add_rules("UnlockLocal", unlock_local, "num_dists")
+add_rules("KeyInBox", key_in_box)
+add_rules("UnlockPickup", unlock_pick_up, "num_dists blocked")
+add_rules("UnlockToUnlock", unlock_to_unlock)
+add_rules(
+    "LevelGen", any_instruction,
+    "num_dists locked_room_prob locations unblocking implicit_unlock action_kinds instr_kinds")
