@@ -31,11 +31,8 @@ from gymcore.native.parameters import Parameter, as_number
 from gymcore.native.state import digest
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore_ext.engine.batch import Batch
-from gymcore_ext.engine.custom_kernel import CustomKernel, LaneLoops
 from gymcore_ext.engine.lane_memory import kernel_spec
-
-# About how many nanoseconds a lane takes: arithmetic alone, and with branches and arrays.
-_FAST, _SLOW = 10, 50
+from gymcore_ext.lanes.custom_kernel import CustomKernel, LaneLoops
 
 
 class LaneState(LaneLoops):
@@ -103,7 +100,6 @@ class _Kernel:
                 ranges=ranges,
                 parameters={name: float(value) for name, value in parameters_of(cls).items()},
                 infos=tuple((f.name, f.dtype, _length(f.shape)) for f in program.infos),
-                cost=_SLOW if program.leaves_lanes_out else _FAST,
             )
         except ValueError as problem:
             raise error.InvalidArgument(f"{place}: {problem}") from problem
@@ -328,12 +324,12 @@ class Env(NativeEnv[Any]):
         lanes = LaneState(made.kernel, fields, loops.addresses, loops)
         lanes.saved_dtype = made.saved_dtype
         if interpreted:
-            options.update(num_threads=1, helpers=-1)
+            options.update(num_threads=1)
         batch = Batch(
             made.kernel.capsule,
             num_envs,
             errors=error,
-            constants=lanes,
+            store=lanes,
             layout=made.program.layout,
             copies_actions=made.copies_actions,
             **options,

@@ -24,7 +24,7 @@ from gymcore.jit.constants import interpreted
 from gymcore.jit.declarations import DRAWS, Field, Functions, indexes, place_of
 from gymcore.native.kernel_spaces import leaves_of
 from gymcore.spaces.layouts import Layout
-from gymcore_ext.engine.custom_kernel import FIRST_ARRAYS, LOOPS
+from gymcore_ext.lanes.custom_kernel import FIRST_ARRAYS, LOOPS
 
 Namespace = dict[str, Any]
 

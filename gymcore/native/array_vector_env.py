@@ -22,7 +22,7 @@ from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode
 from gymcore.vector.vector_env import EnvIds
 from gymcore_ext.arrays import one_at_a_time
 from gymcore_ext.engine.batch import Batch
-from gymcore_ext.engine.custom_kernel import CustomKernel, LaneResults
+from gymcore_ext.lanes.custom_kernel import CustomKernel, LaneResults
 
 Bools = npt.NDArray[np.bool_]
 
@@ -195,7 +195,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
             reuse=not copy,
             statistics=episode_statistics,
             errors=error,
-            constants=LaneResults(kernel, self._last, self._first, self._rewards, self._terminated),
+            store=LaneResults(kernel, self._last, self._first, self._rewards, self._terminated),
             layout=layout,
         )
         begin = weakref.WeakMethod(self._before_reset)  # the batch must not keep its owner alive

@@ -75,7 +75,7 @@ def check_spaces(env: Any) -> None:
         )
     shape, ranges = kernel["action_shape"], kernel["action_ranges"]
     action = checked_action(env.action_space)
-    # Float actions are converted; how many integers there are, constants of a batch may decide.
+    # Float actions are converted; how many integers there are, the shared table may decide.
     if action is None or action[0][1] != shape or (action[1] != ranges and ranges is not None):
         expected = _shown(((kernel["action_dtype"], shape),)) + "".join(
             f", {lowest} to {lowest + n - 1}" for lowest, n in ranges or ()

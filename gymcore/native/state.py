@@ -43,7 +43,7 @@ class Model(Protocol):
 
 
 class StateStore(Protocol):
-    """The `constants` of a batch that store the states of lanes outside the batch.
+    """The owner of the lanes of a batch, where they are not columns, with their states.
 
     They may also have `valid(saved)`, which returns the states that lanes can have, bool [lanes],
     and `copied(saved)`, which copies the part of saved states that can be invalid.
@@ -99,10 +99,10 @@ def _identity(model: Model, spec: EnvSpec | None) -> npt.NDArray[np.uint64]:
 
 def read_states(batch: Batch, indices: Indices | list[int]) -> Records:
     """Return copies of states: float64 [len(indices), state_size], or records [len(indices)]."""
-    if not hasattr(batch.constants, "fields"):
+    if not hasattr(batch.store, "fields"):
         return np.ascontiguousarray(batch.view_state()[:, indices].T)
-    records = np.zeros(len(indices), np.dtype((np.record, batch.constants.saved_dtype)))
-    batch.constants.save(indices, records)
+    records = np.zeros(len(indices), np.dtype((np.record, batch.store.saved_dtype)))
+    batch.store.save(indices, records)
     return records
 
 
@@ -118,7 +118,7 @@ def write_states(batch: Batch, values: Sequence[Any], indices: Indices) -> None:
         InvalidArgument: A value is not a number for every column, or not a record that lanes can
             have; nothing has changed.
     """
-    external = batch.constants if hasattr(batch.constants, "fields") else None
+    external = batch.store if hasattr(batch.store, "fields") else None
     if len(indices) < batch.num_envs and not batch.is_ready:
         raise InvalidArgument("lanes: expected all lanes, or a reset() before some are set")
     names, what = batch.spec["state_names"], "numbers"
@@ -154,7 +154,7 @@ def write_states(batch: Batch, values: Sequence[Any], indices: Indices) -> None:
 
 def _store_of(batch: Batch) -> StateStore | None:
     """Return the object that stores states outside the batch, or None."""
-    return batch.constants if hasattr(batch.constants, "load") else None
+    return batch.store if hasattr(batch.store, "load") else None
 
 
 def save_lanes(batch: Batch, model: Model, spec: EnvSpec | None, indices: Indices) -> Records:

@@ -42,12 +42,6 @@ Observations = Any  # an array, or a tuple of arrays: a batch of the observation
 # What lane memory can be asked for, and what its step counters hold.
 _MAX_LANES, _MAX_STEPS = 2**40, 2**31 - 1
 
-# Minimum work of a thread, in nanoseconds: of one that is awake, and of one that must be woken
-# first. Two cores of a virtual machine, CartPole: two threads share 20 us of work in 12 us if
-# calls follow each other closely; if not, they are as fast as one at 80 us, and 1.2x at 160 us.
-_SHARE = 10_000
-_SHARE_TO_WAKE = 80_000
-
 # Height and width that a window may take: larger batches are shown smaller.
 _MAX_WINDOW = (840, 1280)
 
@@ -126,8 +120,8 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             render_mode: None, "rgb_array" (`render` returns a frame each) or "human" (one window
                 with all lanes).
             autoreset_mode: when an ended lane begins a new episode.
-            num_threads: threads that share a step. None uses one, and for large batches as many as
-                the process may use, while sharing is faster.
+            num_threads: threads that share a step. None: as many of those that the process may use
+                as the time that lanes take is worth, while sharing is faster.
             copy: whether returned arrays are the caller's to keep.
             episode_statistics: report ended episodes in `info["episode"]`, as
                 `wrappers.vector.RecordEpisodeStatistics` does: "r", "l" and "t" (s).
@@ -170,28 +164,20 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         self.metadata = {**self._model.metadata, "autoreset_mode": self.autoreset_mode}
         self.single_observation_space = self._model.observation_space
         self.single_action_space = self._model.action_space
-        self.num_threads, self._helpers = self._thread_count(num_threads)
+        limit = cpus.usable_cpus() if num_threads is None else num_threads
+        self.num_threads = min(limit, self.num_envs)
+        self._chooses_threads = num_threads is None
         self._make_batch()
         for name, value in parameters.items():
             self.set_attr(name, value)
-
-    def _thread_count(self, num_threads: int | None) -> tuple[int, int]:
-        """How many threads step the batch, and how many others are woken (-1: all, always)."""
-        if num_threads is not None:
-            return num_threads, -1
-        nanoseconds = self.num_envs * self._model._batch.spec["cost"]
-        if nanoseconds < 2 * _SHARE:
-            return 1, 0
-        threads = min(cpus.usable_cpus(), nanoseconds // _SHARE)
-        return threads, max(min(threads, nanoseconds // _SHARE_TO_WAKE) - 1, 0)
 
     def _make_batch(self) -> None:
         self._batch = self._model.make_batch(
             self.num_envs,
             limit=min(self.max_episode_steps or 0, _MAX_STEPS),
             mode=AUTORESET_NUMBERS[self.autoreset_mode],
-            num_threads=self.num_threads,
-            helpers=self._helpers,
+            num_threads=None if self._chooses_threads else self.num_threads,
+            max_threads=self.num_threads,
             reuse=not self.copy,
             statistics=self.episode_statistics,
             **self._model.batch_options(),

@@ -384,7 +384,7 @@ cdef void step_lanes(
     const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
     int64_t hi
 ) noexcept nogil:
-    cdef const games_t* self = <const games_t*> columns.constants
+    cdef const games_t* self = <const games_t*> columns.lanes
     cdef int64_t bytes = self.frame_bytes * self.stages.stack_num, i
     cdef const float* numbers
     cdef uint64_t action
@@ -412,7 +412,7 @@ cdef void report(
     const columns_t* columns, double* rewards, uint8_t* terminated, int64_t lo, int64_t hi
 ) noexcept nogil:
     """Clip rewards, and report lost lives as ends."""
-    cdef const games_t* self = <const games_t*> columns.constants
+    cdef const games_t* self = <const games_t*> columns.lanes
     cdef int64_t i
     for i in range(lo, hi):
         if self.stages.clips:
@@ -424,7 +424,7 @@ cdef void report(
 cdef void reset_lanes(
     const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
 ) noexcept nogil:
-    cdef const games_t* self = <const games_t*> columns.constants
+    cdef const games_t* self = <const games_t*> columns.lanes
     cdef int64_t i, k
     for k in range(count):
         i = lanes[k]
@@ -432,9 +432,9 @@ cdef void reset_lanes(
         begin(self, &self.lanes[i], &columns.rngs[i])
 
 
-cdef int screens_misfit(const void* constants) noexcept nogil:
+cdef int screens_misfit(const void* lanes) noexcept nogil:
     """Whether the screen of a lane was not of its size."""
-    cdef const games_t* self = <const games_t*> constants
+    cdef const games_t* self = <const games_t*> lanes
     cdef int64_t i
     for i in range(self.num_lanes):
         if self.lanes[i].misfits:
@@ -445,7 +445,7 @@ cdef int screens_misfit(const void* constants) noexcept nogil:
 cdef void observe_lanes(
     const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
 ) noexcept nogil:
-    cdef const games_t* self = <const games_t*> columns.constants
+    cdef const games_t* self = <const games_t*> columns.lanes
     cdef int64_t bytes = self.frame_bytes * self.stages.stack_num, i, k
     for k in range(lo, hi):
         i = k if lanes == NULL else lanes[k]
@@ -463,7 +463,7 @@ INFOS = (
 cdef void write_infos(
     const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
 ) noexcept nogil:
-    cdef const games_t* self = <const games_t*> columns.constants
+    cdef const games_t* self = <const games_t*> columns.lanes
     cdef const lane_t* lane
     cdef int64_t i, k
     for k in range(lo, hi):
@@ -707,6 +707,7 @@ cdef class Games:
             fields[k].name = self._text(name)
             fields[k].type = kind
             fields[k].size = 1
+        kernel.size = sizeof(kernel_t)
         kernel.abi = KERNEL_ABI
         kernel.isa_count = 1
         kernel.name = "atari"
@@ -730,9 +731,8 @@ cdef class Games:
         kernel.report = report
         kernel.faulted = screens_misfit
         kernel.step[0].shared = kernel.step[0].varied = step_lanes
-        kernel.grain = 1
         self.capsule_name = self._text(f"gymcore_ext.atari.games at {id(self):#x}")
-        kernel.constants_name = self.capsule_name
+        kernel.lanes_name = self.capsule_name
 
     cdef const char* _text(self, str text):
         encoded = text.encode()
@@ -760,7 +760,7 @@ cdef class Games:
 
     @property
     def capsule(self):
-        """The lanes, for the `constants` of a batch of this kernel; it keeps them alive."""
+        """The lanes, for a batch of this kernel; it keeps them alive."""
         return owned_capsule(&self.games, self.capsule_name, self)
 
     # --- what Python does with lanes ----------------------------------------------------------------------------------

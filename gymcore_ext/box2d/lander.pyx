@@ -287,7 +287,7 @@ family.progress_bytes = sizeof(progress_t)
 family.extra_bytes = sizeof(smoke_t)
 family.observation_bytes = OBSERVED * sizeof(float)
 family.kernel.name = "lander"
-family.kernel.constants_name = "gymcore_ext.box2d.lander"
+family.kernel.lanes_name = "gymcore_ext.box2d.lander"
 family.kernel.reset_option_names = ""
 family.kernel.parameter_names = "gravity enable_wind wind_power turbulence_power"
 family.kernel.parameter_count = 4
@@ -295,14 +295,13 @@ family.kernel.parameter_defaults = family.kernel.reset_option_defaults = default
 family.kernel.observation_type = FLOAT32
 family.kernel.observation_size = OBSERVED
 family.kernel.action_size = 2
-family.kernel.cost = 30_000
 
 kernel = make_kernel(&family, True)
 continuous_kernel = make_kernel(&family, False)
 
 
 cdef class Landers(Worlds):
-    """Worlds of landers, for the `constants` of a batch of one of the kernels."""
+    """Worlds of landers, for a batch of one of the kernels."""
 
     def __cinit__(self, **options):
         self.set_up(&family, PROGRESS)

@@ -403,7 +403,7 @@ cdef void observe(const worlds_t* self, int64_t i, void* observation) noexcept n
 cdef void write_infos(
     const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
 ) noexcept nogil:
-    cdef const progress_t* progress = <progress_t*> (<const worlds_t*> columns.constants).progress
+    cdef const progress_t* progress = <progress_t*> (<const worlds_t*> columns.lanes).progress
     cdef int64_t k, i
     for k in range(lo, hi):
         i = k if lanes == NULL else lanes[k]
@@ -431,7 +431,7 @@ family.progress_bytes = sizeof(progress_t)
 family.extra_bytes = sizeof(scene_t)
 family.observation_bytes = 3 * STATE * STATE
 family.kernel.name = "racing"
-family.kernel.constants_name = "gymcore_ext.box2d.racing"
+family.kernel.lanes_name = "gymcore_ext.box2d.racing"
 family.kernel.parameter_names = "lap_complete_percent"
 family.kernel.reset_option_names = "randomize"
 family.kernel.parameter_count = family.kernel.reset_option_count = 1
@@ -445,14 +445,13 @@ family.kernel.action_size = 3
 family.kernel.info_count = 1
 family.kernel.infos = infos
 family.kernel.write_infos = write_infos
-family.kernel.cost = 1_500_000
 
 kernel = make_kernel(&family, False)
 discrete_kernel = make_kernel(&family, True)
 
 
 cdef class Cars(Worlds):
-    """Worlds of racing cars, for the `constants` of a batch of one of the kernels.
+    """Worlds of racing cars, for a batch of one of the kernels.
 
     Args:
         lowest: the lowest score that can be shown.

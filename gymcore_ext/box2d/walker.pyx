@@ -349,7 +349,7 @@ family.progress_bytes = sizeof(progress_t)
 family.extra_bytes = sizeof(ground_t)
 family.observation_bytes = OBSERVED * sizeof(float)
 family.kernel.name = "walker"
-family.kernel.constants_name = "gymcore_ext.box2d.walker"
+family.kernel.lanes_name = "gymcore_ext.box2d.walker"
 family.kernel.reset_option_names = ""
 family.kernel.parameter_names = "hardcore fresh_worlds"
 family.kernel.parameter_count = 2
@@ -357,13 +357,12 @@ family.kernel.parameter_defaults = family.kernel.reset_option_defaults = default
 family.kernel.observation_type = FLOAT32
 family.kernel.observation_size = OBSERVED
 family.kernel.action_size = 4
-family.kernel.cost = 90_000
 
 kernel = make_kernel(&family, False)
 
 
 cdef class Walkers(Worlds):
-    """Worlds of walkers, for the `constants` of a batch of the kernel."""
+    """Worlds of walkers, for a batch of the kernel."""
 
     def __cinit__(self, **options):
         self.set_up(&family, PROGRESS)

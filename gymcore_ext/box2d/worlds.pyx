@@ -47,7 +47,7 @@ cdef int set_calls(calls_t* calls, dict functions) except -1:
 cdef inline void step_lane(
     const columns_t* columns, int64_t i, const double* action, void* const* parts, double* rewards, flag_t* ends
 ) noexcept nogil:
-    cdef const worlds_t* self = <const worlds_t*> columns.constants
+    cdef const worlds_t* self = <const worlds_t*> columns.lanes
     rewards[i] = 0.0
     ends[i] = 0
     if columns.resetting != NULL and columns.resetting[i]:
@@ -65,7 +65,7 @@ cdef void step_by_numbers(
     const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
     int64_t hi
 ) noexcept nogil:
-    cdef const family_t* family = (<const worlds_t*> columns.constants).family
+    cdef const family_t* family = (<const worlds_t*> columns.lanes).family
     cdef int64_t i
     for i in range(lo, hi):
         step_lane(columns, i, <const double*> actions + i * family.kernel.action_size, parts, rewards, ends)
@@ -75,7 +75,7 @@ cdef void step_by_choices(
     const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
     int64_t hi
 ) noexcept nogil:
-    cdef const family_t* family = (<const worlds_t*> columns.constants).family
+    cdef const family_t* family = (<const worlds_t*> columns.lanes).family
     cdef int64_t i, choice
     for i in range(lo, hi):
         # In bounds even if another thread changes the array of actions after their check.
@@ -86,7 +86,7 @@ cdef void step_by_choices(
 cdef void reset_lanes(
     const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
 ) noexcept nogil:
-    cdef const worlds_t* self = <const worlds_t*> columns.constants
+    cdef const worlds_t* self = <const worlds_t*> columns.lanes
     cdef int64_t k
     cdef lane_t* lane
     for k in range(count):
@@ -106,7 +106,7 @@ cdef void reset_lanes(
 cdef void observe_lanes(
     const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
 ) noexcept nogil:
-    cdef const worlds_t* self = <const worlds_t*> columns.constants
+    cdef const worlds_t* self = <const worlds_t*> columns.lanes
     cdef int64_t k, i
     for k in range(lo, hi):
         i = k if lanes == NULL else lanes[k]
@@ -114,9 +114,9 @@ cdef void observe_lanes(
             self.family.observe(self, i, <char*> parts[0] + i * self.family.observation_bytes)
 
 
-cdef int lanes_changed(const void* constants) noexcept nogil:
+cdef int lanes_changed(const void* lanes) noexcept nogil:
     """Whether a lane was not stepped, because a program has changed its world."""
-    cdef const worlds_t* self = <const worlds_t*> constants
+    cdef const worlds_t* self = <const worlds_t*> lanes
     cdef int64_t i
     for i in range(self.num_lanes):
         if self.lanes[i].changed:
@@ -128,10 +128,10 @@ cdef object make_kernel(family_t* family, bint discrete):
     """Complete a family's kernel, for discrete actions or for numbers; return the capsule that a batch takes."""
     cdef kernel_t* kernel = &family.kernels[discrete]
     kernel[0] = family.kernel
+    kernel.size = sizeof(kernel_t)
     kernel.abi = KERNEL_ABI
     kernel.isa_count = 1
     kernel.state_names = ""
-    kernel.grain = 1
     kernel.reset = reset_lanes
     kernel.observe = observe_lanes
     kernel.faulted = lanes_changed
@@ -206,8 +206,8 @@ cdef class Worlds:
 
     @property
     def capsule(self):
-        """The lanes, for the `constants` of a batch of the family's kernel; it keeps them alive."""
-        return owned_capsule(&self.shared, self.shared.family.kernel.constants_name, self)
+        """The lanes, for a batch of the family's kernel; it keeps them alive."""
+        return owned_capsule(&self.shared, self.shared.family.kernel.lanes_name, self)
 
     def __dealloc__(self):
         cdef int64_t i

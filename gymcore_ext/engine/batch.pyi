@@ -10,7 +10,7 @@ from gymcore_ext.engine.lane_memory import LaneMemory
 Observations = Any
 
 class Threads:
-    def __init__(self, count: int, helpers: int) -> None: ...
+    def __init__(self, count: int, chooses: bool) -> None: ...
     def share(self, job: object, count: int) -> None: ...
 
 class StepArrays:
@@ -26,14 +26,15 @@ class Batch(LaneMemory):
         *,
         limit: int = 0,
         mode: int = 0,
-        num_threads: int = 1,
+        num_threads: int | None = 1,
+        max_threads: int = 1,
         reuse: bool = False,
         statistics: bool = False,
         errors: Any,
         isa: str | None = None,
-        constants: object = None,
+        shared: object = None,
+        store: object = None,
         choices: int = 0,
-        helpers: int = -1,
         layout: tuple[Any, ...] | None = None,
         copies_actions: bool = False,
     ) -> None: ...

@@ -38,31 +38,34 @@ cdef cnp.dtype FLOAT = np.dtype(np.float32)
 # --- threads ---------------------------------------------------------------------------------------------------------
 
 cdef class Threads:
-    """As many threads as `count`, the asking one among them.
+    """Up to `count` threads, the asking one among them.
 
-    They share every job; or with `helpers` only what is faster shared, and so many of them are woken for it.
+    They share every job; or, if it `chooses`, what has proved to be faster shared.
     """
 
-    cdef int count, helpers, generation
+    cdef int count, generation
     cdef bint chooses
     cdef pool_t* pool               # NULL for one thread, and until `start`
 
-    def __cinit__(self, int count, int helpers):
+    def __cinit__(self, int count, bint chooses):
         self.count = count
-        self.chooses = helpers >= 0
-        self.helpers = helpers if self.chooses else count - 1
+        self.chooses = chooses
 
     def __dealloc__(self):
         self.stop()
 
-    cdef int start(self) except -1:
-        """Have a pool of this process, if there is more than one thread."""
-        if self.count == 1 or (self.pool != NULL and self.generation == fork_generation):
+    cdef int start(self, int64_t wanted) except -1:
+        """Have a pool of this process, if so many threads are more than one."""
+        if self.pool != NULL and self.generation == fork_generation:
             return 0
-        self.pool = pool_new(self.count, self.chooses)
+        self.pool = NULL
+        wanted = min(self.count, wanted)
+        if wanted <= 1:
+            return 0
+        self.pool = pool_new(<int> wanted, self.chooses)
         self.generation = fork_generation
         if self.pool == NULL:
-            raise RuntimeError(f"num_threads: the system gave no {self.count} threads")
+            raise RuntimeError(f"num_threads: the system gave no {wanted} threads")
         return 0
 
     def share(self, object job, int64_t count):
@@ -72,13 +75,14 @@ cdef class Threads:
         """
         cdef job_t function = <job_t> PyCapsule_GetPointer(job, JOB_CAPSULE)
         cdef void* context = PyCapsule_GetContext(job)
-        cdef pool_t* pool = self.pool if self.generation == fork_generation else NULL
         cdef range_t lanes = range_t(0, count)
+        self.start(min(self.count, count))
+        cdef pool_t* pool = self.pool
         with nogil:
             if pool == NULL or count == 0:
                 function(context, 0, count)
             else:
-                pool_run(pool, function, context, &lanes, 1, 1, self.helpers, NEVER)
+                pool_run(pool, function, context, &lanes, 1, 1, self.count - 1, NEVER)
 
     cdef void stop(self) noexcept:
         """End the threads. In the child of a fork they do not exist: their memory is left alone."""
@@ -133,8 +137,7 @@ cdef int64_t count_bad(check_t* check, int64_t size, Threads threads) except -1:
     if size < SHARED_VALUES:
         return check_job(check, 0, size)
     if threads is not None:
-        threads.start()
-        pool = threads.pool
+        pool = threads.pool if threads.generation == fork_generation else NULL
     while True:
         hi = min(size, lo + CHECK_PART)
         with nogil:
@@ -142,7 +145,7 @@ cdef int64_t count_bad(check_t* check, int64_t size, Threads threads) except -1:
                 # A check is no step: the one that follows is not to take the threads for awake because of it.
                 ended = pool.ended
                 part = range_t(lo, hi)
-                bad = pool_run(pool, check_job, check, &part, CHECK_LEAST, CHECK_MOST, threads.helpers, NEVER)
+                bad = pool_run(pool, check_job, check, &part, CHECK_LEAST, CHECK_MOST, 0, NEVER)
                 pool.ended = ended
             else:
                 bad = check_job(check, lo, hi)
@@ -572,21 +575,52 @@ cdef dict infos_of_lane(const lanes_t* lanes, tuple names, int64_t lane, bint be
 
 # --- stepping --------------------------------------------------------------------------------------------------------
 
-# Below this many lanes a step is shorter than giving the GIL away and taking it back.
+# Times in nanoseconds.
 cdef enum:
-    GIL_LANES = 512
-    # Lanes that a thread takes at a time, and nanoseconds of work: enough to make the claim free, little enough to
+    # Below this a call is shorter than giving the GIL away and taking it back, and is not timed.
+    BRIEF = 2000
+    # The first calls are timed, and then one of so many.
+    FIRST_CALLS = 8
+    TIMED = 64
+    # Work that a thread takes at a time, and at most so many lanes: enough to make the claim free, little enough to
     # balance cores of which one is slower.
-    MOST_TAKEN = 2048
     LEAST_WORK = 5000
+    MOST_WORK = 50000
+    MOST_TAKEN = 2048
+    # Minimum work of a thread that is awake, and of one that must be woken first. Two cores of a virtual machine,
+    # CartPole: two threads share 20 us of work in 12 us if calls follow each other closely; if not, they are as fast as
+    # one at 80 us, and 1.2x at 160 us.
+    WORK_TO_SHARE = 10000
+    WORK_TO_WAKE = 80000
+    # Work that is always shared.
+    LONG_WORK = 1000000
     # Steps in one call that are worth waking every thread.
     LONG_ROLLOUT = 4
-    # Nanoseconds of work between two looks at signals.
+    # Work between two looks at signals, and the same where a lane takes long: at the end of every part threads wait for
+    # the last lane.
     PART = 2000000
-    # The same where a lane takes long: at the end of every part threads wait for the last lane.
-    GRAIN_PART = 10000000
+    LONG_LANE = 20000
+    LONG_PART = 10000000
     # Lanes that a rollout takes through many steps before it turns to others: their state stays in the caches.
     ROLLED_LANES = 4096
+
+
+ctypedef struct cost_t:
+    # How long a lane takes, in nanoseconds: as measured, 0 before.
+    double lane
+    int64_t calls
+
+
+cdef inline bint is_timed(const cost_t* cost) noexcept nogil:
+    return cost.calls < FIRST_CALLS or cost.calls % TIMED == 0
+
+
+cdef inline void note_time(cost_t* cost, double lane) noexcept nogil:
+    """Take a measurement into account; one that was interrupted counts little."""
+    if cost.lane == 0.0 or lane < cost.lane and cost.calls < FIRST_CALLS:
+        cost.lane = max(lane, 0.1)
+    else:
+        cost.lane += (max(min(lane, 2.0 * cost.lane), 0.1) - cost.lane) / 8.0
 
 
 cdef class Batch(LaneMemory):
@@ -598,13 +632,14 @@ cdef class Batch(LaneMemory):
         limit: steps after which an episode is truncated, or 0 for none.
         mode: 0 next-step autoreset, 1 same-step autoreset, 2 none (stepping an ended lane is an error), 3 none and
             unchecked (the batch of one behind `make`).
-        num_threads: threads that share a step; with `helpers` only if that is faster, and so many are woken for it.
+        num_threads: threads that share a step, or None: as many as its measured time is worth, up to `max_threads`.
         reuse: hand out the same output arrays at every step, instead of arrays that the caller may keep.
         statistics: report return, length and duration of ended episodes.
         errors: namespace of exception classes: InvalidAction, InvalidArgument, ArgumentTypeError, ResetNeeded,
             ClosedEnvironmentError, ConcurrentUseError.
-        constants: capsule with the table that lanes share, for a kernel that has one.
-        choices: how many discrete actions there are, if the kernel leaves that to its constants.
+        shared: capsule with the table that lanes share, for a kernel that has one.
+        store: object that owns the lanes, for a kernel whose lanes are not columns.
+        choices: how many discrete actions there are, if the kernel leaves that to the shared table.
         layout: how the arrays of an observation are grouped (see batch_buffer.pyx); None for one array, or a tuple.
         copies_actions: whether the kernel wants integers that nobody changes while it reads them.
         isa: name of the instruction set to use; the best one by default.
@@ -622,6 +657,7 @@ cdef class Batch(LaneMemory):
     cdef readonly dict spec        # kernel_spec, and the layout of observations
     cdef dict subsets              # arrays for steps of fewer lanes, by their number
     cdef object before_reset
+    cdef cost_t step_cost, reset_cost
     cdef int64_t rolled            # steps of lanes that a rollout takes between two looks at signals, as last measured
     # In a batch of one: names of infos, or "reward", that are float32 after a float32 action. They are converted here,
     # because NumPy would take 9 % of a step of Reacher for it.
@@ -630,18 +666,18 @@ cdef class Batch(LaneMemory):
     cdef readonly bint truncated   # whether the last step of a batch of one truncated its episode
 
     def __cinit__(
-        self, object kernel, Py_ssize_t num_envs, *, int64_t limit=0, int mode=0, int num_threads=1, bint reuse=False,
-        bint statistics=False, object errors, object isa=None, object constants=None, int64_t choices=0, int helpers=-1,
-        tuple layout=None, bint copies_actions=False,
+        self, object kernel, Py_ssize_t num_envs, *, int64_t limit=0, int mode=0, object num_threads=1,
+        int max_threads=1, bint reuse=False, bint statistics=False, object errors, object isa=None, object shared=None,
+        object store=None, int64_t choices=0, tuple layout=None, bint copies_actions=False,
     ):
         cdef const kernel_t* spec = self.lanes.kernel
-        if num_threads < 1:
+        if num_threads is not None and num_threads < 1:
             raise errors.InvalidArgument(f"num_threads: expected at least 1, got {num_threads}")
         if mode not in (NEXT_STEP, SAME_STEP, DISABLED, SINGLE) or (mode == SINGLE and num_envs != 1):
             raise errors.InvalidArgument(f"mode: expected 0, 1, 2, or 3 with one lane, got {mode} with {num_envs}")
         if limit < 0:
             raise errors.InvalidArgument(f"limit: expected 0 for none or a positive number of steps, got {limit}")
-        self.threads = Threads(num_threads, helpers)
+        self.threads = Threads(max_threads if num_threads is None else num_threads, num_threads is None)
         self.spec = kernel_spec(kernel)
         if layout is None and len(self.spec["observation_parts"]) > 1:
             layout = ("tuple", tuple([("array", *part) for part in self.spec["observation_parts"]]))
@@ -665,7 +701,7 @@ cdef class Batch(LaneMemory):
         self.reuse = reuse
         self.arrays = self._arrays(num_envs)
         self.subsets = {}
-        self.rolled = 1 if spec.grain else max(PART // spec.cost, 1)
+        self.rolled = 1
 
     cdef StepArrays _arrays(self, Py_ssize_t n):
         return StepArrays(n, self.spec, self.lanes.episodes.mode, self.reuse, self.statistics)
@@ -720,12 +756,12 @@ cdef class Batch(LaneMemory):
         job.out = out
         job.steps = 0
         if steps == 0:
-            return self._share(step_job, &job, n, 0)
+            return self._share(step_job, &job, n, 0, &self.step_cost)
         count = 0
         while True:
             job.steps = min(max(self.rolled // min(n, ROLLED_LANES), 1), steps)
             spent = -clock_now()
-            count += self._share(roll_job, &job, n, job.steps)
+            count += self._share(roll_job, &job, n, job.steps, &self.step_cost)
             spent += clock_now()
             self.rolled = max(min(2 * self.rolled, n * job.steps * self._aim() // max(spent, 1)), 1)
             steps -= job.steps
@@ -745,56 +781,85 @@ cdef class Batch(LaneMemory):
         return 0
 
     cdef inline int64_t _aim(self) noexcept:
-        """Nanoseconds of work between two looks at signals."""
-        return GRAIN_PART if self.lanes.kernel.grain else PART
+        """Work between two looks at signals."""
+        return LONG_PART if self.step_cost.lane > LONG_LANE else PART
 
-    cdef int64_t _share(self, job_t job, void* context, int64_t n, int64_t steps) except -1:
-        """Do a job on [0, n), one step (steps = 0) or many of each lane, and handle signals every few milliseconds."""
-        cdef bint brief = n < GIL_LANES and steps == 0 and self.lanes.kernel.grain == 0  # without the clock
-        cdef int64_t end = 0, count = 0
+    cdef int64_t _share(self, job_t job, void* context, int64_t n, int64_t steps, cost_t* cost) except -1:
+        """Do a job on [0, n), one step (steps = 0) or many of each lane, and handle signals every few milliseconds.
+
+        How many threads share it, whether the GIL is released and how often signals are looked at follow from the time
+        that lanes took before.
+        """
+        cdef int64_t end = 0, count = 0, spent
+        cdef int threads
         cdef range_t left
+        cdef bint timed = is_timed(cost)
+        cost.calls += 1
+        if n == 0:
+            return 0
+        if steps == 0 and not timed and cost.lane * n < BRIEF:
+            return job(context, 0, n)
+        spent = -clock_now()
+        if cost.lane == 0.0:  # one lane says how to go on
+            with nogil:
+                count = job(context, 0, 1)
+            end = 1
+            cost.lane = max(<double> (spent + clock_now()) / max(steps, 1), 0.1)
         while end < n:
             left = range_t(end, min(n, end + MOST_LANES))
             end = left.hi
             while True:
-                count += self._do(job, context, &left, steps, NEVER if brief else clock_now() + self._aim())
+                count += self._do(job, context, &left, steps, cost, clock_now() + self._aim())
                 if left.lo == left.hi:
                     break
                 self._handle_signals()
+        if timed:
+            spent += clock_now()
+            threads = self.threads.pool.threads if self.threads.pool != NULL else 1
+            note_time(cost, <double> spent * threads / (n * max(steps, 1)))
         return count
 
-    cdef int64_t _do(self, job_t job, void* context, range_t* lanes, int64_t steps, int64_t until) noexcept:
+    cdef int64_t _do(
+        self, job_t job, void* context, range_t* lanes, int64_t steps, const cost_t* cost, int64_t until
+    ) except -1:
         """Do a job, by one thread or the pool, and begin no lane after a time; `lanes` has what is left then."""
-        cdef pool_t* pool = self.threads.pool
-        cdef int helpers = self.threads.count - 1 if steps >= LONG_ROLLOUT else self.threads.helpers
-        cdef int64_t grain = self.lanes.kernel.grain, count, n = lanes.hi - lanes.lo
-        cdef int64_t share = (n + self.threads.count - 1) // self.threads.count
-        cdef int64_t least = grain or (min(share, LEAST_WORK // self.lanes.kernel.cost) + 64) & ~<int64_t> 63
-        if pool != NULL and n > least:
+        cdef Threads threads = self.threads
+        cdef int64_t count, n = lanes.hi - lanes.lo, work = <int64_t> (cost.lane * n)
+        cdef int64_t least = max(<int64_t> (LEAST_WORK / cost.lane), 1)
+        cdef int64_t most = max(min(<int64_t> (MOST_WORK / cost.lane), MOST_TAKEN), 1)
+        cdef int64_t helpers = threads.count - 1
+        if least >= 64:  # whole cache lines of flags
+            least = (min(least, (n + threads.count - 1) // threads.count) + 64) & ~<int64_t> 63
+        threads.start(
+            threads.count if not threads.chooses
+            else work // WORK_TO_SHARE if cost.calls >= FIRST_CALLS or work >= LONG_WORK else 0)
+        if threads.pool != NULL and n > least:
+            if threads.chooses:
+                threads.pool.chooses = work < LONG_WORK
+                if steps < LONG_ROLLOUT:
+                    helpers = max(min(threads.count, work // WORK_TO_WAKE) - 1, 0)
             with nogil:
-                count = pool_run(pool, job, context, lanes, least, grain or MOST_TAKEN, helpers, until)
-        elif n < GIL_LANES and steps == 0 and grain == 0:
-            count = job(context, lanes.lo, lanes.hi)
-            lanes.lo = lanes.hi
+                count = pool_run(threads.pool, job, context, lanes, least, max(least, most), <int> helpers, until)
         else:
+            if threads.pool != NULL:
+                threads.pool.threads = 1
             with nogil:
-                count = run_alone(job, context, lanes, grain or MOST_TAKEN, until)
+                count = run_alone(job, context, lanes, most, until)
         return count
 
     cdef int _raise_faults(self) except -1:
         """Let the owner of the lanes' physics say what happened to lanes; after a failure all want a reset."""
-        if self.lanes.kernel.faulted == NULL or not self.lanes.kernel.faulted(self.lanes.columns.constants):
+        if self.lanes.kernel.faulted == NULL or not self.lanes.kernel.faulted(self.lanes.columns.lanes):
             return 0
         try:
-            self.constants.raise_faults()
+            self.store.raise_faults()
         except BaseException:
             self.ready = False
             raise
         return 0
 
     cdef int _prepare(self) except -1:
-        """The pool of this process, and the clock."""
-        self.threads.start()
+        """The clock of the statistics."""
         if self.statistics:
             self.lanes.episodes.clock = time.perf_counter()
         return 0
@@ -879,7 +944,7 @@ cdef class Batch(LaneMemory):
             job.action_bytes = self.lanes.action_bytes
             job.out = &out
             job.indices = <const int64_t*> cnp.PyArray_DATA(lanes)
-            count = self._share(subset_job, &job, n, 0)
+            count = self._share(subset_job, &job, n, 0, &self.step_cost)
             infos = self._finish(arrays, &out, lanes, count)
         finally:
             self.busy = 0
@@ -1038,11 +1103,7 @@ cdef class Batch(LaneMemory):
             out.rewards = &reward
             out.terminated = &terminated
             out.truncated = &truncated
-            if self.lanes.kernel.grain:
-                with nogil:
-                    advance(&self.lanes, action, &out, 0, 1)
-            else:
-                advance(&self.lanes, action, &out, 0, 1)
+            self._advance_single(action, &out)
             self._raise_faults()
         finally:
             self.busy = 0
@@ -1051,6 +1112,22 @@ cdef class Batch(LaneMemory):
         if self.lanes.columns.float32_actions and "reward" in self.float32_numbers:
             number = float32_scalar(reward)
         return self._row(observation, numbers), number, terminated != 0
+
+    cdef void _advance_single(self, const void* action, outputs_t* out) noexcept:
+        """Step the only lane, without the GIL if that takes long."""
+        cdef cost_t* cost = &self.step_cost
+        cdef int64_t begun
+        if is_timed(cost):
+            begun = clock_now()
+            with nogil:
+                advance(&self.lanes, action, out, 0, 1)
+            note_time(cost, <double> (clock_now() - begun))
+        elif cost.lane < BRIEF:
+            advance(&self.lanes, action, out, 0, 1)
+        else:
+            with nogil:
+                advance(&self.lanes, action, out, 0, 1)
+        cost.calls += 1
 
     cdef object _take_row(self, outputs_t* out, int64_t* numbers):
         """Where the observation of a batch of one goes: an array, or `numbers` if it is integers."""
@@ -1114,11 +1191,8 @@ cdef class Batch(LaneMemory):
             job.lanes = &self.lanes
             job.options = limits
             job.indices = <const int64_t*> cnp.PyArray_DATA(chosen)
-            if spec.grain:
-                self._share(reset_job, &job, count, 0)
+            self._share(reset_job, &job, count, 0, &self.reset_cost)
             with nogil:
-                if spec.grain == 0:
-                    reset_job(&job, 0, count)
                 spec.observe(&self.lanes.columns, out.observations, NULL, 0, self.num_envs)
                 if out.infos[0] != NULL:
                     spec.write_infos(

@@ -1,7 +1,7 @@
 """LaneMemory: where the lanes of a batch live."""
 cimport numpy as cnp
 
-from gymcore_ext.engine.step cimport lanes_t, step_loops_t
+from gymcore_ext.engine.step cimport kernel_t, lanes_t, step_loops_t
 
 
 # How many parameters, and how many reset options, a kernel may have.
@@ -15,6 +15,7 @@ cdef enum:
 
 
 cdef class LaneMemory:
+    cdef kernel_t kernel              # a copy of what the capsule has
     cdef lanes_t lanes
     cdef const step_loops_t* loops
     cdef double** columns             # state columns, then parameter columns
@@ -23,13 +24,17 @@ cdef class LaneMemory:
     cdef double[MAX_NUMBERS] shared           # parameters that all lanes share
     cdef int busy
     cdef bint ready, closed, statistics
-    cdef object errors, capsule
-    cdef readonly object constants    # what lanes share, as it was given
+    cdef object errors, capsule, references
+    cdef readonly object store        # what owns lanes that are not columns, or None
     cdef readonly Py_ssize_t num_envs
     cdef readonly str isa
 
     cdef _allocate(self)
-    cdef int _set_constants(self, object constants) except -1
+    cdef int _set_shared(self, object shared) except -1
+    cdef int _set_store(self, object store) except -1
     cdef size_t _padded(self) noexcept
     cdef int _enter(self, int use) except -1
     cdef cnp.ndarray _view(self, void* data, int typenum, tuple shape)
+
+
+cdef int read_kernel(object capsule, kernel_t* kernel) except -1

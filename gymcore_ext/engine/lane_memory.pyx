@@ -3,12 +3,12 @@ cimport numpy as cnp
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from gymcore_ext.arrays cimport array_pointer, claim, cut_off, lane_pointer
 from gymcore_ext.engine.step cimport (
-    INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, best_isa, bind_bitgen, bitgen_t,
-    TERMINATIONS, kernel_t, lifecycles, rng_double, rng_seed_range, rng_t,
+    INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, OLDEST_KERNEL, best_isa, bind_bitgen,
+    bitgen_t, TERMINATIONS, kernel_t, lifecycles, rng_double, rng_seed_range, rng_t,
 )
 
 import copy
@@ -48,7 +48,6 @@ cdef extern from *:
     """
     void* zeroed "gymcore_zeroed"(size_t size) noexcept nogil
 
-
 ISA_NAMES = ("baseline", "x86-64-v2", "x86-64-v3", "x86-64-v4")[:ISA_COUNT]
 
 
@@ -73,7 +72,7 @@ cdef tuple parts_of(const kernel_t* kernel):
 
 
 cdef object ranges_of(const kernel_t* kernel):
-    """(lowest value, number of values) of each integer of an action; None if the constants decide."""
+    """(lowest value, number of values) of each integer of an action; None if the shared table decides."""
     if kernel.action_ranges != NULL:
         return tuple([(kernel.action_ranges[2 * k], kernel.action_ranges[2 * k + 1])
                       for k in range(max(kernel.action_size, 1))])
@@ -84,7 +83,9 @@ cdef object ranges_of(const kernel_t* kernel):
 
 def kernel_spec(object capsule):
     """Sizes, names and defaults of a kernel capsule, as a dict."""
-    cdef const kernel_t* kernel = _kernel(capsule)
+    cdef kernel_t memory
+    cdef const kernel_t* kernel = &memory
+    read_kernel(capsule, &memory)
 
     def names(text):
         return tuple(text.decode().split())
@@ -107,7 +108,6 @@ def kernel_spec(object capsule):
         "action_ranges": ranges_of(kernel),
         "infos": tuple((kernel.infos[k].name.decode(), TYPES[kernel.infos[k].type], kernel.infos[k].size)
                        for k in range(kernel.info_count)),
-        "cost": kernel.cost,
         # Infos that a lane which begins an episode does not have, and those of lanes that terminate alone.
         "step_infos": frozenset(kernel.infos[k].name.decode() for k in range(kernel.info_count)
                                 if kernel.infos[k].when),
@@ -116,22 +116,23 @@ def kernel_spec(object capsule):
     }
 
 
-cdef const kernel_t* _kernel(object capsule) except NULL:
+cdef int read_kernel(object capsule, kernel_t* kernel) except -1:
+    """Copy the kernel of a capsule: a module may have been compiled for an engine whose kernels had fewer members."""
     if not PyCapsule_IsValid(capsule, KERNEL_CAPSULE):
         raise TypeError(f"kernel: expected a capsule named {KERNEL_CAPSULE.decode()}, got {type(capsule).__name__}")
-    cdef const kernel_t* kernel = <const kernel_t*> PyCapsule_GetPointer(capsule, KERNEL_CAPSULE)
-    if kernel.abi != KERNEL_ABI:
-        raise ValueError(f"kernel: built for engine ABI {kernel.abi}, this engine has {KERNEL_ABI}: build it again")
+    cdef const kernel_t* given = <const kernel_t*> PyCapsule_GetPointer(capsule, KERNEL_CAPSULE)
+    if given.abi != KERNEL_ABI or given.size < OLDEST_KERNEL:
+        raise ValueError(f"kernel: built for engine ABI {given.abi}, this engine has {KERNEL_ABI}: build it again")
+    memset(kernel, 0, sizeof(kernel_t))
+    memcpy(kernel, given, min(given.size, <int64_t> sizeof(kernel_t)))
     if kernel.parameter_count > MAX_NUMBERS or kernel.reset_option_count > MAX_NUMBERS:
         raise ValueError(f"kernel: expected at most {MAX_NUMBERS} parameters and reset options")
     if kernel.part_count > MAX_PARTS or (
             not kernel.part_count and kernel.observation_type == INT64 and kernel.observation_size > MAX_PARTS):
         raise ValueError(f"kernel: expected at most {MAX_PARTS} arrays of an observation")
-    if kernel.grain < 1 and kernel.cost < 1:
-        raise ValueError(f"kernel: expected a step of at least 1 ns, got LANE_COST {kernel.cost}")
     if kernel.info_count > MAX_INFOS:
         raise ValueError(f"kernel: expected at most {MAX_INFOS} fields of the infos")
-    return kernel
+    return 0
 
 
 def choose_isa(name=None):
@@ -242,10 +243,11 @@ cdef class LaneMemory:
 
     def __cinit__(
         self, object kernel, Py_ssize_t num_envs, *, object errors, object isa=None, bint statistics=False,
-        object constants=None, int64_t choices=0, **options
+        object shared=None, object store=None, int64_t choices=0, **options
     ):
-        cdef const kernel_t* spec = _kernel(kernel)
+        cdef const kernel_t* spec = &self.kernel
         cdef int k
+        read_kernel(kernel, &self.kernel)
         if num_envs < 1:
             raise errors.InvalidArgument(f"num_envs: expected at least 1, got {num_envs}")
         # A kernel of another package may carry fewer instruction sets: an older compiler built it.
@@ -271,29 +273,39 @@ cdef class LaneMemory:
         self.lanes.choices = choices if spec.discrete_actions < 0 else spec.discrete_actions
         if spec.discrete_actions < 0 and choices < 1:
             raise errors.InvalidArgument(f"choices: expected how many actions there are, got {choices}")
-        self._set_constants(constants)
+        self._set_shared(shared)
+        self._set_store(store)
         self._allocate()
 
-    cdef int _set_constants(self, object constants) except -1:
-        """Take the table that lanes share; the kernel trusts what its own module has put into the capsule.
-
-        What is given is the capsule, or an object that has it as `capsule`. The context of a capsule of lanes is the
-        object that owns them, which says how many there are; the name of the capsule says whose they are.
-        """
-        cdef const char* name = self.lanes.kernel.constants_name
+    cdef int _set_shared(self, object shared) except -1:
+        """Take the table that lanes share; the kernel trusts what its own module has put into the capsule."""
+        cdef const char* name = self.kernel.shared_name
         if name == NULL:
             return 0
-        self.constants = constants
-        constants = getattr(constants, "capsule", constants)
-        if not PyCapsule_IsValid(constants, name):
+        self.references = shared
+        if not PyCapsule_IsValid(shared, name):
             raise self.errors.ArgumentTypeError(
-                f"constants: expected a capsule named {name.decode()}, got {type(constants).__name__}")
-        if PyCapsule_GetContext(constants) != NULL:
-            self.constants = <object> PyCapsule_GetContext(constants)
-            if len(self.constants) != self.num_envs:
-                raise self.errors.InvalidArgument(
-                    f"constants: expected {self.num_envs} lanes, got {len(self.constants)}")
-        self.lanes.columns.constants = PyCapsule_GetPointer(constants, name)
+                f"shared: expected a capsule named {name.decode()}, got {type(shared).__name__}")
+        self.lanes.columns.shared = PyCapsule_GetPointer(shared, name)
+        return 0
+
+    cdef int _set_store(self, object store) except -1:
+        """Take the lanes of a kernel whose lanes are not columns.
+
+        What is given is the object that owns them, or its capsule, whose context is that object. The name of the
+        capsule says which kernel they are for.
+        """
+        cdef const char* name = self.kernel.lanes_name
+        if name == NULL:
+            return 0
+        capsule = getattr(store, "capsule", store)
+        if not PyCapsule_IsValid(capsule, name):
+            raise self.errors.ArgumentTypeError(
+                f"store: expected a capsule named {name.decode()}, got {type(capsule).__name__}")
+        self.store = <object> PyCapsule_GetContext(capsule)
+        if len(self.store) != self.num_envs:
+            raise self.errors.InvalidArgument(f"store: expected {self.num_envs} lanes, got {len(self.store)}")
+        self.lanes.columns.lanes = PyCapsule_GetPointer(capsule, name)
         return 0
 
     cdef _allocate(self):

@@ -82,6 +82,7 @@ typedef struct gymcore_pool {
     PyThread_type_lock finished;
     int64_t ended; /* when the last call did */
     int chooses;   /* whether it does not share what is faster alone */
+    int threads;   /* how many the last call was shared by */
     gymcore_choice choice;
     int workers;
     gymcore_worker worker[1]; /* as many as `workers` */
@@ -249,9 +250,11 @@ static int64_t gymcore_pool_run(
 {
     int64_t begun = gymcore_clock(), count = lanes->hi - lanes->lo, sum;
     int soon = begun - pool->ended < GYMCORE_SOON_NS;
+    pool->threads = 1;
     if (pool->chooses && !(soon ? pool->choice.shared : helpers)) {
         sum = gymcore_run_alone(job, context, lanes, most, until);
     } else {
+        pool->threads += soon ? pool->workers : helpers < pool->workers ? helpers : pool->workers;
         pool->job = job;
         pool->context = context;
         gymcore_store64(&pool->least, least);

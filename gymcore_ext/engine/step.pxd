@@ -16,6 +16,7 @@ cdef extern from "gymcore/kernel.h":
     const char* KERNEL_CAPSULE "GYMCORE_KERNEL_CAPSULE"
     int KERNEL_ABI "GYMCORE_KERNEL_ABI"
     int ISA_COUNT "GYMCORE_ISA_COUNT"
+    int64_t OLDEST_KERNEL "GYMCORE_OLDEST_KERNEL"
     enum:
         MAX_PARTS "GYMCORE_MAX_PARTS"
         MAX_INFOS "GYMCORE_MAX_INFOS"
@@ -37,7 +38,8 @@ cdef extern from "gymcore/kernel.h":
         double** parameters
         int64_t parameter_stride
         rng_t* rngs
-        const void* constants
+        const void* shared
+        void* lanes
         const uint8_t* resetting
         int32_t float32_actions
 
@@ -64,7 +66,18 @@ cdef extern from "gymcore/kernel.h":
     ctypedef struct step_loops_t "gymcore_step_loops":
         step_loop_t shared, varied
 
+    ctypedef struct lane_functions_t "gymcore_lane_functions":
+        int64_t size
+        void (*reset)(void*, const void*, const double*, const double*, rng_t*) noexcept nogil
+        int (*step)(void*, const void*, const double*, const void*, rng_t*, double*) noexcept nogil
+        void (*observe)(const void*, const void*, void* const*) noexcept nogil
+        void (*write_infos)(const void*, const void*, void* const*) noexcept nogil
+        void (*report)(const void*, const void*, double*, uint8_t*) noexcept nogil
+        int (*check)(const void*, const void*) noexcept nogil
+        int (*faulted)(const void*) noexcept nogil
+
     ctypedef struct kernel_t "gymcore_kernel":
+        int64_t size
         int32_t abi, isa_count
         const char* name
         const char* state_names
@@ -84,9 +97,9 @@ cdef extern from "gymcore/kernel.h":
         reset_loop_t reset
         write_loop_t observe, write_infos
         report_loop_t report
-        const char* constants_name
-        int32_t grain, cost
-        int (*faulted)(const void* constants) noexcept nogil
+        const char* shared_name
+        const char* lanes_name
+        int (*faulted)(const void* lanes) noexcept nogil
         step_loops_t* step
 
     void rng_seed_range "gymcore_rng_seed_range"(
@@ -129,7 +142,7 @@ ctypedef int64_t (*job_t)(void* context, int64_t lo, int64_t hi) noexcept nogil
 cdef extern from "engine/pool.h":
     const char* JOB_CAPSULE "GYMCORE_JOB_CAPSULE"
     ctypedef struct pool_t "gymcore_pool":
-        int workers
+        int workers, threads, chooses
         int64_t ended
     int64_t clock_now "gymcore_clock"() noexcept nogil
     pool_t* pool_new "gymcore_pool_new"(int threads, bint chooses)
@@ -296,7 +309,7 @@ cdef inline int64_t advance_block(
     cdef int64_t lanes[BLOCK + LIST_MARGIN]
     cdef flag_t ends[BLOCK]
     cdef rng_t streams[BLOCK]
-    cdef int64_t pending = 0, count, k, drawn = self.columns.constants != NULL  # tables draw for every lane
+    cdef int64_t pending = 0, count, k, drawn = self.columns.shared != NULL  # tables draw for every lane
     cdef const episodes_t* episodes = &self.episodes
     if out.begun != NULL:
         memset(out.begun + lo, 0, hi - lo)

@@ -167,7 +167,7 @@ cdef void step_lanes(
     const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* terminated, int64_t lo,
     int64_t hi
 ) noexcept nogil:
-    cdef simulations_t* self = <simulations_t*> columns.constants
+    cdef simulations_t* self = <simulations_t*> columns.lanes
     cdef trap_t trap
     cdef lane_t* lane
     cdef int outcome
@@ -198,7 +198,7 @@ cdef void step_lanes(
 cdef void reset_lanes(
     const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
 ) noexcept nogil:
-    cdef simulations_t* self = <simulations_t*> columns.constants
+    cdef simulations_t* self = <simulations_t*> columns.lanes
     cdef bitgen_t bitgen
     cdef trap_t trap
     cdef lane_t* lane
@@ -229,7 +229,7 @@ cdef void reset_lanes(
 cdef void observe_lanes(
     const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
 ) noexcept nogil:
-    cdef simulations_t* self = <simulations_t*> columns.constants
+    cdef simulations_t* self = <simulations_t*> columns.lanes
     cdef lane_t* lane
     cdef int64_t i, k
     for k in range(lo, hi):
@@ -243,7 +243,7 @@ cdef void observe_lanes(
 cdef void write_infos(
     const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
 ) noexcept nogil:
-    cdef const simulations_t* self = <const simulations_t*> columns.constants
+    cdef const simulations_t* self = <const simulations_t*> columns.lanes
     cdef const info_field_t* field
     cdef const double* values
     cdef int64_t i, j, k, row
@@ -260,8 +260,8 @@ cdef void write_infos(
                 values += 1
 
 
-cdef int faulted(const void* constants) noexcept nogil:
-    cdef const simulations_t* self = <const simulations_t*> constants
+cdef int faulted(const void* lanes) noexcept nogil:
+    cdef const simulations_t* self = <const simulations_t*> lanes
     cdef int64_t i
     for i in range(self.num_lanes):
         if self.lanes[i].outcome:
@@ -347,7 +347,7 @@ cdef class Simulations:
 
     @property
     def capsule(self):
-        """The lanes, for the `constants` of a batch of this kernel; it keeps them alive."""
+        """The lanes, for a batch of this kernel; it keeps them alive."""
         return owned_capsule(&self.sims, self.capsule_name, self)
 
     def __dealloc__(self):
@@ -456,6 +456,7 @@ cdef class Simulations:
             fields[k].type = INT64 if dtype is np.int64 else FLOAT64
             fields[k].size = size
             fields[k].when = only_steps
+        kernel.size = sizeof(kernel_t)
         kernel.abi = KERNEL_ABI
         kernel.isa_count = 1
         kernel.name = "mujoco"
@@ -473,8 +474,7 @@ cdef class Simulations:
             kernel.infos = fields
             kernel.write_infos = write_infos
         self.capsule_name = self._text(f"gymcore_ext.mujoco.simulations at {id(self):#x}")
-        kernel.constants_name = self.capsule_name
-        kernel.grain = 1
+        kernel.lanes_name = self.capsule_name
         kernel.faulted = faulted
         kernel.step[0].shared = kernel.step[0].varied = step_lanes
         kernel.reset = reset_lanes

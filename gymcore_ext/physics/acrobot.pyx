@@ -29,7 +29,6 @@ cdef extern from *:
     #define LANE_NAME acrobot
     #define LANE_OBSERVATION_SIZE 6
     #define LANE_DISCRETE_ACTIONS 3
-    #define LANE_COST 50
     #include "gymcore/lanes.h"
     """
     kernel_t acrobot_kernel

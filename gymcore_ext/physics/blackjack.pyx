@@ -26,7 +26,6 @@ cdef extern from *:
     #define LANE_OBSERVATION_INTEGERS 3
     #define LANE_DISCRETE_ACTIONS 2
     #define LANE_STEP_USES_RNG
-    #define LANE_COST 15
     #include "gymcore/lanes.h"
     """
     kernel_t blackjack_kernel

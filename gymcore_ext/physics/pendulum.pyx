@@ -26,7 +26,6 @@ cdef extern from *:
     #define LANE_NAME pendulum
     #define LANE_OBSERVATION_SIZE 3
     #define LANE_CONTINUOUS_ACTIONS 1
-    #define LANE_COST 8
     #include "gymcore/lanes.h"
     """
     kernel_t pendulum_kernel

@@ -26,7 +26,6 @@ cdef extern from *:
     #define LANE_TABLE gymcore_table
     #define LANE_TABLE_NAME "gymcore_ext.table"
     #define LANE_INFOS(F) F(prob, FLOAT64, 1)
-    #define LANE_COST 7
     #include "gymcore/lanes.h"
     """
     const char* TABLE_CAPSULE "LANE_TABLE_NAME"
@@ -70,7 +69,7 @@ def pack(
     const int64_t[:, ::1] values, const double[::1] starts, const int64_t[:, ::1] limits,
     const int32_t[:, :, ::1] outcomes, int64_t actions, int64_t first, int64_t second, const int8_t[:, ::1] masks=None,
 ):
-    """The table as a capsule, a copy, for the `constants` of a batch; arguments are fields of `table_t`, checked."""
+    """The table as a capsule, a copy, for a batch; arguments are fields of `table_t`, checked."""
     cdef int64_t count = outcomes.shape[0] * outcomes.shape[1]
     data = bytes(values) + bytes(starts) + bytes(limits) + bytes(outcomes) + (b"" if masks is None else bytes(masks))
     cdef table_t* table = <table_t*> PyMem_RawCalloc(1, sizeof(table_t) + len(data))

@@ -28,7 +28,6 @@ cdef extern from *:
     #define LANE_TABLE gymcore_table
     #define LANE_TABLE_NAME "gymcore_ext.table"
     #define LANE_INFOS(F) F(prob, FLOAT64, 1) F(action_mask, INT8, 6)
-    #define LANE_COST 7
     #include "gymcore/lanes.h"
     """
     kernel_t taxi_kernel

@@ -57,7 +57,7 @@ def tables(name: str) -> dict[str, Any]:
     """What else a batch of the kernel needs."""
     if name == "tabular:any":
         table = any_table()
-        return {"constants": table.capsule, "choices": table.num_actions}
+        return {"shared": table.capsule, "choices": table.num_actions}
     makers = {
         "tabular:lake": lambda: gymcore.make("FrozenLake-v1"),
         "tabular:cliff": lambda: gymcore.make("CliffWalking-v1"),

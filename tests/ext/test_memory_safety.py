@@ -30,9 +30,7 @@ def kernel_of(name: str) -> Any:
 @pytest.mark.parametrize("name", TABLES)
 def test_no_action_leads_out_of_a_table(name: str) -> None:
     """The kernel itself holds: here the engine is told that there are more actions."""
-    batch = Batch(
-        kernel_of(name), 600, errors=error, constants=tables(name)["constants"], choices=FAR
-    )
+    batch = Batch(kernel_of(name), 600, errors=error, shared=tables(name)["shared"], choices=FAR)
     batch.seed(1, 0, 600)
     batch.reset()
     for action in (6, 1000, 10**6, FAR - 1):
@@ -113,22 +111,22 @@ def test_lanes_of_stacked_frames_are_copied() -> None:
 
 class TestCapsulesOfSimulations:
     def test_another_number_of_lanes(self) -> None:
-        simulations = hanging(2)._batch.constants
+        simulations = hanging(2)._batch.store
         for given in (simulations, simulations.capsule):
-            with pytest.raises(error.InvalidArgument, match="constants: expected 3 lanes, got 2"):
-                Batch(simulations.kernel, 3, errors=error, constants=given)
+            with pytest.raises(error.InvalidArgument, match="store: expected 3 lanes, got 2"):
+                Batch(simulations.kernel, 3, errors=error, store=given)
 
     def test_another_kernel(self) -> None:
-        one, other = hanging(2)._batch.constants, hanging(2)._batch.constants
-        with pytest.raises(error.ArgumentTypeError, match="constants: expected a capsule named"):
-            Batch(one.kernel, 2, errors=error, constants=other.capsule)
+        one, other = hanging(2)._batch.store, hanging(2)._batch.store
+        with pytest.raises(error.ArgumentTypeError, match="store: expected a capsule named"):
+            Batch(one.kernel, 2, errors=error, store=other.capsule)
 
     def test_a_capsule_keeps_its_simulations(self) -> None:
         envs = hanging(2)
-        kernel, capsule = envs._batch.constants.kernel, envs._batch.constants.capsule
+        kernel, capsule = envs._batch.store.kernel, envs._batch.store.capsule
         del envs
         gc.collect()
-        batch = Batch(kernel, 2, errors=error, constants=capsule)
+        batch = Batch(kernel, 2, errors=error, store=capsule)
         del kernel, capsule
         gc.collect()
         batch.seed(1, 0, 2)
@@ -137,14 +135,14 @@ class TestCapsulesOfSimulations:
         assert np.isfinite(observations).all()
 
     def test_starts_of_another_shape(self) -> None:
-        simulations = hanging(2)._batch.constants
+        simulations = hanging(2)._batch.store
         for wrong in (np.zeros((3, 1)), np.zeros(1), np.zeros((2, 1, 1)), np.zeros((2, 100))):
             with pytest.raises(ValueError, match="qpos: expected shape"):
                 simulations.start_from(wrong, None)
 
     @pytest.mark.parametrize("lane", [-1, 2])
     def test_models_of_other_lanes(self, lane: int) -> None:
-        simulations = hanging(2)._batch.constants
+        simulations = hanging(2)._batch.store
         with pytest.raises(IndexError, match=f"lane {lane} is not in"):
             simulations.set_model(lane, simulations.models[0])
 

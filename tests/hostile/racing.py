@@ -43,7 +43,7 @@ def table() -> Any:
 def make(kernel: str, mode: int = 1, threads: int = 3) -> Batch:
     options: dict[str, Any] = {"mode": mode, "num_threads": threads, "errors": Errors}
     if kernel == "tabular":
-        options |= {"constants": table(), "choices": 3}
+        options |= {"shared": table(), "choices": 3}
     kernels: Any = {"cartpole": cartpole, "pendulum": pendulum, "tabular": tabular}
     batch = Batch(kernels[kernel].kernel, LANES, limit=20, statistics=True, **options)
     batch.seed(1, 0, LANES)

@@ -443,7 +443,7 @@ def test_operations_of_mujocos_programs(rng: np.random.Generator, rounds: Iterat
             lanes = Simulations(
                 **arguments | {"programs": programs}, frame_skip=1, on_fault=lambda *fault: None
             )
-            batch = Batch(lanes.kernel, 1, constants=lanes, errors=gym.error)
+            batch = Batch(lanes.kernel, 1, store=lanes, errors=gym.error)
             batch.seed(1, 0, 1)
             batch.reset()
             batch.step(np.ones((1, 1), (np.float32, np.float64)[rng.integers(2)]))

@@ -164,7 +164,7 @@ def test_draws_are_those_of_numpy() -> None:
             *(rng.uniform(-2.0, 7.0), rng.choice(7), rng.integers(3), rng.integers(4, 5)),
             rng.integers(0, 2**62),
         ]
-        assert envs._batch.constants.fields[0][lane].tolist() == [float(x) for x in expected]
+        assert envs._batch.store.fields[0][lane].tolist() == [float(x) for x in expected]
 
 
 def test_code_comes_from_the_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,18 +101,39 @@ def test_two_hundred_environments_come_and_go():
     assert len(os.listdir("/proc/self/fd")) == files
 
 
-def test_how_many_threads_there_are_by_default(monkeypatch):
-    """As many as have 10 us of work each, by what the physics says that a step takes."""
+def test_how_many_threads_there_may_be_by_default(monkeypatch):
+    """One for each processor that the process may use, and no more than lanes."""
     monkeypatch.setattr(gymcore.base.cpus, "usable_cpus", lambda: 4)
-    cartpoles = {1: 1, 64: 1, 3_999: 1, 4_000: 2, 6_000: 3, 1_000_000: 4}
-    acrobots = {1: 1, 64: 1, 399: 1, 400: 2, 600: 3, 100_000: 4}
-    for env_id, sizes in {"CartPole-v1": cartpoles, "Acrobot-v1": acrobots}.items():
-        for num_envs, threads in sizes.items():
-            envs = make_envs(env_id, num_envs=num_envs)
-            assert envs.num_threads == threads
-            envs.close()
-    monkeypatch.setattr(gymcore.base.cpus, "usable_cpus", lambda: 1)
-    assert make_envs("CartPole-v1", num_envs=100_000).num_threads == 1
+    for num_envs, threads in {1: 1, 3: 3, 64: 4}.items():
+        envs = make_envs("CartPole-v1", num_envs=num_envs)
+        assert envs.num_threads == threads
+        envs.close()
+    assert make_envs("CartPole-v1", num_envs=3, vector_kwargs={"num_threads": 2}).num_threads == 2
+
+
+def threads_after_steps(env_id, num_envs):
+    """How many threads a process has after some steps by default, on 3 processors."""
+    out = script(
+        f"""
+        import os
+        import gymcore as gym
+        import gymcore.base.cpus
+        gymcore.base.cpus.usable_cpus = lambda: 3
+        before = len(os.listdir("/proc/self/task"))
+        envs = gym.make_vec("{env_id}", num_envs={num_envs})
+        envs.reset(seed=1)
+        for _ in range(20):
+            envs.step(envs.action_space.sample())
+        print(len(os.listdir("/proc/self/task")) - before)
+        """
+    )
+    return int(out)
+
+
+def test_threads_follow_from_the_time_that_lanes_take():
+    """A step of 8 landers is long enough for two more threads, one of 8 poles is not."""
+    assert threads_after_steps("LunarLander-v3", 8) == 2
+    assert threads_after_steps("CartPole-v1", 8) == 0
 
 
 def busy_threads(num_envs, num_threads, pause):

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.base.arguments import check_options
-from gymcore.base.cpus import usable_cpus
 from gymcore.core import Info
 from gymcore.envs.atari.atari_env import (
     block_daemons_at_exit,
@@ -81,7 +80,7 @@ def _release_emulators() -> None:
         for _ in range(1000):
             try:
                 batch.close()
-                batch.exclusively(batch.constants.release)
+                batch.exclusively(batch.store.release)
                 break
             except error.ConcurrentUseError:
                 time.sleep(0.001)
@@ -175,7 +174,7 @@ class _GameSeeds(LaneSeeds):
         self._gymnasium = gymnasium
 
     def _seed(self, first: int, lo: int, hi: int) -> None:
-        self._batch.constants.seed(self._batch, self._gymnasium, first, lo, hi)
+        self._batch.store.seed(self._batch, self._gymnasium, first, lo, hi)
 
 
 def _as_probability(value: Any) -> tuple[float, ...]:
@@ -288,7 +287,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
     def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
         """Return a batch of this game."""
         games = self._games(num_envs)
-        batch = Batch(games.kernel, num_envs, errors=error, constants=games, **options)
+        batch = Batch(games.kernel, num_envs, errors=error, store=games, **options)
         games.threads = batch.threads
         return batch
 
@@ -364,7 +363,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
     @property
     def ale(self) -> Any:
         """The emulator of this lane, for reading between steps; None before the first reset."""
-        return self._batch.constants.ales[self._lane]
+        return self._batch.store.ales[self._lane]
 
     @property
     def lives(self) -> int:
@@ -451,10 +450,6 @@ class AtariVectorEnv(NativeVectorEnv):
 
     env_class: ClassVar[type[PreprocessedAtariEnv]] = PreprocessedAtariEnv
     _model: PreprocessedAtariEnv
-
-    def _thread_count(self, num_threads: int | None) -> tuple[int, int]:
-        """Return the number of threads, by default that of processors."""
-        return min(usable_cpus() if num_threads is None else num_threads, self.num_envs), -1
 
     def _make_batch(self) -> None:
         super()._make_batch()

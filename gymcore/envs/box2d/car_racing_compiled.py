@@ -265,7 +265,7 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
         """
         batch = super().make_batch(num_envs, **options)
         random = np.random.default_rng()
-        for progress in batch.constants.progress:
+        for progress in batch.store.progress:
             progress["domain_randomize"] = self.domain_randomize
             _set_colors(progress, random_colors(random if self.domain_randomize else None))
         return batch
@@ -416,14 +416,14 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
     @property
     def track(self) -> list[TrackPoint]:
         """Points of the center line (alpha, beta, x, y); empty before the first reset."""
-        points = self._batch.constants.track(self._lane).tolist() if self._bodies else []
+        points = self._batch.store.track(self._lane).tolist() if self._bodies else []
         return [TrackPoint(*point) for point in points]
 
     @property
     def road_poly(self) -> list[ColoredPolygon]:
         """Corners and color of each piece of road and border; empty before the first reset."""
         road = self._bodies[:-5]
-        corners, tiles = self._batch.constants.quads(self._lane) if road else ((), ())
+        corners, tiles = self._batch.store.quads(self._lane) if road else ((), ())
         polygons: list[ColoredPolygon] = []
         tile = -1
         for polygon, index in zip(corners, tiles, strict=True):

@@ -108,7 +108,7 @@ class CompiledBox2DEnv(DrawnBox2DEnv[Any, ActType], NativeEnv[ActType]):
             error=error.Error,
             **self._lane_options(),
         )
-        return Batch(self._kernel(), num_envs, errors=error, constants=lanes, **options)
+        return Batch(self._kernel(), num_envs, errors=error, store=lanes, **options)
 
     def fixed_digest(self) -> int:
         """Digest of the class and its arguments."""
@@ -126,16 +126,16 @@ class CompiledBox2DEnv(DrawnBox2DEnv[Any, ActType], NativeEnv[ActType]):
     @property
     def _progress(self) -> Any:
         """The numbers of the lane, to read and to write."""
-        return self._batch.constants.progress[self._lane]
+        return self._batch.store.progress[self._lane]
 
     @property
     def _world(self) -> World:
-        return self._batch.constants.worlds[self._lane]
+        return self._batch.store.worlds[self._lane]
 
     @property
     def _bodies(self) -> list[Body]:
         """The bodies of the world in the order of creation; empty before the first reset."""
-        builds = self._batch.constants.builds(self._lane)
+        builds = self._batch.store.builds(self._lane)
         if self._found[0] != builds:
             self._found = builds, self._view_bodies(self._world.bodies)
         return self._found[1]

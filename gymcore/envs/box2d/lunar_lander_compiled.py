@@ -215,7 +215,7 @@ class LunarLander(CompiledBox2DEnv[Any]):
     @property
     def ground_y(self) -> list[float]:
         """The heights of the points of the ground, metres."""
-        return self._batch.constants.ground(self._lane)
+        return self._batch.store.ground(self._lane)
 
     @property
     def sky_polys(self) -> list[list[tuple[float, float]]]:
@@ -225,7 +225,7 @@ class LunarLander(CompiledBox2DEnv[Any]):
     @property
     def particles(self) -> list[tuple[float, float, float, float, int]]:
         """The smoke: position, velocity and age in steps of each particle; the oldest first."""
-        smoke = self._batch.constants.smoke[self._lane]
+        smoke = self._batch.store.smoke[self._lane]
         steps = int(self._progress["steps"])
         particles = []
         for age in reversed(range(min(steps, len(smoke)))):

@@ -324,7 +324,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             on_fault=report_faults,
             **self._program.arguments,
         )
-        return Batch(simulations.kernel, len(datas), errors=error, constants=simulations, **options)
+        return Batch(simulations.kernel, len(datas), errors=error, store=simulations, **options)
 
     def kernel_spec(self) -> KernelSpec:  # type: ignore[override]
         """Return the sizes, names and defaults of the kernel."""
@@ -334,7 +334,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     def lane_of(cls, envs: Any, lane: int, seed: int) -> Self:
         """Return a lane of a vector environment; see `NativeEnv.lane_of`."""
         self = super().lane_of(envs, lane, seed)
-        simulations = self._simulations = envs._batch.constants
+        simulations = self._simulations = envs._batch.store
         self.__dict__.update(model=simulations.models[lane], data=simulations.datas[lane])
         self.mujoco_renderer = envs._model.mujoco_renderer
         return self
@@ -552,7 +552,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """Return the batch of one over this environment's own model and data."""
         batch = self._batch_over([self.data], mode=SINGLE)
         batch.numpy_scalars, batch.float32_numbers = True, self._program.float32_infos
-        self._simulations = batch.constants
+        self._simulations = batch.store
         return batch
 
     # --- rendering ------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.base.cpus import usable_cpus
 from gymcore.core import Info, Options
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv, start_of
 from gymcore.envs.mujoco.library import mujoco_module, warnings_while
@@ -44,14 +43,9 @@ class MujocoVectorEnv(NativeVectorEnv):
     env_class: ClassVar[type[CompiledMujocoEnv]]
     _model: CompiledMujocoEnv
 
-    def _thread_count(self, num_threads: int | None) -> tuple[int, int]:
-        """Return the number of threads, by default one for each usable processor."""
-        threads = min(usable_cpus() if num_threads is None else num_threads, self.num_envs)
-        return threads, -1
-
     @property
     def _simulations(self) -> LaneSimulations:
-        return self._batch.constants
+        return self._batch.store
 
     def _reset_lanes(
         self, seed: int | list[int | None] | None, options: Options, mask: Mask | None

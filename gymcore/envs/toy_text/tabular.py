@@ -85,7 +85,7 @@ class TabularEnv(NativeDiscreteEnv):
     def batch_options(self) -> Info:
         """Return the table, and the number of its actions."""
         return {
-            "constants": self._transitions.capsule,
+            "shared": self._transitions.capsule,
             "choices": self._transitions.num_actions,
         }
 
@@ -286,7 +286,7 @@ class Transitions:
         num_actions: Number of actions of each of them.
         masks: Which actions change something, int8 [states, actions]; or None.
         digest: Digest of the probabilities, states, rewards and ends.
-        capsule: The table for `gymcore_ext.engine.batch.Batch(constants=...)`.
+        capsule: The table for `gymcore_ext.engine.batch.Batch(shared=...)`.
 
     Example:
         >>> table = Transitions({0: {0: [(1.0, 0, 5.0, True)]}}, [1.0])

@@ -14,7 +14,7 @@
 #include "rng.h"
 
 #define GYMCORE_KERNEL_CAPSULE "gymcore_ext.kernel"
-#define GYMCORE_KERNEL_ABI 10
+#define GYMCORE_KERNEL_ABI 11
 
 /* Arrays that observations, or infos, may consist of. */
 #define GYMCORE_MAX_PARTS 16
@@ -29,7 +29,8 @@ typedef struct {
     double *const *parameters;
     int64_t parameter_stride;
     gymcore_rng *rngs;        /* a stream a lane */
-    const void *constants;    /* a table that all lanes share; NULL for a kernel without */
+    const void *shared;       /* a table that all lanes share; NULL for a kernel without */
+    void *lanes;              /* lanes that are not columns, such as structs; NULL for a kernel without */
     const uint8_t *resetting; /* lanes that begin a new episode instead: what they draw is undone; NULL for none */
     int32_t float32_actions;  /* whether the float64 actions of this step came as float32 */
 } gymcore_columns;
@@ -90,13 +91,36 @@ typedef void gymcore_write_loop(const gymcore_columns *columns, void *const *par
 typedef void gymcore_reset_loop(const gymcore_columns *columns, const double *reset_options, const int64_t *lanes,
                                 int64_t count);
 
+/* What steps one lane that is a struct of any layout. An environment supplies these functions, and the engine has the loops
+ * over them (gymcore_ext/lanes/struct_lanes.pyx). `shared` is what all lanes have in common, `parameters` and `options` are
+ * in the order in which the kernel names them, and `parts` and `infos` point to the rows of this lane. A function may not
+ * lock or call into Python, and no exception of C++ may leave it. Those that are marked so may be NULL. */
+typedef struct {
+    int64_t size; /* sizeof(gymcore_lane_functions), as in gymcore_kernel */
+    void (*reset)(void *lane, const void *shared, const double *parameters, const double *options, gymcore_rng *rng);
+    /* Returns how the step ended the episode: GYMCORE_TERMINATED, GYMCORE_TRUNCATED, both or 0. */
+    int (*step)(void *lane, const void *shared, const double *parameters, const void *action, gymcore_rng *rng,
+                double *reward);
+    void (*observe)(const void *lane, const void *shared, void *const *parts);
+    void (*write_infos)(const void *lane, const void *shared, void *const *infos); /* NULL without infos */
+    /* Changes what a step reports, after it was counted. NULL: a step reports what was counted. */
+    void (*report)(const void *lane, const void *shared, double *reward, uint8_t *terminated);
+    /* Whether these bytes, which may come from anywhere, are a lane. NULL: whatever they are. */
+    int (*check)(const void *lane, const void *shared);
+    /* Why the lane cannot go on, as a number that its owner knows, until it is reset; or 0. NULL: it always can. */
+    int (*faulted)(const void *lane);
+} gymcore_lane_functions;
+
 /* The step for one instruction set. */
 typedef struct {
     gymcore_step_loop *shared; /* parameters shared by all lanes */
     gymcore_step_loop *varied; /* parameters by lane */
 } gymcore_step_loops;
 
+/* A later version of the engine may add members at the end: `size` says which ones a module was compiled with, and the
+ * others are 0. */
 typedef struct {
+    int64_t size; /* sizeof(gymcore_kernel) */
     int32_t abi;
     int32_t isa_count;
     const char *name;
@@ -108,7 +132,7 @@ typedef struct {
     int32_t observation_shape[GYMCORE_MAX_AXES]; /* its axes, then zeros; all zero for one axis */
     int32_t part_count; /* arrays that an observation consists of, if they are listed; 0: as the fields above say */
     const gymcore_part *parts;
-    int32_t discrete_actions; /* how many discrete actions, 0 for arrays, -1 if the constants decide */
+    int32_t discrete_actions; /* how many discrete actions, 0 for arrays, -1 if the shared table decides */
     int32_t action_size;      /* values of an action that is an array, or 0 */
     int32_t action_type;      /* of arrays: GYMCORE_FLOAT32, GYMCORE_FLOAT64 or GYMCORE_INT64 */
     int32_t action_shape[GYMCORE_MAX_AXES]; /* as observation_shape */
@@ -120,13 +144,14 @@ typedef struct {
     gymcore_write_loop *observe;
     gymcore_write_loop *write_infos; /* NULL without infos */
     gymcore_report_loop *report;     /* NULL: a step reports what was counted */
-    const char *constants_name;      /* of the capsule that `constants` come from, or NULL */
-    /* For physics that takes microseconds: how many lanes a thread takes at a time. 0: as many as keep a vector loop busy. */
-    int32_t grain;
-    int32_t cost; /* about how many nanoseconds a lane's step takes: how many threads a batch is worth */
-    /* Whether something happened to lanes that Python must hear of, as a simulation that failed; NULL: nothing can. */
-    int (*faulted)(const void *constants);
+    const char *shared_name; /* of the capsule that `shared` comes from, or NULL */
+    const char *lanes_name;  /* of the capsule that `lanes` come from, or NULL */
+    /* Whether something happened to lanes that Python must raise, as a simulation that failed; NULL: nothing can. */
+    int (*faulted)(const void *lanes);
     gymcore_step_loops step[GYMCORE_ISA_COUNT]; /* baseline, then x86-64-v2, v3 and v4 */
 } gymcore_kernel;
+
+/* Bytes of the members that every kernel of this ABI has: all but those that were added later. */
+#define GYMCORE_OLDEST_KERNEL ((int64_t)sizeof(gymcore_kernel))
 
 #endif

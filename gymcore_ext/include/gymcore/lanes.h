@@ -25,8 +25,6 @@
  *   LANE_INFOS(F)               F(name, FLOAT64 | INT64 | INT8, size) for every entry of the infos; then there is also
  *                               void pole_write_infos(const pole_state *, [const table *,] void *const *infos), which
  *                               writes each entry of the lane to the pointer of its place in the list
- *   LANE_COST                   about how many nanoseconds a step takes as vector code of four float64, 5 if not defined:
- *                               how many threads share the steps of a batch follows from it
  *   LANE_PARAMETERS, LANE_RESET_OPTIONS   the type of the struct if it is not called so: gymcore_none for none
  */
 #ifndef LANE_ISA
@@ -44,9 +42,6 @@
 #endif
 #ifndef LANE_RESET_OPTIONS
 #define LANE_RESET_OPTIONS LANE(_reset_options)
-#endif
-#ifndef LANE_COST
-#define LANE_COST 5
 #endif
 
 /* How many columns a struct has, and copying one lane of them into and out of it. The counts are constants: nothing is left
@@ -111,7 +106,7 @@
 
 /* A copy of the table: what a local variable holds need not be read again after every store. */
 #ifdef LANE_TABLE
-#define LANE_TABLE_COPY const LANE_TABLE table = *(const LANE_TABLE *)columns->constants;
+#define LANE_TABLE_COPY const LANE_TABLE table = *(const LANE_TABLE *)columns->shared;
 #define LANE_TABLE_TYPE const LANE_TABLE *,
 #define LANE_TABLE_ARGUMENT &table,
 #define LANE_OUTCOME_TYPE , int64_t
@@ -223,6 +218,7 @@ static double LANE(_reset_option_defaults)[LANE_FIELDS(LANE_RESET_OPTIONS) + 1];
 
 /* Names and defaults are filled in by `make_kernel`. */
 static gymcore_kernel LANE(_kernel) = {
+    .size = sizeof(gymcore_kernel),
     .abi = GYMCORE_KERNEL_ABI,
     .isa_count = GYMCORE_ISA_COUNT,
     .name = GYMCORE_TEXT(LANE_NAME),
@@ -243,8 +239,7 @@ static gymcore_kernel LANE(_kernel) = {
     .reset_option_defaults = LANE(_reset_option_defaults),
     .reset = LANE(_reset_lanes),
     .observe = LANE(_observe_lanes),
-    .constants_name = LANE_TABLE_NAME,
-    .cost = LANE_COST,
+    .shared_name = LANE_TABLE_NAME,
     .step = {
         { LANE(_step_shared_baseline), LANE(_step_varied_baseline) },
 #if GYMCORE_ISA_COUNT > 1

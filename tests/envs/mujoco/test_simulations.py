@@ -173,7 +173,7 @@ def test_the_profilers_clock(wanted: str) -> None:
 def test_nothing_is_kept() -> None:
     envs = hanging(3)
     envs.reset(seed=0)
-    data = weakref.ref(envs._batch.constants)
+    data = weakref.ref(envs._batch.store)
     envs.close()
     del envs
     gc.collect()

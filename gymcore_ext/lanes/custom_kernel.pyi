@@ -16,8 +16,9 @@ class CustomKernel:
         action: tuple[Any, tuple[int, ...]],
         ranges: tuple[tuple[int, int], ...] = (),
         parameters: dict[str, float] | None = None,
-        infos: tuple[tuple[str, Any, int], ...] = (),
-        cost: int = 10,
+        reset_options: dict[str, float] | None = None,
+        infos: tuple[tuple[Any, ...], ...] = (),
+        functions: object = None,
         loops: bool = True,
     ) -> None: ...
     @property

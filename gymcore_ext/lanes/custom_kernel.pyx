@@ -1,7 +1,8 @@
 """Kernels that are declared in Python: physics as loops at addresses, or as results that were computed for all lanes.
 
-`CustomKernel` is the declaration. The `constants` of a batch of it are `LaneLoops`, loops over arrays of state (those
-that gymcore.jit generates), or `LaneResults`, what an ArrayVectorEnv has computed.
+`CustomKernel` is the declaration. The `store` of a batch of it is `StructLanes`, structs and the functions of one lane;
+`LaneLoops`, loops over arrays of state (those that gymcore.jit generates); or `LaneResults`, what an ArrayVectorEnv has
+computed.
 """
 cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -10,6 +11,7 @@ from libc.string cimport memcpy, memset
 from gymcore_ext.arrays cimport copy_bytes
 from gymcore_ext.engine.capsules cimport owned_capsule
 from gymcore_ext.engine.lane_memory cimport MAX_NUMBERS
+from gymcore_ext.lanes.struct_lanes cimport set_loops
 from gymcore_ext.engine.step cimport (
     INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, bind_bitgen, bitgen_t, columns_t,
     flag_t, info_field_t, kernel_t, part_t, rng_double, rng_t,
@@ -65,7 +67,7 @@ cdef inline void run_loop(
     int64_t hi
 ) noexcept nogil:
     """Run a loop, after the first arrays were filled in; none after a failure."""
-    cdef const loops_t* self = <const loops_t*> columns.constants
+    cdef const loops_t* self = <const loops_t*> columns.lanes
     cdef int k
     if self.failed:
         return
@@ -88,7 +90,7 @@ cdef void step_loops(
     arrays[2] = <void*> actions
     arrays[3] = rewards
     arrays[4] = ends
-    run_loop(0, columns, arrays, parts, (<const loops_t*> columns.constants).parts, columns.resetting != NULL, lo, hi)
+    run_loop(0, columns, arrays, parts, (<const loops_t*> columns.lanes).parts, columns.resetting != NULL, lo, hi)
 
 
 cdef void reset_loops(
@@ -96,7 +98,7 @@ cdef void reset_loops(
 ) noexcept nogil:
     """A new state is zero before it is written."""
     cdef void* arrays[5 + MAX_FIELDS + MAX_NUMBERS + MAX_INFOS]
-    cdef const loops_t* self = <const loops_t*> columns.constants
+    cdef const loops_t* self = <const loops_t*> columns.lanes
     cdef int64_t k, field
     for k in range(count):
         for field in range(self.fields):
@@ -112,7 +114,7 @@ cdef void observe_loops(
     cdef void* arrays[5 + MAX_FIELDS + MAX_NUMBERS + MAX_INFOS]
     arrays[1] = <void*> lanes
     arrays[2] = arrays[3] = arrays[4] = NULL
-    run_loop(2, columns, arrays, parts, (<const loops_t*> columns.constants).parts, lanes != NULL, lo, hi)
+    run_loop(2, columns, arrays, parts, (<const loops_t*> columns.lanes).parts, lanes != NULL, lo, hi)
 
 
 cdef void write_infos_loops(
@@ -121,18 +123,18 @@ cdef void write_infos_loops(
     cdef void* arrays[5 + MAX_FIELDS + MAX_NUMBERS + MAX_INFOS]
     arrays[1] = <void*> lanes
     arrays[2] = arrays[3] = arrays[4] = NULL
-    run_loop(3, columns, arrays, parts, (<const loops_t*> columns.constants).infos, lanes != NULL, lo, hi)
+    run_loop(3, columns, arrays, parts, (<const loops_t*> columns.lanes).infos, lanes != NULL, lo, hi)
 
 
-cdef int loops_failed(const void* constants) noexcept nogil:
-    return (<const loops_t*> constants).failed
+cdef int loops_failed(const void* lanes) noexcept nogil:
+    return (<const loops_t*> lanes).failed
 
 
 cdef void step_results(
     const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
     int64_t hi
 ) noexcept nogil:
-    cdef const results_t* self = <const results_t*> columns.constants
+    cdef const results_t* self = <const results_t*> columns.lanes
     cdef int64_t i
     cdef int k
     memset(self.begun + lo, 0, hi - lo)
@@ -148,13 +150,13 @@ cdef void reset_results(
 ) noexcept nogil:
     cdef int64_t k
     for k in range(count):
-        (<const results_t*> columns.constants).begun[lanes[k]] = 1
+        (<const results_t*> columns.lanes).begun[lanes[k]] = 1
 
 
 cdef void observe_results(
     const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
 ) noexcept nogil:
-    cdef const results_t* self = <const results_t*> columns.constants
+    cdef const results_t* self = <const results_t*> columns.lanes
     cdef int64_t i, lane
     cdef int k
     for i in range(lo, hi):
@@ -174,9 +176,10 @@ cdef class CustomKernel:
         action: dtype and shape of one action.
         ranges: lowest value and number of values of each integer of an action; none for floats.
         parameters: default values by name.
-        infos: (name, dtype, size) of the entries of the infos.
-        cost: about how many nanoseconds a step of a lane takes.
-        loops: whether the physics is LaneLoops, not LaneResults.
+        reset_options: likewise.
+        infos: (name, dtype, size) of the entries of the infos, or (name, dtype, size, when) as kernel.h says.
+        functions: capsule of the functions of one lane, if lanes are structs.
+        loops: whether the physics is LaneLoops, not LaneResults; without functions.
 
     Raises:
         ValueError: more of something than there is room for, or a dtype that kernels do not have.
@@ -184,38 +187,46 @@ cdef class CustomKernel:
 
     cdef kernel_t kernel
     cdef double numbers[MAX_NUMBERS]
+    cdef double options[MAX_NUMBERS]
     cdef part_t parts[MAX_PARTS]
     cdef info_field_t fields[MAX_INFOS]
     cdef int64_t ranges[2 * MAX_VALUES]
     cdef list texts                # what C points to
-    cdef const char* constants_name
+    cdef const char* lanes_name
 
     def __cinit__(
-        self, str name, *, tuple parts, tuple action, tuple ranges=(), dict parameters=None, tuple infos=(),
-        int cost=10, bint loops=True,
+        self, str name, *, tuple parts, tuple action, tuple ranges=(), dict parameters=None, dict reset_options=None,
+        tuple infos=(), object functions=None, bint loops=True,
     ):
         cdef kernel_t* kernel = &self.kernel
         cdef int k
-        parameters = parameters or {}
+        parameters, reset_options = parameters or {}, reset_options or {}
         dtype, shape = action
         size = int(np.prod(shape)) if shape else 0
         for what, count, most in (
             ("arrays of an observation", len(parts), <int> MAX_PARTS),
             ("parameters", len(parameters), <int> MAX_NUMBERS),
+            ("reset options", len(reset_options), <int> MAX_NUMBERS),
             ("infos", len(infos), <int> MAX_INFOS), ("values of an action", max(size, len(ranges)), <int> MAX_VALUES),
         ):
             if count > most:
                 raise ValueError(f"{name}: expected at most {most} {what}, got {count}")
         self.texts = []
+        kernel.size = sizeof(kernel_t)
         kernel.abi = KERNEL_ABI
         kernel.isa_count = ISA_COUNT
         kernel.name = self._text(name)
-        kernel.state_names = kernel.reset_option_names = ""
+        kernel.state_names = ""
         kernel.parameter_names = self._text(" ".join(parameters))
         kernel.parameter_count = len(parameters)
         for k, value in enumerate(parameters.values()):
             self.numbers[k] = value
-        kernel.parameter_defaults = kernel.reset_option_defaults = self.numbers
+        kernel.parameter_defaults = self.numbers
+        kernel.reset_option_names = self._text(" ".join(reset_options))
+        kernel.reset_option_count = len(reset_options)
+        for k, value in enumerate(reset_options.values()):
+            self.options[k] = value
+        kernel.reset_option_defaults = self.options
         if parts == ((np.dtype(np.int64), ()),):  # one integer, not an array
             kernel.observation_type, kernel.observation_size = INT64, 1
         else:
@@ -234,11 +245,15 @@ cdef class CustomKernel:
                 self.ranges[2 * k], self.ranges[2 * k + 1] = lowest, count
         kernel.info_count = len(infos)
         kernel.infos = self.fields
-        for k, (info_name, info_dtype, info_size) in enumerate(infos):
+        for k, (info_name, info_dtype, info_size, *when) in enumerate(infos):
             self.fields[k].name = self._text(info_name)
             self.fields[k].type = type_number(info_dtype)
             self.fields[k].size = info_size
-        kernel.cost = cost
+            self.fields[k].when = sum(when)
+        self.lanes_name = kernel.lanes_name = self._text(f"gymcore_ext.lanes of a kernel at {id(self):#x}")
+        if functions is not None:
+            set_loops(kernel, functions)
+            return
         kernel.reset = reset_loops if loops else reset_results
         kernel.observe = observe_loops if loops else observe_results
         kernel.write_infos = write_infos_loops
@@ -246,8 +261,6 @@ cdef class CustomKernel:
             kernel.faulted = loops_failed
         for k in range(ISA_COUNT):
             kernel.step[k].shared = kernel.step[k].varied = step_loops if loops else step_results
-        self.constants_name = self._text(f"gymcore_ext.lanes of a kernel at {id(self):#x}")
-        kernel.constants_name = self.constants_name
 
     cdef const char* _text(self, str text):
         encoded = text.encode()
@@ -277,7 +290,7 @@ cdef int set_axes(int32_t* axes, tuple shape) except -1:
 
 
 cdef class LaneLoops:
-    """The state of lanes, and the loops that step them: `constants` of a batch.
+    """The state of lanes, and the loops that step them: `store` of a batch.
 
     Args:
         kernel: what they are of.
@@ -322,8 +335,8 @@ cdef class LaneLoops:
 
     @property
     def capsule(self):
-        """The lanes, for the `constants` of a batch; it keeps them alive."""
-        return owned_capsule(&self.loops, self.kernel.constants_name, self)
+        """The lanes, for the `store` of a batch; it keeps them alive."""
+        return owned_capsule(&self.loops, self.kernel.lanes_name, self)
 
     def fail(self, problem):
         """Let the call that runs the loops raise this exception; the first one counts."""
@@ -339,7 +352,7 @@ cdef class LaneLoops:
 
 
 cdef class LaneResults:
-    """What was computed for all lanes of a batch before its step: `constants` of the batch.
+    """What was computed for all lanes of a batch before its step: `store` of the batch.
 
     Args:
         kernel: what they are of.
@@ -381,8 +394,8 @@ cdef class LaneResults:
 
     @property
     def capsule(self):
-        """The results, for the `constants` of a batch; it keeps them alive."""
-        return owned_capsule(&self.results, self.kernel.constants_name, self)
+        """The results, for the `store` of a batch; it keeps them alive."""
+        return owned_capsule(&self.results, self.kernel.lanes_name, self)
 
 
 # --- random draws of a lane, for loops: what a numpy.random.Generator over its stream would draw ----------------------

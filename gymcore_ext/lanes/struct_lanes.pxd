@@ -1,0 +1,34 @@
+"""Lanes that are structs of any layout, stepped by the functions of one lane that an environment supplies."""
+cimport numpy as cnp
+from libc.stdint cimport int64_t
+
+from gymcore_ext.engine.step cimport MAX_INFOS, MAX_PARTS, kernel_t, lane_functions_t
+
+
+ctypedef struct struct_lanes_t:
+    # What the `lanes` of the kernel's columns point to.
+    lane_functions_t functions
+    const void* shared         # what all lanes have in common
+    char* memory
+    int64_t stride, num_lanes  # bytes from a lane to the next one
+    int parts, infos, parameters
+    int64_t part_bytes[MAX_PARTS]  # of a lane, in each array
+    int64_t info_bytes[MAX_INFOS]
+    int64_t action_bytes
+    int faulted                # whether a lane has a fault that was not raised
+
+
+cdef object functions_capsule(const lane_functions_t* functions)
+cdef int set_loops(kernel_t* kernel, object functions) except -1
+
+
+cdef class StructLanes:
+    cdef struct_lanes_t lanes
+    cdef tuple references          # what C points to
+    cdef const char* lanes_name    # of capsules: no other kernel takes them
+    cdef void* allocated
+    cdef public object on_fault
+    cdef readonly object saved_dtype
+
+    cdef char* _lane(self, Py_ssize_t lane) except NULL
+    cdef char* _row(self, cnp.ndarray saved, Py_ssize_t row) except NULL

@@ -1,0 +1,301 @@
+"""Lanes that are structs of any layout: the loops over them, their memory and their saved states.
+
+An environment supplies the functions of one lane (`gymcore_lane_functions` of kernel.h). Everything else exists once,
+here: leaving out lanes that are about to be reset, parameters by lane, rows of outputs, faults and states.
+"""
+cimport numpy as cnp
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from gymcore_ext.engine.capsules cimport owned_capsule
+from gymcore_ext.engine.lane_memory cimport MAX_NUMBERS, read_kernel
+from gymcore_ext.engine.step cimport ISA_COUNT, MAX_INFOS, MAX_PARTS, columns_t, flag_t, kernel_t
+
+import numpy as np
+
+from gymcore_ext.engine.lane_memory import kernel_spec
+
+cnp.import_array()
+
+cdef const char* FUNCTIONS_CAPSULE = "gymcore_ext.lane_functions"
+
+
+# --- loops ------------------------------------------------------------------------------------------------------------
+
+cdef inline const double* parameters_of(
+    const columns_t* columns, int count, int64_t lane, double* values
+) noexcept nogil:
+    """The parameters of a lane in a row."""
+    cdef int k
+    for k in range(count):
+        values[k] = columns.parameters[k][lane * columns.parameter_stride]
+    return values
+
+
+cdef inline void* const* rows_of(
+    void* const* arrays, const int64_t* bytes, int count, int64_t lane, void** rows
+) noexcept nogil:
+    """The row of a lane in each of some arrays."""
+    cdef int k
+    for k in range(count):
+        rows[k] = <char*> arrays[k] + lane * bytes[k]
+    return rows
+
+
+cdef inline void* lane_at(const struct_lanes_t* self, int64_t lane) noexcept nogil:
+    return self.memory + lane * self.stride
+
+
+cdef inline void look_for_fault(struct_lanes_t* self, const void* lane) noexcept nogil:
+    if self.functions.faulted != NULL and self.functions.faulted(lane):
+        self.faulted = 1
+
+
+cdef void step_lanes(
+    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
+    int64_t hi
+) noexcept nogil:
+    cdef struct_lanes_t* self = <struct_lanes_t*> columns.lanes
+    cdef double values[MAX_NUMBERS]
+    cdef void* rows[MAX_PARTS]
+    cdef int64_t i
+    cdef void* lane
+    parameters_of(columns, self.parameters, lo, values)
+    for i in range(lo, hi):
+        rewards[i] = 0.0
+        ends[i] = 0
+        if columns.resetting != NULL and columns.resetting[i]:
+            continue
+        lane = lane_at(self, i)
+        if columns.parameter_stride:
+            parameters_of(columns, self.parameters, i, values)
+        ends[i] = <flag_t> self.functions.step(
+            lane, self.shared, values, <const char*> actions + i * self.action_bytes, &columns.rngs[i], &rewards[i])
+        self.functions.observe(lane, self.shared, rows_of(parts, self.part_bytes, self.parts, i, rows))
+        look_for_fault(self, lane)
+
+
+cdef void reset_lanes(
+    const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
+) noexcept nogil:
+    cdef struct_lanes_t* self = <struct_lanes_t*> columns.lanes
+    cdef double values[MAX_NUMBERS]
+    cdef int64_t k
+    cdef void* lane
+    for k in range(count):
+        lane = lane_at(self, lanes[k])
+        self.functions.reset(
+            lane, self.shared, parameters_of(columns, self.parameters, lanes[k], values), options,
+            &columns.rngs[lanes[k]])
+        look_for_fault(self, lane)
+
+
+cdef void observe_lanes(
+    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
+) noexcept nogil:
+    cdef const struct_lanes_t* self = <const struct_lanes_t*> columns.lanes
+    cdef void* rows[MAX_PARTS]
+    cdef int64_t i, k
+    for k in range(lo, hi):
+        i = k if lanes == NULL else lanes[k]
+        self.functions.observe(
+            lane_at(self, i), self.shared, rows_of(parts, self.part_bytes, self.parts, i, rows))
+
+
+cdef void write_infos(
+    const columns_t* columns, void* const* infos, const int64_t* lanes, int64_t lo, int64_t hi
+) noexcept nogil:
+    cdef const struct_lanes_t* self = <const struct_lanes_t*> columns.lanes
+    cdef void* rows[MAX_INFOS]
+    cdef int64_t i, k
+    for k in range(lo, hi):
+        i = k if lanes == NULL else lanes[k]
+        self.functions.write_infos(
+            lane_at(self, i), self.shared, rows_of(infos, self.info_bytes, self.infos, i, rows))
+
+
+cdef void report_lanes(
+    const columns_t* columns, double* rewards, uint8_t* terminated, int64_t lo, int64_t hi
+) noexcept nogil:
+    cdef const struct_lanes_t* self = <const struct_lanes_t*> columns.lanes
+    cdef int64_t i
+    for i in range(lo, hi):
+        self.functions.report(lane_at(self, i), self.shared, &rewards[i], &terminated[i])
+
+
+cdef int lanes_faulted(const void* lanes) noexcept nogil:
+    return (<const struct_lanes_t*> lanes).faulted
+
+
+cdef int set_loops(kernel_t* kernel, object functions) except -1:
+    """Let a kernel run the loops over structs with these functions, a capsule."""
+    cdef lane_functions_t members
+    cdef int k
+    read_functions(functions, &members)
+    kernel.reset = reset_lanes
+    kernel.observe = observe_lanes
+    if members.write_infos != NULL:
+        kernel.write_infos = write_infos
+    if members.report != NULL:
+        kernel.report = report_lanes
+    if members.faulted != NULL:
+        kernel.faulted = lanes_faulted
+    for k in range(ISA_COUNT):
+        kernel.step[k].shared = kernel.step[k].varied = step_lanes
+    return 0
+
+
+cdef object functions_capsule(const lane_functions_t* functions):
+    """A capsule of functions that live as long as the process."""
+    return PyCapsule_New(<void*> functions, FUNCTIONS_CAPSULE, NULL)
+
+
+cdef int read_functions(object capsule, lane_functions_t* functions) except -1:
+    """Copy the functions of a capsule; those that it was compiled without are NULL."""
+    if not PyCapsule_IsValid(capsule, FUNCTIONS_CAPSULE):
+        raise TypeError(f"functions: expected a capsule named {FUNCTIONS_CAPSULE.decode()}, got {capsule!r}")
+    cdef const lane_functions_t* given = <const lane_functions_t*> PyCapsule_GetPointer(capsule, FUNCTIONS_CAPSULE)
+    memset(functions, 0, sizeof(lane_functions_t))
+    memcpy(functions, given, min(given.size, <int64_t> sizeof(lane_functions_t)))
+    if functions.reset == NULL or functions.step == NULL or functions.observe == NULL:
+        raise ValueError("functions: expected reset, step and observe")
+    return 0
+
+
+# --- memory and states ------------------------------------------------------------------------------------------------
+
+cdef uint64_t digest(const char* data, int64_t size) noexcept nogil:
+    """A quick digest of bytes (FNV-1a, four times eight of them at a time), against accidents."""
+    cdef uint64_t values[4]
+    cdef uint64_t word
+    cdef int64_t i, k
+    for k in range(4):
+        values[k] = <uint64_t> 0xcbf29ce484222325 + k
+    for i in range(size // 32):
+        for k in range(4):
+            memcpy(&word, data + 32 * i + 8 * k, 8)
+            values[k] = (values[k] ^ word) * <uint64_t> 0x100000001b3
+    for i in range(size // 32 * 32, size):
+        values[0] = (values[0] ^ <uint8_t> data[i]) * <uint64_t> 0x100000001b3
+    for k in range(1, 4):
+        values[0] = (values[0] ^ values[k]) * <uint64_t> 0x100000001b3
+    return values[0] ^ (values[0] >> 29)
+
+
+cdef class StructLanes:
+    """The lanes of a batch, each a struct without pointers: its `store`.
+
+    Args:
+        kernel: capsule of the kernel, which was made with the same functions.
+        functions: capsule of the functions of one lane.
+        num_lanes: how many lanes.
+        lane_bytes: of the struct.
+        shared: capsule of what all lanes have in common, or None.
+        on_fault: called with the lanes that cannot go on, `[(lane, fault), ...]`; it raises. None for functions without
+            faults.
+
+    A lane is zero before its first reset. A saved lane is its bytes, which `check` of the functions looks at before they
+    are loaded.
+
+    Raises:
+        ValueError: a size that is not positive.
+    """
+
+    def __cinit__(
+        self, *, object kernel, object functions, Py_ssize_t num_lanes, Py_ssize_t lane_bytes, object shared=None,
+        object on_fault=None,
+    ):
+        cdef Py_ssize_t k
+        if num_lanes < 1 or lane_bytes < 1:
+            raise ValueError(f"lanes: expected at least one of at least one byte, got {num_lanes} of {lane_bytes}")
+        cdef kernel_t declared
+        read_kernel(kernel, &declared)
+        spec = kernel_spec(kernel)
+        read_functions(functions, &self.lanes.functions)
+        self.references, self.on_fault = (kernel, functions, shared), on_fault
+        self.lanes_name = declared.lanes_name
+        if shared is not None:
+            self.lanes.shared = PyCapsule_GetPointer(shared, PyCapsule_GetName(shared))
+        self.lanes.num_lanes = num_lanes
+        # Each lane has cache lines of its own, so that threads do not share them.
+        self.lanes.stride = (lane_bytes + 63) // 64 * 64
+        self.allocated = PyMem_RawCalloc(num_lanes + 1, self.lanes.stride)
+        if self.allocated == NULL:
+            raise MemoryError(f"no memory for {num_lanes} lanes of {lane_bytes} bytes")
+        self.lanes.memory = <char*> ((<size_t> self.allocated + 63) & ~<size_t> 63)
+        self.lanes.parts, self.lanes.infos = len(spec["observation_parts"]), len(spec["infos"])
+        self.lanes.parameters = len(spec["parameters"])
+        for k, (dtype, shape) in enumerate(spec["observation_parts"]):
+            self.lanes.part_bytes[k] = np.dtype((dtype, shape)).itemsize
+        for k, (_, dtype, size) in enumerate(spec["infos"]):
+            self.lanes.info_bytes[k] = np.dtype(dtype).itemsize * size
+        self.lanes.action_bytes = np.dtype((spec["action_dtype"], spec["action_shape"])).itemsize
+        self.saved_dtype = np.dtype([("digest", np.uint64), ("lane", np.uint8, (lane_bytes,))])
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.allocated)
+
+    def __len__(self):
+        return self.lanes.num_lanes
+
+    @property
+    def capsule(self):
+        """The lanes, for a batch of their kernel; it keeps them alive."""
+        return owned_capsule(&self.lanes, self.lanes_name, self)
+
+    cdef char* _lane(self, Py_ssize_t lane) except NULL:
+        if not 0 <= lane < self.lanes.num_lanes:
+            raise IndexError(f"lane {lane} is not in [0, {self.lanes.num_lanes})")
+        return self.lanes.memory + lane * self.lanes.stride
+
+    def view(self):
+        """The bytes of all lanes, uint8 [num_lanes, bytes from a lane to the next one]: a view."""
+        cdef cnp.npy_intp[2] shape = [self.lanes.num_lanes, self.lanes.stride]
+        array = cnp.PyArray_SimpleNewFromData(2, shape, cnp.NPY_UINT8, self.lanes.memory)
+        cnp.set_array_base(array, self)
+        return array
+
+    def raise_faults(self):
+        """Call `on_fault` with the lanes that have one."""
+        self.lanes.faulted = 0
+        faults = [(i, self.lanes.functions.faulted(self._lane(i))) for i in range(self.lanes.num_lanes)]
+        self.on_fault([(lane, fault) for lane, fault in faults if fault])
+
+    def save(self, indices, cnp.ndarray saved not None):
+        """Write lanes into an array of `saved_dtype`."""
+        cdef char* row
+        cdef uint64_t check
+        cdef int64_t size = self.saved_dtype.itemsize - 8
+        for k, lane in enumerate(indices.tolist()):
+            row = self._row(saved, k)
+            memcpy(row + 8, self._lane(lane), size)
+            check = digest(row + 8, size)
+            memcpy(row, &check, 8)
+
+    def load(self, indices, cnp.ndarray saved not None):
+        """Restore lanes from valid elements."""
+        for k, lane in enumerate(indices.tolist()):
+            memcpy(self._lane(lane), self._row(saved, k) + 8, self.saved_dtype.itemsize - 8)
+
+    def valid(self, cnp.ndarray saved not None):
+        """Which elements of an array of `saved_dtype` are lanes: bool [len(saved)]."""
+        cdef char* row
+        cdef uint64_t check
+        cdef int64_t size = self.saved_dtype.itemsize - 8
+        cdef bytearray lane = bytearray(self.lanes.stride)  # aligned, which a row need not be
+        valid = np.zeros(len(saved), np.bool_)
+        for k in range(len(saved)):
+            row = self._row(saved, k)
+            memcpy(&check, row, 8)
+            memcpy(<char*> lane, row + 8, size)
+            valid[k] = check == digest(row + 8, size) and (
+                self.lanes.functions.check == NULL or self.lanes.functions.check(<char*> lane, self.lanes.shared))
+        return valid
+
+    cdef char* _row(self, cnp.ndarray saved, Py_ssize_t row) except NULL:
+        if (saved.dtype != self.saved_dtype or saved.ndim != 1 or not 0 <= row < len(saved)
+                or not cnp.PyArray_ISWRITEABLE(saved)):
+            raise ValueError(f"saved: expected an array of {self.saved_dtype}, got {saved.dtype} {np.shape(saved)}")
+        return <char*> cnp.PyArray_DATA(saved) + row * cnp.PyArray_STRIDE(saved, 0)
