@@ -1,28 +1,8 @@
 """Functions for writers of vector environments: batches of spaces and of their elements."""
 
-from gymcore.vector.utils.misc import CloudpickleWrapper, clear_mpi_env_vars
-from gymcore.vector.utils.shared_memory import (
-    create_shared_memory,
-    read_from_shared_memory,
-    write_to_shared_memory,
-)
-from gymcore.vector.utils.space_utils import (
-    batch_differing_spaces,
-    batch_space,
-    concatenate,
-    create_empty_array,
-    iterate,
-)
+from gymcore.spaces.batching import *
+from gymcore.vector.utils import misc, shared_memory, space_utils
+from gymcore.vector.utils.misc import *
+from gymcore.vector.utils.shared_memory import *
 
-__all__ = [
-    "CloudpickleWrapper",
-    "batch_differing_spaces",
-    "batch_space",
-    "clear_mpi_env_vars",
-    "concatenate",
-    "create_empty_array",
-    "create_shared_memory",
-    "iterate",
-    "read_from_shared_memory",
-    "write_to_shared_memory",
-]
+__all__ = [*misc.__all__, *shared_memory.__all__, *space_utils.__all__]
