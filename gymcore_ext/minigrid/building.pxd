@@ -120,14 +120,6 @@ cdef inline void shuffle(build_t* b, uint8_t* elements, int count) noexcept nogi
 
 # --- cells and objects ------------------------------------------------------------------------------------------------
 
-cdef inline cell_t get(build_t* b, int x, int y) noexcept nogil:
-    """What a cell of the grid holds."""
-    if 0 <= x < b.width and 0 <= y < b.height:
-        return b.cells[y * b.width + x]
-    fail(b, OUTSIDE)
-    return EMPTY
-
-
 cdef inline void put(build_t* b, int x, int y, cell_t cell) noexcept nogil:
     """Put an object, or EMPTY, into a cell: `Grid.set` and `put_obj`."""
     if not (0 <= x < b.width and 0 <= y < b.height):

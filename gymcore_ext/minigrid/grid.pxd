@@ -5,13 +5,7 @@ The rules are those of MiniGrid (M. Chevalier-Boisvert et al., "Minigrid & Miniw
 """
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint8_t
 
-
-cdef extern from "gymcore/kernel.h":
-    int TERMINATED "GYMCORE_TERMINATED"
-    int TRUNCATED "GYMCORE_TRUNCATED"
-
-    ctypedef struct rng_t "gymcore_rng":
-        pass
+from gymcore_ext.engine.step cimport TERMINATED, TRUNCATED, rng_t
 
 
 cdef extern from *:
@@ -45,7 +39,7 @@ cdef enum:
     MAX_OBJECTS = 127   # with an identity
     NOWHERE = 255       # both coordinates of an object that is not in the grid
     WORDS = 6           # numbers that a mission's text is made from
-    NOTES = 6           # numbers that a level's rules remember
+    NOTES = 9           # numbers that a level's rules remember
     MAX_TEXT = 512      # bytes of a mission
 
 cdef enum:  # why a lane has no level
@@ -79,13 +73,13 @@ ctypedef struct lane_t:
     # Plain bytes without pointers: a copy is a saved state. What every step reads comes last, next to the cells.
     object_t objects[MAX_OBJECTS + 1]     # by identity; the first one stands for all objects without
     int32_t step_count, max_steps
+    cell_t carrying                       # EMPTY for nothing
     uint8_t agent_x, agent_y, agent_dir   # direction: 0 right, 1 down, 2 left, 3 up
     uint8_t fault
     uint8_t object_count                  # identities 1 to object_count exist
     uint8_t goal_x, goal_y                # the first goal, row by row; NOWHERE without one
     uint8_t words[WORDS]                  # the mission: a template, and what fills it
     uint8_t notes[NOTES]                  # what the level's rules remember: positions, identities
-    cell_t carrying                       # EMPTY for nothing
 
 
 ctypedef void (*generate_t)(build_t* build) noexcept nogil

@@ -1,13 +1,17 @@
 import numpy as np
 import numpy.typing as npt
 
+FAULT_TEXTS: list[str]
+FUNCTIONS: object
 MODES: list[str]
 LAYOUTS: list[str]
 
 class Level:
     lane_bytes: int
+    lane_dtype: np.dtype
     parameter_names: list[str]
-    parts: list[tuple[tuple[int, ...], np.dtype]]
+    capsule: object
+    parts: tuple[tuple[np.dtype, tuple[int, ...]], ...]
     def __init__(
         self,
         rules: object,

@@ -10,12 +10,18 @@ from libc.string cimport memcpy, memset
 
 from gymcore_ext.minigrid.grid cimport (
     AGENT, BAD_START, COLORS, DOOR, EMPTY, FAULTS, GOAL, GREY, KINDS, LAVA, LONG_MISSION, MAX_OBJECTS, MAX_ROOMS,
-    MAX_SIDE, MAX_TEXT, NOWHERE, NO_FAULT, RED, RULES_CAPSULE, STATES, STEP_X, STEP_Y, UNSEEN, WALL, WORDS, act,
+    MAX_SIDE, MAX_TEXT, NOTES, NOWHERE, NO_FAULT, RED, RULES_CAPSULE, STATES, STEP_X, STEP_Y, UNSEEN, WALL, WORDS, act,
     build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t, cells_of, color_of, identity_of, kind_of, lane_t,
     level_t, make_cell, object_t, rng_t, rules_t, state_of, text_t,
 )
 
+from gymcore_ext.engine.capsules cimport owned_capsule
+from gymcore_ext.engine.step cimport lane_functions_t
+from gymcore_ext.lanes.struct_lanes cimport functions_capsule
+
 import numpy as np
+
+cdef const char* LEVEL_CAPSULE = "gymcore_ext.minigrid.level"
 
 MODES = ["partial", "full", "symbolic", "pixels", "full_pixels"]
 LAYOUTS = ["dict", "image", "flat"]
@@ -234,17 +240,12 @@ cdef inline void encode_view(const view_t* view, int size, bint one_hot, uint8_t
 cdef void encode_grid(const lane_t* lane, const level_t* level, uint8_t* image) noexcept nogil:
     """The whole grid, [width, height]: the agent is an object whose state is its direction."""
     cdef const cell_t* cells = cells_of(lane)
-    cdef int x, y, channels = ONE_HOT if level.one_hot else 3
+    cdef int x, y
     for x in range(level.width):
         for y in range(level.height):
-            encode_cell(cells[y * level.width + x], level.one_hot, image + (x * level.height + y) * channels)
-    image += (lane.agent_x * level.height + lane.agent_y) * channels
-    if level.one_hot:
-        encode_cell(AGENT, True, image)
-        image[KINDS + COLORS] = 0
-        image[KINDS + COLORS + lane.agent_dir % STATES] = 1
-    else:
-        image[0], image[1], image[2] = AGENT, RED, lane.agent_dir
+            encode_cell(cells[y * level.width + x], False, image + (x * level.height + y) * 3)
+    image += (lane.agent_x * level.height + lane.agent_y) * 3
+    image[0], image[1], image[2] = AGENT, RED, lane.agent_dir
 
 
 cdef void write_symbols(const lane_t* lane, const level_t* level, int64_t* image) noexcept nogil:
@@ -360,11 +361,17 @@ cdef bint is_possible_cell(cell_t cell, const lane_t* lane) noexcept nogil:
 
 
 cdef int check(const void* memory, const void* shared) noexcept nogil:
-    """Whether every number of a lane is one that it can have."""
+    """Whether every number of a lane is one that it can have; before its first reset, it is zero."""
     cdef const lane_t* lane = <const lane_t*> memory
     cdef const level_t* level = <const level_t*> shared
     cdef const object_t* item
+    cdef size_t byte
     cdef int k
+    if lane.max_steps == 0:
+        for byte in range(bytes_of_lane(level)):
+            if (<const char*> memory)[byte]:
+                return False
+        return True
     if not (
         0 <= lane.step_count and 0 < lane.max_steps and lane.agent_x < level.width and lane.agent_y < level.height
         and lane.agent_dir < 4 and lane.fault < FAULTS and lane.object_count <= MAX_OBJECTS
@@ -389,6 +396,28 @@ cdef int check(const void* memory, const void* shared) noexcept nogil:
     return level.rules.is_possible == NULL or level.rules.is_possible(lane, level)
 
 
+cdef int fault_of(const void* memory) noexcept nogil:
+    return (<const lane_t*> memory).fault
+
+
+cdef lane_functions_t functions
+functions.size = sizeof(lane_functions_t)
+functions.reset = reset
+functions.step = step
+functions.observe = observe
+functions.check = check
+functions.faulted = fault_of
+FUNCTIONS = functions_capsule(&functions)
+
+# What the numbers of faults say that a generated level did.
+FAULT_TEXTS = [
+    "", "found no place for an object", "chose among nothing", "put something outside of the grid",
+    "did not connect all rooms", "did not end", f"has more than {MAX_OBJECTS} objects or {MAX_ROOMS} rooms",
+    "put a door where there is one, or no room", "put the agent into an object",
+    "has a mission that is longer than the observation", "rejected all levels",
+]
+
+
 # --- for Python -------------------------------------------------------------------------------------------------------
 
 cdef class Level:
@@ -401,7 +430,7 @@ cdef class Level:
         view_size: Cells that the agent sees ahead and across, odd.
         see_through_walls: Whether nothing casts shadows.
         mode: "partial", "full", "symbolic", "pixels" or "full_pixels": what the image is.
-        one_hot: Whether kinds, colors and states are one-hot vectors.
+        one_hot: Whether kinds, colors and states of a partial view are one-hot vectors.
         layout: "dict", "image" or "flat": of what arrays an observation consists.
         text_size: Characters of a mission in a flat observation.
         highlight: Whether pixels of the full view show what the agent sees.
@@ -440,7 +469,9 @@ cdef class Level:
         self.level.view_size, self.level.see_through_walls = view_size, see_through_walls
         self.level.mode = MODES.index(mode)
         self.level.layout = LAYOUTS.index(layout)
-        self.level.one_hot = one_hot and self.level.mode <= FULL
+        self.level.one_hot = one_hot
+        if one_hot and self.level.mode != PARTIAL:
+            raise ValueError(f"one_hot: expected a partial view, got {mode!r}")
         self.level.text_size, self.level.highlight = text_size, highlight
         if self.level.mode >= PIXELS:
             pictures = tiles = np.ascontiguousarray(tiles, np.uint8)
@@ -459,9 +490,25 @@ cdef class Level:
         self.arrays = tiles, tile_of, goal_directions
 
     @property
+    def capsule(self):
+        """The level, for what runs lanes of it; it keeps the level alive."""
+        return owned_capsule(&self.level, LEVEL_CAPSULE, self)
+
+    @property
     def lane_bytes(self):
         """Bytes of a lane."""
         return bytes_of_lane(&self.level)
+
+    @property
+    def lane_dtype(self):
+        """The first bytes of a lane, which are the same for all rules, as a structured type."""
+        return np.dtype([
+            ("objects", [("x", np.uint8), ("y", np.uint8), ("contents", np.uint16)], (MAX_OBJECTS + 1,)),
+            ("step_count", np.int32), ("max_steps", np.int32), ("carrying", np.uint16), ("agent_x", np.uint8),
+            ("agent_y", np.uint8), ("agent_dir", np.uint8), ("fault", np.uint8), ("object_count", np.uint8),
+            ("goal_x", np.uint8), ("goal_y", np.uint8), ("words", np.uint8, (WORDS,)), ("notes", np.uint8, (NOTES,)),
+            ("cells", np.uint16, (self.level.height, self.level.width)),
+        ])
 
     @property
     def parameter_names(self):
@@ -470,7 +517,7 @@ cdef class Level:
 
     @property
     def parts(self):
-        """Shape and dtype of each array that an observation consists of."""
+        """Dtype and shape of each array that an observation consists of."""
         cdef int x = self.level.width, y = self.level.height
         if self.level.mode == PARTIAL or self.level.mode == PIXELS:
             x = y = self.level.view_size
@@ -479,11 +526,11 @@ cdef class Level:
             image = (y * self.level.tile_size, x * self.level.tile_size, 3)
         kind = np.dtype(np.int64 if self.level.mode == SYMBOLIC else np.uint8)
         if self.level.layout == FLAT:
-            return [((int(np.prod(image)) + LETTERS * self.level.text_size,), kind)]
+            return ((kind, (int(np.prod(image)) + LETTERS * self.level.text_size,)),)
         if self.level.layout == IMAGE:
-            return [(image, kind)]
-        directions = [((), np.dtype(np.float64))] if self.level.goal_directions != NULL else []
-        return [(image, kind), ((), np.dtype(np.int64)), *directions]
+            return ((kind, image),)
+        directions = ((np.dtype(np.float64), ()),) if self.level.goal_directions != NULL else ()
+        return (kind, image), (np.dtype(np.int64), ()), *directions
 
     def mission(self, const uint8_t[::1] lane):
         """The mission of a lane, as text."""

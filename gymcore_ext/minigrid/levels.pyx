@@ -15,7 +15,7 @@ from gymcore_ext.minigrid.grid cimport (
     BALL, BLUE, BOX, CLOSED, COLORS, DONE, DOOR, DROP, EMPTY, FORWARD, GOAL, GREEN, GREY, KEY, KINDS, LAVA, LEFT,
     LOCKED, MAX_ROOMS, OPEN, PICKUP, RED, RULES_CAPSULE, STEP_X, STEP_Y, TERMINATED, TOGGLE, TOO_MANY, WALL, YELLOW,
     act, build_t, cell_at, cell_t, color_of, front_cell, front_x, front_y, generate_t, identity_of, kind_of, lane_t,
-    level_t, make_cell, object_t, rng_t, rules_t, state_of, step_t, success_reward, text_t,
+    level_t, make_cell, object_at, object_t, rng_t, rules_t, state_of, step_t, success_reward, text_t,
 )
 
 
@@ -76,17 +76,25 @@ cdef void empty(build_t* b) noexcept nogil:
     start_at(b, 0)
 
 
-cdef void four_rooms(build_t* b) noexcept nogil:
-    cdef int width = b.width // 2, height = b.height // 2, row, column
+cdef void divide(build_t* b, int count, bint doors) noexcept nogil:
+    """Divide the grid into count x count rooms, with openings or doors between them."""
+    cdef int width = b.width // count, height = b.height // count, column, row, x, y, k
     wall_around(b, 0, 0, b.width, b.height)
-    for row in range(2):
-        for column in range(2):
-            if column == 0:
-                walls(b, width, row * height, 1, height)
-                put(b, width, draw_int(b, row * height + 1, row * height + height), EMPTY)
-            if row == 0:
-                walls(b, column * width, height, width, 1)
-                put(b, draw_int(b, column * width + 1, column * width + width), height, EMPTY)
+    for row in range(count):
+        for column in range(count):
+            x, y = column * width, row * height
+            if column < count - 1:
+                walls(b, x + width, y, 1, height)
+                k = draw_int(b, y + 1, y + height - doors)
+                put(b, x + width, k, make_cell(DOOR, draw_color(b), CLOSED) if doors else <cell_t> EMPTY)
+            if row < count - 1:
+                walls(b, x, y + height, width, 1)
+                k = draw_int(b, x + 1, x + width - doors)
+                put(b, k, y + height, make_cell(DOOR, draw_color(b), CLOSED) if doors else <cell_t> EMPTY)
+
+
+cdef void four_rooms(build_t* b) noexcept nogil:
+    divide(b, 2, False)
     if number(b, 0):
         put(b, number(b, 0), number(b, 1), EMPTY)
         set_agent(b, number(b, 0), number(b, 1), draw_int(b, 0, 4))
@@ -295,7 +303,7 @@ cdef void fetch(build_t* b) noexcept nogil:
             return
     place_agent(b, 0, 0, b.width, b.height)
     target = draw_int(b, 1, number(b, 0) + 1)
-    cell = cell_at(b.lane, b.level, b.lane.objects[target].x, b.lane.objects[target].y)
+    cell = object_at(b.lane, b.level, target)
     say(b, draw_int(b, 0, 5), KINDS + color_of(cell), kind_of(cell))
 
 
@@ -339,9 +347,8 @@ cdef int place_different_objects(build_t* b, reject_t reject) noexcept nogil:
 
 cdef cell_t note_object(build_t* b, int identity) noexcept nogil:
     """Remember where an object is, and return it."""
-    cdef object_t* item = &b.lane.objects[identity]
-    note(b, 0, item.x, item.y)
-    return cell_at(b.lane, b.level, item.x, item.y)
+    note(b, 0, b.lane.objects[identity].x, b.lane.objects[identity].y)
+    return object_at(b.lane, b.level, identity)
 
 
 cdef void go_to_object(build_t* b) noexcept nogil:
@@ -406,19 +413,8 @@ cdef int step_go_to(lane_t* lane, const level_t* level, int action, rng_t* rng, 
 
 
 cdef void playground(build_t* b) noexcept nogil:
-    cdef int width = b.width // 3, height = b.height // 3, row, column, k, kind, x, y
-    wall_around(b, 0, 0, b.width, b.height)
-    for row in range(3):
-        for column in range(3):
-            x, y = column * width, row * height
-            if column < 2:
-                walls(b, x + width, y, 1, height)
-                k = draw_int(b, y + 1, y + height - 1)
-                put(b, x + width, k, make_cell(DOOR, draw_color(b), CLOSED))
-            if row < 2:
-                walls(b, x, y + height, width, 1)
-                k = draw_int(b, x + 1, x + width - 1)
-                put(b, k, y + height, make_cell(DOOR, draw_color(b), CLOSED))
+    cdef int kind
+    divide(b, 3, True)
     place_agent(b, 0, 0, b.width, b.height)
     for _ in range(12):
         kind = draw_kind(b)
@@ -522,8 +518,7 @@ cdef int step_red_blue_doors(lane_t* lane, const level_t* level, int action, rng
 
 cdef inline void aim_at(build_t* b, int identity) noexcept nogil:
     """Make picking up an object the mission."""
-    cdef object_t* item = &b.lane.objects[identity]
-    cdef cell_t cell = cell_at(b.lane, b.level, item.x, item.y)
+    cdef cell_t cell = object_at(b.lane, b.level, identity)
     b.lane.notes[0] = <uint8_t> identity
     say(b, 0, KINDS + color_of(cell), kind_of(cell))
 
@@ -535,13 +530,9 @@ cdef int step_pick_up(lane_t* lane, const level_t* level, int action, rng_t* rng
     return flags
 
 
-cdef inline int color_of_object(build_t* b, int identity) noexcept nogil:
-    return color_of(cell_at(b.lane, b.level, b.lane.objects[identity].x, b.lane.objects[identity].y))
-
-
 cdef inline int add_locked_door(build_t* b) noexcept nogil:
     """Lock the door between the first two rooms, and return its color."""
-    return color_of_object(b, add_door(b, 0, 0, 0, ANY, True))
+    return color_of(object_at(b.lane, b.level, add_door(b, 0, 0, 0, ANY, True)))
 
 
 cdef void unlock(build_t* b) noexcept nogil:
@@ -561,20 +552,12 @@ cdef int step_unlock(lane_t* lane, const level_t* level, int action, rng_t* rng,
 
 
 cdef void unlock_pickup(build_t* b) noexcept nogil:
-    cdef int target
-    make_rooms(b)
-    target = add_object(b, 1, 0, BOX)
-    add_object(b, 0, 0, KEY, add_locked_door(b))
-    place_agent_in_room(b, 0, 0)
-    aim_at(b, target)
-
-
-cdef void blocked_unlock_pickup(build_t* b) noexcept nogil:
     cdef int target, color
     make_rooms(b)
     target = add_object(b, 1, 0, BOX)
     color = add_locked_door(b)
-    put(b, b.x - 1, b.y, make_cell(BALL, draw_color(b)))
+    if number(b, 0):
+        put(b, b.x - 1, b.y, make_cell(BALL, draw_color(b)))
     add_object(b, 0, 0, KEY, color)
     place_agent_in_room(b, 0, 0)
     aim_at(b, target)
@@ -586,7 +569,7 @@ cdef void key_corridor(build_t* b) noexcept nogil:
     for row in range(1, b.rows):
         remove_wall(b, 1, row, 3)
     row = draw_int(b, 0, b.rows)
-    color = color_of_object(b, add_door(b, 2, row, 2, ANY, True))
+    color = color_of(object_at(b.lane, b.level, add_door(b, 2, row, 2, ANY, True)))
     target = add_object(b, 2, row, number(b, 0))
     add_object(b, 0, draw_int(b, 0, b.rows), KEY, color)
     place_agent_in_room(b, 1, b.rows // 2)
@@ -701,8 +684,7 @@ add_rules(
 add_rules(b"Memory", b"random_length", memory, MATCH, 1, step_memory)
 add_rules(b"RedBlueDoors", b"", red_blue_doors, RED_THEN_BLUE, 1, step_red_blue_doors)
 add_rules(b"Unlock", b"", unlock, OPEN_DOOR, 1, step_unlock)
-add_rules(b"UnlockPickup", b"", unlock_pickup, PICK_UP, 1, step_pick_up)
-add_rules(b"BlockedUnlockPickup", b"", blocked_unlock_pickup, PICK_UP, 1, step_pick_up)
+add_rules(b"UnlockPickup", b"blocked", unlock_pickup, PICK_UP, 1, step_pick_up)
 add_rules(b"KeyCorridor", b"kind", key_corridor, PICK_UP, 1, step_pick_up)
 add_rules(b"ObstructedMaze1D", b"key_in_box blocked", obstructed_maze_1d, PICK_UP, 1, step_pick_up)
 add_rules(

@@ -1,0 +1,72 @@
+"""Lanes of grid worlds, without environments around them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gymcore import error
+from gymcore_ext.engine.batch import Batch
+from gymcore_ext.lanes.custom_kernel import CustomKernel
+from gymcore_ext.lanes.struct_lanes import StructLanes
+from gymcore_ext.minigrid.level import FAULT_TEXTS, FUNCTIONS, Level
+from gymcore_ext.minigrid.levels import RULES
+
+
+class Faulted(Exception):
+    """What the lanes of a test raise: the lanes, and their faults as text."""
+
+
+def raise_faults(faults: list[tuple[int, int]]) -> None:
+    raise Faulted([(lane, FAULT_TEXTS[fault]) for lane, fault in faults])
+
+
+class Lanes:
+    """A batch of lanes: `batch`, `store`, `level`.
+
+    Args:
+        rules: name of the rules.
+        size: width and height.
+        num_lanes: how many lanes.
+        numbers: of the level, after its `max_steps`.
+        kwargs: for `Level`.
+    """
+
+    def __init__(
+        self,
+        rules: str,
+        size: tuple[int, int],
+        num_lanes: int = 1,
+        max_steps: int = 100,
+        numbers: tuple[float, ...] = (),
+        **kwargs: Any,
+    ) -> None:
+        self.level = Level(RULES[rules], *size, **kwargs)
+        parameters = (float(max_steps), *map(float, numbers))
+        kernel = CustomKernel(
+            "grid world",
+            parts=self.level.parts,
+            action=(np.int64, ()),
+            ranges=((0, 7),),
+            parameters=dict(zip(self.level.parameter_names, parameters, strict=True)),
+            functions=FUNCTIONS,
+        ).capsule
+        self.store = StructLanes(
+            kernel=kernel,
+            functions=FUNCTIONS,
+            num_lanes=num_lanes,
+            lane_bytes=self.level.lane_bytes,
+            shared=self.level.capsule,
+            on_fault=raise_faults,
+        )
+        self.batch = Batch(kernel, num_lanes, errors=error, store=self.store)
+
+    @property
+    def lanes(self) -> np.ndarray:
+        """The lanes, as a view of `Level.lane_dtype`."""
+        dtype = self.level.lane_dtype
+        return self.store.view()[:, : dtype.itemsize].view(dtype)[:, 0]
+
+    def mission(self, lane: int = 0) -> str:
+        return self.level.mission(self.store.view()[lane, : self.level.lane_bytes])

@@ -1,0 +1,268 @@
+"""Grid worlds: what is observed equals minigrid's wrappers; faults; saved lanes; bad levels."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gymcore_ext.minigrid.level import Level
+from gymcore_ext.minigrid.levels import RULES
+from tests.ext.minigrid_lanes import Faulted, Lanes
+from tests.for_each import for_each
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    minigrid = pytest.importorskip("minigrid")
+    from minigrid import wrappers
+    from minigrid.core.constants import IDX_TO_COLOR
+    from minigrid.core.grid import Grid
+    from minigrid.core.world_object import Goal, WorldObj
+    from minigrid.envs import DoorKeyEnv, LavaGapEnv, MultiRoomEnv, ObstructedMaze_1Dlhb
+
+LAVA, KEY, BALL, DOOR = 9, 5, 6, 4
+
+
+@functools.cache
+def tiles(side: int) -> dict[str, Any]:
+    """minigrid's own pictures of all cells."""
+    pictures: list[np.ndarray] = []
+    first = np.zeros(512, np.int32)
+    for look in range(512):
+        kind, color, state = look & 15, look >> 4 & 7, look >> 7
+        if not 1 <= kind <= 9 or color > 5 or state > 2:
+            continue
+        item = Goal(IDX_TO_COLOR[color]) if kind == 8 else WorldObj.decode(kind, color, state)
+        first[look] = len(pictures)
+        pictures += [
+            Grid.render_tile(item, direction, highlight, side)
+            for direction in (None, 0, 1, 2, 3)
+            for highlight in (False, True)
+        ]
+    return {"tiles": np.array(pictures), "tile_of": first}
+
+
+def slopes(width: int, height: int) -> np.ndarray:
+    """The direction of a goal by its distance."""
+    y, x = np.mgrid[1 - height : height, 1 - width : width].astype(float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((x == 0) & (y == 0), 0.0, y / np.abs(x) * np.where(x < 0, -1, 1))
+
+
+WORLDS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
+    "DoorKey": (lambda: DoorKeyEnv(6), {"rules": "DoorKey", "size": (6, 6)}),
+    "LavaGap": (lambda: LavaGapEnv(7), {"rules": "LavaGap", "size": (7, 7), "numbers": (LAVA,)}),
+    "MultiRoom": (
+        lambda: MultiRoomEnv(2, 4, 6),
+        {"rules": "MultiRoom", "size": (25, 25), "numbers": (2, 4, 6)},
+    ),
+    "ObstructedMaze": (
+        ObstructedMaze_1Dlhb,
+        {"rules": "ObstructedMaze1D", "size": (11, 6), "numbers": (1, 1)}
+        | {"room_size": 6, "columns": 2, "rows": 1},
+    ),
+}
+MODES: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
+    "partial": (lambda env: env, {}),
+    "full": (wrappers.FullyObsWrapper, {"mode": "full"}),
+    "symbolic": (wrappers.SymbolicObsWrapper, {"mode": "symbolic"}),
+    "one-hot": (wrappers.OneHotPartialObsWrapper, {"one_hot": True}),
+    "image": (wrappers.ImgObsWrapper, {"layout": "image"}),
+    "flat": (wrappers.FlatObsWrapper, {"layout": "flat", "text_size": 96}),
+    "pixels": (lambda env: wrappers.RGBImgPartialObsWrapper(env, 5), {"mode": "pixels", "side": 5}),
+    "full pixels": (wrappers.RGBImgObsWrapper, {"mode": "full_pixels", "side": 8}),
+    "small": (lambda env: wrappers.ViewSizeWrapper(env, 3), {"view_size": 3}),
+    "large": (lambda env: wrappers.ViewSizeWrapper(env, 25), {"view_size": 25}),
+    "direction": (wrappers.DirectionObsWrapper, {"goal_directions": slopes}),
+}
+
+
+@for_each("world, mode", [(world, mode) for world in WORLDS for mode in MODES])
+def test_observations(world: str, mode: str) -> None:
+    make, arguments = WORLDS[world]
+    wrap, options = MODES[mode]
+    arguments = {**arguments, **options}
+    if "side" in arguments:
+        arguments |= tiles(arguments.pop("side"))
+    if "goal_directions" in arguments:
+        if world == "ObstructedMaze":
+            return
+        arguments["goal_directions"] = slopes(*arguments["size"])
+    theirs = wrap(make())
+    ours = Lanes(max_steps=theirs.unwrapped.max_steps, **arguments)
+    rng = np.random.default_rng(3)
+    for episode in range(2):
+        ours.batch.seed(episode, 0, 1)
+        rows, _ = ours.batch.reset()
+        expected, _ = theirs.reset(seed=episode)
+        for step in range(40):
+            if not isinstance(expected, dict):
+                rows, expected = (rows,), {"image": expected}
+            assert ours.mission() == theirs.unwrapped.mission
+            names = [name for name in ("image", "direction", "goal_direction") if name in expected]
+            assert len(rows) == len(names)
+            for name, row in zip(names, rows, strict=True):
+                assert row.dtype == np.asarray(expected[name]).dtype, name
+                assert np.array_equal(row[0], expected[name]), (episode, step, name)
+            action = rng.choice(7, p=(0.15, 0.15, 0.35, 0.1, 0.1, 0.1, 0.05))
+            rows, *ends, _ = ours.batch.step([action])
+            expected, *their_ends, _ = theirs.step(action)
+            assert [end[0] for end in ends] == their_ends
+            if ends[1] or ends[2]:
+                break
+
+
+@for_each(
+    "rules, size, numbers, text",
+    [
+        ("Fetch", (5, 5), (10,), "found no place"),
+        ("Fetch", (20, 20), (128,), "more than 127 objects"),
+        ("Fetch", (5, 5), (0,), "among nothing"),
+        ("GoToObject", (20, 20), (19,), "did not end"),
+        ("DistShift", (9, 7), (1, 1, 0, 7), "outside of the grid"),
+        ("Empty", (5, 5), (4, 4, 0), "agent into an object"),
+        ("Empty", (5, 5), (5, 1, 0), "outside of the grid"),
+        ("MultiRoom", (10, 10), (6, 6, 10), "did not end"),
+        ("DynamicObstacles", (5, 5), (1, 1, 0, 9), "found no place"),
+    ],
+)
+def test_faults(rules: str, size: tuple[int, int], numbers: tuple[int, ...], text: str) -> None:
+    lanes = Lanes(rules, size, 3, numbers=numbers)
+    lanes.batch.seed(1, 0, 3)
+    with pytest.raises(Faulted) as raised:
+        lanes.batch.reset()
+    (faults,) = raised.value.args
+    assert [lane for lane, _ in faults] == [0, 1, 2]
+    assert all(text in fault for _, fault in faults), faults
+
+
+def test_a_mission_that_is_too_long() -> None:
+    lanes = Lanes("DoorKey", (6, 6), layout="flat", text_size=30)
+    lanes.batch.seed(1, 0, 1)
+    with pytest.raises(Faulted, match="longer than the observation"):
+        lanes.batch.reset()
+
+
+def cell(kind: int, color: int = 0, state: int = 0, identity: int = 0) -> int:
+    return kind | color << 4 | state << 7 | identity << 9
+
+
+def in_cells(value: int) -> Callable[[Any], None]:
+    def change(lane: Any) -> None:
+        lane["cells"][2, 3] = value
+
+    return change
+
+
+def with_field(name: str, value: int) -> Callable[[Any], None]:
+    def change(lane: Any) -> None:
+        lane[name] = value
+
+    return change
+
+
+def in_objects(name: str, value: int) -> Callable[[Any], None]:
+    def change(lane: Any) -> None:
+        lane["objects"][2][name] = value
+
+    return change
+
+
+IMPOSSIBLE = [
+    ("a cell that is nothing", in_cells(0)),
+    ("a cell with an agent", in_cells(cell(10))),
+    ("an empty cell with a color", in_cells(cell(1, 1))),
+    ("a seventh color", in_cells(cell(BALL, 6))),
+    ("a fourth state", in_cells(cell(DOOR, 1, 3))),
+    ("a ball with a state", in_cells(cell(BALL, 1, 1))),
+    ("an object that there is not", in_cells(cell(BALL, 1, 0, 4))),
+    ("an agent to the right", with_field("agent_x", 8)),
+    ("an agent below", with_field("agent_y", 8)),
+    ("a fifth direction", with_field("agent_dir", 4)),
+    ("an unknown fault", with_field("fault", 11)),
+    ("too many objects", with_field("object_count", 128)),
+    ("steps before the first", with_field("step_count", -1)),
+    ("no steps", with_field("max_steps", 0)),
+    ("carrying a door", with_field("carrying", cell(DOOR))),
+    ("carrying what there is not", with_field("carrying", cell(KEY, 0, 0, 9))),
+    ("an object to the right", in_objects("x", 8)),
+    ("contents that are nothing", in_objects("contents", 0)),
+    ("a sixth template", with_field("words", 5)),
+]
+
+
+@for_each("name, change", IMPOSSIBLE, ids=str)
+def test_impossible_lanes(name: str, change: Callable[[Any], None]) -> None:
+    lanes = Lanes("Fetch", (8, 8), 2, numbers=(3,))
+    lanes.batch.seed(1, 0, 2)
+    lanes.batch.reset()
+    saved = np.zeros(1, lanes.store.saved_dtype)
+    lanes.store.save(np.array([1]), saved)
+    assert lanes.store.valid(saved)[0]
+    change(lanes.lanes[1])
+    lanes.store.save(np.array([1]), saved)
+    assert not lanes.store.valid(saved)[0], name
+
+
+def test_lanes_before_their_first_reset_can_be_saved() -> None:
+    lanes = Lanes("Empty", (5, 5), 2, numbers=(1, 1, 0))
+    saved = np.zeros(2, lanes.store.saved_dtype)
+    lanes.store.save(np.arange(2), saved)
+    assert lanes.store.valid(saved).all()
+
+
+def test_a_saved_lane_goes_on_alike() -> None:
+    lanes = Lanes("ObstructedMaze1D", (11, 6), 2, numbers=(1, 1), room_size=6, columns=2, rows=1)
+    lanes.batch.seed(5, 0, 2)
+    lanes.batch.reset()
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        lanes.batch.step(rng.integers(0, 7, 2))
+    saved = np.zeros(1, lanes.store.saved_dtype)
+    lanes.store.save(np.array([0]), saved)
+    lanes.store.load(np.array([1]), saved)
+    for _ in range(60):
+        (images, directions), *_ = lanes.batch.step(np.full(2, rng.integers(0, 7)))
+        assert np.array_equal(images[0], images[1]) and directions[0] == directions[1]
+    assert lanes.mission(0) == lanes.mission(1) == "pick up the blue ball"
+
+
+@for_each(
+    "size, options, text",
+    [
+        ((2, 5), {}, "3 to 250"),
+        ((5, 251), {}, "3 to 250"),
+        ((11, 6), {"room_size": 6, "columns": 3, "rows": 1}, "grid of at most 256 rooms"),
+        ((5, 5), {"view_size": 4}, "odd number"),
+        ((5, 5), {"view_size": 65}, "odd number"),
+        ((5, 5), {"mode": "full", "one_hot": True}, "one_hot"),
+        ((5, 5), {"text_size": 513}, "text_size"),
+        ((5, 5), {"goal_directions": np.zeros((9, 8))}, "goal_directions"),
+    ],
+)
+def test_bad_levels(size: tuple[int, int], options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        Level(RULES["Empty"], *size, **options)
+
+
+def test_bad_tiles() -> None:
+    good = tiles(5)
+    for tiles_, first in (
+        (good["tiles"][:, :4], good["tile_of"]),
+        (good["tiles"], good["tile_of"][:-1]),
+        (good["tiles"], good["tile_of"] + 9),
+        (good["tiles"], good["tile_of"] - 1),
+    ):
+        with pytest.raises(ValueError, match="tile"):
+            Level(RULES["Empty"], 5, 5, mode="pixels", tiles=tiles_, tile_of=first)
+
+
+def test_missions_of_foreign_bytes() -> None:
+    level = Level(RULES["Fetch"], 5, 5)
+    for lane in (np.zeros(10, np.uint8), np.full(level.lane_bytes, 255, np.uint8)):
+        with pytest.raises(ValueError, match="lane"):
+            level.mission(lane)
