@@ -293,6 +293,18 @@ def _wide(x: types.Type) -> Overload:
     return lambda x: x
 
 
+def outcome(result: Any) -> Any:
+    """The reward, and the flags of the end: 1 if it terminated, 2 if it was truncated."""
+
+
+@overload(outcome)
+@_plain
+def _outcome(result: types.BaseTuple) -> Overload:
+    if len(result) == 2:
+        return lambda result: (result[0], result[1])
+    return lambda result: (result[0], int(bool(result[1])) | int(bool(result[2])) << 1)
+
+
 # --- functions of a class, as Numba takes them ----------------------------------------------------
 
 
@@ -415,6 +427,7 @@ def _compile(program: Program, key: str) -> Code:
         **program.names(),
         "carray": carray,
         "stream": stream,
+        "outcome": outcome,
         "State": struct_constructor("State", program.state),
         "Info": struct_constructor("Info", program.infos),
         "__name__": f"gymcore_jit_{short}",

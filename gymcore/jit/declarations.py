@@ -13,7 +13,7 @@ import numpy as np
 
 from gymcore.error import InvalidArgument
 
-# Arguments of the functions that a class may define.
+# Arguments of the functions that a class may define; `reset` gets `options` too, if there are some.
 ARGUMENTS = {
     "reset": ("state", "parameters", "rng"),
     "step": ("state", "parameters", "action", "rng"),
@@ -49,7 +49,7 @@ class array:
 
 
 class Field(NamedTuple):
-    """A field of State, Parameters or Infos."""
+    """A field of State, Parameters, Options or Infos."""
 
     name: str
     dtype: np.dtype
@@ -90,15 +90,14 @@ def fields_of(owner: type, name: str) -> tuple[Field, ...]:
     return tuple(fields)
 
 
-def parameters_of(owner: type) -> dict[str, Any]:
-    """Return the default values of the fields of `Parameters`."""
-    fields = fields_of(owner, "Parameters")
+def numbers_of(owner: type, name: str) -> dict[str, Any]:
+    """Return the default values of the fields of `Parameters` or `Options`."""
     values = {}
-    for field in fields:
-        value = getattr(owner.Parameters, field.name, None)  # type: ignore[attr-defined]
+    for field in fields_of(owner, name):
+        value = getattr(getattr(owner, name), field.name, None)
         if field.shape or not isinstance(value, (float, int, bool, np.number)):
             raise InvalidArgument(
-                f"{place_of(owner)}{owner.__name__}.Parameters.{field.name}: expected a number "
+                f"{place_of(owner)}{owner.__name__}.{name}.{field.name}: expected a number "
                 f"with a default value, as in `{field.name}: float = 1.0`, got {value!r}"
             )
         values[field.name] = field.python_type(value)
@@ -154,6 +153,8 @@ def check_functions(
     """Raise `InvalidArgument` with file and line for what a class's functions cannot do."""
     for name, function in functions.items():
         names = ARGUMENTS[name]
+        if name == "reset" and fields["options"]:
+            names += ("options",)
         given = tuple(inspect.signature(function).parameters)
         if len(given) != len(names):
             raise InvalidArgument(
@@ -204,8 +205,8 @@ def _check_syntax(
         known = {field.name: field for field in fields[role]}
         if node.attr not in known:
             refuse(node, f"{node.attr!r} is not a field of the {role}: {', '.join(known)}")
-        if id(node) in stored and role == "parameters":
-            refuse(node, f"parameters.{node.attr} cannot be changed; keep it in the state")
+        if id(node) in stored and role in ("parameters", "options"):
+            refuse(node, f"{role}.{node.attr} cannot be changed; keep it in the state")
         if id(node) in stored and known[node.attr].shape:
             refuse(node, f"{role}.{node.attr} is an array; write to {node.attr}[:]")
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
+from gymcore.base.arguments import RESET_MASK
 from gymcore.base.optional_packages import pip_install
 from gymcore.core import Info
 from gymcore.jit.constants import check_constants
@@ -21,7 +22,7 @@ from gymcore.jit.declarations import (
     check_functions,
     fields_of,
     indexes,
-    parameters_of,
+    numbers_of,
     place_of,
 )
 from gymcore.jit.loops import InterpretedLoops, Program
@@ -84,6 +85,7 @@ class _Kernel:
             {name: cls._functions[name] for name in COMPILED if name in cls._functions},
             fields_of(cls, "State"),
             fields_of(cls, "Parameters"),
+            fields_of(cls, "Options"),
             fields_of(cls, "Infos"),
             layout,
             action,
@@ -98,7 +100,8 @@ class _Kernel:
                 parts=leaves_of(layout),
                 action=action,
                 ranges=ranges,
-                parameters={name: float(value) for name, value in parameters_of(cls).items()},
+                parameters=numbers_of(cls, "Parameters"),
+                reset_options=numbers_of(cls, "Options"),
                 infos=tuple((f.name, f.dtype, _length(f.shape)) for f in program.infos),
             )
         except ValueError as problem:
@@ -183,11 +186,14 @@ class Env(NativeEnv[Any]):
       rounded to their type when it returns.
     - `class Parameters`, optional: numbers with default values. They are arguments of the
       constructor, of `make` and `make_vec`, and may differ from lane to lane (`set_attr`).
+    - `class Options`, optional: numbers likewise, which `reset(options={...})` gives for the
+      episodes that it begins. The function is then `reset(state, parameters, rng, options)`.
     - `class Infos`, optional: fields like those of the state.
     - `reset(state, parameters, rng)`, `step(state, parameters, action, rng)`, which returns
-      `reward, terminated`, and `observe(state, parameters, observation)`, which writes all of the
-      observation: an array; a tuple of them; or for a Dict an object with an array for each key. A
-      Discrete part is an array of one element.
+      `reward, terminated` or `reward, terminated, truncated`, and
+      `observe(state, parameters, observation)`, which writes all of the observation: an array; a
+      tuple of them; or for a Dict an object with an array for each key. A Discrete part is an array
+      of one element.
     - `info(state, parameters, info)`, with Infos: writes the fields of `info`.
     - `render(state, parameters)`, optional: any Python; returns a frame [height, width, 3] uint8.
 
@@ -261,14 +267,23 @@ class Env(NativeEnv[Any]):
             raise error.InvalidArgument(
                 f"{place_of(cls)}{cls.__name__}: expected functions {sorted(missing)}"
             )
-        roles = {"state": "State", "parameters": "Parameters", "info": "Infos"}
+        roles = {
+            **{"state": "State", "parameters": "Parameters", "options": "Options"},
+            "info": "Infos",
+        }
         fields = {role: fields_of(cls, name) for role, name in roles.items()}
         if bool(fields["info"]) != ("info" in cls._functions):
             raise error.InvalidArgument(
                 f"{place_of(cls)}{cls.__name__}: expected both `class Infos` and "
                 "`info(state, parameters, info)`, or none of them"
             )
-        parameters_of(cls)
+        for name in ("Parameters", "Options"):
+            numbers_of(cls, name)
+        if any(field.name == RESET_MASK for field in fields["options"]):
+            raise error.InvalidArgument(
+                f"{place_of(cls)}{cls.__name__}.Options.{RESET_MASK}: expected another name, which "
+                "`reset(options=...)` does not have for lanes"
+            )
         check_functions(cls, cls._functions, fields)
         compiled = (cls._functions[name] for name in COMPILED if name in cls._functions)
         check_constants(compiled, cls.__name__)
@@ -299,7 +314,7 @@ class Env(NativeEnv[Any]):
 
         Raises:
             InvalidArgument: nan, observations that `observe` does not fill, a `step` that does not
-                return two things.
+                return two or three things.
             Exception: What the source raises, as for an index out of range.
         """
         env: Any = cls(debug=True)
@@ -307,8 +322,20 @@ class Env(NativeEnv[Any]):
         space.seed(1)
         env.reset(seed=1)
         for _ in range(steps):
-            if env.step(space.sample())[2]:
+            _, _, terminated, truncated, _ = env.step(space.sample())
+            if terminated or truncated:
                 env.reset()
+
+    @classmethod
+    def reset_bounds(cls, options: dict[str, Any] | None) -> tuple[float, ...] | None:
+        """Return the values of `Options`; None for the defaults."""
+        numbers = super().reset_bounds(options)
+        for field, number in zip(cls.program().options, numbers or (), strict=numbers is not None):
+            if number != field.python_type(number):
+                raise error.InvalidArgument(
+                    f"options[{field.name!r}]: expected {field.python_type.__name__}, got {number}"
+                )
+        return numbers
 
     @classmethod
     def kernel_spec(cls) -> dict[str, Any]:
@@ -347,18 +374,18 @@ class Env(NativeEnv[Any]):
 
         Raises:
             InvalidAction: No element of `action_space`.
-            ResetNeeded: Before the first reset, or after the step that terminated the episode.
+            ResetNeeded: Before the first reset, or after the step that ended the episode.
         """
         if not self.action_space.contains(action):
             raise self._invalid(action)
         if self._batch.is_ready and self._batch.view_lifecycle()[0][0]:
-            raise error.ResetNeeded("step: the episode has terminated; call reset() first")
+            raise error.ResetNeeded("step: the episode has ended; call reset() first")
         numbers = bool(self.action_space.shape)
         step = self._batch.step_single_numbers if numbers else self._batch.step_single
         observation, reward, terminated = step(action)
         if self.render_mode == "human":
             self.render()
-        return observation, reward, terminated, False, self._batch.infos_of(0)
+        return observation, reward, terminated, self._batch.truncated, self._batch.infos_of(0)
 
     def _render_frame(self, render_mode: str, state: Any) -> Any:
         """Return the frame [height, width, 3] uint8, or show it."""

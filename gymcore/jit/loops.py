@@ -1,8 +1,8 @@
 """The loops over lanes that are generated around the functions of a class, and run as Python.
 
 The text is the same for the interpreter and for Numba; what differs is what its names mean:
-`carray` (an array at an address), `State`, `Parameters`, `Info`, `stream` (the random numbers of a
-lane) and the functions of the class.
+`carray` (an array at an address), `State`, `Parameters`, `Options`, `Info`, `stream` (the random
+numbers of a lane), `outcome` (reward, and flags of the end) and the functions of the class.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class Program(NamedTuple):
     functions: Functions
     state: tuple[Field, ...]
     parameters: tuple[Field, ...]
+    options: tuple[Field, ...]
     infos: tuple[Field, ...]
     layout: Layout
     action: tuple[Any, tuple[int, ...]]
@@ -55,12 +56,13 @@ class Program(NamedTuple):
 
     def source(self) -> str:
         """Return the text of the loops."""
+        reset = f"reset(state, parameters, stream(rngs, i){', options' * bool(self.options)})"
         return "\n\n".join(
             [
                 f"# Generated from {self.name} by gymcore.jit: i is the lane, arrays are memory of "
                 "the batch.",
                 self._step(),
-                self._listed("reset", "reset(state, parameters, stream(rngs, i))", "rngs"),
+                self._listed("reset", reset, "rngs"),
                 self._listed("observe", f"observe(state, parameters, {self._observation()})"),
                 *(
                     [self._listed("write_infos", "info(state, parameters, info)")]
@@ -76,8 +78,8 @@ class Program(NamedTuple):
             for name in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1")
         }
         names["bool_"] = np.bool_
-        fields = [field.name for field in self.parameters]
-        names["Parameters"] = collections.namedtuple("Parameters", fields)
+        for name, fields in ("Parameters", self.parameters), ("Options", self.options):
+            names[name] = collections.namedtuple(name, [field.name for field in fields])
         for k, keys in enumerate(_dicts(self.layout)):
             for key in keys:
                 if not key.isidentifier() or keyword.iskeyword(key) or key.startswith("_"):
@@ -113,9 +115,8 @@ class Program(NamedTuple):
             ]
         body += [
             f"    state = {self._state()}",
-            "    reward, terminated = step_lane(state, parameters, actions[i], stream(rngs, i))",
-            "    rewards[i] = reward",
-            "    ends[i] = terminated",
+            "    result = step_lane(state, parameters, actions[i], stream(rngs, i))",
+            "    rewards[i], ends[i] = outcome(result)",
             *self._store(),
         ]
         varied = f"    parameters = {self._parameters('i')}"
@@ -149,6 +150,14 @@ class Program(NamedTuple):
             *(array.line() for array in self._columns(outputs=outputs)),
             _Array("lanes", 1, (), np.dtype("u8")).line(),
             *(_Array(each, 0, (5,), np.dtype("u8")).line() for each in extra),
+        ]
+        if loop == "reset" and self.options:
+            values = [f"given[0, {k}]" for k in range(len(self.options))]
+            lines += [
+                _Array("given", 2, (len(self.options),), np.dtype("f8")).line(),
+                f"    options = {_numbers('Options', self.options, values)}",
+            ]
+        lines += [
             "    for k in range(lo, hi):",
             "        i = lanes[k] if listed else k",
             f"        state = {self._state()}",
@@ -185,9 +194,8 @@ class Program(NamedTuple):
         return [f"    s_{f.name}[i] = state.{f.name}" for f in self.state if not f.shape]
 
     def _parameters(self, index: str) -> str:
-        casts = {float: "{}", int: "int({})", bool: "{} != 0.0"}
-        values = [casts[f.python_type].format(f"p_{f.name}[{index}]") for f in self.parameters]
-        return f"Parameters({', '.join(values)})" if values else "None"
+        values = [f"p_{field.name}[{index}]" for field in self.parameters]
+        return _numbers("Parameters", self.parameters, values) if values else "None"
 
     def _observation(self) -> str:
         leaves, dicts = iter(self._parts()), itertools.count()
@@ -199,6 +207,13 @@ class Program(NamedTuple):
             return f"{name}({', '.join(map(expression, layout[-1]))},)"
 
         return expression(self.layout)
+
+
+def _numbers(name: str, fields: tuple[Field, ...], values: list[str]) -> str:
+    """Return the expression that makes a tuple of numbers of columns of float64."""
+    casts = {float: "{}", int: "int({})", bool: "{} != 0.0"}
+    numbers = (casts[f.python_type].format(v) for f, v in zip(fields, values, strict=True))
+    return f"{name}({', '.join(numbers)})"
 
 
 def _dicts(layout: Layout) -> Iterator[tuple[str, ...]]:
@@ -319,6 +334,7 @@ class InterpretedLoops:
             **program.names(),
             "carray": self._carray,
             "stream": self._stream,
+            "outcome": _outcome,
             "State": struct_class("State", program.state),
             "Info": struct_class("Info", program.infos),
         }
@@ -388,13 +404,16 @@ def _checked(program: Program, name: str, function: Callable[..., Any]) -> Calla
                 )
             check(one, "an observation")
 
-    def step(state: Struct, *arguments: object) -> tuple[float, bool]:
+    def step(state: Struct, *arguments: object) -> tuple[Any, ...]:
         result = function(state, *arguments)
         check_state(state)
-        if not isinstance(result, tuple) or len(result) != 2:
-            raise InvalidArgument(f"{title}: expected `return reward, terminated`, got {result!r}")
+        if not isinstance(result, tuple) or len(result) not in (2, 3):
+            raise InvalidArgument(
+                f"{title}: expected `return reward, terminated` or `return reward, terminated, "
+                f"truncated`, got {result!r}"
+            )
         check(float(result[0]), "the reward")
-        return float(result[0]), bool(result[1])
+        return result
 
     def reset(state: Struct, *arguments: object) -> None:
         function(state, *arguments)
@@ -414,6 +433,12 @@ def _checked(program: Program, name: str, function: Callable[..., Any]) -> Calla
 
     checked: dict[str, Callable[..., Any]] = {"observe": observe, "step": step, "reset": reset}
     return checked.get(name, function)
+
+
+def _outcome(result: tuple[Any, ...]) -> tuple[float, int]:
+    """The reward, and the flags of the end: 1 if it terminated, 2 if it was truncated."""
+    reward, *flags = result
+    return float(reward), sum(bool(flag) << k for k, flag in enumerate(flags))
 
 
 def _arrays(observation: object) -> Iterator[Any]:

@@ -89,7 +89,8 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
     - `reset_lanes(mask)`: begin episodes in the lanes of a bool `[num_envs]` mask. Returns
       observations and infos of all lanes; only rows of the mask are read.
     - `step_lanes(actions)`: step all lanes. Returns observations, rewards `[num_envs]`, terminated
-      `[num_envs]` and infos. Rows of lanes in `resetting` are not read: these begin an episode.
+      `[num_envs]`, truncated `[num_envs]`, which may be left out, and infos. Rows of lanes in
+      `resetting` are not read: these begin an episode.
 
     Observations are batches of the observation space: NumPy arrays, or objects that become
     one without a copy, such as CPU tensors. Infos are dicts of arrays `[num_envs, ...]`. All of
@@ -185,7 +186,8 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         self._last, self._first = (
             [np.zeros((num_envs, *shape), dtype) for dtype, shape in parts] for _ in range(2)
         )
-        self._rewards, self._terminated = np.zeros(num_envs), np.zeros(num_envs, np.bool_)
+        self._rewards, self._ends = np.zeros(num_envs), np.zeros(num_envs, np.uint8)
+        self._terminated, self._truncated = np.zeros((2, num_envs), np.bool_)
         self._no_actions = np.zeros(num_envs, np.int64)
         self._batch = Batch(
             kernel.capsule,
@@ -195,7 +197,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
             reuse=not copy,
             statistics=episode_statistics,
             errors=error,
-            store=LaneResults(kernel, self._last, self._first, self._rewards, self._terminated),
+            store=LaneResults(kernel, self._last, self._first, self._rewards, self._ends),
             layout=layout,
         )
         begin = weakref.WeakMethod(self._before_reset)  # the batch must not keep its owner alive
@@ -210,8 +212,8 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         """Begin episodes in the lanes of a mask; return observations and infos of all lanes."""
         raise NotImplementedError(f"{type(self).__name__}.reset_lanes")
 
-    def step_lanes(self, actions: Any) -> tuple[Any, Any, Any, Info]:  # type: ignore[override]
-        """Step all lanes; return observations, rewards, terminated and infos of all lanes.
+    def step_lanes(self, actions: Any) -> tuple[Any, ...]:  # type: ignore[override]
+        """Step all lanes; return observations, rewards, ends and infos of all lanes; see the class.
 
         Args:
             actions: A batch of the action space; a copy, if it is one array.
@@ -274,11 +276,16 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         self._begun = self.resetting
         self._is_inside = True
         try:
-            observations, rewards, terminated, infos = self.step_lanes(actions)
+            observations, rewards, terminated, *truncated, infos = self.step_lanes(actions)
             self._step_infos = self._checked_infos("step_lanes", infos)
             _copy_batch(iter(self._last), self._layout, "step_lanes: observations", observations)
             _copy_rows(self._rewards, "step_lanes: rewards", rewards)
             _copy_rows(self._terminated, "step_lanes: terminated", terminated)
+            self._ends[:] = self._terminated
+            if truncated:
+                (flags,) = truncated
+                _copy_rows(self._truncated, "step_lanes: truncated", flags)
+                self._ends[self._truncated] |= 2
             if np.count_nonzero(self.resetting):  # faster than `any`
                 self._begin_episodes(self.resetting)
             results: StepResult = batch.step(checked)

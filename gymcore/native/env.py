@@ -259,7 +259,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         defaults = cls.kernel_spec()["reset_options"]
         check_options(options, defaults)
         bounds = {name: as_bound(options.get(name, value)) for name, value in defaults.items()}
-        if "low" in bounds and not bounds["low"] <= bounds["high"]:
+        if {"low", "high"} <= bounds.keys() and not bounds["low"] <= bounds["high"]:
             raise error.InvalidArgument(
                 f"Lower bound ({bounds['low']}) must be lower than higher bound ({bounds['high']})."
             )

@@ -47,7 +47,7 @@ class LaneResults:
         last: list[npt.NDArray[Any]],
         first: list[npt.NDArray[Any]],
         rewards: npt.NDArray[np.float64],
-        terminated: npt.NDArray[np.bool_],
+        ends: npt.NDArray[np.uint8],
     ) -> None: ...
     def __len__(self) -> int: ...
     @property

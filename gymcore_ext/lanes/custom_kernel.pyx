@@ -40,7 +40,8 @@ FIRST_ARRAYS = ("rngs", "lanes", "actions", "rewards", "ends")
 
 
 # On lanes [lo, hi) of arrays, or on lanes[lo] to lanes[hi - 1] if they are listed. `varied` is whether each lane has
-# parameters of its own. A step that has a list gets the mask of lanes that it may leave out.
+# parameters of its own. A step that has a list gets the mask of lanes that it may leave out. A reset gets its options in
+# the place of actions.
 ctypedef void (*loop_t)(void** arrays, int64_t varied, int64_t listed, int64_t lo, int64_t hi) noexcept nogil
 
 
@@ -58,7 +59,7 @@ ctypedef struct results_t:
     const char* last[MAX_PARTS]
     const char* first[MAX_PARTS]
     const double* rewards
-    const uint8_t* terminated
+    const uint8_t* ends
     uint8_t* begun
 
 
@@ -104,7 +105,8 @@ cdef void reset_loops(
         for field in range(self.fields):
             memset(<char*> self.arrays[field] + lanes[k] * self.bytes[field], 0, self.bytes[field])
     arrays[1] = <void*> lanes
-    arrays[2] = arrays[3] = arrays[4] = NULL
+    arrays[2] = <void*> options
+    arrays[3] = arrays[4] = NULL
     run_loop(1, columns, arrays, NULL, 0, True, 0, count)
 
 
@@ -140,7 +142,7 @@ cdef void step_results(
     memset(self.begun + lo, 0, hi - lo)
     memcpy(rewards + lo, self.rewards + lo, (hi - lo) * sizeof(double))
     for i in range(lo, hi):
-        ends[i] = self.terminated[i]
+        ends[i] = self.ends[i]
     for k in range(self.parts):
         copy_bytes(<char*> parts[k] + lo * self.bytes[k], self.last[k] + lo * self.bytes[k], (hi - lo) * self.bytes[k])
 
@@ -359,7 +361,7 @@ cdef class LaneResults:
         last: arrays [num_lanes, ...] of the observations after the step.
         first: likewise, of the first observations of episodes; only rows of lanes that begin one are read.
         rewards: float64 [num_lanes].
-        terminated: bool [num_lanes].
+        ends: uint8 [num_lanes], 1 of lanes that terminated, 2 of those that were truncated, 3 of both.
     """
 
     cdef results_t results
@@ -368,15 +370,15 @@ cdef class LaneResults:
     cdef Py_ssize_t num_lanes
 
     def __cinit__(
-        self, CustomKernel kernel, list last, list first, rewards, terminated,
+        self, CustomKernel kernel, list last, list first, rewards, ends,
     ):
         cdef int k
-        if kernel is None or last is None or first is None or rewards is None or terminated is None:
+        if kernel is None or last is None or first is None or rewards is None or ends is None:
             raise TypeError("expected a kernel and arrays, got None")
         self.num_lanes = len(rewards)
         begun = np.zeros(self.num_lanes, np.bool_)
         self.kernel = kernel
-        self.references = [*last, *first, rewards, terminated, begun]
+        self.references = [*last, *first, rewards, ends, begun]
         for array in self.references:
             if not array.flags.carray or len(array) != self.num_lanes:
                 raise ValueError(f"expected C-contiguous arrays of {self.num_lanes} lanes")
@@ -386,7 +388,7 @@ cdef class LaneResults:
             self.results.first[k] = <const char*> cnp.PyArray_DATA(<cnp.ndarray> first[k])
             self.results.bytes[k] = last[k].nbytes // self.num_lanes
         self.results.rewards = <const double*> cnp.PyArray_DATA(<cnp.ndarray> rewards)
-        self.results.terminated = <const uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> terminated)
+        self.results.ends = <const uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> ends)
         self.results.begun = <uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> begun)
 
     def __len__(self):

@@ -249,4 +249,35 @@ class Arm(jit.Env):
         observation[1][0] = 1 if state.speed > 0.0 else 2
 
 
-CLASSES = (CartPole, MountainCar, Taxi, Everything, Arm)
+class Errand(jit.Env):
+    """Options of a reset, and steps that terminate, truncate, both or neither."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float32)
+    action_space = spaces.Discrete(3)
+
+    class State:
+        place: float
+        fuel: int
+        tired: bool
+
+    class Options:
+        low: float = 2.0
+        fuel: int = 9
+        tired: bool = False
+
+    def reset(state, parameters, rng, options):
+        state.place = options.low + rng.random()
+        state.fuel = options.fuel
+        state.tired = options.tired
+
+    def step(state, parameters, action, rng):
+        state.place -= 0.5 * action
+        state.fuel -= 2 if state.tired else 1
+        return -0.1, state.place < 0.0, state.fuel <= 0
+
+    def observe(state, parameters, observation):
+        observation[0] = state.place
+        observation[1] = state.fuel
+
+
+CLASSES = (CartPole, MountainCar, Taxi, Everything, Arm, Errand)

@@ -205,7 +205,7 @@ def classes(draw: Any) -> type[jit.Env]:
             *(f"    {line}" for line in lines(acting)),
             f"if {value('x')} < {value('x')}:",
             *(f"    {line}" for line in lines(acting)),
-            f"return {value('x')}, {value('i')} > 8",
+            f"return {value('x')}, {value('i')} > 8" + f", {value('i')} > 9" * draw(st.booleans()),
         ],
         "observe(state, parameters, observation)": observed,
     }

@@ -18,7 +18,7 @@ import pytest
 from gymcore import error, jit
 from gymcore.vector import AutoresetMode
 from tests.build.test_examples import ROOT
-from tests.jit.classes import CLASSES, Arm, CartPole, Everything
+from tests.jit.classes import CLASSES, Arm, CartPole, Errand, Everything
 from tests.testing_env import assert_same
 
 numba = pytest.importorskip("numba")
@@ -65,6 +65,7 @@ def test_compiled_is_interpreted(cls: Any, mode: str) -> None:
             result = single.step(actions[0])
             assert (one[1][0], one[2][0]) == result[1:3]
             alive = not (one[2][0] or one[3][0])
+            assert result[3] <= one[3][0]  # the batch has a time limit
         assert ours.get_state().tobytes() == theirs.get_state().tobytes()
 
 
@@ -79,6 +80,17 @@ def test_parameters_by_lane_and_copies() -> None:
     for _ in range(20):
         actions = ours.action_space.sample()
         assert_same(ours.step(actions), theirs.step(actions))
+
+
+def test_options_of_a_reset() -> None:
+    ours, theirs = Errand.vector_class(3), Errand.vector_class(3, debug=True)
+    options = {"low": 0.25, "fuel": 3, "tired": True}
+    assert_same(ours.reset(seed=1, options=options), theirs.reset(seed=1, options=options))
+    assert_same(again := ours.reset(options=options), theirs.reset(options=options))
+    assert (again[0][:, 1] == 3).all()
+    for _ in range(5):  # the episodes that autoreset begins have the defaults
+        assert_same(one := ours.step(np.ones(3, np.int64)), theirs.step(np.ones(3, np.int64)))
+    assert (one[0][:, 1] > 3).all()
 
 
 def test_large_batches_on_many_threads() -> None:

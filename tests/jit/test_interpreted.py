@@ -15,7 +15,7 @@ import gymcore as gym
 from gymcore import error, jit, spaces
 from tests.for_each import for_each
 from tests.interrupts import at_every_instruction
-from tests.jit.classes import CLASSES, Arm, CartPole, Everything, MountainCar, Taxi
+from tests.jit.classes import CLASSES, Arm, CartPole, Errand, Everything, MountainCar, Taxi
 from tests.testing_env import assert_same
 
 BUILT_IN = {"CartPole-v1": CartPole, "MountainCar-v0": MountainCar, "Taxi-v4": Taxi}
@@ -60,11 +60,11 @@ def test_a_lane_is_the_single_environment(cls: Any) -> None:
         lanes = list(gym.vector.utils.iterate(envs.observation_space, step[0]))
         assert plain(lanes[1]) == plain(one[0])
         assert single.observation_space.contains(one[0])
-        assert (step[1][1], step[2][1]) == one[1:3]
+        assert (step[1][1], step[2][1], step[3][1]) == one[1:4]
         assert {key: plain(infos[1]) for key, infos in step[4].items() if key[0] != "_"} == {
             key: plain(value) for key, value in one[4].items()
         }
-        if one[2]:
+        if one[2] or one[3]:
             break
 
 
@@ -180,7 +180,7 @@ def test_actions_are_checked() -> None:
     env.reset(seed=1)
     while not env.step(0)[2]:
         pass
-    with pytest.raises(error.ResetNeeded, match="terminated"):
+    with pytest.raises(error.ResetNeeded, match="the episode has ended"):
         env.step(0)
 
 
@@ -268,6 +268,49 @@ def test_an_interrupt_ends_a_rollout(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(envs.rollout(np.zeros((2, 3), np.int64)).rewards) == 2
 
 
+@for_each("mode", ["native", "sync"])
+def test_steps_truncate_and_resets_take_options(mode: str) -> None:
+    gym.register("Errand-v0", Errand)
+    try:
+        envs = gym.make_vec("Errand-v0", 2, vectorization_mode=mode, debug=True)
+    finally:
+        del gym.registry["Errand-v0"]
+    for fuel in (2, 1):  # the second lane arrives: from [0, 1) in one step of 1
+        envs.reset(seed=1, options={"fuel": fuel, "low": 0.0})
+        terminated, truncated = envs.step(np.array([0, 2]))[2:4]
+        assert terminated.tolist() == [False, True]
+        assert truncated.tolist() == [fuel == 1] * 2
+    envs.close()
+
+
+def test_a_single_environment_ends_with_either_flag() -> None:
+    env = Errand(debug=True)
+    env.reset(seed=1, options={"fuel": 1})
+    assert env.step(0)[2:4] == (False, True)
+    with pytest.raises(error.ResetNeeded, match="the episode has ended"):
+        env.step(0)
+    observation, _ = env.reset()
+    assert observation[1] == 9
+
+
+OPTION_MISTAKES = [
+    ({"speed": 1.0}, "options: expected the keys 'low', 'fuel', 'tired', got 'speed'"),
+    ({"fuel": 1.5}, r"options\['fuel'\]: expected int, got 1.5"),
+    ({"tired": 2}, r"options\['tired'\]: expected bool, got 2.0"),
+    ({"low": "far"}, r"An option \(far\) could not be converted to a float"),
+    ({"low": np.nan}, "must be a finite number"),
+]
+
+
+@for_each(("options", "message"), OPTION_MISTAKES)
+def test_wrong_options_are_errors(options: dict[str, Any], message: str) -> None:
+    for env in (Errand(debug=True), batch(Errand, 2)):
+        with pytest.raises(error.InvalidArgument, match=message):
+            env.reset(seed=1, options=options)
+    with pytest.raises(error.InvalidArgument, match="got 'low'"):
+        CartPole(debug=True).reset(options={"low": 0.0})
+
+
 def test_frames_are_those_of_its_function() -> None:
     env = CartPole(render_mode="rgb_array", debug=True)
     env.reset(seed=1)
@@ -280,7 +323,7 @@ def test_frames_are_those_of_its_function() -> None:
 
 def test_the_loops_can_be_printed() -> None:
     text = CartPole.source()
-    assert "reward, terminated = step_lane(state, parameters, actions[i]" in text
+    assert "result = step_lane(state, parameters, actions[i]" in text
     assert "left_out" not in text and "left_out" in Everything.source()
 
 
@@ -367,6 +410,18 @@ def changes_a_parameter(state, parameters, action, rng):
     return 1.0, False
 
 
+class Fuel:
+    fuel: int = 3
+
+
+class Mask:
+    reset_mask: int = 3
+
+
+def changes_an_option(state, parameters, rng, options):
+    options.fuel = 2
+
+
 CLASS_MISTAKES: list[tuple[dict[str, Any], str]] = [
     (
         {"reset": undeclared},
@@ -393,6 +448,20 @@ CLASS_MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"State": Text}, r"\.py:\d+: Wrong.State.x: expected float, int, bool, .*got <class 'str'>"),
     ({"State": Empty}, r"\.py:\d+: Wrong.State.x: expected .*jit.array.*got .*'float'> \(0,\)"),
     ({"Parameters": Numbers}, r"Wrong.Parameters.x: expected a number with a default"),
+    ({"Options": Numbers}, r"Wrong.Options.x: expected a number with a default"),
+    ({"Options": Mask}, r"Wrong.Options.reset_mask: expected another name"),
+    (
+        {"Options": Fuel},
+        r"Wrong.reset: expected the arguments \(state, parameters, rng, options\), got \(state",
+    ),
+    (
+        {"Options": Fuel, "reset": changes_an_option},
+        r"Wrong.reset: options.fuel cannot be changed",
+    ),
+    (
+        {"reset": changes_an_option},
+        r"Wrong.reset: expected the arguments \(state, parameters, rng\)",
+    ),
     ({"observe": None}, r"expected functions \['observe'\]"),
     ({"Infos": Numbers}, r"expected both `class Infos` and"),
 ]
@@ -433,7 +502,7 @@ RUN_MISTAKES: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"step": no_end},
         error.InvalidArgument,
-        r"\.py:\d+: Wrong.step: expected `return reward, terminated`, got 1.0",
+        r"\.py:\d+: Wrong.step: expected `return reward, terminated` or .*truncated`, got 1.0",
     ),
     ({"action_space": spaces.Text(3)}, error.InvalidArgument, "action_space: expected Discrete"),
     ({"observation_space": spaces.Text(3)}, error.InvalidArgument, "observation_space: expected"),

@@ -40,8 +40,8 @@ def test_lanes_are_single_environments_and_states_go_on(cls: Any, mode: str, see
         assert_same(result, others.step(batch))
         if alive:
             step = single.step(batch[1])
-            alive = not step[2]
-            assert (result[1][1], result[2][1]) == step[1:3]
+            alive = not (step[2] or step[3])
+            assert (result[1][1], result[2][1], result[3][1]) == step[1:4]
             if alive:
                 lanes = list(iterate(envs.observation_space, result[0]))
                 assert_same(plain(lanes[1]), plain(step[0]))

@@ -37,6 +37,26 @@ class Reporting(ArrayCartPole):
         return *super().step_lanes(actions)[:3], self.step_infos
 
 
+class Impatient(ArrayCartPole):
+    """Truncates the second lane at every step."""
+
+    def step_lanes(self, actions: Any) -> Any:
+        *results, infos = super().step_lanes(actions)
+        return *results, np.arange(self.num_envs) == 1, infos
+
+
+def test_steps_may_truncate() -> None:
+    for mode in AutoresetMode:
+        with Impatient(3, autoreset_mode=mode) as envs:
+            envs.reset(seed=1)
+            envs.set_attr("state", np.array([[0, 0, 0, 0], [0, 0, 0, 0], [9, 0, 0, 0]], float))
+            _, _, terminated, truncated, infos = envs.step(ACTIONS)
+            assert terminated.tolist() == [False, False, True]
+            assert truncated.tolist() == [False, True, False]
+            if mode is AutoresetMode.SAME_STEP:
+                assert infos["_final_obs"].tolist() == [False, True, True]
+
+
 INFOS = [
     ({"a": np.zeros(2)}, r"infos\['a'\]: expected an array of shape \(3, ...\), got array"),
     ({"a": [1, 2]}, r"got \[1, 2\] of shape \(2,\)"),
