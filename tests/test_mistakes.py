@@ -154,6 +154,11 @@ MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
         gym.error.NameNotFound,
         "Did you mean: `CartPole`. `gymcore list`",
     ),
+    "nothing like any id": (  # neither Hopper nor anything else
+        lambda: gym.make("Nope-v1"),
+        gym.error.NameNotFound,
+        "`Nope` doesn't exist. `gymcore list` prints all ids",
+    ),
     "a version that is not there": (
         lambda: gym.make("CartPole-v9"),
         gym.error.VersionNotFound,

@@ -106,31 +106,46 @@ def table(run: dict[str, Any]) -> str:
     )
 
 
-# The bars of the chart: a measure, and what it is called there.
+# The bars of README's chart: a row of the table, and what it is called there. `gymnasium.make_vec`
+# takes CartPoleVectorEnv for CartPole, and SyncVectorEnv for everything else.
 CHARTED = (
-    ("CartPole n=64 / EnvPool sync", "CartPole, 64 lanes: EnvPool"),
-    ("CartPole n=64 / SyncVectorEnv", "CartPole, 64 lanes: Gymnasium"),
-    ("Taxi-v4 n=64 / EnvPool sync", "Taxi, 64 lanes: EnvPool"),
-    ("Python CartPole n=64, async / Gymnasium AsyncVectorEnv", "in Python, 64 workers: Gymnasium"),
-    ("HalfCheetah-v5 n=64 / EnvPool sync", "HalfCheetah, 64 lanes: EnvPool"),
-    ("ALE/Pong-v5 n=64 / EnvPool sync", "Pong, 64 lanes: EnvPool"),
-    ("LunarLander-v3 n=64 / EnvPool sync", "LunarLander, 64 lanes: EnvPool"),
+    ("CartPole-v1, 64 lanes: EnvPool, sync", "CartPole, 64 lanes: EnvPool"),
+    (
+        "CartPole-v1, 64 lanes: Gymnasium's CartPoleVectorEnv",
+        "CartPole, 64 lanes: Gymnasium's make_vec",
+    ),
+    (
+        "CartPole-v1, 64 lanes: Gymnasium's SyncVectorEnv",
+        "CartPole, 64 lanes: Gymnasium's SyncVectorEnv",
+    ),
+    ("Taxi-v4, 64 lanes: EnvPool, sync", "Taxi, 64 lanes: EnvPool"),
+    ("Taxi-v4, 64 lanes: Gymnasium's SyncVectorEnv", "Taxi, 64 lanes: Gymnasium's make_vec"),
+    (
+        "`AsyncVectorEnv` of a Python CartPole, 64 lanes: Gymnasium's",
+        "in Python, 64 workers: Gymnasium",
+    ),
+    ("HalfCheetah-v5, 64 lanes: EnvPool, sync", "HalfCheetah, 64 lanes: EnvPool"),
+    ("Pong-v5, 64 lanes: EnvPool, sync", "Pong, 64 lanes: EnvPool"),
+    ("LunarLander-v3, 64 lanes: EnvPool, sync", "LunarLander, 64 lanes: EnvPool"),
 )
 
 
-def bars_of_the_readme(run: dict[str, Any]) -> list[tuple[str, float]]:
-    """What the chart of the README shows: words and ratios."""
-    values = {re.sub(r", \d+ threads", "", bar["measure"]): bar["value"] for bar in run["bars"]}
-    return [(words, values[key]) for key, words in CHARTED if values.get(key)]
+def rows_of(page: str) -> dict[str, float]:
+    """The rows of the page's table: what is compared, and the ratio."""
+    rows = page.split(BEGIN)[1].split(END)[0]
+    return {words: float(ratio) for words, ratio in re.findall(r"\| (.+) \| ([\d.]+)x \|", rows)}
 
 
-def bars_against(run: dict[str, Any], peer: str) -> list[tuple[str, float]]:
+def bars_of_the_readme(rows: dict[str, float]) -> list[tuple[str, float]]:
+    """What the chart of the README shows: words and ratios, with as many threads as there are."""
+    values = {re.sub(r", threads \d+", "", words): value for words, value in rows.items()}
+    return [(words, values[row]) for row, words in CHARTED if row in values]
+
+
+def bars_against(rows: dict[str, float], peer: str) -> list[tuple[str, float]]:
     """The rows of the table that end so, the largest ratio first."""
-    rows = [(in_words(bar["measure"]), bar["value"]) for bar in run["bars"]]
-    chosen = [(words, value) for words, value in rows if words and words.endswith(peer) and value]
-    return sorted(
-        ((words[: -len(peer)], value) for words, value in chosen), key=lambda bar: -bar[1]
-    )
+    chosen = [(words[: -len(peer)], v) for words, v in rows.items() if words.endswith(peer)]
+    return sorted(chosen, key=lambda bar: -bar[1])
 
 
 def draw_chart(shown: list[tuple[str, float]], path: Path) -> None:
@@ -170,12 +185,20 @@ def replaced(text: str, content: str) -> str:
 def main() -> None:
     """Rewrite the page and the charts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("json", type=Path, help="what `benchmarks/peers.py --json` wrote")
-    run = json.loads(parser.parse_args().json.read_text())
-    PAGE.write_text(replaced(PAGE.read_text(), table(run)))
-    draw_chart(bars_of_the_readme(run), IMAGES / "ratios.png")
+    parser.add_argument(
+        "json",
+        type=Path,
+        nargs="?",
+        help="what `benchmarks/peers.py --json` wrote; left out: draw the table of the page again",
+    )
+    arguments = parser.parse_args()
+    if arguments.json is not None:
+        run = json.loads(arguments.json.read_text())
+        PAGE.write_text(replaced(PAGE.read_text(), table(run)))
+    rows = rows_of(PAGE.read_text())
+    draw_chart(bars_of_the_readme(rows), IMAGES / "ratios.png")
     for name, peer in CHARTS.items():
-        draw_chart(bars_against(run, peer), IMAGES / name)
+        draw_chart(bars_against(rows, peer), IMAGES / name)
 
 
 if __name__ == "__main__":

@@ -217,8 +217,8 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         """Step every lane, or some of them; see `VectorEngine.step`.
 
         Args:
-            actions: int64 [num_envs] or float32 [num_envs, size]; other integers and floats are
-                converted. Values outside a continuous action space are clipped by the physics.
+            actions: int64 [num_envs] or float32 [num_envs, size]. Other integers are converted, for
+                float32 all numbers are, and the physics clips values outside a continuous space.
             env_ids: As there.
 
         Returns:

@@ -10,7 +10,7 @@ import weakref
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gymcore import error
+from gymcore import error, logger
 from gymcore.base.optional_packages import pip_install
 
 if TYPE_CHECKING:
@@ -126,6 +126,11 @@ class Window:
                 f'render_mode "human" cannot open a window ({exc}); '
                 'without a screen, use render_mode="rgb_array"'
             ) from exc
+        if pygame.display.get_driver() == "offscreen" and "SDL_VIDEODRIVER" not in os.environ:
+            logger.warn(
+                'render_mode "human" shows nothing: there is no display (DISPLAY and '
+                'WAYLAND_DISPLAY are not set); use render_mode="rgb_array", or xvfb-run'
+            )
         self._id = self._backend.window.id
         _windows.add(self)
         if not _quit_is_registered:

@@ -27,6 +27,13 @@ def _as_integers(values: npt.ArrayLike, dtype: DType, name: str) -> Array:
     return result
 
 
+def _as_tuples(mask: Any, axes: int) -> Any:
+    """Return an array with one axis more than the space as tuples; anything else as it is."""
+    if axes and isinstance(mask, np.ndarray) and mask.ndim == axes + 1:
+        return tuple(_as_tuples(row, axes - 1) for row in mask)
+    return mask
+
+
 class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
     """Integer arrays of one shape; element `i` lies in `start[i]`, ..., `start[i] + nvec[i] - 1`.
 
@@ -101,15 +108,16 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
 
     def sample(
         self,
-        mask: tuple[NestedArrays, ...] | None = None,
-        probability: tuple[NestedArrays, ...] | None = None,
+        mask: NestedArrays | None = None,
+        probability: NestedArrays | None = None,
     ) -> npt.NDArray[IntegerT_co]:
         """Draw a random element; `Space.sample` lists the exceptions.
 
         Args:
             mask: A tuple of int8 arrays, one for each element of `nvec` and as long as it says: 1
                 where the value may be drawn, 0 elsewhere (without a 1, the smallest value is
-                taken). For `nvec` of more axes, tuples of tuples of the same nesting.
+                taken). For `nvec` of more axes, tuples of tuples of the same nesting. An array with
+                one more axis than the space, such as `infos["action_mask"]` of a batch, does too.
             probability: Likewise of float64 arrays that hold the probabilities of the values and
                 sum to 1. At most one of the two may be given.
 
@@ -121,6 +129,7 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
             >>> MultiDiscrete([3, 2]).sample(mask=mask)
             array([1, 0])
         """
+        mask, probability = (_as_tuples(each, self.nvec.ndim) for each in (mask, probability))
         if mask is not None:
             reject_both(mask, probability)
             _check_masks(mask, self.nvec, is_mask=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import sys
 from typing import TYPE_CHECKING
 
 from gymcore import error
@@ -31,6 +32,12 @@ def from_gymnasium_spec(theirs: GymnasiumSpec | EnvSpec | None) -> EnvSpec | Non
     fields = {name: value for name, value in vars(theirs).items() if name in ours}
     fields.update(id=GYMNASIUM + theirs.id, kwargs=dict(theirs.kwargs), vector_entry_point=None)
     return EnvSpec(**fields)
+
+
+def is_gymnasium_id(env_id: str) -> bool:
+    """Return whether the program has imported Gymnasium, and this id is in its registry."""
+    registration = sys.modules.get("gymnasium.envs.registration")
+    return registration is not None and env_id in registration.registry
 
 
 def gymnasium_spec(name: str) -> EnvSpec:

@@ -6,9 +6,14 @@ import importlib
 
 from gymcore import error, logger
 from gymcore.specs.env_spec import EnvSpec
-from gymcore.specs.gymnasium_ids import GYMNASIUM, gymnasium_spec
+from gymcore.specs.gymnasium_ids import GYMNASIUM, gymnasium_spec, is_gymnasium_id
 from gymcore.specs.ids import parse_env_id
-from gymcore.specs.registered import aliases, find_highest_version, registry
+from gymcore.specs.registered import (
+    aliases,
+    find_highest_version,
+    registry,
+    versioned_specs,
+)
 from gymcore.specs.suggestions import unregistered
 
 
@@ -38,7 +43,8 @@ def spec(env_id: str) -> EnvSpec:
 
     Args:
         env_id: `[namespace/]name[-v(version)]`, exactly as registered; or "gymnasium:" and an id of
-            Gymnasium's registry.
+            Gymnasium's registry. "gymnasium:" may be left out if Gymnasium has been imported, as by
+            `import minigrid`, and no version of the environment is registered here.
 
     Returns:
         The spec itself, not a copy.
@@ -52,9 +58,11 @@ def spec(env_id: str) -> EnvSpec:
     """
     if isinstance(env_id, str) and env_id.startswith(GYMNASIUM):
         return gymnasium_spec(_import_prefix(env_id.removeprefix(GYMNASIUM)))
-    parse_env_id(env_id)
+    ns, name, _ = parse_env_id(env_id)
     match = registry.get(env_id) or _follow_alias(env_id)
     if match is None:
+        if not versioned_specs(ns, name) and is_gymnasium_id(env_id):
+            return gymnasium_spec(env_id)
         raise unregistered(env_id)
     return match
 

@@ -15,7 +15,8 @@ def _closest(word: str, words: Iterable[str]) -> str | None:
     import difflib
 
     by_lower_case = {known.lower(): known for known in sorted(words)}
-    matches = difflib.get_close_matches(word.lower(), by_lower_case, n=1)
+    # Less similar words, such as "nope" and "Hopper", are not typos.
+    matches = difflib.get_close_matches(word.lower(), by_lower_case, n=1, cutoff=0.7)
     return by_lower_case[matches[0]] if matches else None
 
 

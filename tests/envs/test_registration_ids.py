@@ -90,7 +90,6 @@ QUERIES = [
     "maze-v0",
     "Mase-v0",
     "hoper",
-    "nope-v0",
     "zzzzzz-v0",
     "zzzzzz",
     "games/Maze",
@@ -119,7 +118,8 @@ def test_spec_like_gymnasium(env_id: str) -> None:
         fill(gym, *IDS)
         return gym.spec(env_id)
 
-    compare(scenario)
+    # Gymnasium suggests Maze for "math:Maze", which is less alike than gymcore asks for.
+    compare(scenario, message=not env_id.startswith("math:"))
 
 
 @for_each("env_id", QUERIES)

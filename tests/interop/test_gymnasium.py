@@ -229,6 +229,36 @@ def test_ids_that_gymnasium_does_not_have() -> None:
     assert gymcore.spec("gymnasium:gymnasium:CartPole-v1").id == "gymnasium:CartPole-v1"
 
 
+def test_what_is_registered_with_gymnasium_alone_needs_no_prefix() -> None:
+    """As after `import minigrid`."""
+    gymnasium.register("Elsewhere-v3", "gymnasium.envs.classic_control:CartPoleEnv")
+    try:
+        env = gymcore.make("Elsewhere-v3")
+        assert isinstance(env, gymcore.Env) and env.spec.id == "gymnasium:Elsewhere-v3"
+        assert gymcore.make(env.spec).reset(seed=1)[0].shape == (4,)
+        with gymcore.make_vec("Elsewhere-v3", num_envs=2) as envs:
+            assert envs.reset(seed=1)[0].shape == (2, 4)
+        gymnasium.register("CartPole-v77", "gymnasium.envs.classic_control:CartPoleEnv")
+        with pytest.raises(error.VersionNotFound):  # of an environment of ours
+            gymcore.make("CartPole-v77")
+    finally:
+        gymnasium.registry.pop("Elsewhere-v3"), gymnasium.registry.pop("CartPole-v77", None)
+    with pytest.raises(error.NameNotFound):
+        gymcore.make("Elsewhere-v3")
+
+
+@for_each("env_id", ("CartPole-v1", "Taxi-v4", "Blackjack-v1"))
+def test_a_closed_single_environment_goes_on_as_gymnasiums_does(env_id: str) -> None:
+    results = []
+    for library in (gymcore, gymnasium):
+        env = library.make(env_id)
+        env.reset(seed=1)
+        env.close()
+        results.append([env.step(0)[0], env.reset(seed=2)[0], env.step(0)[0]])
+        env.close()
+    assert_same(*results)
+
+
 def test_modules_are_imported_first() -> None:
     env = gymcore.make("gymnasium:gymcore.interop.gymnasium:gymcore/CartPole-v1")
     assert type(env.unwrapped).__module__.startswith("gymcore.envs")  # ours, back again

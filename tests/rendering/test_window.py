@@ -138,6 +138,15 @@ def test_without_a_screen_the_error_says_what_to_do(pygame, monkeypatch):
     assert not pygame.display.get_init()
 
 
+def test_a_window_that_nobody_can_see_is_warned_of(pygame, monkeypatch):
+    """SDL takes its "offscreen" driver where there is no display."""
+    monkeypatch.delenv("SDL_VIDEODRIVER")
+    pygame.display.init()
+    monkeypatch.setattr(pygame.display, "get_driver", lambda: "offscreen")
+    with pytest.warns(UserWarning, match='render_mode "human" shows nothing: there is no display'):
+        Window("title", SIZE).close()
+
+
 def test_the_public_window_class_is_used_where_pygame_has_it(pygame, frame, monkeypatch):
     class PublicWindow:
         def __init__(self, title, size):

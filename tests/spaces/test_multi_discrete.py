@@ -236,6 +236,23 @@ def test_nested_probabilities():
     masked("[]", "mask=()")
 
 
+def test_an_array_of_masks_is_a_tuple_of_its_rows():
+    """As infos["action_mask"] of a batch, or an array for a space of two axes."""
+    rng = np.random.default_rng(1)
+    for nvec in ([3] * 5, [[4, 4], [4, 4]]):
+        mask = rng.integers(0, 2, (*np.shape(nvec), np.max(nvec)), np.int8)
+        tuples = tuple(mask) if mask.ndim == 2 else tuple(map(tuple, mask))
+        weights = rng.dirichlet(np.ones(np.max(nvec)), np.shape(nvec))
+        parts = tuple(weights) if mask.ndim == 2 else tuple(map(tuple, weights))
+        for name, array, nested in ("mask", mask, tuples), ("probability", weights, parts):
+            one, other = MultiDiscrete(nvec, seed=2), MultiDiscrete(nvec, seed=2)
+            for _ in range(20):
+                drawn = one.sample(**{name: array})
+                assert (drawn == other.sample(**{name: nested})).all()
+    with pytest.raises(error.InvalidMask, match="mask length"):
+        MultiDiscrete([3, 2]).sample(mask=np.ones((2, 3), np.int8))
+
+
 def test_a_mask_is_checked_as_a_whole_before_anything_is_drawn():
     space = MultiDiscrete([3, 2], seed=1)
     before = space.np_random.bit_generator.state

@@ -139,6 +139,10 @@ def test_1_7_actions_in_other_forms(make, backend):
         envs.reset(seed=1)
         results.append(envs.step(form))
     assert all(same_bytes(results[0], result) for result in results[1:])
+    if actions.dtype == np.int64:
+        envs.reset(seed=1)
+        with pytest.raises(error.InvalidAction):
+            envs.step(actions.astype(np.float64))
 
 
 def test_1_8_a_batch_of_one(make, backend, mode):
