@@ -51,7 +51,7 @@ EXCERPTS = ("cython", "py", "toml")
 # Libraries that the extra "test" does not install.
 LIBRARIES = {
     "dm_env", "jax", "pettingzoo", "pufferlib", "ray", "rl_games", "skrl", "stable_baselines3",
-    "tianshou", "torch", "torchrl",
+    "tensorboardX", "tianshou", "torch", "torchrl",
 }  # fmt: skip
 # Imported once and not in each fork.
 PRELOAD = ("gymcore.cli", "gymcore.envs.classic_control", "gymcore.vector.async_vector_env")

@@ -57,6 +57,12 @@ def test_code_blocks_run_in_new_processes():
     assert not any(found.values()), found
 
 
+def test_there_are_twelve_recipes():
+    page = ROOT / "docs" / "recipes.md"
+    assert len([block for block in blocks(page) if block.language == "python"]) >= 12
+    assert len(re.findall(r"^## ", page.read_text(), flags=re.M)) == len(blocks(page))
+
+
 @for_each("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):

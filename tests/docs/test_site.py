@@ -8,14 +8,19 @@ PATH): `pip install ".[docs]" playwright`, `playwright install --with-deps chrom
 from __future__ import annotations
 
 import functools
+import html
 import http.server
+import importlib
 import importlib.util
+import inspect
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import threading
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +30,18 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 PHONE = {"width": 360, "height": 740}
+LAPTOP = {"width": 1400, "height": 900}
+# Whose names a search finds.
+NAMESPACES = (
+    "gymcore", "gymcore.compat", "gymcore.distributed", "gymcore.environment", "gymcore.error",
+    "gymcore.experimental", "gymcore.interop.dm_env", "gymcore.interop.gymnasium",
+    "gymcore.interop.pettingzoo", "gymcore.interop.rl_games", "gymcore.interop.sb3",
+    "gymcore.interop.tianshou", "gymcore.interop.torchrl", "gymcore.jit", "gymcore.learn",
+    "gymcore.remote", "gymcore.spaces", "gymcore.utils", "gymcore.utils.env_checker",
+    "gymcore.utils.env_match", "gymcore.utils.performance", "gymcore.utils.play",
+    "gymcore.utils.save_video", "gymcore.utils.seeding", "gymcore.vector", "gymcore.vector.utils",
+    "gymcore.wrappers", "gymcore.wrappers.vector",
+)  # fmt: skip
 PATIENCE = 120_000  # milliseconds: on a busy machine the API page takes more than the default 30 s
 
 pytestmark = pytest.mark.soak
@@ -110,6 +127,55 @@ def test_pages_load_and_fit_a_phone(site, browser):
         )
     assert not errors
     tab.close()
+
+
+def test_no_code_is_cut_off(site, browser):
+    """On a laptop, and signatures of more than a line's length are broken."""
+    tab = browser.new_page(viewport=LAPTOP)
+    tab.set_default_timeout(PATIENCE)
+    for page in PAGES:
+        tab.goto(site + url(page))
+        cut = tab.locator("article pre > code").evaluate_all(
+            "all => all.filter(code => code.scrollWidth > code.clientWidth + 1)"
+            ".map(code => code.innerText)"
+        )
+        assert not cut, (page, cut)
+    tab.goto(site + "api/")
+    signatures = tab.locator("article .doc-signature code").all_inner_texts()
+    make_vec = next(text for text in signatures if text.startswith("make_vec("))
+    assert "\n    num_envs: int" in make_vec
+    tab.close()
+
+
+def public_names() -> set[str]:
+    """Names of the namespaces, and public methods and attributes of the engines' classes."""
+    names = set()
+    for namespace in NAMESPACES:
+        try:
+            module = importlib.import_module(namespace)
+        except ImportError:  # of a library that is not installed
+            continue
+        found = getattr(module, "__all__", None) or [
+            name for name, value in vars(module).items() if inspect.isclass(value)
+        ]
+        names |= {name for name in found if not name.startswith("_")}
+    learn, vector = map(importlib.import_module, ("gymcore.learn", "gymcore.vector"))
+    names |= set(inspect.signature(learn.Settings).parameters)
+    for owner in (vector.VectorEnv, vector.NativeVectorEnv, learn.PPO, learn.RolloutCollector):
+        names |= {name for name in vars(owner) if not name.startswith("_")}
+    return names
+
+
+def test_a_search_finds_every_public_name(site):
+    """Each is a word of the index, as the page divides texts into words."""
+    with urllib.request.urlopen(f"{site}search/search_index.json") as answer:
+        index = json.load(answer)
+    texts = (f"{entry['title']} {entry['text']}" for entry in index["docs"])
+    separator = re.compile(f"{index['config']['separator']}|[<>]", flags=re.A)
+    words = {word.strip(";.*'") for text in texts for word in separator.split(html.unescape(text))}
+    names = public_names()
+    assert {"learning_rate", "PPO", "step_into", "FrameStackObservation"} <= names
+    assert names - words == set()
 
 
 def test_anchors_exist(site, browser):
