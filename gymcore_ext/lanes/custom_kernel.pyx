@@ -40,8 +40,8 @@ FIRST_ARRAYS = ("rngs", "lanes", "actions", "rewards", "ends")
 
 
 # On lanes [lo, hi) of arrays, or on lanes[lo] to lanes[hi - 1] if they are listed. `varied` is whether each lane has
-# parameters of its own. A step that has a list gets the mask of lanes that it may leave out. A reset gets its options in
-# the place of actions.
+# parameters of its own. A step that has a list gets the mask of lanes that it may leave out. In the place of actions, a
+# reset gets its options.
 ctypedef void (*loop_t)(void** arrays, int64_t varied, int64_t listed, int64_t lo, int64_t hi) noexcept nogil
 
 

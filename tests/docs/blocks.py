@@ -98,7 +98,9 @@ def run_python(block: Block) -> None:
     if ">>>" not in block.text:
         # Blank lines in front make tracebacks show the line of the page.
         source = "\n" * (block.line - 1) + block.text
-        exec(compile(source, str(block.page), "exec"), {"__name__": "page"})
+        # Without this module's own `from __future__ import annotations`.
+        code = compile(source, str(block.page), "exec", dont_inherit=True)
+        exec(code, {"__name__": "page"})
         return
     name = f"{block.page.name}:{block.line}"
     test = doctest.DocTestParser().get_doctest(block.text, {}, name, str(block.page), 0)
