@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-progress", action="store_true", help="no progress bar")
     group = parser.add_argument_group("settings", "defaults differ for some environments")
     for field in fields(Settings):
-        option, text = f"--{field.name.replace('_', '-')}", _HELP_OF_SETTINGS.get(field.name)
+        option, text = f"--{field.name.replace('_', '-')}", _HELP_OF_SETTINGS.get(field.name, "")
         if isinstance(field.default, bool):
             group.add_argument(option, action=argparse.BooleanOptionalAction, help=text)
         else:
@@ -169,9 +169,8 @@ def _log(folder: Path) -> closing[TensorBoardLog]:
     from gymcore.learn import TensorBoardLog
 
     try:
-        with file_errors("--log", folder):
-            return closing(TensorBoardLog(folder))
-    except DependencyNotInstalled as error:
+        return closing(TensorBoardLog(folder))
+    except (DependencyNotInstalled, OSError) as error:
         raise CliError(f"--log: {error}") from error
 
 
