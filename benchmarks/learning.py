@@ -54,7 +54,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "clip_value=0.2": {"clip_value": 0.2},
     "all three": {"anneal": True, "target_kl": 0.02, "clip_value": 0.2},
 }  # fmt: skip
-OPTIONS_STEPS = {"CartPole-v1": 100_000, "Acrobot-v1": 60_000, "LunarLander-v3": 200_000}
+OPTIONS_STEPS = {"CartPole-v1": 100_000, "Acrobot-v1": 60_000, "LunarLander-v3": 400_000}
 THREADS = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 ENVIRON = {**os.environ, **THREADS, "PYTHONPATH": str(ROOT)}
 
