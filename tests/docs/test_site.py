@@ -44,7 +44,7 @@ NAMESPACES = (
 )  # fmt: skip
 PATIENCE = 120_000  # milliseconds: on a busy machine the API page takes more than the default 30 s
 
-pytestmark = pytest.mark.soak
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]  # a busy machine takes minutes
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
