@@ -710,7 +710,13 @@ def _created(
         gym_environment = GymEnvironment(max_episode_timesteps=limit, **kwargs)
         return EnvironmentWrapper(gym_environment, None, shaping)
     if Path(environment).is_file():
-        return _created(_read_json(environment), limit, shaping, kwargs)
+        described = _read_json(environment)
+        try:
+            return _created(described, limit, shaping, kwargs)
+        except Error:
+            raise
+        except Exception as problem:  # whatever a forged file causes, as arguments that are unknown
+            raise InvalidArgument(f"{environment}: {problem}") from problem
     if found := _class_of_module(environment):
         return _created(found, limit, shaping, kwargs)
     gym_environment = GymEnvironment(environment, max_episode_timesteps=limit, **kwargs)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -482,6 +482,10 @@ def make_vec(
     count = 1 if num_envs is None else positive("num_envs", num_envs)
     vector_kwargs = stored.get("vector_kwargs", {}) if vector_kwargs is None else vector_kwargs
     wrappers = stored.get("wrappers", ()) if wrappers is None else wrappers
+    if not isinstance(vector_kwargs, Mapping):
+        raise error.ArgumentTypeError(f"vector_kwargs: expected a dict, got {vector_kwargs!r}")
+    if not isinstance(wrappers, Sequence) or not all(map(callable, wrappers)):
+        raise error.ArgumentTypeError(f"wrappers: expected wrappers or functions, got {wrappers!r}")
     asked = stored.get("vectorization_mode") if vectorization_mode is None else vectorization_mode
     mode = _chosen_mode(asked, env_spec, wrappers)
 

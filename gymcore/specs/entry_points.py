@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from gymcore.base import program
-from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.error import ArgumentTypeError, DependencyNotInstalled, InvalidArgument
 from gymcore.specs.env_spec import EnvSpec
 from gymcore.specs.registered import registry
 
@@ -54,7 +54,12 @@ def load_creator(
         return load_env_creator(entry_point)
     module = entry_point.partition(":")[0]
     if module.startswith(("gymcore.", f"{program.package}.")) or module in sys.modules:
-        creator = load_env_creator(entry_point)
+        try:
+            creator: Any = load_env_creator(entry_point)
+        except DependencyNotInstalled:
+            raise
+        except (ImportError, AttributeError):  # the text names nothing
+            creator = None
         if isinstance(creator, type) and issubclass(creator, base):
             return creator
     raise InvalidArgument(

@@ -50,6 +50,33 @@ class VectorizeMode(Enum):
     RAY = "ray"
 
 
+# Fields of a spec, and of a wrapper's, in JSON.
+_JSON_TYPES: dict[str, type | tuple[type, ...]] = {
+    "entry_point": (str, type(None)),
+    "reward_threshold": (int, float, type(None)),
+    "nondeterministic": bool,
+    "max_episode_steps": (int, type(None)),
+    "order_enforce": bool,
+    "disable_env_checker": bool,
+    "kwargs": dict,
+    "vector_entry_point": (str, type(None)),
+}
+_WRAPPER_JSON_TYPES: dict[str, type | tuple[type, ...]] = {
+    "name": str,
+    "entry_point": str,
+    "kwargs": (dict, type(None)),
+}
+
+
+def _check_types(
+    parsed: dict[str, Any], types: dict[str, type | tuple[type, ...]], prefix: str = ""
+) -> None:
+    """Raise `InvalidArgument` if a field of an object of JSON has another type."""
+    for name, kinds in types.items():
+        if name in parsed and not isinstance(parsed[name], kinds):
+            raise InvalidArgument(f"{prefix}{name}: expected {kinds}, got {parsed[name]!r:.80}")
+
+
 def _as_json(value: object) -> object:
     """Return the value of an enum, such as an autoreset mode, or of one of NumPy's numbers."""
     if isinstance(value, Enum):
@@ -243,14 +270,14 @@ class EnvSpec:
                 raise InvalidArgument(
                     f"An issue occurred when trying to make {wrapper} a WrapperSpec"
                 ) from error
+            _check_types(wrapper, _WRAPPER_JSON_TYPES, "additional_wrappers: ")
+        _check_types(parsed, _JSON_TYPES)
         try:
             spec = EnvSpec(**parsed, additional_wrappers=tuple(wrappers), trusted=trusted)
         except (TypeError, Error) as error:
             raise InvalidArgument(
                 f"An issue occurred when trying to make {parsed} an EnvSpec"
             ) from error
-        if not isinstance(spec.kwargs, dict):
-            raise InvalidArgument(f"kwargs: expected a dict, got {spec.kwargs!r}")
         if not trusted:
             check_no_module(spec.kwargs)
         return spec

@@ -210,6 +210,14 @@ class TestFiles:
         with pytest.raises(Error):
             Environment.create(self.write(tmp_path, described))
 
+    @pytest.mark.parametrize(
+        "wrong",
+        [{"gravity_of_moon": 1}, {"min_value": [], "max_value": 1}, {"terminal_reward": {}}],
+    )
+    def test_wrong_arguments_of_a_file(self, tmp_path, wrong):
+        with pytest.raises(InvalidArgument, match=r"environment\.json: "):
+            Environment.create(self.write(tmp_path, {"level": "CartPole-v1", **wrong}))
+
     @pytest.mark.parametrize("text", ["", "{", "[]", "3"])
     def test_other_files(self, tmp_path, text):
         with pytest.raises(InvalidArgument, match="environment: expected"):

@@ -137,11 +137,33 @@ def test_what_cannot_be_written_is_named(changes: dict[str, Any], named: str) ->
         ('{"id": "A-v0", "color": 1}', "an EnvSpec"),
         ('{"id": "A-v0", "trusted": true}', "an EnvSpec"),
         ('{"id": "A-v0", "additional_wrappers": [{"name": "a"}]}', "{'name': 'a'} a WrapperSpec"),
+        ('{"id": "A-v0", "entry_point": []}', "^entry_point: expected"),
+        ('{"id": "A-v0", "kwargs": [1]}', "^kwargs: expected"),
+        ('{"id": "A-v0", "max_episode_steps": "9"}', "^max_episode_steps: expected"),
+        (
+            '{"id": "A", "additional_wrappers": [{"name": 1, "entry_point": "a:B", "kwargs": {}}]}',
+            "^additional_wrappers: name: expected",
+        ),
     ],
 )
 def test_json_that_is_no_spec(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         EnvSpec.from_json(text)
+
+
+@pytest.mark.parametrize("name", ["gymcore.no_module:A", "gymcore.core:NoClass"])
+def test_json_that_names_nothing(name: str) -> None:
+    spec = EnvSpec.from_json(json.dumps({"id": "A-v0", "entry_point": name}))
+    with pytest.raises(gymcore.error.InvalidArgument, match="in JSON is neither registered nor"):
+        gymcore.make(spec)
+
+
+@pytest.mark.parametrize("wrong", [{"vector_kwargs": 1}, {"wrappers": 1}, {"wrappers": ["a"]}])
+def test_json_with_wrong_arguments_of_batches(wrong: dict[str, Any]) -> None:
+    written = json.loads(gymcore.spec("CartPole-v1").to_json())
+    spec = EnvSpec.from_json(json.dumps({**written, "kwargs": wrong}))
+    with pytest.raises(gymcore.error.ArgumentTypeError, match=f"{next(iter(wrong))}: expected"):
+        gymcore.make_vec(spec)
 
 
 def test_broken_json_like_gymnasium() -> None:

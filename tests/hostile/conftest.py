@@ -8,11 +8,14 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from tests.hostile.limits import Limits
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Seconds of each test, and the seed that all of its values come from."""
     group = parser.getgroup("hostile")
     group.addoption("--hostile-seconds", type=float, default=1.0, help="how long each test goes on")
+    group.addoption("--hostile-rounds", type=int, default=1, help="how many rounds at least")
     group.addoption("--hostile-seed", type=int, default=0, help="the seed of all random values")
 
 
@@ -35,14 +38,26 @@ def rng(hostile_seed: int) -> np.random.Generator:
 
 
 @pytest.fixture
-def rounds(hostile_seconds: float) -> Iterator[int]:
-    """Numbers 0, 1, 2, ... until the test has gone on for long enough, and 0 in any case."""
+def rounds(request: pytest.FixtureRequest, hostile_seconds: float) -> Iterator[int]:
+    """Numbers 0, 1, 2, ... until the test has gone on for long enough, and has had its rounds."""
+    least = int(request.config.getoption("--hostile-rounds", 1))
 
     def count() -> Iterator[int]:
         end = time.monotonic() + hostile_seconds
         number = 0
-        while number == 0 or time.monotonic() < end:
+        while number < least or time.monotonic() < end:
             yield number
             number += 1
 
     return count()
+
+
+@pytest.fixture
+def limits(monkeypatch: pytest.MonkeyPatch) -> Iterator[Limits]:
+    """Limits of each input; what was measured is printed at the end."""
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    limits = Limits()
+    try:
+        yield limits
+    finally:
+        print(limits.close())

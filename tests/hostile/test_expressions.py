@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import resource
-import time
+import contextlib
 
 import numpy as np
 import pytest
@@ -67,7 +66,7 @@ def changed(rng: np.random.Generator, text: str) -> str:
     )
 
 
-def test_expressions(rng, rounds) -> None:
+def test_expressions(rng, rounds, limits) -> None:
     images = rng.normal(size=(64, 64))
     variables = [
         dict(zip(VARIABLES, (np.ones(4), 1, 0, 1.0, np.ones(4)), strict=True)),
@@ -75,18 +74,10 @@ def test_expressions(rng, rounds) -> None:
         {name: {"x": np.arange(6).reshape(2, 3)} for name in VARIABLES},
         dict(zip(VARIABLES, (3, [1, 2], True, np.float32(2), 5), strict=True)),
     ]
-    before, evaluated, refused, count = None, 0, 0, 0
+    evaluated = 0
     for count in rounds:
         text = changed(rng, expression(rng, int(rng.integers(1, 6))))
-        begin = time.monotonic()
-        try:
+        with limits(text), contextlib.suppress(InvalidArgument):
             parse_expression(text)(variables[count % 4])
-        except InvalidArgument:
-            refused += 1
-        else:
             evaluated += 1
-        assert time.monotonic() - begin < 2, text
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        before = before or memory
-        assert memory < before + (256 << 10), text
-    print(f"{count + 1} expressions, {evaluated} evaluated, {refused} refused")
+    print(f"{evaluated} expressions evaluated")

@@ -1,0 +1,94 @@
+"""What one input of a stranger may cost, measured around each of them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+MAX_SECONDS = 2.0
+MAX_BYTES = 256 << 20
+
+# What Python tells of a program that changes files, starts others or loads a pickle.
+EVENTS = {
+    "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate",
+    "os.chmod", "os.chown", "os.mkfifo", "os.fork", "os.exec", "os.system", "os.posix_spawn",
+    "subprocess.Popen", "socket.connect", "socket.bind", "pickle.find_class", "ctypes.dlopen",
+}  # fmt: skip
+# What gymcore itself imports when it needs it. Inputs name `evil_module` and `this`.
+PACKAGES = {"gymcore", "gymcore_ext", "gym", "numpy", *sys.stdlib_module_names} - {"this"}
+
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+_events: list[object] | None = None  # of the input that is looked at; None between inputs
+
+
+def _hear(event: str, arguments: tuple[Any, ...]) -> None:
+    if _events is None:
+        return
+    if event in EVENTS or (event == "open" and arguments[2] & WRITES):
+        _events.append((event, *arguments))
+
+
+class Imports:
+    """Stands before the finders of modules, and notes what is looked for."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        """Find nothing."""
+        if _events is not None and name.partition(".")[0] not in PACKAGES:
+            _events.append(("import", name))
+
+
+class Limits:
+    """Raises for an input that takes too long or too much memory, writes files or imports modules.
+
+    The limit of memory is that of all inputs together: what the process has had at most, above what
+    it had at the beginning.
+    """
+
+    def __init__(self) -> None:
+        """Begin to measure."""
+        self.count, self.slowest, self._began = 0, 0.0, time.monotonic()
+        if not hasattr(sys, "_gymcore_hears"):  # a hook stays as long as the process
+            sys.addaudithook(_hear)
+            sys._gymcore_hears = True  # type: ignore[attr-defined]
+        self._imports: Any = Imports()
+        sys.meta_path.insert(0, self._imports)
+        with contextlib.suppress(OSError):  # forget what this process has had before
+            Path("/proc/self/clear_refs").write_text("5")
+        self._before = peak_bytes()
+
+    @contextlib.contextmanager
+    def __call__(self, *shown: object) -> Iterator[None]:
+        """Look at what a block does for an input, which errors show."""
+        global _events
+        events: Sequence[object]
+        events = _events = []
+        begin = time.process_time()
+        try:
+            yield
+        finally:
+            _events = None
+        seconds, growth = time.process_time() - begin, peak_bytes() - self._before
+        self.count, self.slowest = self.count + 1, max(self.slowest, seconds)
+        assert not events, (events, shown)
+        assert seconds <= MAX_SECONDS, (seconds, shown)
+        assert growth <= MAX_BYTES, (growth, shown)
+
+    def close(self) -> str:
+        """Stop, and return what was measured."""
+        sys.meta_path.remove(self._imports)
+        return (
+            f"{self.count} inputs in {time.monotonic() - self._began:.0f} s, the slowest "
+            f"{self.slowest:.3f} s, memory {self._before >> 20} to {peak_bytes() >> 20} MiB"
+        )
+
+
+def peak_bytes() -> int:
+    """The most memory that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
