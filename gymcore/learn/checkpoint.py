@@ -46,8 +46,9 @@ _ARRAYS: dict[str, tuple[type, int]] = {
 _OF_LANES = {"gain", "lanes", "observations"}
 _NAMES = {*_ARRAYS, *_OF_LANES, "metadata"}
 
-# What a file alone may ask for: lanes, steps of a rollout, and passes over them.
-MAX_LANES, MAX_STEPS, MAX_EPOCHS = 1024, 1 << 20, 1000
+# What a file alone may ask for: lanes, steps of a rollout, passes over them, bytes of a rollout's
+# observations, and outputs of hidden layers in a minibatch.
+MAX_LANES, MAX_STEPS, MAX_EPOCHS, MAX_BYTES, MAX_OUTPUTS = 1024, 1 << 20, 1000, 1 << 28, 1 << 22
 
 
 @dataclass
@@ -72,18 +73,23 @@ class Checkpoint:
     random: Mapping[str, Any]
     arrays: dict[str, Array]
 
-    def check_size(self, given: Mapping[str, object]) -> None:
+    def check_size(self, given: Mapping[str, object], observation_bytes: int) -> None:
         """Raise `InvalidArgument` if an update is larger than a file alone may ask for.
 
         `given` are the settings that the caller has given besides.
         """
-        lanes, steps = self.settings.num_envs, self.settings.num_envs * self.settings.num_steps
+        settings = self.settings
+        steps = settings.num_envs * settings.num_steps
+        outputs = min(settings.minibatch, steps) * sum(settings.hidden)
         if "num_envs" not in given:
-            count("num_envs", lanes, maximum=MAX_LANES)
+            count("num_envs", settings.num_envs, maximum=MAX_LANES)
             if "num_steps" not in given:
                 count("num_envs * num_steps", steps, maximum=MAX_STEPS)
+                count("bytes of a rollout", steps * observation_bytes, maximum=MAX_BYTES)
         if "epochs" not in given:
-            count("epochs", self.settings.epochs, maximum=MAX_EPOCHS)
+            count("epochs", settings.epochs, maximum=MAX_EPOCHS)
+        if "minibatch" not in given:
+            count("minibatch * hidden", outputs, maximum=MAX_OUTPUTS)
 
     def write(self, path: str | os.PathLike[str], *, overwrite: bool) -> None:
         """Write the file, which appears when it is complete; raise `OSError` as `NewFile` does."""

@@ -506,8 +506,9 @@ class PPO:
         Raises:
             InvalidArgument: If the file is not a checkpoint, or one of another version; if its
                 environment is not registered; if a setting is out of range, also those of a
-                checkpoint with more than 1,024 lanes, 2**20 steps of a rollout or 1,000 epochs,
-                unless `num_envs`, `num_steps` and `epochs` are given here.
+                checkpoint with more than 1,024 lanes, 2**20 steps or 256 MiB of observations of a
+                rollout, 1,000 epochs, or 2**22 outputs of hidden layers in a minibatch, unless
+                `num_envs`, `num_steps`, `epochs` and `minibatch` are given here.
             ArgumentTypeError: If a setting has another type.
             OSError: If the file cannot be read.
         """
@@ -519,10 +520,12 @@ class PPO:
                 f"{changed.hidden}"
             )
         with checkpoint_errors(path):
-            checkpoint.check_size(settings)
             env_id, kwargs = registered_id(checkpoint.env_id), checkpoint.env_kwargs
             with gymcore.make_vec(env_id, num_envs=1, **kwargs) as lane:
                 inputs, outputs, continuous = _sizes(lane, env_id)
+                space = lane.single_observation_space
+            itemsize = space.dtype.itemsize if isinstance(space, Box) else 8
+            checkpoint.check_size(settings, inputs * itemsize)
             shapes = Network.shapes(inputs, changed.hidden, outputs, continuous)
             expected, got = sum(map(math.prod, shapes)), len(checkpoint.arrays["parameters"])
             if expected != got:  # before networks of any size are made

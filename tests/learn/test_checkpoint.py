@@ -163,7 +163,12 @@ def test_arrays_that_do_not_belong_there(path: Path, name: str, make, message: s
         ({"settings": {"num_envs": 10**9}}, "num_envs: expected at most 1024, got 1000000000"),
         ({"settings": {"num_steps": 10**9}}, r"num_envs \* num_steps: expected at most 1048576"),
         ({"settings": {"epochs": 10**9}}, "epochs: expected at most 1000, got 1000000000"),
-        ({"settings": {"hidden": [10**6, 10**6]}}, "parameters: expected"),
+        (
+            {"settings": {"minibatch": 2**20, "num_steps": 2**15}},
+            r"minibatch \* hidden: expected at most 4194304, got 134217728",
+        ),
+        ({"settings": {"hidden": [10**6, 10**6]}}, r"minibatch \* hidden: expected at most"),
+        ({"settings": {"hidden": [10**3, 10**3]}}, "parameters: expected"),
         ({"settings": {"hidden": {}}}, "hidden"),
         ({"settings": {"rate": 1}}, "rate"),
         ({"version": [[1]]}, "expected version 1"),
@@ -172,6 +177,13 @@ def test_arrays_that_do_not_belong_there(path: Path, name: str, make, message: s
 def test_metadata_out_of_range(path: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(error.InvalidArgument, match=f"{NOT_A_CHECKPOINT}.*{message}"):
         PPO.load(changed(path, **changes))
+
+
+def test_observations_of_a_rollout_are_bounded(tmp_path: Path) -> None:
+    PPO("Taxi-v4", seed=1, **SMALL).save(tmp_path / "a.npz")
+    path = changed(tmp_path / "a.npz", settings={"num_envs": 4, "num_steps": 2**17})
+    with pytest.raises(error.InvalidArgument, match="bytes of a rollout: expected at most 26843"):
+        PPO.load(path)
 
 
 def test_a_program_may_ask_for_more_lanes_than_a_file(tmp_path: Path) -> None:
