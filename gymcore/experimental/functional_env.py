@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.base.arguments import count
+from gymcore.base.arguments import check_options, count
 from gymcore.base.nested import map_leaves
 from gymcore.core import ActType, Env, Info, ObsType, Options
 from gymcore.experimental.functional import FuncEnv
@@ -121,7 +121,8 @@ class FunctionalEnv(Env[ObsType, ActType]):
         self._frames = Frames(func_env, render_mode)
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
-        """Begin an episode; see `Env.reset`. The options are not used."""
+        """Begin an episode; see `Env.reset`. There are no options."""
+        check_options(options)
         super().reset(seed=seed)
         rng = self._random()
         self.state = self.func_env.initial(rng)
@@ -255,6 +256,10 @@ class FunctionalVectorEnv(ArrayVectorEnv):
         self._rngs = super().np_random
         self.state: object = None
         self._observations: object = None
+
+    def _reset_lanes(self, seed: Any, options: Options, mask: Any) -> tuple[Any, Info]:
+        check_options(options)
+        return super()._reset_lanes(seed, options, mask)
 
     def reset_lanes(self, mask: npt.NDArray[np.bool_]) -> tuple[object, Any]:
         """Begin episodes in the lanes of a mask; see `ArrayVectorEnv`."""

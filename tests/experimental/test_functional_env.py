@@ -217,6 +217,12 @@ def test_it_can_be_registered(registries):
     assert envs.time_limit == 5
 
 
+def test_there_are_no_reset_options():
+    for env in (FunctionalEnv(Sled()), FunctionalVectorEnv(Sled(), 2)):
+        with pytest.raises(error.InvalidArgument, match="expected no keys, got 'mine'"):
+            env.reset(options={"mine": 1})
+
+
 def test_errors_come_before_anything_changes():
     envs = FunctionalVectorEnv(
         Sled(), 2, autoreset_mode=AutoresetMode.DISABLED, max_episode_steps=1
