@@ -44,7 +44,7 @@ from numba.np.numpy_support import as_dtype, from_dtype
 from gymcore import error
 from gymcore.jit import math
 from gymcore.jit.code_files import Code, read_code, write_code
-from gymcore.jit.constants import computed_with, digest_of, uses_of
+from gymcore.jit.constants import computed_with, digest_of, is_foreign, uses_of
 from gymcore.jit.declarations import (
     INTERPRETED_CALLS,
     Field,
@@ -308,15 +308,38 @@ def _outcome(result: types.BaseTuple) -> Overload:
 # --- functions of a class, as Numba takes them ----------------------------------------------------
 
 
+def _widened(node: ast.expr) -> ast.Call:
+    name = ast.copy_location(ast.Name("_wide", ast.Load()), node)
+    return ast.copy_location(ast.Call(name, [node], []), node)
+
+
 class _Widened(ast.NodeTransformer):
-    """Elements of arrays become float64 or int64, and prints are left out."""
+    """Elements of arrays and foreign results become float64 or int64, and prints are left out."""
+
+    def __init__(self, uses: dict[str, Any]) -> None:
+        self._uses = uses
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
-        if not isinstance(node.ctx, ast.Load):
-            return node
-        name = ast.copy_location(ast.Name("_wide", ast.Load()), node)
-        return ast.copy_location(ast.Call(name, [node], []), node)
+        return _widened(node) if isinstance(node.ctx, ast.Load) else node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        name = ast.unparse(node.func)
+        self.generic_visit(node)
+        is_method = isinstance(node.func, ast.Attribute) and name not in self._uses
+        return _widened(node) if is_method or is_foreign(self._uses.get(name)) else node
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        """Widen elements of arrays that are iterated over, by assignments to themselves."""
+        self.generic_visit(node)
+        if not (isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "range"):
+            names = [one for one in ast.walk(node.target) if isinstance(one, ast.Name)]
+            values = [_widened(ast.Name(name.id, ast.Load())) for name in names]
+            assigned = zip(names, values, strict=True)
+            node.body[:0] = [
+                ast.Assign([name], value, lineno=node.lineno) for name, value in assigned
+            ]
+        return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
         called = getattr(getattr(node.value, "func", None), "id", None)
@@ -359,17 +382,16 @@ def _compilable(function: FunctionType, key: str, done: dict[FunctionType, Any])
             f"{function.__qualname__}: no source can be found, so it cannot be compiled; put it "
             "into a file or a notebook, or run it with debug=True"
         )
-    tree = _Widened().visit(tree)
+    uses = {name: value for node, name, value in uses_of(function) if node is not None}
+    tree = _Widened(uses).visit(tree)
     namespace = {name: computed_with(value) for name, value in names_of(function).items()}
     namespace["_wide"] = wide
     of_modules = {
         name: f"_constant_{name.replace('.', '_')}"
-        for node, name, value in uses_of(function)
-        if isinstance(node, ast.Attribute) and isinstance(value, (np.ndarray, np.generic, tuple))
+        for name, value in uses.items()
+        if "." in name and isinstance(value, (np.ndarray, np.generic, tuple))
     }
-    for _, name, value in uses_of(function):
-        if name in of_modules:
-            namespace[of_modules[name]] = computed_with(value)
+    namespace.update((own, computed_with(uses[name])) for name, own in of_modules.items())
     tree = _Named(of_modules).visit(tree)
     tree.name, tree.decorator_list, tree.returns = f"{function.__name__}_{key}", [], None
     for argument in tree.args.args:

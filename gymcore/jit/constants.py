@@ -16,7 +16,7 @@ import itertools
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
-from types import FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ import numpy as np
 from gymcore.error import InvalidArgument
 from gymcore.jit.declarations import names_of, reachable, syntax_of
 
-__all__ = ["check_constants", "computed_with", "digest_of", "interpreted", "uses_of"]
+__all__ = ["check_constants", "computed_with", "digest_of", "interpreted", "is_foreign", "uses_of"]
 
 # Packages whose functions are known by their names: versions are part of the key.
 _KNOWN = frozenset(("numpy", "numba", "gymcore", *sys.stdlib_module_names))
@@ -50,9 +50,25 @@ def computed_with(value: Any) -> Any:
         widened: np.ndarray = np.ascontiguousarray(value, wide)
         widened.flags.writeable = False
         return widened
-    if type(value) is tuple:
-        return tuple(map(computed_with, value))
+    if isinstance(value, tuple):
+        return _tuple_like(value, map(computed_with, value))
     return value
+
+
+def _tuple_like(value: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
+    """Return a tuple of other items of the same class, which may be a named tuple."""
+    made: tuple[Any, ...] = getattr(value, "_make", tuple)(items)
+    return made
+
+
+def is_foreign(value: Any) -> bool:
+    """Return whether a function is NumPy's, Numba's or a type of NumPy.
+
+    Its results may have narrow types, which both ways become float64 and int64 at once.
+    """
+    if isinstance(value, type):
+        return issubclass(value, np.generic)
+    return callable(value) and not isinstance(value, (FunctionType, BuiltinFunctionType))
 
 
 # --- what functions use ---------------------------------------------------------------------------
@@ -116,6 +132,8 @@ def check_constants(functions: Iterable[FunctionType], title: str) -> None:
                     digest_of(value)
                     if any(value is maker for maker in _MAKES_ARRAYS):
                         raise TypeError("functions cannot make arrays; make it a field, or a tuple")
+                    if getattr(value, "dtype", None) == np.uint64 and np.max(value) >> 63:
+                        raise TypeError("numbers are of 64 bits with a sign")
                 except TypeError as problem:
                     line = getattr(node, "lineno", one.__code__.co_firstlineno)
                     raise InvalidArgument(
@@ -256,9 +274,11 @@ def interpreted(
 
 def _seen_by_interpreter(value: Any, array: type, done: dict[FunctionType, Any]) -> Any:
     if isinstance(value, ModuleType):
-        known = value.__name__.partition(".")[0] in _KNOWN
+        known = value.__name__.partition(".")[0] in _KNOWN and value is not np
         return value if known else _Constants(value, array)
     if isinstance(value, FunctionType):
         return value if _known_name(value) else interpreted(value, array, done)
+    if is_foreign(value):
+        return lambda *arguments: computed_with(value(*arguments))
     value = computed_with(value)
     return value.view(array) if type(value) is np.ndarray else value

@@ -250,7 +250,7 @@ class Env(NativeEnv[Any]):
         if own:
             cls._functions = {**cls._functions, **own}
         for field in fields_of(cls, "Parameters"):
-            if hasattr(Env, field.name):
+            if hasattr(Env, field.name) or field.name in ("action_space", "observation_space"):
                 raise error.InvalidArgument(
                     f"{place_of(cls)}{cls.__name__}.Parameters.{field.name}: expected a name that "
                     "is none of an environment's own"

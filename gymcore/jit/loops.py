@@ -262,6 +262,15 @@ class LaneArray(np.ndarray):
         """Iterate over the first axis."""
         return (self[k] for k in range(len(self)))
 
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """Return what NumPy computes of arrays: a sum is a number of Python's too."""
+        return array.item() if return_scalar else array.view(LaneArray)
+
+    @property
+    def flat(self) -> Any:
+        """All elements, along one axis."""
+        return self.reshape(-1)
+
 
 class Struct:
     """The state or infos of a lane while a function runs; a subclass has `__fields__`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import enum
 import importlib
 import itertools
@@ -106,6 +107,8 @@ NARROW = np.array([100, 27], np.int8)
 TENTH = np.float32(0.1)
 TENTHS = np.array([0.1, 0.7], np.float32)
 PAIR = (np.int8(100), np.float32(0.1))
+NAMED = collections.namedtuple("NAMED", ("a", "b"))(1, np.float32(0.1))
+CAST = np.float32
 NESTED = types.ModuleType("nested")
 NESTED.NARROW, NESTED.TENTH = NARROW, TENTH  # type: ignore[attr-defined]
 FACTOR = 3
@@ -128,15 +131,24 @@ class Narrow(jit.Env):
     class State:
         x: float
         fields: int
+        y: jit.array(np.float32, 3)  # type: ignore[valid-type]
 
     def reset(state, parameters, rng):
         state.x = rng.random()
+        state.y[:] = 0.1
 
     def step(state, parameters, action, rng):
         total = products(state.x) + scaled(state.x)
         for value in TENTHS:
             total += value * value
-        state.x = total + NESTED.NARROW[1] * NESTED.NARROW[1] + NESTED.TENTH * NESTED.TENTH
+        total += NESTED.NARROW[1] * NESTED.NARROW[1] + NESTED.TENTH * NESTED.TENTH
+        n = state.fields
+        total += np.float32(n + 0.1) * CAST(n + 0.7) * 0.1 + NAMED.b * NAMED.b
+        for k, value in enumerate(state.y):
+            total += k * value * value
+        for value in state.y.flat:
+            total += value * value
+        state.x = total + state.y.sum() * 0.1
         state.fields += 1
         return TENTH * TENTH, False
 
@@ -233,6 +245,7 @@ def test_code_of_an_edited_module_is_compiled_again(
         ("G = {}", "physics.G[0]", "cannot be compiled: {}"),
         ("import types\nG = types.SimpleNamespace(x=1)", "physics.G.x", "`physics.G` cannot be"),
         ("import numpy as np\nG = np.array([None])", "physics.G[0]", "`physics.G` cannot be"),
+        ("import numpy as np\nG = np.uint64(2**63)", "physics.G", "64 bits with a sign"),
     ],
 )
 def test_what_has_no_value_is_refused_at_the_class(
@@ -246,7 +259,13 @@ def declare(**members: Any) -> Any:
     return type("Declared", (jit.Env,), {**dict(Narrow.__dict__), **Narrow._functions, **members})
 
 
-@for_each("name", ["step", "reset", "close", "spec", "metadata", "unwrapped", "render_mode"])
+@for_each(
+    "name",
+    [
+        *("step", "reset", "close", "spec", "metadata", "unwrapped", "render_mode", "parameters"),
+        *("action_space", "observation_space", "make_batch"),
+    ],
+)
 def test_parameters_have_names_of_their_own(name: str) -> None:
     parameters = type("Parameters", (), {"__annotations__": {name: float}, name: 1.0})
     with pytest.raises(error.InvalidArgument, match=f"Parameters.{name}: expected a name"):

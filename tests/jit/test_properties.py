@@ -88,6 +88,23 @@ def test_no_edit_of_a_constant_runs_old_code(
     given(classes(), st.data(), SEEDS)(settings(max_examples=count, **options)(check_edited))()
 
 
+@pytest.mark.parametrize(
+    ("count", "length"),
+    [(6, 6), pytest.param(2000, 12, marks=[pytest.mark.soak, pytest.mark.timeout(0)])],
+)
+def test_edits_of_constants_between_processes(count: int, length: int, tmp_path: Path) -> None:
+    """Functions with constants of every kind; with all edited in a second process; and a third."""
+    pytest.importorskip("numba")
+    for step in ("first", "edited", "again"):
+        words = "-m", "tests.jit.random_functions", "1", str(count), str(length), step
+        subprocess.run(
+            [sys.executable, *words],
+            check=True,
+            cwd=ROOT,
+            env={**os.environ, "GYMCORE_CACHE_DIR": str(tmp_path)},
+        )
+
+
 PROGRAM = """
 import numpy as np
 import gymcore as gym
