@@ -123,6 +123,8 @@ class _Finder(MetaPathFinder, Loader):
         parent, _, module = rest.partition(".")
         if self.namespace != "gymcore" and module in _JOINED.get(parent, ()):
             candidates.insert(1, f"{self.namespace}.{parent}")
+        if parent == "envs" and "." in module:  # a file of a family, whose names the family has
+            candidates.insert(1, f"{self.namespace}.envs.{module.partition('.')[0]}")
         for candidate in candidates:
             with contextlib.suppress(ModuleNotFoundError):  # of a parent
                 if importlib.util.find_spec(candidate):

@@ -105,7 +105,12 @@ def env_reset_passive_checker(env: Env[ObsType, Any], **kwargs: Any) -> tuple[Ob
     An info that is not a dict raises `FailedCheck`.
     """
     rules.apply(rules.RESET_SIGNATURE, inspect.signature(env.reset).parameters)
-    result = env.reset(**kwargs)
+    try:
+        result = env.reset(**kwargs)
+    except TypeError as problem:
+        if "unexpected keyword argument" in str(problem):
+            problem.add_note(rules.old_interface_hint().removeprefix(". "))
+        raise
     if rules.apply((rules.RESET_RETURNS_TUPLE, rules.RESET_RETURNS_TWO), result):
         check_obs(result[0], env.observation_space, "reset")
         rules.RESET_INFO_IS_DICT.check(result[1])

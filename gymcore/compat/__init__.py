@@ -8,8 +8,8 @@ returned four values, and back. The package `gym` is not needed.
 
 from __future__ import annotations
 
-from gymcore.compat.bridges import from_done_api, to_done_api
-from gymcore.compat.done_envs import DoneEnv, DoneVectorEnv
+from gymcore.compat.gym21.bridges import from_done_api, to_done_api
+from gymcore.compat.gym21.done_envs import DoneEnv, DoneVectorEnv
 from gymcore.compat.gym26.wrappers.episodes import StepAPICompatibility
 from gymcore.compat.old_envs import EnvCompatibility, VectorEnvCompatibility
 

@@ -166,7 +166,11 @@ class OldEnvCreator:
 
     def __call__(self, render_mode: str | None = None, **kwargs: object) -> EnvCompatibility:
         """Make the environment with `kwargs`, and wrap it; `render` uses `render_mode`."""
-        return EnvCompatibility(self._load()(**kwargs), render_mode)
+        return EnvCompatibility(self.old_env(**kwargs), render_mode)
+
+    def old_env(self, **kwargs: object) -> Any:
+        """Make the environment with `kwargs`."""
+        return self._load()(**kwargs)
 
 
 class VectorEnvCompatibility(ForwardsAttributes, VectorEnv[Any, Any, Array]):

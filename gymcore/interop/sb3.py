@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.base.optional_packages import pip_install
-from gymcore.compat.done_envs import DoneVectorEnv
+from gymcore.compat.gym21.done_envs import DoneVectorEnv
 from gymcore.core import Info
 from gymcore.envs.making import make_vec
 from gymcore.error import DependencyNotInstalled, UnsupportedMode

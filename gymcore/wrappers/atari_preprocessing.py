@@ -192,21 +192,26 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
         Returns:
             The image, a new array, and the info, that of the last frame added.
         """
-        _, info = self.env.reset(seed=seed, options=options)
-        frames = 0
-        if self.noop_max > 0:
-            frames = int(self.env.unwrapped.np_random.integers(1, self.noop_max + 1))
+        info = self._reset_env(seed=seed, options=options)
+        frames = self._draw_noops() if self.noop_max > 0 else 0
         step, noop = self._step_function(), 0
         for _ in range(frames):
             _, _, terminated, truncated, step_info = step(noop)
             info.update(step_info)
             if terminated or truncated:
-                _, info = self.env.reset(seed=seed, options=options)
+                info = self._reset_env(seed=seed, options=options)
         self.lives = self.ale.lives()
         self.game_over = False
         self._capture(0)
         self.obs_buffer[1].fill(0)
         return self._get_obs(), info
+
+    def _reset_env(self, **kwargs: Any) -> Info:
+        """Reset the environment and return the info."""
+        return self.env.reset(**kwargs)[1]
+
+    def _draw_noops(self) -> int:
+        return int(self.env.unwrapped.np_random.integers(1, self.noop_max + 1))
 
     def _step_function(self) -> Callable[[Any], tuple[Any, Any, bool, bool, Info]]:
         """Return the environment's `step`; or that of a game of gymcore's without observations.

@@ -70,7 +70,12 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment, and truncate if that was the last step allowed."""
-        observation, reward, terminated, truncated, info = self.env.step(action)
+        result = self.env.step(action)
+        try:
+            observation, reward, terminated, truncated, info = result
+        except ValueError:
+            rules.STEP_UNPACKS.check(result)
+            raise
         elapsed = self._elapsed_steps = self._elapsed_steps + 1  # type: ignore[operator]
         if elapsed >= self._max_episode_steps:
             truncated = True

@@ -2,8 +2,7 @@
 
 `step` returns four values, `reset` returns an observation, and environments, wrappers and vector
 environments have `seed` and `render(mode)`. The environments and engines behind this interface are
-the current ones. `register` expects environments with the old interface. `GoalEnv` is missing: it
-moved to gymnasium-robotics.
+the current ones. `register` expects environments with the old interface.
 
 For a seed, the initial states of gymcore's environments differ from Gym 0.21's. Those of old
 environments that use `utils.seeding.np_random` are the same.
@@ -16,6 +15,7 @@ from gymcore.compat.gym21 import core, envs, utils, vector, wrappers
 from gymcore.compat.gym21.core import (
     ActionWrapper,
     Env,
+    GoalEnv,
     ObservationWrapper,
     RewardWrapper,
     Wrapper,
@@ -26,6 +26,7 @@ from gymcore.spaces import Space
 __all__ = [
     "ActionWrapper",
     "Env",
+    "GoalEnv",
     "ObservationWrapper",
     "RewardWrapper",
     "Space",

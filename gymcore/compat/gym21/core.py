@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import gymcore
+from gymcore import error, spaces
 from gymcore.compat.gym26 import core
 from gymcore.core import Info
+from gymcore.specs import EnvSpec
+from gymcore.vector.gym26_infos import ForwardsAttributes
 
-__all__ = ["ActionWrapper", "Env", "ObservationWrapper", "RewardWrapper", "Wrapper"]
+__all__ = ["ActionWrapper", "Env", "GoalEnv", "ObservationWrapper", "RewardWrapper", "Wrapper"]
 
 
 class Env(gymcore.Env):
@@ -19,12 +23,13 @@ class Env(gymcore.Env):
     """
 
     metadata: Info = {"render.modes": []}  # noqa: RUF012
+    np_random: Any = None
 
     def reset(self) -> Any:  # type: ignore[override]
         """Begin an episode and return its first observation."""
         raise NotImplementedError
 
-    def step(self, action: object) -> Any:
+    def step(self, action: Any) -> Any:
         """Return observation, reward, done and info."""
         raise NotImplementedError
 
@@ -32,13 +37,36 @@ class Env(gymcore.Env):
         """Show or return the current state."""
         raise NotImplementedError
 
-    def seed(self, seed: int | None = None) -> list[int] | None:
+    def seed(self, seed: Any = None) -> Any:
         """Seed the environment; return the seeds that were used."""
         return None
 
 
-class Wrapper(core.Wrapper):
-    """Base of wrappers of Gym 0.21: forwards all calls, and attributes of inner layers."""
+class GoalEnv(Env):
+    """Base of environments with goals, whose rewards can be computed for other goals.
+
+    Observations are dicts with the keys "observation", "achieved_goal" and "desired_goal". The
+    reward of a step is `compute_reward(achieved_goal, desired_goal, info)`.
+    """
+
+    def reset(self) -> Any:  # type: ignore[override]
+        """Check the observation space; a subclass calls this first. Raise `Error` if it differs."""
+        space = getattr(self, "observation_space", None)
+        names = ("observation", "achieved_goal", "desired_goal")
+        if not isinstance(space, spaces.Dict) or any(name not in space.spaces for name in names):
+            raise error.Error(
+                f"observation_space: GoalEnv expects a Dict with {', '.join(names)}, got {space}"
+            )
+
+    def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
+        """Return the reward for having achieved one goal while another one was desired."""
+        raise NotImplementedError
+
+
+class Wrapper(ForwardsAttributes, core.Wrapper, Env):
+    """Base of wrappers of Gym 0.21: forwards all calls, and public attributes of inner layers."""
+
+    _accepted = object
 
     def reset(self, **kwargs: Any) -> Any:
         """Reset the environment and return its first observation."""
@@ -56,32 +84,22 @@ class Wrapper(core.Wrapper):
         """Seed the environment; return the seeds that were used."""
         return self.env.seed(seed)  # type: ignore[attr-defined]
 
+    @property
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]
+        """The spec of the environment."""
+        return getattr(self.env, "spec", None)
 
-class ObservationWrapper(Wrapper, core.ObservationWrapper):
+    def _with_first(self, result: Any, change: Callable[[Any], Any]) -> Any:
+        return change(result)
+
+
+class ObservationWrapper(core.ObservationWrapper, Wrapper):
     """A wrapper that changes observations: override `observation`."""
 
-    def reset(self, **kwargs: Any) -> Any:
-        """Reset the environment and return the changed observation."""
-        return self.observation(self.env.reset(**kwargs))
 
-    def step(self, action: object) -> Any:
-        """Step the environment, with a changed observation."""
-        observation, *rest = self.env.step(action)
-        return self.observation(observation), *rest
-
-
-class RewardWrapper(Wrapper, core.RewardWrapper):
+class RewardWrapper(core.RewardWrapper, Wrapper):
     """A wrapper that changes rewards: override `reward`."""
 
-    def step(self, action: object) -> Any:
-        """Step the environment, with a changed reward."""
-        observation, reward, *rest = self.env.step(action)
-        return observation, self.reward(reward), *rest
 
-
-class ActionWrapper(Wrapper, core.ActionWrapper):
+class ActionWrapper(core.ActionWrapper, Wrapper):
     """A wrapper that changes actions: override `action`."""
-
-    def step(self, action: object) -> Any:
-        """Step the environment with the changed action."""
-        return self.env.step(self.action(action))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from gymcore import core
 from gymcore.core import ActType, Env, ObsType, WrapperActType, WrapperObsType
@@ -46,15 +47,27 @@ class Wrapper(
         2
     """
 
+    # Accepted besides an `Env`.
+    _accepted: ClassVar[type] = VectorEnv
+
     def __init__(self, env: Any) -> None:
         """Wrap an environment or a vector environment; anything else raises `ArgumentTypeError`."""
-        if not isinstance(env, VectorEnv):
+        if not isinstance(env, self._accepted):
             super().__init__(env)
             return
         self.env = env  # type: ignore[assignment]
         self._action_space = self._observation_space = None
         self._metadata = None
         self._cached_spec = None
+
+    def _with_first(self, result: Any, change: Callable[[Any], Any]) -> Any:
+        """Return the result of a reset with a changed observation.
+
+        This is all that wrappers of Gym 0.21, which return the observation alone, do in another way
+        if they pass on the flags of a step as they are, whether one or two.
+        """
+        observation, info = result
+        return change(observation), info
 
     if TYPE_CHECKING:  # around a vector environment
         is_vector_env: bool
@@ -80,6 +93,15 @@ class ObservationWrapper(
 ):
     """A wrapper that changes observations: override `observation`."""
 
+    def reset(self, **kwargs: Any) -> Any:
+        """Reset the environment and change its observation."""
+        return self._with_first(self.env.reset(**kwargs), self.observation)
+
+    def step(self, action: Any) -> Any:
+        """Step the environment and change its observation."""
+        observation, *rest = self.env.step(action)
+        return self.observation(observation), *rest
+
 
 class RewardWrapper(
     core.RewardWrapper[ObsType, ActType],
@@ -87,6 +109,11 @@ class RewardWrapper(
     Generic[ObsType, ActType],
 ):
     """A wrapper that changes rewards: override `reward`."""
+
+    def step(self, action: Any) -> Any:
+        """Step the environment and change its reward."""
+        observation, reward, *rest = self.env.step(action)
+        return observation, self.reward(reward), *rest
 
 
 class ActionWrapper(

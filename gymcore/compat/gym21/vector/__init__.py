@@ -6,16 +6,16 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from gymcore.compat.bridges import from_done_api
-from gymcore.compat.done_envs import DoneEnv
-from gymcore.compat.done_envs import DoneVectorEnv as VectorEnv
-from gymcore.compat.gym21.envs.registration import make as make_single
+from gymcore.compat.gym21 import core
+from gymcore.compat.gym21.bridges import from_done_api
+from gymcore.compat.gym21.done_envs import DoneVectorEnv as VectorEnv
+from gymcore.compat.gym21.envs import registration
 from gymcore.compat.gym26 import vector
 from gymcore.core import Env
 from gymcore.envs.vector_make import Wrappers, single_env_fns
-from gymcore.specs import find_spec
+from gymcore.vector import utils
 
-__all__ = ["AsyncVectorEnv", "SyncVectorEnv", "VectorEnv", "make"]
+__all__ = ["AsyncVectorEnv", "SyncVectorEnv", "VectorEnv", "VectorEnvWrapper", "make", "utils"]
 
 EnvFn = Callable[[], object]
 
@@ -26,6 +26,16 @@ def _modern(env_fn: EnvFn) -> Env:
 
 def _modern_fns(env_fns: Iterable[EnvFn]) -> list[Callable[[], Env]]:
     return [functools.partial(_modern, env_fn) for env_fn in env_fns]
+
+
+class VectorEnvWrapper(core.Wrapper):
+    """Base of wrappers of vector environments: `step` is `step_async` and then `step_wait`."""
+
+    def step(self, actions: object) -> Any:
+        """Step the environments; return observations, rewards, dones and infos."""
+        env: Any = self  # of which the inner layers have these methods
+        env.step_async(actions)
+        return env.step_wait()
 
 
 class SyncVectorEnv(VectorEnv):
@@ -58,7 +68,7 @@ def make(
     id: str,
     num_envs: int = 1,
     asynchronous: bool = True,
-    wrappers: Wrappers[DoneEnv] = None,
+    wrappers: Wrappers[Any] = None,
     **kwargs: Any,
 ) -> VectorEnv:
     """Make a vector environment with the interface of Gym 0.21.
@@ -66,5 +76,7 @@ def make(
     The arguments are those of `gymcore.vector.make`. The environments run in worker processes, or
     one after another in this process if `asynchronous` is False.
     """
-    env_fns = single_env_fns(make_single, find_spec(id), num_envs, wrappers, True, kwargs)
+    env_fns = single_env_fns(
+        registration.make, registration.spec(id), num_envs, wrappers, True, kwargs
+    )
     return (AsyncVectorEnv if asynchronous else SyncVectorEnv)(env_fns)

@@ -1,21 +1,33 @@
-"""The wrappers of Gym 0.21: those of Gym 0.26, with the four-value interface on both sides."""
+"""The wrappers of Gym 0.21: those of Gym 0.26, with the four-value interface."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from gymcore.compat import gym26
-from gymcore.compat.bridges import from_done_api, is_vector_env, to_done_api
-from gymcore.compat.done_envs import DoneEnv
-from gymcore.compat.gym26.wrappers.frame_stack import LazyFrames
+import numpy as np
 
-_NAMES = (
+from gymcore import error
+from gymcore.compat.gym21 import core
+from gymcore.compat.gym26 import wrappers
+from gymcore.compat.gym26.wrappers.frame_stack import LazyFrames
+from gymcore.compat.gym26.wrappers.recording import (
+    capped_cubic_video_schedule as capped_cubic_video_schedule,
+)
+from gymcore.core import Info
+from gymcore.utils.step_api_compatibility import (
+    convert_to_done_step_api,
+    convert_to_terminated_truncated_step_api,
+)
+
+__all__ = [
     "AtariPreprocessing",
     "ClipAction",
     "FilterObservation",
     "FlattenObservation",
     "FrameStack",
     "GrayScaleObservation",
+    "LazyFrames",
     "Monitor",
     "NormalizeObservation",
     "NormalizeReward",
@@ -29,35 +41,141 @@ _NAMES = (
     "TimeLimit",
     "TransformObservation",
     "TransformReward",
-)
-_RENDERING = frozenset({"Monitor", "PixelObservationWrapper", "RecordVideo"})
-
-__all__ = ["LazyFrames", *_NAMES]
+]
 
 
-class _OldForm(DoneEnv):
-    """A wrapper of Gym 0.26 with the four-value interface, around environments that have it too."""
+class AtariPreprocessing(wrappers.AtariPreprocessing, core.Wrapper):
+    """Preprocess the frames of an Atari environment; see Gym 0.26's wrapper of this name."""
 
-    modern: Any  # the class of Gym 0.26
+    def reset(self, **kwargs: Any) -> Any:
+        """Reset the environment, and let some frames pass without action; return the image."""
+        return super().reset(**kwargs)[0]
 
-    def __new__(cls, env: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return a `DoneVectorEnv` if the environment is a vector environment."""
-        inner = from_done_api(env)
-        if is_vector_env(inner):
-            return to_done_api(cls.modern(inner, *args, **kwargs))
-        return super().__new__(cls)
+    def step(self, action: Any) -> Any:
+        """Repeat an action; return the image, the sum of the rewards, done and info."""
+        return convert_to_done_step_api(super().step(action))
 
-    def __init__(self, env: Any, *args: Any, **kwargs: Any) -> None:
-        """Wrap an environment; the arguments are those of the wrapper of Gym 0.26."""
-        inner = from_done_api(env)
-        if self.modern.__name__ in _RENDERING and inner.render_mode is None:
-            # In Gym 0.21 any environment could return images.
-            inner.unwrapped.render_mode = "rgb_array"
-        super().__init__(self.modern(inner, *args, **kwargs))
+    def _reset_env(self, **kwargs: Any) -> Info:
+        self.env.reset()
+        return {}
+
+    def _draw_noops(self) -> int:
+        return int(self.env.unwrapped.np_random.randint(1, self.noop_max + 1))  # type: ignore[attr-defined]
+
+    def _step_function(self) -> Callable[[Any], Any]:
+        return lambda action: convert_to_terminated_truncated_step_api(self.env.step(action))
 
 
-for _name in _NAMES:
-    _modern = getattr(gym26.wrappers, _name)
-    _doc = f"`{_name}` of Gym 0.21; see `gymcore.compat.gym26.wrappers.{_name}`."
-    _attributes = {"modern": _modern, "__doc__": _doc, "__module__": __name__}
-    globals()[_name] = type(_name, (_OldForm,), _attributes)
+class ClipAction(wrappers.ClipAction, core.ActionWrapper):
+    """Clip actions to the bounds of the action space."""
+
+
+class RescaleAction(wrappers.RescaleAction, core.ActionWrapper):
+    """Rescale actions from new bounds to those of the environment."""
+
+
+class FilterObservation(wrappers.FilterObservation, core.ObservationWrapper):
+    """Select entries of dict observations."""
+
+
+class FlattenObservation(wrappers.FlattenObservation, core.ObservationWrapper):
+    """Flatten observations into one array."""
+
+
+class FrameStack(wrappers.FrameStack, core.ObservationWrapper):
+    """Return the last `num_stack` observations, as `LazyFrames`."""
+
+
+class GrayScaleObservation(wrappers.GrayScaleObservation, core.ObservationWrapper):
+    """Convert RGB images to grayscale."""
+
+
+class ResizeObservation(wrappers.ResizeObservation, core.ObservationWrapper):
+    """Resize images, averaging over the area of each new pixel."""
+
+
+class TimeAwareObservation(wrappers.TimeAwareObservation, core.ObservationWrapper):
+    """Append the number of steps since the reset to observations."""
+
+
+class TransformObservation(wrappers.TransformObservation, core.ObservationWrapper):
+    """Apply a function to observations."""
+
+
+class TransformReward(wrappers.TransformReward, core.RewardWrapper):
+    """Apply a function to rewards."""
+
+
+class PixelObservationWrapper(wrappers.PixelObservationWrapper, core.ObservationWrapper):
+    """Add rendered images to observations, which become dicts."""
+
+    def _arguments_of_render(self) -> dict[str, Any]:
+        return {"mode": "rgb_array"}
+
+
+class NormalizeObservation(wrappers.NormalizeObservation, core.Wrapper):
+    """Normalise observations with the mean and variance of all observations so far."""
+
+
+class NormalizeReward(wrappers.NormalizeReward, core.Wrapper):
+    """Divide rewards by the standard deviation of the discounted return."""
+
+
+class OrderEnforcing(wrappers.OrderEnforcing, core.Wrapper):
+    """Raise if `step` is called before `reset`."""
+
+    def render(self, *args: Any, **kwargs: Any) -> Any:
+        """Render the environment."""
+        return self.env.render(*args, **kwargs)
+
+
+class TimeLimit(wrappers.TimeLimit, core.Wrapper):
+    """End episodes after a number of steps; `info["TimeLimit.truncated"]` says so."""
+
+    def reset(self, **kwargs: Any) -> Any:
+        """Reset the environment and the count of steps."""
+        self._elapsed_steps = 0
+        return self.env.reset(**kwargs)
+
+    def step(self, action: Any) -> Any:
+        """Step the environment; before a reset, raise `ResetNeeded`."""
+        if self._elapsed_steps is None:
+            raise error.ResetNeeded("Cannot call env.step() before calling reset()")
+        result: Any = self.env.step(action)
+        observation, reward, done, info = result
+        self._elapsed_steps += 1
+        if self._elapsed_steps >= self._max_episode_steps:
+            info["TimeLimit.truncated"] = not done
+            done = True
+        return observation, reward, done, info
+
+
+class RecordEpisodeStatistics(wrappers.RecordEpisodeStatistics, core.Wrapper):
+    """Add the return, length and time of an episode to the info of its last step."""
+
+    def _add_episodes(self, info: Any, added: Info) -> Any:
+        if not self.is_vector_env:
+            return {**info, **added}
+        infos = [dict(each) for each in info]
+        for lane in np.flatnonzero(added["_episode"]):
+            infos[lane]["episode"] = {key: each[lane] for key, each in added["episode"].items()}
+        return infos
+
+
+class VideoRecorder(wrappers.VideoRecorder):
+    """Writes frames of an environment to a video."""
+
+    def _render(self) -> Any:
+        return self.env.render(mode="rgb_array")
+
+
+class Monitor(wrappers.Monitor, core.Wrapper):
+    """Write videos of selected episodes and the returns and lengths of all to a folder."""
+
+    _recorder_class = VideoRecorder
+
+
+class RecordVideo(wrappers.RecordVideo, core.Wrapper):
+    """Record videos of selected episodes, or from selected steps on."""
+
+    _recorder_class = VideoRecorder

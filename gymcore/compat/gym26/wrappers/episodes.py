@@ -106,6 +106,11 @@ class OrderEnforcing(common.OrderEnforcing[Any, Any], Wrapper):
     It is `gymcore.wrappers.OrderEnforcing`, except that it passes on arguments of `render`.
     """
 
+    def reset(self, **kwargs: Any) -> Any:
+        """Reset the environment."""
+        self._has_reset = True
+        return self.env.reset(**kwargs)
+
     def render(self, *args: object, **kwargs: object) -> Any:
         """Render the environment with any arguments that its `render` takes."""
         if (args or kwargs) and (self._disable_render_order_enforcing or self._has_reset):
@@ -164,7 +169,7 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
         self._resets_in_next_step = mode is AutoresetMode.NEXT_STEP
         self._resetting = np.zeros(self.num_envs, np.bool_)
 
-    def reset(self, **kwargs: Any) -> tuple[Any, Info]:
+    def reset(self, **kwargs: Any) -> Any:
         """Reset the environment and the statistics of its episodes."""
         result = self.env.reset(**kwargs)
         begun = (kwargs.get("options") or {}).get("reset_mask", slice(None))
@@ -172,25 +177,28 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
         self.episode_lengths[begun] = 0
         return result
 
-    def step(self, action: object) -> VectorStep:
+    def step(self, action: object) -> Any:
         """Step the environment, and add the statistics of episodes that ended."""
-        observation, reward, terminated, truncated, info = self.env.step(action)
+        observation, reward, *flags, info = self.env.step(action)
         self.episode_returns += reward
         self.episode_lengths += 1
         self.episode_returns[self._resetting] = 0
         self.episode_lengths[self._resetting] = 0
-        ended = np.atleast_1d(np.logical_or(terminated, truncated))
+        ended = np.atleast_1d(np.logical_or(flags[0], flags[-1]))
         if self._resets_in_next_step:
             self._resetting = ended
         if ended.any():
             returns, lengths = self.episode_returns, self.episode_lengths
-            info = {**info, **self._episode_infos(ended)}
+            info = self._add_episodes(info, self._episode_infos(ended))
             self.return_queue.extend(returns[ended])
             self.length_queue.extend(lengths[ended])
             self.episode_count += int(ended.sum())
             returns[ended] = 0
             lengths[ended] = 0
-        return observation, reward, terminated, truncated, info
+        return observation, reward, *flags, info
+
+    def _add_episodes(self, info: Any, added: Info) -> Any:
+        return {**info, **added}
 
     def _episode_infos(self, ended: npt.NDArray[np.bool_]) -> Info:
         """Return the entries that are added to the info of this step."""

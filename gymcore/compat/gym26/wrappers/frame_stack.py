@@ -182,6 +182,8 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
 
     def reset(self, **kwargs: Any) -> Any:
         """Reset the environment, and return a stack of its first observation."""
-        observation, info = self.env.reset(**kwargs)
+        return self._with_first(self.env.reset(**kwargs), self._first_stack)
+
+    def _first_stack(self, observation: Any) -> LazyFrames:
         self.frames.extend([_as_frame(observation, self.lz4_compress)] * self.num_stack)
-        return self.observation(), info
+        return self.observation()

@@ -185,11 +185,7 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
             pixel_keys: Keys of the images; the observations must not contain them.
         """
         ObservationWrapper.__init__(self, env)
-        if env.render_mode is None:
-            raise AttributeError(
-                "env.render_mode must be specified to use PixelObservationWrapper: "
-                "`gym.make(env_name, render_mode='rgb_array')`."
-            )
+        arguments = self._arguments_of_render()
         space = env.observation_space
         if not isinstance(space, (Box, Dict)):
             raise error.InvalidArgument(
@@ -199,7 +195,7 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
         self._pixels_only = pixels_only
         self._pixel_keys = tuple(pixel_keys)
         given = render_kwargs or {}
-        self._render_kwargs = {key: dict(given.get(key, {})) for key in self._pixel_keys}
+        self._render_kwargs = {key: {**arguments, **given.get(key, {})} for key in self._pixel_keys}
         self._history: list[Any] = []
         entries = copy.deepcopy(
             self._state_entries(space.spaces if isinstance(space, Dict) else space)
@@ -211,6 +207,15 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
             entries[key] = _space_of(self._render_image(key))
         self._history.clear()
         self.observation_space = Dict(entries, sort_keys=False)
+
+    def _arguments_of_render(self) -> dict[str, Any]:
+        """Return the arguments with which `render` returns an image; raise if there are none."""
+        if self.env.render_mode is None:
+            raise AttributeError(
+                "env.render_mode must be specified to use PixelObservationWrapper: "
+                "`gym.make(env_name, render_mode='rgb_array')`."
+            )
+        return {}
 
     def observation(self, observation: object) -> dict[str, Any]:
         """Return a new dict of the observation and the images."""

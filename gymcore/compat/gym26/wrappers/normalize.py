@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.compat.gym26.core import Wrapper
-from gymcore.core import Env, Info
-from gymcore.vector.vector_env import VectorEnv, VectorStep
+from gymcore.core import Env
+from gymcore.vector.vector_env import VectorEnv
 from gymcore.wrappers.utils import Array, RunningMeanStd
 
 __all__ = ["NormalizeObservation", "NormalizeReward"]
@@ -44,15 +44,14 @@ class NormalizeObservation(Wrapper, RecordConstructorArgs):
         self.obs_rms = RunningMeanStd(shape=space.shape or ())
         self.epsilon = epsilon
 
-    def step(self, action: object) -> VectorStep:
+    def step(self, action: object) -> Any:
         """Step the environment and normalise its observation."""
-        observation, reward, terminated, truncated, info = self.env.step(action)
-        return self._normalized(observation), reward, terminated, truncated, info
+        observation, *rest = self.env.step(action)
+        return self._normalized(observation), *rest
 
-    def reset(self, **kwargs: Any) -> tuple[Any, Info]:
+    def reset(self, **kwargs: Any) -> Any:
         """Reset the environment and normalise its observation."""
-        observation, info = self.env.reset(**kwargs)
-        return self._normalized(observation), info
+        return self._with_first(self.env.reset(**kwargs), self._normalized)
 
     def normalize(self, obs: npt.ArrayLike) -> Array:
         """Update the statistics with a batch [num_envs, ...]; return it normalised, a new array."""
@@ -100,13 +99,13 @@ class NormalizeReward(Wrapper, RecordConstructorArgs):
         self.gamma = gamma
         self.epsilon = epsilon
 
-    def step(self, action: object) -> VectorStep:
+    def step(self, action: object) -> Any:
         """Step the environment and scale its reward."""
-        observation, reward, terminated, truncated, info = self.env.step(action)
+        observation, reward, *flags, info = self.env.step(action)
         self.returns = self.returns * self.gamma + np.asarray(reward, np.float64)
         scaled = self.normalize(reward)
-        self.returns[np.logical_or(terminated, truncated) & np.ones(self.num_envs, np.bool_)] = 0.0
-        return observation, scaled, terminated, truncated, info
+        self.returns[np.atleast_1d(np.logical_or(flags[0], flags[-1]))] = 0.0
+        return observation, scaled, *flags, info
 
     def normalize(self, rews: Any) -> Any:
         """Update the statistics with the returns; return the scaled rewards."""

@@ -8,13 +8,14 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from gymcore import error, logger
 from gymcore.base.arguments import count
 from gymcore.base.new_file import NewFile
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.compat.gym26.core import Wrapper
+from gymcore.compat.old_envs import modern_metadata
 from gymcore.core import Env, Info, Options
 from gymcore.rendering.recorder import (
     Recorder,
@@ -79,8 +80,6 @@ class VideoRecorder:
         self.enabled = enabled
         self.broken = False
         self._recorder: Recorder | None = None
-        # With the interface of Gym 0.21 (`DoneEnv`), `render` takes the mode.
-        self._mode = {"mode": "rgb_array"} if hasattr(env, "waiting_seed") else {}
         if not enabled:
             return
         if path is not None and base_path is not None:
@@ -94,7 +93,9 @@ class VideoRecorder:
         base, suffix = os.path.splitext(self.path)
         if suffix not in (".mp4", ".gif"):
             raise error.Error(f"path: expected a name that ends in .mp4 or .gif, got {self.path!r}")
-        self.frames_per_sec = self.output_frames_per_sec = env.metadata.get("render_fps", 30)
+        self.frames_per_sec = self.output_frames_per_sec = modern_metadata(env.metadata).get(
+            "render_fps", 30
+        )
         self.metadata = {**(metadata or {}), "content_type": f"video/{suffix[1:]}"}
         self.metadata_path = f"{base}.meta.json"
         self._write_metadata()
@@ -112,7 +113,7 @@ class VideoRecorder:
             return
         if self._recorder is None:
             raise error.ClosedEnvironmentError(f"the video {self.path} is finished")
-        frame = self.env.render(**self._mode)
+        frame = self._render()
         if isinstance(frame, tuple) and frame:  # of a vector environment
             frame = frame[0]
         if isinstance(frame, list):
@@ -125,6 +126,9 @@ class VideoRecorder:
             )
             return
         self._recorder.add([frame])
+
+    def _render(self) -> Any:
+        return self.env.render()
 
     def close(self) -> None:
         """Finish the file; calling it again does nothing."""
@@ -166,6 +170,8 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         episode_id: Number of episodes that have ended.
     """
 
+    _recorder_class: ClassVar[type[VideoRecorder]] = VideoRecorder
+
     def __init__(
         self,
         env: Any,
@@ -201,7 +207,7 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         self.recorded_frames = 0
         self.episode_id = 0
 
-    def reset(self, **kwargs: Any) -> tuple[Any, Info]:
+    def reset(self, **kwargs: Any) -> Any:
         """Reset the environment, and begin a video if a trigger says so."""
         result = self.env.reset(**kwargs)
         self.terminated = self.truncated = False
@@ -211,16 +217,16 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
             self.start_video_recorder()
         return result
 
-    def step(self, action: Any) -> tuple[Any, Any, Any, Any, Info]:
+    def step(self, action: Any) -> Any:
         """Step the environment, and record a frame; of a batch, that of the first lane."""
         result: Any = self.env.step(action)
         if self.terminated or self.truncated:
             return result
-        terminated, truncated = result[2], result[3]
+        first, last = result[2], result[-2]  # terminated and truncated, or done twice
         if self.is_vector_env:  # autoreset has begun the first lane's next episode
-            ended = bool(terminated[0] or truncated[0])
+            ended = bool(first[0] or last[0])
         else:
-            self.terminated, self.truncated = bool(terminated), bool(truncated)
+            self.terminated, self.truncated = bool(first), bool(last)
             ended = self.terminated or self.truncated
         self.step_id += 1
         self.episode_id += ended
@@ -235,7 +241,7 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         """Finish the current video, and begin one with the current frame."""
         self.close_video_recorder()
         number = f"step-{self.step_id}" if self.step_trigger else f"episode-{self.episode_id}"
-        self.video_recorder = VideoRecorder(
+        self.video_recorder = self._recorder_class(
             self.env,
             base_path=os.path.join(self.video_folder, f"{self.name_prefix}-{number}"),
             metadata={"step_id": self.step_id, "episode_id": self.episode_id},
@@ -295,6 +301,8 @@ class Monitor(Wrapper, RecordConstructorArgs):
         >>> env.get_episode_lengths(), env.get_total_steps()
         ([1], 1)
     """
+
+    _recorder_class: ClassVar[type[VideoRecorder]] = VideoRecorder
 
     def __init__(
         self,
@@ -377,7 +385,7 @@ class Monitor(Wrapper, RecordConstructorArgs):
             self._write()
         if self.video_callable and self.video_callable(self.episode_id):
             name = f"{FILE_PREFIX}.video.{self.file_infix}.video{self.episode_id:06}"
-            self.video_recorder = VideoRecorder(
+            self.video_recorder = self._recorder_class(
                 self.env,
                 base_path=os.path.join(self.directory, name),
                 metadata={"episode_id": self.episode_id},

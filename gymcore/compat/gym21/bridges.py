@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gymcore import error
-from gymcore.compat.done_envs import DoneEnv, DoneVectorEnv, SeedNextReset
+from gymcore.compat.gym21.core import Env as OldEnv
+from gymcore.compat.gym21.done_envs import DoneEnv, DoneVectorEnv
 from gymcore.compat.old_envs import EnvCompatibility, VectorEnvCompatibility
 from gymcore.core import Env
 
@@ -49,7 +50,7 @@ def to_done_api(env: object) -> Any:
         >>> dones, [sorted(info) for info in infos][0]
         (array([ True,  True]), ['TimeLimit.truncated', 'terminal_observation'])
     """
-    if isinstance(env, (DoneEnv, DoneVectorEnv)):
+    if isinstance(env, OldEnv):
         return env
     if isinstance(env, (EnvCompatibility, VectorEnvCompatibility)):
         return env.env
@@ -84,10 +85,7 @@ def from_done_api(env: object, render_mode: str | None = None) -> Any:
         >>> from_done_api(to_done_api(env)) is env
         True
     """
-    if isinstance(env, DoneEnv):
-        inner = env.env
-        return inner if env.waiting_seed is None else SeedNextReset(inner, env.waiting_seed)
-    if isinstance(env, DoneVectorEnv) and env.waiting_seed is None:
+    if isinstance(env, (DoneEnv, DoneVectorEnv)) and env.waiting_seed is None:
         return env.env
     for method in ("reset", "step"):
         if not callable(getattr(env, method, None)):

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import error
+import gymcore
+from gymcore import error, spaces
 from gymcore.base import seeding
-from gymcore.compat.gym26.core import Wrapper, inner_attribute
-from gymcore.core import Env, Info, Options
+from gymcore.compat.gym21.core import Env
+from gymcore.compat.gym26.core import inner_attribute
+from gymcore.core import Info, Options
+from gymcore.foreign import Adapter
 from gymcore.spaces.space import Array
 from gymcore.utils.step_api_compatibility import convert_to_done_step_api
 from gymcore.vector import AutoresetMode, VectorEnv, VectorWrapper
@@ -20,7 +23,7 @@ from gymcore.vector.utils import iterate
 from gymcore.vector.utils.infos import split_info
 from gymcore.vector.vector_env import Seeds
 
-__all__ = ["DoneEnv", "DoneVectorEnv", "SeedNextReset"]
+__all__ = ["DoneEnv", "DoneVectorEnv"]
 
 # Observations, rewards float64 [num_envs], dones bool [num_envs], an info for each environment.
 VectorDoneStep = tuple[Any, Array, npt.NDArray[np.bool_], list[Info]]
@@ -31,45 +34,54 @@ def _new_seed() -> int:
     return int(np.random.SeedSequence().generate_state(1)[0] >> 1)
 
 
-class SeedNextReset(Wrapper):
-    """Seeds the environment in the next reset, unless that reset is given a seed."""
+class DoneEnv(Adapter, Env):  # type: ignore[override]
+    """A current environment with the interface of Gym 0.21; see `gymcore.compat.to_done_api`.
 
-    def __init__(self, env: Env, seed: int) -> None:
-        """Wrap `env`; `seed` is for its next reset."""
-        super().__init__(env)
-        self._seed: int | None = seed
-
-    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
-        """Reset the environment, the first time with the stored seed unless `seed` is given."""
-        seed = self._seed if seed is None else seed
-        self._seed = None
-        return self.env.reset(seed=seed, options=options)
-
-
-class DoneEnv(Wrapper):
-    """An environment with the interface of Gym 0.21; see `gymcore.compat.to_done_api`.
-
-    It is an `Env`, so wrappers of Gym 0.21 accept it. Attributes of inner layers are forwarded.
+    It is an `Env` of Gym 0.21. Reading another attribute searches the layers of `env`, and setting
+    one sets it there.
 
     Attributes:
+        env: The current environment.
         waiting_seed: The seed of the next reset, or None.
     """
 
-    def __init__(self, env: Env) -> None:
-        """Wrap an environment with the current interface."""
-        super().__init__(env)
-        self.waiting_seed: int | None = None
+    waiting_seed: int | None = None
+
+    def __init__(self, env: gymcore.Env) -> None:
+        """Give an environment with the current interface that of Gym 0.21."""
+        super().__init__(env, spaces)
+        self.spec = env.spec
+        self.reward_range = env.reward_range
         old_names: Info = {"render.modes": list(env.metadata.get("render_modes") or [])}
         if "render_fps" in env.metadata:
             old_names["video.frames_per_second"] = env.metadata["render_fps"]
         self.metadata = {**env.metadata, **old_names}
 
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: object) -> None:
+            """Set an attribute here if a class declares it, and otherwise in `env`."""
+            if hasattr(type(self), name):
+                object.__setattr__(self, name, value)
+            else:
+                super().__setattr__(name, value)
+
+    @property
+    def np_random(self) -> Any:
+        """The environment's random stream, with the methods that generators had in Gym 0.21."""
+        return np.random.RandomState(self.env.np_random.bit_generator)
+
+    @np_random.setter
+    def np_random(self, value: np.random.Generator) -> None:
+        self.env.np_random = value
+
     def seed(self, seed: int | None = None) -> list[int]:
-        """Set the seed of the next reset, and return it in a list.
+        """Set the seed of `np_random` and of the next reset, and return it in a list.
 
         None draws a new seed. Raises `Error` if the seed is negative or not an integer.
         """
         self.waiting_seed = _new_seed() if seed is None else seeding.checked_seed(seed)
+        self.env.np_random = seeding.np_random(self.waiting_seed)[0]
         return [self.waiting_seed]
 
     def reset(
@@ -109,8 +121,14 @@ class DoneEnv(Wrapper):
         finally:
             base.render_mode = made_with
 
+    def __str__(self) -> str:
+        """Return `<Class<id>>`, or `<Class instance>` for an environment without a spec."""
+        return Env.__str__(self)
 
-class DoneVectorEnv(VectorWrapper):
+    __repr__ = __str__
+
+
+class DoneVectorEnv(VectorWrapper, Env):  # type: ignore[misc, override]
     """A vector environment with the interface of Gym 0.21; see `gymcore.compat.to_done_api`.
 
     A step that ends an episode also begins the next one, whatever the autoreset mode of the wrapped

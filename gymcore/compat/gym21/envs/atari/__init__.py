@@ -1,0 +1,5 @@
+"""`gym.envs.atari` of Gym 0.21."""
+
+from gymcore.compat.gym21.envs.done_classes import done_namespace
+
+__getattr__ = done_namespace(__name__, {"gymcore.envs.atari": ("AtariEnv",)})

@@ -1,0 +1,16 @@
+"""`gym.envs.box2d` of Gym 0.21."""
+
+from gymcore.compat.gym21.envs.done_classes import done_namespace
+
+__getattr__ = done_namespace(
+    __name__,
+    {
+        "gymcore.envs.box2d": (
+            "BipedalWalker",
+            "BipedalWalkerHardcore",
+            "CarRacing",
+            "LunarLander",
+            "LunarLanderContinuous",
+        )
+    },
+)
