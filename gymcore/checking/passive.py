@@ -109,7 +109,7 @@ def env_reset_passive_checker(env: Env[ObsType, Any], **kwargs: Any) -> tuple[Ob
         result = env.reset(**kwargs)
     except TypeError as problem:
         if "unexpected keyword argument" in str(problem):
-            problem.add_note(rules.old_interface_hint().removeprefix(". "))
+            problem.add_note(rules.old_interface_hint())
         raise
     if rules.apply((rules.RESET_RETURNS_TUPLE, rules.RESET_RETURNS_TWO), result):
         check_obs(result[0], env.observation_space, "reset")

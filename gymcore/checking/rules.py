@@ -68,15 +68,12 @@ def apply(rules: Iterable[Rule], *values: object, **details: object) -> bool:
 
 
 def old_interface_hint() -> str:
-    """Return what to do about an environment of Gym 0.21, for the end of a message.
-
-    Under Gymnasium's name, messages are Gymnasium's.
-    """
+    """Return what to do about an environment of Gym 0.21; "" under the name of Gymnasium."""
     if program.package != "gymcore":
         return ""
     return (
-        ". To use an environment of Gym 0.21, pass it to `gymcore.compat.from_done_api`, or "
-        "register it with `gymcore.compat.gym21.register`."
+        "To use an environment of Gym 0.21, pass it to `gymcore.compat.from_done_api`, or register "
+        "it with `gymcore.compat.gym21.register`."
     )
 
 
@@ -354,11 +351,9 @@ HAS_NO_RETURN_INFO = _warning(
 )
 RESET_RETURNS_TUPLE = _warning(
     _is(tuple),
-    lambda result: (
-        "The result returned by `env.reset()` was not a tuple of the form `(obs, info)`, where "
-        "`obs` is a observation and `info` is a dictionary containing additional information. "
-        f"Actual type: `{type(result)}`{old_interface_hint()}"
-    ),
+    "The result returned by `env.reset()` was not a tuple of the form `(obs, info)`, where `obs` "
+    "is a observation and `info` is a dictionary containing additional information. "
+    "Actual type: `{type}`",
     ends=True,
 )
 RESET_RETURNS_TWO = _warning(
@@ -404,11 +399,8 @@ STEP_RESULT = (
     ),
     Rule(
         lambda result: len(result) == 5,
-        lambda result: (
-            "Core environment is written in old step API which returns one bool instead of two. "
-            "It is recommended to rewrite the environment with new step API"
-            f"{old_interface_hint() or '. '}"
-        ),
+        "Core environment is written in old step API which returns one bool instead of two. "
+        "It is recommended to rewrite the environment with new step API. ",
         deprecation,
     ),
 )
@@ -418,7 +410,6 @@ STEP_UNPACKS = Rule(
         "Expects `env.step()` to return a tuple of five, the observation, reward, "
         "terminated, truncated and info (not enough values to unpack), actual: "
         f"{len(result) if isinstance(result, tuple) else f'not a tuple but {type(result)}'}"
-        f"{old_interface_hint()}"
     ),
 )
 FLAG_IS_BOOL = _warning(

@@ -74,8 +74,10 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
         try:
             observation, reward, terminated, truncated, info = result
         except ValueError:
-            rules.STEP_UNPACKS.check(result)
-            raise
+            raise error.FailedCheck(
+                f"step: expected five values from the environment, got {len(result)}. "
+                f"{rules.old_interface_hint()}"
+            ) from None
         elapsed = self._elapsed_steps = self._elapsed_steps + 1  # type: ignore[operator]
         if elapsed >= self._max_episode_steps:
             truncated = True
@@ -191,6 +193,8 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
         result = passive.env_reset_passive_checker(self.env, seed=seed, options=options)
         if isinstance(result, tuple) and len(result) == 2:
             self._previous_data = result
+        elif hint := rules.old_interface_hint():
+            logger.warn(hint)
         return result
 
     def render(self) -> Any:

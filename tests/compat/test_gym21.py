@@ -384,6 +384,38 @@ def test_videos_of_a_users_wrapper(tmp_path: Path) -> None:
         assert len(list(folder.glob("*.mp4"))) == 1
 
 
+class Mistaken(gymcore.Env):
+    action_space = observation_space = gymcore.spaces.Discrete(3)
+
+    def reset(self, seed: int | None = None, options: Any = None) -> Any:
+        return 1
+
+    def step(self, action: object) -> Any:
+        return 1, 0.0, False, {}
+
+
+class Seedless(Mistaken):
+    def reset(self) -> Any:  # type: ignore[override]
+        return 1
+
+
+@pytest.mark.filterwarnings("ignore:.*(old step API|Current gymcore version|not a tuple)")
+def test_what_is_mistaken_for_a_current_environment() -> None:
+    gymcore.register("Mistaken-v0", Mistaken, max_episode_steps=3)
+    gymcore.register("Seedless-v0", Seedless, max_episode_steps=3)
+    env = gymcore.make("Mistaken-v0")
+    with pytest.warns(UserWarning, match="pass it to `gymcore.compat.from_done_api`"):
+        env.reset()
+    with pytest.raises(ValueError, match=r"got 4\. To use an .* `gymcore.compat.from_done_api`"):
+        env.step(0)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'seed'") as caught:
+        gymcore.make("Seedless-v0").reset()
+    assert "gymcore.compat.gym21.register" in caught.value.__notes__[0]
+    for name in ("Mistaken-v0", "Seedless-v0"):
+        del gymcore.registry[name]
+    assert gymcore.compat.from_done_api(Seedless()).step(0) == (1, 0.0, False, False, {})
+
+
 def test_wrappers_of_vector_environments() -> None:
     class Half(gym.vector.VectorEnvWrapper):
         def step_wait(self) -> Any:
