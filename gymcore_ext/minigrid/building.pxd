@@ -250,6 +250,8 @@ cdef inline void make_rooms(build_t* b) noexcept nogil:
     cdef int column, row, x, y, last = b.room_size - 1
     cdef room_t* room
     cdef const room_t* neighbor
+    if not b.rows:
+        fail(b, NO_CHOICE)
     b.kinds = 0
     b.lane.object_count = 0
     fill(b, 0, 0, b.width, b.height, EMPTY)

@@ -54,13 +54,12 @@ cdef enum:  # why a lane has no level
     BAD_START      # the agent starts in an object
     LONG_MISSION   # more text than an observation holds
     REJECTED       # a level that its own rules reject, which is generated again
+    NO_GOAL        # no goal to observe the direction of
     FAULTS
 
 # What a cell holds: its kind, its color << 4, the state of a door << 7, and the identity of an object << 9, which is 0
 # for cells that nothing distinguishes. An empty cell is EMPTY.
 ctypedef uint16_t cell_t
-
-ctypedef const char* text_t
 
 
 ctypedef struct object_t:  # an object with an identity
@@ -77,8 +76,8 @@ ctypedef struct lane_t:
     uint8_t agent_x, agent_y, agent_dir   # direction: 0 right, 1 down, 2 left, 3 up
     uint8_t fault
     uint8_t object_count                  # identities 1 to object_count exist
-    uint8_t goal_x, goal_y                # the first goal, row by row; NOWHERE without one
-    uint8_t words[WORDS]                  # the mission: a template, and what fills it
+    uint8_t goal_x, goal_y                # the first goal, row by row, if its direction is observed
+    uint8_t words[WORDS]                  # the mission: a line of the rules' missions, and what fills it
     uint8_t notes[NOTES]                  # what the level's rules remember: positions, identities
 
 
@@ -92,11 +91,11 @@ ctypedef struct rules_t:
     const char* number_names              # of the lane's parameters after max_steps, separated by blanks
     generate_t generate
     step_t step                           # NULL: `act` is all that a step does
-    # Write the mission, at most MAX_TEXT bytes, and return how many. NULL: of `templates`.
+    # Write the mission, at most MAX_TEXT bytes, and return how many. NULL: from `missions`.
     int (*write_mission)(const lane_t* lane, const level_t* level, char* text) noexcept nogil
-    # The text of missions, by words[0]; "%" stands for the next of `words`, a kind (below KINDS) or KINDS + a color.
-    const text_t* templates
-    int32_t template_count
+    # Lines of text, by words[0]; "%" stands for the next of `words`, a kind (below KINDS) or KINDS + a color.
+    const char* missions
+    int32_t mission_count
     # Whether a saved lane's notes and extra bytes can be; NULL: any are.
     bint (*is_possible)(const lane_t* lane, const level_t* level) noexcept nogil
     int32_t extra_bytes

@@ -6,13 +6,13 @@ three cells ahead.
 """
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memset, strchr
 
 from gymcore_ext.minigrid.grid cimport (
     AGENT, BAD_START, COLORS, DOOR, EMPTY, FAULTS, GOAL, GREY, KINDS, LAVA, LONG_MISSION, MAX_OBJECTS, MAX_ROOMS,
-    MAX_SIDE, MAX_TEXT, NOTES, NOWHERE, NO_FAULT, RED, RULES_CAPSULE, STATES, STEP_X, STEP_Y, UNSEEN, WALL, WORDS, act,
-    build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t, cells_of, color_of, identity_of, kind_of, lane_t,
-    level_t, make_cell, object_t, rng_t, rules_t, state_of, text_t,
+    MAX_SIDE, MAX_TEXT, NOTES, NOWHERE, NO_FAULT, NO_GOAL, RED, RULES_CAPSULE, STATES, STEP_X, STEP_Y, UNSEEN, WALL,
+    WORDS, act, build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t, cells_of, color_of, identity_of,
+    kind_of, lane_t, level_t, make_cell, object_t, rng_t, rules_t, state_of,
 )
 
 from gymcore_ext.engine.capsules cimport owned_capsule
@@ -45,6 +45,9 @@ ctypedef struct view_t:
     uint64_t rows[MAX_VIEW]             # bits of the cells across that are visible, for each step ahead
 
 
+ctypedef const char* text_t
+
+
 # --- missions ---------------------------------------------------------------------------------------------------------
 
 cdef text_t[KINDS + COLORS] NAMES = [
@@ -60,8 +63,10 @@ cdef int write_mission(const lane_t* lane, const level_t* level, char* text) noe
     cdef int count = 0, word = 1
     if level.rules.write_mission != NULL:
         return level.rules.write_mission(lane, level, text)
-    at = level.rules.templates[lane.words[0]]
-    while at[0]:
+    at = level.rules.missions
+    for _ in range(lane.words[0]):
+        at = strchr(at, c"\n") + 1
+    while at[0] and at[0] != c"\n":
         if at[0] == c"%":
             name = NAMES[lane.words[word]]
             word += 1
@@ -78,14 +83,13 @@ cdef int write_mission(const lane_t* lane, const level_t* level, char* text) noe
 
 # --- an episode -------------------------------------------------------------------------------------------------------
 
-cdef void find_goal(lane_t* lane, const level_t* level) noexcept nogil:
-    cdef const cell_t* cells = cells_of(lane)
+cdef bint find_goal(lane_t* lane, const level_t* level) noexcept nogil:
     cdef int k
-    lane.goal_x = lane.goal_y = NOWHERE
     for k in range(level.width * level.height):
-        if kind_of(cells[k]) == GOAL:
+        if kind_of(cells_of(lane)[k]) == GOAL:
             lane.goal_x, lane.goal_y = <uint8_t> (k % level.width), <uint8_t> (k // level.width)
-            return
+            return True
+    return False
 
 
 cdef void clear(lane_t* lane, const level_t* level) noexcept nogil:
@@ -94,8 +98,8 @@ cdef void clear(lane_t* lane, const level_t* level) noexcept nogil:
     cdef int k
     lane.step_count = 0
     lane.max_steps = 1
-    lane.agent_x = lane.agent_y = lane.goal_x = lane.goal_y = NOWHERE
-    lane.agent_dir = lane.object_count = 0
+    lane.agent_x = lane.agent_y = NOWHERE
+    lane.agent_dir = lane.object_count = lane.goal_x = lane.goal_y = 0
     lane.fault = NO_FAULT
     lane.carrying = EMPTY
     memset(lane.words, 0, sizeof(lane.words))
@@ -126,12 +130,12 @@ cdef void reset(
         build.fault = BAD_START
     if not build.fault and level.layout == FLAT and write_mission(lane, level, text) > level.text_size:
         build.fault = LONG_MISSION
+    if not build.fault and level.goal_directions != NULL and not find_goal(lane, level):
+        build.fault = NO_GOAL
     if build.fault:
         clear(lane, level)
         lane.agent_x = lane.agent_y = 1
         lane.fault = <uint8_t> build.fault
-    elif level.goal_directions != NULL:
-        find_goal(lane, level)
 
 
 cdef int step(
@@ -375,11 +379,10 @@ cdef int check(const void* memory, const void* shared) noexcept nogil:
     if not (
         0 <= lane.step_count and 0 < lane.max_steps and lane.agent_x < level.width and lane.agent_y < level.height
         and lane.agent_dir < 4 and lane.fault < FAULTS and lane.object_count <= MAX_OBJECTS
-        and lane.words[0] < max(level.rules.template_count, 1)
+        and lane.goal_x < level.width and lane.goal_y < level.height
+        and lane.words[0] < max(level.rules.mission_count, 1)
         and is_possible_cell(lane.carrying, lane) and (lane.carrying == EMPTY or can_pick_up(lane.carrying))
     ):
-        return False
-    if level.goal_directions != NULL and not (lane.goal_x < level.width and lane.goal_y < level.height):
         return False
     for k in range(1, WORDS):
         if lane.words[k] >= KINDS + COLORS:
@@ -415,6 +418,7 @@ FAULT_TEXTS = [
     "did not connect all rooms", "did not end", f"has more than {MAX_OBJECTS} objects or {MAX_ROOMS} rooms",
     "put a door where there is one, or no room", "put the agent into an object",
     "has a mission that is longer than the observation", "rejected all levels",
+    "has no goal",
 ]
 
 
@@ -444,6 +448,9 @@ cdef class Level:
         ValueError: If a number is out of range, or an array has another shape.
     """
 
+    cdef level_t level
+    cdef tuple arrays
+
     def __cinit__(
         self, rules, int width, int height, *, int room_size=0, int columns=0, int rows=0, int view_size=7,
         bint see_through_walls=False, str mode="partial", bint one_hot=False, str layout="dict", int text_size=0,
@@ -472,14 +479,16 @@ cdef class Level:
         self.level.one_hot = one_hot
         if one_hot and self.level.mode != PARTIAL:
             raise ValueError(f"one_hot: expected a partial view, got {mode!r}")
+        if self.level.layout == FLAT and self.level.mode == SYMBOLIC:
+            raise ValueError("layout: symbolic images are not flat")
         self.level.text_size, self.level.highlight = text_size, highlight
         if self.level.mode >= PIXELS:
             pictures = tiles = np.ascontiguousarray(tiles, np.uint8)
             first = tile_of = np.ascontiguousarray(tile_of, np.int32)
             if len(first) != LOOK + 1 or np.min(first) < 0 or np.max(first) + 10 > len(pictures):
                 raise ValueError("tile_of: expected 512 numbers of tiles")
-            if pictures.shape[1] != pictures.shape[2]:
-                raise ValueError("tiles: expected squares")
+            if not 0 < pictures.shape[1] == pictures.shape[2] or pictures.shape[3] != 3:
+                raise ValueError("tiles: expected squares of three colors")
             self.level.tiles, self.level.tile_of = &pictures[0, 0, 0, 0], &first[0]
             self.level.tile_size = <int32_t> pictures.shape[1]
         if goal_directions is not None:

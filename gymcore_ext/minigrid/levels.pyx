@@ -15,7 +15,7 @@ from gymcore_ext.minigrid.grid cimport (
     BALL, BLUE, BOX, CLOSED, COLORS, DONE, DOOR, DROP, EMPTY, FORWARD, GOAL, GREEN, GREY, KEY, KINDS, LAVA, LEFT,
     LOCKED, MAX_ROOMS, OPEN, PICKUP, RED, RULES_CAPSULE, STEP_X, STEP_Y, TERMINATED, TOGGLE, TOO_MANY, WALL, YELLOW,
     act, build_t, cell_at, cell_t, color_of, front_cell, front_x, front_y, generate_t, identity_of, kind_of, lane_t,
-    level_t, make_cell, object_at, object_t, rng_t, rules_t, state_of, step_t, success_reward, text_t,
+    level_t, make_cell, object_at, object_t, rng_t, rules_t, state_of, step_t, success_reward,
 )
 
 
@@ -633,60 +633,50 @@ cdef void obstructed_maze(build_t* b) noexcept nogil:
 
 # --- the rules --------------------------------------------------------------------------------------------------------
 
-cdef text_t[1] SILENCE = [b""]
-cdef text_t[1] REACH_GREEN = [b"get to the green goal square"]
-cdef text_t[1] REACH = [b"reach the goal"]
-cdef text_t[1] USE_KEY = [b"use the key to open the door and then get to the goal"]
-cdef text_t[2] AVOID_LAVA = [
-    b"avoid the lava and get to the green goal square", b"find the opening and get to the green goal square"]
-cdef text_t[1] TRAVERSE = [b"traverse the rooms to get to the goal"]
-cdef text_t[1] UNLOCK_ROOM = [b"get the % key from the % room, unlock the % door and go to the goal"]
-cdef text_t[5] FETCH = [b"get a % %", b"go get a % %", b"fetch a % %", b"go fetch a % %", b"you must fetch a % %"]
-cdef text_t[1] GO_TO = [b"go to the % %"]
-cdef text_t[1] GO_TO_DOOR = [b"go to the % door"]
-cdef text_t[1] PUT_NEAR = [b"put the % % near the % %"]
-cdef text_t[1] MATCH = [b"go to the matching object at the end of the hallway"]
-cdef text_t[1] RED_THEN_BLUE = [b"open the red door then the blue door"]
-cdef text_t[1] OPEN_DOOR = [b"open the door"]
-cdef text_t[1] PICK_UP = [b"pick up the % %"]
-
 cdef rules_t[32] TABLE
 RULES = {}
 
 
 cdef int add_rules(
-    const char* name, const char* numbers, generate_t generate, const text_t* templates, int template_count=1,
-    step_t step=NULL, int action_count=0,
+    const char* name, const char* numbers, generate_t generate, const char* missions, step_t step=NULL,
+    int action_count=0,
 ) except -1:
     cdef rules_t* rules = &TABLE[len(RULES)]
     rules.name, rules.number_names, rules.generate, rules.step = name, numbers, generate, step
-    rules.templates, rules.template_count, rules.action_count = templates, template_count, action_count
+    rules.missions, rules.mission_count = missions, (<bytes> missions).count(b"\n") + 1
+    rules.action_count = action_count
     RULES[name.decode()] = PyCapsule_New(rules, RULES_CAPSULE, NULL)
     return 0
 
 
-add_rules(b"Empty", b"start_x start_y start_dir", empty, REACH_GREEN)
-add_rules(b"FourRooms", b"start_x start_y goal_x goal_y", four_rooms, REACH)
-add_rules(b"DoorKey", b"", door_key, USE_KEY)
-add_rules(b"LavaGap", b"obstacle", lava_gap, AVOID_LAVA, 2)
-add_rules(b"Crossing", b"num_crossings obstacle", crossing, AVOID_LAVA, 2)
-add_rules(b"DistShift", b"start_x start_y start_dir strip2_row", dist_shift, REACH_GREEN)
-add_rules(b"MultiRoom", b"min_rooms max_rooms max_room_size", multi_room, TRAVERSE)
-add_rules(b"LockedRoom", b"", locked_room, UNLOCK_ROOM)
-add_rules(b"Fetch", b"num_objects", fetch, FETCH, 5, step_fetch)
-add_rules(b"GoToObject", b"num_objects", go_to_object, GO_TO, 1, step_go_to)
-add_rules(b"PutNear", b"num_objects", put_near, PUT_NEAR, 1, step_put_near)
-add_rules(b"GoToDoor", b"", go_to_door, GO_TO_DOOR, 1, step_go_to)
-add_rules(b"Playground", b"", playground, SILENCE)
+add_rules(b"Empty", b"start_x start_y start_dir", empty, b"get to the green goal square")
+add_rules(b"FourRooms", b"start_x start_y goal_x goal_y", four_rooms, b"reach the goal")
+add_rules(b"DoorKey", b"", door_key, b"use the key to open the door and then get to the goal")
 add_rules(
-    b"DynamicObstacles", b"start_x start_y start_dir n_obstacles", dynamic_obstacles, REACH_GREEN, 1,
-    step_dynamic_obstacles, FORWARD + 1)
-add_rules(b"Memory", b"random_length", memory, MATCH, 1, step_memory)
-add_rules(b"RedBlueDoors", b"", red_blue_doors, RED_THEN_BLUE, 1, step_red_blue_doors)
-add_rules(b"Unlock", b"", unlock, OPEN_DOOR, 1, step_unlock)
-add_rules(b"UnlockPickup", b"blocked", unlock_pickup, PICK_UP, 1, step_pick_up)
-add_rules(b"KeyCorridor", b"kind", key_corridor, PICK_UP, 1, step_pick_up)
-add_rules(b"ObstructedMaze1D", b"key_in_box blocked", obstructed_maze_1d, PICK_UP, 1, step_pick_up)
+    b"LavaGap", b"obstacle", lava_gap,
+    b"avoid the lava and get to the green goal square\nfind the opening and get to the green goal square")
 add_rules(
-    b"ObstructedMaze", b"agent_column agent_row key_in_box blocked num_quarters keys_last", obstructed_maze, PICK_UP, 1,
-    step_pick_up)
+    b"Crossing", b"num_crossings obstacle", crossing,
+    b"avoid the lava and get to the green goal square\nfind the opening and get to the green goal square")
+add_rules(b"DistShift", b"start_x start_y start_dir strip2_row", dist_shift, b"get to the green goal square")
+add_rules(b"MultiRoom", b"min_rooms max_rooms max_room_size", multi_room, b"traverse the rooms to get to the goal")
+add_rules(b"LockedRoom", b"", locked_room, b"get the % key from the % room, unlock the % door and go to the goal")
+add_rules(
+    b"Fetch", b"num_objects", fetch,
+    b"get a % %\ngo get a % %\nfetch a % %\ngo fetch a % %\nyou must fetch a % %", step_fetch)
+add_rules(b"GoToObject", b"num_objects", go_to_object, b"go to the % %", step_go_to)
+add_rules(b"PutNear", b"num_objects", put_near, b"put the % % near the % %", step_put_near)
+add_rules(b"GoToDoor", b"", go_to_door, b"go to the % door", step_go_to)
+add_rules(b"Playground", b"", playground, b"")
+add_rules(
+    b"DynamicObstacles", b"start_x start_y start_dir n_obstacles", dynamic_obstacles,
+    b"get to the green goal square", step_dynamic_obstacles, FORWARD + 1)
+add_rules(b"Memory", b"random_length", memory, b"go to the matching object at the end of the hallway", step_memory)
+add_rules(b"RedBlueDoors", b"", red_blue_doors, b"open the red door then the blue door", step_red_blue_doors)
+add_rules(b"Unlock", b"", unlock, b"open the door", step_unlock)
+add_rules(b"UnlockPickup", b"blocked", unlock_pickup, b"pick up the % %", step_pick_up)
+add_rules(b"KeyCorridor", b"kind", key_corridor, b"pick up the % %", step_pick_up)
+add_rules(b"ObstructedMaze1D", b"key_in_box blocked", obstructed_maze_1d, b"pick up the % %", step_pick_up)
+add_rules(
+    b"ObstructedMaze", b"agent_column agent_row key_in_box blocked num_quarters keys_last", obstructed_maze,
+    b"pick up the % %", step_pick_up)

@@ -147,6 +147,20 @@ def test_a_mission_that_is_too_long() -> None:
         lanes.batch.reset()
 
 
+def test_the_direction_of_no_goal() -> None:
+    lanes = Lanes("GoToDoor", (6, 6), goal_directions=slopes(6, 6))
+    lanes.batch.seed(1, 0, 1)
+    with pytest.raises(Faulted, match="has no goal"):
+        lanes.batch.reset()
+
+
+def test_rooms_need_a_grid_of_rooms() -> None:
+    lanes = Lanes("KeyCorridor", (6, 6), numbers=(BALL,))
+    lanes.batch.seed(1, 0, 1)
+    with pytest.raises(Faulted, match="among nothing"):
+        lanes.batch.reset()
+
+
 def cell(kind: int, color: int = 0, state: int = 0, identity: int = 0) -> int:
     return kind | color << 4 | state << 7 | identity << 9
 
@@ -183,10 +197,11 @@ IMPOSSIBLE = [
     ("an agent to the right", with_field("agent_x", 8)),
     ("an agent below", with_field("agent_y", 8)),
     ("a fifth direction", with_field("agent_dir", 4)),
-    ("an unknown fault", with_field("fault", 11)),
+    ("an unknown fault", with_field("fault", 12)),
     ("too many objects", with_field("object_count", 128)),
     ("steps before the first", with_field("step_count", -1)),
     ("no steps", with_field("max_steps", 0)),
+    ("a goal to the right", with_field("goal_x", 8)),
     ("carrying a door", with_field("carrying", cell(DOOR))),
     ("carrying what there is not", with_field("carrying", cell(KEY, 0, 0, 9))),
     ("an object to the right", in_objects("x", 8)),
@@ -240,6 +255,7 @@ def test_a_saved_lane_goes_on_alike() -> None:
         ((5, 5), {"view_size": 4}, "odd number"),
         ((5, 5), {"view_size": 65}, "odd number"),
         ((5, 5), {"mode": "full", "one_hot": True}, "one_hot"),
+        ((5, 5), {"mode": "symbolic", "layout": "flat"}, "layout"),
         ((5, 5), {"text_size": 513}, "text_size"),
         ((5, 5), {"goal_directions": np.zeros((9, 8))}, "goal_directions"),
     ],
@@ -253,6 +269,8 @@ def test_bad_tiles() -> None:
     good = tiles(5)
     for tiles_, first in (
         (good["tiles"][:, :4], good["tile_of"]),
+        (good["tiles"][..., :1], good["tile_of"]),
+        (good["tiles"][:, :0, :0], good["tile_of"]),
         (good["tiles"], good["tile_of"][:-1]),
         (good["tiles"], good["tile_of"] + 9),
         (good["tiles"], good["tile_of"] - 1),
