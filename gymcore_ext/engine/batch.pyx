@@ -552,6 +552,14 @@ cdef object float32_scalar(double number):
     return PyArray_Scalar(&rounded, FLOAT, None)
 
 
+cdef int narrow_infos(object infos, tuple names) except -1:
+    """Convert some of the infos of a batch, if there are any, to float32."""
+    for name in names:
+        if infos and name in infos:
+            infos[name] = infos[name].astype(np.float32)
+    return 0
+
+
 cdef dict infos_of_lane(const lanes_t* lanes, tuple names, int64_t lane, bint beginning, bint numpy_scalars):
     """All entries of a lane but those of a termination; those that it has if it has only begun an episode."""
     cdef void* parts[MAX_INFOS]
@@ -659,8 +667,8 @@ cdef class Batch(LaneMemory):
     cdef object before_reset
     cdef cost_t step_cost, reset_cost
     cdef int64_t rolled            # steps of lanes that a rollout takes between two looks at signals, as last measured
-    # In a batch of one: names of infos, or "reward", that are float32 after a float32 action. They are converted here,
-    # because NumPy would take 9 % of a step of Reacher for it.
+    # Names of infos, and in a batch of one "reward", that are float32 after a float32 action. A batch of one converts
+    # them itself, because NumPy would take 9 % of a step of Reacher for it.
     cdef public tuple float32_numbers
     cdef public bint numpy_scalars  # whether a batch of one returns its reward and infos as NumPy's scalars
     cdef readonly bint truncated   # whether the last step of a batch of one truncated its episode
@@ -901,6 +909,9 @@ cdef class Batch(LaneMemory):
             finally:
                 begin_deferred(&self.lanes, out, indices, arrays.n)
         infos = arrays.finish(ended, out.terminated)
+        if self.float32_numbers and self.lanes.columns.float32_actions:
+            narrow_infos(infos, self.float32_numbers)
+            narrow_infos(infos.get("final_info"), self.float32_numbers)
         self._raise_faults()
         return infos
 

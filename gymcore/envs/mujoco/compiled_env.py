@@ -310,7 +310,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
     # --- batches --------------------------------------------------------------------------------
 
-    def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
+    def make_batch(self, num_envs: int, **options: Any) -> Batch:
         """Return a batch of simulations of this environment's model."""
         mujoco = mujoco_module()
         return self._batch_over([mujoco.MjData(self.model) for _ in range(num_envs)], **options)
@@ -324,7 +324,10 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             on_fault=report_faults,
             **self._program.arguments,
         )
-        return Batch(simulations.kernel, len(datas), errors=error, store=simulations, **options)
+        count = len(datas)
+        batch = Batch(simulations.kernel, count, errors=error, store=simulations, **options)
+        batch.float32_numbers = self._program.float32_infos
+        return batch
 
     def kernel_spec(self) -> KernelSpec:  # type: ignore[override]
         """Return the sizes, names and defaults of the kernel."""
@@ -551,7 +554,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     def _own_batch(self) -> Batch:
         """Return the batch of one over this environment's own model and data."""
         batch = self._batch_over([self.data], mode=SINGLE)
-        batch.numpy_scalars, batch.float32_numbers = True, self._program.float32_infos
+        batch.numpy_scalars = True
         self._simulations = batch.store
         return batch
 

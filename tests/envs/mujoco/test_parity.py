@@ -219,10 +219,7 @@ def rollout(envs: Any, mode: str, steps: int = 14) -> Iterator[tuple[Any, ...]]:
 
 
 def assert_equal(got: Any, wanted: Any) -> None:
-    """The same numbers, also of final observations, whichever way they are stored.
-
-    What is float32 in one environment, after a float32 action, is float64 in compiled batches.
-    """
+    """The same numbers, also of final observations, whichever way they are stored."""
     assert type(got) is type(wanted)
     if isinstance(wanted, dict):
         assert set(got) == set(wanted)
@@ -236,12 +233,12 @@ def assert_equal(got: Any, wanted: Any) -> None:
         for mine, its in zip(got, wanted, strict=True):
             assert_equal(mine, its)
     else:
-        assert got.dtype == (np.float64 if wanted.dtype == np.float32 else wanted.dtype)
+        assert got.dtype == wanted.dtype
         assert_equal_arrays(got, wanted)
 
 
 def assert_same_layout(got: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """The same keys, masks, shapes and numbers; what is float32 there is float64 here."""
+    """The same keys, masks, dtypes, shapes and numbers."""
     assert set(got) == set(wanted)
     for key, value in wanted.items():
         if key == "final_obs":
@@ -251,6 +248,5 @@ def assert_same_layout(got: dict[str, Any], wanted: dict[str, Any]) -> None:
             assert_same_layout(got[key], value)
         else:
             assert got[key].shape == value.shape, key
-            expected = np.dtype(np.float64) if value.dtype == np.float32 else value.dtype
-            assert got[key].dtype == expected, key
+            assert got[key].dtype == value.dtype, key
             np.testing.assert_array_equal(got[key], value, err_msg=key)
