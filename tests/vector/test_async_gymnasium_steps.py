@@ -502,3 +502,41 @@ def test_make_vec():
         np.testing.assert_allclose(ours_step[0], theirs_step[0], rtol=1e-5, atol=1e-6)
         assert_same(ours_step[1:], theirs_step[1:])
     ours.close(), theirs.close()
+
+
+NUMBERS = {
+    "int": (lambda spaces: spaces.Discrete(9), 3),
+    "int64": (lambda spaces: spaces.Discrete(9), np.int64(3)),
+    "tuple": (lambda spaces: spaces.Tuple([spaces.Discrete(9)] * 2), (3, np.int64(4))),
+    "dict": (
+        lambda spaces: spaces.Dict(a=spaces.Discrete(9), b=spaces.Box(0, 1)),
+        {"a": 3, "b": np.ones(1, np.float32)},
+    ),
+    "float32": (lambda spaces: spaces.Box(0, 1, ()), np.float32(0.5)),
+    "array": (lambda spaces: spaces.Box(0, 1, ()), np.array(0.5, np.float32)),
+}
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_final_observations_keep_the_type_of_their_numbers(kind):
+    """Python's int stays one, for which an array has no room."""
+    finals = []
+    for package in PACKAGES:
+        make_space, observation = NUMBERS[kind]
+
+        class Ending(package.Env):
+            observation_space = make_space(package.spaces)
+            action_space = package.spaces.Discrete(2)
+            value = observation
+
+            def reset(self, *, seed=None, options=None):
+                return self.value, {}
+
+            def step(self, action):
+                return self.value, 0.0, bool(action), False, {}
+
+        envs = package.vector.AsyncVectorEnv([Ending] * 2, autoreset_mode="SameStep")
+        envs.reset()
+        finals.append(envs.step([1, 0])[4]["final_obs"])
+        envs.close()
+    assert_same(*finals)

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.error import CustomSpaceError, InvalidArgument
-from gymcore.spaces import Box, Dict, Space, Tuple
+from gymcore.spaces import Space
 from gymcore.spaces.layouts import Layout
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.shared_memory import create_shared_memory
@@ -196,7 +196,8 @@ class Plan:
             sizes["actions"] = BatchBuffer.nbytes(self.stored_actions, n)
         if self.observations is not None:
             sizes["observations"] = BatchBuffer.nbytes(self.observations, n)
-            if self.mode == 1:
+            # Others come as pickles: a row does not say whether a number in it was Python's.
+            if self.mode == 1 and self.observations[0] == "array" and self.observations[2]:
                 sizes["final_observations"] = sizes["observations"]
         offset = 0
         for name, size in sizes.items():
@@ -231,7 +232,8 @@ class Memory:
         episode_lengths: int64 `[num_envs]`, or None.
         episode_times: float64 `[num_envs]` (s), or None.
         observations: BatchBuffer, or None where observations are pickled.
-        final_observations: BatchBuffer; None but in same-step mode.
+        final_observations: BatchBuffer; None but in same-step mode, for observations that are one
+            array with axes.
         actions: BatchBuffer, or None where actions are pickled.
         single_precision: bool `[num_envs]`, the lane's action was given as float32; None where
             `Plan.keeps_floats` is not set.
@@ -311,7 +313,6 @@ class Results:
     def __init__(
         self,
         memory: Memory,
-        space: Space,
         layout: Layout,
         num_envs: int,
         copy: bool,
@@ -319,7 +320,6 @@ class Results:
     ) -> None:
         """Allocate the batches that are returned."""
         self._memory = memory
-        self._space = space
         self._layout = layout
         self._num_envs = num_envs
         self._shared = memory.observations
@@ -420,7 +420,7 @@ class Results:
     def _final(self, lane: int, extra: Any) -> Any:
         """Return the last observation of an episode that ended."""
         final = self._memory.final_observations
-        return extra[1] if final is None else _element(self._space, final.read(lane))
+        return extra[1] if final is None else final.read(lane)
 
     def episodes(
         self, infos: dict[str, Any], ended: npt.NDArray[np.bool_], lanes: Any = slice(None)
@@ -441,14 +441,3 @@ class Results:
             "t": np.where(ended, memory.episode_times[lanes], 0.0),
         }
         infos["_episode"] = ended.copy()
-
-
-def _element(space: Space, row: Any) -> Any:
-    """Return a row as an element of the space: of a Box without axes an array, no number."""
-    if isinstance(space, Box):
-        return row if space.shape else np.asarray(row)
-    if isinstance(space, Tuple):
-        return tuple(map(_element, space.spaces, row))
-    if isinstance(space, Dict):
-        return {key: _element(part, row[key]) for key, part in space.spaces.items()}
-    return row
