@@ -17,13 +17,14 @@ from gymcore.vector.vector_env import (
 )
 
 if TYPE_CHECKING:
-    from gymcore.vector.async_vector_env import AsyncState, AsyncVectorEnv
+    from gymcore.vector.async_vector_env import AsyncState, AsyncVectorEnv, CustomWorkerVectorEnv
 
 __all__ = [
     "ArrayVectorEnv",
     "AsyncState",
     "AsyncVectorEnv",
     "AutoresetMode",
+    "CustomWorkerVectorEnv",
     "NativeVectorEnv",
     "SyncVectorEnv",
     "VectorActionWrapper",
@@ -38,5 +39,5 @@ __all__ = [
 # At first use: it loads compiled code and `multiprocessing`. `gymcore/__init__.py` adds what layers
 # above this one define: `ArrayVectorEnv`, `NativeVectorEnv` and `make`.
 __getattr__, __dir__ = lazy_namespace(
-    __name__, {".async_vector_env": ("AsyncState", "AsyncVectorEnv")}
+    __name__, {".async_vector_env": ("AsyncState", "AsyncVectorEnv", "CustomWorkerVectorEnv")}
 )

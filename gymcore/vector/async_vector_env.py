@@ -64,13 +64,16 @@ from gymcore.vector.workers.shared_memory import (
 )
 from gymcore_ext.arrays import one_at_a_time
 
-__all__ = ["AsyncState", "AsyncVectorEnv"]
+__all__ = ["AsyncState", "AsyncVectorEnv", "CustomWorkerVectorEnv"]
 
 # How long a worker that is idle may take to accept a message, in seconds.
 _ACCEPT_SECONDS = 60.0
 
 # How long a death may go unnoticed while results come, in seconds.
 _LOOK_SECONDS = 0.2
+
+# Position of `worker` among the arguments of `AsyncVectorEnv`.
+_WORKER = 5
 
 _Result = TypeVar("_Result")
 
@@ -94,9 +97,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
     Other infos, results of calls, states and failures come from workers as pickles, which may run
     any code here: run only environments that you trust.
 
-    With `worker`, your own worker loop, each environment has its own process, which uses
-    the protocol of `gymcore.vector.workers.custom`. Such an environment has no `send` and `recv`,
-    steps of some environments, restarts, saved states or episode statistics.
+    With `worker`, your own worker loop, the object is a `CustomWorkerVectorEnv`.
 
     Example:
         >>> import gymcore as gym
@@ -108,6 +109,15 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         array([1., 1., 1., 1.])
         >>> envs.close()
     """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> AsyncVectorEnv:
+        """Make a `CustomWorkerVectorEnv` if the arguments, those of `__init__`, have a `worker`."""
+        has_worker = (
+            kwargs.get("worker", args[_WORKER] if len(args) > _WORKER else None) is not None
+        )
+        return super().__new__(
+            CustomWorkerVectorEnv if has_worker and cls is AsyncVectorEnv else cls
+        )
 
     def __init__(
         self,
@@ -139,7 +149,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
                 default of `multiprocessing`.
             daemon: Whether workers are daemon processes, which cannot start child processes.
             worker: A loop to run in one process for each environment instead of the engine's own;
-                see `gymcore.vector.workers.custom`.
+                see `CustomWorkerVectorEnv`.
             observation_mode: As for `SyncVectorEnv`.
             autoreset_mode: When an ended environment is reset.
             max_concurrency: Maximum number of environments that run at the same time.
@@ -189,10 +199,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         self._restarts = on_worker_death == "restart"
         self._final_frames = False
         try:
-            if worker is None:
-                self._start_pool(min(processes, self.num_envs), start_timeout)
-            else:
-                self._start_custom(start_timeout)
+            self._start(min(processes, self.num_envs), start_timeout)
         except BaseException:
             self._shut_down(0.0)
             raise
@@ -205,10 +212,14 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
             self, self._engine.close, kwargs={"timeout": 1.0}, exitpriority=100
         )
 
-    def _start_pool(self, num_workers: int, start_timeout: float | None) -> None:
+    def _start(self, num_workers: int, start_timeout: float | None) -> None:
         """Start the workers, and lay out the memory that they share."""
+        if self.worker is not None:
+            raise InvalidArgument(
+                "worker: expected a class that is derived from CustomWorkerVectorEnv, got "
+                f"{type(self).__name__}"
+            )
         self.num_workers = num_workers
-        self._custom: CustomWorkers | None = None
         self._engine = pool = self._pool = WorkerPool(
             self.env_fns,
             split_lanes(self.num_envs, num_workers),
@@ -243,7 +254,6 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         self._action_rows = None if memory.actions is None else memory.actions.batch()
         self._results = Results(
             memory,
-            self.single_observation_space,
             layout,
             self.num_envs,
             self.copy,
@@ -265,41 +275,6 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         self._dropped = False
         self._checked_at = 0.0
 
-    def _start_custom(self, start_timeout: float | None) -> None:
-        """Start a process for each environment that runs the user's loop."""
-        for name, wanted in (
-            ("batch_size", self.batch_size != self.num_envs),
-            ("on_worker_death='restart'", self._restarts),
-            ("episode_statistics", self.episode_statistics),
-        ):
-            if wanted:
-                raise InvalidArgument(f"{name}: does not go with a `worker` of your own")
-        self.num_workers = self.num_envs
-        self.steps_some_lanes = False
-        self._adopt_spaces_of_samples()
-        self._find_action_layout()
-        self._ended = np.zeros(self.num_envs, dtype=np.bool_)  # the workers know
-        self._engine = self._custom = CustomWorkers(self, start_timeout)
-
-    def _adopt_spaces_of_samples(self) -> None:
-        """Take spaces and metadata from environments that are made here and closed again."""
-        different = self.observation_mode == "different"
-        envs: list[Any] = []
-        try:
-            for env_fn in self.env_fns if different else self.env_fns[:1]:
-                envs.append(make_adopted(env_fn))
-            self.metadata = {**envs[0].metadata, "autoreset_mode": self.autoreset_mode}
-            self.render_mode = envs[0].render_mode
-            missing = 0 if different else self.num_envs - 1
-            adopt_spaces(
-                self,
-                [env.observation_space for env in envs] + [envs[0].observation_space] * missing,
-                [env.action_space for env in envs] + [envs[0].action_space] * missing,
-            )
-        finally:
-            for env in envs:
-                env.close()
-
     @property
     def processes(self) -> list[Any]:
         """The `multiprocessing.Process` of each worker."""
@@ -317,7 +292,11 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
                 f"{self} belongs to process {self._owner}; this process ({os.getpid()}) is a fork "
                 "of it and has to make its own"
             )
-        if self._custom is None and self._pool.dead and not self._restarts:
+        self._assert_alive()
+
+    def _assert_alive(self) -> None:
+        """Raise `WorkerDied` if a worker has died before this call and is not restarted."""
+        if self._pool.dead and not self._restarts:
             dead = sorted({*self._pool.dead, *self._pool.ended()})
             raise self._pool.death(dead, "an earlier call")
 
@@ -335,7 +314,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         if self._received is not None:  # lanes were sent since the last reset
             super()._check_call(method.removesuffix("_async"), sending=sending)
         # Workers that died between two steps. `recv` finds deaths itself, with the lanes concerned.
-        if self._custom is None and self._restarts and self._pool.dead and method != "recv":
+        if self._restarts and self._pool.dead and method != "recv":
             self._restart(list(self._pool.dead))
 
     def _check_pending(self, state: AsyncState) -> None:
@@ -347,7 +326,6 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
             )
 
     def _call_whole(self, begin: Callable[[], None], wait: Callable[[], _Result]) -> _Result:
-        """Begin a call and wait for its results; an exception leaves nothing pending."""
         pending = self._state
         try:
             begin()
@@ -357,13 +335,8 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
             raise
 
     @property
-    def ends_episodes(self) -> bool:
-        """Whether `end_episodes` ends episodes: not with a `worker` of your own."""
-        return self._custom is None
-
-    @property
     def _needs_reset(self) -> bool:
-        return self._custom is None and not self._ready
+        return not self._ready
 
     def _ended_lanes(self) -> Mask:
         return self._ended
@@ -386,12 +359,6 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
             if call in ("reset_wait", "step_wait") or isinstance(problem, WorkerDied):
                 self._ready = False
             raise
-        finally:
-            self._state = AsyncState.DEFAULT
-
-    def _collect_custom(self, wait: Callable[[float | None], Any], timeout: float | None) -> Any:
-        try:
-            return wait(timeout)
         finally:
             self._state = AsyncState.DEFAULT
 
@@ -421,22 +388,18 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
             options: As for `reset`.
         """
         checked, env_options, mask = self._checked_reset("reset_async", seed, options)
-        seeds = seeds_per_env(checked, self.num_envs)
-        if self._custom is not None:
-            requests: list[Any] = [("reset", {"seed": s, "options": env_options}) for s in seeds]
-            if mask is not None:
-                requests = [
-                    r if m else ("reset-noop", None) for r, m in zip(requests, mask, strict=True)
-                ]
-            self._custom.post("reset", requests)
-            self._state = AsyncState.WAITING_RESET
-            return
+        self._begin_reset(seeds_per_env(checked, self.num_envs), env_options, mask)
+        self._state = AsyncState.WAITING_RESET
+
+    def _begin_reset(
+        self, seeds: list[int | None], env_options: dict[str, Any] | None, mask: Mask | None
+    ) -> None:
+        """Send a reset of the lanes of a mask, None for all, to the workers."""
         lanes = self._all if mask is None else np.flatnonzero(mask).tolist()
         if mask is None:
             self._take_back_sent()
         self._reset_workers(lanes, seeds, env_options)
         self._resume = (lanes, seeds, env_options)
-        self._state = AsyncState.WAITING_RESET
 
     @one_at_a_time(error)
     def reset_wait(self, timeout: float | None = None) -> tuple[ObsType, dict[str, Any]]:
@@ -451,9 +414,10 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         """
         timeout = checked_timeout(timeout)
         self._check_pending(AsyncState.WAITING_RESET)
-        if self._custom is not None:
-            observations, env_infos = self._collect_custom(self._custom.reset_wait, timeout)
-            return observations, self._merged(env_infos)
+        return self._finish_reset(timeout)
+
+    def _finish_reset(self, timeout: float | None) -> tuple[Any, Info]:
+        """Wait for the results of a reset."""
         lanes, seeds, env_options = self._resume
         replies, died = self._collect("reset_wait", timeout)
         if died:
@@ -517,23 +481,24 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         """
         self._check_call("step_async")
         self._check_steppable(None)
-        checked = self._checked_actions(actions, self.num_envs)
-        if self._custom is not None:
-            self._custom.post("step", [("step", action) for action in checked])
-        elif self._action_layout is None:
-            self._post_lanes(self._all, checked)
-        else:
-            self._store_actions(checked, slice(None))
-            if self._lost:
-                self._post_lanes(self._all, None)
-            else:
-                self._awaited = list(range(self.num_workers))
-                self._request = self._pool.post(worker_process.STEP)
+        self._begin_step(self._checked_actions(actions, self.num_envs))
         self._state = AsyncState.WAITING_STEP
+
+    def _begin_step(self, checked: Any) -> None:
+        """Send a step of all lanes to the workers."""
+        if self._action_layout is None:
+            self._post_lanes(self._all, checked)
+            return
+        self._store_actions(checked, slice(None))
+        if self._lost:
+            self._post_lanes(self._all, None)
+        else:
+            self._awaited = list(range(self.num_workers))
+            self._request = self._pool.post(worker_process.STEP)
 
     def _checked_actions(self, actions: Any, count: int) -> Any:
         """Return actions as arrays that can lie in shared memory, if possible; or else a list."""
-        if self._custom is not None or self._action_layout is None:
+        if self._action_layout is None:
             return super()._checked_actions(actions, count)
         return checked_actions(self._action_layout, actions, count)
 
@@ -576,9 +541,10 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         """
         timeout = checked_timeout(timeout)
         self._check_pending(AsyncState.WAITING_STEP)
-        if self._custom is not None:
-            *arrays, env_infos = self._collect_custom(self._custom.step_wait, timeout)
-            return (*arrays, self._merged(env_infos))
+        return self._finish_step(timeout)
+
+    def _finish_step(self, timeout: float | None) -> StepResult:
+        """Wait for the results of a step."""
         replies, died = self._collect("step_wait", timeout)
         if died:
             self._restart(died)
@@ -754,13 +720,6 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         add_info = self._add_info if own else None
         return self._results.infos(lanes, overflow, rows, num_rows, add_info)
 
-    def _merged(self, env_infos: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        infos: dict[str, Any] = {}
-        for lane, info in enumerate(env_infos):
-            if info:
-                infos = self._add_info(infos, info, lane)
-        return infos
-
     def _observations(self, lanes: Sequence[int] | None = None) -> Any:
         """Return the observations of all lanes, or of some."""
         results = self._results
@@ -809,10 +768,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         """
         self._check_call("call_async")
         check_name_of_call(name)
-        if self._custom is not None:
-            self._custom.post(name, [("_call", (name, args, kwargs))] * self.num_envs)
-        else:
-            self._post_calls("call", dict.fromkeys(self._all, (name, args, kwargs)))
+        self._begin_call(name, args, kwargs)
         self._state = AsyncState.WAITING_CALL
 
     @one_at_a_time(error)
@@ -828,10 +784,11 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         """
         timeout = checked_timeout(timeout)
         self._check_pending(AsyncState.WAITING_CALL)
-        if self._custom is not None:
-            wait = functools.partial(self._custom.wait, "call_wait")
-            return tuple(self._collect_custom(wait, timeout))
         return tuple(self._call_results(timeout))
+
+    def _begin_call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Send a call of every lane to the workers."""
+        self._post_calls("call", dict.fromkeys(self._all, (name, args, kwargs)))
 
     def _post_calls(self, call: str, args: dict[int, tuple[Any, ...]]) -> None:
         """Send a request about single lanes."""
@@ -852,10 +809,6 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
 
     def _set_lanes_attr(self, name: str, values: Any) -> None:
         values = values_per_env(values, self.num_envs)
-        if self._custom is not None:
-            self._custom.post("set_attr", [("_setattr", (name, value)) for value in values])
-            self._custom.wait("set_attr", None)
-            return
         self._post_calls("set_attr", {lane: (name, values[lane]) for lane in self._all})
         self._call_results(None)
 
@@ -868,8 +821,6 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
     def keep_final_frames(self, keep: bool = True) -> None:
         """Render before resets in SAME_STEP; see `VectorEnv.keep_final_frames`."""
         self._check_call("keep_final_frames")
-        if self._custom is not None:
-            super().keep_final_frames(keep)  # raises
         self._final_frames = bool(keep)
         self._post_calls("keep_final_frames", dict.fromkeys(self._all, (bool(keep),)))
         self._call_results(None)
@@ -889,8 +840,6 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         return self.get_attr("np_random_seed")
 
     def _save_lanes(self, lanes: Lanes) -> list[LaneState]:
-        if self._custom is not None:
-            super()._save_lanes(lanes)  # raises
         chosen = lanes.tolist()
         self._post_calls("get_state", dict.fromkeys(chosen, ()))
         states = dict(zip(sorted(chosen), self._call_results(None), strict=True))
@@ -899,8 +848,6 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         ]
 
     def _load_lanes(self, states: Sequence[LaneState], lanes: Lanes) -> None:
-        if self._custom is not None:
-            super()._load_lanes(states, lanes)  # raises
         states_by_lane = dict(zip(lanes.tolist(), states, strict=True))
         args = {lane: (one,) for lane, one in states_by_lane.items()}
         self._post_calls("check_state", args)
@@ -968,6 +915,109 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         # Only now: a key press may have ended the closing, and the next `close` goes on with it.
         self._engine = None
         return failures
+
+
+class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):
+    """Steps environments in processes that each run your own loop, `worker`.
+
+    `AsyncVectorEnv(..., worker=loop)` is one too. The loop uses the protocol of
+    `gymcore.vector.workers.custom`. There is no `send` and `recv`, and there are no steps of some
+    environments, restarts, saved states or episode statistics.
+    """
+
+    _workers: CustomWorkers
+
+    steps_some_lanes = False
+    ends_episodes = False
+    _needs_reset = False
+
+    # What the workers know, not this process.
+    keep_final_frames = VectorEngine.keep_final_frames
+    _save_lanes = VectorEngine._save_lanes
+    _load_lanes = VectorEngine._load_lanes
+    _checked_actions = VectorEngine._checked_actions
+
+    def _start(self, num_workers: int, start_timeout: float | None) -> None:
+        for name, wanted in (
+            ("batch_size", self.batch_size != self.num_envs),
+            ("on_worker_death='restart'", self._restarts),
+            ("episode_statistics", self.episode_statistics),
+        ):
+            if wanted:
+                raise InvalidArgument(f"{name}: does not go with a `worker` of your own")
+        if self.worker is None:
+            raise InvalidArgument("worker: expected the loop that workers run, got None")
+        self.num_workers = self.num_envs
+        self._adopt_spaces_of_samples()
+        self._find_action_layout()
+        self._ended = np.zeros(self.num_envs, dtype=np.bool_)
+        self._engine = self._workers = CustomWorkers(self, start_timeout)
+
+    def _adopt_spaces_of_samples(self) -> None:
+        """Take spaces and metadata from environments that are made here and closed again."""
+        different = self.observation_mode == "different"
+        envs: list[Any] = []
+        try:
+            for env_fn in self.env_fns if different else self.env_fns[:1]:
+                envs.append(make_adopted(env_fn))
+            self.metadata = {**envs[0].metadata, "autoreset_mode": self.autoreset_mode}
+            self.render_mode = envs[0].render_mode
+            missing = 0 if different else self.num_envs - 1
+            adopt_spaces(
+                self,
+                [env.observation_space for env in envs] + [envs[0].observation_space] * missing,
+                [env.action_space for env in envs] + [envs[0].action_space] * missing,
+            )
+        finally:
+            for env in envs:
+                env.close()
+
+    def _assert_alive(self) -> None:
+        pass  # `CustomWorkers.post` finds deaths
+
+    def _finish(self, wait: Callable[[float | None], _Result], timeout: float | None) -> _Result:
+        """Wait for results; whatever happens, nothing is pending afterwards."""
+        try:
+            return wait(timeout)
+        finally:
+            self._state = AsyncState.DEFAULT
+
+    def _merged(self, env_infos: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        infos: dict[str, Any] = {}
+        for lane, info in enumerate(env_infos):
+            if info:
+                infos = self._add_info(infos, info, lane)
+        return infos
+
+    def _begin_reset(
+        self, seeds: list[int | None], env_options: dict[str, Any] | None, mask: Mask | None
+    ) -> None:
+        requests: list[Any] = [("reset", {"seed": s, "options": env_options}) for s in seeds]
+        for lane in () if mask is None else np.flatnonzero(~mask):
+            requests[lane] = ("reset-noop", None)
+        self._workers.post("reset", requests)
+
+    def _finish_reset(self, timeout: float | None) -> tuple[Any, Info]:
+        observations, env_infos = self._finish(self._workers.reset_wait, timeout)
+        return observations, self._merged(env_infos)
+
+    def _begin_step(self, checked: Any) -> None:
+        self._workers.post("step", [("step", action) for action in checked])
+
+    def _finish_step(self, timeout: float | None) -> StepResult:
+        *arrays, env_infos = self._finish(self._workers.step_wait, timeout)
+        return (*arrays, self._merged(env_infos))
+
+    def _begin_call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._workers.post(name, [("_call", (name, args, kwargs))] * self.num_envs)
+
+    def _call_results(self, timeout: float | None) -> list[Any]:
+        return self._finish(functools.partial(self._workers.wait, "call_wait"), timeout)
+
+    def _set_lanes_attr(self, name: str, values: Any) -> None:
+        values = values_per_env(values, self.num_envs)
+        self._workers.post("set_attr", [("_setattr", (name, value)) for value in values])
+        self._workers.wait("set_attr", None)
 
 
 def _checked_concurrency(max_concurrency: Any) -> int:

@@ -8,7 +8,7 @@ slot; `AutoresetMode` says when.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias
 
 import numpy as np
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gymcore.spaces import Space
     from gymcore.specs import EnvSpec
 
+_Result = TypeVar("_Result")
 ArrayType = TypeVar("ArrayType", default=Any)
 
 # What several lanes take and give: one seed or one for each, indices or a mask, a batch's results.
@@ -90,7 +91,6 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     render_mode: str | None = None
     closed: bool = False
     is_vector_env: bool = True
-    steps_some_lanes: bool = False
     stacks_final_obs: bool = False
     state_is_array: bool = False
 
@@ -187,6 +187,11 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         raise UnsupportedMode(f"end_episodes: {self} does not let a wrapper end episodes")
 
     @property
+    def steps_some_lanes(self) -> bool:
+        """Whether `step_lanes` steps some environments while the others rest: not by default."""
+        return False
+
+    @property
     def ends_episodes(self) -> bool:
         """Whether `end_episodes` ends episodes, where the autoreset mode allows it."""
         return type(self).end_episodes is not VectorEnv.end_episodes
@@ -236,6 +241,11 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     def unwrapped(self) -> VectorEnv:
         """The vector environment without its wrappers."""
         return self
+
+    def _call_whole(self, begin: Callable[[], None], wait: Callable[[], _Result]) -> _Result:
+        """Begin a call and return its results; after an exception no call is pending."""
+        begin()
+        return wait()
 
     def _add_info(
         self, vector_infos: dict[str, Any], env_info: dict[str, Any], env_num: int
@@ -342,7 +352,7 @@ class VectorWrapper(
         return super().step_lanes(actions, env_ids)
 
     @property
-    def steps_some_lanes(self) -> bool:  # type: ignore[override]
+    def steps_some_lanes(self) -> bool:
         """Whether `step_lanes` steps some of the environments.
 
         True where the wrapped environment does, and `step` is not overridden without `step_lanes`.

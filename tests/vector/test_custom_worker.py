@@ -11,7 +11,7 @@ import pytest
 
 import gymcore
 from gymcore import spaces
-from gymcore.error import EnvironmentFailed, SpaceMismatch, WorkerDied
+from gymcore.error import EnvironmentFailed, InvalidArgument, SpaceMismatch, WorkerDied
 from gymcore.vector import AutoresetMode
 from gymcore.vector.async_vector_env import _async_worker
 from gymcore.vector.utils import iterate
@@ -267,3 +267,23 @@ def test_exceptions_that_do_not_pickle(make):
     with pytest.raises(ValueError, match="much"):
         engine.step(["bulky_report", 5])
     assert engine.step([1, 2])[1].tolist() == [1, 2]
+
+
+def test_a_loop_makes_another_class():
+    """Custom workers are a class of their own, which the argument of Gymnasium's class selects."""
+
+    class Derived(gymcore.vector.AsyncVectorEnv):
+        pass
+
+    cls = gymcore.vector.CustomWorkerVectorEnv
+    for make_one in (gymcore.vector.AsyncVectorEnv, cls):
+        envs = make_one([PlainEnv] * 2, worker=simple_loop)
+        assert type(envs) is cls and not envs.steps_some_lanes and not envs.ends_episodes
+        envs.close()
+    by_position = gymcore.vector.AsyncVectorEnv([PlainEnv], True, True, None, True, simple_loop)
+    assert type(by_position) is cls
+    by_position.close()
+    with pytest.raises(InvalidArgument, match="worker: expected a class that is derived from"):
+        Derived([PlainEnv], worker=simple_loop)
+    with pytest.raises(InvalidArgument, match="worker: expected the loop that workers run"):
+        cls([PlainEnv])

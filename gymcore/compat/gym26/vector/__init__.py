@@ -56,10 +56,7 @@ class VectorEnvWrapper(Gym26VectorEnv):
 
     def step(self, actions: object) -> Any:
         """Step the environments; see `VectorEnv.step`."""
-        if isinstance(self.unwrapped, vector.AsyncVectorEnv):
-            return self.unwrapped._call_whole(lambda: self.step_async(actions), self.step_wait)
-        self.step_async(actions)
-        return self.step_wait()
+        return self.unwrapped._call_whole(lambda: self.step_async(actions), self.step_wait)
 
 
 class SyncVectorEnv(VectorEnvWrapper):
