@@ -10,7 +10,7 @@ import os
 import sys
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, SupportsFloat, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, SupportsFloat, TypeAlias, cast
 
 import numpy as np
 from typing_extensions import TypeVar
@@ -108,7 +108,7 @@ def without_mode(render: _Render) -> _Render:
             )
         return render(self)
 
-    return checked  # type: ignore[return-value]
+    return cast("_Render", checked)
 
 
 class Env(Generic[ObsType, ActType]):
@@ -462,7 +462,7 @@ class Wrapper(
     def action_space(self) -> Space[WrapperActType]:
         """The wrapped environment's action space, or the one this wrapper has set."""
         if self._action_space is None:
-            return self.env.action_space  # type: ignore[return-value]
+            return cast("Space[WrapperActType]", self.env.action_space)
         return self._action_space
 
     @action_space.setter
@@ -473,7 +473,7 @@ class Wrapper(
     def observation_space(self) -> Space[WrapperObsType]:
         """The wrapped environment's observation space, or the one this wrapper has set."""
         if self._observation_space is None:
-            return self.env.observation_space  # type: ignore[return-value]
+            return cast("Space[WrapperObsType]", self.env.observation_space)
         return self._observation_space
 
     @observation_space.setter

@@ -22,7 +22,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def checked_seed(seed: SupportsIndex) -> int:
+def checked_seed(seed: Any) -> int:
     """Return `seed` as a Python int; raise if it cannot seed a generator.
 
     Args:
@@ -71,4 +71,5 @@ def np_random(seed: SupportsIndex | None = None) -> tuple[np.random.Generator, i
     """
     sequence = np.random.SeedSequence(None if seed is None else checked_seed(seed))
     generator = np.random.Generator(np.random.PCG64(sequence))
-    return generator, operator.index(sequence.entropy)  # type: ignore[arg-type]
+    assert isinstance(sequence.entropy, int)
+    return generator, sequence.entropy

@@ -84,8 +84,8 @@ class EnvCompatibility(ForwardsAttributes, Env):
         self.reward_range = getattr(env, "reward_range", None) or (-math.inf, math.inf)
         spec = getattr(env, "spec", None)
         self.spec = spec if isinstance(spec, EnvSpec) else None
-        self.observation_space = getattr(env, "observation_space", None)  # type: ignore[assignment]
-        self.action_space = getattr(env, "action_space", None)  # type: ignore[assignment]
+        for name in ("observation_space", "action_space"):
+            setattr(self, name, getattr(env, name, None))
 
     @property
     def np_random(self) -> np.random.Generator:

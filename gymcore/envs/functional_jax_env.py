@@ -192,7 +192,7 @@ class FunctionalJaxVectorEnv(VectorEnv, _JaxEnv):
             raise error.ResetNeeded("reset_mask: the lanes that it leaves out were never reset")
         super().reset(seed=seed)
         if seed is not None:
-            self._seed_key(seeding.checked_seed(seed))  # type: ignore[arg-type]
+            self._seed_key(seeding.checked_seed(seed))
         jnp = self._jax.numpy
         keys = self._split(self._next_key())
         state = self.func_env.initial(keys)

@@ -133,7 +133,7 @@ def struct_constructor(name: str, fields: tuple[Field, ...]) -> type:
 
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         arguments = [inspect.Parameter(name, kind) for name in struct.members]
-        typer.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
+        typer.__dict__["__signature__"] = inspect.Signature(arguments)
         return typer
 
     @lower_builtin(cls, types.VarArg(types.Any))

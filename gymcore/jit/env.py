@@ -342,7 +342,7 @@ class Env(NativeEnv[Any]):
         """Return sizes, names and defaults of the kernel."""
         return _kernel_of(cls).spec
 
-    def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
+    def make_batch(self, num_envs: int, **options: Any) -> Batch:
         """Return a batch of lanes, whose loops are compiled or interpreted."""
         made = _kernel_of(type(self))
         interpreted = self._debug or not is_compiled()

@@ -187,7 +187,7 @@ def _read_arrays(file: IO[bytes]) -> dict[str, Array]:
     return arrays
 
 
-def _read_array(name: str, content: IO[bytes], size: int) -> Array:
+def _read_array(name: str, content: Any, size: int) -> Array:
     """Return an array of its own memory; nothing is allocated before its header is checked."""
     if npy.read_magic(content) != (1, 0):
         raise ValueError(f"{name}: expected version 1.0 of the format")
@@ -196,6 +196,6 @@ def _read_array(name: str, content: IO[bytes], size: int) -> Array:
     if dtype.hasobject or fortran_order or math.prod(shape) * dtype.itemsize != left:
         raise ValueError(f"{name}: expected an array of {left} bytes, got {dtype} {shape}")
     data = bytearray(left)
-    if content.readinto(data) != left or content.read(1):  # type: ignore[attr-defined]
+    if content.readinto(data) != left or content.read(1):
         raise ValueError(f"{name}: expected {left} bytes")
     return np.frombuffer(data, dtype).reshape(shape)

@@ -200,8 +200,8 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
             store=LaneResults(kernel, self._last, self._first, self._rewards, self._ends),
             layout=layout,
         )
-        begin = weakref.WeakMethod(self._before_reset)  # the batch must not keep its owner alive
-        self._batch.set_before_reset(lambda ended, lanes: begin()(ended))  # type: ignore[misc]
+        owner = weakref.proxy(self)  # the batch must not keep its owner alive
+        self._batch.set_before_reset(lambda ended, lanes: owner._before_reset(ended))
         self._ended = self._batch.view_lifecycle()[0]
         self._seeds = LaneSeeds(self._batch)
         self._find_action_layout()

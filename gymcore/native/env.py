@@ -182,10 +182,9 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         """Sizes, names and defaults of the kernel (see `gymcore_ext.engine.lane_memory`)."""
         return _spec_of(cls.kernel_module)
 
-    @classmethod
-    def make_batch(cls, num_envs: int, **options: Any) -> Batch:
+    def make_batch(self, num_envs: int, **options: Any) -> Batch:
         """Lane memory over this environment's kernel."""
-        return Batch(import_module(cls.kernel_module).kernel, num_envs, errors=error, **options)
+        return Batch(import_module(self.kernel_module).kernel, num_envs, errors=error, **options)
 
     def batch_options(self) -> dict[str, Any]:
         """Options of a batch that follow from `arguments`, such as the table of its kernel."""
@@ -427,9 +426,8 @@ class NativeEnv(DrawnEnv[Any, ActType]):
             return self.text()
         return self._render_frame(str(self.render_mode), state)
 
-    def _render_frame(
-        self, render_mode: str, state: npt.NDArray[np.float64]
-    ) -> npt.NDArray[np.uint8] | None:
+    def _render_frame(self, render_mode: str, state: npt.NDArray[np.float64]) -> Any:
+        """Show a frame, or return it."""
         return self._drawn(type(self).draw, render_mode, state, **self.scene())
 
 

@@ -632,7 +632,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         """A frame [height, width, 3] uint8 of every lane."""
         self._check_rendered()
         lanes = zip(self.lane_envs(), self._states(), strict=True)
-        return tuple(env._render_frame("rgb_array", state) for env, state in lanes)  # type: ignore[misc]
+        return tuple(env._render_frame("rgb_array", state) for env, state in lanes)
 
     def _check_rendered(self) -> None:
         if not self._batch.is_ready:

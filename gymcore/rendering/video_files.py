@@ -53,7 +53,7 @@ class VideoEncodingFailed(error.Error, OSError):
 def find_ffmpeg() -> str:
     """Return the path of imageio-ffmpeg's ffmpeg; raise DependencyNotInstalled without one."""
     try:
-        import imageio_ffmpeg  # type: ignore[import-untyped,unused-ignore]
+        import imageio_ffmpeg
 
         return str(imageio_ffmpeg.get_ffmpeg_exe())
     except (ImportError, RuntimeError) as exc:

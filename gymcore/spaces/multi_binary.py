@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import index
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -66,7 +66,7 @@ class MultiBinary(ArraySpace[npt.NDArray[np.int8]]):
             shape = self.n
         else:
             try:
-                self.n = index(n)  # type: ignore[arg-type]
+                self.n = index(cast("SupportsIndex", n))
             except TypeError:
                 raise error.InvalidArgument(
                     f"Expected n to be an int or a sequence of ints, actual type: {type(n)}"

@@ -76,7 +76,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         batch_size: How many results `recv` returns.
     """
 
-    steps_some_lanes = True
+    steps_some_lanes: bool = True
 
     autoreset_mode: AutoresetMode
     batch_size: int
@@ -565,11 +565,11 @@ def checked_timeout(timeout: Any) -> float | None:
     """
     if timeout is None:
         return None
-    if not isinstance(timeout, (int, float, np.number)):
+    if not isinstance(timeout, (int, float, np.integer, np.floating)):
         raise ArgumentTypeError(f"timeout: expected seconds or None, got {timeout!r}")
     if math.isnan(timeout):
         raise InvalidArgument("timeout: expected seconds or None, got nan")
-    return timeout  # type: ignore[return-value]
+    return float(timeout)
 
 
 def checked_actions(layout: Layout, actions: Any, count: int, name: str = "actions") -> Any:

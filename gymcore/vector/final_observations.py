@@ -97,9 +97,9 @@ def change_final_observations(
         put_final_batch(infos, change(batch), space)
 
 
-def frame_columns(frames: dict[int, Any], count: int) -> dict[str, Any]:
+def frame_columns(frames: dict[int, np.ndarray], count: int) -> dict[str, Any]:
     """Return last frames, arrays by row, as entries of a `final_info` of `count` rows."""
-    first: Any = next(iter(frames.values()))
+    first = next(iter(frames.values()))
     column = np.zeros((count, *first.shape), first.dtype)
     mask = np.zeros(count, np.bool_)
     for row, frame in frames.items():

@@ -153,13 +153,8 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
         """Return how infos are merged, or None where it is the way of `VectorEnv`."""
         if type(self)._add_info is VectorEnv._add_info:
             return None
-        this = weakref.ref(self)  # the loop must not keep its owner alive
-
-        def add_info(infos: dict[str, Any], info: dict[str, Any], lane: int) -> dict[str, Any]:
-            owner: Any = this()
-            return owner._add_info(infos, info, lane)
-
-        return add_info
+        owner = weakref.proxy(self)  # the loop must not keep its owner alive
+        return lambda infos, info, lane: owner._add_info(infos, info, lane)
 
     # --- stepping ------------------------------------------------------------------------------
 

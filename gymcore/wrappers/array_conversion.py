@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import numbers
 import sys
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache, singledispatch
 from types import ModuleType, NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, TypeAlias
@@ -247,9 +247,8 @@ def _number_array_conversion(value: Any, xp: ModuleType, device: Device = None) 
 def _mapping_array_conversion(
     value: Mapping[Any, object], xp: ModuleType, device: Device = None
 ) -> Any:
-    return type(value)(  # type: ignore[call-arg]
-        {key: array_conversion(item, xp, device) for key, item in value.items()}
-    )
+    new: Callable[..., Any] = type(value)
+    return new({key: array_conversion(item, xp, device) for key, item in value.items()})
 
 
 @array_conversion.register(Iterable)

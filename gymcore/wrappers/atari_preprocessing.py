@@ -151,7 +151,7 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
     @property
     def ale(self) -> Any:
         """The interface to the emulator, `env.unwrapped.ale`."""
-        return self.env.unwrapped.ale  # type: ignore[attr-defined]
+        return self.env.get_wrapper_attr("ale")
 
     def step(self, action: ActType) -> tuple[Array, float, bool, bool, Info]:
         """Repeat an action.

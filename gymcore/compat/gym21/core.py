@@ -68,6 +68,8 @@ class Wrapper(ForwardsAttributes, core.Wrapper, Env):
 
     _accepted = object
 
+    env: Any
+
     def reset(self, **kwargs: Any) -> Any:
         """Reset the environment and return its first observation."""
         return self.env.reset(**kwargs)
@@ -78,11 +80,11 @@ class Wrapper(ForwardsAttributes, core.Wrapper, Env):
 
     def render(self, mode: str = "human", **kwargs: object) -> Any:
         """Render the environment."""
-        return self.env.render(mode, **kwargs)  # type: ignore[call-arg]
+        return self.env.render(mode, **kwargs)
 
     def seed(self, seed: int | None = None) -> Any:
         """Seed the environment; return the seeds that were used."""
-        return self.env.seed(seed)  # type: ignore[attr-defined]
+        return self.env.seed(seed)
 
     @property
     def spec(self) -> EnvSpec | None:  # type: ignore[override]

@@ -47,6 +47,8 @@ class Wrapper(
         2
     """
 
+    env: Any
+
     # Accepted besides an `Env`.
     _accepted: ClassVar[type] = VectorEnv
 
@@ -55,7 +57,7 @@ class Wrapper(
         if not isinstance(env, self._accepted):
             super().__init__(env)
             return
-        self.env = env  # type: ignore[assignment]
+        self.env = env
         self._action_space = self._observation_space = None
         self._metadata = None
         self._cached_spec = None

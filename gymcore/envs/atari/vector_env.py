@@ -284,7 +284,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             self.action_space = Discrete(len(self._actions))
         super().__init__(render_mode, **parameters)
 
-    def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
+    def make_batch(self, num_envs: int, **options: Any) -> Batch:
         """Return a batch of this game."""
         games = self._games(num_envs)
         batch = Batch(games.kernel, num_envs, errors=error, store=games, **options)

@@ -257,7 +257,7 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
         shades, widths = _score_texts()
         return {"lowest": _LOWEST_SCORE, "shades": shades, "widths": widths}
 
-    def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
+    def make_batch(self, num_envs: int, **options: Any) -> Batch:
         """Return a batch of worlds, each with its initial colors.
 
         Raises:

@@ -95,7 +95,7 @@ class CompiledBox2DEnv(DrawnBox2DEnv[Any, ActType], NativeEnv[ActType]):
         """Return what `lanes` takes besides."""
         return {}
 
-    def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
+    def make_batch(self, num_envs: int, **options: Any) -> Batch:
         """Return a batch of worlds.
 
         Raises:

@@ -81,7 +81,7 @@ def constructor(constants: Mapping[str, object], defaults: Mapping[str, object])
     __init__.__doc__ = "\n".join(
         ["Make the environment.", "", "Args:", *lines, "    **kwargs: see `CompiledMujocoEnv`."]
     )
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    __init__.__dict__["__signature__"] = signature
     return __init__
 
 

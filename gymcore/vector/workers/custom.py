@@ -130,7 +130,7 @@ class _Worker(pool.WorkerProcess):
             The answer to the last request, if it has come, and the exceptions reported with it.
         """
         self.stream.pump()
-        taken: Any = iter(self.stream.take, None)
+        taken = iter(self.stream.take, None)
         self.log.extend(map(memoryview, taken))  # in one call, as above
         earlier = self.log.count(None) - 1
         answer: list[Any] = []

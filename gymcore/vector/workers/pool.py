@@ -87,7 +87,7 @@ class WorkerProcess:
 
     def __init__(
         self,
-        context: BaseContext,
+        context: Any,
         index: int,
         lanes: range,
         name: str,
@@ -119,7 +119,7 @@ class WorkerProcess:
             self._crash_log,
             tuple(inherited) if forked else (),
         )
-        self.process: Any = context.Process(  # type: ignore[attr-defined]
+        self.process: Any = context.Process(
             target=worker.run_process,
             name=name,
             args=(setup, main, *args),

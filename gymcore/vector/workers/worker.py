@@ -345,7 +345,8 @@ class Worker:
         assert self._plan.actions is not None
         rows, single_precision = self._action_rows, self._memory.single_precision
         if single_precision is not None and single_precision[first]:
-            return list(rows[first : first + count].astype(np.float32))  # type: ignore[index]
+            assert isinstance(rows, np.ndarray)
+            return list(rows[first : first + count].astype(np.float32))
         copies = map_leaves(lambda batch: batch[first : first + count].copy(), rows)
         return split_batch(self._plan.actions, copies, count)
 

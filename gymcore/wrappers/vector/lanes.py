@@ -71,7 +71,7 @@ class LaneWrapper(VectorWrapper):
         return observations
 
     @property
-    def steps_some_lanes(self) -> bool:  # type: ignore[override]
+    def steps_some_lanes(self) -> bool:
         """Whether the wrapped environment does."""
         return self.env.steps_some_lanes
 
@@ -142,7 +142,8 @@ class VectorForm:
         def wrap(lane: Env) -> object:
             return self._single(lane, *args, **kwargs)
 
-        super().__init__(env, wrap)  # type: ignore[call-arg]
+        begin: Callable[..., None] = super().__init__  # of the class beside this one
+        begin(env, wrap)
 
 
 def vector_form(single: type[Env]) -> Callable[[type[Form]], type[Form]]:

@@ -526,7 +526,7 @@ class AddRenderObservation(
         return self._joined(observations, self._frames())
 
     def _joined(self, observations: ObsType, frames: npt.NDArray[np.uint8]) -> WrapperObsType:
-        joined: Any = self._join(observations, frames)
+        joined = self._join(observations, frames)
         if self._order is not None:
             joined = {key: joined[key] for key in self._order}
         return cast("WrapperObsType", joined)

@@ -26,7 +26,7 @@ class Doubling(VectorWrapper):
     """Takes `env_ids` in its `step`."""
 
     @property
-    def steps_some_lanes(self) -> bool:  # type: ignore[override]
+    def steps_some_lanes(self) -> bool:
         return self.env.steps_some_lanes
 
     def step(self, actions: Any, env_ids: Any = None) -> Any:
