@@ -120,7 +120,7 @@ class ResetNeeded(Error, AssertionError):
     """`step` or `render` was called before `reset`."""
 
 
-class InvalidAction(Error, AssertionError, ValueError):
+class InvalidAction(Error, AssertionError, ValueError, TypeError):
     """An action outside the action space, or of wrong dtype or shape; nothing has been stepped."""
 
 

@@ -35,7 +35,7 @@ def test_everything_derives_from_error(name: str) -> None:
         ("InvalidArgument", (ValueError,)),
         ("ArgumentTypeError", (TypeError,)),
         ("ConcurrentUseError", (RuntimeError,)),
-        ("InvalidAction", (AssertionError, ValueError)),
+        ("InvalidAction", (AssertionError, ValueError, TypeError)),
         ("ResetNeeded", (AssertionError,)),
         ("FailedCheck", (AssertionError, ValueError)),
         ("FailedTypeCheck", (AssertionError, TypeError)),
