@@ -34,7 +34,7 @@ import os
 import pickle
 import time
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from multiprocessing.connection import wait
 from typing import Any
@@ -63,6 +63,8 @@ __all__ = ["CustomWorkers"]
 # exception may come after the answer that announces it, in seconds.
 _FULL_PIPE_SECONDS = 0.001
 _REPORT_SECONDS = 1.0
+
+_view: Callable[[Any], memoryview] = memoryview
 
 
 class _ErrorQueue:
@@ -130,8 +132,7 @@ class _Worker(pool.WorkerProcess):
             The answer to the last request, if it has come, and the exceptions reported with it.
         """
         self.stream.pump()
-        taken = iter(self.stream.take, None)
-        self.log.extend(map(memoryview, taken))  # in one call, as above
+        self.log.extend(map(_view, iter(self.stream.take, None)))  # in one call, as above
         earlier = self.log.count(None) - 1
         answer: list[Any] = []
         failures: list[Failure] = []
