@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from gymcore.envs.atari.games import environment_ids
+from gymcore.envs.minigrid.babyai_levels import IDS as _BABYAI_IDS
+from gymcore.envs.minigrid.levels import IDS as _GRID_IDS
 from gymcore.envs.registration import (
     load_env_creator,
     make,
@@ -29,7 +32,7 @@ __all__ = [
 ]
 
 # Rows of an id, the class in `gymcore.envs`, the time limit, the reward threshold, and arguments.
-_Row = tuple[str, str, int | None, float | None, dict[str, str | bool]]
+_Row = tuple[str, str, int | None, float | None, dict[str, Any]]
 
 _CARTPOLE = "classic_control.cartpole:CartPoleEnv"
 _FROZEN_LAKE = "toy_text.frozen_lake:FrozenLakeEnv"
@@ -133,6 +136,15 @@ for _id, _kwargs in environment_ids():
         vector_entry_point="gymcore.envs.atari.vector_env:AtariVectorEnv" if _has_batch else None,
         kwargs=_kwargs,
     )
+
+_register(
+    (f"MiniGrid-{_name}", f"minigrid.env:{_kind}Env", None, None, _kwargs)
+    for _name, (_kind, _kwargs) in _GRID_IDS.items()
+)
+_register(
+    (_name, f"minigrid.env:BabyAI{_kind}Env", None, None, _kwargs)
+    for _name, (_kind, _kwargs) in _BABYAI_IDS.items()
+)
 
 # Environments of the package `gym`, under the ids by which they can be had in Gymnasium.
 for _version in (21, 26):

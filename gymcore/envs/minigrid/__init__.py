@@ -1,1 +1,1 @@
-"""MiniGrid and BabyAI, compiled."""
+"""MiniGrid and BabyAI: generated grid worlds, compiled."""
