@@ -1,4 +1,4 @@
-"""MiniGrid and BabyAI: grid worlds whose levels are generated, stepped and observed by compiled code."""
+"""MiniGrid and BabyAI: grid worlds that compiled code generates, steps and observes."""
 
 from __future__ import annotations
 
@@ -87,15 +87,14 @@ class MiniGridEnv(NativeEnv[int]):
 
     - Observation: a dict of `image` uint8 [7, 7, 3] (types, colors and states of the cells that the
       agent sees; it stands in the middle of the last row), `direction` (0 right, 1 down, 2 left, 3
-      up) and `mission`, a text. The arguments `observes`, `layout` and `goal_direction` select others.
+      up) and `mission`, a text. `observes`, `layout` and `goal_direction` select others.
     - Actions: `Actions`.
     - Reward: 1 - 0.9 * steps / max_steps for success, otherwise 0.
 
     Levels, missions, observations, rewards and ends are those of minigrid 3.2 for the same seed.
 
     Attributes:
-        max_steps: Steps after which an episode is truncated; of the next episodes. 0 where the level
-            decides.
+        max_steps: Steps after which the next episodes are truncated; 0 where the level decides.
         grid: The cells, as a view that can be written to between steps.
         agent_pos, agent_dir, carrying, mission: Of the current episode; they can be set.
         step_count: Steps of the episode.
@@ -151,7 +150,7 @@ class MiniGridEnv(NativeEnv[int]):
             observes: "partial" or "one_hot", what the agent sees; "full" or "symbolic", the whole
                 grid; "rgb_partial" or "rgb", pixels of these.
             layout: "dict"; "image", the image alone; or "flat", a vector of image and mission.
-            goal_direction: None, or "slope", "angle" or "angle_atan2" to a goal, which is observed too.
+            goal_direction: None, or "slope", "angle" or "angle_atan2": observe that to a goal, too.
             obs_tile_size: Pixels of the side of a cell in observations.
             highlight: Whether frames show what the agent sees.
             tile_size: Pixels of the side of a cell in frames.
@@ -184,7 +183,8 @@ class MiniGridEnv(NativeEnv[int]):
             "goal": goal_direction,
             "tile": obs_tile_size,
         }
-        self._limit = shape.max_steps if max_steps is None else max_steps
+        limit = shape.max_steps if max_steps is None else max_steps
+        (self._limit,) = type(self).parameters["max_steps"].encoded(limit)
         self.width, self.height = shape.width, shape.height
         self.see_through_walls, self.agent_view_size = bool(through), agent_view_size
         self.highlight, self.tile_size, self.agent_pov = highlight, tile_size, agent_pov
@@ -192,7 +192,7 @@ class MiniGridEnv(NativeEnv[int]):
         self.picture_size = (screen_size, screen_size)  # type: ignore[misc]
         self._painters: dict[Any, tuple[Batch, StructLanes]] = {}
         self.action_space = spaces.Discrete(self.num_actions)
-        super().__init__(render_mode, max_steps=self._limit)
+        super().__init__(render_mode)
         self.observation_space = self._observation_space()
 
     @classmethod
@@ -226,7 +226,7 @@ class MiniGridEnv(NativeEnv[int]):
         numbers: Any = self._shape.numbers
         if isinstance(numbers, dict):
             numbers = tuple(numbers[name] for name in level.parameter_names[1:])
-        numbers = (_steps(self._limit)[0], *numbers)
+        numbers = (self._limit, *numbers)
         kernel = CustomKernel(
             type(self).__name__,
             parts=level.parts,
@@ -280,8 +280,8 @@ class MiniGridEnv(NativeEnv[int]):
     def _observation_space(self) -> spaces.Space:
         """Return the space of what is observed."""
         mode, (image, *others) = self._observed["mode"], self._level.parts
-        high = 10 if mode == "symbolic" else 255
-        box = spaces.Box(0, high, image[1], image[0].type)
+        low = -1 if mode == "symbolic" else 0  # an empty cell
+        box = spaces.Box(low, 255, image[1], image[0].type)
         if self._observed["layout"] != "dict":
             return box
         named: dict[str, spaces.Space] = {"image": box, "direction": spaces.Discrete(4)}
@@ -439,7 +439,9 @@ class MiniGridEnv(NativeEnv[int]):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is made again."""
         state = super().__getstate__()
-        return {name: state[name] for name in state if name not in ("_level", "_painters", "_rules")}
+        return {
+            name: state[name] for name in state if name not in ("_level", "_painters", "_rules")
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Make the level again."""
@@ -514,8 +516,8 @@ class BabyAIEnv(MiniGridEnv):
 class MiniGridVectorEnv(NativeVectorEnv):
     """A batch of levels; see `NativeVectorEnv` and `MiniGridEnv`.
 
-    `mission` in observations is an object array [num_envs] of texts, which is the same array until a
-    lane begins an episode. `step_into` and `rollout` write the arrays without missions.
+    `mission` in observations is an object array [num_envs] of texts, which is the same array until
+    a lane begins an episode. `step_into` and `rollout` write the arrays without missions.
     """
 
     env_class: ClassVar[type[MiniGridEnv]]

@@ -267,7 +267,10 @@ IDS: dict[str, tuple[str, dict[str, Any]]] = {
     "ObstructedMaze-1Dl-v0": ("ObstructedMaze_1Dlhb", {"key_in_box": False, "blocked": False}),
     "ObstructedMaze-1Dlh-v0": ("ObstructedMaze_1Dlhb", {"key_in_box": True, "blocked": False}),
     "ObstructedMaze-1Dlhb-v0": ("ObstructedMaze_1Dlhb", {}),
-    "ObstructedMaze-2Dl-v0": ("ObstructedMaze_Full", {**_DL, "key_in_box": False, "blocked": False}),
+    "ObstructedMaze-2Dl-v0": (
+        "ObstructedMaze_Full",
+        {**_DL, "key_in_box": False, "blocked": False},
+    ),
     "ObstructedMaze-2Dlh-v0": ("ObstructedMaze_Full", {**_DL, "blocked": False}),
     **{
         f"ObstructedMaze-{name}-v{version}": (f"ObstructedMaze_Full{'_V1' * version}", arguments)

@@ -6,6 +6,7 @@ Shapes are those of minigrid 3.2, in fractions of a cell, so that every pixel is
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 
@@ -33,9 +34,9 @@ def _rectangle(left: float, right: float, top: float, bottom: float) -> Inside:
 
 
 def _circle(center_x: float, center_y: float, radius: float) -> Inside:
-    return lambda x, y: (x - center_x) * (x - center_x) + (y - center_y) * (
-        y - center_y
-    ) <= radius * radius
+    return lambda x, y: (
+        (x - center_x) * (x - center_x) + (y - center_y) * (y - center_y) <= radius * radius
+    )
 
 
 def _line(x0: float, y0: float, x1: float, y1: float, radius: float) -> Inside:
@@ -120,8 +121,7 @@ def _shapes(kind: int, rgb: np.ndarray, state: int) -> list[tuple[Inside, object
         for low, high in ((0.3 + 0.2 * k, 0.4 + 0.2 * k) for k in range(3)):
             ends = [(0.1, low), (0.3, high), (0.5, low), (0.7, high), (0.9, low)]
             waves += [
-                (_line(*one, *other, 0.03), _BLACK)
-                for one, other in zip(ends, ends[1:], strict=False)
+                (_line(*one, *other, 0.03), _BLACK) for one, other in itertools.pairwise(ends)
             ]
         return [(whole, _LAVA), *waves]
     return []
@@ -164,9 +164,9 @@ def tiles_of(size: int) -> tuple[Pixels, npt.NDArray[np.int32]]:
         size: Pixels of a side.
 
     Returns:
-        uint8 [n, size, size, 3], and int32 [512]: of a look (kind, color << 4, state << 7) the first of
-        ten tiles, without an agent and with one of each direction, each of them not highlighted and
-        highlighted. Both are shared: do not write to them.
+        uint8 [n, size, size, 3], and int32 [512]: of a look (kind, color << 4, state << 7) the
+        first of ten tiles, without an agent and with one of each direction, each of them not
+        highlighted and highlighted. Both are shared: do not write to them.
     """
     tiles: list[Pixels] = []
     first = np.zeros(LOOKS, np.int32)

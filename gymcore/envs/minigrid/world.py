@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore.envs.minigrid.tiles import COLORS
 from gymcore.error import InvalidArgument
-
-if TYPE_CHECKING:
-    from gymcore.envs.minigrid.env import MiniGridEnv
 
 # MiniGrid's names of what a cell holds, by number.
 TYPES = ("unseen", "empty", "wall", "floor", "door", "key", "ball", "box", "goal", "lava", "agent")
@@ -21,6 +18,13 @@ _OPEN, _CLOSED, _LOCKED = range(3)
 _EMPTY = 1
 # Bits of a cell before the identity of its object.
 _LOOK_BITS = 9
+
+
+class Lane(Protocol):
+    """A single environment, or a lane of a vector environment."""
+
+    def _cells(self) -> npt.NDArray[np.uint16]: ...
+    def _lane_record(self) -> Any: ...
 
 
 @dataclass
@@ -81,7 +85,7 @@ class Grid:
         height: Cells down.
     """
 
-    def __init__(self, env: MiniGridEnv) -> None:
+    def __init__(self, env: Lane) -> None:
         """Look at the level of an environment."""
         self._env = env
         self.height, self.width = env._cells().shape
@@ -124,7 +128,7 @@ class Grid:
         return encoded if vis_mask is None else encoded * np.asarray(vis_mask)[..., None]
 
 
-def object_of(env: MiniGridEnv, cell: int) -> WorldObj | None:
+def object_of(env: Lane, cell: int) -> WorldObj | None:
     """Return what a cell holds."""
     kind, color, state, identity = cell & 15, cell >> 4 & 7, cell >> 7 & 3, cell >> _LOOK_BITS
     if kind == _EMPTY:
@@ -142,7 +146,7 @@ def object_of(env: MiniGridEnv, cell: int) -> WorldObj | None:
     )
 
 
-def cell_of(env: MiniGridEnv, item: WorldObj | None) -> int:
+def cell_of(env: Lane, item: WorldObj | None) -> int:
     """Return the cell that holds an object; a box with contents gets an identity in the level."""
     if item is None:
         return _EMPTY
