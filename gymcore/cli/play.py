@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--wait",
         action="store_true",
-        help="step only while a key is pressed, as in toy text",
+        help="step only while a key is pressed, as in toy text and MiniGrid",
     )
     parser.add_argument("--plot", action="store_true", help="plot the last 150 rewards")
 
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
             zoom=arguments.zoom,
             seed=arguments.seed,
             callback=after_step,
-            wait_on_player=arguments.wait or family == "toy_text",
+            wait_on_player=arguments.wait or family in ("toy_text", "minigrid"),
             wait_for_start=True,
         )
     except Error as error:

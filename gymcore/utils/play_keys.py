@@ -20,7 +20,11 @@ from gymcore.spaces import Space
 __all__ = ["Keys", "default_keys", "every_keys"]
 
 #: Key codes of SDL 2 (pygame's K_LEFT, ...); those of letters are their ASCII codes.
-_CODES = {"right": 1073741903, "left": 1073741904, "down": 1073741905, "up": 1073741906}
+_CODES = {
+    **{"right": 1073741903, "left": 1073741904, "down": 1073741905, "up": 1073741906},
+    **{"page up": 1073741899, "page down": 1073741902, "left shift": 1073742049},
+    **{"tab": 9, "enter": 13, "space": 32},
+}
 _ALTERNATIVES = {"left": "a", "right": "d", "up": "w", "down": "s"}
 
 _Action: TypeAlias = int | list[float] | list[int]
@@ -73,7 +77,26 @@ def _car(steer: Mapping[str, _Action], pedals: Mapping[str, _Action]) -> list[_C
     return controls
 
 
-# By the name of the environment; the first list whose actions are in its action space is used.
+_WALK: list[_Control] = [
+    (("left",), 0, "turn left"),
+    (("right",), 1, "turn right"),
+    (("up",), 2, "forward"),
+]
+_GRID_WORLD = [
+    [
+        *_WALK,
+        (("tab",), 3, "pick up"),
+        (("page up",), 3, "pick up"),
+        (("left shift",), 4, "drop"),
+        (("page down",), 4, "drop"),
+        (("space",), 5, "toggle: open or close"),
+        (("enter",), 6, "done"),
+    ],
+    _WALK,  # with moving obstacles
+]
+
+# By the name of the environment, or what it begins with before a hyphen. The first list whose
+# actions are in its action space is used.
 _CONTROLS: dict[str, list[list[_Control]]] = {
     "CartPole": [_moves(0, 1, None)],
     "Acrobot": [_moves(0, 2, 1)],
@@ -86,6 +109,8 @@ _CONTROLS: dict[str, list[list[_Control]]] = {
     "CliffWalkingSlippery": [_directions(3, 2, 1, 0)],
     "Taxi": [[*_directions(3, 0, 2, 1), (("p",), 4, "pick up"), (("o",), 5, "drop off")]],
     "Blackjack": [[(("h",), 1, "hit: take a card"), (("s",), 0, "stick")]],
+    "MiniGrid": _GRID_WORLD,
+    "BabyAI": _GRID_WORLD,
     "LunarLander": [_lander(1, 2, 3), _lander([0.0, -1.0], [1.0, 0.0], [0.0, 1.0])],
     "LunarLanderContinuous": [_lander([0.0, -1.0], [1.0, 0.0], [0.0, 1.0])],
     "CarRacing": [
@@ -103,8 +128,8 @@ _UP, _DOWN = "qwertyuiop", "asdfghjkl;"
 
 def default_keys(env: Env) -> Keys | None:
     """Return the keys of an environment that is in this module's tables; None for others."""
-    name = getattr(getattr(env, "spec", None), "name", None)
-    for controls in _CONTROLS.get(str(name), ()):
+    name = str(getattr(getattr(env, "spec", None), "name", None)).partition("-")[0]
+    for controls in _CONTROLS.get(name, ()):
         if all(_typed(action, env.action_space) in env.action_space for _, action, _ in controls):
             return _keys(controls, env.action_space)
     return None
@@ -176,7 +201,7 @@ def _typed(action: _Action, space: Space) -> object:
 
 def _legend_of(actions: Mapping[Any, object], names: list[str] | None) -> list[str]:
     """Return a line for each combination of an environment's own keys."""
-    words = {code: name for name, code in _CODES.items()} | {ord(" "): "space"}
+    words = {code: name for name, code in _CODES.items()}
     lines = []
     for keys, action in actions.items():
         combination = [keys] if isinstance(keys, int) else keys

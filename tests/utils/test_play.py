@@ -20,6 +20,7 @@ from gymcore.utils.play import (
     display_arr,
     play,
 )
+from gymcore.utils.play_keys import default_keys
 from tests.videos import make_film_env
 
 FilmEnv = make_film_env()
@@ -189,3 +190,21 @@ def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(error.DependencyNotInstalled, match="run `pip install matplotlib`"):
         PlayPlot(lambda *a: [1], 5, ["x"])
+
+
+@pytest.mark.parametrize("env_id", ["MiniGrid-DoorKey-8x8-v0", "BabyAI-BossLevel-v0"])
+def test_grid_worlds_have_the_keys_of_minigrid(env_id: str) -> None:
+    keys = default_keys(gymcore.make(env_id))
+    assert keys is not None
+    expected = {
+        "LEFT": 0, "RIGHT": 1, "UP": 2, "TAB": 3, "PAGEUP": 3, "LSHIFT": 4, "PAGEDOWN": 4,
+        "SPACE": 5, "RETURN": 6,
+    }  # fmt: skip
+    for name, action in expected.items():
+        assert keys.actions[getattr(pygame, f"K_{name}"),] == action
+    assert "page down     drop" in keys.legend
+
+
+def test_levels_of_three_actions_have_three_keys() -> None:
+    keys = default_keys(gymcore.make("MiniGrid-Dynamic-Obstacles-5x5-v0"))
+    assert keys is not None and set(keys.actions.values()) == {0, 1, 2}

@@ -525,6 +525,12 @@ class MiniGridVectorEnv(NativeVectorEnv):
     _missions: npt.NDArray[np.object_] | None = None
     _texts: dict[bytes, str]
 
+    @property
+    def lane_records(self) -> np.ndarray:
+        """What the levels of all lanes have in common, a structured array [num_envs]: a view."""
+        dtype = self._model._level.lane_dtype
+        return self._batch.store.view()[:, : dtype.itemsize].view(dtype)[:, 0]
+
     def _missions_of(self, lanes: Any) -> list[str]:
         """Return the missions of lanes; equal ones are one object."""
         level, store = self._model._level, self._batch.store
