@@ -1,6 +1,6 @@
 """Render the images of docs/environments: every environment some steps into an episode.
 
-Of Atari, twelve games on one contact sheet.
+Of Atari, twelve games on one contact sheet, and of MiniGrid and BabyAI twelve levels.
 
 python tools/render_environments.py [ID...]
 """
@@ -91,31 +91,75 @@ GAMES = {
 }
 
 
-def contact_sheet(columns: int = 6) -> pygame.Surface:
-    """One frame [210, 160, 3] of each game, in rows."""
-    rows = []
-    for game, steps in GAMES.items():
-        with gym.make(f"ALE/{game}-v5", render_mode="rgb_array") as env:
-            env.reset(seed=4)
-            env.action_space.seed(4)
-            for _ in range(steps):
-                env.step(env.action_space.sample())
-            rows.append(np.pad(env.render(), ((0, 4), (0, 4), (0, 0))))
+LEVELS = (
+    "MiniGrid-DoorKey-8x8-v0",
+    "MiniGrid-FourRooms-v0",
+    "MiniGrid-LavaCrossingS9N2-v0",
+    "MiniGrid-MultiRoom-N6-v0",
+    "MiniGrid-Dynamic-Obstacles-8x8-v0",
+    "MiniGrid-LockedRoom-v0",
+    "MiniGrid-MemoryS13-v0",
+    "MiniGrid-KeyCorridorS4R3-v0",
+    "MiniGrid-ObstructedMaze-2Q-v1",
+    "MiniGrid-Playground-v0",
+    "BabyAI-GoToLocal-v0",
+    "BabyAI-BossLevel-v0",
+)
+
+
+def sheet_of(frames: list[np.ndarray], columns: int) -> pygame.Surface:
+    """Frames of one size, in rows."""
+    rows = [np.pad(frame, ((0, 4), (0, 4), (0, 0))) for frame in frames]
     lines = [np.hstack(rows[i : i + columns]) for i in range(0, len(rows), columns)]
     sheet = np.ascontiguousarray(np.vstack(lines)[:-4, :-4])
     height, width = sheet.shape[:2]
     return pygame.image.frombuffer(sheet, (width, height), "RGB").copy()
 
 
+def levels(columns: int = 6, side: int = 160) -> pygame.Surface:
+    """The beginning of each level, scaled to a square."""
+    frames = []
+    for env_id in LEVELS:
+        with gym.make(env_id, render_mode="rgb_array") as env:
+            env.reset(seed=4)
+            frame = env.render()
+        height, width = frame.shape[:2]
+        picture = pygame.image.frombuffer(frame, (width, height), "RGB")
+        scale = side / max(height, width)
+        size = round(width * scale), round(height * scale)
+        square = pygame.Surface((side, side))
+        place = (side - size[0]) // 2, (side - size[1]) // 2
+        square.blit(pygame.transform.smoothscale(picture, size), place)
+        frames.append(pygame.surfarray.array3d(square).swapaxes(0, 1))
+    return sheet_of(frames, columns)
+
+
+def games(columns: int = 6) -> pygame.Surface:
+    """One frame [210, 160, 3] of each game."""
+    frames = []
+    for game, steps in GAMES.items():
+        with gym.make(f"ALE/{game}-v5", render_mode="rgb_array") as env:
+            env.reset(seed=4)
+            env.action_space.seed(4)
+            for _ in range(steps):
+                env.step(env.action_space.sample())
+            frames.append(env.render())
+    return sheet_of(frames, columns)
+
+
+# Families with one picture of many environments.
+SHEETS = {"Atari": games, "MiniGrid": levels}
+
+
 def main() -> None:
     """Write one PNG for each environment."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("ids", nargs="*", metavar="ID", help="of these environments alone")
-    ids = parser.parse_args().ids or [*SCENES, "Atari"]
+    ids = parser.parse_args().ids or [*SCENES, *SHEETS]
     FOLDER.mkdir(parents=True, exist_ok=True)
     for env_id in ids:
         path = FOLDER / f"{env_id}.png"
-        picture = contact_sheet() if env_id == "Atari" else render(env_id, *SCENES[env_id])
+        picture = SHEETS[env_id]() if env_id in SHEETS else render(env_id, *SCENES[env_id])
         pygame.image.save(picture, path)
         print(path.name, path.stat().st_size, "bytes")
 
