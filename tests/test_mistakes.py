@@ -145,9 +145,9 @@ MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
     ),
     "no functions": (lambda: SyncVectorEnv([]), ValueError, "at least one function, got none"),
     "an unknown id": (
-        lambda: gym.make("MiniGrid-Empty-8x8-v0"),
+        lambda: gym.make("highway-fast-v0"),
         gym.error.NameNotFound,
-        "`MiniGrid-Empty-8x8` doesn't exist. `gymcore list` .* importing another package registers",
+        "`highway-fast` doesn't exist. `gymcore list` .* importing another package registers",
     ),
     "a typing error": (
         lambda: gym.make_vec("CartPol-v1", num_envs=2),

@@ -37,6 +37,7 @@ FAMILIES = {
     "box2d": Family(needs=("Box2D",), renders=("pygame",)),
     "mujoco": Family(needs=("mujoco",)),
     "atari": Family(needs=("ale_py",)),
+    "minigrid": Family(),
     "phys2d": Family(needs=("jax",), renders=("pygame",)),
     "tabular": Family(needs=("jax",), renders=("pygame",)),
 }
@@ -100,13 +101,14 @@ def run(arguments: argparse.Namespace) -> int:
         if not chosen and len(family["environments"]) > _MOST:
             print(f"  {len(family['environments'])} ids: gymcore list --family {name}\n")
             continue
+        width = max(28, *(len(each["id"]) + 2 for each in family["environments"]))
         for environment in family["environments"]:
             marks = []
             if environment["native"]:
                 marks.append("native")
             if environment["max_episode_steps"] is not None:
                 marks.append(f"at most {environment['max_episode_steps']} steps")
-            print(f"  {environment['id']:<28}{', '.join(marks)}".rstrip())
+            print(f"  {environment['id']:<{width}}{', '.join(marks)}".rstrip())
             for line in environment.get("spaces", ()):
                 print(f"      {line}")
         print()
