@@ -1,16 +1,17 @@
-"""Build the kernel: an ordinary Cython module that includes gymcore's headers."""
+"""Build the environment: an ordinary Cython module over gymcore's headers."""
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 import gymcore_ext
 
-kernel = Extension(
-    "docking.kernel",
-    ["docking/kernel.pyx"],
+docking = Extension(
+    "docking",
+    ["docking.pyx"],
     include_dirs=[gymcore_ext.get_include()],
-    # Without contraction the kernel computes the same bits on every machine, as gymcore's own do.
+    # Without contraction the environment computes the same bits on every machine.
     extra_compile_args=["-O3", "-ffp-contract=off"],
 )
-
-setup(ext_modules=cythonize([kernel], compiler_directives={"language_level": 3, "cdivision": True}))
+setup(
+    ext_modules=cythonize([docking], compiler_directives={"language_level": 3, "cdivision": True})
+)

@@ -196,8 +196,8 @@ cdef class StructLanes:
         on_fault: called with the lanes that cannot go on, `[(lane, fault), ...]`; it raises. None for functions without
             faults.
 
-    A lane is zero before its first reset. A saved lane is its bytes, which `check` of the functions looks at before they
-    are loaded.
+    A lane is zero before its first reset. A saved lane is its bytes, which `check` of the functions looks at before
+    they are loaded.
 
     Raises:
         ValueError: a size that is not positive.

@@ -34,7 +34,8 @@ print(json.dumps({
     "alone_next": single.step(int(actions[0, 1]))[0].tolist(),
     "actions": actions.tolist(),
     "rows": rows,
-    "isa": envs.unwrapped._batch.isa,
+    "parameters": envs.get_attr("mass"),
+    "options": envs.reset(seed=1, options={"low": 8.0})[0][:, 0].tolist(),
 }))
 """
 
@@ -108,6 +109,12 @@ def test_steps_follow_the_equations_with_each_lanes_mass(seen):
     assert compared > 40
 
 
+def test_parameters_and_reset_options(seen):
+    assert seen["parameters"] == [250.0, 500.0, 1000.0]
+    drawn = [np.random.default_rng(1 + lane).uniform(8.0, 10.0) for lane in range(3)]
+    assert seen["options"] == np.float32(drawn).tolist()
+
+
 def test_a_single_environment_is_a_lane_of_the_batch(seen):
     assert seen["alone"] == seen["first"][1]
     assert seen["alone_next"] == seen["rows"][0][0][1]
@@ -127,11 +134,3 @@ def test_the_command_line_finds_it(built):
     assert done.stdout.startswith(
         "docking:docking/Docking-v0: 8 lanes x 100 steps, DockingVectorEnv"
     )
-
-
-def test_a_kernel_with_fewer_instruction_sets_than_the_engine_steps_the_same(tmp_path, built, seen):
-    """Compiled from the C that Cython wrote for the other."""
-    example = built.parent / "source"
-    baseline = run(build(tmp_path, example, CFLAGS="-DGYMCORE_BASELINE_ONLY -O1"))
-    assert baseline.pop("isa") == "baseline"
-    assert baseline == {name: value for name, value in seen.items() if name != "isa"}

@@ -10,7 +10,8 @@ in an empty folder.
   closed. Blocks that import a library which is not installed are left out: `missing` names it.
 - `bash` blocks run line by line, if their program is one that may run in a test (gymcore and the
   project's scripts); the others are checked for what they name.
-- `cython`, `py` and `toml` blocks stand word for word in examples/kernel_package, which has a test.
+- `cython`, `py` and `toml` blocks stand word for word in examples/kernel_package, which has a test,
+  or in the physics of CartPole.
 """
 
 from __future__ import annotations
@@ -150,7 +151,9 @@ def check_unrun(command: str) -> None:
 def example_sources() -> list[str]:
     package = ROOT / "examples" / "kernel_package"
     suffixes = (".py", ".pyx", ".toml")
-    return [path.read_text() for path in package.rglob("*") if path.suffix in suffixes]
+    sources = [path for path in package.rglob("*") if path.suffix in suffixes]
+    sources.append(ROOT / "gymcore_ext" / "physics" / "cartpole.pyx")
+    return [path.read_text() for path in sources]
 
 
 def run(block: Block) -> None:

@@ -44,6 +44,8 @@ _OBSERVES = {
 _LAYOUTS = ("dict", "image", "flat")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz ,"
 _MAX_MISSION, _FLAT_MISSION = 512, 96
+# Missions that a batch remembers, so that equal ones are one object.
+_MAX_TEXTS = 4096
 _DIRECTIONS = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)])
 
 
@@ -523,7 +525,8 @@ class MiniGridVectorEnv(NativeVectorEnv):
     env_class: ClassVar[type[MiniGridEnv]]
     _model: MiniGridEnv
     _missions: npt.NDArray[np.object_] | None = None
-    _texts: dict[bytes, str]
+    _texts: dict[str, str]
+    _made_again: ClassVar[tuple[str, ...]] = ("_missions", "_texts", "_elapsed", "_lane_rows")
 
     @property
     def lane_records(self) -> np.ndarray:
@@ -533,18 +536,21 @@ class MiniGridVectorEnv(NativeVectorEnv):
 
     def _missions_of(self, lanes: Any) -> list[str]:
         """Return the missions of lanes; equal ones are one object."""
-        level, store = self._model._level, self._batch.store
-        rows = store.view()[:, : level.lane_bytes]
-        texts = (level.mission(rows[lane]) for lane in lanes)
+        texts = [self._model._level.mission(self._lane_rows[lane]) for lane in lanes]
+        if len(self._texts) > _MAX_TEXTS:
+            self._texts.clear()
         return [self._texts.setdefault(text, text) for text in texts]
 
     def _make_batch(self) -> None:
         super()._make_batch()
         self._missions, self._texts = None, {}
+        # Views, which stay valid: making them takes longer than reading them.
+        self._elapsed = self._batch.view_lifecycle()[1]
+        self._lane_rows = self._batch.store.view()[:, : self._model._level.lane_bytes]
 
     def _update_missions(self) -> npt.NDArray[np.object_]:
         """Return the missions of all lanes; an array that was returned before does not change."""
-        begun = np.flatnonzero(self._batch.view_lifecycle()[1] == 0)
+        begun = (self._elapsed == 0).nonzero()[0]
         if self._missions is None:
             self._missions = np.array(self._missions_of(range(self.num_envs)), object)
         elif len(begun):
@@ -580,11 +586,12 @@ class MiniGridVectorEnv(NativeVectorEnv):
     def _load_lanes(self, states: Any, lanes: Lanes) -> None:
         super()._load_lanes(states, lanes)
         self._missions = None
+        self._update_missions()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out missions, which are read again."""
         state = super().__getstate__()
-        return {name: state[name] for name in state if name not in ("_missions", "_texts")}
+        return {name: state[name] for name in state if name not in self._made_again}
 
 
 def _declare(base: type[MiniGridEnv], kind: str, name: str, arguments: Iterable[str]) -> None:

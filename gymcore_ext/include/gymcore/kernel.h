@@ -111,6 +111,9 @@ typedef struct {
     int (*faulted)(const void *lane);
 } gymcore_lane_functions;
 
+/* Instruction sets that a kernel may have loops for; how many it has depends on its compiler. */
+#define GYMCORE_MAX_ISAS 4
+
 /* The step for one instruction set. */
 typedef struct {
     gymcore_step_loop *shared; /* parameters shared by all lanes */
@@ -148,7 +151,7 @@ typedef struct {
     const char *lanes_name;  /* of the capsule that `lanes` come from, or NULL */
     /* Whether something happened to lanes that Python must raise, as a simulation that failed; NULL: nothing can. */
     int (*faulted)(const void *lanes);
-    gymcore_step_loops step[GYMCORE_ISA_COUNT]; /* baseline, then x86-64-v2, v3 and v4 */
+    gymcore_step_loops step[GYMCORE_MAX_ISAS]; /* baseline, then x86-64-v2, v3 and v4, as many as isa_count */
 } gymcore_kernel;
 
 /* Bytes of the members that every kernel of this ABI has: all but those that were added later. */

@@ -206,6 +206,24 @@ def test_copies_and_states_continue(env_id: str, copied: Any) -> None:
             assert all(np.array_equal(same[name], observation[name]) for name in observation)
 
 
+@pytest.mark.parametrize("mode", list(gym.vector.AutoresetMode))
+def test_saved_lanes_have_their_missions(mode: gym.vector.AutoresetMode) -> None:
+    options = {"autoreset_mode": mode}
+    envs, other = (
+        gym.make_vec("BabyAI-GoToLocal-v0", num_envs=3, max_steps=3, vector_kwargs=options)
+        for _ in range(2)
+    )
+    envs.reset(seed=1), other.reset(seed=50)
+    envs.step(np.full(3, 6)), other.step(np.full(3, 6))
+    other.set_state(envs.get_state())
+    for _ in range(2):
+        steps = [each.step(np.full(3, 6)) for each in (envs, other)]
+        assert steps[0][0]["mission"].tolist() == steps[1][0]["mission"].tolist()
+    if mode is gym.vector.AutoresetMode.SAME_STEP:
+        last = [[one["mission"] for one in step[4]["final_obs"]] for step in steps]
+        assert last[0] == last[1] != steps[0][0]["mission"].tolist()
+
+
 def test_damaged_states_are_refused() -> None:
     env = gym.make("MiniGrid-DoorKey-5x5-v0").unwrapped
     env.reset(seed=1)

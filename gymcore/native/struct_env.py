@@ -1,0 +1,157 @@
+"""Environments whose lanes are structs: the functions of one lane, compiled, and spaces."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from gymcore import error
+from gymcore.core import Info
+from gymcore.native.env import NativeEnv
+from gymcore.native.kernel_spaces import array_layout, checked_action, leaves_of
+from gymcore.native.parameters import Parameter
+from gymcore.native.state import digest
+from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.spaces import Space
+from gymcore_ext.engine.batch import Batch
+from gymcore_ext.lanes.custom_kernel import CustomKernel
+from gymcore_ext.lanes.struct_lanes import StructLanes
+
+
+class StructEnv(NativeEnv[Any]):
+    """Base of environments whose state is a struct, with compiled functions of one lane.
+
+    `StructEnv.of` makes a class from the functions (`gymcore_lane_functions` in
+    `gymcore/kernel.h`), the size of the struct and the spaces. Single environments and batches run
+    in the engine like the built-in ones: autoreset modes, parameters by lane, threads, states.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}  # type: ignore[misc]
+    kernel_module = ""
+    functions: ClassVar[object]
+    lane_bytes: ClassVar[int]
+    spaces_of_lane: ClassVar[tuple[Space, Space]]
+    defaults: ClassVar[dict[str, float]]
+    reset_options: ClassVar[dict[str, float]]
+    shared: ClassVar[object]
+    vector_class: ClassVar[type[NativeVectorEnv]]
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        *,
+        functions: object,
+        lane_bytes: int,
+        observation_space: Space,
+        action_space: Space,
+        parameters: dict[str, float] | None = None,
+        reset_options: dict[str, float] | None = None,
+        shared: object = None,
+    ) -> type[Self]:
+        """Return the class of an environment; `vector_class` is that of its batches.
+
+        Args:
+            name: Name of the class.
+            functions: Capsule of the functions of one lane.
+            lane_bytes: Bytes of a lane, which is zero before its first reset.
+            observation_space: Box, Discrete, MultiDiscrete, MultiBinary, or Dict and Tuple of
+                these. `observe` gets the row of each array, in the order of the space.
+            action_space: Discrete, MultiDiscrete, MultiBinary, or a Box of floats. `step` gets
+                int64 values, or floats.
+            parameters: Names and defaults of the numbers that functions get as `parameters`; they
+                are arguments of the constructor, and may differ from lane to lane.
+            reset_options: Names and defaults of options of `reset`.
+            shared: Capsule of what all lanes have in common, or None.
+
+        Raises:
+            InvalidArgument: A space that compiled code cannot check or fill.
+        """
+        defaults = dict(parameters or {})
+        array_layout("observation_space", observation_space)
+        if checked_action(action_space) is None:
+            raise error.InvalidArgument(
+                "action_space: expected Discrete, MultiDiscrete, MultiBinary, or Box of float32 or "
+                f"float64 with an axis, got {action_space}"
+            )
+        attributes = {
+            **{parameter: Parameter() for parameter in defaults},
+            "functions": functions,
+            "lane_bytes": lane_bytes,
+            "spaces_of_lane": (observation_space, action_space),
+            "defaults": defaults,
+            "reset_options": dict(reset_options or {}),
+            "shared": shared,
+        }
+        made: type[Self] = type(name, (cls,), attributes)
+        made.fits_kernel = True
+        made.vector_class = NativeVectorEnv.of(made)
+        return made
+
+    def __init__(self, render_mode: str | None = None, **parameters: Any) -> None:
+        """Make the environment; the arguments are its parameters."""
+        self.observation_space, self.action_space = self.spaces_of_lane
+        super().__init__(render_mode, **parameters)
+
+    @classmethod
+    def kernel_spec(cls) -> dict[str, Any]:
+        """Return the names and defaults of parameters and options."""
+        names = {"parameters": cls.defaults, "reset_options": cls.reset_options}
+        return {"name": cls.__name__, "state_names": (), **names}
+
+    @classmethod
+    def make_batch(cls, num_envs: int, **options: Any) -> Batch:
+        """Return a batch of lanes."""
+        observation_space, action_space = cls.spaces_of_lane
+        layout = array_layout("observation_space", observation_space)
+        action, ranges = checked_action(action_space) or ((np.int64, ()), ())
+        kernel = CustomKernel(
+            cls.__name__,
+            parts=leaves_of(layout),
+            action=action,
+            ranges=ranges,
+            parameters=cls.defaults,
+            reset_options=cls.reset_options,
+            functions=cls.functions,
+        ).capsule
+        store = StructLanes(
+            kernel=kernel,
+            functions=cls.functions,
+            num_lanes=num_envs,
+            lane_bytes=cls.lane_bytes,
+            shared=cls.shared,
+            on_fault=cls.raise_faults,
+        )
+        return Batch(
+            kernel,
+            num_envs,
+            errors=error,
+            store=store,
+            layout=layout,
+            copies_actions=True,
+            **options,
+        )
+
+    @staticmethod
+    def raise_faults(faults: list[tuple[int, int]]) -> None:
+        """Raise because lanes cannot go on, given their faults; a subclass says what these mean."""
+        raise error.Error(f"lanes {[lane for lane, _ in faults]}: fault {faults[0][1]}")
+
+    def fixed_digest(self) -> int:
+        """Return a digest of name and size."""
+        return digest(f"{type(self).__qualname__} {self.lane_bytes}".encode())
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
+        """Step by an element of `action_space`; see `Env.step`.
+
+        Raises:
+            InvalidAction: Not an element of `action_space`.
+            ResetNeeded: Before the first reset.
+        """
+        if not self.action_space.contains(action):
+            raise self._invalid(action)
+        numbers = bool(self.action_space.shape)
+        step = self._batch.step_single_numbers if numbers else self._batch.step_single
+        observation, reward, terminated = step(action)
+        return observation, reward, terminated, self._batch.truncated, self._batch.infos_of(0)
