@@ -46,7 +46,8 @@ SB3 = {
 GOALS = {
     "CartPole-v1": 475, "MountainCar-v0": -110, "MountainCarContinuous-v0": 90, "Acrobot-v1": -100,
     "Pendulum-v1": -200, "LunarLander-v3": 200, "FrozenLake-v1": 0.7, "CliffWalking-v1": -20,
-    "Taxi-v4": 7, "Blackjack-v1": -0.1,
+    "Taxi-v4": 7, "Blackjack-v1": -0.1, "MiniGrid-Empty-8x8-v0": 0.9,
+    "MiniGrid-DoorKey-5x5-v0": 0.9,
 }  # fmt: skip
 # What is compared to the default settings, on these environments with as many steps.
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -336,13 +336,21 @@ def test_it_learns():
     assert total.mean() > 60
 
 
+def test_it_learns_from_dicts_with_missions():
+    ppo = PPO("MiniGrid-Empty-5x5-v0", seed=1, num_envs=8, total_steps=12_000)
+    ppo.train(target=0.85)
+    assert ppo.mean_return >= 0.85
+    observations, _ = gym.make_vec("MiniGrid-Empty-5x5-v0", num_envs=3).reset(seed=0)
+    assert ppo.act(observations).shape == (3,)
+
+
 # Mean return of 100 episodes: the registry's thresholds, and what a good policy gets where there
 # are none (Blackjack: the dealer wins more often).
 GOALS = {
     "CartPole-v1": 475, "Acrobot-v1": -100, "MountainCar-v0": -110,
     "MountainCarContinuous-v0": 90, "Pendulum-v1": -250, "LunarLander-v3": 200,
     "FrozenLake-v1": 0.7, "CliffWalking-v1": -20, "Taxi-v4": 7,
-    "Blackjack-v1": -0.15,
+    "Blackjack-v1": -0.15, "MiniGrid-Empty-8x8-v0": 0.9, "MiniGrid-DoorKey-5x5-v0": 0.9,
 }  # fmt: skip
 
 
