@@ -175,7 +175,10 @@ class MiniGridEnv(NativeEnv[int]):
             if value not in allowed:
                 raise error.InvalidArgument(f"{name}: expected one of {allowed}, got {value!r}")
         through = shape.see_through_walls if see_through_walls is None else see_through_walls
-        self._look = {"see_through_walls": bool(through), "view_size": agent_view_size}
+        self._look: dict[str, Any] = {
+            "see_through_walls": bool(through),
+            "view_size": agent_view_size,
+        }
         self._observed = {
             **self._look,
             "mode": _OBSERVES[observes],
@@ -210,7 +213,7 @@ class MiniGridEnv(NativeEnv[int]):
     # --- compiled lanes ------------------------------------------------------------------------
 
     def _make_level(self, *, goal: str | None = None, tile: int = 8, **options: Any) -> Level:
-        rooms = dict(zip(("room_size", "columns", "rows"), self._shape.rooms, strict=True))
+        options |= zip(("room_size", "columns", "rows"), self._shape.rooms, strict=True)
         if options["mode"].endswith("pixels"):
             if not 1 <= tile <= 256:
                 raise error.InvalidArgument(f"obs_tile_size: expected 1 to 256 pixels, got {tile}")
@@ -218,7 +221,7 @@ class MiniGridEnv(NativeEnv[int]):
         try:
             if goal is not None:
                 options["goal_directions"] = _goal_directions(self.width, self.height, goal)
-            return Level(self._rules, self.width, self.height, **rooms, **options)
+            return Level(self._rules, self.width, self.height, **options)
         except (TypeError, ValueError, OverflowError) as problem:
             raise error.InvalidArgument(f"{type(self).__name__}: {problem}") from problem
 
@@ -233,7 +236,7 @@ class MiniGridEnv(NativeEnv[int]):
             type(self).__name__,
             parts=level.parts,
             action=(np.int64, ()),
-            ranges=((0, int(self.action_space.n)),),
+            ranges=((0, self.num_actions),),
             parameters=dict(zip(level.parameter_names, numbers, strict=True)),
             functions=FUNCTIONS,
         ).capsule
@@ -259,7 +262,7 @@ class MiniGridEnv(NativeEnv[int]):
         )
         return batch, store, layout
 
-    def make_batch(self, num_envs: int, **options: Any) -> Batch:  # type: ignore[override]
+    def make_batch(self, num_envs: int, **options: Any) -> Batch:
         """Return a batch of levels."""
         self._level = self._make_level(**self._observed)
         return self._make_lanes(self._level, num_envs, **options)[0]
@@ -597,7 +600,7 @@ class MiniGridVectorEnv(NativeVectorEnv):
 def _declare(base: type[MiniGridEnv], kind: str, name: str, arguments: Iterable[str]) -> None:
     """Make the class of a kind of levels, and that of its batches."""
     common = (name for name in MiniGridEnv.__init__.__kwdefaults__ or () if name != "max_steps")
-    attributes = {
+    attributes: dict[str, Any] = {
         "__doc__": f"Levels of the kind {kind}; see `{base.__name__}`.",
         "__module__": __name__,
         "kind": kind,

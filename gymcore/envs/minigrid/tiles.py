@@ -143,7 +143,10 @@ def draw_tile(
     side = size * _OVERSAMPLING
     y, x = (np.indices((side, side)) + 0.5) / side
     pixels = np.zeros((side, side, 3), np.uint8)
-    shapes = [(_rectangle(0, 0.031, 0, 1), _LINES), (_rectangle(0, 1, 0, 0.031), _LINES)]
+    shapes: list[tuple[Inside, object]] = [
+        (_rectangle(0, 0.031, 0, 1), _LINES),
+        (_rectangle(0, 1, 0, 0.031), _LINES),
+    ]
     shapes += _shapes(kind, _RGB[color], state)
     if direction is not None:
         shapes.append((_agent(direction), _AGENT))
