@@ -6,6 +6,7 @@ import matplotlib
 import pytest
 
 import gymcore
+import gymcore.utils.play
 from gymcore import spaces
 from gymcore.rendering.window import load_pygame
 from tests.videos import make_film_env
@@ -65,6 +66,31 @@ def test_until_the_window_is_closed(run, monkeypatch) -> None:
     # Without a key the cart is pushed to the left, and the pole falls.
     assert "episode     return" in ran.out and steps >= 60 and len(starts) > 3
     assert "left or a     push left" in ran.out
+
+
+@pytest.mark.parametrize("env_id", ["MiniGrid-Empty-8x8-v0", "FrozenLake-v1"])
+def test_grids_step_only_when_a_key_is_pressed(run, monkeypatch, env_id: str) -> None:
+    start_with(monkeypatch, pygame.K_RIGHT)
+    frames, steps = 0, 0
+    display, step = gymcore.utils.play.display_arr, gymcore.Wrapper.step
+
+    def counted(self, action):
+        nonlocal steps
+        steps += 1
+        return step(self, action)
+
+    def displayed(*arguments):
+        nonlocal frames
+        frames += 1
+        if frames == 30:
+            pygame.event.post(pygame.event.Event(pygame.QUIT))
+        display(*arguments)
+
+    monkeypatch.setattr("gymcore.wrappers.common.OrderEnforcing.step", counted)
+    monkeypatch.setattr("gymcore.utils.play.display_arr", displayed)
+    ran = run("play", env_id, "--fps", 1000, "--seed", 3)
+    assert ran.code == 0, ran.err
+    assert frames == 30 and steps == 1
 
 
 def test_an_environment_without_keys(run, registries) -> None:
