@@ -16,7 +16,7 @@ def _closest(word: str, words: Iterable[str]) -> str | None:
 
     by_lower_case = {known.lower(): known for known in sorted(words)}
     # Less similar words, such as "nope" and "Hopper", are not typos.
-    matches = difflib.get_close_matches(word.lower(), by_lower_case, n=1, cutoff=0.7)
+    matches = difflib.get_close_matches(word.lower(), by_lower_case, n=1, cutoff=0.65)
     return by_lower_case[matches[0]] if matches else None
 
 

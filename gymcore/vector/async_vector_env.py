@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import multiprocessing
 import os
 import time
@@ -915,6 +916,12 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         # Only now: a key press may have ended the closing, and the next `close` goes on with it.
         self._engine = None
         return failures
+
+
+# Signatures of a class are those of `__new__`, which takes what `__init__` takes.
+AsyncVectorEnv.__new__.__signature__ = inspect.signature(  # type: ignore[attr-defined]
+    AsyncVectorEnv.__init__
+)
 
 
 class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):

@@ -569,7 +569,7 @@ def checked_timeout(timeout: Any) -> float | None:
         raise ArgumentTypeError(f"timeout: expected seconds or None, got {timeout!r}")
     if math.isnan(timeout):
         raise InvalidArgument("timeout: expected seconds or None, got nan")
-    return float(timeout)
+    return timeout if isinstance(timeout, (int, float)) else float(timeout)
 
 
 def checked_actions(layout: Layout, actions: Any, count: int, name: str = "actions") -> Any:

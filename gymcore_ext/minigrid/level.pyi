@@ -7,11 +7,6 @@ MODES: list[str]
 LAYOUTS: list[str]
 
 class Level:
-    lane_bytes: int
-    lane_dtype: np.dtype
-    parameter_names: list[str]
-    capsule: object
-    parts: tuple[tuple[np.dtype, tuple[int, ...]], ...]
     def __init__(
         self,
         rules: object,
@@ -32,4 +27,14 @@ class Level:
         tile_of: npt.NDArray[np.int32] | None = None,
         goal_directions: npt.NDArray[np.float64] | None = None,
     ) -> None: ...
+    @property
+    def lane_bytes(self) -> int: ...
+    @property
+    def lane_dtype(self) -> np.dtype: ...
+    @property
+    def parameter_names(self) -> list[str]: ...
+    @property
+    def capsule(self) -> object: ...
+    @property
+    def parts(self) -> tuple[tuple[np.dtype, tuple[int, ...]], ...]: ...
     def mission(self, lane: npt.NDArray[np.uint8]) -> str: ...

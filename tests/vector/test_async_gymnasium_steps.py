@@ -480,8 +480,12 @@ def test_worker_and_states(pair):
     assert_same(ours.step_wait(), theirs.step_wait())
     assert_same_error(*errors_of(ours, theirs, "step_wait"))
     ours.close(), theirs.close()
+    assert type(ours).__name__ == "CustomWorkerVectorEnv"
     for name in OPERATIONS:
-        assert_same_error(*errors_of(ours, theirs, name))
+        our_error, their_error = errors_of(ours, theirs, name)
+        assert type(our_error).__name__ == type(their_error).__name__
+        own_name = str(their_error).replace("AsyncVectorEnv", "CustomWorkerVectorEnv")
+        assert str(our_error) == own_name
 
 
 # Made by id
