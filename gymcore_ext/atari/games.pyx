@@ -67,11 +67,19 @@ cdef enum:
     # Where an emulator's memory has its random generator, as text: after the ROM's digest, "System" and a number.
     SYSTEM = 36
     GENERATOR = 54
+    # Where the serialized state of a game has that memory, and what follows it: limits of paddles.
+    MEMORY = 28
+    TAIL = 8
+    # The spare bytes of a saved memory: numbers of the generator differ in length.
+    SPARE = 512
+    # TIA has the clocks of a frame after the names and numbers of the processor and of the RAM.
+    CLOCKS = 628
     # Actions of a player.
     ACTIONS = 18
 
 cdef int64_t MANY = <int64_t> 1 << 52  # of frames and steps: no count overflows
 cdef double LARGE = 1e15               # of scores
+cdef int32_t CYCLES = 1 << 26          # of a frame: no clock, of which a cycle has three, overflows
 
 
 ctypedef struct screen_t:  # the head of ALE's ALEScreen
@@ -80,7 +88,9 @@ ctypedef struct screen_t:  # the head of ALE's ALEScreen
 
 
 ctypedef struct state_t:  # ALE's ALEState, which `clone` returns by value
-    int32_t numbers[6]       # paddles and frame numbers
+    int32_t paddles[2]
+    int32_t limits[2]        # of paddles
+    int32_t frames, episode_frames
     const uint8_t* memory    # of the emulator, serialized: a std::string of libstdc++
     int64_t size
     int64_t room[2]
@@ -155,6 +165,10 @@ ctypedef struct games_t:
     int32_t frame_bytes, screen_bytes
     info_field_t* fields
     int32_t info_count
+    const uint8_t* first_state      # of a game, serialized
+    int64_t first_size
+    const int32_t* numbers   # of an emulator's memory after its generator: offset, least and greatest value
+    int64_t number_count
 
 
 # --- MT19937, as the C++ libraries draw no-ops: std::mt19937 and libstdc++'s std::uniform_int_distribution ------------
@@ -541,6 +555,10 @@ cdef int64_t load_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
         memcpy(lane.plane, frames, plane)
         memcpy(lane.stack, frames + plane, job.games.frame_bytes * job.games.stages.stack_num)
         if head.size and lane.ale != NULL:
+            # A frame that is being drawn goes on where the emulator's own frame has come to, and may leave its buffer.
+            if not shows_whole_frame(game + sizeof(saved_t), head.size):
+                job.games.calls.reset_game(lane.ale)
+                lane.generator = 0
             head.state.memory, head.state.size = game + sizeof(saved_t), head.size
             restore(job.games, lane, &head.state)
     return 0
@@ -611,6 +629,81 @@ cdef bint is_possible(const games_t* self, const progress_t* progress) noexcept 
         and fabs(progress.reward) <= LARGE and fabs(progress.game_return) <= LARGE)
 
 
+cdef inline int32_t number_at(const uint8_t* data) noexcept nogil:
+    cdef int32_t number
+    memcpy(&number, data, 4)
+    return number
+
+
+cdef bint shows_whole_frame(const uint8_t* memory, int64_t size) noexcept nogil:
+    """Whether TIA has drawn all of its display, in a possible memory."""
+    cdef const uint8_t* clocks = memory + GENERATOR + generator_length(memory, size) + CLOCKS
+    return number_at(clocks + 12) == number_at(clocks + 8)
+
+
+cdef bint is_generator(const uint8_t* text, int64_t length) noexcept nogil:
+    """Whether this is the text of an MT19937: its words, and how many of them are used."""
+    cdef uint64_t number = 0
+    cdef int64_t i
+    cdef int words = 0, digits = 0
+    for i in range(length):
+        if 48 <= text[i] < 58 and digits < 10:
+            number = 10 * number + text[i] - 48
+            digits += 1
+        elif text[i] == 32 and digits and number >> 32 == 0:
+            words += 1
+            number = digits = 0
+        else:
+            return False
+    return words == WORDS and digits and number <= WORDS
+
+
+cdef bint is_memory_possible(
+    const games_t* self, const uint8_t* memory, int64_t size, const uint8_t* checked
+) noexcept nogil:
+    """Whether an emulator with this ROM can have this memory: its parts, and the range of each of its numbers.
+
+    Reading the generator takes most of the time. A memory that was `checked` before often has the same one.
+    """
+    cdef const uint8_t* first = self.first_state + MEMORY
+    cdef int64_t first_size = self.first_size - MEMORY - TAIL, k
+    cdef int32_t length = generator_length(memory, size), number
+    cdef const int32_t* row
+    if (
+        length == 0 or size - length != first_size - generator_length(first, first_size)
+        or memcmp(memory, first, SYSTEM) != 0 or not 0 <= number_at(memory + GENERATOR - 8) <= CYCLES
+        or not (checked != NULL and memcmp(memory + GENERATOR - 4, checked + GENERATOR - 4, length + 4) == 0
+                or is_generator(memory + GENERATOR, length))
+    ):
+        return False
+    memory += GENERATOR + length
+    first += GENERATOR + generator_length(first, first_size)
+    for k in range(self.number_count):
+        row = self.numbers + 3 * k
+        number = number_at(memory + row[0])
+        if number != row[1] and number != row[2] and not row[1] < number < row[2]:
+            return False
+    # The display begins and ends so many clocks after the frame, and is drawn up to a clock in it.
+    for k in range(4, 12, 4):
+        if (<int64_t> number_at(memory + CLOCKS + k) - number_at(memory + CLOCKS)
+                != <int64_t> number_at(first + CLOCKS + k) - number_at(first + CLOCKS)):
+            return False
+    number = number_at(memory + CLOCKS + 12)
+    return number_at(memory + CLOCKS + 4) <= number <= number_at(memory + CLOCKS + 8)
+
+
+cdef bint is_state_possible(const games_t* self, const state_t* state) noexcept nogil:
+    """Whether an emulator of this game and mode can have this state, apart from its memory."""
+    cdef const uint8_t* first = self.first_state
+    cdef const uint8_t* limits = first + self.first_size - TAIL
+    return (
+        state.limits[0] == number_at(limits) and state.limits[1] == number_at(limits + 4)
+        and state.limits[0] <= state.paddles[0] <= state.limits[1]
+        and state.limits[0] <= state.paddles[1] <= state.limits[1]
+        and 0 <= state.frames <= 1 << 30 and 0 <= state.episode_frames <= 1 << 30
+        and state.mode == number_at(first + 16) and state.difficulty == number_at(first + 20))
+
+
 cdef class Games:
     """Games of a batch, and the kernel that plays them.
 
@@ -624,7 +717,9 @@ cdef class Games:
         threshold: of continuous actions.
         observation_shape: of one lane.
         infos: how many of INFOS there are.
-        memory_bytes: how many bytes the serialized memory of an emulator takes at most.
+        first_state: a serialized state of the game.
+        fields: what the memory of an emulator may contain after its generator, int32 [numbers, 3]: an offset, the least
+            and the greatest value; if the least is the greater one, the value is one of both.
 
     Raises:
         ValueError: numbers that do not fit each other.
@@ -638,10 +733,11 @@ cdef class Games:
     cdef const char* capsule_name
     cdef readonly object saved_dtype  # of one saved lane: "game", which has a digest, and "frames", any bytes
     cdef int64_t memory_bytes
+    cdef readonly bytes first_state
 
     def __cinit__(
         self, *, dict functions, Py_ssize_t num_lanes, dict stages, Resizer resizer, object palette, object actions,
-        float threshold, tuple observation_shape, int infos, int memory_bytes,
+        float threshold, tuple observation_shape, int infos, bytes first_state not None, object fields,
     ):
         cdef Py_ssize_t k
         if resizer is None:
@@ -666,7 +762,19 @@ cdef class Games:
         stack_bytes = self.games.frame_bytes * self.games.stages.stack_num
         if stages["continuous"] and len(actions) != 18 or np.prod(observation_shape) != stack_bytes:
             raise ValueError(f"observation_shape: expected {stack_bytes} bytes, got {observation_shape}")
-        self.memory_bytes = (memory_bytes + 7) // 8 * 8
+        self.first_state = first_state
+        self.games.first_state, self.games.first_size = first_state, len(first_state)
+        self.games.number_count = len(fields)
+        self.games.numbers = <const int32_t*> self._array(fields, np.int32, (len(fields), 3))
+        rest = len(first_state) - MEMORY - TAIL - GENERATOR
+        length = generator_length(self.games.first_state + MEMORY, rest + GENERATOR)
+        if not length or rest - length < CLOCKS + 16:
+            raise ValueError(f"first_state: expected one of ALE, got {len(first_state)} bytes")
+        if np.min(fields, 0)[0] < 0 or np.max(fields, 0)[0] > rest - length - 4:
+            raise ValueError(f"fields: expected offsets from 0 to {rest - length - 4}")
+        self.memory_bytes = (len(first_state) + SPARE + 7) // 8 * 8
+        if not is_memory_possible(&self.games, self.games.first_state + MEMORY, rest + GENERATOR, NULL):
+            raise ValueError("fields: expected numbers of the first state")
         plane_bytes = self.games.screen_bytes * self.games.stages.channels
         self.saved_dtype = np.dtype([
             ("game", [("digest", np.uint64), ("size", np.int64), ("progress", np.uint8, (sizeof(progress_t),)),
@@ -827,19 +935,21 @@ cdef class Games:
             raise ValueError(f"an emulator takes {games['size'].max()} bytes, expected at most {job.room}")
 
     def are_intact(self, cnp.ndarray games not None):
-        """Whether games are as `copy_lanes` has saved them, with a progress that lanes can have: bool [len(games)].
-
-        What the memory of an emulator contains is not checked, only its length.
-        """
+        """Whether games are as `copy_lanes` has saved them, and lanes can have what is in them: bool [len(games)]."""
         cdef const uint8_t* game = self._rows("game", games, False)
+        cdef const uint8_t* checked = NULL
         cdef saved_t head
         cdef Py_ssize_t k
         intact = np.empty(len(games), np.bool_)
         for k in range(len(games)):
             memcpy(&head, game, sizeof(saved_t))
             intact[k] = (head.digest == digest(game + 8, sizeof(saved_t) - 8 + self.memory_bytes)
-                         and (head.size == 0 or GENERATOR <= head.size <= self.memory_bytes)
+                         and (head.size == 0 or (
+                             0 < head.size <= self.memory_bytes and is_state_possible(&self.games, &head.state)
+                             and is_memory_possible(&self.games, game + sizeof(saved_t), head.size, checked)))
                          and is_possible(&self.games, &head.progress))
+            if intact[k] and head.size:
+                checked = game + sizeof(saved_t)
             game += cnp.PyArray_STRIDE(games, 0)
         return intact
 

@@ -28,6 +28,7 @@ from gymcore.envs.atari.library import (
     address_of,
     cartridge,
     library_functions,
+    memory_fields,
     open_game,
     state_offset,
 )
@@ -92,23 +93,22 @@ class LaneGames(Games):
     opener: Callable[[], Any]  # returns an emulator with the game
     threads: Threads  # of the batch
     game: str
-    _first_state: bytes | None = None
+    path: str  # of its ROM
 
     def _restart(self, lane: int) -> None:
         """Restore the state in which the ROM was loaded, which is the same as loading it again.
 
-        The first time it is loaded, which takes 20 ms.
+        The first time it is loaded, which takes 0.1 s: most of it for a table of averaged colours
+        that ALE computes for every emulator, and that is not part of its states.
         """
-        ale = self.opener() if self.ales[lane] is None else self.ales[lane]
-        if self._first_state is None:
-            self._first_state = ale.cloneState().serialize()
-        state = load_ale().ALEState(self._first_state)
-        try:
-            ale.restoreState(state)
-        except SystemError:  # it has another ROM, which a program has loaded
-            ale = self.opener()
-            ale.restoreState(state)
+        ale = self.ales[lane] if self._has_game(lane) else self.opener()
+        ale.restoreState(load_ale().ALEState(self.first_state))
         self.set_ale(lane, ale, address_of(ale))
+
+    def _has_game(self, lane: int) -> bool:
+        """Whether a lane has an emulator with its ROM: a program may have loaded another one."""
+        ale = self.ales[lane]
+        return ale is not None and ale.getString("rom_file") == self.path
 
     def seed(self, batch: Any, gymnasium: bool, first: int, lo: int, hi: int) -> None:
         """Seed lanes lo, lo + 1, ... with first, first + 1, ...; their games start again."""
@@ -147,7 +147,7 @@ class LaneGames(Games):
     def load(self, indices: npt.NDArray[np.int64], saved: Any) -> None:
         """Restore saved lanes: an array of `saved_dtype`, or what `copied` returns."""
         for lane in indices.tolist():
-            if self.ales[lane] is None:
+            if not self._has_game(lane):
                 with _loads_games():
                     self._restart(lane)
         self.copy_lanes(self.threads, indices, saved["game"], saved["frames"])
@@ -310,9 +310,11 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             threshold=self._threshold,
             observation_shape=pipeline.observation_shape,
             infos=len(INFOS),
-            memory_bytes=known.memory_bytes,
+            first_state=known.first_state,
+            fields=memory_fields(known.first_state),
         )
         games.game = self.game
+        games.path = self._path
         games.opener = partial(
             open_game, self._path, self.game, self._mode, self._difficulty, limit
         )

@@ -175,6 +175,71 @@ def test_states_of_strangers(place, dtype, value):
     envs.close()
 
 
+# Numbers in the emulator's memory of Ms. Pacman: after the 54 bytes before the generator's text and
+# the text, or before it.
+@pytest.mark.parametrize(
+    ("after_generator", "place", "value"),
+    [
+        (False, 0, -1),  # the length of the ROM's digest
+        (False, 4, 0),  # the digest
+        (False, 46, -1),  # cycles
+        (False, 50, 2**31 - 1),  # the length of the generator's text
+        (False, 54, 0),  # the text
+        (True, 0, 3),  # the length of the processor's name
+        (True, 36, 1),  # a flag
+        (True, 77, 10**8),  # the size of the RAM
+        (True, 597, 2**30),  # the shift of the timer
+        (True, 628, 5),  # the clock of the frame
+        (True, 640, 2**31 - 1),  # the clock of what is drawn
+        (True, 800, 160),  # the position of a player
+        (True, -24, 60_000),  # the bank of the cartridge
+        (True, -12, 1),  # whether the game is over
+        (True, -4, 0xFAB1FAB2 - 2**32),  # whether another generator follows
+    ],
+)
+def test_emulators_of_strangers(after_generator, place, value):
+    """Each of these ended the process, or made ALE write outside its arrays."""
+    with AtariVectorEnv(1, game="ms_pacman") as envs:
+        envs.reset(seed=1)
+        state = envs.get_state()
+        changed = state.copy()
+        game = changed["state"]["game"]
+        memory = game["memory"][0, : game["size"][0]]
+        length = int(memory[50:54].view(np.int32)[0])
+        number = memory[54 + length :] if after_generator else memory
+        place %= len(number)
+        number[place : place + 4] = np.array([value], np.int32).view(np.uint8)
+        game["digest"][0] = checksum(game[0].tobytes()[8:])
+        assert changed.tobytes() != state.tobytes()
+        with pytest.raises(error.InvalidArgument, match="expected a state that lanes of"):
+            envs.set_state(changed)
+        assert envs.get_state().tobytes() == state.tobytes()
+
+
+def test_a_state_for_an_emulator_with_another_rom():
+    """`ale` is public; ALE throws an exception for a state of another game."""
+    with AtariVectorEnv(2, game="pong") as envs:
+        envs.reset(seed=1)
+        state = envs.get_state()
+        list(envs.lane_envs())[1].ale.loadROM(rom_path("boxing"))
+        envs.set_state(state)
+        assert envs.get_state().tobytes() == state.tobytes()
+
+
+def test_states_in_the_middle_of_a_frame():
+    """The display of Journey Escape ends after its frame, so that ALE would go on drawing."""
+    with AtariVectorEnv(1, game="journey_escape") as envs:
+        envs.reset(seed=1)
+        state = envs.get_state()
+        frames = [play(envs, 5)]
+        for _ in range(2):
+            envs.set_state(state)
+            assert envs.get_state().tobytes() == state.tobytes()
+            frames.append(play(envs, 5))
+        assert_same_steps(frames[1], frames[0])
+        assert_same_steps(frames[2], frames[0])
+
+
 def test_states_that_are_damaged():
     envs = AtariVectorEnv(2, game="pong")
     envs.reset(seed=1)
