@@ -198,7 +198,7 @@ def test_states_of_strangers(place, dtype, value):
     ],
 )
 def test_emulators_of_strangers(after_generator, place, value):
-    """Each of these ended the process, or made ALE write outside its arrays."""
+    """Their checksums are right; the memory of the emulator is checked before it changes."""
     with AtariVectorEnv(1, game="ms_pacman") as envs:
         envs.reset(seed=1)
         state = envs.get_state()
