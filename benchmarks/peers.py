@@ -40,6 +40,7 @@ from interop_measures import CONTENDERS as INTEROP  # noqa: E402
 from jit_bars import jit_bars, jit_groups  # noqa: E402
 from jit_measures import CONTENDERS as JIT  # noqa: E402
 from learn_bars import learn_bars, learn_groups  # noqa: E402
+from minigrid_bars import minigrid_bars, minigrid_groups  # noqa: E402
 from mujoco_bars import (  # noqa: E402
     IDS,
     MEMORY,
@@ -72,6 +73,7 @@ def all_groups(threads: int) -> list[Group]:
     return [
         *groups(threads),
         *toy_groups(threads),
+        *minigrid_groups(threads),
         *engine_groups(),
         *wrapper_groups(),
         *mujoco_groups(threads),
@@ -266,8 +268,8 @@ def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
     """
     rows, best = [], measured.best()
     everything = (
-        bars, toy_bars, box2d_bars, engine_bars, mujoco_bars, atari_bars, remote_bars, interop_bars,
-        jit_bars,
+        bars, toy_bars, minigrid_bars, box2d_bars, engine_bars, mujoco_bars, atari_bars,
+        remote_bars, interop_bars, jit_bars,
         learn_bars,
     )  # fmt: skip
     for bar in [*(bar for each in everything for bar in each(threads)), *wrapper_bars()]:
