@@ -8,8 +8,6 @@ from libc.stdint cimport int64_t
 from gymcore_ext.lanes.lane_functions cimport TERMINATED, functions_capsule, lane_functions_t
 from gymcore_ext.physics.lane cimport rng_t, uniform
 
-import numpy as np
-
 import gymcore as gym
 from gymcore.native.struct_env import StructEnv
 
@@ -26,8 +24,7 @@ cdef struct Options:               # of a reset
 
 cdef void reset(void* lane, const void* shared, const double* numbers, const double* bounds, rng_t* rng) noexcept nogil:
     cdef Ship* ship = <Ship*> lane
-    cdef const Options* options = <const Options*> bounds
-    ship.position = uniform(rng, options.low, options.high)
+    ship.position = uniform(rng, (<const Options*> bounds).low, (<const Options*> bounds).high)
     ship.velocity = uniform(rng, -0.5, 0.5)
 
 
@@ -57,7 +54,7 @@ functions.reset, functions.step, functions.observe = reset, step, observe
 
 DockingEnv = StructEnv.of(
     "DockingEnv", functions=functions_capsule(&functions), lane_bytes=sizeof(Ship),
-    observation_space=gym.spaces.Box(-np.inf, np.inf, (2,), np.float32), action_space=gym.spaces.Discrete(3),
+    observation_space=gym.spaces.Box(-float("inf"), float("inf"), (2,)), action_space=gym.spaces.Discrete(3),
     parameters=Parameters(500.0, 100.0, 0.5, 0.3, 20.0), reset_options=Options(5.0, 10.0))
 gym.register(
     "docking/Docking-v0", entry_point=DockingEnv, vector_entry_point=DockingEnv.vector_class, max_episode_steps=200)
