@@ -737,11 +737,11 @@ cdef class Games:
 
     def __cinit__(
         self, *, dict functions, Py_ssize_t num_lanes, dict stages, Resizer resizer, object palette, object actions,
-        float threshold, tuple observation_shape, int infos, bytes first_state not None, object fields,
+        float threshold, tuple observation_shape, int infos, bytes first_state, object fields,
     ):
         cdef Py_ssize_t k
-        if resizer is None:
-            raise TypeError("resizer: expected a Resizer, got None")
+        if resizer is None or first_state is None:
+            raise TypeError("resizer, first_state: expected a Resizer and bytes, got None")
         cdef void** calls = <void**> &self.games.calls
         cdef int32_t* numbers = <int32_t*> &self.games.stages
         self.references = []
