@@ -558,7 +558,10 @@ class MiniGridVectorEnv(NativeVectorEnv):
             self._missions = np.array(self._missions_of(range(self.num_envs)), object)
         elif len(begun):
             self._missions = self._missions.copy()
-            self._missions[begun] = self._missions_of(begun)
+            # One by one: from a list NumPy would make an array of Unicode first, which takes longer
+            # than the step.
+            for lane, text in zip(begun.tolist(), self._missions_of(begun), strict=True):
+                self._missions[lane] = text
         return self._missions
 
     def _with_missions(self, results: StepResult, lanes: Lanes | None) -> StepResult:
