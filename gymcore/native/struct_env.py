@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +18,57 @@ from gymcore.spaces import Space
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.lanes.custom_kernel import CustomKernel
 from gymcore_ext.lanes.struct_lanes import StructLanes
+
+
+def struct_batch(
+    name: str,
+    num_envs: int,
+    lane_spaces: tuple[Space, Space],
+    *,
+    functions: object,
+    lane_bytes: int,
+    parameters: dict[str, float],
+    reset_options: dict[str, float] | None = None,
+    shared: object = None,
+    on_fault: Callable[[list[tuple[int, int]]], None],
+    **options: Any,
+) -> Batch:
+    """Return a batch of lanes that are structs.
+
+    Args:
+        name: Of the kernel, in messages.
+        num_envs: How many lanes.
+        lane_spaces: What is observed of a lane, and its actions.
+        functions: As for `StructEnv.of`.
+        lane_bytes: Likewise.
+        parameters: Names and values of the numbers that functions get.
+        reset_options: As for `StructEnv.of`.
+        shared: Likewise.
+        on_fault: Raises for lanes that cannot go on, `[(lane, fault), ...]`.
+        **options: Of the batch.
+    """
+    layout = array_layout("observation_space", lane_spaces[0])
+    action, ranges = checked_action(lane_spaces[1]) or ((np.int64, ()), ())
+    kernel = CustomKernel(
+        name,
+        parts=leaves_of(layout),
+        action=action,
+        ranges=ranges,
+        parameters=parameters,
+        reset_options=reset_options or {},
+        functions=functions,
+    ).capsule
+    store = StructLanes(
+        kernel=kernel,
+        functions=functions,
+        num_lanes=num_envs,
+        lane_bytes=lane_bytes,
+        shared=shared,
+        on_fault=on_fault,
+    )
+    return Batch(
+        kernel, num_envs, errors=error, store=store, layout=layout, copies_actions=True, **options
+    )
 
 
 class StructEnv(NativeEnv[Any]):
@@ -100,36 +152,18 @@ class StructEnv(NativeEnv[Any]):
         names = {"parameters": cls.defaults, "reset_options": cls.reset_options}
         return {"name": cls.__name__, "state_names": (), **names}
 
-    @classmethod
-    def make_batch(cls, num_envs: int, **options: Any) -> Batch:
+    def make_batch(self, num_envs: int, **options: Any) -> Batch:
         """Return a batch of lanes."""
-        observation_space, action_space = cls.spaces_of_lane
-        layout = array_layout("observation_space", observation_space)
-        action, ranges = checked_action(action_space) or ((np.int64, ()), ())
-        kernel = CustomKernel(
-            cls.__name__,
-            parts=leaves_of(layout),
-            action=action,
-            ranges=ranges,
-            parameters=cls.defaults,
-            reset_options=cls.reset_options,
-            functions=cls.functions,
-        ).capsule
-        store = StructLanes(
-            kernel=kernel,
-            functions=cls.functions,
-            num_lanes=num_envs,
-            lane_bytes=cls.lane_bytes,
-            shared=cls.shared,
-            on_fault=cls.raise_faults,
-        )
-        return Batch(
-            kernel,
+        return struct_batch(
+            type(self).__name__,
             num_envs,
-            errors=error,
-            store=store,
-            layout=layout,
-            copies_actions=True,
+            self.spaces_of_lane,
+            functions=self.functions,
+            lane_bytes=self.lane_bytes,
+            parameters=self.defaults,
+            reset_options=self.reset_options,
+            shared=self.shared,
+            on_fault=self.raise_faults,
             **options,
         )
 

@@ -4,6 +4,7 @@ Observations are those of MiniGrid and of its wrappers, to the bit. The shadows 
 the agent away, light spreads to both sides through what can be seen through, and from each cell that it reaches to the
 three cells ahead.
 """
+cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset, strchr
@@ -16,10 +17,12 @@ from gymcore_ext.minigrid.grid cimport (
 )
 
 from gymcore_ext.engine.capsules cimport owned_capsule
-from gymcore_ext.engine.step cimport lane_functions_t
+from gymcore_ext.engine.step cimport MAX_PARTS, lane_functions_t
 from gymcore_ext.lanes.struct_lanes cimport functions_capsule
 
 import numpy as np
+
+cnp.import_array()
 
 cdef const char* LEVEL_CAPSULE = "gymcore_ext.minigrid.level"
 
@@ -32,6 +35,7 @@ cdef enum:
     LOOK = 511             # the bits of a cell that say what it looks like
     LETTERS = 28           # a to z, blank and comma
     ONE_HOT = KINDS + COLORS + STATES
+    MAX_KNOWN = 4096       # missions that a batch remembers
 
 cdef enum:  # modes: what the image is
     PARTIAL, FULL, SYMBOLIC, PIXELS, FULL_PIXELS
@@ -541,9 +545,65 @@ cdef class Level:
         directions = ((np.dtype(np.float64), ()),) if self.level.goal_directions != NULL else ()
         return (kind, image), (np.dtype(np.int64), ()), *directions
 
+    cdef lane_t* _checked(self, const uint8_t[::1] lane) except NULL:
+        if lane.shape[0] != self.lane_bytes or not check(&lane[0], &self.level):
+            raise ValueError("lane: expected the bytes of a lane of this level")
+        return <lane_t*> &lane[0]
+
+    def observe(self, const uint8_t[::1] lane):
+        """The arrays of an observation of a lane."""
+        cdef void* parts[MAX_PARTS]
+        cdef const lane_t* checked = self._checked(lane)
+        arrays = [np.empty(shape, dtype) for dtype, shape in self.parts]
+        for k, array in enumerate(arrays):
+            parts[k] = cnp.PyArray_DATA(array)
+        observe(checked, &self.level, parts)
+        return arrays
+
     def mission(self, const uint8_t[::1] lane):
         """The mission of a lane, as text."""
         cdef char text[MAX_TEXT]
-        if lane.shape[0] != self.lane_bytes or not check(&lane[0], &self.level):
-            raise ValueError("lane: expected the bytes of a lane of this level")
-        return text[:write_mission(<const lane_t*> &lane[0], &self.level, text)].decode()
+        return text[:write_mission(self._checked(lane), &self.level, text)].decode()
+
+
+cdef class Missions:
+    """The missions of a batch's lanes.
+
+    Args:
+        level: What the lanes share.
+        lanes: uint8 [num_lanes, bytes from a lane to the next one], their memory.
+        elapsed: int32 [num_lanes], steps of their episodes.
+
+    Attributes:
+        texts: The missions when they were last read, an object array [num_lanes]. It is replaced, not changed.
+    """
+
+    cdef Level level
+    cdef const uint8_t[:, ::1] lanes
+    cdef const int32_t[::1] elapsed
+    cdef dict known   # so that equal texts are one object
+    cdef readonly object texts
+
+    def __cinit__(self, Level level not None, const uint8_t[:, ::1] lanes, const int32_t[::1] elapsed):
+        if lanes.shape[0] != elapsed.shape[0] or lanes.shape[1] < level.lane_bytes:
+            raise ValueError("lanes: expected the memory of lanes of this level")
+        self.level, self.lanes, self.elapsed, self.known = level, lanes, elapsed, {}
+        self.texts = np.empty(len(lanes), object)
+
+    def read(self, bint again=False):
+        """Read the missions of episodes that have not been stepped, or of all again, and return `texts`."""
+        cdef char text[MAX_TEXT]
+        cdef Py_ssize_t lane
+        texts = self.texts
+        if len(self.known) > MAX_KNOWN:
+            self.known.clear()
+        for lane in range(len(self.elapsed)):
+            if self.elapsed[lane] and not again:
+                continue
+            written = text[:write_mission(<const lane_t*> &self.lanes[lane, 0], &self.level.level, text)]
+            mission = self.known.get(written) or self.known.setdefault(written, written.decode())
+            if texts[lane] is not mission:
+                texts = self.texts.copy() if texts is self.texts else texts
+                texts[lane] = mission
+        self.texts = texts
+        return texts

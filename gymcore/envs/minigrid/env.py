@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Iterable
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,16 +18,16 @@ from gymcore.envs.minigrid import babyai_levels
 from gymcore.envs.minigrid.levels import KINDS, Shape, shape_of
 from gymcore.envs.minigrid.tiles import tiles_of
 from gymcore.envs.minigrid.world import Grid, WorldObj, cell_of, object_of
-from gymcore.native.env import SINGLE, NativeEnv
+from gymcore.native.env import NativeEnv
 from gymcore.native.parameters import Parameter
 from gymcore.native.state import digest
+from gymcore.native.struct_env import struct_batch
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.vector.engine import Lanes, StepResult
 from gymcore_ext.engine.batch import Batch
-from gymcore_ext.lanes.custom_kernel import CustomKernel
 from gymcore_ext.lanes.struct_lanes import StructLanes
 from gymcore_ext.minigrid.babyai import RULES as BABYAI_RULES
-from gymcore_ext.minigrid.level import FAULT_TEXTS, FUNCTIONS, Level
+from gymcore_ext.minigrid.level import FAULT_TEXTS, FUNCTIONS, Level, Missions
 from gymcore_ext.minigrid.levels import RULES
 
 if TYPE_CHECKING:
@@ -44,8 +45,6 @@ _OBSERVES = {
 _LAYOUTS = ("dict", "image", "flat")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz ,"
 _MAX_MISSION, _FLAT_MISSION = 512, 96
-# Missions that a batch remembers, so that equal ones are one object.
-_MAX_TEXTS = 4096
 _DIRECTIONS = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)])
 
 
@@ -123,7 +122,7 @@ class MiniGridEnv(NativeEnv[int]):
     arguments: ClassVar[tuple[str, ...]] = ()
     max_steps = Parameter(encode=_steps, decode=lambda columns: int(columns[0]))
     actions = Actions
-    _told_mission: str | None = None
+    _mission: str | None = None  # once it was read or set
 
     def __init__(
         self,
@@ -195,7 +194,7 @@ class MiniGridEnv(NativeEnv[int]):
         self.highlight, self.tile_size, self.agent_pov = highlight, tile_size, agent_pov
         self.screen_size = screen_size
         self.picture_size = (screen_size, screen_size)  # type: ignore[misc]
-        self._painters: dict[Any, tuple[Batch, StructLanes]] = {}
+        self._painters: dict[tuple[bool, int, bool], Level] = {}
         self.action_space = spaces.Discrete(self.num_actions)
         super().__init__(render_mode)
         self.observation_space = self._observation_space()
@@ -225,47 +224,23 @@ class MiniGridEnv(NativeEnv[int]):
         except (TypeError, ValueError, OverflowError) as problem:
             raise error.InvalidArgument(f"{type(self).__name__}: {problem}") from problem
 
-    def _make_lanes(
-        self, level: Level, num_envs: int, **options: Any
-    ) -> tuple[Batch, StructLanes, tuple[Any, ...] | None]:
+    def make_batch(self, num_envs: int, **options: Any) -> Batch:
+        """Return a batch of levels."""
+        self._level = level = self._make_level(**self._observed)
         numbers: Any = self._shape.numbers
         if isinstance(numbers, dict):
             numbers = tuple(numbers[name] for name in level.parameter_names[1:])
-        numbers = (self._limit, *numbers)
-        kernel = CustomKernel(
+        return struct_batch(
             type(self).__name__,
-            parts=level.parts,
-            action=(np.int64, ()),
-            ranges=((0, self.num_actions),),
-            parameters=dict(zip(level.parameter_names, numbers, strict=True)),
+            num_envs,
+            (self._arrays_space(), self.action_space),
             functions=FUNCTIONS,
-        ).capsule
-        store = StructLanes(
-            kernel=kernel,
-            functions=FUNCTIONS,
-            num_lanes=num_envs,
             lane_bytes=level.lane_bytes,
+            parameters=dict(zip(level.parameter_names, (self._limit, *numbers), strict=True)),
             shared=level.capsule,
             on_fault=_raise_faults,
-        )
-        parts = tuple(("array", dtype, shape) for dtype, shape in level.parts)
-        names = ("image", "direction", "goal_direction")[: len(parts)]
-        layout = ("dict", names, parts) if len(parts) > 1 else None
-        batch = Batch(
-            kernel,
-            num_envs,
-            errors=error,
-            store=store,
-            layout=layout,
-            copies_actions=True,
             **options,
         )
-        return batch, store, layout
-
-    def make_batch(self, num_envs: int, **options: Any) -> Batch:
-        """Return a batch of levels."""
-        self._level = self._make_level(**self._observed)
-        return self._make_lanes(self._level, num_envs, **options)[0]
 
     @classmethod
     def kernel_spec(cls) -> dict[str, Any]:
@@ -282,19 +257,25 @@ class MiniGridEnv(NativeEnv[int]):
         fixed = sorted({**self.level_arguments, **self._look}.items())
         return digest(repr((self.kind, fixed)).encode())
 
+    def _arrays_space(self) -> spaces.Space:
+        """Return the space of what is observed besides the mission."""
+        (dtype, shape), *others = self._level.parts
+        low = -1 if self._observed["mode"] == "symbolic" else 0  # an empty cell
+        image = spaces.Box(low, 255, shape, dtype.type)
+        if not others:
+            return image
+        directions = [spaces.Discrete(4), spaces.Box(-np.inf, np.inf, (), np.float64)]
+        named = zip(("image", "direction", "goal_direction"), [image, *directions], strict=True)
+        # An OrderedDict, since `Dict` sorts the keys of others: this is the order of `parts`.
+        return spaces.Dict(OrderedDict(list(named)[: 1 + len(others)]))
+
     def _observation_space(self) -> spaces.Space:
         """Return the space of what is observed."""
-        mode, (image, *others) = self._observed["mode"], self._level.parts
-        low = -1 if mode == "symbolic" else 0  # an empty cell
-        box = spaces.Box(low, 255, image[1], image[0].type)
-        if self._observed["layout"] != "dict":
-            return box
-        named: dict[str, spaces.Space] = {"image": box, "direction": spaces.Discrete(4)}
-        if len(others) > 1:
-            named["goal_direction"] = spaces.Box(-np.inf, np.inf, (), np.float64)
-        charset = _LETTERS
-        named["mission"] = spaces.Text(_MAX_MISSION, min_length=0, charset=charset)
-        return spaces.Dict(named)
+        arrays = self._arrays_space()
+        if not isinstance(arrays, spaces.Dict):
+            return arrays
+        mission = spaces.Text(_MAX_MISSION, min_length=0, charset=_LETTERS)
+        return spaces.Dict({**arrays.spaces, "mission": mission})
 
     # --- an episode ----------------------------------------------------------------------------
 
@@ -304,7 +285,7 @@ class MiniGridEnv(NativeEnv[int]):
         Raises:
             Error: No level came out, as where objects have no place.
         """
-        self._told_mission = None
+        self._mission = None
         observation, infos = super().reset(seed=seed, options=options)
         return self._with_mission(observation), infos
 
@@ -357,13 +338,13 @@ class MiniGridEnv(NativeEnv[int]):
     @property
     def mission(self) -> str:
         """What the agent is to do."""
-        if self._told_mission is not None:
-            return self._told_mission
-        return self._level.mission(self._lane_bytes()) if self._batch.is_ready else ""
+        if self._mission is None and self._batch.is_ready:
+            self._mission = self._level.mission(self._lane_bytes())
+        return self._mission or ""
 
     @mission.setter
     def mission(self, value: str) -> None:
-        self._told_mission = value
+        self._mission = value
 
     @property
     def agent_pos(self) -> npt.NDArray[np.int64]:
@@ -441,6 +422,11 @@ class MiniGridEnv(NativeEnv[int]):
     def state(self, value: Any) -> None:
         raise error.ArgumentTypeError("state: set grid, agent_pos and others, or use set_state")
 
+    def set_state(self, state: np.ndarray) -> None:
+        """Continue from a state; see `NativeEnv.set_state`."""
+        super().set_state(state)
+        self._mission = None
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is made again."""
         state = super().__getstate__()
@@ -469,15 +455,10 @@ class MiniGridEnv(NativeEnv[int]):
         key = bool(highlight), int(tile_size), bool(agent_pov)
         if key not in self._painters:
             mode = "pixels" if agent_pov else "full_pixels"
-            level = self._make_level(
+            self._painters[key] = self._make_level(
                 **self._look, mode=mode, layout="image", tile=tile_size, highlight=bool(highlight)
             )
-            self._painters[key] = self._make_lanes(level, 1, mode=SINGLE)[:2]
-        batch, store = self._painters[key]
-        own = self._lane_bytes()
-        store.view()[0, : len(own)] = own
-        batch.mark_ready()
-        frame: npt.NDArray[np.uint8] = batch.observe()
+        (frame,) = self._painters[key].observe(self._lane_bytes())
         return frame
 
     def _render_frame(self, render_mode: str, state: Any) -> npt.NDArray[np.uint8] | None:
@@ -527,58 +508,39 @@ class MiniGridVectorEnv(NativeVectorEnv):
 
     env_class: ClassVar[type[MiniGridEnv]]
     _model: MiniGridEnv
-    _missions: npt.NDArray[np.object_] | None = None
-    _texts: dict[str, str]
-    _made_again: ClassVar[tuple[str, ...]] = ("_missions", "_texts", "_elapsed", "_lane_rows")
+    _missions: Missions
 
     @property
     def lane_records(self) -> np.ndarray:
-        """What the levels of all lanes have in common, a structured array [num_envs]: a view."""
-        dtype = self._model._level.lane_dtype
-        return self._batch.store.view()[:, : dtype.itemsize].view(dtype)[:, 0]
+        """What the levels of all lanes have in common, a structured array [num_envs]: a view.
 
-    def _missions_of(self, lanes: Any) -> list[str]:
-        """Return the missions of lanes; equal ones are one object."""
-        texts = [self._model._level.mission(self._lane_rows[lane]) for lane in lanes]
-        if len(self._texts) > _MAX_TEXTS:
-            self._texts.clear()
-        return [self._texts.setdefault(text, text) for text in texts]
+        It cannot be written to.
+        """
+        dtype = self._model._level.lane_dtype
+        records = self._batch.store.view()[:, : dtype.itemsize].view(dtype)[:, 0]
+        records.flags.writeable = False
+        return records
 
     def _make_batch(self) -> None:
         super()._make_batch()
-        self._missions, self._texts = None, {}
-        # Views, which stay valid: making them takes longer than reading them.
-        self._elapsed = self._batch.view_lifecycle()[1]
-        self._lane_rows = self._batch.store.view()[:, : self._model._level.lane_bytes]
-
-    def _update_missions(self) -> npt.NDArray[np.object_]:
-        """Return the missions of all lanes; an array that was returned before does not change."""
-        begun = (self._elapsed == 0).nonzero()[0]
-        if self._missions is None:
-            self._missions = np.array(self._missions_of(range(self.num_envs)), object)
-        elif len(begun):
-            self._missions = self._missions.copy()
-            # One by one: from a list NumPy would make an array of Unicode first, which takes longer
-            # than the step.
-            for lane, text in zip(begun.tolist(), self._missions_of(begun), strict=True):
-                self._missions[lane] = text
-        return self._missions
+        memory, elapsed = self._batch.store.view(), self._batch.view_lifecycle()[1]
+        self._missions = Missions(self._model._level, memory, elapsed)
 
     def _with_missions(self, results: StepResult, lanes: Lanes | None) -> StepResult:
         observations, *_, infos = results
         if isinstance(observations, dict):
             if "final_obs" in infos:
-                before = self._missions if lanes is None else self._missions[lanes]  # type: ignore[index]
+                before = self._missions.texts if lanes is None else self._missions.texts[lanes]
                 for row in np.flatnonzero(infos["_final_obs"]):
-                    infos["final_obs"][row]["mission"] = before[row]  # type: ignore[index]
-            missions = self._update_missions()
+                    infos["final_obs"][row]["mission"] = before[row]
+            missions = self._missions.read()
             observations["mission"] = missions if lanes is None else missions[lanes]
         return results
 
     def _reset_lanes(self, seed: Any, options: Options, mask: Any) -> tuple[Any, Info]:
         observations, infos = super()._reset_lanes(seed, options, mask)
         if isinstance(observations, dict):
-            observations["mission"] = self._update_missions()
+            observations["mission"] = self._missions.read()
         return observations, infos
 
     def step(self, actions: np.ndarray, env_ids: Any = None) -> StepResult:
@@ -591,13 +553,18 @@ class MiniGridVectorEnv(NativeVectorEnv):
 
     def _load_lanes(self, states: Any, lanes: Lanes) -> None:
         super()._load_lanes(states, lanes)
-        self._missions = None
-        self._update_missions()
+        self._missions.read(again=True)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out missions, which are read again."""
         state = super().__getstate__()
-        return {name: state[name] for name in state if name not in self._made_again}
+        del state["_missions"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make the batch again."""
+        super().__setstate__(state)
+        self._missions.read(again=True)
 
 
 def _declare(base: type[MiniGridEnv], kind: str, name: str, arguments: Iterable[str]) -> None:
