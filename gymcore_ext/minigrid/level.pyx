@@ -584,10 +584,10 @@ cdef class Missions:
     cdef dict known   # so that equal texts are one object
     cdef readonly object texts
 
-    def __cinit__(self, Level level not None, const uint8_t[:, ::1] lanes, const int32_t[::1] elapsed):
-        if lanes.shape[0] != elapsed.shape[0] or lanes.shape[1] < level.lane_bytes:
-            raise ValueError("lanes: expected the memory of lanes of this level")
+    def __cinit__(self, Level level not None, lanes, elapsed):
         self.level, self.lanes, self.elapsed, self.known = level, lanes, elapsed, {}
+        if len(lanes) != len(elapsed) or self.lanes.shape[1] < level.lane_bytes:
+            raise ValueError("lanes: expected the memory of lanes of this level")
         self.texts = np.empty(len(lanes), object)
 
     def read(self, bint again=False):
