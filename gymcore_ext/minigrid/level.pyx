@@ -584,7 +584,7 @@ cdef class Missions:
     cdef dict known   # so that equal texts are one object
     cdef readonly object texts
 
-    def __cinit__(self, Level level not None, lanes, elapsed):
+    def __cinit__(self, Level level, lanes, elapsed):
         self.level, self.lanes, self.elapsed, self.known = level, lanes, elapsed, {}
         if len(lanes) != len(elapsed) or self.lanes.shape[1] < level.lane_bytes:
             raise ValueError("lanes: expected the memory of lanes of this level")
