@@ -53,6 +53,19 @@ def test_make_vec():
     envs.close()
 
 
+def test_only_make_vec_loads_roms(monkeypatch):
+    opened, open_game = [], vector_env.open_game
+    monkeypatch.setattr(
+        vector_env, "open_game", lambda *args: opened.append(open_game(*args)) or opened[-1]
+    )
+    envs = gym.make_vec("ALE/Pong-v5", num_envs=3)
+    assert envs.get_attr("ale") == tuple(opened) and len(opened) == 3
+    for seed in (1, 2, None):
+        envs.reset(seed=seed)
+    assert len(opened) == 3
+    envs.close()
+
+
 def test_any_number_of_threads_gives_the_same_frames():
     runs, states = [], []
     for threads in (1, 2, 5):
