@@ -291,7 +291,10 @@ class PPO:
 
     def _inputs(self, observations: object, space: Space | None = None) -> Array:
         """Return the network's inputs [n, size] for a batch of observations."""
-        rows = flatten_batch(space or self.envs.single_observation_space, observations)
+        return self._scale(flatten_batch(space or self.envs.single_observation_space, observations))
+
+    def _scale(self, rows: Array) -> Array:
+        """Return the network's inputs for flattened observations [n, size]."""
         if self.settings.normalize:
             rows = np.clip((rows - self._seen.values[0]) / self._seen.deviation, -10, 10)
         return rows.astype(np.float32, copy=False)
@@ -345,13 +348,14 @@ class PPO:
             rollout.observations, actions, rollout.log_probs, rollout.values, advantages, returns,
         )  # fmt: skip
         columns = [array.reshape(-1, *array.shape[2:]) for array in arrays]
+        columns[0] = flatten_batch(self.envs.single_observation_space, columns[0])
         losses = []
         for rows in self._minibatches(rollout.rewards.size):
             losses.append(self._learn(*(column[rows] for column in columns)))
             if losses[-1].kl > settings.target_kl:
                 break
         if settings.normalize:
-            self._seen.add(flatten_batch(self.envs.single_observation_space, columns[0]))
+            self._seen.add(columns[0])
         metrics = {}
         if ended := len(collector.episode_returns):
             metrics["return"] = float(np.mean(collector.episode_returns))
@@ -395,7 +399,7 @@ class PPO:
         """Follow the gradient of the loss of a minibatch of n steps, unless `kl` is too large."""
         settings, network, n = self.settings, self._network, np.float32(len(actions))
         advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-        layers, outputs, values = network.forward(self._inputs(observations))
+        layers, outputs, values = network.forward(self._scale(observations))
         log_std = network.log_std
         if log_std is None:
             every, rows = _log_softmax(outputs), np.arange(len(actions))

@@ -114,9 +114,10 @@ def _number(name: str, value: object, minimum: float, maximum: float) -> float:
 
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    # Rewards are all 1 and observations small: nothing to normalize; short rollouts learn soonest.
-    "CartPole-v1": {"num_steps": 32, "minibatch": 256, "learning_rate": 2e-3, "gamma": 0.98,
-                    "gae_lambda": 0.9, "normalize": False},
+    # Rewards are all 1 and observations small: nothing to normalize; short rollouts learn soonest,
+    # and a small network with a high learning rate takes a third of the time of the default one.
+    "CartPole-v1": {"num_steps": 32, "epochs": 5, "minibatch": 256, "learning_rate": 8e-3,
+                    "gamma": 0.98, "gae_lambda": 0.9, "hidden": (32,), "normalize": False},
     # Random actions never reach the flag: many small updates let the policy drift until it does.
     "MountainCar-v0": {"num_steps": 16, "minibatch": 128, "epochs": 4, "gae_lambda": 0.98},
     # What happens after a second does not matter for the torque now.

@@ -7,6 +7,7 @@ not know through its `register` method.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Collection
 from collections.abc import Sequence as SequenceABC
 from functools import singledispatch
@@ -72,7 +73,7 @@ def flatdim(space: Space) -> int:
 @flatdim.register(Box)
 @flatdim.register(MultiBinary)
 def _flatdim_array(space: Box | MultiBinary) -> int:
-    return int(np.prod(space.shape, dtype=np.int64))
+    return int(math.prod(space.shape))
 
 
 @flatdim.register(Discrete)

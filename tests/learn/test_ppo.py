@@ -296,7 +296,7 @@ def test_bad_settings_for_a_checkpoint(tmp_path):
         PPO.load(path, gamma=-1)
     with pytest.raises(error.ArgumentTypeError, match=r"^minibatch: expected an integer"):
         PPO.load(path, minibatch=2.5)
-    with pytest.raises(error.InvalidArgument, match=r"^hidden: expected \(64, 64\) as in the chec"):
+    with pytest.raises(error.InvalidArgument, match=r"^hidden: expected \(32,\) as in the chec"):
         PPO.load(path, hidden=(8,))
     with pytest.raises(TypeError, match="rate"):
         PPO.load(path, rate=3)
