@@ -186,11 +186,17 @@ def _gymcore_rollout(env_id: str, num_envs: int, num_threads: int) -> Session:
     )
 
 
-def _gymnasium_sync(env_id: str, num_envs: int, num_threads: int) -> Session:
+def gymnasium_with(env_id: str) -> Any:
+    """Return the module, after what registers that id was imported."""
+    if env_id.startswith(("MiniGrid-", "BabyAI-")):
+        importlib.import_module("minigrid")
     import gymnasium
 
-    if env_id.startswith(("MiniGrid-", "BabyAI-")):
-        import minigrid  # noqa: F401  # registers its ids
+    return gymnasium
+
+
+def _gymnasium_sync(env_id: str, num_envs: int, num_threads: int) -> Session:
+    gymnasium = gymnasium_with(env_id)
     envs = gymnasium.make_vec(env_id, num_envs=num_envs, vectorization_mode="sync")
     envs.reset(seed=0)
     actions = random_batches(envs.single_action_space, (num_envs,), RING)

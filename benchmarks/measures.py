@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 import numpy as np
-from contenders import RING, ROLLOUT_STEPS, Contender, Session, random_batches
+from contenders import RING, ROLLOUT_STEPS, Contender, Session, gymnasium_with, random_batches
 
 OPTIONAL = (
     "pygame", "Box2D", "mujoco", "ale_py", "cv2", "imageio", "matplotlib", "zmq", "ray",
@@ -127,9 +127,26 @@ def _gymcore_make(env_id: str, num_envs: int, num_threads: int) -> Session:
 
 
 def _gymnasium_make(env_id: str, num_envs: int, num_threads: int) -> Session:
-    import gymnasium
-
+    gymnasium = gymnasium_with(env_id)
     return SingleSession(gymnasium.make(env_id))
+
+
+def _gymcore_pixels(env_id: str, num_envs: int, num_threads: int) -> Session:
+    import gymcore
+
+    options = {"num_threads": num_threads}
+    envs = gymcore.make_vec(env_id, num_envs, observes="rgb_partial", vector_kwargs=options)
+    return _steps_of(envs, num_envs)
+
+
+def _minigrid_pixels(env_id: str, num_envs: int, num_threads: int) -> Session:
+    gymnasium = gymnasium_with(env_id)
+    from minigrid.wrappers import RGBImgPartialObsWrapper
+
+    envs = gymnasium.make_vec(
+        env_id, num_envs, vectorization_mode="sync", wrappers=[RGBImgPartialObsWrapper]
+    )
+    return _steps_of(envs, num_envs)
 
 
 def _gymcore_episodes(env_id: str, num_envs: int, num_threads: int) -> Session:
@@ -183,6 +200,8 @@ CONTENDERS = {
         Contender("raw-physics", "raw physics loop", "gymcore", _raw_physics),
         Contender("gymcore-make", "gymcore make", "gymcore", _gymcore_make),
         Contender("gymnasium-make", "Gymnasium make", "gymnasium", _gymnasium_make),
+        Contender("gymcore-pixels", "gymcore make_vec, pixels", "gymcore", _gymcore_pixels),
+        Contender("minigrid-pixels", "minigrid's wrapper, sync", "minigrid", _minigrid_pixels),
         Contender("gymcore-episodes", "gymcore make, with resets", "gymcore", _gymcore_episodes),
         Contender(
             "gymnasium-episodes", "Gymnasium make, with resets", "gymnasium", _gymnasium_episodes

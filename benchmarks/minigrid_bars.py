@@ -1,4 +1,4 @@
-"""The bars of the grid worlds: against EnvPool, minigrid under SyncVectorEnv, and growth."""
+"""The bars of the grid worlds: against EnvPool and minigrid, in pixels, single, and growth."""
 
 from __future__ import annotations
 
@@ -28,7 +28,15 @@ def minigrid_bars(threads: int) -> list[Bar]:
                 *(f"{env_id} n=4096 / n=64, a step", 1.2, "x", 1),
                 lambda m, ours=ours, large=large: m.step(large) / m.step(ours),
             ),
+            ratio(
+                f"make({env_id}).step / minigrid",
+                name("gymcore-make", 1, env_id),
+                [name("gymnasium-make", 1, env_id)],
+                8,
+            ),
         ]
+    pixels = name("gymcore-pixels", 64, IDS[0][0], threads), name("minigrid-pixels", 8, IDS[0][0])
+    bars.append(ratio(f"{IDS[0][0]}, 56 x 56 pixels / minigrid", pixels[0], [pixels[1]], 20))
     return bars
 
 
@@ -39,5 +47,8 @@ def minigrid_groups(threads: int) -> list[Group]:
         members = [("gymcore", env_id, n, threads) for n in (64, 4096)]
         members += [("gymnasium-sync", env_id, 8, 1)]
         members += [("envpool", env_id, 64, each) for each in dict.fromkeys((1, threads))]
+        members += [("gymcore-make", env_id, 1, 1), ("gymnasium-make", env_id, 1, 1)]
+        if env_id == IDS[0][0]:
+            members += [("gymcore-pixels", env_id, 64, threads), ("minigrid-pixels", env_id, 8, 1)]
         groups.append(Group(env_id, tuple(members)))
     return groups

@@ -64,7 +64,12 @@ from gymcore.cli.options import count, positive  # noqa: E402
 
 NOT_MEASURED = "not measured in this run"
 LIBRARY = {key: contender.module for key, contender in (CONTENDERS | INTEROP | JIT).items()}
-LIBRARY |= {"gymnasium-make": "gymnasium", **LIBRARIES, **WRAPPER_LIBRARIES}
+LIBRARY |= {
+    "gymnasium-make": "gymnasium",
+    "minigrid-pixels": "gymnasium",
+    **LIBRARIES,
+    **WRAPPER_LIBRARIES,
+}
 LIBRARY |= MUJOCO_LIBRARIES | ATARI_LIBRARIES | REMOTE_LIBRARIES
 
 
