@@ -101,12 +101,18 @@ MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
     "one result of reset": (
         lambda: sync(OneResult),
         TypeError,
-        r"reset\(\) of OneResult: expected a tuple of 2 \(observation, info\), got ndarray",
+        r"reset\(\) of OneResult: expected a tuple of 2 \(observation, info\), got ndarray "
+        r"\(the API before Gym 0.26; see gymcore.compat\)",
     ),
     "a function without return": (
         lambda: sync(lambda: None),
         AttributeError,
         "environment 0 .* the function returned None, expected an environment",
+    ),
+    "a class of another library": (
+        lambda: gym.make(gym.envs.registration.EnvSpec("Old-v0", type("Old", (), {"step": None}))),
+        TypeError,
+        r"class: <class '.*\.Old'>. To use an environment of Gym 0.21, pass it to `gymcore.compat",
     ),
     "an entry point without return": (
         lambda: gym.make(gym.envs.registration.EnvSpec("Nothing-v0", lambda: None)),

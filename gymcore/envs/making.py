@@ -142,9 +142,11 @@ def _check_env(env: object, spec: EnvSpec) -> Env:
             f"Gym is incompatible with {program.package}, please update the environment class to "
             f"`{program.package}.Env`, or make it with `GymV26Environment-v0`. "
         )
+    hint = rules.old_interface_hint() if hasattr(env, "step") and not incompatible else ""
     raise error.ArgumentTypeError(
         f"{incompatible}The environment must inherit from the {program.package}.Env class, "
         f"actual class: {type(env)}."
+        + (f" {hint}" if hint else "")
         + (f" Does the entry point of {spec.id} end with `return env`?" if env is None else "")
     )
 

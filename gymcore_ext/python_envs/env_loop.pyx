@@ -133,14 +133,16 @@ cdef object copied_value(object value):
 
 cdef tuple checked(object result, Py_ssize_t size, object env, str method, str names):
     """What a method of an environment returned, as a tuple of this size."""
+    cdef str old = " (the API before Gym 0.26; see gymcore.compat)"
     if isinstance(result, (tuple, list)):
         if len(result) == size:
             return tuple(result)
-        old = " (the API before Gym 0.26; see gymcore.compat)" if len(result) == 4 and size == 5 else ""
+        hint = old if len(result) == 4 and size == 5 else ""
         raise ValueError(
-            f"{method}() of {type(env).__name__}: expected {size} values ({names}), got {len(result)}{old}")
+            f"{method}() of {type(env).__name__}: expected {size} values ({names}), got {len(result)}{hint}")
+    hint = old if method == "reset" else ""
     raise TypeError(
-        f"{method}() of {type(env).__name__}: expected a tuple of {size} ({names}), got {type(result).__name__}")
+        f"{method}() of {type(env).__name__}: expected a tuple of {size} ({names}), got {type(result).__name__}{hint}")
 
 
 cdef object infos_of(object infos, cnp.ndarray lanes, Py_ssize_t num_envs):
