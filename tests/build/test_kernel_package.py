@@ -1,4 +1,8 @@
-"""examples/kernel_package: a package outside gymcore adds an environment to the compiled engine."""
+"""Packages outside gymcore add environments to the compiled engine.
+
+examples/kernel_package has lanes that are structs; vector_kernel, beside this file, becomes vector
+code. Both are the same environment.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,10 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "examples" / "kernel_package"
+EXAMPLES = {
+    "structs": ROOT / "examples" / "kernel_package",
+    "vectors": Path(__file__).parent / "vector_kernel",
+}
 
 STEPS = """
 import json
@@ -34,6 +41,7 @@ print(json.dumps({
     "alone_next": single.step(int(actions[0, 1]))[0].tolist(),
     "actions": actions.tolist(),
     "rows": rows,
+    "isa": envs.unwrapped._batch.isa,
     "parameters": envs.get_attr("mass"),
     "options": envs.reset(seed=1, options={"low": 8.0})[0][:, 0].tolist(),
 }))
@@ -64,10 +72,10 @@ def run(built: Path) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("kernel")
-    clean = shutil.copytree(EXAMPLE, folder / "clean", ignore=shutil.ignore_patterns("*.c"))
+@pytest.fixture(scope="module", params=EXAMPLES)
+def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder, ignored = tmp_path_factory.mktemp("kernel"), shutil.ignore_patterns("*.c")
+    clean = shutil.copytree(EXAMPLES[request.param], folder / "clean", ignore=ignored)
     return build(folder, clean)
 
 
@@ -134,3 +142,12 @@ def test_the_command_line_finds_it(built):
     assert done.stdout.startswith(
         "docking:docking/Docking-v0: 8 lanes x 100 steps, DockingVectorEnv"
     )
+
+
+@pytest.mark.parametrize("built", ["vectors"], indirect=True)
+def test_a_kernel_with_fewer_instruction_sets_than_the_engine_steps_the_same(tmp_path, built, seen):
+    """Compiled from the C that Cython wrote for the other."""
+    example = built.parent / "source"
+    baseline = run(build(tmp_path, example, CFLAGS="-DGYMCORE_BASELINE_ONLY -O1"))
+    assert baseline.pop("isa") == "baseline"
+    assert baseline == {name: value for name, value in seen.items() if name != "isa"}

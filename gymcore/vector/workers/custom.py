@@ -34,7 +34,7 @@ import os
 import pickle
 import time
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from multiprocessing.connection import wait
 from typing import Any
@@ -53,7 +53,7 @@ from gymcore.vector.workers.failures import (
     environment_failed,
     failures_raised,
 )
-from gymcore.vector.workers.messages import SLICE_SECONDS, Pickled
+from gymcore.vector.workers.messages import SLICE_SECONDS, Pickled, append_results
 from gymcore.vector.workers.shared_memory import check_sharable
 from gymcore.vector.workers.worker import ProcessSetup, install_registered
 
@@ -63,9 +63,6 @@ __all__ = ["CustomWorkers"]
 # exception may come after the answer that announces it, in seconds.
 _FULL_PIPE_SECONDS = 0.001
 _REPORT_SECONDS = 1.0
-
-_view: Callable[[Any], memoryview] = memoryview
-
 
 class _ErrorQueue:
     """What a loop reports its exceptions to, in the place of a `multiprocessing.Queue`.
@@ -121,8 +118,7 @@ class _Worker(pool.WorkerProcess):
         if self.poll()[0]:
             self.log = []
         with contextlib.suppress(OSError):  # its reader has ended: `poll` finds that out
-            # In one call: a signal handler that raises must not come between sending and counting.
-            self.log.extend(map(self.stream.put, (request,)))
+            append_results(self.log, self.stream.put, (request,))
             self.stream.pump()
 
     def poll(self) -> tuple[list[Any], list[Failure]]:
@@ -132,7 +128,7 @@ class _Worker(pool.WorkerProcess):
             The answer to the last request, if it has come, and the exceptions reported with it.
         """
         self.stream.pump()
-        self.log.extend(map(_view, iter(self.stream.take, None)))  # in one call, as above
+        append_results(self.log, memoryview, iter(self.stream.take, None))
         earlier = self.log.count(None) - 1
         answer: list[Any] = []
         failures: list[Failure] = []

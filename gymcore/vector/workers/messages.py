@@ -12,14 +12,14 @@ import struct
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-__all__ = ["SLICE_SECONDS", "MessageStream", "Pickled"]
+__all__ = ["SLICE_SECONDS", "MessageStream", "Pickled", "append_results"]
 
 # In front of every message, as `multiprocessing.connection.Connection` has it: its length in bytes,
 # or -1 and the length in 64 bits.
@@ -36,6 +36,24 @@ SLICE_SECONDS = 0.05
 
 # A program that has given SIGPIPE back to the system is not to die of a worker that has.
 _NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
+
+
+def append_results(
+    results: list[Any], function: Callable[..., Any], *arguments: Iterable[Any]
+) -> None:
+    """Call a function as `map` does, and append each result before a signal handler can run.
+
+    Python runs signal handlers between two instructions. One that raises between a call and the
+    `append` of its result would lose the result, such as bytes that were already read. Here the
+    calls and the appending are one instruction.
+
+    Example:
+        >>> sums = []
+        >>> append_results(sums, pow, [2, 3], [3, 2])
+        >>> sums
+        [8, 9]
+    """
+    results.extend(map(function, *arguments))
 
 
 class Pickled(bytes):
@@ -175,9 +193,7 @@ class MessageStream:
             return False
         pieces = self._incoming[0]
         try:
-            # One call from reading to keeping: a signal handler that raises after the system call
-            # would lose what `pieces.append(self._socket.recv(...))` was about to keep.
-            pieces.extend(map(self._socket.recv, (_READ_BYTES,)))
+            append_results(pieces, self._socket.recv, (_READ_BYTES,))
         except (BlockingIOError, InterruptedError):
             return False
         except ConnectionError:
@@ -226,7 +242,7 @@ class MessageStream:
             while sent < len(piece):
                 rest = memoryview(piece)[sent:]
                 try:
-                    counts.extend(map(self._socket.send, (rest,), (_NO_SIGNAL,)))
+                    append_results(counts, self._socket.send, (rest,), (_NO_SIGNAL,))
                 except (BlockingIOError, InterruptedError):
                     return False
                 sent += counts[-1]
