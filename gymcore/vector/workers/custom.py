@@ -64,6 +64,7 @@ __all__ = ["CustomWorkers"]
 _FULL_PIPE_SECONDS = 0.001
 _REPORT_SECONDS = 1.0
 
+
 class _ErrorQueue:
     """What a loop reports its exceptions to, in the place of a `multiprocessing.Queue`.
 
