@@ -16,6 +16,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 from gymcore.base import program, seeding
+from gymcore.base.forwarded import forwarded, overridable, settable
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.error import ArgumentTypeError, bridge_hint
 from gymcore.specs import EnvSpec, WrapperSpec, place_of
@@ -315,6 +316,20 @@ class Wrapper(
         ...         return observation, 2 * reward, terminated, truncated, info
     """
 
+    _cached_spec: EnvSpec | None = None
+
+    if not TYPE_CHECKING:  # a type checker sees those of `Env`
+        _action_space = _observation_space = _metadata = None
+        action_space = overridable("action_space", "The action space.")
+        observation_space = overridable("observation_space", "The observation space.")
+        metadata = overridable("metadata", "The metadata.")
+        reward_range = overridable("reward_range", "The smallest and largest reward.")
+        render_mode = forwarded("render_mode", "The wrapped environment's render mode.")
+        np_random = settable("np_random", "The base environment's random generator.")
+        np_random_seed = forwarded(
+            "np_random_seed", "The seed of the base environment's generator."
+        )
+
     def __init__(self, env: Env[ObsType, ActType]) -> None:
         """Wrap `env`.
 
@@ -334,10 +349,6 @@ class Wrapper(
                 f"Expected env to be a `{program.package}.Env` but got {type(env)}{hint}"
             )
         self.env = env
-        self._action_space: Space[WrapperActType] | None = None
-        self._observation_space: Space[WrapperObsType] | None = None
-        self._metadata: Metadata | None = None
-        self._cached_spec: EnvSpec | None = None
 
     if not TYPE_CHECKING:  # a type checker that saw this would accept any attribute
 
@@ -393,11 +404,6 @@ class Wrapper(
         return self.env.unwrapped
 
     @property
-    def np_random_seed(self) -> int:
-        """The seed of the base environment's generator."""
-        return self.env.np_random_seed
-
-    @property
     def spec(self) -> EnvSpec | None:  # type: ignore[override]
         """What `gymcore.make` needs to make the environment again, this wrapper included.
 
@@ -433,63 +439,6 @@ class Wrapper(
         raise AttributeError(
             "Can't access `_np_random` of a wrapper, use `.unwrapped._np_random` or `.np_random`."
         )
-
-    @property
-    def np_random(self) -> np.random.Generator:
-        """The base environment's random generator."""
-        return self.env.np_random
-
-    @np_random.setter
-    def np_random(self, value: np.random.Generator) -> None:
-        self.env.np_random = value
-
-    @property
-    def render_mode(self) -> str | None:  # type: ignore[override]
-        """The wrapped environment's render mode."""
-        return self.env.render_mode
-
-    @property
-    def reward_range(self) -> tuple[float, float]:
-        """The wrapped environment's reward range, or the one this wrapper has set."""
-        own: tuple[float, float] | None = self.__dict__.get("_reward_range")
-        return self.env.reward_range if own is None else own
-
-    @reward_range.setter
-    def reward_range(self, value: tuple[float, float]) -> None:
-        self._reward_range = value
-
-    @property
-    def action_space(self) -> Space[WrapperActType]:
-        """The wrapped environment's action space, or the one this wrapper has set."""
-        if self._action_space is None:
-            return cast("Space[WrapperActType]", self.env.action_space)
-        return self._action_space
-
-    @action_space.setter
-    def action_space(self, space: Space[WrapperActType]) -> None:
-        self._action_space = space
-
-    @property
-    def observation_space(self) -> Space[WrapperObsType]:
-        """The wrapped environment's observation space, or the one this wrapper has set."""
-        if self._observation_space is None:
-            return cast("Space[WrapperObsType]", self.env.observation_space)
-        return self._observation_space
-
-    @observation_space.setter
-    def observation_space(self, space: Space[WrapperObsType]) -> None:
-        self._observation_space = space
-
-    @property
-    def metadata(self) -> Metadata:
-        """The wrapped environment's metadata, or what this wrapper has set."""
-        if self._metadata is None:
-            return self.env.metadata
-        return self._metadata
-
-    @metadata.setter
-    def metadata(self, value: Metadata) -> None:
-        self._metadata = value
 
     def has_wrapper_attr(self, name: str) -> bool:
         """Whether this wrapper or a layer below it has an attribute `name`."""

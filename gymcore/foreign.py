@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 import numpy as np
 
 from gymcore import spaces
+from gymcore.base.forwarded import forwarded, settable
 from gymcore.core import Env, Info, Options
 from gymcore.spaces.conversion import convert_space
 from gymcore.specs import from_gymnasium_spec
@@ -65,19 +66,10 @@ class Adapter:
     def __del__(self) -> None:
         """Leave the adapted environment open: it may still be in use."""
 
-    @property
-    def np_random(self) -> np.random.Generator:
-        """The adapted environment's random generator."""
-        return self.env.np_random
-
-    @np_random.setter
-    def np_random(self, value: np.random.Generator) -> None:
-        self.env.np_random = value
-
-    @property
-    def np_random_seed(self) -> int:
-        """The seed of that generator; -1 if it is not known."""
-        return self.env.np_random_seed
+    np_random = settable("np_random", "The adapted environment's random generator.")
+    np_random_seed = forwarded(
+        "np_random_seed", "The seed of that generator; -1 if it is not known."
+    )
 
     @property
     def _np_random(self) -> np.random.Generator | None:

@@ -9,9 +9,11 @@ import numpy as np
 
 from gymcore import error
 
-__all__ = ["RNG", "RandomNumberGenerator", "checked_seed", "np_random"]
+__all__ = ["RNG", "RandomNumberGenerator", "checked_seed", "np_random", "set_seed_sequence"]
 
 if TYPE_CHECKING:
+    from numpy.random.bit_generator import ISeedSequence
+
     RNG = RandomNumberGenerator = np.random.Generator
 
 
@@ -73,3 +75,8 @@ def np_random(seed: SupportsIndex | None = None) -> tuple[np.random.Generator, i
     generator = np.random.Generator(np.random.PCG64(sequence))
     assert isinstance(sequence.entropy, int)
     return generator, sequence.entropy
+
+
+def set_seed_sequence(generator: np.random.Generator, sequence: ISeedSequence) -> None:
+    """Set what `generator.spawn` derives from, for a generator over a stream stored elsewhere."""
+    generator.bit_generator.seed_seq = sequence  # type: ignore[misc]

@@ -10,6 +10,7 @@ import numpy as np
 
 from gymcore import error, logger
 from gymcore.base.arguments import split_reset_mask
+from gymcore.base.forwarded import settable
 from gymcore.core import Env, Info, Options
 from gymcore.spaces.space import Array
 from gymcore.specs import EnvSpec, load_env_creator
@@ -87,14 +88,7 @@ class EnvCompatibility(ForwardsAttributes, Env):
         for name in ("observation_space", "action_space"):
             setattr(self, name, getattr(env, name, None))
 
-    @property
-    def np_random(self) -> np.random.Generator:
-        """The random generator of the old environment, of any type."""
-        return self.env.np_random
-
-    @np_random.setter
-    def np_random(self, value: np.random.Generator) -> None:
-        self.env.np_random = value
+    np_random = settable("np_random", "The random generator of the old environment, of any type.")
 
     def close(self) -> None:
         """Close the old environment, if it has `close`."""

@@ -22,7 +22,6 @@ from gymcore.vector.engine_options import values_per_env
 from gymcore.vector.vector_env import AutoresetMode, EnvIds, VectorEnv
 from gymcore.vector.workers.failures import shown_lanes, worker_died, worker_timeout
 from gymcore.vector.workers.shared_memory import split_lanes
-from gymcore_ext.arrays import one_at_a_time
 
 __all__ = ["RayVectorEnv"]
 
@@ -169,7 +168,6 @@ class RayVectorEnv(VectorEngine[Any, Any]):
         infos = joined_infos([{} if part is None else part[1] for part in parts], self._bounds)
         return self._observations(), infos
 
-    @one_at_a_time(error)
     def step(self, actions: Any, env_ids: EnvIds | None = None) -> StepResult:
         """Take one action in every lane; see `VectorEngine.step`.
 

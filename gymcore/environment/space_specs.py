@@ -252,7 +252,7 @@ def space_of_spec(spec: Spec) -> SpecSpace:
         number = spec["num_values"]
         space = MultiDiscrete(np.full(shape, number)) if shape else Discrete(number)
     else:
-        dtype: Any = np.float32 if spec["type"] == "float" else np.int64
+        dtype: type[np.generic] = np.float32 if spec["type"] == "float" else np.int64
         ends = (-np.inf, np.inf) if dtype is np.float32 else (-(2**63), 2**63 - 1)
         low, high = (
             np.broadcast_to(along(spec.get(name, end), shape), shape).astype(dtype)

@@ -15,6 +15,7 @@ from typing import Any
 
 import gymcore
 from gymcore import spaces
+from gymcore.base.forwarded import forwarded
 from gymcore.base.optional_packages import pip_install
 from gymcore.core import Env, Info, Options
 from gymcore.error import ArgumentTypeError, DependencyNotInstalled
@@ -121,15 +122,12 @@ class VectorAdapter:
     def __del__(self) -> None:
         """Leave the adapted vector environment open: it may still be in use."""
 
-    @property
-    def np_random(self) -> Any:
-        """The adapted vector environment's generator, or tuple of generators."""
-        return self.env.np_random
-
-    @property
-    def np_random_seed(self) -> Any:
-        """The adapted vector environment's seed, or tuple of seeds."""
-        return self.env.np_random_seed
+    np_random = forwarded(
+        "np_random", "The adapted vector environment's generator, or tuple of generators."
+    )
+    np_random_seed = forwarded(
+        "np_random_seed", "The adapted vector environment's seed, or tuple of seeds."
+    )
 
     def __getattr__(self, name: str) -> Any:
         """Return another attribute: `call`, `get_attr`, `set_attr`, `rollout`, ..."""
@@ -142,7 +140,7 @@ class VectorAdapter:
         return f"{type(self).__name__}({self.env})"
 
 
-class GymnasiumVectorEnv(VectorAdapter, gymnasium.vector.VectorEnv):  # type: ignore[override]
+class GymnasiumVectorEnv(VectorAdapter, gymnasium.vector.VectorEnv):
     """A vector environment of gymcore, adapted to Gymnasium."""
 
     def __init__(self, envs: VectorEnv) -> None:
@@ -150,7 +148,7 @@ class GymnasiumVectorEnv(VectorAdapter, gymnasium.vector.VectorEnv):  # type: ig
         super().__init__(envs, gymnasium.spaces, _THEIR_MODES)
 
 
-class ForeignVectorEnv(VectorAdapter, VectorEnv):  # type: ignore[override]
+class ForeignVectorEnv(VectorAdapter, VectorEnv):
     """A vector environment of Gymnasium, adapted to gymcore."""
 
     def __init__(self, envs: gymnasium.vector.VectorEnv) -> None:

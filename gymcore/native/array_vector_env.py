@@ -19,8 +19,6 @@ from gymcore.spaces.batching import batch_space
 from gymcore.spaces.layouts import Layout
 from gymcore.vector.engine import Lanes, StepResult, VectorEngine
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode
-from gymcore.vector.vector_env import EnvIds
-from gymcore_ext.arrays import one_at_a_time
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.lanes.custom_kernel import CustomKernel, LaneResults
 
@@ -261,11 +259,6 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         if isinstance(actions, np.ndarray):
             actions = actions.copy()  # what was checked is stepped, whoever writes to the array
         return self._batch.checked_actions(actions, count)
-
-    @one_at_a_time(error)
-    def step(self, actions: Any, env_ids: EnvIds | None = None) -> StepResult:
-        """Step every lane; see `VectorEngine.step`."""
-        return super().step(actions, env_ids)
 
     def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
         self._refuse_inside("step")

@@ -281,8 +281,8 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         self._batch.seed(seed, 0, 1)
         self._np_random_seed = seed
         self._np_random = self._batch.generator(0)
-        # What `np_random.spawn` goes by; the lane's memory holds the stream alone.
-        self._np_random.bit_generator.seed_seq = np.random.SeedSequence(seed)  # type: ignore[misc]
+        # The lane's memory holds the stream alone.
+        seeding.set_seed_sequence(self._np_random, np.random.SeedSequence(seed))
 
     def _ensure_seeded(self) -> None:
         """Make the view of the lane's stream, seeded by the system unless a seed was given."""

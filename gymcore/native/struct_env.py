@@ -79,7 +79,7 @@ class StructEnv(NativeEnv[Any]):
     in the engine like the built-in ones: autoreset modes, parameters by lane, threads, states.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}  # type: ignore[misc]
+    metadata = {"render_modes": []}  # noqa: RUF012
     kernel_module = ""
     functions: ClassVar[object]
     lane_bytes: ClassVar[int]

@@ -234,7 +234,6 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
     def _is_batch(self, observations: object, count: int) -> bool:
         return is_batch(self.single_observation_space, observations, count)
 
-    @one_at_a_time(error)
     def step(self, actions: Any, env_ids: EnvIds | None = None) -> StepResult:
         """Take one action in every environment, or in some; see `VectorEngine.step`.
 

@@ -6,7 +6,7 @@ import copy
 import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Generic, Self, SupportsIndex, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +67,9 @@ class Space(Generic[T_co]):
         dtype: The NumPy dtype of the elements, or None where an element is not one array.
     """
 
-    _np_random: np.random.Generator | None = _LazyGenerator()  # type: ignore[assignment]
+    _np_random: np.random.Generator | None
+    if not TYPE_CHECKING:  # a type checker takes what a space has for the descriptor itself
+        _np_random = _LazyGenerator()
 
     def __init__(
         self,

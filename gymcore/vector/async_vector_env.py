@@ -553,11 +553,6 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
 
     # --- step some -----------------------------------------------------------------------------
 
-    @one_at_a_time(error)
-    def step_lanes(self, actions: Any, env_ids: EnvIds) -> StepResult:
-        """Step some of the environments; see `VectorEngine.step_lanes`."""
-        return super().step_lanes(actions, env_ids)
-
     def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
         assert lanes is not None  # `step_async` steps all
         chosen, single = lanes.tolist(), None
@@ -684,7 +679,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
     ) -> StepResult:
         """Return the results of lanes that have been stepped; `whole`: of all, in order."""
         memory = self._memory
-        index: Any = slice(None) if whole else np.asarray(lanes, dtype=np.int64)
+        index = slice(None) if whole else np.asarray(lanes, dtype=np.int64)
         rewards = memory.rewards[index].copy()
         terminations = memory.terminated[index].copy()
         truncations = memory.truncated[index].copy()
@@ -919,9 +914,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
 
 
 # Signatures of a class are those of `__new__`, which takes what `__init__` takes.
-AsyncVectorEnv.__new__.__signature__ = inspect.signature(  # type: ignore[attr-defined]
-    AsyncVectorEnv.__init__
-)
+AsyncVectorEnv.__new__.__dict__["__signature__"] = inspect.signature(AsyncVectorEnv.__init__)
 
 
 class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):

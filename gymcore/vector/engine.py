@@ -290,6 +290,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
 
     # --- stepping ------------------------------------------------------------------------------
 
+    @one_at_a_time(error)
     def step(self, actions: ActType, env_ids: EnvIds | None = None) -> StepResult:
         """Step every environment, or some of them.
 
@@ -323,6 +324,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         self._check_steppable(None)
         return self._step_engine(self._checked_actions(actions, self.num_envs), None)
 
+    @one_at_a_time(error)
     def step_lanes(self, actions: Any, env_ids: EnvIds) -> StepResult:
         """Step some of the environments; see `step`, which this is with `env_ids`."""
         return self._step_some("step_lanes", actions, env_ids)

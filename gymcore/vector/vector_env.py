@@ -17,6 +17,7 @@ from typing_extensions import TypeVar
 
 from gymcore import logger
 from gymcore.base import program, seeding
+from gymcore.base.forwarded import forwarded, overridable, settable
 from gymcore.core import (
     ActType,
     Info,
@@ -270,25 +271,6 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         return f"{type(self).__name__}({self.spec.id}, num_envs={num_envs})"
 
 
-class _Forwarded:
-    """An attribute of the wrapped environment that a wrapper may set for itself."""
-
-    def __init__(self, doc: str) -> None:
-        self.__doc__ = doc
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name, self._stored = name, f"_{name}"
-
-    def __get__(self, wrapper: Any, owner: type) -> Any:
-        if wrapper is None:
-            return self
-        value = wrapper.__dict__.get(self._stored)
-        return getattr(wrapper.env, self._name) if value is None else value
-
-    def __set__(self, wrapper: Any, value: Any) -> None:
-        wrapper.__dict__[self._stored] = value
-
-
 class VectorWrapper(
     VectorEnv[WrapperObsType, WrapperActType, ArrayType],
     Generic[WrapperObsType, WrapperActType, ObsType, ActType, ArrayType],
@@ -311,11 +293,22 @@ class VectorWrapper(
         array([2., 2.])
     """
 
-    observation_space = _Forwarded("Space of a batch of observations.")
-    action_space = _Forwarded("Space of a batch of actions.")
-    single_observation_space = _Forwarded("Space of one observation.")
-    single_action_space = _Forwarded("Space of one action.")
-    metadata = _Forwarded("The metadata.")
+    observation_space = overridable("observation_space", "Space of a batch of observations.")
+    action_space = overridable("action_space", "Space of a batch of actions.")
+    single_observation_space = overridable("single_observation_space", "Space of one observation.")
+    single_action_space = overridable("single_action_space", "Space of one action.")
+    metadata = overridable("metadata", "The metadata.")
+    num_envs = forwarded("num_envs", "Number of environments in the batch.")
+    spec = forwarded("spec", "How the wrapped environment was made, or None.")
+    render_mode = forwarded("render_mode", "The render mode of the environments, or None.")
+    closed = settable("closed", "Whether the wrapped environment is closed.")
+    np_random = settable(
+        "np_random", "The wrapped environment's generator, or tuple of generators."
+    )
+    np_random_seed = forwarded(
+        "np_random_seed", "The wrapped environment's seed, or tuple of seeds."
+    )
+    unwrapped = forwarded("unwrapped", "The vector environment without its wrappers.")
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
         """Wrap `env`.
@@ -402,49 +395,6 @@ class VectorWrapper(
             values: A list or tuple of one value for each sub-environment, or one value for all.
         """
         self.env.set_attr(name, values)
-
-    @property
-    def unwrapped(self) -> VectorEnv:
-        """The vector environment without its wrappers."""
-        return self.env.unwrapped
-
-    @property
-    def num_envs(self) -> int:  # type: ignore[override]
-        """Number of environments in the batch."""
-        return int(self.env.num_envs)
-
-    @property
-    def spec(self) -> EnvSpec | None:  # type: ignore[override]
-        """How the wrapped environment was made, or None."""
-        return self.env.spec
-
-    @property
-    def render_mode(self) -> str | None:  # type: ignore[override]
-        """The render mode of the environments, or None."""
-        return self.env.render_mode
-
-    @property
-    def closed(self) -> bool:
-        """Whether the wrapped environment is closed."""
-        return bool(self.env.closed)
-
-    @closed.setter
-    def closed(self, value: bool) -> None:
-        self.env.closed = value
-
-    @property
-    def np_random(self) -> Any:
-        """The wrapped environment's generator, or tuple of generators."""
-        return self.env.np_random
-
-    @np_random.setter
-    def np_random(self, value: Any) -> None:
-        self.env.np_random = value
-
-    @property
-    def np_random_seed(self) -> Any:
-        """The wrapped environment's seed, or tuple of seeds."""
-        return self.env.np_random_seed
 
     def __repr__(self) -> str:
         """Return the wrapper's name around the wrapped environment's."""

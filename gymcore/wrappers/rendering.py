@@ -37,6 +37,12 @@ def collecting_metadata(mode: str | None, metadata: Info) -> Info:
     return {**metadata, "render_modes": [*modes, f"{mode}_list"]}
 
 
+collected_mode: Any = property(
+    lambda wrapper: f"{wrapper.env.render_mode}_list",
+    doc='The wrapped environment\'s render mode with "_list" at the end.',
+)
+
+
 class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
     """Collect a frame at every reset and step, for `render` to return as a list.
 
@@ -53,6 +59,8 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
         >>> [frame.shape for frame in env.render()]
         [(400, 600, 3), (400, 600, 3)]
     """
+
+    render_mode = collected_mode
 
     def __init__(
         self, env: Env[ObsType, ActType], pop_frames: bool = True, reset_clean: bool = True
@@ -73,11 +81,6 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
         self.pop_frames = pop_frames
         self.reset_clean = reset_clean
         self.frame_list: list[object] = []
-
-    @property
-    def render_mode(self) -> str:  # type: ignore[override]
-        """The wrapped environment's render mode with "_list" at the end."""
-        return f"{self.env.render_mode}_list"
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment and collect a frame."""
@@ -104,6 +107,7 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
 class FrameWindow:
     """A mixin with the window of `HumanRendering`, of one environment or of a batch."""
 
+    render_mode: str | None = "human"
     ACCEPTED_RENDER_MODES: ClassVar[list[str]] = [
         "rgb_array",
         "rgb_array_list",
@@ -129,11 +133,6 @@ class FrameWindow:
         if "human" not in modes:
             self.metadata = {**env.metadata, "render_modes": [*modes, "human"]}
 
-    @property
-    def render_mode(self) -> str:
-        """The render mode: "human"."""
-        return "human"
-
     def render(self) -> None:
         """Do nothing: `reset` and `step` show the frames."""
 
@@ -156,7 +155,7 @@ class FrameWindow:
             self.clock = None
 
 
-class HumanRendering(  # type: ignore[misc]
+class HumanRendering(
     FrameWindow, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs
 ):
     """Show the frames of an environment that only returns them, at every reset and step.

@@ -209,7 +209,7 @@ class TimeAwareObservation(
 
 
 def _max_steps(env: Env) -> int:
-    layer: Any = env
+    layer = env
     while isinstance(layer, Wrapper):
         if isinstance(layer, TimeLimit):
             return layer._max_episode_steps
@@ -350,7 +350,7 @@ class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordC
                 break
         if k == 0:
             last_two[1] = last_two[0]
-        highest: Any = np.maximum(last_two[0], last_two[1])
+        highest = cast("ObsType", np.maximum(last_two[0], last_two[1]))
         return highest, total_reward, terminated, truncated, info
 
 
@@ -426,8 +426,8 @@ class NormalizeObservation(
             InvalidBound: If `epsilon` is not positive.
         """
         ObservationWrapper.__init__(self, env)
-        space: Any = self._begin_normalizing(env.observation_space, epsilon)
-        self.observation_space = space
+        space = self._begin_normalizing(env.observation_space, epsilon)
+        self.observation_space = cast("Space[WrapperObsType]", space)
 
     def observation(self, observation: ObsType) -> Any:
         """Add an observation to the statistics, and return it normalized.

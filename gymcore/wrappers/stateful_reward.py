@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, SupportsFloat
+from typing import Any, SupportsFloat, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -82,5 +82,5 @@ class NormalizeReward(
             # The variance of one number: 0, or NaN if it is not finite.
             self.return_rms.update_from_moments(discounted, discounted - discounted, 1)
         deviation = math.sqrt(self.return_rms.var + self.epsilon)
-        scaled: Any = reward / np.float64(deviation)  # type: ignore[operator]
+        scaled = cast("Any", reward) / np.float64(deviation)
         return observation, scaled, terminated, truncated, info

@@ -128,7 +128,7 @@ class DoneEnv(Adapter, Env):  # type: ignore[override]
     __repr__ = __str__
 
 
-class DoneVectorEnv(VectorWrapper, Env):  # type: ignore[misc, override]
+class DoneVectorEnv(VectorWrapper, Env):  # type: ignore[misc]
     """A vector environment with the interface of Gym 0.21; see `gymcore.compat.to_done_api`.
 
     A step that ends an episode also begins the next one, whatever the autoreset mode of the wrapped

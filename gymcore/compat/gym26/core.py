@@ -54,13 +54,10 @@ class Wrapper(
 
     def __init__(self, env: Any) -> None:
         """Wrap an environment or a vector environment; anything else raises `ArgumentTypeError`."""
-        if not isinstance(env, self._accepted):
+        if isinstance(env, self._accepted):
+            self.env = env
+        else:
             super().__init__(env)
-            return
-        self.env = env
-        self._action_space = self._observation_space = None
-        self._metadata = None
-        self._cached_spec = None
 
     def _with_first(self, result: Any, change: Callable[[Any], Any]) -> Any:
         """Return the result of a reset with a changed observation.

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base import seeding
 from gymcore.base.arguments import check_options
 from gymcore.core import Info, Options
 from gymcore.envs.mujoco.description import Description, Simulation
@@ -292,7 +293,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         if self._np_random is not None:
             seeds = self._np_random.bit_generator.seed_seq
             self._np_random = self._batch.generator(0)
-            self._np_random.bit_generator.seed_seq = seeds  # type: ignore[misc]
+            seeding.set_seed_sequence(self._np_random, seeds)
 
     def simulation(self) -> Simulation:
         """Return the quantities that `describe` combines."""

@@ -107,22 +107,25 @@ class CliffWalkingFunctional(
         """Return a walker at the start."""
         return EnvState(jnp.array(divmod(START, COLUMNS), jnp.int32), NO_ACTION, False)
 
-    def observation(  # type: ignore[override]
-        self, state: EnvState, params: None = None
+    def observation(
+        self, state: EnvState, rng: PRNGKeyType | None = None, params: None = None
     ) -> jax.Array:
         """Return the number of the place, int32 [1]."""
         row, column = state.player_position
         return jnp.array([row * COLUMNS + column], jnp.int32)
 
-    def terminal(self, state: EnvState, params: None = None) -> jax.Array:  # type: ignore[override]
+    def terminal(
+        self, state: EnvState, rng: PRNGKeyType | None = None, params: None = None
+    ) -> jax.Array:
         """Return whether the walker is at the goal."""
         return jnp.array_equal(state.player_position, jnp.array([ROWS - 1, COLUMNS - 1]))
 
-    def reward(  # type: ignore[override]
+    def reward(
         self,
         state: EnvState,
         action: ActType,
         next_state: EnvState,
+        rng: PRNGKeyType | None = None,
         params: None = None,
     ) -> jax.Array:
         """Return the reward, float32; see the class."""

@@ -113,7 +113,7 @@ class RecordEpisodeStatistics(
         """Reset, and begin the counts of the lanes that were reset; see `VectorEnv.reset`."""
         _, mask = split_reset_mask(options, self.env.num_envs)
         result = self.env.reset(seed=seed, options=options)
-        lanes: Any = slice(None) if mask is None else mask
+        lanes = slice(None) if mask is None else mask
         self.episode_start_times[lanes] = time.perf_counter()
         self.episode_returns[lanes] = 0
         self.episode_lengths[lanes] = 0

@@ -31,7 +31,12 @@ from gymcore.vector.vector_env import (
     VectorStep,
     VectorWrapper,
 )
-from gymcore.wrappers.rendering import FrameWindow, check_records_videos, collecting_metadata
+from gymcore.wrappers.rendering import (
+    FrameWindow,
+    check_records_videos,
+    collected_mode,
+    collecting_metadata,
+)
 from gymcore.wrappers.transform_observation import (
     check_render_keys,
     check_render_mode,
@@ -69,6 +74,8 @@ class RenderCollection(
         [[(400, 600, 3), (400, 600, 3)], [(400, 600, 3), (400, 600, 3)]]
     """
 
+    render_mode = collected_mode
+
     def __init__(
         self,
         env: VectorEnv[ObsType, ActType, ArrayType],
@@ -90,11 +97,6 @@ class RenderCollection(
         self._keeps = self._episodes.same_step and not reset_clean
         if self._keeps:
             env.keep_final_frames()
-
-    @property
-    def render_mode(self) -> str:  # type: ignore[override]
-        """The wrapped environment's render mode with "_list" at the end."""
-        return f"{self.env.render_mode}_list"
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environments and collect the first frames of those that were reset."""
@@ -145,7 +147,7 @@ class RenderCollection(
         return frames
 
 
-class HumanRendering(  # type: ignore[misc]
+class HumanRendering(
     FrameWindow, VectorWrapper[ObsType, ActType, ObsType, ActType, ArrayType], RecordConstructorArgs
 ):
     """Show the frames of all lanes in one window, at every reset and step.

@@ -363,7 +363,7 @@ class TimeAwareObservation(LaneObservations, RecordConstructorArgs):
 
 def _max_steps(env: VectorEnv) -> int:
     """Return the time limit of a vector environment."""
-    layer: Any = env
+    layer = env
     while isinstance(layer, VectorWrapper):
         if isinstance(layer, TimeLimit):
             return layer._max_episode_steps
@@ -388,7 +388,7 @@ def _max_steps(env: VectorEnv) -> int:
 
 def _limits_of_lanes(env: VectorEnv) -> set[Any]:
     """Return the time limits of single environments within."""
-    engine: Any = env.unwrapped
+    engine = env.unwrapped
     if not hasattr(engine, "get_attr"):
         return set()
     for name in ("_max_episode_steps", "spec"):

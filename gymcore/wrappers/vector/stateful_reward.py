@@ -61,7 +61,7 @@ class NormalizeReward(
         """Reset, and begin the sums of the lanes that were reset; see `VectorEnv.reset`."""
         _, mask = split_reset_mask(options, self.env.num_envs)
         result = self.env.reset(seed=seed, options=options)
-        lanes: Any = slice(None) if mask is None else mask
+        lanes = slice(None) if mask is None else mask
         self.accumulated_reward[lanes] = 0
         self._ended[lanes] = False
         return result

@@ -141,8 +141,7 @@ class TimeLimit(wrappers.TimeLimit, core.Wrapper):
         """Step the environment; before a reset, raise `ResetNeeded`."""
         if self._elapsed_steps is None:
             raise error.ResetNeeded("Cannot call env.step() before calling reset()")
-        result: Any = self.env.step(action)
-        observation, reward, done, info = result
+        observation, reward, done, info = self.env.step(action)
         self._elapsed_steps += 1
         if self._elapsed_steps >= self._max_episode_steps:
             info["TimeLimit.truncated"] = not done

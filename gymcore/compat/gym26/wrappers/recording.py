@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-class HumanRendering(rendering.HumanRendering, Wrapper):  # type: ignore[misc]
+class HumanRendering(rendering.HumanRendering, Wrapper):
     """Show the frames of an environment with render mode "rgb_array" in a window."""
 
 

@@ -26,7 +26,11 @@ __all__ = [
 ]
 
 
-class VectorEnv(current.VectorEnv, Env):  # type: ignore[misc]
+# The methods of an `Env` have other types.
+_Env: Any = Env
+
+
+class VectorEnv(current.VectorEnv, _Env):
     """Base of vector environments, which are instances of `Env` in Gymnasium 0.29.
 
     A subclass overrides `reset_wait`, `step_async` and `step_wait`, or `reset` and `step`.
@@ -65,11 +69,11 @@ class VectorEnv(current.VectorEnv, Env):  # type: ignore[misc]
         return self.step_wait()
 
 
-class VectorEnvWrapper(gym26.VectorEnvWrapper, VectorEnv):  # type: ignore[misc, override]
+class VectorEnvWrapper(gym26.VectorEnvWrapper, VectorEnv):
     """Base of vector wrappers: attributes of inner layers are forwarded."""
 
 
-class SyncVectorEnv(gym26.SyncVectorEnv, VectorEnvWrapper):  # type: ignore[misc, override]
+class SyncVectorEnv(gym26.SyncVectorEnv, VectorEnvWrapper):
     """Step several environments one after another in this process.
 
     Example:
@@ -80,7 +84,7 @@ class SyncVectorEnv(gym26.SyncVectorEnv, VectorEnvWrapper):  # type: ignore[misc
     """
 
 
-class AsyncVectorEnv(gym26.AsyncVectorEnv, VectorEnvWrapper):  # type: ignore[misc, override]
+class AsyncVectorEnv(gym26.AsyncVectorEnv, VectorEnvWrapper):
     """Step several environments in worker processes."""
 
 
