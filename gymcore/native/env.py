@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from types import FunctionType
-from typing import Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,9 @@ from gymcore.native.state import (
 from gymcore.rendering.frames import DrawnEnv
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.lane_memory import kernel_spec
+
+if TYPE_CHECKING:
+    from gymcore.vector.protocols import CompiledEngine
 
 # Mode of a Batch that leaves the lifecycle to the wrappers around a single environment.
 SINGLE = 3
@@ -202,7 +205,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         return {}
 
     @classmethod
-    def lane_of(cls, envs: Any, lane: int, seed: int) -> Self:
+    def lane_of(cls, envs: CompiledEngine, lane: int, seed: int) -> Self:
         """One lane of a native vector environment, to look at and to set parameters of.
 
         Args:

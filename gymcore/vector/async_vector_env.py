@@ -16,7 +16,7 @@ import numpy as np
 from gymcore import error, logger
 from gymcore.base.arguments import positive, seeds_per_env
 from gymcore.base.cpus import usable_cpus
-from gymcore.core import ActType, Env, Info, ObsType, Options, RenderFrame, without_mode
+from gymcore.core import ActType, Info, ObsType, Options, RenderFrame, without_mode
 from gymcore.error import (
     AlreadyPendingCallError,
     ArgumentTypeError,
@@ -48,6 +48,7 @@ from gymcore.vector.engine_options import (
 )
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS
 from gymcore.vector.lane_states import LaneState
+from gymcore.vector.protocols import EnvFn
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.vector_env import AutoresetMode, EnvIds, Seeds, VectorEnv
 from gymcore.vector.workers import worker as worker_process
@@ -122,7 +123,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
 
     def __init__(
         self,
-        env_fns: Iterable[Callable[[], Env]],
+        env_fns: Iterable[EnvFn],
         shared_memory: bool = True,
         copy: bool = True,
         context: str | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from operator import eq
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gymcore import logger
 from gymcore.base.arguments import positive
@@ -14,6 +14,9 @@ from gymcore.error import ArgumentTypeError, InvalidArgument, SpaceMismatch
 from gymcore.spaces import Space
 from gymcore.spaces.batching import batch_differing_spaces, batch_space
 from gymcore.spaces.utils import is_space_dtype_shape_equiv
+
+if TYPE_CHECKING:
+    from gymcore.vector.protocols import EnvFn, PythonEngine
 
 __all__ = [
     "adopt_spaces",
@@ -62,7 +65,7 @@ def check_engine_options(
         )
 
 
-def checked_functions(env_fns: Iterable[Any]) -> tuple[Callable[[], Any], ...]:
+def checked_functions(env_fns: Iterable[Any]) -> tuple[EnvFn, ...]:
     """Return the functions that make the environments.
 
     Raises:
@@ -103,7 +106,7 @@ def values_per_env(values: Any, num_envs: int) -> Sequence[Any]:
 
 
 def adopt_spaces(
-    envs: Any, observation_spaces: Sequence[Space], action_spaces: Sequence[Space]
+    envs: PythonEngine, observation_spaces: Sequence[Space], action_spaces: Sequence[Space]
 ) -> None:
     """Set the four spaces of a vector environment, from those of each of its environments.
 
@@ -226,7 +229,7 @@ def _difference(expected: Space, space: Space, fits: Fits) -> str:
     return ""
 
 
-def check_reported_fits(envs: Any, fits: Sequence[Sequence[Any]]) -> None:
+def check_reported_fits(envs: PythonEngine, fits: Sequence[Sequence[Any]]) -> None:
     """Raise where spaces do not fit those of `envs`, as workers with a loop of their own report.
 
     `fits` has a pair for each environment: of its observation space and of its action space.

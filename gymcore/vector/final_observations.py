@@ -18,6 +18,7 @@ from gymcore.vector.utils.space_utils import concatenate, create_empty_array, it
 
 if TYPE_CHECKING:
     from gymcore.spaces import Space
+    from gymcore.vector.protocols import Batched
 
 __all__ = [
     "add_final_frames",
@@ -32,7 +33,7 @@ __all__ = [
 _FRAME = "final_frame"
 
 
-def final_batch(infos: dict[str, Any], observations: Any, env: Any) -> Any | None:
+def final_batch(infos: dict[str, Any], observations: Any, env: Batched) -> Any | None:
     """Return what `env.step` returned as a batch in which ended lanes have their last observation.
 
     The other rows are those of `observations`, so that the whole is an element of the observation
@@ -78,7 +79,7 @@ def replace_final_obs(infos: dict[str, Any], final_obs: np.ndarray) -> None:
 def change_final_observations(
     infos: dict[str, Any],
     observations: Any,
-    env: Any,
+    env: Batched,
     change: Callable[[Any], Any],
     space: Space,
 ) -> None:

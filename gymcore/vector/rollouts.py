@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from gymcore.vector.lane_episodes import AutoresetMode
 
 if TYPE_CHECKING:
     from gymcore.core import Info
+    from gymcore.vector.protocols import RunsRollouts
     from gymcore.vector.vector_env import VectorEnv
 
 __all__ = ["Rollout", "Steps", "rows_like", "write_row"]
@@ -27,19 +28,6 @@ Bools = npt.NDArray[np.bool_]
 Lanes = npt.NDArray[np.intp]
 OnEnd = Callable[["int | Lanes", Lanes, object], None]
 """Called with the steps [K] (or one for all), lanes [K] and last observations of ended episodes."""
-
-
-class _NativeBatch(Protocol):
-    def rollout(
-        self,
-        actions: npt.NDArray[np.generic],
-        *,
-        observations: npt.NDArray[np.generic],
-        rewards: npt.NDArray[np.float64],
-        terminated: Bools,
-        truncated: Bools,
-        final_observations: npt.NDArray[np.generic] | None,
-    ) -> object: ...
 
 
 class Steps(NamedTuple):
@@ -183,7 +171,7 @@ class Rollout:
         if steps.observations is not None:
             after = cast("npt.NDArray[np.generic]", steps.observations)[1:]
         takes_finals = on_end is not None and self.mode is AutoresetMode.SAME_STEP
-        cast("_NativeBatch", self.envs).rollout(
+        cast("RunsRollouts", self.envs).rollout(
             actions,
             observations=after,
             rewards=steps.rewards,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from gymcore.vector.engine import Lanes, Mask, StepResult, VectorEngine
 from gymcore.vector.engine_options import adopt_spaces, checked_functions, values_per_env
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode
 from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env
+from gymcore.vector.protocols import EnvFn
 from gymcore.vector.utils.space_utils import create_empty_array
 from gymcore.vector.vector_env import VectorEnv
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
@@ -55,7 +56,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
 
     def __init__(
         self,
-        env_fns: Iterable[Callable[[], Env]],
+        env_fns: Iterable[EnvFn],
         copy: bool = True,
         observation_mode: str | tuple[Space, Space] = "same",
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,

@@ -37,6 +37,8 @@ from gymcore_ext.mujoco.simulations import Simulations
 if TYPE_CHECKING:
     import mujoco
 
+    from gymcore.vector.protocols import CompiledEngine
+
 Start = tuple["npt.NDArray[np.float64] | None", "npt.NDArray[np.float64] | None"]
 
 # Constructor arguments that every environment has.
@@ -335,7 +337,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         return self._batch.spec
 
     @classmethod
-    def lane_of(cls, envs: Any, lane: int, seed: int) -> Self:
+    def lane_of(cls, envs: CompiledEngine, lane: int, seed: int) -> Self:
         """Return a lane of a vector environment; see `NativeEnv.lane_of`."""
         self = super().lane_of(envs, lane, seed)
         simulations = self._simulations = envs._batch.store

@@ -43,6 +43,7 @@ import numpy as np
 
 from gymcore.error import EnvironmentFailed
 from gymcore.vector.engine_options import check_reported_fits, check_worker_signature
+from gymcore.vector.protocols import LoopEngine
 from gymcore.vector.utils.misc import CloudpickleWrapper
 from gymcore.vector.utils.shared_memory import create_shared_memory, read_from_shared_memory
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array
@@ -162,7 +163,7 @@ class CustomWorkers:
     Every wait ends at its deadline or at the death of a worker.
     """
 
-    def __init__(self, envs: Any, start_timeout: float | None = None) -> None:
+    def __init__(self, envs: LoopEngine, start_timeout: float | None = None) -> None:
         """Start a process for each environment, and let the workers check the spaces.
 
         The options are the attributes of `envs`, an `AsyncVectorEnv` that has its spaces.

@@ -23,7 +23,7 @@ from gymcore.vector.workers.shared_memory import Bounds, CrashLog, Memory, Plan,
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
 
-    from gymcore.core import Env
+    from gymcore.vector.protocols import EnvFn
 
 __all__ = ["Replies", "WorkerPool", "WorkerProcess", "overflow_of"]
 
@@ -301,7 +301,7 @@ class WorkerPool:
 
     def __init__(
         self,
-        env_fns: Sequence[Callable[[], Env]],
+        env_fns: Sequence[EnvFn],
         bounds: Bounds,
         context: BaseContext,
         daemon: bool,

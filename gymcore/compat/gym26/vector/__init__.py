@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gymcore import error, vector
@@ -13,10 +13,9 @@ from gymcore.spaces import Space
 from gymcore.specs import EnvSpec, find_spec
 from gymcore.vector import AutoresetMode, VectorEnv, utils
 from gymcore.vector.gym26_infos import Gym26VectorEnv, add_gym26_names
+from gymcore.vector.protocols import EnvFn
 
 __all__ = ["AsyncVectorEnv", "SyncVectorEnv", "VectorEnv", "VectorEnvWrapper", "make", "utils"]
-
-EnvFn = Callable[[], Env]
 
 
 def check_spaces(

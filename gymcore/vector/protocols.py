@@ -1,0 +1,79 @@
+"""What functions below the vector environments need of these, and of what makes environments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from gymcore.core import Env
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from gymcore.spaces import Space
+    from gymcore.specs import EnvSpec
+    from gymcore.vector.lane_episodes import AutoresetMode
+    from gymcore_ext.engine.batch import Batch
+
+__all__ = ["Batched", "CompiledEngine", "EnvFn", "LoopEngine", "PythonEngine", "RunsRollouts"]
+
+EnvFn: TypeAlias = Callable[[], Env]
+"""Makes one environment of a vector environment."""
+
+
+class Batched(Protocol):
+    """A vector environment or a wrapper of one; `VectorEnv` describes the attributes."""
+
+    num_envs: int
+    metadata: dict[str, Any]
+    observation_space: Space
+    action_space: Space
+    single_observation_space: Space
+    single_action_space: Space
+
+
+class PythonEngine(Batched, Protocol):
+    """An engine of environments in Python, whose spaces follow from theirs."""
+
+    env_fns: tuple[EnvFn, ...]
+    observation_mode: str | tuple[Space, Space]
+
+
+class LoopEngine(PythonEngine, Protocol):
+    """An engine whose worker processes run a loop of the user's; see `AsyncVectorEnv`."""
+
+    autoreset_mode: AutoresetMode
+    context: str | None
+    copy: bool
+    daemon: bool
+    max_concurrency: int | None
+    shared_memory: bool
+    worker: Any
+
+
+class CompiledEngine(Protocol):
+    """An engine of compiled lanes, which can be looked at as environments one by one."""
+
+    single_observation_space: Space
+    single_action_space: Space
+    spec: EnvSpec | None
+    render_mode: str | None
+    _batch: Batch
+    _model: Any
+
+
+class RunsRollouts(Protocol):
+    """An engine that takes many steps in one call; see `NativeVectorEnv.rollout`."""
+
+    def rollout(
+        self,
+        actions: npt.NDArray[np.generic],
+        *,
+        observations: npt.NDArray[np.generic],
+        rewards: npt.NDArray[np.float64],
+        terminated: npt.NDArray[np.bool_],
+        truncated: npt.NDArray[np.bool_],
+        final_observations: npt.NDArray[np.generic] | None,
+    ) -> object:
+        """Step every lane through all of the actions."""
