@@ -6,12 +6,12 @@ three cells ahead.
 """
 cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset, strchr
 
 from gymcore_ext.minigrid.grid cimport (
     AGENT, BAD_START, COLORS, DOOR, EMPTY, FAULTS, GOAL, GREY, KINDS, LAVA, LONG_MISSION, MAX_OBJECTS, MAX_ROOMS,
-    MAX_SIDE, MAX_TEXT, NOTES, NOWHERE, NO_FAULT, NO_GOAL, RED, RULES_CAPSULE, STATES, STEP_X, STEP_Y, UNSEEN, WALL,
+    MAX_SIDE, MAX_TEXT, NOTES, NOWHERE, NO_FAULT, NO_GOAL, OPEN, RED, RULES_CAPSULE, STATES, STEP_X, STEP_Y, UNSEEN, WALL,
     WORDS, act, build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t, cells_of, color_of, identity_of,
     kind_of, lane_t, level_t, make_cell, object_t, rng_t, rules_t, state_of,
 )
@@ -50,6 +50,14 @@ ctypedef struct view_t:
 
 
 ctypedef const char* text_t
+
+# What cells look like, by their lowest nine bits: kind, color, state and whether light passes, a byte each from the
+# lowest one, as processors with little-endian memory (all that are supported) store them.
+cdef uint32_t looks[LOOK + 1]
+for cell in range(LOOK + 1):
+    looks[cell] = (
+        kind_of(cell) | color_of(cell) << 8 | state_of(cell) << 16
+        | <uint32_t> (kind_of(cell) != WALL and (kind_of(cell) != DOOR or state_of(cell) == OPEN)) << 24)
 
 
 # --- missions ---------------------------------------------------------------------------------------------------------
@@ -160,17 +168,22 @@ cdef inline void clip_range(int start, int step, int limit, int size, int* low, 
     high[0] = min(size, limit - start if step > 0 else start + 1)
 
 
-cdef inline bint is_opaque(cell_t cell) noexcept nogil:
-    return ((cell & 15) == WALL) | (((cell & 15) == DOOR) & ((cell & 3 << 7) != 0))
+cdef inline uint64_t spread_up(uint64_t light, uint64_t clear) noexcept nogil:
+    """The clear cells of a row that light reaches from those that it is in, going to higher bits.
+
+    The sum carries each of them through the clear cells above it, which changes all of these but those with light.
+    """
+    light &= clear
+    return (clear ^ clear + light | light) & clear
 
 
-cdef inline uint64_t spread(uint64_t light, uint64_t clear, int size, bint right) noexcept nogil:
-    """The clear cells of a row that light reaches from those that it is in, going in one direction."""
+cdef inline uint64_t spread_down(uint64_t light, uint64_t clear, int size) noexcept nogil:
+    """The same, going to lower bits."""
     cdef int shift = 1
     light &= clear
     while shift < size:
-        light |= clear & (light << shift if right else light >> shift)
-        clear &= clear << shift if right else clear >> shift
+        light |= clear & light >> shift
+        clear &= clear >> shift
         shift *= 2
     return light
 
@@ -182,11 +195,11 @@ cdef inline void cast_shadows(view_t* view, int size) noexcept nogil:
         row = ahead
         clear = 0
         for i in range(size):
-            clear |= <uint64_t> (not is_opaque(view.cells[i * size + j])) << i
-        reached = spread(row, clear & ~last, size, True)
+            clear |= <uint64_t> (looks[view.cells[i * size + j] & LOOK] >> 24) << i
+        reached = spread_up(row, clear & ~last)
         row |= reached << 1
         ahead = reached | reached << 1
-        reached = spread(row, clear & ~first, size, False)
+        reached = spread_down(row, clear & ~first, size)
         row |= reached >> 1
         ahead |= reached | reached >> 1
         view.rows[j] = row
@@ -228,20 +241,26 @@ cdef void look(const lane_t* lane, const level_t* level, view_t* view) noexcept 
         look_ahead(lane, level, view, level.view_size)
 
 
-cdef inline void encode_cell(cell_t cell, bint one_hot, uint8_t* image) noexcept nogil:
-    """Kind, color and state of a cell, numbers or one-hot vectors; UNSEEN is nothing but zeros."""
+cdef inline void encode_cell(uint32_t look, bint one_hot, uint8_t* image) noexcept nogil:
+    """Kind, color and state of a cell, numbers or one-hot vectors."""
     if one_hot:
         memset(image, 0, ONE_HOT)
-        image[kind_of(cell)] = image[KINDS + color_of(cell)] = image[KINDS + COLORS + state_of(cell)] = 1
+        image[look & 15] = image[KINDS + (look >> 8 & 7)] = image[KINDS + COLORS + (look >> 16 & 3)] = 1
     else:
-        image[0], image[1], image[2] = <uint8_t> kind_of(cell), <uint8_t> color_of(cell), <uint8_t> state_of(cell)
+        image[0], image[1], image[2] = <uint8_t> look, <uint8_t> (look >> 8), <uint8_t> (look >> 16)
 
 
 cdef inline void encode_view(const view_t* view, int size, bint one_hot, uint8_t* image) noexcept nogil:
+    """What the agent sees; cells that it does not see are zeros."""
     cdef int i, j, channels = ONE_HOT if one_hot else 3
+    cdef uint32_t look
     for i in range(size):
         for j in range(size):
-            encode_cell(view.cells[i * size + j] if view.rows[j] >> i & 1 else <cell_t> UNSEEN, one_hot, image)
+            look = looks[view.cells[i * size + j] & LOOK] & -<uint32_t> (view.rows[j] >> i & 1)
+            if one_hot or (i == size - 1 and j == size - 1):
+                encode_cell(look, one_hot, image)
+            else:
+                memcpy(image, &look, 4)   # one store; the last byte is the next cell's, which is written after it
             image += channels
 
 
@@ -251,7 +270,7 @@ cdef void encode_grid(const lane_t* lane, const level_t* level, uint8_t* image) 
     cdef int x, y
     for x in range(level.width):
         for y in range(level.height):
-            encode_cell(cells[y * level.width + x], False, image + (x * level.height + y) * 3)
+            encode_cell(looks[cells[y * level.width + x] & LOOK], False, image + (x * level.height + y) * 3)
     image += (lane.agent_x * level.height + lane.agent_y) * 3
     image[0], image[1], image[2] = AGENT, RED, lane.agent_dir
 
