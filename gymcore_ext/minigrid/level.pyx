@@ -11,7 +11,7 @@ from libc.string cimport memcpy, memset, strchr
 
 from gymcore_ext.minigrid.grid cimport (
     AGENT, BAD_START, COLORS, DOOR, EMPTY, FAULTS, GOAL, GREY, KINDS, LAVA, LONG_MISSION, MAX_OBJECTS, MAX_ROOMS,
-    MAX_SIDE, MAX_TEXT, NOTES, NOWHERE, NO_FAULT, NO_GOAL, OPEN, RED, RULES_CAPSULE, STATES, STEP_X, STEP_Y, UNSEEN, WALL,
+    MAX_SIDE, MAX_TEXT, NOTES, NOWHERE, NO_FAULT, NO_GOAL, OPEN, RED, RULES_CAPSULE, STATES, STEP_X, STEP_Y, WALL,
     WORDS, act, build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t, cells_of, color_of, identity_of,
     kind_of, lane_t, level_t, make_cell, object_t, rng_t, rules_t, state_of,
 )
@@ -54,10 +54,17 @@ ctypedef const char* text_t
 # What cells look like, by their lowest nine bits: kind, color, state and whether light passes, a byte each from the
 # lowest one, as processors with little-endian memory (all that are supported) store them.
 cdef uint32_t looks[LOOK + 1]
-for cell in range(LOOK + 1):
-    looks[cell] = (
-        kind_of(cell) | color_of(cell) << 8 | state_of(cell) << 16
-        | <uint32_t> (kind_of(cell) != WALL and (kind_of(cell) != DOOR or state_of(cell) == OPEN)) << 24)
+
+
+cdef void fill_looks() noexcept:
+    cdef cell_t cell
+    for cell in range(LOOK + 1):
+        looks[cell] = (
+            kind_of(cell) | color_of(cell) << 8 | state_of(cell) << 16
+            | <uint32_t> (kind_of(cell) != WALL and (kind_of(cell) != DOOR or state_of(cell) == OPEN)) << 24)
+
+
+fill_looks()
 
 
 # --- missions ---------------------------------------------------------------------------------------------------------
