@@ -19,7 +19,7 @@ from gymcore.spaces.batching import batch_space
 from gymcore.spaces.layouts import Layout, layout_of
 from gymcore.vector.engine import Lanes, Mask, StepResult, VectorEngine, checked_actions
 from gymcore.vector.engine_options import values_per_env
-from gymcore.vector.vector_env import AutoresetMode, EnvIds, VectorEnv
+from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore.vector.workers.failures import shown_lanes, worker_died, worker_timeout
 from gymcore.vector.workers.shared_memory import split_lanes
 
@@ -38,7 +38,9 @@ class RayVectorEnv(VectorEngine[Any, Any]):
     Results are those of one vector environment with all lanes. A step calls all actors over the
     network, which takes about a millisecond: if the policy can run in the actors, use `Collector`.
 
-    After an error in `reset` or `step` all lanes must be reset.
+    What environments raise is raised here, unchanged; `WorkerDied` says that an actor was lost, and
+    `WorkerTimeout` that one has not answered in time. After an error in `reset` or `step` all lanes
+    must be reset.
 
     Example:
         >>> import gymcore as gym
@@ -167,16 +169,6 @@ class RayVectorEnv(VectorEngine[Any, Any]):
         self._ready = True
         infos = joined_infos([{} if part is None else part[1] for part in parts], self._bounds)
         return self._observations(), infos
-
-    def step(self, actions: Any, env_ids: EnvIds | None = None) -> StepResult:
-        """Take one action in every lane; see `VectorEngine.step`.
-
-        Raises:
-            WorkerDied: An actor was lost.
-            WorkerTimeout: An actor has not answered in time.
-            Exception: What the environments have raised.
-        """
-        return super().step(actions, env_ids)
 
     def _step_engine(self, actions: list[Any], lanes: Lanes | None) -> StepResult:
         self._ready = False

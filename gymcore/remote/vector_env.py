@@ -21,7 +21,7 @@ from gymcore.remote.space_messages import (
 from gymcore.remote.transport import MAX_MESSAGE_BYTES
 from gymcore.spaces.batching import batch_space
 from gymcore.vector.engine import Lanes, Mask, StepResult, VectorEngine, checked_actions
-from gymcore.vector.vector_env import AutoresetMode, EnvIds, VectorEnv
+from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore_ext.arrays import one_at_a_time
 
 __all__ = ["HostedVectorEnv", "RemoteVectorEnv"]
@@ -119,7 +119,9 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
     """A vector environment that a server hosts: one message steps all of its environments.
 
     Results are those that the server's vector environment returns, bit for bit. Exceptions of the
-    environments are raised here, of the same class if it is one of Python's or gymcore's.
+    environments are raised here, of the same class if it is one of Python's or gymcore's. Calls
+    raise `RemoteRefused` if the session has ended, as after a restart of the server, and
+    `RemoteTimeout` if there is no reply in time; a late one is dropped.
 
     After `send` the server steps while this program goes on. Everything that was sent must be
     received before the next `send`.
@@ -233,16 +235,6 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
 
     def _is_batch(self, observations: object, count: int) -> bool:
         return is_batch(self.single_observation_space, observations, count)
-
-    def step(self, actions: Any, env_ids: EnvIds | None = None) -> StepResult:
-        """Take one action in every environment, or in some; see `VectorEngine.step`.
-
-        Raises:
-            EnvironmentFailed: What the environments have raised.
-            RemoteRefused: if the session has ended, as after a restart of the server.
-            RemoteTimeout: if there is no reply in time; a late one is dropped.
-        """
-        return super().step(actions, env_ids)
 
     def _check_steppable(self, lanes: Lanes | None) -> None:
         """Leave it to the server to know which lanes may be stepped."""
