@@ -119,6 +119,8 @@ class Gym26VectorEnv(ForwardsAttributes, VectorWrapper[Any, Any, Any, Any, np.nd
     Other attributes are forwarded to the wrapped environment, as by Gym's wrappers.
     """
 
+    has_gym26_infos = True
+
     def step(self, actions: Any) -> VectorStep[Any, np.ndarray]:
         """Step the environments; see `VectorEnv.step`."""
         observations, rewards, terminations, truncations, infos = self.env.step(actions)

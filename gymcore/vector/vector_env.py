@@ -76,6 +76,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         stacks_final_obs: Whether `infos["final_obs"]` is one array with zeros for environments that
             have not ended, not an object array.
         state_is_array: Whether `get_state` returns one structured array, which holds no pickles.
+        has_gym26_infos: Whether infos of ended episodes have Gym 0.26's names beside Gymnasium's.
 
     A vector environment is a context manager that closes itself on leaving:
 
@@ -94,6 +95,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     is_vector_env: bool = True
     stacks_final_obs: bool = False
     state_is_array: bool = False
+    has_gym26_infos: bool = False
 
     observation_space: Space
     action_space: Space
@@ -307,6 +309,9 @@ class VectorWrapper(
     )
     np_random_seed = forwarded(
         "np_random_seed", "The wrapped environment's seed, or tuple of seeds."
+    )
+    has_gym26_infos = forwarded(
+        "has_gym26_infos", "Whether infos of ended episodes have Gym 0.26's names too."
     )
     unwrapped = forwarded("unwrapped", "The vector environment without its wrappers.")
 

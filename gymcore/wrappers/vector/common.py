@@ -20,7 +20,7 @@ from gymcore.error import (
 )
 from gymcore.spaces import Box
 from gymcore.vector.final_observations import add_final_frames
-from gymcore.vector.gym26_infos import Gym26VectorEnv, add_gym26_names, remove_gym26_names
+from gymcore.vector.gym26_infos import add_gym26_names, remove_gym26_names
 from gymcore.vector.utils import batch_space, iterate
 from gymcore.vector.vector_env import (
     AutoresetMode,
@@ -204,7 +204,6 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
             )
         # One array of last observations, as this engine gives them, or an object array.
         self._dense = engine.stacks_final_obs
-        self._gym26 = _has_layer(env, Gym26VectorEnv)
         self._final_frames = False
 
     @property
@@ -301,7 +300,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         if others.size:
             parts.append((infos, others, others))
         joined = join_infos(parts, len(cut))
-        if self._gym26:
+        if self.env.has_gym26_infos:
             joined = add_gym26_names(joined)
         if ids is not None:
             joined["env_id"] = ids
@@ -320,11 +319,3 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
             # A row of an array without further axes is a number, where environments give arrays.
             last[i] = np.array(batch[i]) if isinstance(space, Box) else deepcopy(batch[i])
         return last
-
-
-def _has_layer(env: Any, kind: type) -> bool:
-    while isinstance(env, VectorWrapper):
-        if isinstance(env, kind):
-            return True
-        env = env.env
-    return False
