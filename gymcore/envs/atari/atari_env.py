@@ -25,7 +25,7 @@ from gymcore.base.ezpickle import EzPickle
 from gymcore.base.optional_packages import pip_install
 from gymcore.core import Env
 from gymcore.envs.atari.games import GAMES, GAMES_FOR_SEVERAL, NOT_RESTORED
-from gymcore.envs.atari.last_action import LastAction
+from gymcore.envs.atari.last_action import LastAction, seeded
 from gymcore.spaces import Box, Dict, Discrete
 
 OBS_TYPES = ("rgb", "grayscale", "ram")
@@ -321,6 +321,35 @@ class AtariEnv(Env, EzPickle):
         """
         self.ale.loadROM(self._rom)
         choose_mode(self.ale, self._game, self._game_mode, self._game_difficulty)
+        state = self.ale.cloneState(include_rng=True).serialize()
+        # Some games draw sticky actions while they are loaded, and another ale-py may have other
+        # states.
+        is_undrawn = seeded(state, self._emulator_seed()) == state
+        restores = is_undrawn and not self.sound_obs and self._game not in NOT_RESTORED
+        self._loaded = (self._settings_of_ale(), state) if restores else None
+
+    def _emulator_seed(self) -> int:
+        return int(self.ale.getInt("random_seed")) % 2**32
+
+    def _settings_of_ale(self) -> tuple[str, float, int]:
+        """Return the ROM and the settings with which the emulator loads it."""
+        ale = self.ale
+        return (
+            ale.getString("rom_file"),
+            ale.getFloat("repeat_action_probability"),
+            ale.getInt("max_num_frames_per_episode"),
+        )
+
+    def _restart(self) -> None:
+        """Do what `load_game` does after `seed_game`, but restore a state, which takes no time.
+
+        States lack the phase of the sound, and settings of `ale` that a program has changed.
+        """
+        if self._loaded is None or self._loaded[0] != self._settings_of_ale():
+            self.load_game()
+        else:
+            state = seeded(self._loaded[1], self._emulator_seed())
+            self.ale.restoreState(load_ale().ALEState(state))
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -341,7 +370,7 @@ class AtariEnv(Env, EzPickle):
         seeds = None
         if seed is not None:
             seeds = self.seed_game(seed)
-            self.load_game()
+            self._restart()
         self.ale.reset_game()
         self._last_action.reset()
         info = self._info()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections import deque
 from typing import Any
 
@@ -15,7 +16,28 @@ _TWISTER = re.compile(rb"(?:\d+ ){624}\d+")
 # below 1e-40 at the usual probability of 0.25.
 _STEPS = 100
 
+# A state is a head, the size of its memory and the memory, which also has sizes before texts, and
+# a tail of paddles' limits.
+_HEAD, _TAIL = 24, 8
+
 Press = tuple[Any, float]
+
+
+def seeded(state: bytes, seed: int) -> bytes:
+    """Return the state in which a game is loaded with a seed, from the one with another seed.
+
+    They differ in the last generator alone, which has drawn nothing.
+
+    Args:
+        state: A serialized state, with generators.
+        seed: The emulator's, as an unsigned number of 32 bits.
+    """
+    *_, old = _TWISTER.finditer(state)
+    _, words, position, *_ = np.random.RandomState(seed).get_state()
+    text = " ".join(map(str, (*words, position))).encode()
+    before, after = state[_HEAD + 4 : old.start() - 4], state[old.end() : -_TAIL]
+    memory = before + struct.pack("<i", len(text)) + text + after
+    return state[:_HEAD] + struct.pack("<i", len(memory)) + memory + state[-_TAIL:]
 
 
 class LastAction:

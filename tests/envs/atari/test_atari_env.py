@@ -72,10 +72,35 @@ def test_arguments_do_what_they_do_in_ale_py(arguments: dict[str, Any]) -> None:
     assert_same_space(ours.action_space, theirs.action_space)
     assert ours.metadata == theirs.metadata and ours.render_mode == theirs.render_mode
     assert ours.unwrapped.get_action_meanings() == theirs.unwrapped.get_action_meanings()
-    ended = walk_both(ours, theirs, steps=60, seed=3)
+    ended = sum(walk_both(ours, theirs, steps=60, seed=seed) for seed in (3, 4))
     assert ended or "max_num_frames_per_episode" not in arguments
     if ours.render_mode is not None:
         assert_same(ours.render(), theirs.render())
+
+
+def test_seeds_restore_the_state_of_a_loaded_game(monkeypatch) -> None:
+    ours, theirs = make_both("ALE/Breakout-v5", max_num_frames_per_episode=200)
+    loads, load_game = [], AtariEnv.load_game
+    monkeypatch.setattr(AtariEnv, "load_game", lambda env: loads.append(load_game(env)))
+
+    def walk(seed: int) -> int:
+        """Compare frames and emulators; return how often the game was loaded."""
+        loads.clear()
+        assert walk_both(ours, theirs, steps=60, seed=seed)
+        one, other = (env.unwrapped.ale.cloneState(include_rng=True) for env in (ours, theirs))
+        assert one.serialize() == other.serialize()
+        return len(loads)
+
+    assert [walk(seed) for seed in (1, 2, 1)] == [0, 0, 0]
+    for env in (ours, theirs):
+        env.unwrapped.ale.setMode(4)
+    assert walk(3) == 0
+    ours.unwrapped.ale.loadROM(rom_path("pong"))
+    assert walk(4) == 1
+    for env in (ours, theirs):
+        env.unwrapped.ale.setFloat("repeat_action_probability", 0.9)
+    assert walk(5) == 1
+    assert walk(6) == 0
 
 
 @pytest.mark.filterwarnings("ignore:.*out of date")
