@@ -422,10 +422,13 @@ cdef void playground(build_t* b) noexcept nogil:
 
 
 cdef void dynamic_obstacles(build_t* b) noexcept nogil:
+    cdef int obstacles = number(b, 3), _
+    if 2 * obstacles > b.width + 2:
+        obstacles = b.width // 2
     wall_around(b, 0, 0, b.width, b.height)
     put(b, b.width - 2, b.height - 2, goal())
     start_at(b, 0)
-    for _ in range(number(b, 3)):
+    for _ in range(obstacles):
         place(b, new_object(b, BALL, BLUE), 0, 0, b.width, b.height, NULL, 100)
         if b.fault:
             return

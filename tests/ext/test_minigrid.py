@@ -127,7 +127,6 @@ def test_observations(world: str, mode: str) -> None:
         ("Empty", (5, 5), (4, 4, 0), "agent into an object"),
         ("Empty", (5, 5), (5, 1, 0), "outside of the grid"),
         ("MultiRoom", (10, 10), (6, 6, 10), "did not end"),
-        ("DynamicObstacles", (5, 5), (1, 1, 0, 9), "found no place"),
     ],
 )
 def test_faults(rules: str, size: tuple[int, int], numbers: tuple[int, ...], text: str) -> None:

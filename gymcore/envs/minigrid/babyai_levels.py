@@ -1,42 +1,11 @@
-"""BabyAI's levels: the rules, sizes and numbers of each, by the arguments of minigrid's classes."""
+"""BabyAI's levels: grids of rooms with an instruction, by the classes of minigrid 3.2."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from gymcore.base.arguments import count
-from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.envs.minigrid.levels import CORRIDORS, FORMS, VERBS, Ids, Level, ids, of_rooms
 
-__all__ = ["IDS", "LEVELS", "Settings", "settings_of"]
-
-COLORS = ("red", "green", "blue", "purple", "yellow", "grey")
-VERBS = ("goto", "pickup", "open", "putnext")
-FORMS = ("action", "and", "seq")
-KINDS = {None: -1, "key": 5, "ball": 6, "box": 7}
-
-
-@dataclass(frozen=True)
-class Level:
-    """A class of levels.
-
-    Attributes:
-        rules: The name of its rules in `gymcore_ext.minigrid.babyai.RULES`.
-        fixed: Sizes of the grid, and numbers of the rules, that are not arguments.
-        arguments: Arguments of the class, besides sizes that are not fixed, and their defaults.
-        steps: The time limit as a multiple of a room's squared size; 0: the instruction decides.
-        extra: How many objects `distractors=True` adds.
-    """
-
-    rules: str
-    fixed: dict[str, Any] = field(default_factory=dict)
-    arguments: dict[str, Any] = field(default_factory=dict)
-    steps: int = 0
-    extra: int = 0
-
-
-SIZES = {"room_size": 8, "num_rows": 3, "num_cols": 3}
 ONE_ROOM = {"num_rows": 1, "num_cols": 1}
 TWO_ROOMS = {"num_rows": 1, "num_cols": 2}
 ONE_TASK = {"instr_kinds": ("action",)}
@@ -51,260 +20,126 @@ LANGUAGE = {
 }
 
 
-def of_language(fixed: dict[str, Any], **defaults: Any) -> Level:
+def of_language(**fixed: Any) -> Level:
     """Return a level whose instruction is any of a part of the language."""
     free = {name: value for name, value in LANGUAGE.items() if name not in fixed}
-    return Level("LevelGen", fixed, free | defaults)
+    return of_rooms("LevelGen", fixed, **free)
 
 
 LEVELS = {
-    "GoToRedBallGrey": Level("GoToRedBall", {**ONE_ROOM, "grey": True}, {"num_dists": 7}),
-    "GoToRedBall": Level("GoToRedBall", {**ONE_ROOM, "grey": False}, {"num_dists": 7}),
-    "GoToRedBallNoDists": Level(
+    "GoToRedBallGrey": of_rooms("GoToRedBall", {**ONE_ROOM, "grey": True}, num_dists=7),
+    "GoToRedBall": of_rooms("GoToRedBall", {**ONE_ROOM, "grey": False}, num_dists=7),
+    "GoToRedBallNoDists": of_rooms(
         "GoToRedBall", {**ONE_ROOM, "room_size": 8, "num_dists": 0, "grey": False}
     ),
-    "GoToObj": Level("GoTo", {**ONE_ROOM, "num_dists": 1, "doors_open": False}),
-    "GoToLocal": Level("GoTo", {**ONE_ROOM, "doors_open": False}, {"num_dists": 8}),
-    "GoTo": Level("GoTo", {}, {"num_dists": 18, "doors_open": False}),
-    "GoToImpUnlock": Level("GoToImpUnlock"),
+    "GoToObj": of_rooms("GoTo", {**ONE_ROOM, "num_dists": 1, "doors_open": False}),
+    "GoToLocal": of_rooms("GoTo", {**ONE_ROOM, "doors_open": False}, num_dists=8),
+    "GoTo": of_rooms("GoTo", num_dists=18, doors_open=False),
+    "GoToImpUnlock": of_rooms("GoToImpUnlock"),
     "GoToSeq": of_language(
-        {"action_kinds": ("goto",), "locked_room_prob": 0, "locations": False, "unblocking": False}
+        action_kinds=("goto",), locked_room_prob=0, locations=False, unblocking=False
     ),
-    "GoToRedBlueBall": Level("GoToRedBlueBall", ONE_ROOM, {"num_dists": 7}),
-    "GoToDoor": Level("GoToDoor", {"room_size": 7}),
-    "GoToObjDoor": Level("GoToObjDoor", {"room_size": 8}),
-    "Open": Level("Open"),
-    "OpenRedDoor": Level("OpenRedDoor", {**TWO_ROOMS, "room_size": 5}),
-    "OpenDoor": Level("OpenDoor", {}, {"debug": False, "select_by": None}),
-    "OpenTwoDoors": Level(
+    "GoToRedBlueBall": of_rooms("GoToRedBlueBall", ONE_ROOM, num_dists=7),
+    "GoToDoor": of_rooms("GoToDoor", {"room_size": 7}),
+    "GoToObjDoor": of_rooms("GoToObjDoor", {"room_size": 8}),
+    "Open": of_rooms("Open"),
+    "OpenRedDoor": of_rooms("OpenRedDoor", {**TWO_ROOMS, "room_size": 5}),
+    "OpenDoor": of_rooms("OpenDoor", debug=False, select_by=None),
+    "OpenTwoDoors": of_rooms(
         "OpenTwoDoors",
         {"room_size": 6},
-        {"first_color": None, "second_color": None, "strict": False},
         steps=20,
+        first_color=None,
+        second_color=None,
+        strict=False,
     ),
-    "OpenDoorsOrder": Level(
-        "OpenDoorsOrder", {"room_size": 6}, {"num_doors": 2, "debug": False}, steps=20
+    "OpenDoorsOrder": of_rooms(
+        "OpenDoorsOrder", {"room_size": 6}, steps=20, num_doors=2, debug=False
     ),
-    "Pickup": Level("Pickup"),
-    "UnblockPickup": Level("UnblockPickup"),
+    "Pickup": of_rooms("Pickup"),
+    "UnblockPickup": of_rooms("UnblockPickup"),
     "PickupLoc": of_language(
-        {
-            **ONE_ROOM,
-            **ONE_TASK,
-            "action_kinds": ("pickup",),
-            "num_dists": 8,
-            "locked_room_prob": 0,
-            "locations": True,
-            "unblocking": False,
-        }
+        **ONE_ROOM,
+        **ONE_TASK,
+        action_kinds=("pickup",),
+        num_dists=8,
+        locked_room_prob=0,
+        locations=True,
+        unblocking=False,
     ),
-    "PickupDist": Level("PickupDist", {**ONE_ROOM, "room_size": 7}, {"debug": False}),
-    "PickupAbove": Level("PickupAbove", {"room_size": 6}, steps=8),
-    "PutNextLocal": Level("PutNextLocal", ONE_ROOM, {"num_objs": 8}),
-    "PutNext": Level("PutNext", TWO_ROOMS, {"objs_per_room": 1, "start_carrying": False}, steps=8),
-    "Unlock": Level("Unlock"),
-    "UnlockLocal": Level("UnlockLocal", {}, {"distractors": False}, extra=3),
-    "KeyInBox": Level("KeyInBox"),
-    "UnlockPickup": Level(
-        "UnlockPickup",
-        {**TWO_ROOMS, "room_size": 6, "blocked": False},
-        {"distractors": False},
-        extra=4,
+    "PickupDist": of_rooms("PickupDist", {**ONE_ROOM, "room_size": 7}, debug=False),
+    "PickupAbove": of_rooms("PickupAbove", {"room_size": 6}, steps=8),
+    "PutNextLocal": of_rooms("PutNextLocal", ONE_ROOM, num_objs=8),
+    "PutNext": of_rooms("PutNext", TWO_ROOMS, steps=8, objs_per_room=1, start_carrying=False),
+    "Unlock": of_rooms("Unlock"),
+    "UnlockLocal": of_rooms("UnlockLocal", extra=3, distractors=False),
+    "KeyInBox": of_rooms("KeyInBox"),
+    "UnlockPickup": of_rooms(
+        "UnlockPickup", {**TWO_ROOMS, "room_size": 6, "blocked": False}, extra=4, distractors=False
     ),
-    "BlockedUnlockPickup": Level(
+    "BlockedUnlockPickup": of_rooms(
         "UnlockPickup", {**TWO_ROOMS, "room_size": 6, "blocked": True, "num_dists": 0}, steps=16
     ),
-    "UnlockToUnlock": Level(
+    "UnlockToUnlock": of_rooms(
         "UnlockToUnlock", {"num_rows": 1, "num_cols": 3, "room_size": 6}, steps=30
     ),
-    "ActionObjDoor": Level("ActionObjDoor", {"room_size": 7}),
-    "FindObjS5": Level("FindObj", {}, {"room_size": 5}, steps=20),
-    "KeyCorridor": Level("KeyCorridor", {}, {"room_size": 6, "obj_type": "ball"}, steps=30),
-    "OneRoomS8": Level("OneRoom", ONE_ROOM),
-    "MoveTwoAcross": Level("MoveTwoAcross", TWO_ROOMS, {"objs_per_room": 2}, steps=16),
-    "Synth": of_language(
-        {**ONE_TASK, "locations": False, "unblocking": True, "implicit_unlock": False}
-    ),
-    "SynthLoc": of_language(
-        {**ONE_TASK, "locations": True, "unblocking": True, "implicit_unlock": False}
-    ),
-    "SynthSeq": of_language({"locations": True, "unblocking": True, "implicit_unlock": False}),
+    "ActionObjDoor": of_rooms("ActionObjDoor", {"room_size": 7}),
+    "FindObjS5": of_rooms("FindObj", steps=20, room_size=5),
+    "KeyCorridor": of_rooms("KeyCorridor", steps=30, room_size=6, obj_type="ball"),
+    "OneRoomS8": of_rooms("OneRoom", ONE_ROOM),
+    "MoveTwoAcross": of_rooms("MoveTwoAcross", TWO_ROOMS, steps=16, objs_per_room=2),
+    "Synth": of_language(**ONE_TASK, locations=False, unblocking=True, implicit_unlock=False),
+    "SynthLoc": of_language(**ONE_TASK, locations=True, unblocking=True, implicit_unlock=False),
+    "SynthSeq": of_language(locations=True, unblocking=True, implicit_unlock=False),
     "MiniBossLevel": of_language(
-        {"num_cols": 2, "num_rows": 2, "room_size": 5, "num_dists": 7, "locked_room_prob": 0.25}
+        num_cols=2, num_rows=2, room_size=5, num_dists=7, locked_room_prob=0.25
     ),
-    "BossLevel": of_language({}),
-    "BossLevelNoUnlock": of_language({"locked_room_prob": 0, "implicit_unlock": False}),
+    "BossLevel": of_language(),
+    "BossLevelNoUnlock": of_language(locked_room_prob=0, implicit_unlock=False),
 }
 
-# Ids whose names are not those of their classes: class and arguments.
-VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+# Classes that need arguments, so that no id has their name alone.
+_PARAMETRIC = {"OpenDoorsOrder", "PutNext", "MoveTwoAcross", "FindObjS5", "OneRoomS8"}
+_LOCAL = ((5, 2), (6, 2), (6, 3), (6, 4), (7, 4), (7, 5), *((8, n) for n in range(2, 8)))
+_SMALL = {"room_size": 5, "num_rows": 2, "num_cols": 2}
+_NEXT, _SIZED = ("PutNext", "room_size objs_per_room"), "room_size num_dists"
+_ORDER = ("OpenDoorsOrder", "num_doors")
+_VARIANTS: Ids = {
     "GoToObjS4-v0": ("GoToObj", {"room_size": 4}),
     "GoToObjS6-v1": ("GoToObj", {"room_size": 6}),
-    **{
-        f"GoToLocalS{size}N{count}-v0": ("GoToLocal", {"room_size": size, "num_dists": count})
-        for size, counts in ((5, "2"), (6, "234"), (7, "45"), (8, "234567"))
-        for count in map(int, counts)
-    },
+    **ids("GoToLocalS{0}N{1}-v0", "GoToLocal", _SIZED, *_LOCAL),
     "GoToOpen-v0": ("GoTo", {"doors_open": True}),
     "GoToObjMaze-v0": ("GoTo", {"num_dists": 1}),
     "GoToObjMazeOpen-v0": ("GoTo", {"num_dists": 1, "doors_open": True}),
-    "GoToObjMazeS4R2-v0": (
-        "GoTo",
-        {"num_dists": 1, "room_size": 4, "num_rows": 2, "num_cols": 2},
-    ),
-    **{
-        f"GoToObjMazeS{size}-v0": ("GoTo", {"num_dists": 1, "room_size": size})
-        for size in (4, 5, 6, 7)
-    },
-    "GoToSeqS5R2-v0": (
-        "GoToSeq",
-        {"room_size": 5, "num_rows": 2, "num_cols": 2, "num_dists": 4},
-    ),
+    "GoToObjMazeS4R2-v0": ("GoTo", {**_SMALL, "room_size": 4, "num_dists": 1}),
+    **ids("GoToObjMazeS{0}-v0", "GoTo", _SIZED, (4, 1), (5, 1), (6, 1), (7, 1)),
+    "GoToSeqS5R2-v0": ("GoToSeq", {**_SMALL, "num_dists": 4}),
     "OpenDoorDebug-v0": ("OpenDoor", {"debug": True}),
     "OpenDoorColor-v0": ("OpenDoor", {"select_by": "color"}),
     "OpenDoorLoc-v0": ("OpenDoor", {"select_by": "loc"}),
-    "OpenRedBlueDoors-v0": ("OpenTwoDoors", {"first_color": "red", "second_color": "blue"}),
-    "OpenRedBlueDoorsDebug-v0": (
+    **ids("OpenRedBlueDoors-v0", "OpenTwoDoors", "first_color second_color", ("red", "blue")),
+    **ids(
+        "OpenRedBlueDoorsDebug-v0",
         "OpenTwoDoors",
-        {"first_color": "red", "second_color": "blue", "strict": True},
+        "first_color second_color",
+        ("red", "blue"),
+        strict=True,
     ),
-    **{
-        f"OpenDoorsOrderN{doors}{'Debug' * debug}-v0": (
-            "OpenDoorsOrder",
-            {"num_doors": doors, "debug": debug},
-        )
-        for doors in (2, 4)
-        for debug in (False, True)
-    },
+    **ids("OpenDoorsOrderN{0}-v0", *_ORDER, (2,), (4,), debug=False),
+    **ids("OpenDoorsOrderN{0}Debug-v0", *_ORDER, (2,), (4,), debug=True),
     "PickupDistDebug-v0": ("PickupDist", {"debug": True}),
-    **{
-        f"PutNextLocalS{size}N{count}-v0": ("PutNextLocal", {"room_size": size, "num_objs": count})
-        for size, count in ((5, 3), (6, 4))
-    },
-    **{
-        f"PutNextS{size}N{count}{'Carrying' * carries}-v0": (
-            "PutNext",
-            {"room_size": size, "objs_per_room": count, "start_carrying": carries},
-        )
-        for size, count in ((4, 1), (5, 1), (5, 2), (6, 3), (7, 4))
-        for carries in ((False, True) if count > 1 else (False,))
-    },
+    **ids("PutNextLocalS{0}N{1}-v0", "PutNextLocal", "room_size num_objs", (5, 3), (6, 4)),
+    **ids("PutNextS{0}N{1}-v0", *_NEXT, (4, 1), (5, 1), (5, 2), (6, 3), (7, 4)),
+    **ids("PutNextS{0}N{1}Carrying-v0", *_NEXT, (5, 2), (6, 3), (7, 4), start_carrying=True),
     "UnlockLocalDist-v0": ("UnlockLocal", {"distractors": True}),
     "UnlockPickupDist-v0": ("UnlockPickup", {"distractors": True}),
-    "FindObjS5-v0": ("FindObjS5", {}),
-    "FindObjS6-v0": ("FindObjS5", {"room_size": 6}),
-    "FindObjS7-v0": ("FindObjS5", {"room_size": 7}),
-    **{
-        f"KeyCorridorS{size}R{rows}-v0": ("KeyCorridor", {"room_size": size, "num_rows": rows})
-        for size, rows in ((3, 1), (3, 2), (3, 3), (4, 3), (5, 3), (6, 3))
-    },
-    **{f"OneRoomS{size}-v0": ("OneRoomS8", {"room_size": size}) for size in (8, 12, 16, 20)},
-    "MoveTwoAcrossS5N2-v0": ("MoveTwoAcross", {"room_size": 5, "objs_per_room": 2}),
-    "MoveTwoAcrossS8N9-v0": ("MoveTwoAcross", {"room_size": 8, "objs_per_room": 9}),
+    **ids("FindObjS{0}-v0", "FindObjS5", "room_size", (5,), (6,), (7,)),
+    **ids("KeyCorridorS{0}R{1}-v0", "KeyCorridor", "room_size num_rows", *CORRIDORS),
+    **ids("OneRoomS{0}-v0", "OneRoomS8", "room_size", (8,), (12,), (16,), (20,)),
+    **ids("MoveTwoAcrossS{0}N{1}-v0", "MoveTwoAcross", _NEXT[1], (5, 2), (8, 9)),
     "SynthS5R2-v0": ("Synth", {"room_size": 5, "num_rows": 2}),
 }
-# Classes that need arguments, so that no id has their name alone.
-PARAMETRIC = {"OpenDoorsOrder", "PutNext", "MoveTwoAcross", "FindObjS5", "OneRoomS8"}
-IDS = {
-    **{f"BabyAI-{name}-v0": (name, {}) for name in LEVELS if name not in PARAMETRIC},
-    **{f"BabyAI-{name}": variant for name, variant in VARIANTS.items()},
+IDS: Ids = {
+    **{f"BabyAI-{name}-v0": (name, {}) for name in LEVELS if name not in _PARAMETRIC},
+    **{f"BabyAI-{name}": variant for name, variant in _VARIANTS.items()},
 }
-
-
-class Settings(NamedTuple):
-    """What makes the levels of a batch.
-
-    Attributes:
-        rules: The name of their rules.
-        room_size: Cells of a room with both of its walls.
-        num_rows: Rows of rooms.
-        num_cols: Columns of rooms.
-        max_steps: The time limit; 0: the instruction of each level decides.
-        numbers: The numbers of the rules, by name, in the order that compiled code wants.
-    """
-
-    rules: str
-    room_size: int
-    num_rows: int
-    num_cols: int
-    max_steps: int
-    numbers: dict[str, float]
-
-
-def _position(name: str, value: Any, known: Sequence[Any]) -> int:
-    if value not in known:
-        raise InvalidArgument(f"{name}: expected one of {list(known)}, got {value!r}")
-    return list(known).index(value)
-
-
-def _digits(name: str, values: Sequence[str], known: tuple[str, ...]) -> int:
-    """Return positions + 1 in `known` as digits to the base 8, that of the first value last."""
-    if not 0 < len(values) <= 6:
-        raise InvalidArgument(f"{name}: expected one to six values, got {values!r}")
-    return sum(8**k * (1 + _position(name, value, known)) for k, value in enumerate(values))
-
-
-def _probability(name: str, value: Any) -> float:
-    if not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        raise InvalidArgument(f"{name}: expected a number from 0 to 1, got {value!r}")
-    return float(value)
-
-
-# How the values of arguments become numbers, in the order that compiled code wants.
-_ENCODERS: dict[str, Callable[[Any], float]] = {
-    "num_dists": lambda value: count("num_dists", value),
-    "num_objs": lambda value: count("num_objs", value, 2),
-    "objs_per_room": lambda value: count("objs_per_room", value, 1, 9),
-    "num_doors": lambda value: count("num_doors", value, 2, 4),
-    "first_color": lambda value: _position("first_color", value, (None, *COLORS)) - 1,
-    "second_color": lambda value: _position("second_color", value, (None, *COLORS)) - 1,
-    "obj_type": lambda value: list(KINDS.values())[_position("obj_type", value, list(KINDS))],
-    "debug": bool,
-    "strict": bool,
-    "grey": bool,
-    "blocked": bool,
-    "doors_open": bool,
-    "start_carrying": bool,
-    "select_by": lambda value: _position("select_by", value, (None, "color", "loc")),
-    "locked_room_prob": lambda value: _probability("locked_room_prob", value),
-    "locations": bool,
-    "unblocking": bool,
-    "implicit_unlock": bool,
-    "action_kinds": lambda value: _digits("action_kinds", value, VERBS),
-    "instr_kinds": lambda value: _digits("instr_kinds", value, FORMS),
-}
-
-
-def settings_of(name: str, arguments: Mapping[str, Any]) -> Settings:
-    """Return what makes the levels of a class.
-
-    Args:
-        name: The name of the class in minigrid.
-        arguments: Arguments of its constructor that are about levels.
-
-    Raises:
-        ArgumentTypeError: If the class has no such argument, or it has another type.
-        InvalidArgument: If a value is out of range.
-
-    Example:
-        >>> settings_of("GoToLocal", {"room_size": 6})[:5]
-        ('GoTo', 6, 1, 1, 0)
-    """
-    level = LEVELS[name]
-    values = SIZES | {"max_steps": None} | level.arguments
-    for argument in arguments:
-        if argument not in values or argument in level.fixed:
-            raise ArgumentTypeError(f"{name} has no argument {argument!r}")
-    values = values | level.fixed | dict(arguments)
-    room_size = count("room_size", values.pop("room_size"), 4 if level.rules == "PutNext" else 3)
-    rows, columns = (count(size, values.pop(size), 1) for size in ("num_rows", "num_cols"))
-    max_steps = values.pop("max_steps")
-    max_steps = (
-        level.steps * room_size**2 if max_steps is None else count("max_steps", max_steps, 1)
-    )
-    if "distractors" in values:
-        values["num_dists"] = level.extra if values.pop("distractors") else 0
-    numbers = {
-        key: float(encode(values[key])) for key, encode in _ENCODERS.items() if key in values
-    }
-    return Settings(level.rules, room_size, rows, columns, max_steps, numbers)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +14,7 @@ from gymcore import error, spaces
 from gymcore.base.arguments import check_options
 from gymcore.core import Info, Options
 from gymcore.envs.minigrid import babyai_levels
-from gymcore.envs.minigrid.levels import KINDS, Shape, shape_of
+from gymcore.envs.minigrid.levels import LEVELS, shape_of
 from gymcore.envs.minigrid.tiles import tiles_of
 from gymcore.envs.minigrid.world import Grid, WorldObj, cell_of, object_of
 from gymcore.native.env import NativeEnv
@@ -117,6 +116,8 @@ class MiniGridEnv(NativeEnv[int]):
         "render_fps": 10,
     }
     kind: ClassVar[str]
+    levels: ClassVar[dict[str, Any]] = LEVELS
+    rules: ClassVar[dict[str, object]] = RULES
     num_actions: ClassVar[int] = len(Actions)
     kernel_module = ""
     arguments: ClassVar[tuple[str, ...]] = ()
@@ -164,8 +165,8 @@ class MiniGridEnv(NativeEnv[int]):
             TypeError: An unknown argument.
         """
         self.level_arguments = arguments
-        self._rules, shape = self._describe(arguments)
-        self._shape = shape
+        level = self.levels[self.kind]
+        self._shape = shape = shape_of(self.kind, level, arguments)
         for name, value, allowed in (
             ("observes", observes, tuple(_OBSERVES)),
             ("layout", layout, _LAYOUTS),
@@ -173,7 +174,7 @@ class MiniGridEnv(NativeEnv[int]):
         ):
             if value not in allowed:
                 raise error.InvalidArgument(f"{name}: expected one of {allowed}, got {value!r}")
-        through = shape.see_through_walls if see_through_walls is None else see_through_walls
+        through = level.see_through_walls if see_through_walls is None else see_through_walls
         self._look: dict[str, Any] = {
             "see_through_walls": bool(through),
             "view_size": agent_view_size,
@@ -199,16 +200,6 @@ class MiniGridEnv(NativeEnv[int]):
         super().__init__(render_mode)
         self.observation_space = self._observation_space()
 
-    @classmethod
-    def _describe(cls, arguments: dict[str, Any]) -> tuple[object, Shape]:
-        """Return the rules of a level with these arguments, and its shape."""
-        known = KINDS[cls.kind].arguments
-        if unknown := sorted(arguments.keys() - known.keys()):
-            raise TypeError(
-                f"{cls.__name__} got unexpected arguments {unknown}; it has {sorted(known)}"
-            )
-        return RULES[KINDS[cls.kind].rules], shape_of(cls.kind, {**known, **arguments})
-
     # --- compiled lanes ------------------------------------------------------------------------
 
     def _make_level(self, *, goal: str | None = None, tile: int = 8, **options: Any) -> Level:
@@ -220,16 +211,15 @@ class MiniGridEnv(NativeEnv[int]):
         try:
             if goal is not None:
                 options["goal_directions"] = _goal_directions(self.width, self.height, goal)
-            return Level(self._rules, self.width, self.height, **options)
+            rules = self.rules[self.levels[self.kind].rules]
+            return Level(rules, self.width, self.height, **options)
         except (TypeError, ValueError, OverflowError) as problem:
             raise error.InvalidArgument(f"{type(self).__name__}: {problem}") from problem
 
     def make_batch(self, num_envs: int, **options: Any) -> Batch:
         """Return a batch of levels."""
         self._level = level = self._make_level(**self._observed)
-        numbers: Any = self._shape.numbers
-        if isinstance(numbers, dict):
-            numbers = tuple(numbers[name] for name in level.parameter_names[1:])
+        numbers = (number for some in self._shape.numbers.values() for number in some)
         return struct_batch(
             type(self).__name__,
             num_envs,
@@ -430,14 +420,11 @@ class MiniGridEnv(NativeEnv[int]):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is made again."""
         state = super().__getstate__()
-        return {
-            name: state[name] for name in state if name not in ("_level", "_painters", "_rules")
-        }
+        return {name: state[name] for name in state if name not in ("_level", "_painters")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Make the level again."""
         self._painters = {}
-        self._rules, _ = self._describe(state["level_arguments"])
         super().__setstate__(state)
 
     # --- frames --------------------------------------------------------------------------------
@@ -489,14 +476,8 @@ def draw_with_mission(surface: pygame.Surface, frame: npt.NDArray[np.uint8], mis
 class BabyAIEnv(MiniGridEnv):
     """A level of BabyAI, whose mission is one of a language; see `MiniGridEnv`."""
 
-    @classmethod
-    def _describe(cls, arguments: dict[str, Any]) -> tuple[object, Shape]:
-        """Return the rules of a level with these arguments, and its shape."""
-        settings = babyai_levels.settings_of(cls.kind, arguments)
-        rooms = settings.room_size, settings.num_cols, settings.num_rows
-        width, height = (count * (settings.room_size - 1) + 1 for count in rooms[1:])
-        shape = Shape(width, height, settings.max_steps, settings.numbers, rooms)
-        return BABYAI_RULES[settings.rules], shape
+    levels = babyai_levels.LEVELS
+    rules = BABYAI_RULES
 
 
 class MiniGridVectorEnv(NativeVectorEnv):
@@ -567,14 +548,14 @@ class MiniGridVectorEnv(NativeVectorEnv):
         self._missions.read(again=True)
 
 
-def _declare(base: type[MiniGridEnv], kind: str, name: str, arguments: Iterable[str]) -> None:
+def _declare(base: type[MiniGridEnv], kind: str, name: str) -> None:
     """Make the class of a kind of levels, and that of its batches."""
     common = (name for name in MiniGridEnv.__init__.__kwdefaults__ or () if name != "max_steps")
     attributes: dict[str, Any] = {
         "__doc__": f"Levels of the kind {kind}; see `{base.__name__}`.",
         "__module__": __name__,
         "kind": kind,
-        "arguments": (*common, *arguments),
+        "arguments": (*common, *base.levels[kind].arguments),
     }
     if kind == "DynamicObstacles":
         attributes["num_actions"] = Actions.forward + 1
@@ -583,8 +564,7 @@ def _declare(base: type[MiniGridEnv], kind: str, name: str, arguments: Iterable[
     globals()[f"{name}VectorEnv"] = MiniGridVectorEnv.of(env_class)
 
 
-for _kind in KINDS:
-    _declare(MiniGridEnv, _kind, _kind, KINDS[_kind].arguments)
-for _kind, _level in babyai_levels.LEVELS.items():
-    _free = ({**babyai_levels.SIZES, **_level.arguments}).keys() - _level.fixed.keys()
-    _declare(BabyAIEnv, _kind, f"BabyAI{_kind}", sorted(_free))
+for _kind in LEVELS:
+    _declare(MiniGridEnv, _kind, _kind)
+for _kind in babyai_levels.LEVELS:
+    _declare(BabyAIEnv, _kind, f"BabyAI{_kind}")

@@ -8,7 +8,8 @@ from typing import Any
 import gymnasium
 import pytest
 
-from gymcore.envs.minigrid.babyai_levels import COLORS, IDS, LEVELS, SIZES, VERBS, settings_of
+from gymcore.envs.minigrid.babyai_levels import IDS, LEVELS
+from gymcore.envs.minigrid.levels import COLORS, SIZES, VERBS, Shape, shape_of
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore_ext.minigrid.babyai import RULES
 from gymcore_ext.minigrid.level import Level
@@ -46,7 +47,6 @@ EXAMPLES: dict[str, Any] = {
     "room_size": 6,
     "num_rows": 2,
     "num_cols": 3,
-    "max_steps": 77,
 }
 
 
@@ -65,17 +65,22 @@ def same_number(name: str, number: float, value: Any) -> bool:
     return number == value
 
 
+def described(name: str, arguments: dict[str, Any]) -> Shape:
+    return shape_of(name, LEVELS[name], arguments)
+
+
 def compare(name: str, arguments: dict[str, Any], theirs: Any) -> None:
-    settings = settings_of(name, arguments)
-    size, rows, columns = settings[1:4]
-    assert (size, rows, columns) == (theirs.room_size, theirs.num_rows, theirs.num_cols)
+    shape = described(name, arguments)
+    assert shape[:2] == (theirs.width, theirs.height)
+    assert shape.rooms == (theirs.room_size, theirs.num_cols, theirs.num_rows)
+    size, columns, rows = shape.rooms
     level = Level(
-        *(RULES[settings.rules], theirs.width, theirs.height),
+        *(RULES[LEVELS[name].rules], theirs.width, theirs.height),
         **{"room_size": size, "columns": columns, "rows": rows},
     )
-    assert list(level.parameter_names) == ["max_steps", *settings.numbers]
-    assert settings.max_steps == (theirs.max_steps if theirs.fixed_max_steps else 0)
-    for key, number in settings.numbers.items():
+    assert list(level.parameter_names) == ["max_steps", *shape.numbers]
+    assert shape.max_steps == (theirs.max_steps if theirs.fixed_max_steps else 0)
+    for key, (number,) in shape.numbers.items():
         if hasattr(theirs, key):
             assert same_number(key, number, getattr(theirs, key)), key
 
@@ -101,32 +106,32 @@ def test_arguments_of_classes(name: str, argument: str) -> None:
         theirs = getattr(babyai, name)(**arguments)
     except TypeError:
         with pytest.raises(ArgumentTypeError, match=argument):
-            settings_of(name, arguments)
+            described(name, arguments)
     else:
         compare(name, arguments, theirs)
 
 
 def test_sizes_are_arguments_of_most() -> None:
-    assert settings_of("Open", {"room_size": 5, "num_rows": 1, "num_cols": 2})[1:4] == (5, 1, 2)
-    assert settings_of("Open", {})[1:4] == tuple(SIZES.values())
+    assert described("Open", {"room_size": 5, "num_rows": 1, "num_cols": 2}).rooms == (5, 2, 1)
+    assert described("Open", {}).rooms == tuple(SIZES.values())
 
 
 def test_numbers() -> None:
-    assert settings_of("BossLevel", {"action_kinds": ["open", "goto"]}).numbers == {
-        "num_dists": 18.0,
-        "locked_room_prob": 0.5,
-        "locations": 1.0,
-        "unblocking": 1.0,
-        "implicit_unlock": 1.0,
-        "action_kinds": 3.0 + 8 * 1,
-        "instr_kinds": 1.0 + 8 * 2 + 64 * 3,
+    assert described("BossLevel", {"action_kinds": ["open", "goto"]}).numbers == {
+        "num_dists": (18.0,),
+        "locked_room_prob": (0.5,),
+        "locations": (1.0,),
+        "unblocking": (1.0,),
+        "implicit_unlock": (1.0,),
+        "action_kinds": (3.0 + 8 * 1,),
+        "instr_kinds": (1.0 + 8 * 2 + 64 * 3,),
     }
-    assert settings_of("UnlockLocal", {"distractors": True}).numbers == {"num_dists": 3.0}
-    assert settings_of("UnlockPickup", {"distractors": True}).numbers == {
-        "num_dists": 4.0,
-        "blocked": 0.0,
+    assert described("UnlockLocal", {"distractors": True}).numbers == {"num_dists": (3.0,)}
+    assert described("UnlockPickup", {"distractors": True}).numbers == {
+        "num_dists": (4.0,),
+        "blocked": (0.0,),
     }
-    assert settings_of("KeyCorridor", {"obj_type": None}).numbers == {"obj_type": -1.0}
+    assert described("KeyCorridor", {"obj_type": None}).numbers == {"obj_type": (-1.0,)}
 
 
 @for_each(
@@ -141,11 +146,10 @@ def test_numbers() -> None:
         ("BossLevel", {"action_kinds": ["jump"]}, InvalidArgument, "action_kinds: expected one of"),
         ("BossLevel", {"action_kinds": []}, InvalidArgument, "expected one to six values"),
         ("BossLevel", {"locked_room_prob": 1.5}, InvalidArgument, "expected a number from 0 to 1"),
-        ("GoTo", {"max_steps": 0}, InvalidArgument, "max_steps: expected at least 1, got 0"),
     ],
 )
 def test_bad_arguments(
     name: str, arguments: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        settings_of(name, arguments)
+        described(name, arguments)

@@ -238,8 +238,8 @@ def test_damaged_states_are_refused() -> None:
     ("arguments", "kind", "message"),
     [
         ({"size": 2}, error.InvalidArgument, "expected 3 to 250 cells"),
-        ({"size": "x"}, error.InvalidArgument, "no level has"),
-        ({"rooms": 2}, TypeError, "unexpected arguments"),
+        ({"size": "x"}, error.ArgumentTypeError, "size: expected an integer, got 'x'"),
+        ({"rooms": 2}, error.ArgumentTypeError, "DoorKey has no argument 'rooms'; it has"),
         ({"max_steps": -1}, error.InvalidArgument, "max_steps: expected a positive integer"),
         ({"agent_view_size": 4}, error.InvalidArgument, "view_size: expected an odd number"),
         ({"observes": "all"}, error.InvalidArgument, "observes: expected one of"),
