@@ -9,7 +9,7 @@ from gymcore.envs.minigrid.levels import CORRIDORS, FORMS, VERBS, Ids, Level, id
 ONE_ROOM = {"num_rows": 1, "num_cols": 1}
 TWO_ROOMS = {"num_rows": 1, "num_cols": 2}
 ONE_TASK = {"instr_kinds": ("action",)}
-LANGUAGE = {
+LANGUAGE: dict[str, Any] = {
     "num_dists": 18,
     "locked_room_prob": 0.5,
     "locations": True,

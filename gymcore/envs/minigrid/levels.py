@@ -288,7 +288,7 @@ def ids(pattern: str, kind: str, names: str, *rows: tuple[Any, ...], **same: Any
     }
 
 
-_RANDOM = {"agent_start_pos": None}
+_RANDOM: dict[str, Any] = {"agent_start_pos": None}
 _ROOMS = ("MultiRoom", "minNumRooms maxNumRooms maxRoomSize")
 CORRIDORS = ((3, 1), (3, 2), (3, 3), (4, 3), (5, 3), (6, 3))
 _CROSSING = ((9, 1), (9, 2), (9, 3), (11, 5))
