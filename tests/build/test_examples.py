@@ -69,6 +69,15 @@ def test_ppo_atari_continues_from_its_checkpoint(tmp_path):
     assert len(list((tmp_path / "log").iterdir())) == 2
 
 
+def test_ppo_minigrid_solves_small_levels():
+    pytest.importorskip("torch")
+    words = ["--num-envs", "16", "--levels", "20", "--target", "0.6", "--frames", "2"]
+    *updates, last = run("examples/ppo_minigrid.py", "MiniGrid-Empty-5x5-v0", *words)
+    assert re.match(r"[\d,]+ steps: return 0\.[6-9]", updates[-1])
+    found = re.match(r"20 new levels: (\d+)\.0% solved, mean return 0\.[6-9]", last)
+    assert found and int(found[1]) >= 95
+
+
 def test_domain_randomisation_shows_that_longer_poles_fall_later():
     lines = run("examples/domain_randomisation.py")
     steps = [float(re.findall(r"([\d.]+) steps", line)[0]) for line in lines[1:]]
