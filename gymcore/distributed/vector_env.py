@@ -16,7 +16,7 @@ from gymcore.base.nested import map_leaves
 from gymcore.core import Info, Options
 from gymcore.distributed.cluster import actor_class, connected_ray
 from gymcore.spaces.batching import batch_space
-from gymcore.spaces.layouts import Layout, layout_of
+from gymcore.spaces.layouts import Layout, layout_of, map_layout
 from gymcore.vector.engine import Lanes, Mask, StepResult, VectorEngine, checked_actions
 from gymcore.vector.engine_options import values_per_env
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
@@ -270,15 +270,13 @@ def joined(layout: Layout, parts: list[Any]) -> Any:
         >>> joined(layout_of(Discrete(3)), [np.array([0, 1]), np.array([2])])
         array([0, 1, 2])
     """
-    kind = layout[0]
-    if kind == "array":
-        return np.concatenate(parts)
-    if kind == "tuple":
-        return tuple(joined(part, [one[k] for one in parts]) for k, part in enumerate(layout[1]))
-    if kind == "dict":
-        pairs = zip(*layout[1:], strict=True)
-        return {key: joined(part, [one[key] for one in parts]) for key, part in pairs}
-    return tuple(itertools.chain.from_iterable(parts))
+
+    def join(part: Layout, *batches: Any) -> Any:
+        if part[0] == "array":
+            return np.concatenate(batches)
+        return tuple(itertools.chain.from_iterable(batches))
+
+    return map_layout(join, layout, *parts)
 
 
 def joined_infos(parts: list[Info], bounds: list[tuple[int, int]]) -> Info:

@@ -15,6 +15,7 @@ the others, whatever it derives from.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, TypeAlias
 
@@ -23,7 +24,15 @@ import numpy as np
 from gymcore.spaces import Dict, Space, batching
 from gymcore.spaces.batching import concatenate, create_empty_array, iterate
 
-__all__ = ["Layout", "ObjectBatch", "action_layout", "has_objects", "layout_of", "split_batch"]
+__all__ = [
+    "Layout",
+    "ObjectBatch",
+    "action_layout",
+    "has_objects",
+    "layout_of",
+    "map_layout",
+    "split_batch",
+]
 
 Layout: TypeAlias = tuple[Any, ...]
 
@@ -67,6 +76,27 @@ def layout_of(space: Space, *, copy: bool = True) -> Layout:
             return "dict", tuple(parts.spaces), layouts
         return "tuple", layouts
     return "objects", ObjectBatch(space, copy)
+
+
+def map_layout(function: Callable[..., Any], layout: Layout, *batches: Any) -> Any:
+    """Apply a function to the arrays and objects that a layout has; return the same structure.
+
+    The function is called with the layout of such a part, and with that part of each batch.
+
+    Example:
+        >>> from gymcore.spaces import Dict, Discrete
+        >>> layout = layout_of(Dict(goal=Discrete(4)))
+        >>> map_layout(lambda part, x, y: (part[1].name, x + y), layout, {"goal": 1}, {"goal": 2})
+        {'goal': ('int64', 3)}
+    """
+    if layout[0] in ("array", "objects"):
+        return function(layout, *batches)
+    keys = range(len(layout[1])) if layout[0] == "tuple" else layout[1]
+    results = {
+        key: map_layout(function, part, *[batch[key] for batch in batches])
+        for key, part in zip(keys, layout[-1], strict=True)
+    }
+    return tuple(results.values()) if layout[0] == "tuple" else results
 
 
 def has_objects(layout: Layout) -> bool:

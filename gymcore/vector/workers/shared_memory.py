@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import mmap
+import operator
 import os
 import sys
 import tempfile
@@ -23,7 +24,7 @@ import numpy.typing as npt
 
 from gymcore.error import CustomSpaceError, InvalidArgument
 from gymcore.spaces import Space
-from gymcore.spaces.layouts import Layout
+from gymcore.spaces.layouts import Layout, map_layout
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.shared_memory import create_shared_memory
 from gymcore.vector.workers.failures import environment_failed
@@ -293,14 +294,7 @@ class _NoMemory:
 
 def store_actions(layout: Layout, target: Any, actions: Any, lanes: np.ndarray | slice) -> None:
     """Write checked actions to some rows."""
-    kind = layout[0]
-    if kind == "array":
-        target[lanes] = actions
-        return
-    keys: Sequence[Any] = range(len(layout[1])) if kind == "tuple" else layout[1]
-    parts = layout[1] if kind == "tuple" else layout[2]
-    for key, part in zip(keys, parts, strict=True):
-        store_actions(part, target[key], actions[key], lanes)
+    map_layout(lambda _, rows, some: operator.setitem(rows, lanes, some), layout, target, actions)
 
 
 class Results:

@@ -15,7 +15,7 @@ from gymcore import logger
 from gymcore.core import Env, Info, Options
 from gymcore.error import ArgumentTypeError, InvalidAction
 from gymcore.spaces import Space
-from gymcore.spaces.layouts import Layout, layout_of
+from gymcore.spaces.layouts import Layout, layout_of, map_layout
 from gymcore.vector.gym26_infos import add_gym26_names, remove_gym26_names
 from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
@@ -310,18 +310,15 @@ def _apply(
     *batches: Any,
 ) -> Any:
     """Apply functions to the arrays of batches, and to the lists of rows that no array holds."""
-    if layout[0] == "array":
-        return on_arrays(*batches)
-    if layout[0] == "objects":
-        space = layout[1].space
-        items = on_items(*[_listed(space, batch) for batch in batches])
+
+    def apply(part: Layout, *parts: Any) -> Any:
+        if part[0] == "array":
+            return on_arrays(*parts)
+        space = part[1].space
+        items = on_items(*[_listed(space, batch) for batch in parts])
         return deepcopy(concatenate(space, items, create_empty_array(space, len(items))))
-    keys = range(len(layout[1])) if layout[0] == "tuple" else layout[1]
-    parts = {
-        key: _apply(part, on_arrays, on_items, *[batch[key] for batch in batches])
-        for key, part in zip(keys, layout[-1], strict=True)
-    }
-    return tuple(parts.values()) if layout[0] == "tuple" else parts
+
+    return map_layout(apply, layout, *batches)
 
 
 def _listed(space: Space, batch: Any) -> list[object]:

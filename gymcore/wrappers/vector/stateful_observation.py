@@ -15,11 +15,12 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.base.arguments import split_reset_mask
+from gymcore.base.nested import map_leaves
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Info, Options
 from gymcore.error import EnvironmentFailed, InvalidArgument
 from gymcore.spaces import Space
-from gymcore.spaces.layouts import Layout, layout_of
+from gymcore.spaces.layouts import Layout, layout_of, map_layout
 from gymcore.vector.final_observations import (
     change_final_observations,
     final_batch,
@@ -126,40 +127,33 @@ def lane_frames(
         >>> frames.step(np.array([7, 8]), np.array([False, True])).tolist()
         [[0, 5, 7], [0, 0, 8]]
     """
-    return _make(layout_of(space), num_envs, depth, padding, oldest)
 
-
-def _make(layout: Layout, num_envs: int, depth: int, padding: Any, oldest: bool) -> Frames:
-    if layout[0] == "array" and layout[1].kind in "biufc" and layout[1].isnative:
+    def make(part: Layout, padding: Any = None) -> Frames:
+        if part[0] == "objects":
+            return _ObjectFrames(part[1].space, num_envs, depth, padding, oldest)
+        _, dtype, shape = part
+        if dtype.kind not in "biufc" or not dtype.isnative:
+            raise error.InvalidArgument(f"space: expected arrays of numbers, got {dtype}")
         memory: Frames = FrameMemory(
-            num_envs, depth, layout[2], layout[1], padding=padding, oldest=oldest, errors=error
+            num_envs, depth, shape, dtype, padding=padding, oldest=oldest, errors=error
         )
         return memory
-    if layout[0] == "array":
-        raise error.InvalidArgument(f"space: expected arrays of numbers, got {layout[1]}")
-    if layout[0] == "objects":
-        return _ObjectFrames(layout[1].space, num_envs, depth, padding, oldest)
-    keys = range(len(layout[1])) if layout[0] == "tuple" else layout[1]
-    parts = {
-        key: _make(part, num_envs, depth, None if padding is None else padding[key], oldest)
-        for key, part in zip(keys, layout[-1], strict=True)
-    }
-    return _PartFrames(parts, layout[0] == "tuple")
+
+    paddings = () if padding is None else (padding,)
+    frames = map_layout(make, layout_of(space), *paddings)
+    return _PartFrames(frames) if isinstance(frames, (dict, tuple)) else frames
 
 
 class _PartFrames:
     """The frames of a dict or tuple: those of each part by itself."""
 
-    def __init__(self, parts: dict[Any, Frames], as_tuple: bool) -> None:
+    def __init__(self, parts: dict[Any, Any] | tuple[Any, ...]) -> None:
         self._parts = parts
-        self._as_tuple = as_tuple
 
     def _each(self, method: str, observations: Any, *args: object) -> Any:
-        results = {
-            key: getattr(part, method)(observations[key], *args)
-            for key, part in self._parts.items()
-        }
-        return tuple(results.values()) if self._as_tuple else results
+        return map_leaves(
+            lambda frames, batch: getattr(frames, method)(batch, *args), self._parts, observations
+        )
 
     def reset(self, observations: object, begun: Mask) -> Any:
         return self._each("reset", observations, begun)
