@@ -19,7 +19,7 @@ from gymcore_ext.minigrid.grid cimport (
 )
 from gymcore_ext.minigrid.instructions cimport (
     ANYWHERE, ANY_COLOR, ANY_KIND, GO_TO, ON_LEFT, OPEN_DOOR, PICK_UP, PUT_NEXT, VERBS, description_t, follow,
-    instruction_of, instruction_t, is_next_to, is_possible_instruction, mark_objects, matches, task_t,
+    hand_over, instruction_of, instruction_t, is_next_to, is_possible_instruction, mark_objects, matches, task_t,
     write_instruction,
 )
 
@@ -445,7 +445,7 @@ cdef inline void fill_two_rooms(build_t* b, int count, int* left, int* right) no
 
 
 cdef void put_next(build_t* b) noexcept nogil:
-    """Numbers: objects in each room; whether the agent has the object to be moved from the first step on."""
+    """Numbers: objects in each room; whether the agent gets the object to be moved after the first observation."""
     cdef int what, beside
     fill_two_rooms(b, number(b, 0), &what, &beside)
     what += draw_int(b, 0, number(b, 0))
@@ -627,7 +627,7 @@ cdef int add_rules(const char* name, level_function level, const char* number_na
     cdef rules_t* rules = &TABLE[len(RULES)].rules
     TABLE[len(RULES)].level = level
     rules.name, rules.number_names, rules.extra_bytes = name, number_names, sizeof(instruction_t)
-    rules.generate, rules.step = generate, follow
+    rules.generate, rules.begin, rules.step = generate, hand_over, follow
     rules.write_mission, rules.is_possible = write_instruction, is_possible_instruction
     RULES[name.decode()] = PyCapsule_New(rules, RULES_CAPSULE, NULL)
     return 0

@@ -91,6 +91,8 @@ ctypedef struct rules_t:
     const char* number_names              # of the lane's parameters after max_steps, separated by blanks
     generate_t generate
     step_t step                           # NULL: `act` is all that a step does
+    # What happens after the first observation of an episode, once; NULL: nothing.
+    void (*begin)(lane_t* lane, const level_t* level) noexcept nogil
     # Write the mission, at most MAX_TEXT bytes, and return how many. NULL: from `missions`.
     int (*write_mission)(const lane_t* lane, const level_t* level, char* text) noexcept nogil
     # Lines of text, by words[0]; "%" stands for the next of `words`, a kind (below KINDS) or KINDS + a color.

@@ -50,7 +50,7 @@ ctypedef struct instruction_t:
     uint8_t backwards           # whether the text names the second clause first
     uint8_t clause              # which clause is being carried out
     uint8_t done                # bit k: task k is done
-    uint8_t carried             # identity of the object that the agent carries from the first step on
+    uint8_t carried             # identity of the object that the agent gets after the first observation
     # Marked objects that were picked up, or opened, since the last drop action, and where. Until then they count as
     # being there, as the reference environment looks for objects only when something is dropped.
     uint8_t missing_count
@@ -162,20 +162,27 @@ cdef inline int clause_outcome(
     return self.done >> first & 3 == 3
 
 
-cdef inline int follow(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil:
-    """Act, and end the episode when the instruction is done or cannot be done any more."""
+cdef inline void hand_over(lane_t* lane, const level_t* level) noexcept nogil:
+    """Let the agent carry the object that it begins with."""
     cdef instruction_t* self = instruction_of(lane, level)
-    cdef int x = front_x(lane), y = front_y(lane), carried_before = identity_of(lane.carrying), flags, outcome
-    cdef object_t* item
+    cdef object_t* item = &lane.objects[self.carried]
     cdef cell_t cell
     if self.carried:
         cell = object_at(lane, level, self.carried)
-        item = &lane.objects[self.carried]
         if can_pick_up(cell) and lane.carrying == EMPTY:
             set_cell(lane, level, item.x, item.y, EMPTY)
             item.x = item.y = NOWHERE
             lane.carrying = cell
         self.carried = 0
+
+
+cdef inline int follow(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil:
+    """Act, and end the episode when the instruction is done or cannot be done any more."""
+    cdef instruction_t* self = instruction_of(lane, level)
+    cdef int x = front_x(lane), y = front_y(lane), flags, outcome
+    cdef int carried_before = identity_of(lane.carrying) if lane.step_count else 0
+    cdef cell_t cell
+    hand_over(lane, level)
     cell = cell_at(lane, level, x, y)
     flags = act(lane, level, action, reward)
     if action == DROP:

@@ -576,6 +576,11 @@ cdef class Level:
             raise ValueError("lane: expected the bytes of a lane of this level")
         return <lane_t*> &lane[0]
 
+    def begin(self, uint8_t[::1] lane):
+        """Let happen what does after the first observation of an episode, if it has not happened yet."""
+        if self.level.rules.begin != NULL:
+            self.level.rules.begin(self._checked(lane), &self.level)
+
     def observe(self, const uint8_t[::1] lane):
         """The arrays of an observation of a lane."""
         cdef void* parts[MAX_PARTS]

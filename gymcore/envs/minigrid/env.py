@@ -309,7 +309,10 @@ class MiniGridEnv(NativeEnv[int]):
 
     def _lane_bytes(self) -> npt.NDArray[np.uint8]:
         store: StructLanes = self._batch.store
-        return store.view()[self._lane, : self._level.lane_bytes]
+        lane = store.view()[self._lane, : self._level.lane_bytes]
+        if self._batch.is_ready:
+            self._level.begin(lane)
+        return lane
 
     def _lane_record(self) -> np.ndarray:
         """The lane as a structured array without axes: a view."""

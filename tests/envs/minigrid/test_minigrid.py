@@ -176,6 +176,23 @@ def test_grids_can_be_read_and_set() -> None:
     assert env.reset()[0]["mission"] == "get to the green goal square"
 
 
+def test_an_agent_that_begins_with_an_object_has_it_after_the_first_observation() -> None:
+    env_id = "BabyAI-PutNextS5N2Carrying-v0"
+    ours, theirs = gym.make(env_id), original(env_id)
+    for seed in range(5):
+        first = [env.reset(seed=seed)[0] for env in (ours, theirs)]
+        assert np.array_equal(first[0]["image"], first[1]["image"])
+        lanes = ours.unwrapped, theirs.unwrapped
+        assert lanes[0].carrying.encode() == lanes[1].carrying.encode()
+        assert np.array_equal(*(env.grid.encode() for env in lanes))
+        for action in (2, 4, 3, 2):
+            results = [env.step(action) for env in (ours, theirs)]
+            assert np.array_equal(*(result[0]["image"] for result in results))
+            assert results[0][1:4] == results[1][1:4]
+            if results[0][2]:
+                break
+
+
 def test_frames_from_the_agents_point_of_view() -> None:
     arguments = {"render_mode": "rgb_array", "agent_pov": True, "tile_size": 11}
     ours = gym.make("MiniGrid-FourRooms-v0", **arguments)
