@@ -1,6 +1,6 @@
 """Layouts: what the elements of a space are made of, in the words of the compiled modules.
 
-`gymcore_ext.python_envs.batch_buffer` writes batches without knowing spaces; a layout tells it all:
+Compiled modules know no spaces: a layout tells them all, and `gymcore_ext.layouts` walks over it:
 
 | layout                                | elements                                              |
 |---------------------------------------|-------------------------------------------------------|
@@ -23,6 +23,7 @@ import numpy as np
 
 from gymcore.spaces import Dict, Space, batching
 from gymcore.spaces.batching import concatenate, create_empty_array, iterate
+from gymcore_ext.layouts import grouped, leaves
 
 __all__ = [
     "Layout",
@@ -144,16 +145,11 @@ def split_batch(layout: Layout, batch: Any, n: int) -> list[Any]:
         ValueError: Not n elements.
         TypeError: What cannot be iterated over.
     """
-    if layout[0] == "tuple":
-        columns = [split_batch(part, batch[k], n) for k, part in enumerate(layout[1])]
-        return list(zip(*columns, strict=True)) if columns else [()] * n
-    if layout[0] == "dict":
-        keys = layout[1]
-        columns = [split_batch(part, batch[key], n) for key, part in zip(*layout[1:], strict=True)]
-        if not columns:
-            return [{} for _ in range(n)]
-        return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
-    elements = list(batch)
-    if len(elements) != n:
-        raise ValueError(f"expected {n} elements, got {len(elements)}")
-    return elements
+    columns = [list(part) for _, _, part in leaves(layout, "batch", batch, TypeError, ValueError)]
+    if wrong := {len(column) for column in columns} - {n}:
+        raise ValueError(f"expected {n} elements, got {wrong.pop()}")
+    if layout[0] == "array":
+        return columns[0]
+    if not columns:
+        return [grouped(layout, iter(())) for _ in range(n)]
+    return [grouped(layout, iter(row)) for row in zip(*columns, strict=True)]

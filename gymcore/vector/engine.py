@@ -35,6 +35,7 @@ from gymcore.vector.engine_options import check_engine_options
 from gymcore.vector.lane_episodes import AutoresetMode
 from gymcore.vector.vector_env import EnvIds, Seeds, VectorEnv
 from gymcore_ext.arrays import Turn, one_at_a_time
+from gymcore_ext.layouts import grouped, leaves
 
 __all__ = [
     "FLOATS",
@@ -584,39 +585,18 @@ def checked_actions(layout: Layout, actions: Any, count: int, name: str = "actio
         InvalidAction: Another structure, shape, or numbers that the dtype cannot hold.
     """
     if layout[0] != "array":
-        return _checked_parts(layout, actions, count, name)
+        parts = leaves(layout, name, actions, InvalidAction, InvalidAction)
+        arrays = (
+            _checked_array(dtype, (count, *shape), array, where).astype(dtype, copy=False)
+            for where, (_, dtype, shape), array in parts
+        )
+        return grouped(layout, arrays)
     dtype, shape = layout[1], (count, *layout[2])
     if type(actions) is np.ndarray and actions.dtype == dtype and actions.shape == shape:
         return actions
     array = _checked_array(dtype, shape, actions, name)
     keeps = dtype in FLOATS and array.dtype in FLOATS
     return array if keeps else array.astype(dtype, copy=False)
-
-
-def _checked_parts(layout: Layout, actions: Any, count: int, name: str) -> Any:
-    if layout[0] == "array":
-        return _checked_array(layout[1], (count, *layout[2]), actions, name).astype(
-            layout[1], copy=False
-        )
-    if layout[0] == "tuple":
-        parts = layout[1]
-        if not isinstance(actions, (tuple, list)) or len(actions) != len(parts):
-            raise InvalidAction(
-                f"{name}: expected a tuple of {len(parts)} batches, got {actions!r}"
-            )
-        return tuple(
-            _checked_parts(part, one, count, f"{name}[{i}]")
-            for i, (part, one) in enumerate(zip(parts, actions, strict=True))
-        )
-    keys, parts = layout[1], layout[2]
-    try:
-        values = [actions[key] for key in keys]
-    except (KeyError, TypeError, IndexError):
-        raise InvalidAction(f"{name}: expected a dict with {list(keys)}, got {actions!r}") from None
-    return {
-        key: _checked_parts(part, one, count, f"{name}[{key!r}]")
-        for key, part, one in zip(keys, parts, values, strict=True)
-    }
 
 
 def _checked_array(dtype: np.dtype, shape: tuple[int, ...], actions: Any, name: str) -> np.ndarray:

@@ -5,7 +5,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore_ext.atari.frames import Resizer
-from gymcore_ext.engine.batch import Threads
+from gymcore_ext.engine.threads import Threads
 
 FUNCTIONS: dict[str, str]
 LIMITS: tuple[str, ...]

@@ -5,18 +5,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore_ext.engine.lane_memory import LaneMemory
+from gymcore_ext.engine.threads import Threads
 
 # An array [..., *shape], or a tuple or dict of these, as the layout of a batch says.
 Observations = Any
-
-class Threads:
-    def __init__(self, count: int, chooses: bool) -> None: ...
-    def share(self, job: object, count: int) -> None: ...
-
-class StepArrays:
-    def __init__(
-        self, n: int, spec: dict[str, Any], mode: int, reuse: bool, statistics: bool
-    ) -> None: ...
 
 class Batch(LaneMemory):
     def __init__(

@@ -8,6 +8,10 @@ from gymcore_ext.engine.step cimport kernel_t, lanes_t, step_loops_t
 cdef enum:
     MAX_NUMBERS = 64
 
+# Bytes that all infos of a lane may take, each in whole words.
+cdef enum:
+    INFO_BYTES = 4096
+
 # What a batch is claimed for.
 cdef enum:
     ANY_USE = 0

@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 from gymcore_ext.arrays cimport array_pointer, claim, cut_off, lane_pointer
 from gymcore_ext.engine.step cimport (
     INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, OLDEST_KERNEL, best_isa, bind_bitgen,
-    bitgen_t, TERMINATIONS, kernel_t, lifecycles, rng_double, rng_seed_range, rng_t,
+    bitgen_t, kernel_t, lifecycles, rng_double, rng_seed_range, rng_t,
 )
 
 import copy
@@ -106,13 +106,9 @@ def kernel_spec(object capsule):
         "action_shape": axes(kernel.action_shape) or (tuple([kernel.action_size]) if kernel.action_size else ()),
         "action_dtype": TYPES[kernel.action_type] if kernel.action_size else np.int64,
         "action_ranges": ranges_of(kernel),
-        "infos": tuple((kernel.infos[k].name.decode(), TYPES[kernel.infos[k].type], kernel.infos[k].size)
-                       for k in range(kernel.info_count)),
-        # Infos that a lane which begins an episode does not have, and those of lanes that terminate alone.
-        "step_infos": frozenset(kernel.infos[k].name.decode() for k in range(kernel.info_count)
-                                if kernel.infos[k].when),
-        "termination_infos": tuple([kernel.infos[k].name.decode() for k in range(kernel.info_count)
-                                    if kernel.infos[k].when == TERMINATIONS]),
+        # Name, type, size, and which lanes have them (kernel.h).
+        "infos": tuple((kernel.infos[k].name.decode(), TYPES[kernel.infos[k].type], kernel.infos[k].size,
+                        kernel.infos[k].when) for k in range(kernel.info_count)),
     }
 
 
@@ -246,6 +242,7 @@ cdef class LaneMemory:
         object shared=None, object store=None, int64_t choices=0, **options
     ):
         cdef const kernel_t* spec = &self.kernel
+        cdef int64_t info_bytes = 0
         cdef int k
         read_kernel(kernel, &self.kernel)
         if num_envs < 1:
@@ -270,6 +267,9 @@ cdef class LaneMemory:
             self.lanes.action_bytes = np.dtype(TYPES[spec.action_type]).itemsize * spec.action_size
         for k in range(spec.info_count):
             self.lanes.info_bytes[k] = spec.infos[k].size * np.dtype(TYPES[spec.infos[k].type]).itemsize
+            info_bytes += (self.lanes.info_bytes[k] + 7) & ~7
+        if info_bytes > INFO_BYTES:
+            raise ValueError(f"kernel: expected at most {INFO_BYTES} bytes of infos a lane, got {info_bytes}")
         self.lanes.choices = choices if spec.discrete_actions < 0 else spec.discrete_actions
         if spec.discrete_actions < 0 and choices < 1:
             raise errors.InvalidArgument(f"choices: expected how many actions there are, got {choices}")

@@ -229,7 +229,7 @@ cdef class StructLanes:
         self.lanes.parameters = len(spec["parameters"])
         for k, (dtype, shape) in enumerate(spec["observation_parts"]):
             self.lanes.part_bytes[k] = np.dtype((dtype, shape)).itemsize
-        for k, (_, dtype, size) in enumerate(spec["infos"]):
+        for k, (_, dtype, size, _) in enumerate(spec["infos"]):
             self.lanes.info_bytes[k] = np.dtype(dtype).itemsize * size
         self.lanes.action_bytes = np.dtype((spec["action_dtype"], spec["action_shape"])).itemsize
         self.saved_dtype = np.dtype([("digest", np.uint64), ("lane", np.uint8, (lane_bytes,))])

@@ -1,11 +1,6 @@
 """BatchBuffer: a batch of elements of a space, written element by element, in memory of its own or of another owner.
 
-What an element is made of is said by a layout (gymcore/spaces/layouts.py makes them of spaces):
-
-    ("array", dtype, shape)             an array, or a number where the shape is ()
-    ("tuple", (layout, ...))            a tuple of parts
-    ("dict", (key, ...), (layout, ...)) a dict of parts
-    ("objects", finish)                 any objects; finish(list of them) makes the batch
+A layout (layouts.pyx) says what an element is made of.
 """
 cimport cython
 cimport numpy as cnp
@@ -13,6 +8,7 @@ from cpython.long cimport PyLong_CheckExact
 from libc.stdint cimport int64_t
 
 from gymcore_ext.arrays cimport MOST_AXES, ArrayRing, copy_bytes
+from gymcore_ext.layouts cimport parts_of
 
 import numpy as np
 
@@ -33,10 +29,6 @@ cdef enum:
     ALIGNMENT = 64
 
 cdef dict KINDS = {"array": ARRAY, "tuple": TUPLE, "dict": DICT, "objects": OBJECTS}
-
-
-cdef tuple parts_of(object layout):
-    return layout[1] if layout[0] == "tuple" else layout[2]
 
 
 cdef Py_ssize_t array_bytes(object layout, Py_ssize_t n) except -1:

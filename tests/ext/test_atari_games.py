@@ -10,8 +10,8 @@ import pytest
 from gymcore.envs.atari.pipelines import PRESETS
 from gymcore_ext.atari.frames import Resizer
 from gymcore_ext.atari.games import FUNCTIONS, INFOS, STAGES, Games
-from gymcore_ext.engine.batch import Threads
 from gymcore_ext.engine.lane_memory import kernel_spec
+from gymcore_ext.engine.threads import Threads
 
 
 def first_state() -> bytes:

@@ -40,7 +40,8 @@ from gymcore.native.vector_env import Bools, EnvIds, Floats, NativeVectorEnv, Ob
 from gymcore.spaces import Box, Discrete
 from gymcore_ext.atari.frames import Resizer
 from gymcore_ext.atari.games import INFOS, Games
-from gymcore_ext.engine.batch import Batch, Threads
+from gymcore_ext.engine.batch import Batch
+from gymcore_ext.engine.threads import Threads
 
 # Emulators that live when Python ends are reported as leaks by nanobind.
 _alive: weakref.WeakSet[PreprocessedAtariEnv | AtariVectorEnv] = weakref.WeakSet()

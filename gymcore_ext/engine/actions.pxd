@@ -1,0 +1,8 @@
+"""The one check between a caller's actions and the kernels, which trust what they get."""
+cimport numpy as cnp
+
+from gymcore_ext.engine.step cimport lanes_t
+from gymcore_ext.engine.threads cimport Threads
+
+cdef cnp.ndarray checked_actions(
+    object actions, tuple shape, const lanes_t* lanes, int typenum, cnp.ndarray scratch, Threads threads, object errors)

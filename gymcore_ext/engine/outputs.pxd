@@ -1,0 +1,41 @@
+"""What a step returns: recycled arrays, and the infos of lanes."""
+cimport cython
+cimport numpy as cnp
+from libc.stdint cimport int64_t, uint8_t
+
+from gymcore_ext.arrays cimport ArrayRing
+from gymcore_ext.engine.step cimport lanes_t, outputs_t
+
+
+@cython.final
+cdef class StepArrays:
+    cdef ArrayRing rewards, terminated, truncated, ends, returns, lengths, times
+    cdef ArrayRing observation            # the array of an observation that is one array, or None
+    cdef tuple observations, last         # rings of the arrays of observations, and in same-step mode of last ones
+    cdef tuple layout                     # of observations of several arrays, or None
+    cdef tuple fields                     # of the infos (`kernel_spec`); None if there are none
+    cdef tuple infos, last_infos          # rings of their arrays
+    cdef ArrayRing have_infos             # which rows have infos
+    cdef object begun                     # bool [n]: lanes that began an episode in this step; or None
+    cdef Py_ssize_t n
+    # The running step, until `finish`: the arrays of the infos, which lanes ended, and their last observations.
+    cdef tuple taken_infos, taken_last_infos
+    cdef object ended, final_observations
+    cdef dict episodes                    # return, length and duration of the episodes that ended, zeros elsewhere
+
+    cdef object take_observations(self, void** parts)
+    cdef int take_extras(self, outputs_t* out) except -1
+    cdef tuple take(self, outputs_t* out)
+    cdef dict finish(self, int64_t count, uint8_t* terminated, dict more_infos)
+    cdef int take_infos(self, void** parts, bint zeros) except -1
+    cdef dict infos_of_reset(self, cnp.ndarray mask)
+    cdef object _rows(self, cnp.ndarray mask)
+    cdef object _terminations(self, const uint8_t* terminated)
+
+
+cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict spec, object errors)
+cdef object unboxed(object part)
+cdef dict infos_of_lane(const lanes_t* lanes, tuple fields, int64_t lane, bint beginning, bint numpy_scalars)
+cdef object float64_scalar(double number)
+cdef object float32_scalar(double number)
+cdef int narrow_infos(object infos, tuple names) except -1

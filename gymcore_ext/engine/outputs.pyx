@@ -1,0 +1,282 @@
+"""What a step returns: recycled arrays, and the infos of lanes.
+
+An entry of the infos is an array, in which the kernel writes every row, and the rows that have it. As `when` of
+kernel.h says, these are all that have infos, those that did not begin an episode, or those that terminated.
+"""
+cimport cython
+from libc.string cimport memchr, memcpy, memset
+
+from gymcore_ext.arrays cimport array_pointer, copy_bytes
+from gymcore_ext.engine.episodes cimport SAME_STEP, SINGLE
+from gymcore_ext.engine.lane_memory cimport INFO_BYTES
+from gymcore_ext.engine.step cimport FLOAT64, INT64, MAX_INFOS, TERMINATIONS, info_field_t, shifted
+from gymcore_ext.layouts cimport grouped, leaves
+
+import numpy as np
+
+from gymcore_ext.engine.lane_memory import TYPES
+
+cnp.import_array()
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_Scalar(void* data, cnp.dtype dtype, object base)
+
+
+# --- arrays -----------------------------------------------------------------------------------------------------------
+
+cdef tuple rings(object shapes, bint reuse):
+    """For each of some (dtype, shape) what hands out such arrays."""
+    return tuple([ArrayRing(shape, dtype, reuse) for dtype, shape in shapes])
+
+
+cdef tuple take_all(tuple sources, void** parts):
+    """The next array of each ring."""
+    cdef Py_ssize_t k
+    return tuple([(<ArrayRing> sources[k]).take(&parts[k]) for k in range(len(sources))])
+
+
+cdef dict named_infos(tuple fields, tuple arrays, object always, object steps, object terminations):
+    """Infos as Gymnasium lays them out: of each entry its array and the rows that have it, None for no row."""
+    cdef tuple rows = (always, steps, terminations)  # by `when`
+    cdef dict infos = {}
+    cdef Py_ssize_t k
+    for k in range(0 if fields is None else len(fields)):
+        name, mask_name, when = fields[k]
+        if rows[when] is not None:
+            infos[name], infos[mask_name] = arrays[k], rows[when]
+    return infos
+
+
+@cython.final
+cdef class StepArrays:
+    """Recycled arrays for the results of a step of `n` lanes.
+
+    Args:
+        n: number of rows.
+        spec: sizes and types of the kernel (`kernel_spec`).
+        mode: when lanes begin new episodes (`episodes.pxd`). In the batch of one behind `make` an observation of floats
+            has no axis of lanes, and infos are asked for one by one.
+        reuse: hand out the same arrays at every step, instead of arrays that the caller may keep.
+        statistics: whether there are returns, lengths and durations of episodes.
+    """
+
+    def __cinit__(self, Py_ssize_t n, dict spec, int mode, bint reuse, bint statistics):
+        cdef tuple lead = () if mode == SINGLE else (n,)
+        cdef list shapes = [(dtype, lead + shape) for dtype, shape in spec["observation_parts"]]
+        cdef list info_shapes = [(dtype, (n,) if size == 1 else (n, size)) for _, dtype, size, _ in spec["infos"]]
+        self.n = n
+        self.layout = spec["layout"]
+        self.observations = rings(shapes, reuse)
+        if self.layout is None:
+            self.observation = self.observations[0]
+        self.rewards = ArrayRing((n,), np.float64, reuse)
+        self.terminated = ArrayRing((n,), np.bool_, reuse)
+        self.truncated = ArrayRing((n,), np.bool_, reuse)
+        if mode == SAME_STEP:
+            self.last = rings(shapes, reuse)
+        if mode == SAME_STEP or statistics:
+            self.ends = ArrayRing((n,), np.bool_, reuse)
+        if statistics:
+            self.returns, self.times = ArrayRing((n,), np.float64, reuse), ArrayRing((n,), np.float64, reuse)
+            self.lengths = ArrayRing((n,), np.int64, reuse)
+        if info_shapes and mode != SINGLE:
+            self.fields = tuple([(name, f"_{name}", when) for name, _, _, when in spec["infos"]])
+            self.infos = rings(info_shapes, reuse)
+            self.have_infos = ArrayRing((n,), np.bool_, reuse)
+            if mode == SAME_STEP:
+                self.last_infos = rings(info_shapes, reuse)
+            if any([when for _, _, when in self.fields]):
+                self.begun = np.zeros(n, np.bool_)
+
+    # Arrays that this object holds are dropped before a ring is asked: it would never be free otherwise.
+
+    cdef object take_observations(self, void** parts):
+        """An array, or a tuple or dict of arrays, for observations, and where each begins."""
+        if self.observation is not None:
+            return self.observation.take(&parts[0])
+        return grouped(self.layout, iter(take_all(self.observations, parts)))
+
+    cdef int take_infos(self, void** parts, bint zeros) except -1:
+        """Arrays for infos, and where each begins."""
+        self.taken_infos = None
+        if self.fields is not None:
+            self.taken_infos = take_all(self.infos, parts)
+            for array in self.taken_infos if zeros else ():
+                array[...] = 0
+        return 0
+
+    cdef int take_extras(self, outputs_t* out) except -1:
+        """Take what a step writes besides observations, rewards and flags."""
+        out.ended = out.begun = NULL
+        out.final_observations[0] = out.infos[0] = out.final_infos[0] = NULL
+        out.reports.returns = NULL
+        if self.fields is not None:
+            self.take_infos(out.infos, False)
+        if self.begun is not None:
+            out.begun = <uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> self.begun)
+        if self.ends is None:
+            return 0
+        self.ended = self.episodes = self.final_observations = self.taken_last_infos = None
+        self.ended = self.ends.take(<void**> &out.ended)
+        if self.last is not None:
+            self.final_observations = take_all(self.last, out.final_observations)
+            if self.observation is not None:
+                self.final_observations = self.final_observations[0]
+            if self.fields is not None:
+                self.taken_last_infos = take_all(self.last_infos, out.final_infos)
+        if self.returns is not None:
+            self.episodes = {
+                "r": self.returns.take(<void**> &out.reports.returns),
+                "l": self.lengths.take(<void**> &out.reports.lengths),
+                "t": self.times.take(<void**> &out.reports.times)}
+        return 0
+
+    cdef tuple take(self, outputs_t* out):
+        """Take all that a step writes; return the arrays of observations, rewards and flags."""
+        observations = self.take_observations(out.observations)
+        rewards = self.rewards.take(<void**> &out.rewards)
+        terminated = self.terminated.take(<void**> &out.terminated)
+        truncated = self.truncated.take(<void**> &out.truncated)
+        self.take_extras(out)
+        return observations, rewards, terminated, truncated
+
+    cdef dict finish(self, int64_t count, uint8_t* terminated, dict more_infos):
+        """The infos of a step in which `count` episodes ended, as Gymnasium lays them out: the caller's from now on.
+
+        In same-step mode `more_infos` are further ones of lanes that ended.
+        """
+        cdef dict infos = {}
+        cdef object always, steps, terminations = None
+        if self.fields is not None:
+            always = steps = self._rows(None)
+            if self.begun is not None:
+                terminations = self._terminations(terminated)
+                if memchr(cnp.PyArray_DATA(<cnp.ndarray> self.begun), 1, self.n) != NULL:
+                    steps = None if self.begun.all() else ~self.begun
+            infos = named_infos(
+                self.fields, self.taken_infos, always, steps, terminations if self.last is None else None)
+            self.taken_infos = None
+        if self.ends is None:
+            return infos
+        if count and self.last is not None:
+            last = self.final_observations
+            infos["final_obs"] = last if self.layout is None else last_rows(last, self.layout, self.ended)
+            infos["_final_obs"] = self.ended
+            infos["final_info"] = named_infos(
+                self.fields, self.taken_last_infos, self.ended, self.ended, terminations) | more_infos
+            infos["_final_info"] = self.ended
+        if count and self.episodes is not None:
+            infos["episode"] = self.episodes
+            infos["_episode"] = self.ended
+        self.ended = self.episodes = self.final_observations = self.taken_last_infos = None
+        return infos
+
+    cdef dict infos_of_reset(self, cnp.ndarray mask):
+        """The infos of a reset of the lanes of a mask, or of all for None."""
+        infos = {} if self.fields is None else named_infos(self.fields, self.taken_infos, self._rows(mask), None, None)
+        self.taken_infos = None
+        return infos
+
+    cdef object _rows(self, cnp.ndarray mask):
+        """The rows that have infos, bool [n]: those of a mask, or all for None."""
+        cdef void* rows
+        array = self.have_infos.take(&rows)
+        if mask is None:
+            memset(rows, 1, self.n)
+        else:
+            copy_bytes(rows, cnp.PyArray_DATA(mask), self.n)
+        return array
+
+    cdef object _terminations(self, const uint8_t* terminated):
+        """Which lanes terminated, a new array; None if no lane did."""
+        cdef cnp.ndarray rows
+        if memchr(terminated, 1, self.n) == NULL:
+            return None
+        rows = np.empty(self.n, np.bool_)
+        memcpy(cnp.PyArray_DATA(rows), terminated, self.n)
+        return rows
+
+
+cdef object last_rows(tuple columns, tuple layout, object mask):
+    """Observations of several arrays as an object array: that of each lane of the mask, None elsewhere."""
+    rows = np.full(len(mask), None, object)
+    for lane in np.flatnonzero(mask).tolist():
+        rows[lane] = grouped(layout, iter([unboxed(np.array(column[lane])) for column in columns]))
+    return rows
+
+
+cdef object unboxed(object part):
+    """The observation of one lane: an int where it is one, or the array."""
+    return part.item() if part.ndim == 0 and part.dtype == np.int64 else part
+
+
+cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict spec, object errors):
+    """Where the arrays of observations [*lead, ...] that a caller gave begin; as pairs (name, array) too."""
+    cdef list named = [(name, arrays)]
+    cdef Py_ssize_t k
+    if spec["layout"] is not None:
+        named = [(leaf_name, array) for leaf_name, _, array in leaves(
+            spec["layout"], name, arrays, errors.ArgumentTypeError, errors.InvalidArgument)]
+    for k, (dtype, shape) in enumerate(spec["observation_parts"]):
+        parts[k] = array_pointer(named[k][1], named[k][0], np.dtype(dtype).num, lead + shape, True, errors)
+    return named
+
+
+# --- infos of one lane: for the single environments, which have no use for columns ------------------------------------
+
+# NumPy's types in the order of kernel.h.
+cdef int[11] INFO_TYPES
+for _k, _type in enumerate(TYPES):
+    INFO_TYPES[<int> _k] = np.dtype(_type).num
+
+cdef object info_value(const info_field_t* field, char* data, bint numpy_scalars):
+    """One entry of the infos of a lane: a float, an int, or an array of its own; or NumPy's numbers."""
+    cdef cnp.npy_intp size = field.size
+    cdef cnp.ndarray array
+    if size == 1 and numpy_scalars:
+        return PyArray_Scalar(data, cnp.PyArray_DescrFromType(INFO_TYPES[field.type]), None)
+    if size == 1 and field.type == FLOAT64:
+        return (<const double*> data)[0]
+    if size == 1 and field.type == INT64:
+        return (<const int64_t*> data)[0]
+    array = cnp.PyArray_SimpleNew(1, &size, INFO_TYPES[field.type])
+    memcpy(cnp.PyArray_DATA(array), data, cnp.PyArray_NBYTES(array))
+    return array.item() if size == 1 else array
+
+
+cdef object float64_scalar(double number):
+    return PyArray_Scalar(&number, cnp.PyArray_DescrFromType(cnp.NPY_FLOAT64), None)
+
+
+cdef object float32_scalar(double number):
+    cdef float rounded = <float> number
+    return PyArray_Scalar(&rounded, cnp.PyArray_DescrFromType(cnp.NPY_FLOAT32), None)
+
+
+cdef int narrow_infos(object infos, tuple names) except -1:
+    """Convert some of the infos of a batch, if there are any, to float32."""
+    for name in names:
+        if infos and name in infos:
+            infos[name] = infos[name].astype(np.float32)
+    return 0
+
+
+cdef dict infos_of_lane(const lanes_t* lanes, tuple fields, int64_t lane, bint beginning, bint numpy_scalars):
+    """All entries of a lane but those of a termination; those that it has if it has only begun an episode."""
+    cdef void* parts[MAX_INFOS]
+    cdef char place[INFO_BYTES]
+    cdef int64_t bytes = 0
+    cdef dict infos = {}
+    cdef int part, count = lanes.kernel.info_count
+    if count == 0:
+        return infos
+    for part in range(count):
+        parts[part] = shifted(place, bytes - lane * lanes.info_bytes[part])
+        bytes += (lanes.info_bytes[part] + 7) & ~<int64_t> 7
+    lanes.kernel.write_infos(&lanes.columns, parts, &lane, 0, 1)
+    for part in range(count):
+        if not lanes.kernel.infos[part].when if beginning else lanes.kernel.infos[part].when != TERMINATIONS:
+            infos[fields[part][0]] = info_value(
+                &lanes.kernel.infos[part], <char*> shifted(parts[part], lane * lanes.info_bytes[part]),
+                numpy_scalars)
+    return infos

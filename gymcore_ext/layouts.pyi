@@ -1,0 +1,12 @@
+from collections.abc import Iterator
+from typing import Any
+
+def parts_of(layout: tuple[Any, ...]) -> tuple[tuple[Any, ...], ...]: ...
+def grouped(layout: tuple[Any, ...], arrays: Iterator[Any]) -> Any: ...
+def leaves(
+    layout: tuple[Any, ...],
+    name: str,
+    value: Any,
+    type_error: type[Exception],
+    value_error: type[Exception],
+) -> list[tuple[str, tuple[Any, ...], Any]]: ...
