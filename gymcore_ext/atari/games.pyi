@@ -6,19 +6,18 @@ import numpy.typing as npt
 
 from gymcore_ext.atari.frames import Resizer
 from gymcore_ext.engine.threads import Threads
+from gymcore_ext.lanes.struct_lanes import LaneStore
 
 FUNCTIONS: dict[str, str]
 LIMITS: tuple[str, ...]
 STAGES: tuple[str, ...]
-INFOS: tuple[tuple[str, int], ...]
+INFOS: tuple[tuple[str, type[np.generic], int], ...]
 STATE_BYTES: int
+PLAYER_ACTIONS: int
 
-class Games:
-    def __len__(self) -> int: ...
-    @property
-    def capsule(self) -> object: ...
-    @property
-    def kernel(self) -> object: ...
+def is_serialized_state(state: bytes, other: bytes, fields: npt.ArrayLike) -> bool | None: ...
+
+class Games(LaneStore):
     @property
     def ales(self) -> list[Any]: ...
     @property
@@ -41,7 +40,8 @@ class Games:
         fields: npt.ArrayLike,
     ) -> None: ...
     def set_ale(self, lane: int, ale: Any, address: int) -> None: ...
-    def misfits(self) -> tuple[list[int], tuple[int, int]]: ...
+    @property
+    def screen(self) -> tuple[int, int]: ...
     def seed_draws(self, lane: int, noops: int, sticks: int) -> None: ...
     def copy_lanes(
         self,

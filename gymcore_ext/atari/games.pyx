@@ -9,20 +9,19 @@ Sticky actions are drawn here, as ALE draws them: its saved states lack the acti
 lanes have no random numbers, and a lane is seeded by restoring the state that its ROM was loaded with.
 """
 cimport numpy as cnp
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.pycapsule cimport PyCapsule_New, PyCapsule_SetContext
 from libc.math cimport cos, fabs, sin
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from gymcore_ext.atari.frames cimport Resizer, apply_palette, brighten, rescale, rescaling_t
-from gymcore_ext.engine.capsules cimport owned_capsule
-from gymcore_ext.engine.step cimport (
-    FLOAT64, INT64, JOB_CAPSULE, KERNEL_ABI, KERNEL_CAPSULE, TERMINATED, TRUNCATED, UINT8, columns_t, flag_t,
-    info_field_t, kernel_t, rng_t,
-)
+from gymcore_ext.engine.step cimport JOB_CAPSULE, TERMINATED, TRUNCATED, flag_t, lane_functions_t, rng_t
+from gymcore_ext.lanes.struct_lanes cimport LaneStore, digest, functions_capsule, lane_at, struct_lanes_t
 
 import numpy as np
+
+from gymcore_ext.lanes.custom_kernel import CustomKernel
 
 cnp.import_array()
 
@@ -79,6 +78,7 @@ cdef enum:
 
 cdef int64_t MANY = <int64_t> 1 << 52  # of frames and steps: no count overflows
 cdef double LARGE = 1e15               # of scores
+cdef int32_t TRUE = <int32_t> 0xFAB1FAB2  # in the memory of an emulator
 cdef int32_t CYCLES = 1 << 26          # of a frame: no clock, of which a cycle has three, overflows
 
 
@@ -141,7 +141,7 @@ ctypedef struct lane_t:
     uint8_t* stack           # [stack_num, frame_bytes]
     float sticky             # probability of repeating an action, the parameter of the kernel
     uint64_t generator       # digest of the emulator's random generator; 0 if it is not known
-    int32_t misfits          # whether the screen is not of the size that it had, since a program loaded another ROM
+    int32_t misfits          # whether the screen is not of the size that it had: a program loaded another ROM
     progress_t progress
 
 
@@ -160,10 +160,7 @@ ctypedef struct games_t:
     const int32_t* actions   # ALE's action for each of ours; with continuous ones [3, 3, 2]: horizontal, vertical, fire
     int32_t last_action      # the highest of ours
     float threshold
-    lane_t* lanes
-    int64_t num_lanes
     int32_t frame_bytes, screen_bytes
-    info_field_t* fields
     int32_t info_count
     const uint8_t* first_state      # of a game, serialized
     int64_t first_size
@@ -236,12 +233,6 @@ cdef inline void apply_palettes(
     for channel in range(self.stages.channels):
         apply_palette(frame, other, self.palette + 256 * channel, lane.plane + channel * self.screen_bytes,
                       self.rescaling.rows, self.rescaling.columns)
-
-
-cdef inline void observe(const games_t* self, const lane_t* lane, uint8_t* row) noexcept nogil:
-    cdef int newest = self.stages.stack_num - lane.progress.oldest  # frames from the oldest to the end of the stack
-    memcpy(row, slot(self, lane, 0), newest * self.frame_bytes)
-    memcpy(row + newest * self.frame_bytes, lane.stack, lane.progress.oldest * self.frame_bytes)
 
 
 cdef inline const uint8_t* pixels_of(const games_t* self, lane_t* lane) noexcept nogil:
@@ -335,8 +326,12 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
     return flags
 
 
-cdef inline void begin(const games_t* self, lane_t* lane, rng_t* rng) noexcept nogil:
+cdef void reset(
+    void* memory, const void* shared, const double* parameters, const double* options, rng_t* rng
+) noexcept nogil:
     """Begin an episode: a new game, or after a lost life the rest of the game."""
+    cdef const games_t* self = <const games_t*> shared
+    cdef lane_t* lane = <lane_t*> memory
     cdef const stages_t* stages = &self.stages
     cdef progress_t* progress = &lane.progress
     cdef const ale_t* ale = &self.calls
@@ -344,6 +339,8 @@ cdef inline void begin(const games_t* self, lane_t* lane, rng_t* rng) noexcept n
     cdef bint is_new_game = progress.is_new or progress.game_over or not continues
     cdef const uint8_t* pixels
     cdef int noops = 0, place
+    lane.sticky = <float> parameters[0]
+    lane.misfits = 0
     if stages.noop_max > 0:
         noops = stages.noop_min
         if stages.noop_rng:
@@ -392,105 +389,78 @@ cdef inline int continuous_action(const games_t* self, const float* action) noex
     return self.actions[6 * horizontal + 2 * vertical + (action[2] > self.threshold)]
 
 
-# --- the kernel -------------------------------------------------------------------------------------------------------
+# --- the functions of a lane ------------------------------------------------------------------------------------------
 
-cdef void step_lanes(
-    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
-    int64_t hi
+cdef int step(
+    void* memory, const void* shared, const double* parameters, const void* action, rng_t* rng, double* reward
 ) noexcept nogil:
-    cdef const games_t* self = <const games_t*> columns.lanes
-    cdef int64_t bytes = self.frame_bytes * self.stages.stack_num, i
-    cdef const float* numbers
-    cdef uint64_t action
-    cdef lane_t* lane
-    for i in range(lo, hi):
-        lane = &self.lanes[i]
-        lane.sticky = <float> columns.parameters[0][i * columns.parameter_stride]
-        lane.progress.shows_end = 0
-        rewards[i] = 0.0
-        ends[i] = 0
-        if columns.resetting != NULL and columns.resetting[i]:
-            continue
-        if self.stages.continuous:
-            numbers = <const float*> actions + 3 * i
-            ends[i] = play(self, lane, continuous_action(self, numbers), numbers[0])
-        else:
-            # Another thread may have written to it since it was checked.
-            action = min(<uint64_t> (<const int64_t*> actions)[i], <uint64_t> self.last_action)
-            ends[i] = play(self, lane, self.actions[action], 1.0)
-        rewards[i] = lane.progress.reward
-        observe(self, lane, <uint8_t*> parts[0] + i * bytes)
+    cdef const games_t* self = <const games_t*> shared
+    cdef lane_t* lane = <lane_t*> memory
+    cdef const float* numbers = <const float*> action
+    cdef flag_t ends
+    lane.sticky = <float> parameters[0]
+    lane.progress.shows_end = 0
+    if self.stages.continuous:
+        ends = play(self, lane, continuous_action(self, numbers), numbers[0])
+    else:
+        # Another thread may have written to it since it was checked.
+        ends = play(
+            self, lane, self.actions[min((<const uint64_t*> action)[0], <uint64_t> self.last_action)], 1.0)
+    reward[0] = lane.progress.reward
+    return ends
 
 
-cdef void report(
-    const columns_t* columns, double* rewards, uint8_t* terminated, int64_t lo, int64_t hi
-) noexcept nogil:
-    """Clip rewards, and report lost lives as ends."""
-    cdef const games_t* self = <const games_t*> columns.lanes
-    cdef int64_t i
-    for i in range(lo, hi):
-        if self.stages.clips:
-            rewards[i] = (rewards[i] > 0.0) - (rewards[i] < 0.0)
-        if self.lanes[i].progress.shows_end:
-            terminated[i] = 1
+cdef void report(const void* lane, const void* shared, double* reward, uint8_t* terminated) noexcept nogil:
+    """Clip the reward, and report a lost life as an end."""
+    if (<const games_t*> shared).stages.clips:
+        reward[0] = (reward[0] > 0.0) - (reward[0] < 0.0)
+    if (<const lane_t*> lane).progress.shows_end:
+        terminated[0] = 1
 
 
-cdef void reset_lanes(
-    const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
-) noexcept nogil:
-    cdef const games_t* self = <const games_t*> columns.lanes
-    cdef int64_t i, k
-    for k in range(count):
-        i = lanes[k]
-        self.lanes[i].sticky = <float> columns.parameters[0][i * columns.parameter_stride]
-        begin(self, &self.lanes[i], &columns.rngs[i])
+cdef void observe(const void* memory, const void* shared, void* const* parts) noexcept nogil:
+    cdef const games_t* self = <const games_t*> shared
+    cdef const lane_t* lane = <const lane_t*> memory
+    cdef int64_t newest = self.stages.stack_num - lane.progress.oldest  # from the oldest frame to the end of the stack
+    cdef uint8_t* row = <uint8_t*> parts[0]
+    memcpy(row, slot(self, lane, 0), newest * self.frame_bytes)
+    memcpy(row + newest * self.frame_bytes, lane.stack, lane.progress.oldest * self.frame_bytes)
 
 
-cdef int screens_misfit(const void* lanes) noexcept nogil:
-    """Whether the screen of a lane was not of its size."""
-    cdef const games_t* self = <const games_t*> lanes
-    cdef int64_t i
-    for i in range(self.num_lanes):
-        if self.lanes[i].misfits:
-            return 1
-    return 0
-
-
-cdef void observe_lanes(
-    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
-) noexcept nogil:
-    cdef const games_t* self = <const games_t*> columns.lanes
-    cdef int64_t bytes = self.frame_bytes * self.stages.stack_num, i, k
-    for k in range(lo, hi):
-        i = k if lanes == NULL else lanes[k]
-        observe(self, &self.lanes[i], <uint8_t*> parts[0] + i * bytes)
+cdef int has_misfit(const void* lane) noexcept nogil:
+    return (<const lane_t*> lane).misfits
 
 
 # Infos: lives and frame numbers as ALE has them; the reward before it is clipped; and the return and length of the game
 # so far, over all of its lives, and whether it is over.
 INFOS = (
-    ("lives", INT64), ("frame_number", INT64), ("episode_frame_number", INT64), ("reward", FLOAT64),
-    ("game_return", FLOAT64), ("game_length", INT64), ("game_over", INT64),
+    ("lives", np.int64, 1), ("frame_number", np.int64, 1), ("episode_frame_number", np.int64, 1),
+    ("reward", np.float64, 1), ("game_return", np.float64, 1), ("game_length", np.int64, 1), ("game_over", np.int64, 1),
 )
 
 
-cdef void write_infos(
-    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
-) noexcept nogil:
-    cdef const games_t* self = <const games_t*> columns.lanes
-    cdef const lane_t* lane
-    cdef int64_t i, k
-    for k in range(lo, hi):
-        i = k if lanes == NULL else lanes[k]
-        lane = &self.lanes[i]
-        (<int64_t*> parts[0])[i] = lane.progress.lives
-        (<int64_t*> parts[1])[i] = 0 if lane.ale == NULL else self.calls.frame_number(lane.ale)
-        (<int64_t*> parts[2])[i] = 0 if lane.ale == NULL else self.calls.episode_frame_number(lane.ale)
-        (<double*> parts[3])[i] = lane.progress.reward
-        (<double*> parts[4])[i] = lane.progress.game_return
-        (<int64_t*> parts[5])[i] = lane.progress.steps
-        (<int64_t*> parts[6])[i] = lane.progress.game_over
+cdef void write_infos(const void* memory, const void* shared, void* const* infos) noexcept nogil:
+    cdef const ale_t* calls = &(<const games_t*> shared).calls
+    cdef const lane_t* lane = <const lane_t*> memory
+    (<int64_t*> infos[0])[0] = lane.progress.lives
+    (<int64_t*> infos[1])[0] = 0 if lane.ale == NULL else calls.frame_number(lane.ale)
+    (<int64_t*> infos[2])[0] = 0 if lane.ale == NULL else calls.episode_frame_number(lane.ale)
+    (<double*> infos[3])[0] = lane.progress.reward
+    (<double*> infos[4])[0] = lane.progress.game_return
+    (<int64_t*> infos[5])[0] = lane.progress.steps
+    (<int64_t*> infos[6])[0] = lane.progress.game_over
 
+
+cdef lane_functions_t functions_of_lane
+functions_of_lane.size = sizeof(lane_functions_t)
+functions_of_lane.reset, functions_of_lane.step, functions_of_lane.observe = reset, step, observe
+functions_of_lane.write_infos, functions_of_lane.report, functions_of_lane.faulted = write_infos, report, has_misfit
+
+
+# --- states -----------------------------------------------------------------------------------------------------------
+
+# ALE's numbers of a player's actions are below this.
+PLAYER_ACTIONS = ACTIONS
 
 # Bytes of an ALEState.
 STATE_BYTES = sizeof(state_t)
@@ -498,6 +468,7 @@ STATE_BYTES = sizeof(state_t)
 
 ctypedef struct copying_t:
     const games_t* games
+    const struct_lanes_t* all_lanes
     const int64_t* lanes
     state_t** states      # where to clone the states of the emulators of these lanes to
     uint8_t* saved        # a game of each of them, every `game_stride` bytes
@@ -511,16 +482,18 @@ cdef int64_t save_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     cdef lane_t* lane
     cdef uint8_t* game
     cdef uint8_t* frames
+    cdef void* stack
     cdef saved_t head
     cdef int64_t k, plane = job.games.screen_bytes * job.games.stages.channels
     for k in range(lo, hi):
-        lane = &job.games.lanes[job.lanes[k]]
+        lane = <lane_t*> lane_at(job.all_lanes, job.lanes[k])
         memset(&head, 0, sizeof(saved_t))
         head.progress = lane.progress
         head.progress.oldest = 0
         frames = job.frames + k * job.frames_stride
         memcpy(frames, lane.plane, plane)
-        observe(job.games, lane, frames + plane)
+        stack = frames + plane
+        observe(lane, job.games, &stack)
         game = job.saved + k * job.game_stride
         memset(game, 0, sizeof(saved_t) + job.room)
         if lane.ale != NULL:
@@ -533,7 +506,7 @@ cdef int64_t save_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
                 memcpy(game + sizeof(saved_t), job.states[k].memory, head.size)
                 lane.generator = generator_digest(job.states[k].memory, head.size)
         memcpy(game, &head, sizeof(saved_t))  # it is not aligned
-        head.digest = digest(game + 8, sizeof(saved_t) - 8 + job.room)
+        head.digest = digest(<const char*> game + 8, sizeof(saved_t) - 8 + job.room)
         memcpy(game, &head.digest, 8)
     return 0
 
@@ -547,7 +520,7 @@ cdef int64_t load_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     cdef saved_t head
     cdef int64_t k, plane = job.games.screen_bytes * job.games.stages.channels
     for k in range(lo, hi):
-        lane = &job.games.lanes[job.lanes[k]]
+        lane = <lane_t*> lane_at(job.all_lanes, job.lanes[k])
         game = job.saved + k * job.game_stride
         memcpy(&head, game, sizeof(saved_t))
         lane.progress = head.progress
@@ -575,7 +548,7 @@ cdef int32_t generator_length(const uint8_t* memory, int64_t size) noexcept nogi
 
 cdef uint64_t generator_digest(const uint8_t* memory, int64_t size) noexcept nogil:
     cdef int32_t length = generator_length(memory, size)
-    return digest(memory + GENERATOR, length) if length else 0
+    return digest(<const char*> memory + GENERATOR, length) if length else 0
 
 
 cdef void restore(const games_t* self, lane_t* lane, state_t* state) noexcept nogil:
@@ -598,24 +571,6 @@ cdef void restore(const games_t* self, lane_t* lane, state_t* state) noexcept no
     self.calls.restore(lane.ale, state)
     PyMem_RawFree(shorter)
     lane.generator = generator
-
-
-cdef uint64_t digest(const uint8_t* data, int64_t size) noexcept nogil:
-    """A quick digest of bytes (FNV-1a, four times eight of them at a time), against accidents."""
-    cdef uint64_t values[4]
-    cdef uint64_t word
-    cdef int64_t i, k
-    for k in range(4):
-        values[k] = <uint64_t> 0xcbf29ce484222325 + k
-    for i in range(size // 32):
-        for k in range(4):
-            memcpy(&word, data + 32 * i + 8 * k, 8)
-            values[k] = (values[k] ^ word) * <uint64_t> 0x100000001b3
-    for i in range(size // 32 * 32, size):
-        values[0] = (values[0] ^ data[i]) * <uint64_t> 0x100000001b3
-    for k in range(1, 4):
-        values[0] = (values[0] ^ values[k]) * <uint64_t> 0x100000001b3
-    return values[0] ^ (values[0] >> 29)
 
 
 cdef bint is_possible(const games_t* self, const progress_t* progress) noexcept nogil:
@@ -704,7 +659,65 @@ cdef bint is_state_possible(const games_t* self, const state_t* state) noexcept 
         and state.mode == number_at(first + 16) and state.difficulty == number_at(first + 20))
 
 
-cdef class Games:
+cdef object set_limits(games_t* self, bytes state, object fields):
+    """Set what states are checked by: one of the game, and what `memory_fields` says of it; return what C points to."""
+    cdef int64_t rest = len(state) - MEMORY - TAIL - GENERATOR
+    cdef cnp.ndarray numbers = np.array(fields, np.int32, order="C")
+    cdef int32_t length
+    self.first_state, self.first_size = state, len(state)
+    length = generator_length(self.first_state + MEMORY, rest + GENERATOR)
+    if not length or rest - length < CLOCKS + 16:
+        raise ValueError(f"first_state: expected one of ALE, got {len(state)} bytes")
+    if numbers.ndim != 2 or len(numbers) == 0 or numbers.shape[1] != 3:
+        raise ValueError(f"fields: expected [numbers, 3], got {np.shape(fields)}")
+    if np.min(numbers, 0)[0] < 0 or np.max(numbers, 0)[0] > rest - length - 4:
+        raise ValueError(f"fields: expected offsets from 0 to {rest - length - 4}")
+    self.number_count, self.numbers = len(numbers), <const int32_t*> cnp.PyArray_DATA(numbers)
+    if not is_memory_possible(self, self.first_state + MEMORY, rest + GENERATOR, NULL):
+        raise ValueError("fields: expected numbers of the first state")
+    return state, numbers
+
+
+def is_serialized_state(bytes state not None, bytes other not None, object fields):
+    """Whether an emulator can have a serialized state that also has the generator of sticky actions.
+
+    Args:
+        state: bytes that may come from anywhere.
+        other: a serialized state of the same game and mode, without that generator.
+        fields: what `memory_fields` says of `other`.
+
+    Returns:
+        None if no emulator can have it; else whether its frame is complete. Another one goes on where the emulator's
+        own frame has come to, and may leave the buffer: reset the game first.
+    """
+    cdef games_t limits
+    cdef state_t head
+    cdef const uint8_t* data = state
+    cdef int64_t size, at
+    cdef int32_t length
+    _references = set_limits(&limits, other, fields)
+    # Without the generators both have the same length; the flag at the end says that one follows.
+    length = generator_length(data + MEMORY, len(state) - MEMORY - TAIL) if len(state) > MEMORY + TAIL else 0
+    size = len(other) - MEMORY - TAIL
+    size += length - generator_length(limits.first_state + MEMORY, size)
+    at = MEMORY + size - 4
+    if length == 0 or len(state) < at + 8 + TAIL or number_at(data + MEMORY - 4) != len(state) - MEMORY - TAIL:
+        return None
+    if (number_at(data + at) != TRUE or number_at(data + at + 4) != len(state) - at - 8 - TAIL
+            or not is_generator(data + at + 8, number_at(data + at + 4))):
+        return None
+    memset(&head, 0, sizeof(state_t))
+    memcpy(&head.paddles, data, 8)
+    memcpy(&head.frames, data + 8, 8)
+    memcpy(&head.limits, data + len(state) - TAIL, 8)
+    head.mode, head.difficulty = number_at(data + 16), number_at(data + 20)
+    memory = state[MEMORY:at] + other[-TAIL - 4:-TAIL]  # the flag of a state without this generator
+    if not is_state_possible(&limits, &head) or not is_memory_possible(&limits, memory, size, NULL):
+        return None
+    return shows_whole_frame(memory, size)
+
+
+cdef class Games(LaneStore):
     """Games of a batch, and the kernel that plays them.
 
     Args:
@@ -726,11 +739,8 @@ cdef class Games:
     """
 
     cdef games_t games
-    cdef kernel_t* kernel_memory
-    cdef double number            # default of the parameter: no sticky actions
     cdef list references          # what C points to
     cdef readonly list ales       # an ALEInterface for each lane, or None
-    cdef const char* capsule_name
     cdef readonly object saved_dtype  # of one saved lane: "game", which has a digest, and "frames", any bytes
     cdef int64_t memory_bytes
     cdef readonly bytes first_state
@@ -740,6 +750,8 @@ cdef class Games:
         float threshold, tuple observation_shape, int infos, bytes first_state, object fields,
     ):
         cdef Py_ssize_t k
+        cdef lane_t* lane
+        cdef int64_t plane_bytes, stack_bytes
         if resizer is None or first_state is None:
             raise TypeError("resizer, first_state: expected a Resizer and bytes, got None")
         cdef void** calls = <void**> &self.games.calls
@@ -755,7 +767,6 @@ cdef class Games:
         self.games.palette = <const uint8_t*> self._array(palette, np.uint8, (self.games.stages.channels, 256))
         self.games.actions = <const int32_t*> self._array(actions, np.int32, (len(actions),))
         self.games.threshold = threshold
-        self.games.num_lanes = num_lanes
         self.games.screen_bytes = self.games.rescaling.rows * self.games.rescaling.columns
         self.games.frame_bytes = (
             self.games.rescaling.height * self.games.rescaling.width * self.games.stages.channels)
@@ -763,37 +774,31 @@ cdef class Games:
         if stages["continuous"] and len(actions) != 18 or np.prod(observation_shape) != stack_bytes:
             raise ValueError(f"observation_shape: expected {stack_bytes} bytes, got {observation_shape}")
         self.first_state = first_state
-        self.games.first_state, self.games.first_size = first_state, len(first_state)
-        self.games.number_count = len(fields)
-        self.games.numbers = <const int32_t*> self._array(fields, np.int32, (len(fields), 3))
-        rest = len(first_state) - MEMORY - TAIL - GENERATOR
-        length = generator_length(self.games.first_state + MEMORY, rest + GENERATOR)
-        if not length or rest - length < CLOCKS + 16:
-            raise ValueError(f"first_state: expected one of ALE, got {len(first_state)} bytes")
-        if np.min(fields, 0)[0] < 0 or np.max(fields, 0)[0] > rest - length - 4:
-            raise ValueError(f"fields: expected offsets from 0 to {rest - length - 4}")
         self.memory_bytes = (len(first_state) + SPARE + 7) // 8 * 8
-        if not is_memory_possible(&self.games, self.games.first_state + MEMORY, rest + GENERATOR, NULL):
-            raise ValueError("fields: expected numbers of the first state")
+        self.references.append(set_limits(&self.games, first_state, fields))
         plane_bytes = self.games.screen_bytes * self.games.stages.channels
         self.saved_dtype = np.dtype([
             ("game", [("digest", np.uint64), ("size", np.int64), ("progress", np.uint8, (sizeof(progress_t),)),
                       ("state", np.uint8, (sizeof(state_t),)), ("memory", np.uint8, (self.memory_bytes,))]),
             ("frames", [("plane", np.uint8, (plane_bytes,)), ("stack", np.uint8, (stack_bytes,))])])
-        self.games.lanes = <lane_t*> PyMem_RawCalloc(num_lanes, sizeof(lane_t))
-        if self.games.lanes == NULL:
-            raise MemoryError(f"no memory for {num_lanes} lanes")
-        for k in range(num_lanes):
-            self.games.lanes[k].progress.is_new = 1
-            self.games.lanes[k].progress.strength = 1.0
-            self.games.lanes[k].plane = <uint8_t*> PyMem_RawCalloc(1, plane_bytes)
-            self.games.lanes[k].captured = <uint8_t*> PyMem_RawCalloc(1, self.games.screen_bytes)
-            self.games.lanes[k].stack = <uint8_t*> PyMem_RawCalloc(1, stack_bytes)
-            if (self.games.lanes[k].plane == NULL or self.games.lanes[k].captured == NULL
-                    or self.games.lanes[k].stack == NULL):
-                raise MemoryError(f"no memory for {num_lanes} lanes")
         self.games.last_action = len(actions) - 1
-        self._make_kernel(len(actions), observation_shape, infos)
+        capsule = functions_capsule(&functions_of_lane)
+        kernel = CustomKernel(
+            "atari", parts=((np.uint8, observation_shape),),
+            action=(np.float32, (3,)) if stages["continuous"] else (np.int64, ()),
+            ranges=() if stages["continuous"] else ((0, len(actions)),),
+            parameters={"repeat_action_probability": 0.0}, infos=INFOS[:infos], functions=capsule)
+        self.set_up(
+            kernel.capsule, capsule, num_lanes,
+            sizeof(lane_t) + plane_bytes + self.games.screen_bytes + stack_bytes)
+        self.lanes.shared = &self.games
+        for k in range(num_lanes):
+            lane = <lane_t*> self._lane(k)
+            lane.progress.is_new = 1
+            lane.progress.strength = 1.0
+            lane.plane = <uint8_t*> lane + sizeof(lane_t)
+            lane.captured = lane.plane + plane_bytes
+            lane.stack = lane.captured + self.games.screen_bytes
 
     cdef const void* _array(self, object values, object dtype, tuple shape) except NULL:
         """The first element of an array, which lives as long as this object."""
@@ -803,102 +808,28 @@ cdef class Games:
         self.references.append(array)
         return cnp.PyArray_DATA(<cnp.ndarray> array)
 
-    cdef _make_kernel(self, int choices, tuple shape, int infos):
-        cdef kernel_t* kernel
-        cdef info_field_t* fields
-        cdef Py_ssize_t k
-        self.kernel_memory = kernel = <kernel_t*> PyMem_RawCalloc(1, sizeof(kernel_t))
-        self.games.fields = fields = <info_field_t*> PyMem_RawCalloc(len(INFOS), sizeof(info_field_t))
-        if kernel == NULL or fields == NULL:
-            raise MemoryError("no memory for a kernel")
-        for k, (name, kind) in enumerate(INFOS):
-            fields[k].name = self._text(name)
-            fields[k].type = kind
-            fields[k].size = 1
-        kernel.size = sizeof(kernel_t)
-        kernel.abi = KERNEL_ABI
-        kernel.isa_count = 1
-        kernel.name = "atari"
-        kernel.state_names = kernel.reset_option_names = ""
-        kernel.parameter_names = "repeat_action_probability"
-        kernel.parameter_count = 1
-        kernel.observation_type = UINT8
-        kernel.observation_size = self.games.frame_bytes * self.games.stages.stack_num
-        for k in range(len(shape)):
-            kernel.observation_shape[k] = shape[k]
-        if self.games.stages.continuous:
-            kernel.action_size = 3
-        else:
-            kernel.discrete_actions = choices
-        kernel.parameter_defaults = kernel.reset_option_defaults = &self.number
-        kernel.info_count = infos
-        kernel.infos = fields
-        kernel.write_infos = write_infos
-        kernel.observe = observe_lanes
-        kernel.reset = reset_lanes
-        kernel.report = report
-        kernel.faulted = screens_misfit
-        kernel.step[0].shared = kernel.step[0].varied = step_lanes
-        self.capsule_name = self._text(f"gymcore_ext.atari.games at {id(self):#x}")
-        kernel.lanes_name = self.capsule_name
-
-    cdef const char* _text(self, str text):
-        encoded = text.encode()
-        self.references.append(encoded)
-        return encoded
-
-    def __dealloc__(self):
-        cdef Py_ssize_t k
-        if self.games.lanes != NULL:
-            for k in range(self.games.num_lanes):
-                PyMem_RawFree(self.games.lanes[k].plane)
-                PyMem_RawFree(self.games.lanes[k].captured)
-                PyMem_RawFree(self.games.lanes[k].stack)
-        PyMem_RawFree(self.games.lanes)
-        PyMem_RawFree(self.games.fields)
-        PyMem_RawFree(self.kernel_memory)
-
-    def __len__(self):
-        return self.games.num_lanes
-
-    @property
-    def kernel(self):
-        """The kernel that plays these games, a capsule that keeps them alive."""
-        return owned_capsule(self.kernel_memory, KERNEL_CAPSULE, self)
-
-    @property
-    def capsule(self):
-        """The lanes, for a batch of this kernel; it keeps them alive."""
-        return owned_capsule(&self.games, self.capsule_name, self)
-
     # --- what Python does with lanes ----------------------------------------------------------------------------------
 
     def set_ale(self, Py_ssize_t lane, object ale, size_t address):
         """Give a lane an ALEInterface with a ROM and without sticky actions, at its address; or None and 0."""
-        self.games.lanes[self._checked(lane)].ale = <void*> address
-        self.games.lanes[lane].generator = 0
+        cdef lane_t* games = <lane_t*> self._lane(lane)
+        games.ale = <void*> address
+        games.generator = 0
         self.ales[lane] = ale
 
-    def misfits(self):
-        """Return the lanes whose screen was not of its size since the last call, and that size: rows and columns."""
-        lanes = [i for i in range(self.games.num_lanes) if self.games.lanes[i].misfits]
-        for i in lanes:
-            self.games.lanes[i].misfits = 0
-        return lanes, (self.games.rescaling.rows, self.games.rescaling.columns)
+    @property
+    def screen(self):
+        """Rows and columns of the screen."""
+        return self.games.rescaling.rows, self.games.rescaling.columns
 
     def seed_draws(self, Py_ssize_t lane, uint32_t noops, uint32_t sticks):
         """Seed what draws no-ops and sticky actions. The next reset begins a new game."""
-        cdef progress_t* progress = &self.games.lanes[self._checked(lane)].progress
+        cdef progress_t* progress = &(<lane_t*> self._lane(lane)).progress
         memset(progress, 0, sizeof(progress_t))
         progress.is_new = 1
         progress.strength = 1.0
         twister_seed(&progress.noops, noops)
         twister_seed(&progress.sticks, sticks)
-
-    cdef Py_ssize_t _checked(self, Py_ssize_t lane) except -1:
-        if not 0 <= lane < self.games.num_lanes:
-            raise IndexError(f"lane {lane} is not in [0, {self.games.num_lanes})")
-        return lane
 
     def copy_lanes(
         self, object threads, lanes, cnp.ndarray games not None, cnp.ndarray frames not None, states=None
@@ -918,10 +849,10 @@ cdef class Games:
         if not len(indices) == len(addresses) == len(games) == len(frames):
             raise ValueError(f"states: expected {len(indices)}, got {len(addresses)}, {len(games)} and {len(frames)}")
         for lane in lanes:
-            self._checked(lane)
+            self._lane(lane)
         if len(indices) == 0:
             return
-        job.games = &self.games
+        job.games, job.all_lanes = &self.games, &self.lanes
         job.lanes = <const int64_t*> cnp.PyArray_DATA(<cnp.ndarray> indices)
         job.states = <state_t**> cnp.PyArray_DATA(<cnp.ndarray> addresses)
         job.saved = self._rows("game", games, states is not None)
@@ -943,7 +874,7 @@ cdef class Games:
         intact = np.empty(len(games), np.bool_)
         for k in range(len(games)):
             memcpy(&head, game, sizeof(saved_t))
-            intact[k] = (head.digest == digest(game + 8, sizeof(saved_t) - 8 + self.memory_bytes)
+            intact[k] = (head.digest == digest(<const char*> game + 8, sizeof(saved_t) - 8 + self.memory_bytes)
                          and (head.size == 0 or (
                              0 < head.size <= self.memory_bytes and is_state_possible(&self.games, &head.state)
                              and is_memory_possible(&self.games, game + sizeof(saved_t), head.size, checked)))

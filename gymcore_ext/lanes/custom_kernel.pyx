@@ -241,8 +241,9 @@ cdef class CustomKernel:
         kernel.action_size = size
         set_axes(kernel.action_shape, shape)
         if ranges:
-            kernel.action_ranges = self.ranges
             kernel.discrete_actions = 0 if size else ranges[0][1]
+            if size or ranges[0][0]:
+                kernel.action_ranges = self.ranges
             for k, (lowest, count) in enumerate(ranges):
                 self.ranges[2 * k], self.ranges[2 * k + 1] = lowest, count
         kernel.info_count = len(infos)

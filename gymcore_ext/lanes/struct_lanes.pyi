@@ -3,7 +3,15 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-class StructLanes:
+class LaneStore:
+    def __len__(self) -> int: ...
+    @property
+    def kernel(self) -> object: ...
+    @property
+    def capsule(self) -> object: ...
+    def take_faults(self) -> list[tuple[int, int]]: ...
+
+class StructLanes(LaneStore):
     def __init__(
         self,
         *,
@@ -14,9 +22,6 @@ class StructLanes:
         shared: object = None,
         on_fault: Callable[[list[tuple[int, int]]], None] | None = None,
     ) -> None: ...
-    def __len__(self) -> int: ...
-    @property
-    def capsule(self) -> object: ...
     @property
     def saved_dtype(self) -> np.dtype: ...
     @property

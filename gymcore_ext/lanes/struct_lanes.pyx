@@ -44,10 +44,6 @@ cdef inline void* const* rows_of(
     return rows
 
 
-cdef inline void* lane_at(const struct_lanes_t* self, int64_t lane) noexcept nogil:
-    return self.memory + lane * self.stride
-
-
 cdef inline void look_for_fault(struct_lanes_t* self, const void* lane) noexcept nogil:
     if self.functions.faulted != NULL and self.functions.faulted(lane):
         self.faulted = 1
@@ -184,29 +180,15 @@ cdef uint64_t digest(const char* data, int64_t size) noexcept nogil:
     return values[0] ^ (values[0] >> 29)
 
 
-cdef class StructLanes:
-    """The lanes of a batch, each a struct without pointers: its `store`.
+cdef class LaneStore:
+    """The lanes of a batch, each a struct that is zero at first: its `store`. Classes of lanes derive from it.
 
-    Args:
-        kernel: capsule of the kernel, which was made with the same functions.
-        functions: capsule of the functions of one lane.
-        num_lanes: how many lanes.
-        lane_bytes: of the struct.
-        shared: capsule of what all lanes have in common, or None.
-        on_fault: called with the lanes that cannot go on, `[(lane, fault), ...]`; it raises. None for functions without
-            faults.
-
-    A lane is zero before its first reset. A saved lane is its bytes, which `check` of the functions looks at before
-    they are loaded.
-
-    Raises:
-        ValueError: a size that is not positive.
+    Attributes:
+        kernel: capsule of the kernel that steps them.
     """
 
-    def __cinit__(
-        self, *, object kernel, object functions, Py_ssize_t num_lanes, Py_ssize_t lane_bytes, object shared=None,
-        object on_fault=None,
-    ):
+    cdef int set_up(self, object kernel, object functions, Py_ssize_t num_lanes, Py_ssize_t lane_bytes) except -1:
+        """Allocate lanes, for a kernel that was made with the same functions."""
         cdef Py_ssize_t k
         if num_lanes < 1 or lane_bytes < 1:
             raise ValueError(f"lanes: expected at least one of at least one byte, got {num_lanes} of {lane_bytes}")
@@ -214,10 +196,8 @@ cdef class StructLanes:
         read_kernel(kernel, &declared)
         spec = kernel_spec(kernel)
         read_functions(functions, &self.lanes.functions)
-        self.references, self.on_fault = (kernel, functions, shared), on_fault
+        self.kernel, self.functions = kernel, functions
         self.lanes_name = declared.lanes_name
-        if shared is not None:
-            self.lanes.shared = PyCapsule_GetPointer(shared, PyCapsule_GetName(shared))
         self.lanes.num_lanes = num_lanes
         # Each lane has cache lines of its own, so that threads do not share them.
         self.lanes.stride = (lane_bytes + 63) // 64 * 64
@@ -232,7 +212,7 @@ cdef class StructLanes:
         for k, (_, dtype, size, _) in enumerate(spec["infos"]):
             self.lanes.info_bytes[k] = np.dtype(dtype).itemsize * size
         self.lanes.action_bytes = np.dtype((spec["action_dtype"], spec["action_shape"])).itemsize
-        self.saved_dtype = np.dtype([("digest", np.uint64), ("lane", np.uint8, (lane_bytes,))])
+        return 0
 
     def __dealloc__(self):
         PyMem_RawFree(self.allocated)
@@ -248,7 +228,42 @@ cdef class StructLanes:
     cdef char* _lane(self, Py_ssize_t lane) except NULL:
         if not 0 <= lane < self.lanes.num_lanes:
             raise IndexError(f"lane {lane} is not in [0, {self.lanes.num_lanes})")
-        return self.lanes.memory + lane * self.lanes.stride
+        return <char*> lane_at(&self.lanes, lane)
+
+    def take_faults(self):
+        """Return the lanes that have a fault, `[(lane, fault), ...]`, which the next step does not report again."""
+        self.lanes.faulted = 0
+        faults = [(i, self.lanes.functions.faulted(self._lane(i))) for i in range(self.lanes.num_lanes)]
+        return [(lane, fault) for lane, fault in faults if fault]
+
+
+cdef class StructLanes(LaneStore):
+    """Lanes whose structs have no pointers.
+
+    Args:
+        kernel: capsule of the kernel, which was made with the same functions.
+        functions: capsule of the functions of one lane.
+        num_lanes: how many lanes.
+        lane_bytes: of the struct.
+        shared: capsule of what all lanes have in common, or None.
+        on_fault: called with the lanes that cannot go on, `[(lane, fault), ...]`; it raises. None for functions without
+            faults.
+
+    A saved lane is its bytes, which `check` of the functions looks at before they are loaded.
+
+    Raises:
+        ValueError: a size that is not positive.
+    """
+
+    def __cinit__(
+        self, *, object kernel, object functions, Py_ssize_t num_lanes, Py_ssize_t lane_bytes, object shared=None,
+        object on_fault=None,
+    ):
+        self.set_up(kernel, functions, num_lanes, lane_bytes)
+        self.shared, self.on_fault = shared, on_fault
+        if shared is not None:
+            self.lanes.shared = PyCapsule_GetPointer(shared, PyCapsule_GetName(shared))
+        self.saved_dtype = np.dtype([("digest", np.uint64), ("lane", np.uint8, (lane_bytes,))])
 
     def view(self):
         """The bytes of all lanes, uint8 [num_lanes, bytes from a lane to the next one]: a view."""
@@ -259,9 +274,7 @@ cdef class StructLanes:
 
     def raise_faults(self):
         """Call `on_fault` with the lanes that have one."""
-        self.lanes.faulted = 0
-        faults = [(i, self.lanes.functions.faulted(self._lane(i))) for i in range(self.lanes.num_lanes)]
-        self.on_fault([(lane, fault) for lane, fault in faults if fault])
+        self.on_fault(self.take_faults())
 
     def save(self, indices, cnp.ndarray saved not None):
         """Write lanes into an array of `saved_dtype`."""

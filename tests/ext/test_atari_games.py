@@ -44,8 +44,7 @@ def test_what_a_kernel_says():
     games = make_games()
     spec = kernel_spec(games.kernel)
     assert len(games) == 2
-    assert spec["observation_dtype"] is np.uint8
-    assert spec["observation_shape"] == (4, 84, 84)
+    assert spec["observation_parts"] == ((np.uint8, (4, 84, 84)),)
     assert spec["discrete_actions"] == 3
     assert list(spec["parameters"]) == ["repeat_action_probability"]
     assert set(STAGES) == PRESETS["envpool"].numbers(False, False).keys()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import difflib
-import math
 import operator
 import os
 import sys
@@ -26,7 +25,9 @@ from gymcore.base.optional_packages import pip_install
 from gymcore.core import Env
 from gymcore.envs.atari.games import GAMES, GAMES_FOR_SEVERAL, NOT_RESTORED
 from gymcore.envs.atari.last_action import LastAction, seeded
+from gymcore.envs.atari.memory import memory_fields
 from gymcore.spaces import Box, Dict, Discrete
+from gymcore_ext.atari.games import PLAYER_ACTIONS, is_serialized_state
 
 OBS_TYPES = ("rgb", "grayscale", "ram")
 STATE_VERSION = 1
@@ -556,13 +557,30 @@ class AtariEnv(Env, EzPickle):
             raise error.InvalidArgument(f"state: expected one of {wanted}, got one of {made_by}")
         try:
             action, strength = state["last_action"]
-            intact = zlib.crc32(state["emulator"]) == state["checksum"] and math.isfinite(strength)
-            load_ale().Action(action)
+            intact = (
+                zlib.crc32(state["emulator"]) == state["checksum"]
+                and 0.0 <= strength <= 1.0
+                and 0 <= load_ale().Action(action).value < PLAYER_ACTIONS
+                and self._is_whole_frame(state) is not None
+            )
             type(self.np_random.bit_generator)().state = state["random"]
         except (KeyError, TypeError, ValueError) as problem:
             raise error.InvalidArgument(f"state: not complete ({problem!r})") from problem
         if not intact:
             raise error.InvalidArgument("state: its emulator is not as get_state() returned it")
+
+    def _is_whole_frame(self, state: dict[str, Any]) -> bool | None:
+        """Return whether a state of the emulator shows a whole frame; None if it cannot be one.
+
+        Raises:
+            StateNotSupported: This version of ALE lays out its states in another way.
+        """
+        now = self.ale.cloneState().serialize()
+        try:
+            fields = memory_fields(now)
+        except ValueError as problem:
+            raise error.StateNotSupported(f"ale-py {load_ale().__version__}: {problem}") from None
+        return is_serialized_state(bytes(state["emulator"]), now, fields)
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue from what `get_state` returned, here or in another environment.
@@ -575,11 +593,14 @@ class AtariEnv(Env, EzPickle):
 
         Raises:
             ArgumentTypeError: `state` is not a dict.
-            InvalidArgument: It is of another game or other arguments, or damaged; the game
-                continues as before.
+            InvalidArgument: It is of another game or other arguments, damaged, or has a number that
+                ALE's memory cannot have; the game continues as before.
+            StateNotSupported: This version of ALE lays out its states in another way.
         """
         self.check_state(state)
         ale_py = load_ale()
+        if not self._is_whole_frame(state):
+            self.ale.reset_game()
         emulator = ale_py.ALEState(bytes(state["emulator"]))
         action, strength = state["last_action"]
         self._last_action.restore(self.ale, emulator, (ale_py.Action(action), strength))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.envs.atari.atari_env import choose_mode, load_ale
+from gymcore.envs.atari.memory import GENERATOR, memory_fields
 from gymcore_ext.atari.games import FUNCTIONS, STATE_BYTES
 
 TESTED = "0.12.1"
@@ -19,83 +20,11 @@ TESTED = "0.12.1"
 # Flags of an object of nanobind: it is ready (2), and holds its C++ object itself (4).
 _FLAGS, _READY_AND_DIRECT = 0b111, 0b110
 
-# Where an ALEState has the memory of its emulator, a std::string; and where a serialized state has
-# the text of the emulator's random generator.
-_MEMORY_OFFSET, _GENERATOR = 24, 82
+# Where an ALEState has the memory of its emulator, a std::string.
+_MEMORY_OFFSET = 24
 
 # Actions that functions are tried with.
 _TRIED = (1, 3, 0, 4, 1)
-
-# What the serialized memory of an emulator has after the text of its generator: the names of its
-# parts, and for each part the least and the greatest value of so many numbers, all int32.
-_Numbers = tuple[tuple[int, int, int], ...]
-_TRUE, _FALSE = 0xFAB1FAB2 - 2**32, 0xBAD1BAD2 - 2**32
-_LEAST, _GREATEST = -(2**31), 2**31 - 1
-_LARGE = 2**28  # of rewards and scores: sums and differences of some do not overflow
-_PARTS: tuple[tuple[str, _Numbers], ...] = (
-    # Registers; flags; what execution waits for.
-    ("M6502Low", ((0, 255, 5), (0, 65535, 1), (_TRUE, _FALSE, 7), (0, 15, 1))),
-    # The size of the RAM; the RAM and the timer; its shift; cycles; whether it was read; ports.
-    (
-        "M6532",
-        (
-            (128, 128, 1),
-            (0, 255, 129),
-            (0, 10, 1),
-            (_LEAST, _GREATEST, 2),
-            (_TRUE, _FALSE, 1),
-            (0, 255, 2),
-        ),
-    ),
-    (
-        "TIA",
-        (
-            (-227, 0, 1),  # clocks: of the frame, of its display, to the end of the line
-            (_LEAST, _GREATEST, 3),
-            (0, 228, 1),
-            (_LEAST, _GREATEST, 3),
-            (0, 255, 5),  # objects, synchronization, sizes
-            (_LEAST, _GREATEST, 4),  # colours
-            (0, 255, 2),
-            (_TRUE, _FALSE, 2),
-            (0, 2**20 - 1, 1),  # the playfield
-            (0, 255, 4),
-            (_TRUE, _FALSE, 4),
-            (0, 15, 5),  # motion
-            (_TRUE, _FALSE, 5),
-            (0, 65535, 1),
-            (0, 159, 5),  # positions
-            (0, 255, 2),
-            (_LEAST, _GREATEST, 1),
-            (_TRUE, _FALSE, 2),
-            (0, 3, 1),
-            (_TRUE, _FALSE, 1),
-            (_LEAST, _GREATEST, 1),
-        ),
-    ),
-    ("TIASound", ((0, 255, 6), (_LEAST, _GREATEST, 1))),
-)
-_RAM: _Numbers = ((128, 128, 1), (0, 255, 128))
-_CARTRIDGES: dict[str, _Numbers] = {  # banks, memory
-    "Cartridge2K": (),
-    "Cartridge4K": (),
-    "CartridgeFE": (),
-    "CartridgeF8": ((0, 1, 1),),
-    "CartridgeF6": ((0, 3, 1),),
-    "CartridgeF8SC": ((0, 1, 1), *_RAM),
-    "CartridgeF6SC": ((0, 3, 1), *_RAM),
-    "CartridgeE0": ((4, 4, 1), (0, 7, 3), (7, 7, 1)),
-    "CartridgeDPC": (
-        (0, 1, 1),
-        *((8, 8, 1), (0, 255, 8)) * 2,
-        *((8, 8, 1), (0, 2047, 8)),
-        *((8, 8, 1), (0, 255, 8)),
-        *((3, 3, 1), (_TRUE, _FALSE, 3)),
-        (0, 255, 1),
-        (_LEAST, _GREATEST, 1),
-        (-(10**8), 10**8, 1),
-    ),
-}
 
 
 class _State(ctypes.Structure):
@@ -248,72 +177,17 @@ def try_functions(addresses: dict[str, int], ale: Any) -> None:
 
 def _without_generator(state: bytes) -> bytes:
     """Return a serialized state that leaves the emulator's random generator as it is."""
-    if state[_GENERATOR - 18 : _GENERATOR - 8] != b"\6\0\0\0System":
+    if state[GENERATOR - 18 : GENERATOR - 8] != b"\6\0\0\0System":
         raise unusable("a saved game has no random generator where it is expected")
-    length = int.from_bytes(state[_GENERATOR - 4 : _GENERATOR], "little")
+    length = int.from_bytes(state[GENERATOR - 4 : GENERATOR], "little")
     size = int.from_bytes(state[24:28], "little") - length
-    head = state[:24] + size.to_bytes(4, "little") + state[28 : _GENERATOR - 4]
-    return head + bytes(4) + state[_GENERATOR + length :]
+    head = state[:24] + size.to_bytes(4, "little") + state[28 : GENERATOR - 4]
+    return head + bytes(4) + state[GENERATOR + length :]
 
 
 def _memory_and_screen(ale: Any) -> tuple[bytes, bytes]:
     """Return the memory and the screen of a game."""
     return bytes(ale.getRAM()), ale.getScreen().tobytes()
-
-
-def memory_fields(state: bytes) -> npt.NDArray[np.int32]:
-    """Return what the memory of an emulator may contain, int32 [numbers, 3].
-
-    Each number has its offset from the end of the generator's text, its least value and its
-    greatest one; if the least is the greater one of both, it is one of these two.
-
-    Args:
-        state: A serialized state of the game.
-
-    Raises:
-        DependencyNotInstalled: It is not laid out as expected.
-    """
-    length = int.from_bytes(state[_GENERATOR - 4 : _GENERATOR], "little")
-    memory = state[_GENERATOR + length : -8]
-    rows: list[tuple[int, int, int]] = []
-    offset = 0
-
-    def add(numbers: _Numbers) -> None:
-        nonlocal offset
-        for low, high, count in numbers:
-            rows.extend((offset + 4 * k, low, high) for k in range(count))
-            offset += 4 * count
-
-    def value(place: int) -> int:
-        return int.from_bytes(memory[place : place + 4], "little", signed=True)
-
-    def add_name(expected: str) -> str:
-        """Add the words of a name and its length, which may overlap."""
-        nonlocal offset
-        size = value(offset)
-        name = memory[offset + 4 : offset + 4 + size].decode("ascii", "replace")
-        if not name.startswith(expected):
-            raise unusable(f"a saved game has {name!r} where {expected!r} is expected")
-        for place in {*range(offset, offset + size, 4), offset + size}:
-            rows.append((place, value(place), value(place)))
-        offset += 4 + size
-        return name
-
-    for name, numbers in _PARTS:
-        add_name(name)
-        add(numbers)
-    kind = add_name("Cartridge")
-    if kind not in _CARTRIDGES:
-        raise unusable(f"a saved game has an unknown {kind}")
-    add(_CARTRIDGES[kind])
-    # The game's own numbers, and at last whether a generator of sticky actions follows.
-    while offset < len(memory) - 4:
-        is_flag = value(offset) in (_TRUE, _FALSE)
-        add(((_TRUE, _FALSE, 1),) if is_flag else ((-_LARGE, _LARGE, 1),))
-    add(((_FALSE, _FALSE, 1),))
-    if offset != len(memory):
-        raise unusable("a saved game has another length")
-    return np.array(rows, np.int32)
 
 
 def open_game(
@@ -348,6 +222,7 @@ class Cartridge:
         gray: What each colour is in gray, uint8 [1, 256].
         colors: Red, green and blue of each, uint8 [3, 256].
         first_state: The serialized state in which the ROM was loaded.
+        memory: What the memory of a state may contain (`memory_fields`).
     """
 
     screen: tuple[int, int]
@@ -356,6 +231,7 @@ class Cartridge:
     gray: npt.NDArray[np.uint8]
     colors: npt.NDArray[np.uint8]
     first_state: bytes
+    memory: npt.NDArray[np.int32]
 
 
 @cache
@@ -369,6 +245,10 @@ def cartridge(path: str, game: str, mode: int | None, difficulty: int | None) ->
     ale = open_game(path, game, mode, difficulty)
     first_state = ale.cloneState().serialize()
     try_functions(library_functions(), ale)
+    try:
+        memory = memory_fields(first_state)
+    except ValueError as problem:
+        raise unusable(str(problem)) from None
     screen = screen_of(library_functions(), ale)
     # Every colour on the screen, and what ale-py says of it.
     screen.reshape(-1)[:256] = np.arange(256)
@@ -381,4 +261,5 @@ def cartridge(path: str, game: str, mode: int | None, difficulty: int | None) ->
         gray=gray[None].copy(),
         colors=np.ascontiguousarray(colors.T),
         first_state=first_state,
+        memory=memory,
     )

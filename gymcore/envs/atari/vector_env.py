@@ -28,7 +28,6 @@ from gymcore.envs.atari.library import (
     address_of,
     cartridge,
     library_functions,
-    memory_fields,
     open_game,
     state_offset,
 )
@@ -131,13 +130,12 @@ class LaneGames(Games):
             self.seed_draws(lane, noops, sticks)
 
     def raise_faults(self) -> None:
-        """Raise an `Error` for lanes whose frames could not be read since the last call."""
-        lanes, size = self.misfits()
-        if lanes:
-            raise error.Error(
-                f"lanes {lanes}: expected screens of {size} pixels, as of {self.game}: another "
-                "ROM was loaded into `ale`; reset with a seed loads the game again"
-            )
+        """Raise an `Error` for lanes whose frames cannot be read."""
+        lanes = [lane for lane, _ in self.take_faults()]
+        raise error.Error(
+            f"lanes {lanes}: expected screens of {self.screen} pixels, as of {self.game}: another "
+            "ROM was loaded into `ale`; reset with a seed loads the game again"
+        )
 
     def save(self, indices: npt.NDArray[np.int64], saved: np.ndarray) -> None:
         """Write lanes into an array of `saved_dtype`. Emulators have no random numbers to save.
@@ -318,7 +316,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             observation_shape=pipeline.observation_shape,
             infos=len(INFOS),
             first_state=known.first_state,
-            fields=memory_fields(known.first_state),
+            fields=known.memory,
         )
         games.game = self.game
         games.path = self._path

@@ -9,6 +9,7 @@ import os
 import pickle
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from gymcore import error
 from gymcore.envs.atari import AtariEnv
 from gymcore.envs.atari.atari_env import NoKeys, RomNotFound, rom_path
 from gymcore.envs.atari.games import GAMES
+from gymcore.envs.atari.memory import GENERATOR, memory_fields
 from gymcore.specs import EnvSpec
 from gymcore.utils.env_checker import check_env
 from tests.envs.atari.pairs import ale_py, gymnasium, make_both, walk_both
@@ -372,6 +374,36 @@ def test_states_that_cannot_be() -> None:
         with pytest.raises(error.Error, match=words):
             env.set_state(case)
     assert env.get_state() == state
+
+
+def test_every_number_of_a_state_is_checked() -> None:
+    """A number out of its range would make ALE write beyond its memory, at once or steps later."""
+    env = AtariEnv("pong", repeat_action_probability=0.25)
+    env.reset(seed=2)
+    state = env.get_state()
+    emulator = state["emulator"]
+    text = GENERATOR + int.from_bytes(emulator[GENERATOR - 4 : GENERATOR], "little")
+    fields = memory_fields(env.ale.cloneState().serialize())
+
+    def changed(place: int, value: int) -> dict[str, Any]:
+        data = emulator[:place] + value.to_bytes(4, "little", signed=True) + emulator[place + 4 :]
+        return {**state, "emulator": data, "checksum": zlib.crc32(data)}
+
+    (ram_size,) = [offset for offset, low, high in fields.tolist() if (low, high) == (128, 128)]
+    cases = [changed(text + ram_size, 50_000_000), changed(GENERATOR - 4, 2**30), changed(24, 8)]
+    cases += [changed(0, 2**30), changed(8, -1), changed(16, 99), changed(len(emulator) - 4, 7)]
+    for offset, low, high in fields.tolist():
+        if low <= high < 2**31 - 1:
+            cases.append(changed(text + offset, high + 1))
+    for data in (emulator[:-1], emulator[:40], b"", emulator + b"1"):
+        cases.append({**state, "emulator": data, "checksum": zlib.crc32(data)})
+    cases += [{**state, "last_action": press} for press in ((0, -1.0), (0, 2.0), (40, 1.0))]
+    for case in cases:
+        with pytest.raises(error.InvalidArgument):
+            env.set_state(case)
+    assert env.get_state() == state
+    env.set_state(changed(text + ram_size + 4, 77))  # a byte of the RAM may be any
+    assert env.ale.getRAM()[0] == 77
 
 
 def test_made_again_from_json() -> None:
