@@ -9,8 +9,7 @@ docking = Extension(
     "docking",
     ["docking.pyx"],
     include_dirs=[gymcore_ext.get_include()],
-    # Without contraction the environment computes the same bits on every machine.
-    extra_compile_args=["-O3", "-ffp-contract=off"],
+    extra_compile_args=["-O3"],
 )
 setup(
     ext_modules=cythonize([docking], compiler_directives={"language_level": 3, "cdivision": True})

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import platform
 import runpy
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 import setuptools
+
+import gymcore_ext
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,3 +29,20 @@ def test_every_module_is_optimised(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     modules = {each.name: each.extra_compile_args for each in calls[0]["ext_modules"]}
     assert {"gymcore_ext.physics.cartpole", "gymcore_ext.box2d.picture"} <= set(modules)
     assert [name for name, flags in modules.items() if "-O3" not in flags] == []
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="-march=x86-64-v3")
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_headers_switch_contraction_off(compiler: str, tmp_path: Path) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler}")
+    code = "double multiply_add(double a, double b, double c) { return a * b + c; }\n"
+    flags = ["-O3", "-march=x86-64-v3", "-ffp-contract=fast", "-w", "-S", "-o", "-"]
+    include = f"-I{gymcore_ext.get_include()}"
+    for header, contracted in (("", True), ('#include "gymcore/kernel.h"\n', False)):
+        source = tmp_path / "multiply.c"
+        source.write_text(header + code)
+        done = subprocess.run(
+            [compiler, *flags, include, str(source)], capture_output=True, text=True, check=True
+        )
+        assert ("vfmadd" in done.stdout) == contracted

@@ -5,8 +5,8 @@
  * can choose one (GYMCORE_ISA=baseline|x86-64-v2|x86-64-v3|x86-64-v4), tests can compare their bytes in one process, and
  * it works without ifunc (musl, clang). The baseline is what the platform guarantees: NEON, or plain SSE2. GCC 12 does
  * not vectorise comparisons for SSE2, so loops are compiled for x86-64-v2 as well. No loop may contain a fused
- * multiply-add or a reassociated sum: the build passes -ffp-contract=off and never -ffast-math, so all of them compute
- * the same bits.
+ * multiply-add or a reassociated sum: contraction is switched off below, and -ffast-math is an error, so all of them
+ * compute the same bits.
  */
 #ifndef GYMCORE_PLATFORM_H
 #define GYMCORE_PLATFORM_H
@@ -20,6 +20,16 @@
 
 #if defined(__FAST_MATH__)
 #error "gymcore promises the same bits everywhere: build it without -ffast-math"
+#endif
+
+/* Functions that follow, until the end of the file that includes this, have no fused multiply-adds, whatever the flags say.
+ * GCC ignores the pragma of the C standard. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off")
+#elif defined(_MSC_VER)
+#pragma fp_contract(off)
 #endif
 
 #if defined(__x86_64__) && ((defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12) || \

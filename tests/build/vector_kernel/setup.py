@@ -9,8 +9,7 @@ kernel = Extension(
     "docking.kernel",
     ["docking/kernel.pyx"],
     include_dirs=[gymcore_ext.get_include()],
-    # Without contraction the kernel computes the same bits on every machine, as gymcore's own do.
-    extra_compile_args=["-O3", "-ffp-contract=off"],
+    extra_compile_args=["-O3"],
 )
 
 DIRECTIVES = {"language_level": 3, "cdivision": True}
