@@ -12,6 +12,7 @@ from libc.string cimport memcpy, memset
 
 from gymcore_ext.engine.capsules cimport owned_capsule
 from gymcore_ext.engine.step cimport FLOAT64, KERNEL_ABI, KERNEL_CAPSULE
+from gymcore_ext.lanes.struct_lanes cimport digest
 
 import numpy as np
 
@@ -146,16 +147,6 @@ cdef object make_kernel(family_t* family, bint discrete):
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------
-
-cdef uint64_t digest(const char* data, int64_t size) noexcept nogil:
-    """A quick digest of bytes (FNV-1a, eight at a time), against accidents."""
-    cdef uint64_t value = <uint64_t> 0xcbf29ce484222325, word
-    cdef int64_t i
-    for i in range(size // 8):
-        memcpy(&word, data + 8 * i, 8)
-        value = (value ^ word) * <uint64_t> 0x100000001b3
-    return value ^ (value >> 29)
-
 
 @cython.no_gc_clear  # the worlds must be there when this object goes
 cdef class Worlds:

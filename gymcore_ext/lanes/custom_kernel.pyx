@@ -14,7 +14,7 @@ from gymcore_ext.engine.lane_memory cimport MAX_NUMBERS
 from gymcore_ext.lanes.struct_lanes cimport set_loops
 from gymcore_ext.engine.step cimport (
     INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, bind_bitgen, bitgen_t, columns_t,
-    flag_t, info_field_t, kernel_t, part_t, rng_double, rng_t,
+    flag_t, kernel_t, rng_double, rng_t,
 )
 
 import numpy as np
@@ -30,8 +30,7 @@ cdef extern from "numpy/random/distributions.h":
 
 
 cdef enum:
-    # Values of an action, and arrays of a lane's state.
-    MAX_VALUES = 64
+    # Arrays of a lane's state.
     MAX_FIELDS = 64
 
 # Loops of LaneLoops, and the arrays that each gets before those of the state, the parameters and what it writes.
@@ -187,15 +186,6 @@ cdef class CustomKernel:
         ValueError: more of something than there is room for, or a dtype that kernels do not have.
     """
 
-    cdef kernel_t kernel
-    cdef double numbers[MAX_NUMBERS]
-    cdef double options[MAX_NUMBERS]
-    cdef part_t parts[MAX_PARTS]
-    cdef info_field_t fields[MAX_INFOS]
-    cdef int64_t ranges[2 * MAX_VALUES]
-    cdef list texts                # what C points to
-    cdef const char* lanes_name
-
     def __cinit__(
         self, str name, *, tuple parts, tuple action, tuple ranges=(), dict parameters=None, dict reset_options=None,
         tuple infos=(), object functions=None, bint loops=True,
@@ -209,7 +199,7 @@ cdef class CustomKernel:
             ("arrays of an observation", len(parts), <int> MAX_PARTS),
             ("parameters", len(parameters), <int> MAX_NUMBERS),
             ("reset options", len(reset_options), <int> MAX_NUMBERS),
-            ("infos", len(infos), <int> MAX_INFOS), ("values of an action", max(size, len(ranges)), <int> MAX_VALUES),
+            ("infos", len(infos), <int> MAX_INFOS), ("integers of an action", len(ranges), <int> MAX_VALUES),
         ):
             if count > most:
                 raise ValueError(f"{name}: expected at most {most} {what}, got {count}")
@@ -256,14 +246,21 @@ cdef class CustomKernel:
         self.lanes_name = kernel.lanes_name = self._text(f"gymcore_ext.lanes of a kernel at {id(self):#x}")
         if functions is not None:
             set_loops(kernel, functions)
-            return
-        kernel.reset = reset_loops if loops else reset_results
-        kernel.observe = observe_loops if loops else observe_results
-        kernel.write_infos = write_infos_loops
-        if loops:
-            kernel.faulted = loops_failed
+        elif loops:
+            self.use_loops(step_loops, reset_loops, observe_loops, write_infos_loops, loops_failed)
+        else:
+            self.use_loops(step_results, reset_results, observe_results, NULL, NULL)
+
+    cdef int use_loops(
+        self, step_loop_t step, reset_loop_t reset, write_loop_t observe, write_loop_t write_infos, faulted_t faulted
+    ) except -1:
+        """Let the kernel run these loops."""
+        cdef int k
+        self.kernel.reset, self.kernel.observe, self.kernel.write_infos = reset, observe, write_infos
+        self.kernel.faulted = faulted
         for k in range(ISA_COUNT):
-            kernel.step[k].shared = kernel.step[k].varied = step_loops if loops else step_results
+            self.kernel.step[k].shared = self.kernel.step[k].varied = step
+        return 0
 
     cdef const char* _text(self, str text):
         encoded = text.encode()

@@ -44,7 +44,7 @@ cdef inline void* const* rows_of(
     return rows
 
 
-cdef inline void look_for_fault(struct_lanes_t* self, const void* lane) noexcept nogil:
+cdef inline void check_fault(struct_lanes_t* self, const void* lane) noexcept nogil:
     if self.functions.faulted != NULL and self.functions.faulted(lane):
         self.faulted = 1
 
@@ -70,7 +70,7 @@ cdef void step_lanes(
         ends[i] = <flag_t> self.functions.step(
             lane, self.shared, values, <const char*> actions + i * self.action_bytes, &columns.rngs[i], &rewards[i])
         self.functions.observe(lane, self.shared, rows_of(parts, self.part_bytes, self.parts, i, rows))
-        look_for_fault(self, lane)
+        check_fault(self, lane)
 
 
 cdef void reset_lanes(
@@ -85,7 +85,7 @@ cdef void reset_lanes(
         self.functions.reset(
             lane, self.shared, parameters_of(columns, self.parameters, lanes[k], values), options,
             &columns.rngs[lanes[k]])
-        look_for_fault(self, lane)
+        check_fault(self, lane)
 
 
 cdef void observe_lanes(

@@ -154,17 +154,17 @@ static int gymcore_mujoco_call(
     gymcore_trap *trap, gymcore_mujoco_function *function, const void *model, void *data, int count,
     PyObject *volatile *stop)
 {
-    int64_t now, look = 0;
+    int64_t now, next_check = 0;
     trap->outcome = GYMCORE_FINE;
     if (GYMCORE_MARK(trap->place) == 0) {
         trap->armed = 1;
         for (int k = 1; k <= count; k++) {
             function(model, data);
-            if (k % 8 || (now = gymcore_clock()) < look)
+            if (k % 8 || (now = gymcore_clock()) < next_check)
                 continue;
-            if (look && (*stop || gymcore_handle_signals()))
+            if (next_check && (*stop || gymcore_handle_signals()))
                 gymcore_on_error("interrupted");
-            look = now + 20000000;
+            next_check = now + 20000000;
         }
     }
     trap->armed = 0;

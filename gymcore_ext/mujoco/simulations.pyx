@@ -14,9 +14,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset, strncpy
 
 from gymcore_ext.engine.capsules cimport owned_capsule
-from gymcore_ext.engine.step cimport (
-    FLOAT64, INT64, KERNEL_ABI, KERNEL_CAPSULE, bind_bitgen, bitgen_t, columns_t, flag_t, info_field_t, kernel_t, rng_t,
-)
+from gymcore_ext.engine.step cimport INT64, bind_bitgen, bitgen_t, columns_t, flag_t, info_field_t, rng_t
+from gymcore_ext.lanes.custom_kernel cimport CustomKernel
 from gymcore_ext.mujoco.program cimport (
     ACTION, CONSTANTS, EVERY, FIRST_ARRAY, NORMAL, OBSERVATION, OPCODES, REGISTERS, REPEAT_UNLESS, SUM, UNIFORM,
     WEIGHTED_ROWS, functions_t, normal_t, operation_t, run_program, ufunc_loop_t,
@@ -113,7 +112,7 @@ ctypedef struct simulations_t:
     int32_t frame_skip, parameter_count, action_size, row_size, qpos_size, qvel_size
     int32_t reward, terminated           # registers
     int32_t infos, info_count, info_width
-    info_field_t* fields
+    const info_field_t* fields
     PyObject* exception                  # of a callback in Python, the first one that is not raised yet
     # Initial positions and velocities that replace those of the program: [lanes or 1, size], or NULL.
     const double* qpos
@@ -154,7 +153,7 @@ cdef void take_exception(PyObject** place) noexcept with gil:
     Py_XDECREF(traceback)
 
 
-cdef inline void note(simulations_t* self, lane_t* lane, int outcome, const char* text) noexcept nogil:
+cdef inline void record_fault(simulations_t* self, lane_t* lane, int outcome, const char* text) noexcept nogil:
     """Record the worst outcome of a lane for `raise_faults`."""
     if outcome == FAILED:
         take_exception(&self.exception)
@@ -185,7 +184,7 @@ cdef void step_lanes(
         run_phase(self, lane, BEFORE, NULL, NULL, columns.float32_actions)
         outcome = mujoco_step(&self.calls, &trap, lane.model, lane.data, self.frame_skip, &self.exception)
         if outcome:
-            note(self, lane, outcome, trap.text)
+            record_fault(self, lane, outcome, trap.text)
         if outcome != FAILED:
             run_phase(self, lane, AFTER, NULL, NULL, columns.float32_actions)
             rewards[i] = lane.bases[REGISTERS][self.reward]
@@ -212,7 +211,7 @@ cdef void reset_lanes(
         outcome = mujoco_call(&trap, self.calls.reset_data, lane.model, lane.data, 1, NULL)
         bind_bitgen(&bitgen, &columns.rngs[i])
         if outcome == 0 and not run_phase(self, lane, START, &columns.rngs[i], &bitgen):
-            note(self, lane, FAILED, "no draw satisfied the condition of the start")
+            record_fault(self, lane, FAILED, "no draw satisfied the condition of the start")
         if self.qpos != NULL:
             memcpy(lane.bases[QPOS], self.qpos + i * self.start_stride * self.qpos_size, 8 * self.qpos_size)
         if self.qvel != NULL:
@@ -220,7 +219,7 @@ cdef void reset_lanes(
         if outcome == 0:
             outcome = mujoco_call(&trap, self.calls.forward, lane.model, lane.data, 1, NULL)
         if outcome:
-            note(self, lane, outcome, trap.text)
+            record_fault(self, lane, outcome, trap.text)
         memset(lane.bases[REGISTERS] + self.infos, 0, 8 * self.info_width)
         run_phase(self, lane, BEGUN)
     trap_close(&trap, &self.calls)
@@ -294,14 +293,12 @@ cdef class Simulations:
     """
 
     cdef simulations_t sims
-    cdef kernel_t* kernel_memory
-    cdef double* defaults
+    cdef CustomKernel _kernel
     cdef list references           # keeps alive what C points to
     cdef tuple starts
     cdef object on_fault
     cdef readonly list models, datas
     cdef readonly tuple arrays
-    cdef const char* capsule_name  # unique, so that a batch rejects other simulations for this kernel
     cdef readonly Py_ssize_t registers
 
     def __cinit__(
@@ -335,20 +332,24 @@ cdef class Simulations:
         self.sims.functions.cosine = <ufunc_loop_t> double_loop(np.cos, &self.sims.functions.cosine_data)
         self._make_lanes(n, constants)
         self._set_programs(programs, len(constants))
-        self._make_kernel(parameters, infos)
+        self._kernel = CustomKernel(
+            "mujoco", parts=((np.float64, (observation_size,)),), action=(np.float64, (action_size,)),
+            parameters=parameters, infos=infos)
+        self._kernel.use_loops(step_lanes, reset_lanes, observe_lanes, write_infos, faulted)
+        self.sims.fields = self._kernel.kernel.infos
 
     def __len__(self):
         return self.sims.num_lanes
 
     @property
     def kernel(self):
-        """The kernel that steps these simulations, a capsule that keeps them alive."""
-        return owned_capsule(self.kernel_memory, KERNEL_CAPSULE, self)
+        """The kernel that steps these simulations, a capsule."""
+        return self._kernel.capsule
 
     @property
     def capsule(self):
         """The lanes, for a batch of this kernel; it keeps them alive."""
-        return owned_capsule(&self.sims, self.capsule_name, self)
+        return owned_capsule(&self.sims, self._kernel.lanes_name, self)
 
     def __dealloc__(self):
         cdef int64_t i
@@ -357,9 +358,6 @@ cdef class Simulations:
                 PyMem_RawFree(self.sims.lanes[i].bases)
         Py_XDECREF(self.sims.exception)
         PyMem_RawFree(self.sims.lanes)
-        PyMem_RawFree(self.kernel_memory)
-        PyMem_RawFree(self.sims.fields)
-        PyMem_RawFree(self.defaults)
 
     cdef _make_lanes(self, Py_ssize_t n, object constants):
         """Allocate lanes with their registers, and set the addresses of their spaces."""
@@ -439,51 +437,6 @@ cdef class Simulations:
                     wrong |= offset + last >= sizes[space]
             if wrong:
                 raise ValueError(f"program {phase}: operation {place} {operation} leaves its spaces {sizes}")
-
-    cdef _make_kernel(self, dict parameters, tuple infos):
-        cdef kernel_t* kernel
-        cdef info_field_t* fields
-        cdef Py_ssize_t k
-        self.kernel_memory = kernel = <kernel_t*> PyMem_RawCalloc(1, sizeof(kernel_t))
-        self.sims.fields = fields = <info_field_t*> PyMem_RawCalloc(len(infos) + 1, sizeof(info_field_t))
-        self.defaults = <double*> PyMem_RawCalloc(len(parameters) + 1, sizeof(double))
-        if kernel == NULL or fields == NULL or self.defaults == NULL:
-            raise MemoryError("no memory for a kernel")
-        for k, value in enumerate(parameters.values()):
-            self.defaults[k] = value
-        for k, (name, dtype, size, only_steps) in enumerate(infos):
-            fields[k].name = self._text(name)
-            fields[k].type = INT64 if dtype is np.int64 else FLOAT64
-            fields[k].size = size
-            fields[k].when = only_steps
-        kernel.size = sizeof(kernel_t)
-        kernel.abi = KERNEL_ABI
-        kernel.isa_count = 1
-        kernel.name = "mujoco"
-        kernel.state_names = kernel.reset_option_names = ""
-        kernel.parameter_names = self._text(" ".join(parameters))
-        kernel.parameter_count = len(parameters)
-        kernel.observation_type = FLOAT64
-        kernel.observation_size = self.sims.row_size
-        kernel.action_size = self.sims.action_size
-        kernel.action_type = FLOAT64
-        kernel.parameter_defaults = kernel.reset_option_defaults = self.defaults
-        kernel.observe = observe_lanes
-        kernel.info_count = len(infos)
-        if infos:
-            kernel.infos = fields
-            kernel.write_infos = write_infos
-        self.capsule_name = self._text(f"gymcore_ext.mujoco.simulations at {id(self):#x}")
-        kernel.lanes_name = self.capsule_name
-        kernel.faulted = faulted
-        kernel.step[0].shared = kernel.step[0].varied = step_lanes
-        kernel.reset = reset_lanes
-
-    cdef const char* _text(self, str text):
-        """Return the text as a C string that is valid as long as this object lives."""
-        encoded = text.encode()
-        self.references.append(encoded)
-        return encoded
 
     def raise_faults(self):
         """Pass the faults of lanes since the last call to `on_fault`, or raise the exception of a callback."""

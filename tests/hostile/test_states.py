@@ -10,6 +10,7 @@ import pytest
 
 import gymcore as gym
 from gymcore import error
+from tests.digests import digest_of
 
 pytestmark = [pytest.mark.hostile, pytest.mark.filterwarnings("ignore")]
 
@@ -36,33 +37,11 @@ INTEGERS = [
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 1e-30, 1e4, -1e6, 1e9, 1e15, 1e38, np.inf, -np.inf, np.nan]
 
 
-def digest_of(data: bytes) -> int:
-    """The checksum of a world of Box2D: FNV-1a over words of eight bytes."""
-    value = 0xCBF29CE484222325
-    for word in np.frombuffer(data, np.uint64).tolist():
-        value = (value ^ word) * 0x100000001B3 & (2**64 - 1)
-    return value ^ (value >> 29)
-
-
 def sign(records: np.ndarray) -> None:
     """Compute the checksums of changed records anew."""
     saved = records["state"]
     for row in range(len(records)):
         saved["digest"][row] = digest_of(saved[row].tobytes()[8:])
-
-
-def game_digest_of(data: bytes) -> int:
-    """The checksum of a game: FNV-1a over four times eight bytes, the last bytes, then the four."""
-    prime, mask = 0x100000001B3, 2**64 - 1
-    values = [0xCBF29CE484222325 + k for k in range(4)]
-    whole = len(data) // 32 * 32
-    for index, word in enumerate(np.frombuffer(data[:whole], np.uint64).tolist()):
-        values[index % 4] = (values[index % 4] ^ word) * prime & mask
-    for byte in data[whole:]:
-        values[0] = (values[0] ^ byte) * prime & mask
-    for value in values[1:]:
-        values[0] = (values[0] ^ value) * prime & mask
-    return values[0] ^ values[0] >> 29
 
 
 def change_game(game: np.ndarray, rng: np.random.Generator) -> None:
@@ -185,7 +164,7 @@ def test_changed_games_are_refused_or_go_on(game: str, rng: np.random.Generator,
         saved = state["state"]["game"]
         for _ in range(rng.integers(1, 3)):
             change_game(saved, rng)
-        saved["digest"] = game_digest_of(saved[0].tobytes()[8:])
+        saved["digest"] = digest_of(saved[0].tobytes()[8:])
         before = envs.get_state()
         try:
             envs.set_state(state)

@@ -19,6 +19,7 @@ import gymcore as gym
 from gymcore import error
 from gymcore.envs.atari import AtariVectorEnv, PreprocessedAtariEnv, games, library, vector_env
 from gymcore.envs.atari.atari_env import rom_path
+from tests.digests import digest_of
 from tests.for_each import for_each
 
 ale_py = pytest.importorskip("ale_py")
@@ -144,20 +145,6 @@ def test_states_from_before_a_reset_and_after_it():
     envs.close()
 
 
-def checksum(data: bytes) -> int:
-    """FNV-1a over four times eight bytes at a time, then over bytes, then over the four."""
-    prime, mask = 0x100000001B3, 2**64 - 1
-    values = [0xCBF29CE484222325 + k for k in range(4)]
-    whole = len(data) // 32 * 32
-    for index, word in enumerate(np.frombuffer(data[:whole], np.uint64).tolist()):
-        values[index % 4] = (values[index % 4] ^ word) * prime & mask
-    for byte in data[whole:]:
-        values[0] = (values[0] ^ byte) * prime & mask
-    for value in values[1:]:
-        values[0] = (values[0] ^ value) * prime & mask
-    return values[0] ^ values[0] >> 29
-
-
 # Places in the progress of a lane: the next words of the two generators, and what follows them.
 @pytest.mark.parametrize(
     ("place", "dtype", "value"),
@@ -176,12 +163,12 @@ def test_states_of_strangers(place, dtype, value):
     envs.reset(seed=1)
     state = envs.get_state()
     game = state["state"]["game"]
-    assert game["digest"][0] == checksum(game[0].tobytes()[8:])
+    assert game["digest"][0] == digest_of(game[0].tobytes()[8:])
     changed = state.copy()
     game = changed["state"]["game"]
     number = np.array([value], dtype)
     game["progress"][0, place : place + number.nbytes] = number.view(np.uint8)
-    game["digest"][0] = checksum(game[0].tobytes()[8:])
+    game["digest"][0] = digest_of(game[0].tobytes()[8:])
     with pytest.raises(error.InvalidArgument, match="expected a state that lanes of"):
         envs.set_state(changed)
     assert envs.get_state().tobytes() == state.tobytes()
@@ -222,7 +209,7 @@ def test_emulators_of_strangers(after_generator, place, value):
         number = memory[54 + length :] if after_generator else memory
         place %= len(number)
         number[place : place + 4] = np.array([value], np.int32).view(np.uint8)
-        game["digest"][0] = checksum(game[0].tobytes()[8:])
+        game["digest"][0] = digest_of(game[0].tobytes()[8:])
         assert changed.tobytes() != state.tobytes()
         with pytest.raises(error.InvalidArgument, match="expected a state that lanes of"):
             envs.set_state(changed)

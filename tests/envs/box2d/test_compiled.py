@@ -14,6 +14,7 @@ import pytest
 
 import gymcore
 from gymcore import error
+from tests.digests import digest_of
 from tests.envs.box2d.pairs import random_actions
 
 from gymcore.envs.box2d import (  # isort: skip
@@ -135,19 +136,11 @@ def test_states_of_strangers(env_id, change):
     state = env.get_state()
     changed = state.copy()
     change(changed["state"])
-    changed["state"]["digest"] = checksum(changed["state"].tobytes()[8:])
+    changed["state"]["digest"] = digest_of(changed["state"].tobytes()[8:])
     assert not np.array_equal(changed.view(np.uint8), state.view(np.uint8))
     with pytest.raises(error.InvalidArgument, match="expected a state that lanes of"):
         env.set_state(changed)
     np.testing.assert_array_equal(env.get_state(), state)
-
-
-def checksum(data: bytes) -> int:
-    """FNV-1a over words of eight bytes."""
-    value = 0xCBF29CE484222325
-    for word in np.frombuffer(data, np.uint64).tolist():
-        value = (value ^ word) * 0x100000001B3 & (2**64 - 1)
-    return value ^ (value >> 29)
 
 
 def test_parameters_by_lane():
