@@ -87,7 +87,7 @@ cdef inline bint cut_off(int* busy) noexcept:
     return True
 
 
-cdef class Turn:
+cdef class CurrentCaller:
     cdef unsigned long thread   # that is inside, or 0
     cdef int generation         # in which it came
 

@@ -199,31 +199,31 @@ def are_lanes(cnp.ndarray lanes not None, Py_ssize_t num_envs):
 
 # --- one caller at a time --------------------------------------------------------------------------------------------
 
-cdef class Turn:
+cdef class CurrentCaller:
     """Which thread is inside the methods of an object that `one_at_a_time` wraps; a copy or pickle is nobody's."""
 
     def __reduce__(self):
-        return Turn, ()
+        return CurrentCaller, ()
 
 
 def one_at_a_time(errors):
     """Decorate a method so that a second thread gets `errors.ConcurrentUseError`; methods may call each other.
 
-    The object has a `Turn` as `_turn`, which all of its methods share.
+    The object has a `CurrentCaller` as `_caller`, which all of its methods share.
     """
     def decorate(method):
         @functools.wraps(method)
         def call(self, *args, **kwargs):
-            cdef Turn turn = self._turn
+            cdef CurrentCaller caller = self._caller
             cdef unsigned long thread = <unsigned long> PyThread_get_thread_ident()
-            cdef unsigned long before = turn.thread if turn.generation == fork_generation else 0
+            cdef unsigned long before = caller.thread if caller.generation == fork_generation else 0
             if before != 0 and before != thread:
                 raise errors.ConcurrentUseError(
                     f"{method.__name__}: another thread is using {type(self).__name__}; use one at a time")
-            turn.thread, turn.generation = thread, fork_generation
+            caller.thread, caller.generation = thread, fork_generation
             try:
                 return method(self, *args, **kwargs)
             finally:
-                turn.thread = before
+                caller.thread = before
         return call
     return decorate

@@ -34,7 +34,7 @@ from gymcore.spaces.layouts import Layout, action_layout, split_batch
 from gymcore.vector.engine_options import check_engine_options
 from gymcore.vector.lane_episodes import AutoresetMode
 from gymcore.vector.vector_env import EnvIds, Seeds, VectorEnv
-from gymcore_ext.arrays import Turn, one_at_a_time
+from gymcore_ext.arrays import CurrentCaller, one_at_a_time
 from gymcore_ext.layouts import grouped, leaves
 
 __all__ = [
@@ -83,7 +83,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
     batch_size: int
     copy: bool = True
     episode_statistics: bool = False
-    _turn: Turn
+    _caller: CurrentCaller
     _action_layout: Layout | None
 
     # Lanes that were sent, and their actions; None if there are none.
@@ -105,7 +105,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         has_workers: bool = False,
     ) -> None:
         """Check and store the options that all engines have."""
-        self._turn = Turn()
+        self._caller = CurrentCaller()
         self.num_envs = num_envs
         try:
             self.autoreset_mode = AutoresetMode(autoreset_mode)
