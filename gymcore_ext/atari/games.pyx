@@ -6,7 +6,8 @@ stack of observed frames. ALE's C++ functions are called by address, without the
 Python loads ROMs, which may raise an exception; none of the functions called here throws once a ROM is loaded.
 
 Sticky actions are drawn here, as ALE draws them: its saved states lack the action that it repeats. So the emulators of
-lanes have no random numbers, and a lane is seeded by restoring the state that its ROM was loaded with.
+lanes have no random numbers, and a lane is seeded by restoring the state that its ROM was loaded with. In some games
+ALE itself draws in each reset, as it chooses the mode: for these resets the emulator gets the lane's generator.
 """
 cimport numpy as cnp
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
@@ -75,6 +76,11 @@ cdef enum:
     CLOCKS = 628
     # Actions of a player.
     ACTIONS = 18
+    # Where an ALEInterface has the address of its environment, and where that has the address of the generator of
+    # sticky actions, and their probability.
+    ENVIRONMENT = 0x18
+    RANDOM = 0x80020
+    PROBABILITY = 0x80158
 
 cdef int64_t MANY = <int64_t> 1 << 52  # of frames and steps: no count overflows
 cdef double LARGE = 1e15               # of scores
@@ -95,6 +101,12 @@ ctypedef struct state_t:  # ALE's ALEState, which `clone` returns by value
     int64_t size
     int64_t room[2]
     int32_t mode, difficulty
+
+
+ctypedef struct random_t:  # ALE's Random::Impl
+    uint32_t seed
+    uint64_t words[WORDS]    # a std::mt19937 of libstdc++
+    uint64_t at
 
 
 ctypedef struct ale_t:  # in the order of FUNCTIONS
@@ -160,6 +172,7 @@ ctypedef struct games_t:
     const int32_t* actions   # ALE's action for each of ours; with continuous ones [3, 3, 2]: horizontal, vertical, fire
     int32_t last_action      # the highest of ours
     float threshold
+    int32_t resets_draw      # whether ALE draws numbers when it resets the game
     int32_t frame_bytes, screen_bytes
     int32_t info_count
     const uint8_t* first_state      # of a game, serialized
@@ -249,16 +262,51 @@ cdef inline const uint8_t* pixels_of(const games_t* self, lane_t* lane) noexcept
 cdef inline int act(const games_t* self, lane_t* lane, int action, float strength) noexcept nogil:
     """Play one frame; return the reward."""
     cdef progress_t* progress = &lane.progress
-    if lane.sticky == 0.0 or twister_next(&progress.sticks) / 4294967296.0 >= lane.sticky:
+    cdef bint draws = lane.sticky != 0.0 or self.resets_draw
+    if not draws or twister_next(&progress.sticks) / 4294967296.0 >= lane.sticky:
         progress.action = action
         progress.strength = strength
-    if lane.sticky != 0.0:
+    if draws:
         twister_next(&progress.sticks)  # for a second player
     return self.calls.act(lane.ale, progress.action, progress.strength)
 
 
+cdef inline float* probability_of(void* ale) noexcept nogil:
+    """The probability of sticky actions of an emulator."""
+    return <float*> ((<char**> (<char*> ale + ENVIRONMENT))[0] + PROBABILITY)
+
+
+cdef inline random_t* random_of(void* ale) noexcept nogil:
+    """What draws sticky actions of an emulator."""
+    return (<random_t**> ((<char**> (<char*> ale + ENVIRONMENT))[0] + RANDOM))[0]
+
+
+cdef void give_sticks(lane_t* lane) noexcept nogil:
+    """Let the emulator of a lane draw sticky actions."""
+    cdef random_t* random = random_of(lane.ale)
+    cdef int i
+    for i in range(WORDS):
+        random.words[i] = lane.progress.sticks.words[i]
+    random.at = lane.progress.sticks.at
+    probability_of(lane.ale)[0] = lane.sticky
+
+
+cdef void take_sticks(lane_t* lane) noexcept nogil:
+    """Draw sticky actions of a lane here again, from where its emulator has come to."""
+    cdef const random_t* random = random_of(lane.ale)
+    cdef int i
+    for i in range(WORDS):
+        lane.progress.sticks.words[i] = <uint32_t> random.words[i]
+    lane.progress.sticks.at = <int32_t> random.at
+    probability_of(lane.ale)[0] = 0.0
+
+
 cdef inline void reset_game(const games_t* self, lane_t* lane) noexcept nogil:
+    if self.resets_draw:
+        give_sticks(lane)
     self.calls.reset_game(lane.ale)
+    if self.resets_draw:
+        take_sticks(lane)
     lane.generator = 0
     lane.progress.action = NOOP
 
@@ -733,6 +781,7 @@ cdef class Games(LaneStore):
         first_state: a serialized state of the game.
         fields: what the memory of an emulator may contain after its generator, int32 [numbers, 3]: an offset, the least
             and the greatest value; if the least is the greater one, the value is one of both.
+        resets_draw: whether ALE draws numbers when it resets the game.
 
     Raises:
         ValueError: numbers that do not fit each other.
@@ -747,7 +796,7 @@ cdef class Games(LaneStore):
 
     def __cinit__(
         self, *, dict functions, Py_ssize_t num_lanes, dict stages, Resizer resizer, object palette, object actions,
-        float threshold, tuple observation_shape, int infos, bytes first_state, object fields,
+        float threshold, tuple observation_shape, int infos, bytes first_state, object fields, bint resets_draw,
     ):
         cdef Py_ssize_t k
         cdef lane_t* lane
@@ -767,6 +816,7 @@ cdef class Games(LaneStore):
         self.games.palette = <const uint8_t*> self._array(palette, np.uint8, (self.games.stages.channels, 256))
         self.games.actions = <const int32_t*> self._array(actions, np.int32, (len(actions),))
         self.games.threshold = threshold
+        self.games.resets_draw = resets_draw
         self.games.screen_bytes = self.games.rescaling.rows * self.games.rescaling.columns
         self.games.frame_bytes = (
             self.games.rescaling.height * self.games.rescaling.width * self.games.stages.channels)
@@ -830,6 +880,19 @@ cdef class Games(LaneStore):
         progress.strength = 1.0
         twister_seed(&progress.noops, noops)
         twister_seed(&progress.sticks, sticks)
+
+    def take_draws(self, Py_ssize_t lane, float probability):
+        """Draw sticky actions here from now on, after the emulator of a lane was loaded with this probability of them.
+
+        Raises:
+            ValueError: the emulator is not laid out as expected.
+        """
+        cdef lane_t* taken = <lane_t*> self._lane(lane)
+        cdef const float* place = NULL if taken.ale == NULL else probability_of(taken.ale)
+        # The number of frames of an action precedes it.
+        if place == NULL or place[0] != probability or (<const int64_t*> place)[-1] != 1:
+            raise ValueError(f"probability: expected that of the emulator, got {probability}")
+        take_sticks(taken)
 
     def copy_lanes(
         self, object threads, lanes, cnp.ndarray games not None, cnp.ndarray frames not None, states=None

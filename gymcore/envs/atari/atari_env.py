@@ -309,9 +309,6 @@ class AtariEnv(Env, EzPickle):
         if seed is None:
             self._np_random_seed = np_random_seed
         self.ale.setInt("random_seed", int(ale_seed.astype(np.int32)))
-        self._last_action = LastAction(
-            (load_ale().Action.NOOP, 1.0), self.ale.getFloat("repeat_action_probability"), ale_seed
-        )
         return np_seed, ale_seed
 
     def load_game(self) -> None:
@@ -322,6 +319,11 @@ class AtariEnv(Env, EzPickle):
         """
         self.ale.loadROM(self._rom)
         choose_mode(self.ale, self._game, self._game_mode, self._game_difficulty)
+        self._last_action = LastAction(
+            (load_ale().Action.NOOP, 1.0),
+            self.ale.getFloat("repeat_action_probability"),
+            self.ale,
+        )
         state = self.ale.cloneState(include_rng=True).serialize()
         # Some games draw sticky actions while they are loaded, and another ale-py may have other
         # states.
@@ -373,7 +375,7 @@ class AtariEnv(Env, EzPickle):
             seeds = self.seed_game(seed)
             self._restart()
         self.ale.reset_game()
-        self._last_action.reset()
+        self._last_action.reset(self.ale)
         info = self._info()
         if seeds is not None:
             info["seeds"] = seeds

@@ -44,34 +44,35 @@ class LastAction:
     """Keeps track of what the emulator pressed last, which a sticky frame repeats.
 
     Each frame it draws a number, and ignores the new action if that is too small. So the last
-    action follows from the last steps and the same numbers, which are drawn when it is asked for.
+    action follows from the last steps and the same numbers, which are drawn when it is asked for,
+    by the generator that the emulator had after a reset. Some games draw in the reset itself.
     """
 
-    def __init__(self, nothing: Press, probability: float, seed: int) -> None:
-        """Begin with an emulator that was loaded with this seed.
+    def __init__(self, nothing: Press, probability: float, ale: Any) -> None:
+        """Begin with an emulator that was just loaded.
 
         Args:
             nothing: The action, and how far it was pressed, after a reset.
             probability: That of repeating an action.
-            seed: The emulator's, as an unsigned number of 32 bits.
+            ale: The emulator.
         """
-        self._nothing = self._held = nothing
+        self._nothing = nothing
         self._probability = probability
-        self._random = np.random.RandomState(seed)
+        self._random = np.random.RandomState()
         self._steps: deque[tuple[Press, int]] = deque(maxlen=_STEPS)
         self._undrawn = 0
+        self._state = b""
+        self.reset(ale)
 
     def record(self, press: Press, frames: int) -> None:
         """Note a step."""
         self._steps.append((press, frames))
         self._undrawn += frames
 
-    def reset(self) -> None:
+    def reset(self, ale: Any) -> None:
         """Note that a game begins: nothing is pressed."""
-        self._random.random_sample(self._undrawn)
-        self._undrawn = 0
         self._held = self._nothing
-        self._steps.clear()
+        self._follow(ale.cloneState(include_rng=True))
 
     def now(self) -> Press:
         """Return the last action, and how far it was pressed."""
@@ -80,7 +81,7 @@ class LastAction:
         if not self._probability:
             self._held = self._steps[-1][0]
             return self._held
-        drawn = self._random.random_sample(self._undrawn)
+        drawn = self._generator().random_sample(self._undrawn)
         pressed = [press for press, frames in self._steps for _ in range(frames)]
         for press, number in zip(reversed(pressed), reversed(drawn), strict=False):
             if number >= self._probability:
@@ -98,7 +99,7 @@ class LastAction:
         if 0 < self._probability < 1:
             # Press it until it is taken; then go back again.
             numbers = np.random.RandomState()
-            numbers.set_state(self._random.get_state())
+            numbers.set_state(self._generator().get_state())
             while True:
                 ale.act(*press)
                 if numbers.random_sample() >= self._probability:
@@ -113,8 +114,13 @@ class LastAction:
     def _follow(self, state: Any) -> None:
         self._steps.clear()
         self._undrawn = 0
-        if not self._probability:
-            return
-        *words, position = _TWISTER.findall(state.serialize())[1].split()
-        key = np.array(words, np.uint32)
-        self._random.set_state(("MT19937", key, int(position), 0, 0.0))
+        self._state = state.serialize()
+
+    def _generator(self) -> np.random.RandomState:
+        """Return the generator, in the state that is followed since, read when it is needed."""
+        if self._state:
+            *words, position = _TWISTER.findall(self._state)[1].split()
+            key = np.array(words, np.uint32)
+            self._random.set_state(("MT19937", key, int(position), 0, 0.0))
+            self._state = b""
+        return self._random

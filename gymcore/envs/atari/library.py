@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.envs.atari.atari_env import choose_mode, load_ale
+from gymcore.envs.atari.last_action import seeded
 from gymcore.envs.atari.memory import GENERATOR, memory_fields
 from gymcore_ext.atari.games import FUNCTIONS, STATE_BYTES
 
@@ -141,7 +142,7 @@ def screen_of(addresses: dict[str, int], ale: Any) -> npt.NDArray[np.uint8]:
 def try_functions(addresses: dict[str, int], ale: Any) -> None:
     """Play the same frames by ale-py and by the functions, and raise if they differ."""
     call, address = {name: _function(addresses, name) for name in FUNCTIONS}, address_of(ale)
-    begun = ale.cloneState()
+    begun = ale.cloneState(include_rng=True)  # what a reset draws may change the game
     ale.reset_game()
     expected: list[Any] = []
     for action in _TRIED:
@@ -203,12 +204,30 @@ def open_game(
         InvalidArgument: The game has no such mode or difficulty.
     """
     ale = load_ale().ALEInterface()
-    ale.setFloat("repeat_action_probability", 0.0)
-    ale.setInt("random_seed", 0)
     ale.setInt("max_num_frames_per_episode", frame_limit)
-    ale.loadROM(path)
-    choose_mode(ale, game, mode, difficulty)
+    load_game(path, game, mode, difficulty, ale, 0.0, 0)
     return ale
+
+
+def load_game(
+    path: str,
+    game: str,
+    mode: int | None,
+    difficulty: int | None,
+    ale: Any,
+    repeat_action_probability: float,
+    seed: int,
+) -> None:
+    """Load a ROM into an `ALEInterface`, with sticky actions and the seed of their generator.
+
+    Raises:
+        InvalidArgument: The game has no such mode or difficulty.
+    """
+    ale.setFloat("repeat_action_probability", repeat_action_probability)
+    ale.setInt("random_seed", int(np.uint32(seed).astype(np.int32)))
+    ale.loadROM(path)
+    ale.setFloat("repeat_action_probability", 0.0)  # a program may load another ROM
+    choose_mode(ale, game, mode, difficulty)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -223,6 +242,7 @@ class Cartridge:
         colors: Red, green and blue of each, uint8 [3, 256].
         first_state: The serialized state in which the ROM was loaded.
         memory: What the memory of a state may contain (`memory_fields`).
+        resets_draw: Whether ALE draws numbers when it resets the game.
     """
 
     screen: tuple[int, int]
@@ -232,6 +252,7 @@ class Cartridge:
     colors: npt.NDArray[np.uint8]
     first_state: bytes
     memory: npt.NDArray[np.int32]
+    resets_draw: bool
 
 
 @cache
@@ -249,6 +270,8 @@ def cartridge(path: str, game: str, mode: int | None, difficulty: int | None) ->
         memory = memory_fields(first_state)
     except ValueError as problem:
         raise unusable(str(problem)) from None
+    ale.reset_game()
+    begun = ale.cloneState(include_rng=True).serialize()
     screen = screen_of(library_functions(), ale)
     # Every colour on the screen, and what ale-py says of it.
     screen.reshape(-1)[:256] = np.arange(256)
@@ -262,4 +285,5 @@ def cartridge(path: str, game: str, mode: int | None, difficulty: int | None) ->
         colors=np.ascontiguousarray(colors.T),
         first_state=first_state,
         memory=memory,
+        resets_draw=seeded(begun, 0) != begun,
     )

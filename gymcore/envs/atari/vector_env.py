@@ -28,8 +28,10 @@ from gymcore.envs.atari.library import (
     address_of,
     cartridge,
     library_functions,
+    load_game,
     open_game,
     state_offset,
+    unusable,
 )
 from gymcore.envs.atari.pipelines import STAGES, pipeline_of
 from gymcore.native.env import NativeEnv
@@ -91,6 +93,8 @@ class LaneGames(Games):
     """`Games` whose lanes can be seeded and saved."""
 
     opener: Callable[[], Any]  # returns an emulator with the game
+    # Loads it with a probability of sticky actions and a seed; None if ALE draws none in resets.
+    drawing_loader: Callable[[Any, float, int], None] | None = None
     threads: Threads  # of the batch
     game: str
     path: str  # of its ROM
@@ -119,6 +123,7 @@ class LaneGames(Games):
     def seed(self, batch: Any, gymnasium: bool, first: int, lo: int, hi: int) -> None:
         """Seed lanes lo, lo + 1, ... with first, first + 1, ...; their games start again."""
         batch.seed(first, lo, hi)
+        probabilities = np.broadcast_to(batch.get_parameters()[0], len(self))
         for lane in range(lo, hi):
             seed = first + lane - lo
             noops = sticks = seed & 0x7FFFFFFF
@@ -128,6 +133,17 @@ class LaneGames(Games):
             with _loads_games():
                 self._restart(lane)
             self.seed_draws(lane, noops, sticks)
+            if self.drawing_loader is not None:
+                self._load_drawing(lane, float(probabilities[lane]), sticks)
+
+    def _load_drawing(self, lane: int, probability: float, seed: int) -> None:
+        """Load the ROM of a lane again, which draws numbers."""
+        assert self.drawing_loader is not None
+        self.drawing_loader(self.ales[lane], probability, seed)
+        try:
+            self.take_draws(lane, probability)
+        except ValueError:
+            raise unusable("its emulators are laid out in another way") from None
 
     def raise_faults(self) -> None:
         """Raise an `Error` for lanes whose frames cannot be read."""
@@ -317,12 +333,14 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             infos=len(INFOS),
             first_state=known.first_state,
             fields=known.memory,
+            resets_draw=known.resets_draw,
         )
         games.game = self.game
         games.path = self._path
-        games.opener = partial(
-            open_game, self._path, self.game, self._mode, self._difficulty, limit
-        )
+        rom = self._path, self.game, self._mode, self._difficulty
+        games.opener = partial(open_game, *rom, limit)
+        if known.resets_draw:
+            games.drawing_loader = partial(load_game, *rom)
         return games
 
     def kernel_spec(self) -> dict[str, Any]:  # type: ignore[override]

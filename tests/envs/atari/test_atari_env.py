@@ -334,6 +334,16 @@ def test_a_restored_state_continues_as_it_did(arguments: dict[str, Any]) -> None
             env.reset()
 
 
+def test_states_of_a_game_that_draws_in_resets() -> None:
+    options = {"obs_type": "ram", "frameskip": 1, "repeat_action_probability": 0.5}
+    env, other = (AtariEnv("double_dunk", **options) for _ in range(2))
+    for again in range(8):
+        env.reset(seed=again if again % 2 == 0 else None)
+        _walk(env, 7, again)
+        other.set_state(env.get_state())
+        assert_same(_walk(other, 5, 1), _walk(env, 5, 1))
+
+
 def test_states_of_the_emulator() -> None:
     env = gymcore.make("ALE/Pong-v5", obs_type="ram", repeat_action_probability=0.0).unwrapped
     env.reset(seed=1)

@@ -136,6 +136,46 @@ def test_gymnasium():
         envs.close()
 
 
+# ALE presses keys to choose the mode in each reset of these games; in Adventure it draws places.
+DRAWING_CASES: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("berzerk", "Berzerk", {"repeat_action_probability": 0.25}),
+    ("double_dunk", "DoubleDunk", {"repeat_action_probability": 0.25}),
+    ("adventure", "Adventure", {"repeat_action_probability": 0.0, "mode": 2}),
+)
+
+
+@for_each("game, name, arguments", DRAWING_CASES)
+def test_games_that_draw_in_resets(game, name, arguments):
+    arguments = {**arguments, "max_num_frames_per_episode": 60}
+    single = gymnasium_env(name, arguments, {})
+    options = {"game": game, "preset": "gymnasium", **arguments}
+    envs, copy = (AtariVectorEnv(1, autoreset_mode="Disabled", **options) for _ in range(2))
+
+    def walk(seed: int | None) -> list[Any]:
+        """Compare an episode with the original; return its frames."""
+        frames = [envs.reset(seed=seed)[0]]
+        same(frames[0][0], single.reset(seed=seed)[0], (game, seed))
+        for t in range(60):
+            frames.append(envs.step(np.array([t % 5]))[0])
+            expected = single.step(t % 5)
+            same(frames[-1][0], expected[0], (game, seed, t))
+            (ale,) = envs.get_attr("ale")
+            same(ale.getRAM(), single.unwrapped.ale.getRAM(), (game, seed, t))
+            assert ale.getFrameNumber() == expected[4]["frame_number"], (game, seed, t)
+            if expected[2] or expected[3]:
+                return frames
+        raise AssertionError("the episode did not end")
+
+    for seed in (1, None, 2, None):
+        walk(seed)
+    copy.set_state(envs.get_state())
+    frames = walk(None)
+    same(copy.reset()[0], frames[0], game)
+    for t, frame in enumerate(frames[1:]):
+        same(copy.step(np.array([t % 5]))[0], frame, (game, t))
+    envs.close(), copy.close()
+
+
 @for_each("case", envpool_games.CASES)
 def test_envpool(case):
     game, _, seed, _, _, ours = envpool_games.CASES[case]
