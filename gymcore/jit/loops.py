@@ -28,6 +28,10 @@ from gymcore_ext.lanes.custom_kernel import FIRST_ARRAYS, LOOPS
 
 Namespace = dict[str, Any]
 
+# A loop over listed lanes is told how many these are, not how many lanes the batch has, which is
+# where Numba checks indices if it is told to.
+_ALL_LANES = "1 << 40"
+
 
 class Program(NamedTuple):
     """All that loops are generated from."""
@@ -147,9 +151,9 @@ class Program(NamedTuple):
         name, _, arguments = call.partition("(")
         lines = [
             f"def {loop}(arrays, varied, listed, lo, hi):",
-            *(array.line() for array in self._columns(outputs=outputs)),
+            *(array.line(_ALL_LANES) for array in self._columns(outputs=outputs)),
             _Array("lanes", 1, (), np.dtype("u8")).line(),
-            *(_Array(each, 0, (5,), np.dtype("u8")).line() for each in extra),
+            *(_Array(each, 0, (5,), np.dtype("u8")).line(_ALL_LANES) for each in extra),
         ]
         if loop == "reset" and self.options:
             values = [f"given[0, {k}]" for k in range(len(self.options))]
@@ -232,11 +236,11 @@ class _Array(NamedTuple):
     shape: tuple[int, ...]
     dtype: np.dtype
 
-    def line(self) -> str:
-        """Return the line that makes the array."""
+    def line(self, length: str = "hi") -> str:
+        """Return the line that makes the array, with an expression for its first axis."""
         kind = "bool_" if self.dtype.kind == "b" else self.dtype.name
-        sizes = "".join(f", {length}" for length in self.shape)
-        return f"    {self.name} = carray(arrays[{self.place}], (hi{sizes or ','}), {kind})"
+        sizes = "".join(f", {size}" for size in self.shape)
+        return f"    {self.name} = carray(arrays[{self.place}], ({length}{sizes or ','}), {kind})"
 
 
 def run_text(text: str, name: str, namespace: Namespace) -> Namespace:

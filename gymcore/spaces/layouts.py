@@ -143,9 +143,10 @@ def split_batch(layout: Layout, batch: Any, n: int) -> list[Any]:
 
     Raises:
         ValueError: Not n elements.
+        KeyError: A part of a dict is missing.
         TypeError: What cannot be iterated over.
     """
-    columns = [list(part) for _, _, part in leaves(layout, "batch", batch, TypeError, ValueError)]
+    columns = [list(part) for _, _, part in leaves(layout, "batch", batch, TypeError, KeyError)]
     if wrong := {len(column) for column in columns} - {n}:
         raise ValueError(f"expected {n} elements, got {wrong.pop()}")
     if layout[0] == "array":

@@ -890,7 +890,7 @@ cdef class Games(LaneStore):
         cdef lane_t* taken = <lane_t*> self._lane(lane)
         cdef const float* place = NULL if taken.ale == NULL else probability_of(taken.ale)
         # The number of frames of an action precedes it.
-        if place == NULL or place[0] != probability or (<const int64_t*> place)[-1] != 1:
+        if place == NULL or place[0] != probability or (<const int64_t*> place - 1)[0] != 1:
             raise ValueError(f"probability: expected that of the emulator, got {probability}")
         take_sticks(taken)
 

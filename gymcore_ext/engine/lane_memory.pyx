@@ -97,9 +97,6 @@ def kernel_spec(object capsule):
             kernel.parameter_defaults[k] for k in range(kernel.parameter_count)])),
         "reset_options": dict(zip(names(kernel.reset_option_names), [
             kernel.reset_option_defaults[k] for k in range(kernel.reset_option_count)])),
-        "observation_dtype": TYPES[kernel.observation_type],
-        "observation_size": kernel.observation_size,
-        "observation_shape": axes(kernel.observation_shape) or tuple([kernel.observation_size]),
         "observation_parts": parts_of(kernel),
         "discrete_actions": kernel.discrete_actions,
         "action_size": kernel.action_size,

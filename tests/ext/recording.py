@@ -37,7 +37,9 @@ def record(
         **options: of the batch.
     """
     steps, num_envs = actions.shape[:2]
-    size, dtype = facts(name)["observation_size"], facts(name)["observation_dtype"]
+    parts = facts(name)["observation_parts"]
+    dtype, shape_of_part = parts[0]
+    size = len(parts) if dtype is np.int64 else shape_of_part[0]
     batch = make_batch(name, num_envs, mode=mode, **options)
     if parameters is not None:
         batch.set_parameters(np.ascontiguousarray(parameters))

@@ -36,6 +36,7 @@ def make_games(**changes: Any) -> Games:
         "infos": len(INFOS),
         "first_state": first_state(),
         "fields": [[696, 0, 0]],
+        "resets_draw": False,
     }
     return Games(**{**arguments, **changes})
 

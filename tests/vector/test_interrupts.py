@@ -107,7 +107,8 @@ def rollout_arrays(envs, steps):
     space, spec = envs.single_action_space, envs._batch.spec
     shape = (steps, envs.num_envs)
     actions = np.ones((*shape, *space.shape), space.dtype)
-    observations = np.ones((*shape, spec["observation_size"]), spec["observation_dtype"])
+    ((dtype, lane_shape),) = spec["observation_parts"]
+    observations = np.ones((*shape, *lane_shape), dtype)
     return actions, {
         "observations": observations,
         "rewards": np.ones(shape),
