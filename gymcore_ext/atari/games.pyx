@@ -892,6 +892,8 @@ cdef class Games(LaneStore):
         # The number of frames of an action precedes it.
         if place == NULL or place[0] != probability or (<const int64_t*> place - 1)[0] != 1:
             raise ValueError(f"probability: expected that of the emulator, got {probability}")
+        if random_of(taken.ale).at > WORDS:
+            raise ValueError(f"generator: expected at most {WORDS} drawn numbers, got {random_of(taken.ale).at}")
         take_sticks(taken)
 
     def copy_lanes(

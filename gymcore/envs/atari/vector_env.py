@@ -25,6 +25,7 @@ from gymcore.envs.atari.atari_env import (
     rom_path,
 )
 from gymcore.envs.atari.library import (
+    TESTED,
     address_of,
     cartridge,
     library_functions,
@@ -340,6 +341,9 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         rom = self._path, self.game, self._mode, self._difficulty
         games.opener = partial(open_game, *rom, limit)
         if known.resets_draw:
+            # Lane and emulator hand the generator to each other, at addresses of this version.
+            if load_ale().__version__ != TESTED:
+                raise unusable(f"{self.game} draws in resets, which needs ale-py {TESTED}")
             games.drawing_loader = partial(load_game, *rom)
         return games
 

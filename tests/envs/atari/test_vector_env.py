@@ -493,3 +493,11 @@ def test_a_rom_with_another_screen():
             env.step(0)
         with pytest.raises(error.Error, match=r"lanes \[0\]: expected screens"):
             env.reset()
+
+
+def test_games_that_draw_in_resets_need_the_version_whose_layout_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gymcore.envs.atari.vector_env.TESTED", "0.0")
+    with pytest.raises(error.DependencyNotInstalled, match="draws in resets"):
+        AtariVectorEnv(1, game="berzerk")
