@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.error import ArgumentTypeError, InvalidAction, InvalidArgument
 from gymcore_ext.arrays import are_lanes
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "check_options",
     "checked_seeds",
     "count",
+    "invalid_action",
     "lane_indices",
     "positive",
     "seeds_per_env",
@@ -229,3 +230,10 @@ def check_mask(mask: object, num_envs: int, name: str = "mask") -> npt.NDArray[n
     if mask.shape != (num_envs,):
         raise InvalidArgument(f"{expected}, got shape {mask.shape}")
     return mask
+
+
+def invalid_action(action: object, expected: str) -> InvalidAction:
+    """Return the error for an action of a single environment that is not what was `expected`."""
+    if isinstance(action, np.ndarray):
+        action = action.copy()  # another thread may write to it while it is shown
+    return InvalidAction(f"action: {action!r} ({type(action)}) invalid, expected {expected}")

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.base import seeding
-from gymcore.base.arguments import check_options
+from gymcore.base.arguments import check_options, invalid_action
 from gymcore.core import ActType, Info, Options, without_mode
 from gymcore.native.kernel_spaces import check_spaces
 from gymcore.native.parameters import Derived, Parameter
@@ -297,16 +297,11 @@ class NativeEnv(DrawnEnv[Any, ActType]):
             self._seed(seeding.np_random()[1])
 
     def _invalid(self, action: Any) -> error.InvalidAction:
-        if isinstance(action, np.ndarray):
-            action = action.copy()  # another thread may write to it while it is shown
         hint = ""
         with contextlib.suppress(Exception):  # an array or tensor of one element
             if self.action_space.contains(action.item()):
                 hint = "; pass `action.item()`"
-        return error.InvalidAction(
-            f"action: {action!r} ({type(action)}) invalid, expected an element of "
-            f"{self.action_space}{hint}"
-        )
+        return invalid_action(action, f"an element of {self.action_space}{hint}")
 
     @property
     def np_random(self) -> np.random.Generator:

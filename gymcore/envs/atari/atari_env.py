@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.base import seeding
-from gymcore.base.arguments import check_options
+from gymcore.base.arguments import check_options, invalid_action
 from gymcore.base.ezpickle import EzPickle
 from gymcore.base.optional_packages import pip_install
 from gymcore.core import Env
@@ -420,9 +420,7 @@ class AtariEnv(Env, EzPickle):
                 return self._action_set[index]
         except (TypeError, IndexError):
             pass
-        raise error.InvalidAction(
-            f"action: expected an integer from 0 to {len(self._action_set) - 1}, got {action!r}"
-        )
+        raise invalid_action(action, f"an integer from 0 to {len(self._action_set) - 1}")
 
     def _joystick(self, action: Any) -> tuple[Any, float]:
         """Return the emulator's action that radius, angle and fire amount to, and how far."""
@@ -432,9 +430,7 @@ class AtariEnv(Env, EzPickle):
         except (TypeError, ValueError):
             finite = False
         if not finite:
-            raise error.InvalidAction(
-                f"action: expected three finite numbers (radius, angle, fire), got {action!r}"
-            )
+            raise invalid_action(action, "three finite numbers (radius, angle, fire)")
         x, y = radius * np.cos(angle), radius * np.sin(angle)
         edge = self.continuous_action_threshold
         name = "UP" if y > edge else "DOWN" if y < -edge else ""

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base.arguments import invalid_action
 from gymcore.core import Info
 from gymcore.envs.box2d import bipedal_walker_python
 from gymcore.envs.box2d.bipedal_walker_python import (
@@ -110,10 +111,7 @@ class BipedalWalker(Scenery, CompiledBox2DEnv[npt.NDArray[np.float32]]):
         try:
             observation, reward, terminated = self._batch.step_single_numbers(action)
         except error.InvalidAction:
-            raise error.InvalidAction(
-                f"action: {action!r} ({type(action)}) invalid, expected four numbers, none of "
-                "them NaN"
-            ) from None
+            raise invalid_action(action, "four numbers, none of them NaN") from None
         if self._observe_step is not None:
             self._observe_step()  # refuses
         if terminated and reward == -100.0:

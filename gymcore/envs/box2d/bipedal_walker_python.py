@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
-from gymcore.base.arguments import check_options
+from gymcore.base.arguments import check_options, invalid_action
 from gymcore.core import Info, Options
 from gymcore.envs.box2d.box2d_env import (
     Body,
@@ -313,10 +313,7 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
             move = ()
         # NaN would spread to all bodies and never leave them.
         if len(move) != 4 or math.isnan(sum(map(abs, move))):
-            raise error.InvalidAction(
-                f"action: {action!r} ({type(action)}) invalid, expected four numbers, none of "
-                "them NaN"
-            )
+            raise invalid_action(action, "four numbers, none of them NaN")
         return move, costs
 
     def _move(self, move: Move) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.base.arguments import check_options
+from gymcore.base.arguments import check_options, invalid_action
 from gymcore.core import Info, Options
 from gymcore.envs.box2d import car_racing_python
 from gymcore.envs.box2d.box2d_env import Body, Box2D, Definition, Joint, World
@@ -328,10 +328,7 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
             step = self._batch.step_single_numbers if self.continuous else self._batch.step_single
             observation, reward, terminated = step(action)
         except error.InvalidAction:
-            raise error.InvalidAction(
-                f"action: {action!r} ({type(action)}) invalid, expected an element of "
-                f"{self.action_space}"
-            ) from None
+            raise invalid_action(action, f"an element of {self.action_space}") from None
         if self._observe_step is not None:
             self._observe_step()  # refuses
         if self.render_mode == "human":

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
-from gymcore.base.arguments import check_options
+from gymcore.base.arguments import check_options, invalid_action
 from gymcore.core import Info, Options
 from gymcore.envs.box2d.box2d_env import (
     Body,
@@ -340,10 +340,7 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
                 return -steer, gas, brake
         except (TypeError, ValueError):
             pass
-        raise error.InvalidAction(
-            f"action: {action!r} ({type(action)}) invalid, expected an element of "
-            f"{self.action_space}"
-        )
+        raise invalid_action(action, f"an element of {self.action_space}")
 
     def _move(self, move: Move) -> tuple[float, bool, Info]:
         """Do everything of a step but the observation."""

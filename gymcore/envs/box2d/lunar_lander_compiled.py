@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base.arguments import invalid_action
 from gymcore.core import Info
 from gymcore.envs.box2d import lunar_lander_python
 from gymcore.envs.box2d.box2d_env import Body, Box2D, Definition, World
@@ -163,9 +164,7 @@ class LunarLander(CompiledBox2DEnv[Any]):
         except (TypeError, ValueError):
             numbers = np.empty(0)
         if numbers.size != 2:
-            raise error.InvalidAction(
-                f"action: {action!r} ({type(action)}) invalid, expected two numbers"
-            )
+            raise invalid_action(action, "two numbers")
         numbers[np.isnan(numbers)] = 0.0
         return numbers
 

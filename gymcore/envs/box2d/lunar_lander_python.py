@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger, spaces
-from gymcore.base.arguments import check_options
+from gymcore.base.arguments import check_options, invalid_action
 from gymcore.core import Info, Options
 from gymcore.envs.box2d.box2d_env import (
     Body,
@@ -232,10 +232,7 @@ class LunarLander(Box2DEnv[Any]):
             main, side, direction = self._continuous_engines(action)
         else:
             if not self.action_space.contains(action):
-                raise error.InvalidAction(
-                    f"action: {action!r} ({type(action)}) invalid, expected an element of "
-                    f"{self.action_space}"
-                )
+                raise invalid_action(action, f"an element of {self.action_space}")
             main, side, direction = _ENGINES[action]
         leg_1, leg_2 = self.legs
         wind = None
@@ -283,9 +280,7 @@ class LunarLander(Box2DEnv[Any]):
         try:
             main, side = (float(number) for number in np.asarray(action).ravel().tolist())
         except (TypeError, ValueError):
-            raise error.InvalidAction(
-                f"action: {action!r} ({type(action)}) invalid, expected two numbers"
-            ) from None
+            raise invalid_action(action, "two numbers") from None
         # Comparisons with NaN are false, so that it runs no engine, as in Gymnasium.
         main_power = (min(main, 1.0) + 1.0) * 0.5 if main > 0.0 else 0.0
         if abs(side) > 0.5:
