@@ -26,8 +26,6 @@ from gymcore.envs.box2d.box2d_env import (
     Start,
     World,
     corners,
-    create_body,
-    create_fixture,
     edges,
 )
 from gymcore.rendering.shapes import (
@@ -109,9 +107,6 @@ _HEIGHT = VIEWPORT_H / SCALE
 _GOAL = (TERRAIN_LENGTH - TERRAIN_GRASS) * TERRAIN_STEP
 _TORQUE_COST = 0.00035 * MOTORS_TORQUE
 _SPEEDS = (float(SPEED_HIP), float(SPEED_KNEE), float(SPEED_HIP), float(SPEED_KNEE))
-# The setters themselves: an assignment checks SWIG's types first, which takes as long again.
-_set_speed = Box2D.b2RevoluteJoint.motorSpeed.fset
-_set_torque = Box2D.b2RevoluteJoint.maxMotorTorque.fset
 _CLOUDS = TERRAIN_LENGTH // 20
 _CLOUD_CORNERS = 5
 
@@ -155,16 +150,11 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
     settings = ("hardcore",)
     _not_pickled = (
         "world", "hull", "terrain", "legs", "joints", "drawlist", "_contacts", "_rays",
-        "_live", "_parts",
+        "_parts",
     )  # fmt: skip
 
     def __init__(self, render_mode: str | None = None, hardcore: bool = False) -> None:
-        """Make a walker.
-
-        Args:
-            render_mode: None, "human" or "rgb_array".
-            hardcore: Whether there are stumps, stairs and pits.
-        """
+        """Make a walker; see the compiled environment for the arguments."""
         self.render_mode = render_mode
         self.hardcore = hardcore
         self.observation_space, self.action_space = walker_spaces()
@@ -231,7 +221,6 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
         if self.hull is not None:
             for body in (*self.terrain, self.hull, *self.legs):
                 world.DestroyBody(body)
-        self._live: Any = None
         terrain = Terrain(heights, boxes)
         self.terrain_y = list(heights)
         self.terrain = build_terrain(world, terrain)
@@ -244,9 +233,6 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
             [counter_clockwise(box) for box in boxes],
             RAY_ENDS,
         )
-        # The first two are views of the body's memory: always current, ten times as fast to read as
-        # `hull.position`, and valid until the body is destroyed.
-        self._live = (self.hull.position, self.hull.linearVelocity, world.Step)
 
     # --- a step --------------------------------------------------------------------------------
 
@@ -266,7 +252,7 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
         self._moves.append(move)
         self._move(move)
 
-        position, velocity, _ = self._live
+        position, velocity = hull.position, hull.linearVelocity
         x = position.x
         self.lidar_fractions = fractions = self._rays.cast(x, position.y)
         angle = hull.angle
@@ -319,9 +305,9 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
     def _move(self, move: Move) -> None:
         """Set the motors, and step the world."""
         for joint, speed, number in zip(self.joints, _SPEEDS, move, strict=True):
-            _set_speed(joint, speed if number > 0 else -speed if number < 0 else 0.0)
-            _set_torque(joint, MOTORS_TORQUE * min(abs(number), 1.0))
-        self._live[2](1.0 / FPS, 180, 60)
+            joint.motorSpeed = speed if number > 0 else -speed if number < 0 else 0.0
+            joint.maxMotorTorque = MOTORS_TORQUE * min(abs(number), 1.0)
+        self.world.Step(1.0 / FPS, 180, 60)
 
     # --- rendering -----------------------------------------------------------------------------
 
@@ -421,13 +407,13 @@ def build_terrain(world: World, terrain: Terrain) -> list[Body]:
     bodies = []
     for box in terrain.boxes:
         box_shape.vertices = list(box)
-        body = create_body(world, GROUND_BODY)
-        create_fixture(body, box_fixture)
+        body = world.CreateBody(GROUND_BODY)
+        body.CreateFixture(box_fixture)
         bodies.append(body)
     points = zip(GROUND_X, terrain.heights, strict=True)
     for fixture in edges(points, friction=FRICTION, categoryBits=0x0001):
-        body = create_body(world, GROUND_BODY)
-        create_fixture(body, fixture)
+        body = world.CreateBody(GROUND_BODY)
+        body.CreateFixture(fixture)
         bodies.append(body)
     paint_terrain(bodies, len(terrain.boxes))
     bodies.reverse()
@@ -478,14 +464,14 @@ class WalkerParts:
 
     def build(self, world: World, push: float) -> tuple[Body, list[Body], list[Joint]]:
         """Make the hull, the legs (upper and lower, twice) and the joints (hip and knee, twice)."""
-        hull = create_body(world, self.hull)
-        create_fixture(hull, HULL_FD)
+        hull = world.CreateBody(self.hull)
+        hull.CreateFixture(HULL_FD)
         hull.ApplyForceToCenter((push, 0), True)
         legs: list[Body] = []
         joints: list[Joint] = []
         for index, (definition, fixture, joint) in enumerate(self.legs):
-            part = create_body(world, definition)
-            create_fixture(part, fixture)
+            part = world.CreateBody(definition)
+            part.CreateFixture(fixture)
             part.ground_contact = False
             joint.bodyA, joint.bodyB = legs[-1] if index % 2 else hull, part
             legs.append(part)

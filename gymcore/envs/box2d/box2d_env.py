@@ -11,7 +11,7 @@ import importlib
 import itertools
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -82,27 +82,12 @@ class Definition(PackageObject, Protocol):
     """A definition of a body, a fixture or a joint, or a shape."""
 
 
-# `(world, definition)` makes a body, `(body, definition)` a fixture. These are the functions that
-# pybox2d's methods call, where they exist: they take half the time, and a reset makes up to 200
-# bodies. They take only definitions, and bodies without fixtures.
-create_body: Callable[[World, Definition], Body] = getattr(
-    Box2D.b2World, "_b2World__CreateBody", Box2D.b2World.CreateBody
-)
-create_fixture: Callable[[Body, Definition], PackageObject] = getattr(
-    Box2D.b2Body, "_b2Body__CreateFixture", Box2D.b2Body.CreateFixture
-)
-
-
 def edges(points: Iterable[Point], **definition: object) -> Iterator[Definition]:
     """Yield a `b2FixtureDef` with `definition` for each edge of a polyline: one object, reused."""
     edge = Box2D.b2EdgeShape()
     fixture = Box2D.b2FixtureDef(shape=edge, **definition)
-    # Calling the setters halves the time of assignments, and quarters that of a list of vertices:
-    # this saves more than half of BipedalWalker's reset.
-    begin, end = Box2D.b2EdgeShape.vertex1.fset, Box2D.b2EdgeShape.vertex2.fset
     for left, right in itertools.pairwise(points):
-        begin(edge, left)
-        end(edge, right)
+        edge.vertex1, edge.vertex2 = left, right
         yield fixture
 
 
@@ -139,15 +124,6 @@ class ContactDetector(Box2D.b2ContactListener):
         for leg in self.legs:
             if leg in bodies:
                 leg.ground_contact = False
-
-    def PreSolve(self, contact: Contact, details: object) -> None:
-        """Do nothing.
-
-        Box2D calls this for each contact in each step. That of the base class does nothing either,
-        but calls C++ from Python: a twentieth of BipedalWalker's step.
-        """
-
-    PostSolve = PreSolve
 
 
 class DrawnBox2DEnv(DrawnEnv[ObsType, ActType]):
@@ -227,10 +203,15 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
             raise error.ResetNeeded("get_state: call reset() first")
         return {
             **self._identity(),
+            **self._episode(),
+            "random": self.np_random.bit_generator.state,
+        }
+
+    def _episode(self) -> EpisodeState:
+        return {
             "start": self._start,
             "moves": tuple(self._moves),
             "counters": {name: getattr(self, name) for name in self.counters},
-            "random": self.np_random.bit_generator.state,
         }
 
     def _identity(self) -> dict[str, object]:
@@ -304,11 +285,7 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
         left_out = {"_renderer", "_start", "_moves", *self._not_pickled}
         attributes = {name: value for name, value in vars(self).items() if name not in left_out}
         if self._start is not None:
-            attributes["_saved"] = {
-                "start": self._start,
-                "moves": tuple(self._moves),
-                "counters": {name: getattr(self, name) for name in self.counters},
-            }
+            attributes["_saved"] = self._episode()
         return attributes
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,6 @@ from gymcore.envs.box2d.box2d_env import (
     Box2D,
     Definition,
     World,
-    create_body,
-    create_fixture,
 )
 from gymcore.rendering.shapes import Color, Point
 from gymcore.rendering.window import load_pygame
@@ -166,11 +165,10 @@ class Car:
         self.fuel_spent = 0.0
         self.drawlist = [*self.wheels, self.hull]
         self.particles: deque[Particle] = deque(maxlen=_MAX_MARKS)
-        self._shape: CarShape | None = None
 
     def _add_wheel(self, body: Definition, fixture: Definition, joint: Definition) -> Body:
-        wheel = create_body(self.world, body)
-        create_fixture(wheel, fixture)
+        wheel = self.world.CreateBody(body)
+        wheel.CreateFixture(fixture)
         wheel.wheel_rad = WHEEL_R * SIZE
         wheel.color = WHEEL_COLOR
         wheel.gas = wheel.brake = wheel.steer = wheel.phase = wheel.omega = 0.0
@@ -293,29 +291,12 @@ class Car:
             for mark in self.particles:
                 points = view.place(np.array(mark.poly, np.float64)).tolist()
                 pygame.draw.lines(surface, mark.color, False, points, 2)
-        if self._shape is None:
-            self._shape = CarShape(self.drawlist)
-        shape = self._shape
-        poses = np.array(
-            [(*body.GetWorldVector((1, 0)).tuple, *body.position.tuple) for body in self.drawlist],
-            np.float32,
-        )
-        whites = [(index, white_patch(wheel.phase)) for index, wheel in enumerate(self.wheels)]
-        patches = [(index, patch) for index, patch in whites if patch is not None]
-        points, owners = shape.points, shape.owners
-        if patches:
-            points = np.concatenate(
-                [points, *(np.array(patch, np.float32) for _, patch in patches)]
-            )
-            owners = np.concatenate([owners, np.repeat([index for index, _ in patches], 4)])
-        pixels = view.place(in_world(points, owners, poses)).tolist()
-        first = len(shape.points)
-        white_at = {index: first + 4 * place for place, (index, _) in enumerate(patches)}
-        for index, part, color in shape.parts:
-            polygon(surface, color, pixels[part])
-            if index in white_at:
-                begin = white_at[index]
-                polygon(surface, WHEEL_WHITE, pixels[begin : begin + 4])
+        for index, body in enumerate(self.drawlist):
+            red, green, blue = (int(channel * 255) for channel in body.color)
+            for fixture in body.fixtures:
+                polygon(surface, (red, green, blue), view.outline(body, fixture.shape.vertices))
+            if index < len(self.wheels) and (patch := white_patch(body.phase)) is not None:
+                polygon(surface, WHEEL_WHITE, view.outline(body, patch))
 
     def destroy(self) -> None:
         """Remove the car from the world."""
@@ -352,48 +333,17 @@ class View:
         pixels[..., 1] = (self.sine * x + self.cosine * y) * self.zoom + self.translation[1]
         return pixels
 
+    def outline(self, body: Body, corners: Iterable[Point]) -> list[Point]:
+        """Corners in the axes of a body as pixels."""
+        points = np.array([body.GetWorldPoint(corner).tuple for corner in corners])
+        pixels: list[Point] = self.place(points).tolist()
+        return pixels
+
 
 def rotation(angle: float) -> tuple[float, float]:
     """Cosine and sine of an angle as pygame's vectors have them: exact near quarter turns."""
     axis = load_pygame().math.Vector2(1.0, 0.0).rotate_rad(angle)
     return axis.x, axis.y
-
-
-class CarShape:
-    """The corners of a car's parts, and which part each belongs to."""
-
-    def __init__(self, bodies: list[Body]) -> None:
-        """Read the shapes of the bodies from Box2D."""
-        shapes: list[NDArray[np.float32]] = []
-        owners: list[int] = []
-        self.parts: list[tuple[int, slice, Color]] = []
-        first = 0
-        for index, body in enumerate(bodies):
-            red, green, blue = (int(channel * 255) for channel in body.color)
-            for fixture in body.fixtures:
-                shape = np.array(fixture.shape.vertices, np.float32)
-                shapes.append(shape)
-                owners += [index] * len(shape)
-                part = slice(first, first + len(shape))
-                self.parts.append((index, part, (red, green, blue)))
-                first += len(shape)
-        self.points = np.concatenate(shapes)
-        self.owners = np.array(owners)
-
-
-def in_world(
-    points: NDArray[np.float32], owners: NDArray[np.int64], poses: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    """Transform points [n, 2] of bodies to the world, float32 [n, 2], in Box2D's arithmetic.
-
-    `owners` are the body of each point, `poses` [bodies, 4] their cosine, sine, x and y.
-    """
-    cosine, sine, place_x, place_y = poses[owners].T
-    x, y = points[:, 0], points[:, 1]
-    placed = np.empty_like(points)
-    placed[:, 0] = (cosine * x - sine * y) + place_x
-    placed[:, 1] = (sine * x + cosine * y) + place_y
-    return placed
 
 
 def white_patch(phase: float) -> list[Point] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,19 +27,14 @@ from gymcore.envs.box2d.car_dynamics import (
     wheel_definitions,
 )
 from gymcore.envs.box2d.car_racing_python import (
-    VIDEO_H,
-    VIDEO_W,
     Channels,
     ColoredPolygon,
     RacingDeclarations,
     TrackPoint,
-    as_color,
     racing_spaces,
     random_colors,
 )
 from gymcore.envs.box2d.car_racing_rendering import (
-    Scenery,
-    painter,
     score_text,
 )
 from gymcore.envs.box2d.compiled_env import BodyOf, CompiledBox2DEnv, Counted
@@ -48,9 +43,6 @@ from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.rendering.window import load_pygame
 from gymcore_ext.box2d import racing
 from gymcore_ext.engine.batch import Batch
-
-if TYPE_CHECKING:
-    import pygame
 
 # Scores that observations can show. An episode of 1000 steps has no others; beyond them the
 # nearest one is shown.
@@ -145,11 +137,11 @@ class _CompiledCar(Car):
     def __init__(self, world: World, hull: _Hull, wheels: list[Body], progress: np.void) -> None:
         self.world, self.hull, self.wheels = world, hull, wheels
         self.drawlist = [*wheels, hull]
-        self._shape, self._progress = None, progress
+        self._progress = progress
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse to replace the bodies and methods of the car."""
-        if hasattr(self, name) and name != "_shape":
+        if hasattr(self, name):
             raise AttributeError(f"car.{name}: compiled code steps the car, and never reads it")
         super().__setattr__(name, value)
 
@@ -339,12 +331,9 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
         reward = reward if is_finished else int(reward)  # as in Gymnasium
         return observation, reward, True, False, {"lap_finished": is_finished}
 
-    def _reinit_colors(self, randomize: bool) -> None:
-        """Draw new colors if `randomize`; without `domain_randomize`, raise a `FailedCheck`."""
-        if not self.domain_randomize:
-            raise error.FailedCheck("domain_randomize must be True to use this function.")
-        if randomize:
-            _set_colors(self._progress, random_colors(self.np_random))
+    def _init_colors(self) -> None:
+        random = self.np_random if self.domain_randomize else None
+        _set_colors(self._progress, random_colors(random))
 
     # --- attributes that programs read ---------------------------------------------------------
 
@@ -389,7 +378,7 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
     @property  # type: ignore[misc]
     def state(self) -> npt.NDArray[np.uint8] | None:
         """The last observation, drawn again; None before the first reset."""
-        return self._observe_again(float(self._progress["shown_reward"])) if self._bodies else None
+        return self._observe_score(float(self._progress["shown_reward"])) if self._bodies else None
 
     @property
     def road_color(self) -> Channels:
@@ -430,36 +419,6 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
                 tile, color = index, road[index].color
             polygons.append(([(x, y) for x, y in polygon.tolist()], color))
         return polygons
-
-    # --- rendering -----------------------------------------------------------------------------
-
-    def _scenery(self) -> Scenery:
-        polygons = self.road_poly
-        return Scenery(
-            [polygon for polygon, _ in polygons],
-            [as_color(color) for _, color in polygons],
-            as_color(self.bg_color),
-            as_color(self.grass_color),
-        )
-
-    def _observe_again(self, score: float) -> npt.NDArray[np.uint8]:
-        """An observation with another score, drawn by pygame."""
-        assert self.car is not None
-        return painter().observe(self._scenery(), self.car, self.t, score)
-
-    def _paint(self) -> pygame.Surface:
-        assert self.car is not None
-        return painter().paint(self._scenery(), self.car, self.t, self.reward, marks=True)
-
-    def _draw(self, surface: pygame.Surface) -> None:
-        surface.blit(self._paint(), (0, 0))
-
-    def _render_frame(self, render_mode: str, state: object) -> npt.NDArray[np.uint8] | None:
-        if self.render_mode == "state_pixels":
-            return self._observe_again(self.reward)
-        if render_mode == "rgb_array":
-            return painter().scaled(self._paint(), (VIDEO_W, VIDEO_H))
-        return super()._render_frame(render_mode, state)
 
 
 def _set_colors(progress: np.void, colors: tuple[Channels, ...]) -> None:

@@ -23,8 +23,7 @@ from gymcore.envs.box2d.box2d_env import (
     Definition,
     Start,
     World,
-    create_body,
-    create_fixture,
+    draw_of,
 )
 from gymcore.envs.box2d.car_dynamics import Car
 from gymcore.envs.box2d.car_racing_rendering import (
@@ -104,7 +103,7 @@ def print_track(first: int, last: int) -> None:
 
 
 class RacingDeclarations:
-    """What this environment and the compiled one declare alike."""
+    """What this environment and the compiled one have alike."""
 
     metadata: dict[str, Any] = {  # noqa: RUF012
         "render_modes": ["human", "rgb_array", "state_pixels"],
@@ -116,6 +115,40 @@ class RacingDeclarations:
     invisible_video_window = None
     start_alpha = START_ALPHA
 
+    def _reinit_colors(self: Any, randomize: bool) -> None:
+        """Draw new colors if `randomize`; without `domain_randomize`, raise a `FailedCheck`."""
+        if not self.domain_randomize:
+            raise error.FailedCheck("domain_randomize must be True to use this function.")
+        if randomize:
+            self._init_colors()
+
+    def _scenery(self: Any) -> Scenery:
+        polygons = self.road_poly
+        return Scenery(
+            [polygon for polygon, _ in polygons],
+            [as_color(color) for _, color in polygons],
+            as_color(self.bg_color),
+            as_color(self.grass_color),
+        )
+
+    def _observe_score(self: Any, score: float) -> npt.NDArray[np.uint8]:
+        """Draw an observation with a score."""
+        return painter().observe(self._scenery(), self.car, self.t, score)
+
+    def _paint(self: Any) -> pygame.Surface:
+        return painter().paint(self._scenery(), self.car, self.t, self.reward, marks=True)
+
+    def _draw(self, surface: pygame.Surface) -> None:
+        surface.blit(self._paint(), (0, 0))
+
+    def _render_frame(self: Any, render_mode: str, state: object) -> Any:
+        """Return a frame [400, 600, 3], or the observation; or show a window."""
+        if self.render_mode == "state_pixels":
+            return self._observe_score(self.reward)
+        if render_mode == "rgb_array":
+            return painter().scaled(self._paint(), (VIDEO_W, VIDEO_H))
+        return self._drawn(draw_of, render_mode, self)
+
 
 class CarRacing(RacingDeclarations, Box2DEnv[Any]):
     """A car on a closed track; see `gymcore.envs.box2d.car_racing.CarRacing`."""
@@ -124,7 +157,7 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
     settings = ("continuous", "lap_complete_percent", "domain_randomize")
     _not_pickled = (
         "world", "contactListener_keepref", "fd_tile", "car", "road", "road_poly", "track",
-        "state", "_colors", "_scenery",
+        "state",
     )  # fmt: skip
 
     def __init__(
@@ -173,8 +206,6 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
         self.road_poly: list[ColoredPolygon] = []
         self.track: list[TrackPoint] = []
         self.state: npt.NDArray[np.uint8] | None = None
-        self._colors: list[tuple[int, int, int]] = []
-        self._scenery: Scenery | None = None
 
     # --- colors --------------------------------------------------------------------------------
 
@@ -182,17 +213,6 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
         """Set the initial colors: the default ones, or random ones."""
         random = self.np_random if self.domain_randomize else None
         self.road_color, self.bg_color, self.grass_color = random_colors(random)
-
-    def _reinit_colors(self, randomize: bool) -> None:
-        """Draw new colors if `randomize`; without `domain_randomize`, raise a `FailedCheck`."""
-        if not self.domain_randomize:
-            raise error.FailedCheck("domain_randomize must be True to use this function.")
-        if randomize:
-            self._init_colors()
-
-    def _recolor(self, polygon: int, color: Channels) -> None:
-        """Give a polygon of the road a new color."""
-        self._colors[polygon] = as_color(color)
 
     # --- episodes ------------------------------------------------------------------------------
 
@@ -220,7 +240,7 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
         self._begin(start, closed)
         self._start = start
         self._moves = []
-        self.state = observation = self._observe(self._score_seen)
+        self.state = observation = self._observe_score(self._score_seen)
         if self.render_mode == "human":
             self.render()
         return observation, {}
@@ -277,25 +297,17 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
             before = points[index - 1]
             corners = tile_corners(here, before)
             shape.vertices = corners
-            tile = create_body(self.world, _TILE_BODY)
-            create_fixture(tile, self.fd_tile)
+            tile = self.world.CreateBody(_TILE_BODY)
+            tile.CreateFixture(self.fd_tile)
             tile.userData = tile
             tile.color = self.road_color + 0.01 * (index % 3) * 255
             tile.road_visited = False
             tile.road_friction = 1.0
             tile.idx = index
-            tile.polygon = len(self.road_poly)
             self.road.append(tile)
             self.road_poly.append((corners, tile.color))
             if borders[index]:
                 self.road_poly.append((border_corners(here, before), BORDER_COLORS[index % 2]))
-        self._colors = [as_color(color) for _, color in self.road_poly]
-        self._scenery = Scenery(
-            [polygon for polygon, _ in self.road_poly],
-            self._colors,
-            as_color(self.bg_color),
-            as_color(self.grass_color),
-        )
 
     # --- steps ---------------------------------------------------------------------------------
 
@@ -318,7 +330,7 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
         move = self._as_move(action)
         reward, terminated, info = self._move(move)
         self._moves.append(move)
-        self.state = observation = self._observe(self._score_seen)
+        self.state = observation = self._observe_score(self._score_seen)
         if self.render_mode == "human":
             self.render()
         return observation, reward, terminated, False, info
@@ -375,35 +387,6 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
             step_reward = _LEFT_THE_FIELD
         return step_reward, terminated, info
 
-    # --- rendering -----------------------------------------------------------------------------
-
-    def _observe(self, score: float) -> npt.NDArray[np.uint8]:
-        assert self._scenery is not None and self.car is not None
-        return painter().observe(self._scenery, self.car, self.t, score)
-
-    def _paint(self) -> pygame.Surface:
-        assert self._scenery is not None and self.car is not None
-        return painter().paint(self._scenery, self.car, self.t, self.reward, marks=True)
-
-    def _draw(self, surface: pygame.Surface) -> None:
-        surface.blit(self._paint(), (0, 0))
-
-    def render(self) -> npt.NDArray[np.uint8] | None:
-        """Render the current state.
-
-        Returns a new array uint8: [400, 600, 3] for "rgb_array", [96, 96, 3] for "state_pixels".
-        For "human" it shows a window of 1000 x 800 pixels and returns None. Raises `ResetNeeded`
-        before the first reset, and `DependencyNotInstalled` without pygame.
-        """
-        mode = self.render_mode
-        if mode in ("rgb_array", "state_pixels") and self.car is None:
-            raise error.ResetNeeded("render: call reset() first")
-        if mode == "rgb_array":
-            return painter().scaled(self._paint(), (VIDEO_W, VIDEO_H))
-        if mode == "state_pixels":
-            return self._observe(self.reward)
-        return super().render()
-
 
 class FrictionDetector(Box2D.b2ContactListener):
     """Records which pieces of road the wheels are on, and rewards the first visit of each.
@@ -437,7 +420,6 @@ class FrictionDetector(Box2D.b2ContactListener):
         env = self.env
         # Once the car, hull included, has touched a piece, it is drawn in the plain color.
         tile.color[:] = env.road_color
-        env._recolor(tile.polygon, tile.color)
         # The hull has no user data.
         if other is None or not hasattr(other, "tiles"):
             return

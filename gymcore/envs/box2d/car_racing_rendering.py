@@ -123,6 +123,15 @@ def view_behind(hull: Body, t: float) -> View:
     return view
 
 
+_SQUARES = np.array(
+    [
+        [(x + GRASS_DIM, y), (x, y), (x, y + GRASS_DIM), (x + GRASS_DIM, y + GRASS_DIM)]
+        for x in (GRASS_DIM * i for i in range(-20, 20, 2))
+        for y in (GRASS_DIM * j for j in range(-20, 20, 2))
+    ]
+)
+
+
 class Scenery:
     """Everything that does not move: the field, its darker squares of grass, road and borders."""
 
@@ -131,16 +140,11 @@ class Scenery:
     ) -> None:
         """Take the polygons of the road: four corners each, in metres, in drawing order.
 
-        Later changes to the list `colors` are visible. `bg` is the field, `grass` its squares.
+        `bg` is the color of the field, `grass` that of its squares.
         """
-        squares = [
-            [(x + GRASS_DIM, y), (x, y), (x, y + GRASS_DIM), (x + GRASS_DIM, y + GRASS_DIM)]
-            for x in (GRASS_DIM * i for i in range(-20, 20, 2))
-            for y in (GRASS_DIM * j for j in range(-20, 20, 2))
-        ]
         self.bg, self.grass, self.colors = bg, grass, colors
-        self.num_squares = len(squares)
-        self.corners = np.array([*squares, *polygons], np.float64).reshape(-1, 4, 2)
+        road = np.array(polygons, np.float64).reshape(-1, 4, 2)
+        self.corners = np.concatenate([_SQUARES, road])
         self.middle_x = self.corners[:, :, 0].mean(axis=1)
         self.middle_y = self.corners[:, :, 1].mean(axis=1)
 
@@ -175,7 +179,7 @@ class Scenery:
         )
         # Whole pixels: pygame's gfxdraw cuts the fractions off as well.
         seen = pixels[is_seen].astype(np.int64).tolist()
-        squares, grass, colors = self.num_squares, self.grass, self.colors
+        squares, grass, colors = len(_SQUARES), self.grass, self.colors
         for index, points in zip(near[is_seen].tolist(), seen, strict=True):
             color = grass if index < squares else colors[index - squares]
             aapolygon(surface, points, color)

@@ -23,8 +23,6 @@ from gymcore.envs.box2d.box2d_env import (
     Start,
     World,
     corners,
-    create_body,
-    create_fixture,
     edges,
 )
 from gymcore.rendering.shapes import (
@@ -101,7 +99,7 @@ class LunarLander(Box2DEnv[Any]):
     settings = ("continuous", "enable_wind", "wind_power", "turbulence_power")
     _not_pickled = (
         "world", "moon", "lander", "legs", "drawlist", "particles", "_leg_definitions",
-        "_contacts", "_live",
+        "_contacts",
     )  # fmt: skip
 
     def __init__(
@@ -113,20 +111,7 @@ class LunarLander(Box2DEnv[Any]):
         wind_power: float = 15.0,
         turbulence_power: float = 1.5,
     ) -> None:
-        """Make a lander.
-
-        Args:
-            render_mode: None, "human" or "rgb_array".
-            continuous: Whether actions are two numbers instead of one of four.
-            gravity: m/s^2, between -12 and 0.
-            enable_wind: Whether wind pushes and turns the craft while no leg touches the ground.
-            wind_power: Largest force of the wind; 0 to 20 is sensible.
-            turbulence_power: Largest torque of the wind; 0 to 2 is sensible.
-
-        Raises:
-            FailedCheck: `gravity` is not between -12 and 0 (also an `AssertionError`).
-            ArgumentTypeError: `gravity` or a power is not a number.
-        """
+        """Make a lander; see the compiled environment for the arguments."""
         self.render_mode = render_mode
         self.continuous = continuous
         self.gravity = checked_number("gravity", gravity)
@@ -210,9 +195,6 @@ class LunarLander(Box2DEnv[Any]):
         self._contacts = contacts
         self.drawlist = [lander, *legs]
         self.particles = []
-        # The first two are views of the body's memory: always current, ten times as fast to read as
-        # `lander.position`, and valid until the world is destroyed.
-        self._live = (lander.position, lander.linearVelocity, world.Step)
 
     # --- a step --------------------------------------------------------------------------------
 
@@ -249,7 +231,7 @@ class LunarLander(Box2DEnv[Any]):
         self._move(move)
 
         # Gymnasium's order of operations, because every one of them rounds.
-        position, velocity, _ = self._live
+        position, velocity = lander.position, lander.linearVelocity
         x, y = (position.x - HALF_WIDTH) / HALF_WIDTH, (position.y - REST_Y) / HALF_HEIGHT
         x_speed = velocity.x * HALF_WIDTH / FPS
         y_speed = velocity.y * HALF_HEIGHT / FPS
@@ -301,7 +283,7 @@ class LunarLander(Box2DEnv[Any]):
         """Push the craft as the engines and the wind do, and step the world."""
         main, side, direction, scatter_along, scatter_across, wind = move
         lander = self.lander
-        position, _, world_step = self._live
+        position = lander.position
         if wind is not None:
             lander.ApplyForceToCenter((wind[0], 0.0), True)
             lander.ApplyTorque(wind[1], True)
@@ -329,7 +311,7 @@ class LunarLander(Box2DEnv[Any]):
                     ),
                     True,
                 )
-        world_step(1.0 / FPS, 180, 60)
+        lander.world.Step(1.0 / FPS, 180, 60)
 
     # --- rendering -----------------------------------------------------------------------------
 
@@ -340,7 +322,7 @@ class LunarLander(Box2DEnv[Any]):
         for x, y, x_speed, y_speed, age in self.particles:
             if age < PARTICLE_STEPS:
                 drifting.append((x + x_speed / FPS, y + y_speed / FPS, x_speed, y_speed, age + 1))
-        _, velocity, _ = self._live
+        velocity = self.lander.linearVelocity
         angle = self.lander.angle
         down_x, down_y = math.sin(angle), -math.cos(angle)
         for power, nozzle, x, y in (
@@ -447,17 +429,17 @@ def make_world(
     not be shared between environments. Returns the world, the ground, the hull and the legs.
     """
     world = Box2D.b2World(gravity=(0, gravity))
-    moon = create_body(world, GROUND_BODY)
-    create_fixture(moon, BEDROCK)
+    moon = world.CreateBody(GROUND_BODY)
+    moon.CreateFixture(BEDROCK)
     ground = zip(GROUND_X, ground_y, strict=True)
     for fixture in edges(ground, density=0, friction=0.1):
-        create_fixture(moon, fixture)
-    lander = create_body(world, HULL_BODY)
-    create_fixture(lander, HULL)
+        moon.CreateFixture(fixture)
+    lander = world.CreateBody(HULL_BODY)
+    lander.CreateFixture(HULL)
     bodies = []
     for body, joint in legs:
-        leg = create_body(world, body)
-        create_fixture(leg, LEG)
+        leg = world.CreateBody(body)
+        leg.CreateFixture(LEG)
         leg.ground_contact = False
         joint.bodyA, joint.bodyB = lander, leg
         leg.joint = world.CreateJoint(joint)
