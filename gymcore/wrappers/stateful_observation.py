@@ -277,7 +277,7 @@ class FrameStackObservation(
     def step(self, action: ActType) -> tuple[WrapperObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment, and return the last observations."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        self.obs_queue.append(_copied(observation))
+        self.obs_queue.append(deepcopy(observation))
         return self._stack(), reward, terminated, truncated, info
 
     def reset(
@@ -285,7 +285,7 @@ class FrameStackObservation(
     ) -> tuple[WrapperObsType, Info]:
         """Reset the environment, and begin a new stack."""
         observation, info = self.env.reset(seed=seed, options=options)
-        observation = _copied(observation)
+        observation = deepcopy(observation)
         if self.padding_type == "reset":
             self.padding_value = observation
         for _ in range(self.stack_size - 1):
@@ -295,14 +295,7 @@ class FrameStackObservation(
 
     def _stack(self) -> WrapperObsType:
         self._buffer = concatenate(self.env.observation_space, self.obs_queue, self._buffer)
-        return _copied(self._buffer)
-
-
-def _copied(value: Any) -> Any:
-    """Return a copy."""
-    if type(value) is np.ndarray and value.dtype != object:
-        return value.copy()
-    return deepcopy(value)
+        return deepcopy(self._buffer)
 
 
 class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):

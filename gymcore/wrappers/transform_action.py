@@ -13,7 +13,7 @@ from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActionWrapper, ActType, Env, ObsType, WrapperActType
 from gymcore.error import ArgumentTypeError, InvalidAction, InvalidBound
 from gymcore.spaces import Box, Space
-from gymcore.wrappers.utils import Array, Change, Number, NumbersBins, Transforms, rescale_box
+from gymcore.wrappers.utils import Array, Change, Number, NumbersBins, Transforms, clip, rescale_box
 
 __all__ = ["ClipAction", "DiscretizeAction", "RescaleAction", "TransformAction"]
 
@@ -99,7 +99,7 @@ class ClipAction(TransformAction[ObsType, Array, Array]):
         """
         space = _box(self, env)
         low, high = (0, np.iinfo(space.dtype).max) if space.dtype.kind == "u" else (-np.inf, np.inf)
-        func = functools.partial(_clip, space.low, space.high)
+        func = functools.partial(clip, space.low, space.high)
         TransformAction.__init__(self, env, func, Box(low, high, space.shape, space.dtype))
         self._batch = func, func
 
@@ -310,11 +310,6 @@ def _cast(space: Box, bound: Number | Array) -> Number | Array:
     if isinstance(bound, np.ndarray) and np.can_cast(bound.dtype, space.dtype):
         return bound.astype(space.dtype)
     return bound
-
-
-def _clip(low: Array, high: Array, action: npt.ArrayLike) -> Array:
-    """Do what `np.clip` does, in a sixth of its time for small arrays."""
-    return np.minimum(np.maximum(np.asanyarray(action), low), high)
 
 
 def _rounded(func: Change, dtype: np.dtype[np.generic], action: Array) -> Array:

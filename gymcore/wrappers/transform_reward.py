@@ -7,12 +7,11 @@ from collections.abc import Callable
 from typing import SupportsFloat
 
 import numpy as np
-import numpy.typing as npt
 
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Env, ObsType, RewardWrapper
 from gymcore.error import ArgumentTypeError, InvalidBound
-from gymcore.wrappers.utils import Array
+from gymcore.wrappers.utils import Array, clip
 
 __all__ = ["ClipReward", "TransformReward"]
 
@@ -93,14 +92,4 @@ class ClipReward(TransformReward[ObsType, ActType]):
             raise InvalidBound(
                 f"Min reward ({min_reward}) must be smaller than max reward ({max_reward})"
             )
-        TransformReward.__init__(self, env, functools.partial(clip_rewards, min_reward, max_reward))
-
-
-def clip_rewards(
-    low: float | Array | None, high: float | Array | None, rewards: npt.ArrayLike
-) -> Array:
-    """Do what `np.clip` does, in a fraction of its time; either bound may be None."""
-    clipped = np.asanyarray(rewards)  # a Python number counts as float64 or int64
-    if low is not None:
-        clipped = np.maximum(clipped, low)
-    return clipped if high is None else np.minimum(clipped, high)
+        TransformReward.__init__(self, env, functools.partial(clip, min_reward, max_reward))

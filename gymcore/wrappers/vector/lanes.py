@@ -241,20 +241,6 @@ class BatchIndexer:
                 f"actions: expected a batch of {count}, got {max(counts - {count})}"
             )
 
-    def writable(self, batch: Batch) -> Batch:
-        """Return a batch whose arrays may be written to: itself, or copies of views.
-
-        Args:
-            batch: A result of an environment without other references.
-        """
-
-        def copy_views(array: npt.ArrayLike) -> Array:
-            if type(array) is np.ndarray and array.flags.writeable and array.base is None:
-                return array
-            return np.array(array)
-
-        return _apply(self.layout, copy_views, list, batch)
-
     def copy(self, batch: Batch) -> Batch:
         """Return a copy of a batch; lists of numbers become arrays."""
         return _apply(self.layout, np.array, list, batch)
@@ -272,7 +258,7 @@ class BatchIndexer:
         """Return a batch with other rows; the arrays of `batch` are written to.
 
         Args:
-            batch: As `writable` returns it.
+            batch: As `copy` returns it.
             rows: int64 `[k]`, where.
             part: A batch of k.
         """

@@ -68,8 +68,7 @@ class LaneRepeats(LaneWrapper):
     def _begin(self, observations: Any, begun: Mask) -> Any:
         if self._last is not None:
             if not begun.all():
-                observations = self._observations.writable(observations)
-                observations[~begun] = self._last[~begun]
+                observations = self._observations.choose(begun, observations, self._last)
             self._last[:] = observations
         return observations
 

@@ -7,8 +7,9 @@ the infos are those that the namesake would have returned last.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -90,26 +91,12 @@ class LaneObservations(LaneWrapper):
         return changed, rewards, terminations, truncations, infos
 
 
-class Frames(Protocol):
-    """A memory for the last observations of each lane; `lanes` is None for all."""
-
-    def reset(self, observations: Any, begun: Mask) -> Any:
-        """Begin episodes with these observations in some lanes, and return the batch."""
-
-    def step(self, observations: Any, begun: Mask, lanes: Lanes | None = None) -> Any:
-        """Add observations, and return the batch."""
-
-    def peek(self, observations: Any, mask: Mask, lanes: Lanes | None = None) -> Any:
-        """Return the batch that adding observations would give, without adding them."""
-
-
 def lane_frames(
     space: Space, num_envs: int, depth: int, padding: Any = None, *, oldest: bool = False
-) -> Frames:
-    """Return a memory for the last observations of each lane.
+) -> Any:
+    """Return memories for the last observations of each lane, in the dicts and tuples of the space.
 
-    Arrays are kept and stacked by compiled code, in whatever dicts and tuples they are, everything
-    else by Python.
+    Arrays are kept and stacked by compiled code, everything else by Python.
 
     Args:
         space: The space of single observations.
@@ -128,45 +115,22 @@ def lane_frames(
         [[0, 5, 7], [0, 0, 8]]
     """
 
-    def make(part: Layout, padding: Any = None) -> Frames:
+    def make(part: Layout, padding: Any = None) -> _ObjectFrames | FrameMemory:
         if part[0] == "objects":
             return _ObjectFrames(part[1].space, num_envs, depth, padding, oldest)
         _, dtype, shape = part
         if dtype.kind not in "biufc" or not dtype.isnative:
             raise error.InvalidArgument(f"space: expected arrays of numbers, got {dtype}")
-        memory: Frames = FrameMemory(
+        return FrameMemory(
             num_envs, depth, shape, dtype, padding=padding, oldest=oldest, errors=error
         )
-        return memory
 
     paddings = () if padding is None else (padding,)
-    frames = map_layout(make, layout_of(space), *paddings)
-    return _PartFrames(frames) if isinstance(frames, (dict, tuple)) else frames
-
-
-class _PartFrames:
-    """The frames of a dict or tuple: those of each part by itself."""
-
-    def __init__(self, parts: dict[Any, Any] | tuple[Any, ...]) -> None:
-        self._parts = parts
-
-    def _each(self, method: str, observations: Any, *args: object) -> Any:
-        return map_leaves(
-            lambda frames, batch: getattr(frames, method)(batch, *args), self._parts, observations
-        )
-
-    def reset(self, observations: object, begun: Mask) -> Any:
-        return self._each("reset", observations, begun)
-
-    def step(self, observations: object, begun: Mask, lanes: Lanes | None = None) -> Any:
-        return self._each("step", observations, begun, lanes)
-
-    def peek(self, observations: object, mask: Mask, lanes: Lanes | None = None) -> Any:
-        return self._each("peek", observations, mask, lanes)
+    return map_layout(make, layout_of(space), *paddings)
 
 
 class _ObjectFrames:
-    """The frames of values that do not fit into an array: one list per lane."""
+    """A `FrameMemory` of values that do not fit into an array: one list per lane."""
 
     def __init__(
         self, space: Space, num_envs: int, depth: int, padding: object, oldest: bool
@@ -220,18 +184,21 @@ class _ObjectFrames:
 
 
 class _FrameObservations(LaneObservations, RecordConstructorArgs):
-    """The base of wrappers that return what `_frames` makes of the last observations."""
+    """The base of wrappers that return what `_frames` make of the last observations."""
 
-    _frames: Frames
+    _frames: Any  # as `lane_frames` returns them
+
+    def _each(self, call: Callable[..., Any], observations: object) -> Any:
+        return map_leaves(call, self._frames, observations)
 
     def _begin(self, observations: object, begun: Mask) -> Any:
-        return self._frames.reset(observations, begun)
+        return self._each(lambda frames, batch: frames.reset(batch, begun), observations)
 
     def _next(self, observations: object, begun: Mask, lanes: Lanes | None) -> Any:
-        return self._frames.step(observations, begun, lanes)
+        return self._each(lambda frames, batch: frames.step(batch, begun, lanes), observations)
 
     def _last(self, observations: object, mask: Mask, lanes: Lanes | None) -> Any:
-        return self._frames.peek(observations, mask, lanes)
+        return self._each(lambda frames, batch: frames.peek(batch, mask, lanes), observations)
 
 
 class DelayObservation(_FrameObservations):

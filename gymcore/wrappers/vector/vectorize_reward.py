@@ -15,7 +15,7 @@ from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.error import ArgumentTypeError
 from gymcore.vector.vector_env import EnvIds, VectorEnv, VectorRewardWrapper, VectorStep
 from gymcore.wrappers import transform_reward
-from gymcore.wrappers.utils import Array
+from gymcore.wrappers.utils import Array, clip
 from gymcore.wrappers.vector.lanes import Lanes, LaneWrapper, make_single
 
 __all__ = ["ClipReward", "TransformReward", "VectorizeTransformReward"]
@@ -160,11 +160,11 @@ class ClipReward(VectorizeTransformReward):
 
     def rewards(self, rewards: Array) -> Array:
         """Return the clipped rewards, a new array of the same dtype."""
-        return transform_reward.clip_rewards(*self._bounds, rewards).astype(rewards.dtype)
+        return clip(*self._bounds, rewards).astype(rewards.dtype)
 
     def _some(self, rewards: Array, lanes: Lanes) -> Array:
         low, high = (
             np.asarray(bound)[lanes] if bound is not None and np.ndim(bound) else bound
             for bound in self._bounds
         )
-        return transform_reward.clip_rewards(low, high, rewards).astype(rewards.dtype)
+        return clip(low, high, rewards).astype(rewards.dtype)
