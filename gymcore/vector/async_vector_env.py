@@ -20,7 +20,6 @@ from gymcore.core import ActType, Info, ObsType, Options, RenderFrame, without_m
 from gymcore.error import (
     AlreadyPendingCallError,
     ArgumentTypeError,
-    ClosedEnvironmentError,
     EnvironmentFailed,
     ForkedProcessError,
     InvalidArgument,
@@ -284,26 +283,23 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
 
     # --- which call may follow which -----------------------------------------------------------
 
-    def _assert_is_running(self) -> None:
-        if self.closed:
-            raise ClosedEnvironmentError(
-                f"Trying to operate on `{type(self).__name__}`, after a call to `close()`."
-            )
+    def _check_open(self) -> None:
+        super()._check_open()
         if os.getpid() != self._owner:
             raise ForkedProcessError(
                 f"{self} belongs to process {self._owner}; this process ({os.getpid()}) is a fork "
                 "of it and has to make its own"
             )
-        self._assert_alive()
+        self._check_alive()
 
-    def _assert_alive(self) -> None:
+    def _check_alive(self) -> None:
         """Raise `WorkerDied` if a worker has died before this call and is not restarted."""
         if self._pool.dead and not self._restarts:
             dead = sorted({*self._pool.dead, *self._pool.ended()})
             raise self._pool.death(dead, "an earlier call")
 
     def _check_call(self, method: str, *, sending: bool = False) -> None:
-        self._assert_is_running()
+        self._check_open()
         if self._state is not AsyncState.DEFAULT:
             # Gymnasium's texts: its `render` is a call.
             stop = "" if method == "reset_async" else "."
@@ -320,7 +316,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
             self._restart(list(self._pool.dead))
 
     def _check_pending(self, state: AsyncState) -> None:
-        self._assert_is_running()
+        self._check_open()
         if self._state is not state:
             raise NoAsyncCallError(
                 f"Calling `{state.value}_wait` without any prior call to `{state.value}_async`.",
@@ -435,10 +431,9 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
                 self._dropped = False
                 self._pool.drop_lane_messages()
             self._ready = True
+            self._clear_queue()
         self._ended[lanes] = False
         self._lost.difference_update(lanes)
-        if len(lanes) == self.num_envs:
-            self._clear_queue()
         return self._observations(), infos
 
     def _reset_workers(
@@ -873,9 +868,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         Raises:
             EnvironmentFailed: An environment's `close` raised. Everything is closed nevertheless.
         """
-        timeout = kwargs.pop("timeout", None)
-        terminate = kwargs.pop("terminate", False)
-        self.close_extras(timeout=timeout, terminate=terminate, **kwargs)
+        self.close_extras(**kwargs)
 
     @one_at_a_time(error)
     def close_extras(  # type: ignore[override]
@@ -973,7 +966,7 @@ class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):
             for env in envs:
                 env.close()
 
-    def _assert_alive(self) -> None:
+    def _check_alive(self) -> None:
         pass  # `CustomWorkers.post` finds deaths
 
     def _finish(self, wait: Callable[[float | None], _Result], timeout: float | None) -> _Result:

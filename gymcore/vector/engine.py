@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import error
+from gymcore import error, logger
 from gymcore.base.arguments import (
     check_mask,
     checked_seeds,
@@ -31,7 +31,6 @@ from gymcore.error import (
 )
 from gymcore.spaces.batching import iterate
 from gymcore.spaces.layouts import Layout, action_layout, split_batch
-from gymcore.vector.engine_options import check_engine_options
 from gymcore.vector.lane_episodes import AutoresetMode
 from gymcore.vector.vector_env import EnvIds, Seeds, VectorEnv
 from gymcore_ext.arrays import CurrentCaller, one_at_a_time
@@ -61,6 +60,8 @@ _BATCH_CALLS = ("reset", "step", "close", "_setattr", "_check_spaces")
 
 # How many lanes a message names.
 _MAX_NAMED = 8
+
+_MAX_THREADS = 1024
 
 
 class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, ActType]):
@@ -104,14 +105,30 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         on_worker_death: str = "raise",
         has_workers: bool = False,
     ) -> None:
-        """Check and store the options that all engines have."""
+        """Check and store the options that all engines have.
+
+        Those of other engines are checked too: a program can change engines without changing
+        options.
+        """
         self._caller = CurrentCaller()
         self.num_envs = num_envs
         try:
             self.autoreset_mode = AutoresetMode(autoreset_mode)
         except ValueError as problem:
             raise InvalidArgument(f"autoreset_mode: {problem}") from problem
-        check_engine_options(num_threads, num_workers, on_worker_death, has_workers=has_workers)
+        if num_threads is not None:
+            positive("num_threads", num_threads, _MAX_THREADS)
+        if num_workers is not None:
+            positive("num_workers", num_workers)
+        if on_worker_death not in ("raise", "restart"):
+            raise InvalidArgument(
+                f"on_worker_death: expected 'raise' or 'restart', got {on_worker_death!r}"
+            )
+        if on_worker_death == "restart" and not has_workers:
+            logger.warn(
+                "on_worker_death='restart' has no effect: this engine runs the environments in "
+                "this process, which a crash of one ends; AsyncVectorEnv restarts them"
+            )
         self.batch_size = (
             num_envs if batch_size is None else positive("batch_size", batch_size, num_envs)
         )
@@ -202,12 +219,15 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         self._sent = None
         self._received = None
 
-    def _check_call(self, method: str, *, sending: bool = False) -> None:
-        """Raise unless a call may begin; `sending`: also while lanes wait for `recv`."""
+    def _check_open(self) -> None:
         if self.closed:
             raise ClosedEnvironmentError(
                 f"Trying to operate on `{type(self).__name__}`, after a call to `close()`."
             )
+
+    def _check_call(self, method: str, *, sending: bool = False) -> None:
+        """Raise unless a call may begin; `sending`: also while lanes wait for `recv`."""
+        self._check_open()
         if not sending and (count := len(self._sent_lanes())):
             raise AlreadyPendingCallError(
                 f"Calling `{method}` while {count} environments are being stepped; call `recv` "

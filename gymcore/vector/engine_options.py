@@ -1,14 +1,11 @@
-"""What engines check when they are made: options, and whether spaces can be batched."""
+"""What engines of Python environments check when they are made: functions, values and spaces."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Sequence
 from operator import eq
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from gymcore import logger
-from gymcore.base.arguments import positive
 from gymcore.base.nested import named_leaves
 from gymcore.error import ArgumentTypeError, InvalidArgument, SpaceMismatch
 from gymcore.spaces import Space
@@ -20,49 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "adopt_spaces",
-    "check_engine_options",
     "check_equal_spaces",
     "check_equivalent_spaces",
-    "check_reported_fits",
-    "check_worker_signature",
     "checked_functions",
     "values_per_env",
 ]
 
 Fits: TypeAlias = Callable[[Any, Any], bool]
 
-_MAX_THREADS = 1024
 _MAX_NAMED = 5
-
-
-def check_engine_options(
-    num_threads: int | None,
-    num_workers: int | None,
-    on_worker_death: str,
-    *,
-    has_workers: bool = False,
-) -> None:
-    """Check options of other engines: a program can change engines without changing options.
-
-    Without workers, `on_worker_death="restart"` is a warning: a crash ends the program.
-
-    Raises:
-        ArgumentTypeError: A number that is not an integer.
-        InvalidArgument: A number below one, or an unknown word.
-    """
-    if num_threads is not None:
-        positive("num_threads", num_threads, _MAX_THREADS)
-    if num_workers is not None:
-        positive("num_workers", num_workers)
-    if on_worker_death not in ("raise", "restart"):
-        raise InvalidArgument(
-            f"on_worker_death: expected 'raise' or 'restart', got {on_worker_death!r}"
-        )
-    if on_worker_death == "restart" and not has_workers:
-        logger.warn(
-            "on_worker_death='restart' has no effect: this engine runs the environments in this "
-            "process, which a crash of one ends; AsyncVectorEnv restarts them"
-        )
 
 
 def checked_functions(env_fns: Iterable[Any]) -> tuple[EnvFn, ...]:
@@ -227,51 +190,3 @@ def _difference(expected: Space, space: Space, fits: Fits) -> str:
                         return f"{where}{name} {other} instead of {value}"
             return f"{where}{part} instead of {wanted}" if path else ""
     return ""
-
-
-def check_reported_fits(envs: PythonEngine, fits: Sequence[Sequence[Any]]) -> None:
-    """Raise where spaces do not fit those of `envs`, as workers with a loop of their own report.
-
-    `fits` has a pair for each environment: of its observation space and of its action space.
-
-    Raises:
-        SpaceMismatch: Some differ (a `RuntimeError`); the message names them.
-    """
-    from gymcore.vector.workers.failures import shown_lanes  # with `multiprocessing`
-
-    name = type(envs).__name__
-    observations, actions = envs.single_observation_space, envs.single_action_space
-    problems = (
-        f"{name}(..., observation_mode='same') however some of the sub-environments observation "
-        "spaces are not equivalent. If this is intentional, use `observation_mode='different'` "
-        "instead."
-        if envs.observation_mode == "same"
-        else f"{name}(..., observation_mode='different' or custom space) however the "
-        "sub-environment's observation spaces do not share a common shape and dtype.",
-        f"Some environments have an action space different from `{actions}`. In order to batch "
-        "actions, the action spaces from all environments must be equal.",
-    )
-    for k, space in enumerate((observations, actions)):
-        if odd := [i for i, pair in enumerate(fits) if not pair[k]]:
-            raise SpaceMismatch(f"{problems[k]} {shown_lanes(odd)} differ from {space}.")
-
-
-def check_worker_signature(worker: Any) -> None:
-    """Raise unless a loop for `AsyncVectorEnv(worker=...)` takes the eight arguments.
-
-    Raises:
-        InvalidArgument: Other arguments (a `ValueError`).
-        TypeError: No function.
-    """
-    try:
-        signature = inspect.signature(worker)
-    except ValueError:  # a function that has no signature to look at
-        return
-    try:
-        signature.bind(*[None] * 8)
-    except TypeError as problem:
-        raise InvalidArgument(
-            f"A custom `worker` must accept 8 arguments. Got the signature {signature} which "
-            "should match (index, env_fn, pipe, parent_pipe, shared_memory, error_queue, "
-            "autoreset_mode, semaphore)."
-        ) from problem

@@ -29,6 +29,7 @@ reported by `error_queue.put((index, type, exception, traceback_text))` and the 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import multiprocessing
 import os
 import pickle
@@ -41,8 +42,7 @@ from typing import Any
 
 import numpy as np
 
-from gymcore.error import EnvironmentFailed
-from gymcore.vector.engine_options import check_reported_fits, check_worker_signature
+from gymcore.error import EnvironmentFailed, InvalidArgument, SpaceMismatch
 from gymcore.vector.protocols import LoopEngine
 from gymcore.vector.utils.misc import CloudpickleWrapper
 from gymcore.vector.utils.shared_memory import create_shared_memory, read_from_shared_memory
@@ -53,6 +53,7 @@ from gymcore.vector.workers.failures import (
     describe_failure,
     environment_failed,
     failures_raised,
+    shown_lanes,
 )
 from gymcore.vector.workers.messages import SLICE_SECONDS, Pickled, append_results
 from gymcore.vector.workers.shared_memory import check_sharable
@@ -168,7 +169,7 @@ class CustomWorkers:
 
         The options are the attributes of `envs`, an `AsyncVectorEnv` that has its spaces.
         """
-        check_worker_signature(envs.worker)
+        _check_worker_signature(envs.worker)
         self._owner = os.getpid()
         self._space = envs.single_observation_space
         self._copy = envs.copy
@@ -191,7 +192,7 @@ class CustomWorkers:
                 self._workers.append(_Worker(*started))
             spaces = envs.observation_mode, self._space, envs.single_action_space
             self.post("starting", [("_check_spaces", spaces)] * envs.num_envs)
-            check_reported_fits(envs, self.wait("__init__", start_timeout, 2))
+            _check_reported_fits(envs, self.wait("__init__", start_timeout, 2))
         except BaseException:
             self.close(0.0)
             raise
@@ -332,3 +333,41 @@ class CustomWorkers:
             pool.end_all(self._workers)
         self._workers = []
         return failures
+
+
+def _check_reported_fits(envs: LoopEngine, fits: Sequence[Sequence[Any]]) -> None:
+    """Raise `SpaceMismatch` where spaces do not fit those of `envs`, as workers report.
+
+    `fits` has a pair for each environment: of its observation space and of its action space.
+    """
+    name = type(envs).__name__
+    observations, actions = envs.single_observation_space, envs.single_action_space
+    problems = (
+        f"{name}(..., observation_mode='same') however some of the sub-environments observation "
+        "spaces are not equivalent. If this is intentional, use `observation_mode='different'` "
+        "instead."
+        if envs.observation_mode == "same"
+        else f"{name}(..., observation_mode='different' or custom space) however the "
+        "sub-environment's observation spaces do not share a common shape and dtype.",
+        f"Some environments have an action space different from `{actions}`. In order to batch "
+        "actions, the action spaces from all environments must be equal.",
+    )
+    for k, space in enumerate((observations, actions)):
+        if odd := [i for i, pair in enumerate(fits) if not pair[k]]:
+            raise SpaceMismatch(f"{problems[k]} {shown_lanes(odd)} differ from {space}.")
+
+
+def _check_worker_signature(worker: Any) -> None:
+    """Raise unless a loop takes the eight arguments: an `InvalidArgument`, or a `TypeError`."""
+    try:
+        signature = inspect.signature(worker)
+    except ValueError:  # a function that has no signature to look at
+        return
+    try:
+        signature.bind(*[None] * 8)
+    except TypeError as problem:
+        raise InvalidArgument(
+            f"A custom `worker` must accept 8 arguments. Got the signature {signature} which "
+            "should match (index, env_fn, pipe, parent_pipe, shared_memory, error_queue, "
+            "autoreset_mode, semaphore)."
+        ) from problem

@@ -389,7 +389,12 @@ class Results:
         """Return the merged infos of lanes, and keep their pickled observations."""
         infos: dict[str, Any] = {}
         slots = self._memory.slots
-        add = add_info or self._merge_into(num_rows)
+
+        def merge(infos: dict[str, Any], info: dict[str, Any], row: int) -> dict[str, Any]:
+            merge_info(infos, info, row, num_rows)
+            return infos
+
+        add = add_info or merge
         for lane, row in zip(lanes, rows, strict=True) if slots.filled() else ():
             if add_info is None and merge_slot(infos, slots, lane, row, num_rows):
                 continue
@@ -402,14 +407,6 @@ class Results:
             if info:
                 infos = add(infos, info, row)
         return infos
-
-    @staticmethod
-    def _merge_into(num_rows: int) -> AddInfo:
-        def add_info(infos: dict[str, Any], info: dict[str, Any], row: int) -> dict[str, Any]:
-            merge_info(infos, info, row, num_rows)
-            return infos
-
-        return add_info
 
     def _final(self, lane: int, extra: Any) -> Any:
         """Return the last observation of an episode that ended."""

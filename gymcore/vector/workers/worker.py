@@ -242,7 +242,7 @@ class Worker:
             errors=gymcore.error,
         )
         self._calls: dict[str, Callable[..., Any]] = {
-            "reset": self._reset,
+            "reset": self._loop.reset,
             "step_lanes": self._step_lanes,
             "call": self._call,
             "set_attr": self._set_attr,
@@ -380,14 +380,6 @@ class Worker:
         if message:
             self._send(0, {"lane": lane, **message})
         self._channel.complete(self._index, lane, time.perf_counter() - started)
-
-    def _reset(
-        self,
-        lanes: list[int] | None,
-        seeds: list[int | None] | None,
-        options: dict[str, Any] | None,
-    ) -> None:
-        self._loop.reset(lanes, seeds, options)
 
     def _restart(self, final_frames: bool) -> None:
         """Begin in the place of a worker that died, as after the end of its episodes."""
