@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,11 @@ from gymcore.native.kernel_spaces import Action, array_layout, checked_action, l
 from gymcore.native.state import LaneSeeds
 from gymcore.spaces import Space
 from gymcore.spaces.batching import batch_space
-from gymcore.spaces.layouts import Layout
 from gymcore.vector.engine import Lanes, StepResult, VectorEngine
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.lanes.custom_kernel import CustomKernel, LaneResults
+from gymcore_ext.layouts import leaves
 
 Bools = npt.NDArray[np.bool_]
 
@@ -271,7 +271,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         try:
             observations, rewards, terminated, *truncated, infos = self.step_lanes(actions)
             self._step_infos = self._checked_infos("step_lanes", infos)
-            _copy_batch(iter(self._last), self._layout, "step_lanes: observations", observations)
+            self._copy_observations(self._last, "step_lanes: observations", observations)
             _copy_rows(self._rewards, "step_lanes: rewards", rewards)
             _copy_rows(self._terminated, "step_lanes: terminated", terminated)
             self._ends[:] = self._terminated
@@ -298,12 +298,18 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         try:
             observations, infos = self.reset_lanes(mask)
             self._reset_infos = self._checked_infos("reset_lanes", infos)
-            _copy_batch(iter(self._first), self._layout, "reset_lanes: observations", observations)
+            self._copy_observations(self._first, "reset_lanes: observations", observations)
         except BaseException:
             self._batch.forget()
             raise
         finally:
             self._is_inside = was_inside
+
+    def _copy_observations(self, arrays: list[Any], name: str, values: Any) -> None:
+        wrong = error.InvalidArgument
+        parts = leaves(self._layout, name, values, wrong, wrong)
+        for array, (where, _, rows) in zip(arrays, parts, strict=True):
+            _copy_rows(array, where, rows)
 
     def _refuse_inside(self, method: str) -> None:
         if self._is_inside:
@@ -336,16 +342,6 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
     def close_extras(self, **kwargs: Any) -> None:
         """Close the batch."""
         self._batch.close()
-
-
-def _copy_batch(arrays: Iterator[Any], layout: Layout, name: str, values: Any) -> None:
-    """Copy a batch of this layout into arrays, one for each of its own."""
-    if layout[0] == "array":
-        _copy_rows(next(arrays), name, values)
-        return
-    keys = range(len(layout[-1])) if layout[0] == "tuple" else layout[1]
-    for key, part in zip(keys, layout[-1], strict=True):
-        _copy_batch(arrays, part, f"{name}[{key!r}]", values[key])
 
 
 def _copy_rows(array: Any, name: str, values: Any) -> None:

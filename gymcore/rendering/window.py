@@ -8,7 +8,7 @@ import sys
 import warnings
 import weakref
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gymcore import error, logger
 from gymcore.base.optional_packages import pip_install
@@ -44,16 +44,6 @@ def load_pygame() -> ModuleType:
             os.environ.pop("PYGAME_HIDE_SUPPORT_PROMPT", None)
 
 
-class _Backend(Protocol):
-    """One of pygame's ways to put pixels into a window."""
-
-    window: Any
-
-    def __init__(self, pygame: ModuleType, title: str, size: tuple[int, int]) -> None: ...
-
-    def show(self, frame: pygame.Surface) -> None: ...
-
-
 class _SurfaceBackend:
     """`pygame.Window` with a surface, as in pygame-ce from 2.5."""
 
@@ -87,6 +77,8 @@ class _TextureBackend:
         self._texture.draw()
         self._renderer.present()
 
+
+_Backend: TypeAlias = _SurfaceBackend | _TextureBackend
 
 _windows: weakref.WeakSet[Window] = weakref.WeakSet()
 # Windows lost in a restart of the video subsystem. SDL may reuse their memory for new windows, and

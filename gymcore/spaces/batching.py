@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import singledispatch
 from operator import add, attrgetter, index
-from typing import Any, SupportsIndex, TypeVar
+from typing import Any, SupportsIndex, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -39,6 +39,8 @@ __all__ = [
 
 T = TypeVar("T")
 
+Allocate: TypeAlias = Callable[..., Array]
+
 # Seeds of the copies in a batched custom space are drawn below this bound; the number decides what
 # a seeded batch samples.
 _SEED_BOUND = 10**8
@@ -48,15 +50,9 @@ _NOT_A_BATCH = (TypeError, ValueError, KeyError, IndexError, CustomSpaceError)
 
 
 def unsupported_space(function: str, space: object) -> Exception:
-    """Return the error for a `space` that `function` has no implementation for.
+    """Return the error for a `space` that the user has passed to `function`, which knows no such.
 
-    Args:
-        function: Name of the function, as the user called it.
-        space: What the user passed as the space.
-
-    Returns:
-        `CustomSpaceError` for a space, which says how to register one; `ArgumentTypeError` (a
-        `TypeError`) for anything else.
+    `CustomSpaceError` for a space, which says how to register one; else `ArgumentTypeError`.
     """
     kind = type(space)
     if isinstance(space, Space):
@@ -402,29 +398,23 @@ def create_empty_array(space: Space, n: int = 1, fn: Callable[..., Array] = np.z
 
 
 @create_empty_array.register(ArraySpace)
-def _create_empty_arrays(
-    space: ArraySpace, n: int = 1, fn: Callable[..., Array] = np.zeros
-) -> Array:
+def _create_empty_arrays(space: ArraySpace, n: int = 1, fn: Allocate = np.zeros) -> Array:
     return fn((n, *space.shape), dtype=space.dtype)
 
 
 @create_empty_array.register(Tuple)
 @create_empty_array.register(Dict)
-def _create_empty_composite(
-    space: Tuple | Dict, n: int = 1, fn: Callable[..., Array] = np.zeros
-) -> Any:
+def _create_empty_composite(space: Tuple | Dict, n: int = 1, fn: Allocate = np.zeros) -> Any:
     return space._pack([create_empty_array(part, n, fn) for part in space._parts()])
 
 
 @create_empty_array.register(Text)
-def _create_empty_texts(
-    space: Text, n: int = 1, fn: Callable[..., Array] = np.zeros
-) -> tuple[str, ...]:
+def _create_empty_texts(space: Text, n: int = 1, fn: Allocate = np.zeros) -> tuple[str, ...]:
     return tuple(space.characters[0] * space.min_length for _ in range(n))
 
 
 @create_empty_array.register(Space)
-def _create_empty_other(space: Space, n: int = 1, fn: Callable[..., Array] = np.zeros) -> None:
+def _create_empty_other(space: Space, n: int = 1, fn: Allocate = np.zeros) -> None:
     return None
 
 
@@ -436,31 +426,14 @@ def is_array_like(space: Space) -> bool:
 
 
 def stack(space: Space, items: Sequence[Any]) -> Any:
-    """Make a batch.
-
-    Args:
-        space: The space of one element.
-        items: Elements of it.
-
-    Returns:
-        Arrays with a first axis over the elements, in the dicts and tuples of the space; a tuple
-        of the elements where they are not arrays.
-    """
+    """Return the batch of some elements of a space, as `concatenate` makes it, in new arrays."""
     if not items:
         return _empty(space)
     return concatenate(space, items, create_empty_array(space, len(items)))
 
 
 def unstack(batched: Space, batch: Any) -> list[Any] | None:
-    """Take a batch apart.
-
-    Args:
-        batched: The space of batches (of any number of elements).
-        batch: What may be a batch.
-
-    Returns:
-        The elements, or None if `batch` has not the form of a batch.
-    """
+    """Return the elements of a batch of any length, or None if it has not the form of a batch."""
     try:
         return list(iterate(batched, batch))
     except _NOT_A_BATCH:
@@ -470,14 +443,7 @@ def unstack(batched: Space, batch: Any) -> list[Any] | None:
 def batch_to_jsonable(space: Space, batched: Space, batch: Any) -> Any:
     """Turn a batch into what `json` can write.
 
-    Args:
-        space: The space of one element.
-        batched: The space of batches.
-        batch: A batch.
-
-    Returns:
-        A batch of arrays as one sample of the space of batches; another batch as a list of its
-        elements.
+    Arrays are one sample of `batched`, the space of batches; else each element is one of `space`.
     """
     if is_array_like(space):
         return batched.to_jsonable([batch])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from operator import index
 from typing import Any, NamedTuple, SupportsIndex
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from gymcore import error, logger
 from gymcore.spaces.batching import (
+    Allocate,
     batch_differing_others,
     batch_differing_spaces,
     batch_from_jsonable,
@@ -278,7 +279,7 @@ def _as_count(name: str, value: Any) -> int:
 
 @create_empty_array.register(Graph)
 def _create_empty_graphs(
-    space: Graph, n: int = 1, fn: Callable[..., Array] = np.zeros
+    space: Graph, n: int = 1, fn: Allocate = np.zeros
 ) -> tuple[GraphInstance, ...]:
     def one_node() -> GraphInstance:
         nodes = create_empty_array(space.node_space, 1, fn)

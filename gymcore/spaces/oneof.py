@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from gymcore import error
 from gymcore.spaces.batching import (
+    Allocate,
     batch_differing_others,
     batch_differing_spaces,
     create_empty_array,
@@ -18,7 +19,7 @@ from gymcore.spaces.composite import Composite, checked_spaces
 from gymcore.spaces.dict import Dict
 from gymcore.spaces.masks import check_parts, given_option
 from gymcore.spaces.sequence import Sequence
-from gymcore.spaces.space import Array, SeedLike, Space, T_co
+from gymcore.spaces.space import SeedLike, Space, T_co
 from gymcore.spaces.tuple import Tuple
 
 __all__ = ["OneOf"]
@@ -166,9 +167,7 @@ class OneOf(Composite[tuple[Any, T_co]]):
 
 
 @create_empty_array.register(OneOf)
-def _create_empty_one_ofs(
-    space: OneOf, n: int = 1, fn: Callable[..., Array] = np.zeros
-) -> tuple[Any, ...]:
+def _create_empty_one_ofs(space: OneOf, n: int = 1, fn: Allocate = np.zeros) -> tuple[Any, ...]:
     return tuple(() for _ in range(n))
 
 

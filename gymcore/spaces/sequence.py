@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.spaces.batching import (
+    Allocate,
     batch_differing_others,
     batch_differing_spaces,
     batch_space,
@@ -20,7 +21,7 @@ from gymcore.spaces.batching import (
     with_axes,
 )
 from gymcore.spaces.masks import given_option, pick, split_pair
-from gymcore.spaces.space import Array, SeedLike, Space
+from gymcore.spaces.space import SeedLike, Space
 
 __all__ = ["Sequence"]
 
@@ -237,7 +238,7 @@ class Sequence(Space):
 
 @create_empty_array.register(Sequence)
 def _create_empty_sequences(
-    space: Sequence, n: int = 1, fn: Callable[..., Array] = np.zeros
+    space: Sequence, n: int = 1, fn: Allocate = np.zeros
 ) -> tuple[Any, ...]:
     if space.stack:
         return tuple(create_empty_array(space.feature_space, 1, fn) for _ in range(n))

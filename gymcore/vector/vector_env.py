@@ -436,10 +436,9 @@ class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, A
     def step(self, actions: ActType) -> VectorStep[WrapperObsType, ArrayType]:
         """Step, and return changed observations; see `VectorEnv.step`."""
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
-        if "final_obs" in infos:
-            change_final_observations(
-                infos, observations, self.env, self.final_observations, self.observation_space
-            )
+        change_final_observations(
+            infos, observations, self.env, self.final_observations, self.observation_space
+        )
         return self.observations(observations), rewards, terminations, truncations, infos
 
     def observations(self, observations: ObsType) -> WrapperObsType:

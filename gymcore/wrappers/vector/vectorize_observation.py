@@ -57,10 +57,9 @@ class _EachRow(
     ) -> VectorStep[WrapperObsType, ArrayType]:
         """Step some environments, and return changed observations; see `VectorEnv.step_lanes`."""
         observations, *flags, infos = self.env.step_lanes(actions, env_ids)
-        if "final_obs" in infos:
-            change_final_observations(
-                infos, observations, self.env, self.final_observations, self.observation_space
-            )
+        change_final_observations(
+            infos, observations, self.env, self.final_observations, self.observation_space
+        )
         rewards, terminations, truncations = flags
         return self.observations(observations), rewards, terminations, truncations, infos
 
