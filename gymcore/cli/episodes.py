@@ -26,12 +26,11 @@ class EpisodeStatistics:
         last_ends: The steps of the last block after which they had ended, from 1 to T.
     """
 
-    def __init__(self, num_envs: int, *, resets_take_a_step: bool, sample_seed: int = 0) -> None:
+    def __init__(self, num_envs: int, *, resets_take_a_step: bool) -> None:
         """Start before the first step.
 
         With `resets_take_a_step` (next-step autoreset), the step after an episode's end only resets
-        (reward 0) and belongs to no episode. `sample_seed` seeds the sample behind the medians of
-        more than `SAMPLE_SIZE` episodes.
+        (reward 0) and belongs to no episode.
         """
         self.episodes = 0
         self.terminated = 0
@@ -47,7 +46,7 @@ class EpisodeStatistics:
         self._sums = np.zeros(2)
         self._min = np.full(2, np.inf)
         self._max = np.full(2, -np.inf)
-        self._generator = np.random.default_rng(sample_seed)
+        self._generator = np.random.default_rng(0)
 
     def add(
         self,

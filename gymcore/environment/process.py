@@ -10,7 +10,7 @@ from typing import Any
 
 import cloudpickle
 
-from gymcore.environment.requests import respond
+from gymcore.environment.requests import HostedEnvironment
 from gymcore.error import ClosedEnvironmentError, WorkerDied
 from gymcore.vector.workers.failures import (
     Failure,
@@ -43,22 +43,25 @@ def _serve(setup: ProcessSetup, pickled: bytes) -> None:
     """
     stream = MessageStream(setup.connection)
     number, verb = 0, "create"
-    environment: Any = None
+    hosted: HostedEnvironment | None = None
+    reply: Any
     while verb != "close":
         try:
-            if environment is None:
+            if hosted is None:
                 install_registered(setup.registered)
-                environment = cloudpickle.loads(pickled)()
-                reply = respond(environment, "hello", ())
+                hosted = HostedEnvironment(cloudpickle.loads(pickled)())
+                reply = hosted.hello()
             else:
                 number, verb, arguments = stream.receive(math.inf, _always)
-                reply = respond(environment, verb, arguments)
+                reply = hosted.respond(verb, arguments)
+                if verb == "close":
+                    hosted.environment.close()
         except ConnectionError:  # the parent has closed the pipe
             break
         except Exception as exception:
             reply = describe_failure(0, verb, exception)
         stream.send((number, reply), math.inf, _always)
-        if environment is None:
+        if hosted is None:
             return
 
 
@@ -66,22 +69,19 @@ class ProcessConnection:
     """Requests to an environment in its own process, one at a time.
 
     Attributes:
-        hello: What the environment says of itself (`requests.respond`).
+        hello: What the environment says of itself (`HostedEnvironment.hello`).
     """
 
-    def __init__(self, create: Callable[[], Any], timeout: float | None = None) -> None:
+    def __init__(self, create: Callable[[], Any]) -> None:
         """Start the process and make the environment in it.
 
         Args:
             create: Makes the environment; it is pickled by cloudpickle.
-            timeout: For each reply, in seconds; None waits forever.
 
         Raises:
             EnvironmentFailed: What making it has raised, of that class too.
             WorkerDied: The process has ended.
-            WorkerTimeout: It has not answered in time.
         """
-        self._timeout = timeout
         self._number = 0
         self._verb = "create"
         self._worker: WorkerProcess | None = WorkerProcess(
@@ -119,7 +119,7 @@ class ProcessConnection:
         """Return the reply to the last request.
 
         Args:
-            seconds: How long to wait; None as long as allowed, 0 not at all.
+            seconds: How long to wait; None forever, 0 not at all.
 
         Returns:
             The reply; None if there is none and `seconds` is 0.
@@ -131,8 +131,7 @@ class ProcessConnection:
             WorkerTimeout: It has not answered in time. Its reply is dropped when it comes.
         """
         worker = self._open()
-        allowed = math.inf if self._timeout is None else self._timeout
-        limit = allowed if seconds is None else seconds
+        limit = math.inf if seconds is None else seconds
         deadline = time.monotonic() + limit
         while True:
             try:
@@ -154,9 +153,8 @@ class ProcessConnection:
         if self._worker is None:
             return
         try:
-            self._timeout = CLOSE_SECONDS
             self.send("close")
-            self.receive()
+            self.receive(CLOSE_SECONDS)
         except (WorkerDied, TimeoutError):
             pass
         finally:

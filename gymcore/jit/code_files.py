@@ -1,7 +1,7 @@
 """Compiled code in files: no pickles, with a digest, and only from folders that are the user's own.
 
-A file has the SHA-256 of what follows, the length of a header, the header (JSON: name, symbol and
-sizes of each loop), and the loops' object code and LLVM bitcode.
+A file has the SHA-256 of what follows: JSON with the name, the symbol, the object code and the LLVM
+bitcode (in base 64) of each loop.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import hashlib
 import json
 import os
 import stat
+from base64 import b64decode, b64encode
 from pathlib import Path
-from typing import Any
 
 from gymcore import logger
 from gymcore.base.new_file import NewFile
@@ -23,7 +23,7 @@ __all__ = ["Code", "is_private", "read_code", "write_code"]
 Library = tuple[str, str, tuple[bytes, bytes]]
 Code = dict[str, tuple[Library, str]]
 
-_DIGEST, _LENGTH = hashlib.sha256().digest_size, 8
+_DIGEST = hashlib.sha256().digest_size
 
 
 def read_code(path: Path) -> Code | None:
@@ -43,22 +43,27 @@ def read_code(path: Path) -> Code | None:
             data = file.read()
     except OSError:
         return None
-    return _decoded(data)
+    digest, text = data[:_DIGEST], data[_DIGEST:]
+    if hashlib.sha256(text).digest() != digest:
+        return None
+    return {
+        name: ((library, "object", (b64decode(code), b64decode(bitcode))), symbol)
+        for name, (library, symbol, code, bitcode) in json.loads(text).items()
+    }
 
 
 def write_code(path: Path, code: Code) -> None:
     """Write a file; without a folder to write to, nothing is kept."""
-    header, parts = {}, b""
-    for name, ((library, _, blobs), symbol) in code.items():
-        header[name] = [library, symbol, *map(len, blobs)]
-        parts += b"".join(blobs)
-    text = json.dumps(header).encode()
-    content = len(text).to_bytes(_LENGTH, "little") + text + parts
+    loops = {
+        name: (library, symbol, *(b64encode(blob).decode() for blob in blobs))
+        for name, ((library, _, blobs), symbol) in code.items()
+    }
+    text = json.dumps(loops).encode()
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if is_private(os.stat(path.parent)):
             with NewFile(path) as new:
-                new.part.write_bytes(hashlib.sha256(content).digest() + content)
+                new.part.write_bytes(hashlib.sha256(text).digest() + text)
                 new.part.chmod(0o600)
 
 
@@ -67,18 +72,3 @@ def is_private(status: os.stat_result) -> bool:
     if not hasattr(os, "geteuid"):  # Windows: a folder of the user's is by default
         return True
     return status.st_uid in (0, os.geteuid()) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-
-
-def _decoded(data: bytes) -> Code | None:
-    content = data[_DIGEST:]
-    if hashlib.sha256(content).digest() != data[:_DIGEST]:
-        return None
-    length = int.from_bytes(content[:_LENGTH], "little")
-    header: dict[str, Any] = json.loads(content[_LENGTH : _LENGTH + length])
-    code, at = {}, _LENGTH + length
-    for name, (library, symbol, *sizes) in header.items():
-        first, second = (at, at + sizes[0]), (at + sizes[0], at + sum(sizes))
-        blobs = content[slice(*first)], content[slice(*second)]
-        code[name] = (library, "object", blobs), symbol
-        at = second[1]
-    return code

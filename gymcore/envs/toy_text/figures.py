@@ -110,21 +110,21 @@ def draw_flag(pen: Pen, color: Color = FLAG) -> None:
     pen.shape(color, (0.425, 0.17), (0.80, 0.31), (0.425, 0.45))
 
 
-def draw_head(pen: Pen, center: Point, look: Point, scale: float = 1.0) -> None:
+def draw_head(pen: Pen, center: Point, look: Point) -> None:
     """Draw the walker's head with a cap; the face is hidden when the walker looks away."""
     x, y = center
 
     def near(dx: float, dy: float) -> Point:
-        return (x + dx * scale, y + dy * scale)
+        return (x + dx, y + dy)
 
-    pen.dot(SKIN, (x, y), 0.15 * scale)
-    pen.box(HAT, near(-0.15, -0.15), near(0.15, -0.03), 0.06 * scale)
-    pen.dot(COAT, near(0.0, -0.17), 0.05 * scale)
+    pen.dot(SKIN, center, 0.15)
+    pen.box(HAT, near(-0.15, -0.15), near(0.15, -0.03), 0.06)
+    pen.dot(COAT, near(0.0, -0.17), 0.05)
     if look[1] < 0:
-        pen.box(HAT, near(-0.15, -0.12), near(0.15, 0.05), 0.07 * scale)
+        pen.box(HAT, near(-0.15, -0.12), near(0.15, 0.05), 0.07)
         return
     for side in (-0.055, 0.055):
-        pen.dot(DARK, near(side + 0.05 * look[0], 0.04), 0.022 * scale)
+        pen.dot(DARK, near(side + 0.05 * look[0], 0.04), 0.022)
 
 
 def draw_walker(pen: Pen, look: Point = (0.0, 1.0), coat: Color = COAT) -> None:
