@@ -210,7 +210,7 @@ def _collect(
     if history is not None:
         title = f"{arguments.id}: {envs.num_envs} lanes, {engine}, policy {arguments.policy}"
         title += f", seed {first_seed}"
-        plot_run(history, arguments.plot, title, overwrite=arguments.overwrite)
+        plot_run(history, collector.episodes, arguments.plot, title, overwrite=arguments.overwrite)
         print(f"plotted     {arguments.plot}")
     return 130 if collector.interrupted else 0
 
@@ -331,7 +331,7 @@ class Collector:
     ) -> None:
         """Prepare `steps` steps of every lane of a vector environment that is not yet reset.
 
-        Lane i is reset with `seed + i`. `recording` stores the steps; `history` records returns and
+        Lane i is reset with `seed + i`. `recording` stores the steps; `history` records the
         throughput for a plot. `actors` is a `gymcore.distributed.Collector` that takes the steps in
         the place of `envs`, which must be like those of its actors, with their lanes together.
         """
@@ -453,7 +453,6 @@ class Collector:
         self.episodes.add(steps.rewards, steps.terminated, steps.truncated)
         self.steps_done += len(steps.rewards)
         if self._history is not None:
-            shares = self.episodes.last_ends / max(1, len(steps.rewards))
-            self._history.add(steps.rewards.size, self.episodes.last_returns, shares)
+            self._history.add(steps.rewards.size)
         if self._recording is not None:
             self._recording.rows = self.steps_done

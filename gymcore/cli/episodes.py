@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from gymcore.core import Info
 
-# Size of the uniform sample of episodes that the medians come from.
+# Size of the uniform sample of episodes that medians and plots come from.
 SAMPLE_SIZE = 2**16
 
 
@@ -22,8 +22,7 @@ class EpisodeStatistics:
         terminated: Those whose last step was `terminated`.
         truncated: Those whose last step was `truncated`; a step may be both.
         reset_steps: Steps that only reset a lane (next-step autoreset).
-        last_returns: Returns of the episodes that ended in the last block.
-        last_ends: The steps of the last block after which they had ended, from 1 to T.
+        steps: Environment steps so far, of all lanes together.
     """
 
     def __init__(self, num_envs: int, *, resets_take_a_step: bool) -> None:
@@ -36,13 +35,12 @@ class EpisodeStatistics:
         self.terminated = 0
         self.truncated = 0
         self.reset_steps = 0
-        self.last_returns = np.empty(0)
-        self.last_ends = np.empty(0, np.int64)
+        self.steps = 0
         # The length of a new episode starts at -1 if its reset takes a step.
         self._fresh_length = -1 if resets_take_a_step else 0
         self._return = np.zeros(num_envs)
         self._length = np.zeros(num_envs, dtype=np.int64)
-        self._sampled = np.empty((2, SAMPLE_SIZE))  # rows: returns, lengths
+        self._sampled = np.empty((3, SAMPLE_SIZE))  # rows: returns, lengths, steps at the ends
         self._sums = np.zeros(2)
         self._min = np.full(2, np.inf)
         self._max = np.full(2, -np.inf)
@@ -56,9 +54,10 @@ class EpisodeStatistics:
     ) -> None:
         """Add a block of steps, arrays [T, N]; they are not stored."""
         steps, lanes = rewards.shape
-        self.last_returns, self.last_ends = np.empty(0), np.empty(0, np.int64)
         if steps == 0:
             return
+        before = self.steps
+        self.steps += steps * lanes
         done = terminated | truncated
         if self._fresh_length:
             # A reset step follows a `done`, in this block or in the last one.
@@ -88,23 +87,27 @@ class EpisodeStatistics:
             return
         self.terminated += int(np.count_nonzero(terminated))
         self.truncated += int(np.count_nonzero(truncated))
-        self.last_ends = (behind - lane * steps)[closes]
-        self._record(sums[closes], lengths[closes])
+        ends = before + (behind - lane * steps) * lanes
+        self._record(np.stack((sums, lengths, ends))[:, closes])
 
     def forget(self, lanes: npt.NDArray[np.int64]) -> None:
         """Count the unfinished episodes of some lanes as if they had never begun."""
         self._return[lanes] = 0.0
         self._length[lanes] = 0
 
-    def _record(self, returns: npt.NDArray[np.float64], lengths: npt.NDArray[np.int64]) -> None:
-        """Count finished episodes, and sample them for the medians."""
-        self.last_returns = returns
-        ended = np.stack((returns, lengths))
+    def _record(self, ended: npt.NDArray[np.float64]) -> None:
+        """Count and sample finished episodes, whose columns are as those of the sample."""
         sample(self._generator, self._sampled, self.episodes, ended)
-        self.episodes += len(returns)
-        self._sums += ended.sum(axis=1)
-        np.minimum(self._min, ended.min(axis=1), out=self._min)
-        np.maximum(self._max, ended.max(axis=1), out=self._max)
+        self.episodes += ended.shape[1]
+        self._sums += ended[:2].sum(axis=1)
+        np.minimum(self._min, ended[:2].min(axis=1), out=self._min)
+        np.maximum(self._max, ended[:2].max(axis=1), out=self._max)
+
+    @property
+    def sampled(self) -> npt.NDArray[np.float64]:
+        """A uniform sample of the episodes [2, K]: steps at their ends, and returns, by steps."""
+        sampled = self._sampled[[2, 0], : self.episodes]
+        return sampled[:, np.argsort(sampled[0], kind="stable")]
 
     def summary(self) -> Info:
         """Return the statistics so far, JSON-ready.

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gymcore.base.new_file import NewFile, check_target
 from gymcore.base.optional_packages import pip_install
-from gymcore.cli.episodes import sample
+from gymcore.cli.episodes import EpisodeStatistics
 from gymcore.cli.errors import CliError, file_errors
 
 if TYPE_CHECKING:
@@ -28,60 +28,35 @@ _Floats: TypeAlias = npt.NDArray[np.float64]
 SUFFIXES = (".png", ".pdf", ".svg", ".jpg")
 # Parts of the run of which the throughput is measured.
 PARTS = 200
-# Size of the uniform sample of episodes that a plot is of, and of those that are points.
-SAMPLE_SIZE, _POINTS = 20_000, 2000
+# Most episodes that are points.
+_POINTS = 2000
 # Fewest episodes of a bin, most bins, and the shortest time [s] that a throughput is measured in.
 _LEAST, _BINS, _WINDOW = 20, 50, 0.1
 
 
 class RunHistory:
-    """Returns and throughput over a run, in memory that does not depend on its length.
-
-    Example:
-        >>> history = RunHistory(1000)
-        >>> history.add(500, np.array([1.0, 3.0]), np.array([0.5, 1.0]))
-        >>> history.sampled
-        array([[250., 500.],
-               [  1.,   3.]])
-    """
+    """Throughput over a run, in memory that does not depend on its length."""
 
     def __init__(self, total_steps: int) -> None:
         """Start before the first of `total_steps` environment steps, all lanes together."""
         self.total_steps = total_steps
         self.steps_done = 0
-        self.episodes = 0
         self.seconds = np.zeros(PARTS)
         self.steps = np.zeros(PARTS, np.int64)
-        self._sample = np.empty((2, SAMPLE_SIZE))
-        self._generator = np.random.default_rng(0)
         self._clock = time.perf_counter()
 
     def start(self) -> None:
         """Start the clock."""
         self._clock = time.perf_counter()
 
-    def add(
-        self, steps: int, returns: npt.NDArray[np.float64], shares: npt.NDArray[np.float64]
-    ) -> None:
-        """Add a block of environment steps and the returns [K] of the episodes that ended in it.
-
-        `shares` [K] are the parts of the block that had passed when they ended, from 0 to 1.
-        """
+    def add(self, steps: int) -> None:
+        """Add a block of environment steps, which has just ended."""
         now = time.perf_counter()
-        ended = np.stack((self.steps_done + shares * steps, returns))
         self.steps_done += steps
         k = min(PARTS - 1, max(0, (self.steps_done * PARTS - 1) // self.total_steps))
         self.seconds[k] += now - self._clock
         self.steps[k] += steps
         self._clock = now
-        sample(self._generator, self._sample, self.episodes, ended)
-        self.episodes += len(returns)
-
-    @property
-    def sampled(self) -> npt.NDArray[np.float64]:
-        """A uniform sample of the episodes [2, K]: steps at their ends, and returns, by steps."""
-        sampled = self._sample[:, : self.episodes]
-        return sampled[:, np.argsort(sampled[0], kind="stable")]
 
     def throughput(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return steps a second [K] in windows of equal time, and the steps between them [K + 1].
@@ -123,13 +98,15 @@ def check_plot(path: Path, *, overwrite: bool) -> None:
         raise CliError(f"--plot needs matplotlib: {pip_install('matplotlib')}") from None
 
 
-def plot_run(history: RunHistory, path: Path, title: str, *, overwrite: bool) -> None:
+def plot_run(
+    history: RunHistory, episodes: EpisodeStatistics, path: Path, title: str, *, overwrite: bool
+) -> None:
     """Plot a run of `gymcore collect`; a `CliError` as for `save`."""
     figure, (above, below) = _figure(2, sharex=True, height_ratios=[2, 1])
     figure.suptitle(title, fontsize=11)
-    at, returns = history.sampled
+    at, returns = episodes.sampled
     if len(at):
-        _draw_returns(above, at, returns, np.ones(len(at)), history.episodes)
+        _draw_returns(above, at, returns, np.ones(len(at)), episodes.episodes)
         k = equal_count_bins(np.ones(len(at)))
         if k[-1]:
             bins = [returns[k == number] for number in range(k[-1] + 1)]

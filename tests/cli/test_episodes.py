@@ -83,8 +83,7 @@ def test_a_hand_made_run_in_same_step_mode():
         np.array([[False, True], [False, False], [True, False]]),
         np.array([[False, False], [False, True], [False, False]]),
     )
-    assert counted.last_returns.tolist() == [7.0, 10.0, 20.0]
-    assert counted.last_ends.tolist() == [3, 1, 2]
+    assert counted.sampled.tolist() == [[2.0, 4.0, 6.0], [10.0, 20.0, 7.0]]
     # Lane 0: 1 + 2 + 4 over 3 steps. Lane 1: 10 over 1 step, 20 over 1 step, 40 still going.
     assert counted.summary() == {
         "episodes": 3,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gymcore.cli.episodes import EpisodeStatistics
 from gymcore.cli.errors import CliError
-from gymcore.cli.plots import SAMPLE_SIZE, RunHistory, equal_count_bins, plot_run
+from gymcore.cli.plots import RunHistory, equal_count_bins, plot_run
 
 
 @pytest.mark.parametrize(
@@ -61,10 +61,9 @@ def test_equal_count_bins() -> None:
 
 def test_numbers_of_a_run() -> None:
     history = RunHistory(100)
-    history.add(40, np.array([5.0, 6.0]), np.array([1.0, 0.25]))
-    history.add(60, np.array([7.0]), np.array([0.5]))
-    assert history.sampled.tolist() == [[10.0, 40.0, 70.0], [6.0, 5.0, 7.0]]
-    assert history.steps.sum() == 100 and history.episodes == 3
+    history.add(40)
+    history.add(60)
+    assert history.steps.sum() == 100 and history.steps_done == 100
 
 
 def test_throughput_is_measured_in_windows_of_equal_time() -> None:
@@ -78,31 +77,10 @@ def test_throughput_is_measured_in_windows_of_equal_time() -> None:
     assert len(history.throughput()[0]) == 1
 
 
-def test_samples_are_fair() -> None:
-    """Each quarter of a long run has a quarter of the sample."""
-    history = RunHistory(400_000)
-    for block in range(400):
-        history.add(1000, np.full(250, float(block)), np.linspace(0, 1, 250))
-    counts = np.histogram(history.sampled[1], bins=4, range=(0, 400))[0]
-    assert counts.sum() == SAMPLE_SIZE and abs(counts - SAMPLE_SIZE / 4).max() < 400
-
-
-def test_memory_does_not_grow() -> None:
-    history = RunHistory(10**9)
-    returns = np.zeros(1000)
-    history.add(10**5, returns, returns)
-    tracemalloc.start()
-    for _ in range(200):  # a megabyte and a half
-        history.add(10**5, returns, returns)
-    kept = tracemalloc.get_traced_memory()[0]
-    tracemalloc.stop()
-    assert kept < 100_000
-
-
 def test_a_run_without_episodes(tmp_path: Path) -> None:
-    history = RunHistory(100)
-    plot_run(history, tmp_path / "a.png", "nothing", overwrite=False)
-    assert history.sampled.shape == (2, 0) and (tmp_path / "a.png").exists()
+    nothing = EpisodeStatistics(1, resets_take_a_step=False)
+    plot_run(RunHistory(100), nothing, tmp_path / "a.png", "nothing", overwrite=False)
+    assert nothing.sampled.shape == (2, 0) and (tmp_path / "a.png").exists()
 
 
 def test_a_failed_plot_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,5 +93,6 @@ def test_a_failed_plot_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(Figure, "savefig", full)
     (tmp_path / "a.png").write_text("old")
     with pytest.raises(CliError, match=r"--plot: cannot write .*a\.png: No space left on device"):
-        plot_run(RunHistory(100), tmp_path / "a.png", "nothing", overwrite=True)
+        nothing = EpisodeStatistics(1, resets_take_a_step=False)
+        plot_run(RunHistory(100), nothing, tmp_path / "a.png", "nothing", overwrite=True)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a.png", "old")]
