@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator
+
+from gymcore.error import DependencyNotInstalled
 
 # Import name of every optional package -> the distribution that contains it.
 OPTIONAL_PACKAGES = {
@@ -46,3 +50,24 @@ def pip_install(*modules: str) -> str:
         'pip install opencv-python-headless msgpack'
     """
     return " ".join(["pip install", *(OPTIONAL_PACKAGES.get(name, name) for name in modules)])
+
+
+@contextlib.contextmanager
+def needs(module: str, name: str | None = None) -> Iterator[None]:
+    """Turn an `ImportError` in the block, which imports a module, into `DependencyNotInstalled`.
+
+    The message has the command that installs the module. `name` is that of the package, if its
+    distribution is called differently.
+
+    Example:
+        >>> with needs("dm_env"):
+        ...     import no_such_module
+        Traceback (most recent call last):
+        gymcore.error.DependencyNotInstalled: dm-env is not installed, run `pip install dm-env`
+    """
+    try:
+        yield
+    except ImportError as missing:
+        raise DependencyNotInstalled(
+            f"{name or OPTIONAL_PACKAGES[module]} is not installed, run `{pip_install(module)}`"
+        ) from missing

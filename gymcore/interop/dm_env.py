@@ -8,19 +8,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gymcore import spaces
-from gymcore.base.optional_packages import pip_install
+from gymcore.base.optional_packages import needs
 from gymcore.core import Env, Info, Options
-from gymcore.error import ArgumentTypeError, DependencyNotInstalled, ResetNeeded, UnsupportedMode
+from gymcore.error import ArgumentTypeError, ResetNeeded, UnsupportedMode
 from gymcore.vector import AutoresetMode, VectorEnv
 from gymcore.vector.lane_episodes import LaneEpisodes
 
-try:
+with needs("dm_env"):
     import dm_env
     from dm_env import specs
-except ImportError as problem:
-    raise DependencyNotInstalled(
-        f"dm-env is not installed, run `{pip_install('dm_env')}`"
-    ) from problem
 
 __all__ = ["DmEnv", "DmVectorEnv", "FromDmEnv", "from_dm_env", "to_dm_env"]
 

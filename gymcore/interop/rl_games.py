@@ -8,20 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.base.optional_packages import pip_install
+from gymcore.base.optional_packages import needs
 from gymcore.core import Info
 from gymcore.envs.making import make_vec
-from gymcore.error import DependencyNotInstalled
 from gymcore.interop.gymnasium import to_gymnasium_space
 from gymcore.spaces.space import Array
 
-try:
+with needs("rl_games"):
     from rl_games.common import env_configurations, vecenv
     from rl_games.common.ivecenv import IVecEnv
-except ImportError as problem:
-    raise DependencyNotInstalled(
-        f"rl-games is not installed, run `{pip_install('rl_games')}`"
-    ) from problem
 
 __all__ = ["RlGamesVecEnv", "register"]
 

@@ -9,22 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.base.optional_packages import pip_install
+from gymcore.base.optional_packages import needs
 from gymcore.compat.gym21.done_envs import DoneVectorEnv
 from gymcore.core import Info
 from gymcore.envs.making import make_vec
-from gymcore.error import DependencyNotInstalled, UnsupportedMode
+from gymcore.error import UnsupportedMode
 from gymcore.interop.gymnasium import to_gymnasium_space
 from gymcore.spaces.space import Array
 from gymcore.vector import VectorEnv
 
-try:
+with needs("stable_baselines3"):
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import VecEnv
-except ImportError as problem:
-    raise DependencyNotInstalled(
-        f"stable-baselines3 is not installed, run `{pip_install('stable_baselines3')}`"
-    ) from problem
 
 __all__ = ["SB3VecEnv", "make_vec_env"]
 

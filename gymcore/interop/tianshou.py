@@ -10,21 +10,17 @@ import numpy.typing as npt
 
 from gymcore.base.arguments import seeds_per_env
 from gymcore.base.nested import map_leaves
-from gymcore.base.optional_packages import pip_install
+from gymcore.base.optional_packages import needs
 from gymcore.envs.making import make_vec
-from gymcore.error import DependencyNotInstalled, UnsupportedMode
+from gymcore.error import UnsupportedMode
 from gymcore.interop.gymnasium import to_gymnasium_space
 from gymcore.spaces.space import Array
 from gymcore.vector import AutoresetMode, VectorEnv
 from gymcore.vector.utils.infos import split_rows
 
-try:
+with needs("tianshou"):
     from tianshou.env import BaseVectorEnv
     from tianshou.highlevel.env import EnvPoolFactory
-except ImportError as problem:
-    raise DependencyNotInstalled(
-        f"tianshou is not installed, run `{pip_install('tianshou')}`"
-    ) from problem
 
 __all__ = ["GymcoreFactory", "TianshouVectorEnv", "make_venv"]
 

@@ -7,21 +7,17 @@ from typing import Any
 import numpy as np
 
 from gymcore import spaces
-from gymcore.base.optional_packages import pip_install
+from gymcore.base.optional_packages import needs
 from gymcore.envs.making import make_vec
-from gymcore.error import DependencyNotInstalled, UnsupportedMode
+from gymcore.error import UnsupportedMode
 from gymcore.spaces.space import Array
 from gymcore.vector import AutoresetMode, VectorEnv
 
-try:
+with needs("torchrl"):
     import torch
     from tensordict import TensorDict, TensorDictBase
     from torchrl import data
     from torchrl.envs import EnvBase
-except ImportError as problem:
-    raise DependencyNotInstalled(
-        f"torchrl is not installed, run `{pip_install('torchrl')}`"
-    ) from problem
 
 __all__ = ["TorchRLEnv", "make_env"]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from gymcore.base.optional_packages import pip_install
-from gymcore.error import DependencyNotInstalled
+from gymcore.base.optional_packages import needs
 from gymcore.learn.ppo import PPO
 
 __all__ = ["TensorBoardLog"]
@@ -28,12 +27,8 @@ class TensorBoardLog:
         Raises:
             DependencyNotInstalled: If tensorboardX is missing.
         """
-        try:
+        with needs("tensorboardX"):
             from tensorboardX import SummaryWriter
-        except ImportError:
-            raise DependencyNotInstalled(
-                f"tensorboardX is not installed, run `{pip_install('tensorboardX')}`"
-            ) from None
         self._writer = SummaryWriter(os.fspath(folder))
 
     def __call__(self, ppo: PPO, metrics: Mapping[str, float]) -> None:

@@ -21,7 +21,7 @@ from gymcore import error
 from gymcore.base import seeding
 from gymcore.base.arguments import check_options, invalid_action
 from gymcore.base.ezpickle import EzPickle
-from gymcore.base.optional_packages import pip_install
+from gymcore.base.optional_packages import needs
 from gymcore.core import Env
 from gymcore.envs.atari.games import GAMES, GAMES_FOR_SEVERAL, NOT_RESTORED
 from gymcore.envs.atari.last_action import LastAction, seeded
@@ -72,12 +72,8 @@ class NoKeys(error.Error, AttributeError):
 
 def load_ale() -> ModuleType:
     """Import ale-py, and let it print errors only; if missing, raise `DependencyNotInstalled`."""
-    try:
+    with needs("ale_py"):
         import ale_py
-    except ImportError as problem:
-        raise error.DependencyNotInstalled(
-            f"ale-py is not installed, run `{pip_install('ale_py')}`"
-        ) from problem
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     module: ModuleType = ale_py
     return module

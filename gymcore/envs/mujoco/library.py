@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from gymcore import error, logger
-from gymcore.base.optional_packages import pip_install
+from gymcore.base.optional_packages import needs
 from gymcore_ext.mujoco.simulations import CALLBACK, FUNCTIONS, HANDLERS, Stepper
 
 if TYPE_CHECKING:
@@ -38,11 +38,8 @@ def mujoco_module() -> ModuleType:
     if loaded is not None and hasattr(loaded, "mj_step"):
         return loaded
     try:
-        mujoco = importlib.import_module("mujoco")
-    except ImportError as problem:
-        raise error.DependencyNotInstalled(
-            f"MuJoCo is not installed, run `{pip_install('mujoco')}`"
-        ) from problem
+        with needs("mujoco", "MuJoCo"):
+            mujoco = importlib.import_module("mujoco")
     except RuntimeError as problem:
         chosen = os.environ.get("MUJOCO_GL")
         if chosen is None or "MUJOCO_GL" not in str(problem):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.base.arguments import positive
-from gymcore.base.optional_packages import pip_install
+from gymcore.base.optional_packages import needs
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.compat.gym26.core import ObservationWrapper
 from gymcore.compat.gym26.wrappers.transforms import box_space
@@ -25,12 +25,8 @@ __all__ = ["FrameStack", "LazyFrames"]
 
 def _lz4_block() -> ModuleType:
     """Import `lz4.block`, or raise `DependencyNotInstalled`."""
-    try:
+    with needs("lz4"):
         import lz4.block
-    except ImportError as problem:
-        raise error.DependencyNotInstalled(
-            f"lz4 is not installed, run `{pip_install('lz4')}`"
-        ) from problem
     return lz4.block
 
 
