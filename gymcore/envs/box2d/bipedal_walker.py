@@ -8,58 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.envs.box2d.bipedal_walker_compiled import BipedalWalkerVectorEnv
-from gymcore.envs.box2d.bipedal_walker_python import (
-    FPS,
-    FRICTION,
-    LEG_DOWN,
-    LEG_H,
-    LEG_W,
-    LIDAR_RANGE,
-    MOTORS_TORQUE,
-    SCALE,
-    SPEED_HIP,
-    SPEED_KNEE,
-    TERRAIN_GRASS,
-    TERRAIN_HEIGHT,
-    TERRAIN_LENGTH,
-    TERRAIN_STARTPAD,
-    TERRAIN_STEP,
-    VIEWPORT_H,
-    VIEWPORT_W,
+from gymcore.envs.box2d.bipedal_walker_compiled import (
+    BipedalWalkerVectorEnv as BipedalWalkerVectorEnv,
 )
-from gymcore.envs.box2d.box2d_env import ContactDetector
+from gymcore.envs.box2d.bipedal_walker_python import *  # noqa: F403
+from gymcore.envs.box2d.box2d_env import ContactDetector as ContactDetector
 from gymcore.envs.box2d.library import problem
 
 if TYPE_CHECKING or problem() is None:
-    from gymcore.envs.box2d.bipedal_walker_compiled import BipedalWalker
+    from gymcore.envs.box2d.bipedal_walker_compiled import BipedalWalker as BipedalWalker
 else:
-    from gymcore.envs.box2d.bipedal_walker_python import BipedalWalker
-
-__all__ = [
-    "FPS",
-    "FRICTION",
-    "LEG_DOWN",
-    "LEG_H",
-    "LEG_W",
-    "LIDAR_RANGE",
-    "MOTORS_TORQUE",
-    "SCALE",
-    "SPEED_HIP",
-    "SPEED_KNEE",
-    "TERRAIN_GRASS",
-    "TERRAIN_HEIGHT",
-    "TERRAIN_LENGTH",
-    "TERRAIN_STARTPAD",
-    "TERRAIN_STEP",
-    "VIEWPORT_H",
-    "VIEWPORT_W",
-    "BipedalWalker",
-    "BipedalWalkerHardcore",
-    "BipedalWalkerHeuristics",
-    "BipedalWalkerVectorEnv",
-    "ContactDetector",
-]
+    from gymcore.envs.box2d.bipedal_walker_python import BipedalWalker as BipedalWalker
 
 
 class BipedalWalkerHardcore:

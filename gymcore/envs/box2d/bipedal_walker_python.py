@@ -44,6 +44,26 @@ from gymcore_ext.box2d.rays import Rays
 if TYPE_CHECKING:
     import pygame
 
+__all__ = [
+    "FPS",
+    "FRICTION",
+    "LEG_DOWN",
+    "LEG_H",
+    "LEG_W",
+    "LIDAR_RANGE",
+    "MOTORS_TORQUE",
+    "SCALE",
+    "SPEED_HIP",
+    "SPEED_KNEE",
+    "TERRAIN_GRASS",
+    "TERRAIN_HEIGHT",
+    "TERRAIN_LENGTH",
+    "TERRAIN_STARTPAD",
+    "TERRAIN_STEP",
+    "VIEWPORT_H",
+    "VIEWPORT_W",
+]
+
 FPS = 50
 SCALE = 30.0  # pixels a metre
 MOTORS_TORQUE = 80

@@ -43,6 +43,21 @@ from gymcore.rendering.shapes import Point
 if TYPE_CHECKING:
     import pygame
 
+__all__ = [
+    "BORDER",
+    "BORDER_MIN_COUNT",
+    "FPS",
+    "MAX_SHAPE_DIM",
+    "TRACK_DETAIL_STEP",
+    "TRACK_RAD",
+    "TRACK_TURN_RATE",
+    "TRACK_WIDTH",
+    "VIDEO_H",
+    "VIDEO_W",
+    "ZOOM_FOLLOW",
+    "FrictionDetector",
+]
+
 _TILE_BODY = Box2D.b2BodyDef()
 
 VIDEO_W, VIDEO_H = 600, 400

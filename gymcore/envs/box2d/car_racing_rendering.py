@@ -29,6 +29,17 @@ from gymcore.rendering.window import load_pygame
 if TYPE_CHECKING:
     import pygame
 
+__all__ = [
+    "GRASS_DIM",
+    "PLAYFIELD",
+    "SCALE",
+    "STATE_H",
+    "STATE_W",
+    "WINDOW_H",
+    "WINDOW_W",
+    "ZOOM",
+]
+
 STATE_W, STATE_H = 96, 96
 WINDOW_W, WINDOW_H = 1000, 800
 SCALE = 6.0

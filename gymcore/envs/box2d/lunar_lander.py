@@ -8,41 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.envs.box2d.box2d_env import ContactDetector
+from gymcore.envs.box2d.box2d_env import ContactDetector as ContactDetector
 from gymcore.envs.box2d.library import problem
-from gymcore.envs.box2d.lunar_lander_compiled import LunarLanderVectorEnv
-from gymcore.envs.box2d.lunar_lander_python import (
-    FPS,
-    LEG_AWAY,
-    LEG_DOWN,
-    MAIN_ENGINE_POWER,
-    SCALE,
-    SIDE_ENGINE_POWER,
-    VIEWPORT_H,
-    VIEWPORT_W,
-)
+from gymcore.envs.box2d.lunar_lander_compiled import LunarLanderVectorEnv as LunarLanderVectorEnv
+from gymcore.envs.box2d.lunar_lander_python import *  # noqa: F403
 
 if TYPE_CHECKING or problem() is None:
-    from gymcore.envs.box2d.lunar_lander_compiled import LunarLander
+    from gymcore.envs.box2d.lunar_lander_compiled import LunarLander as LunarLander
 else:
-    from gymcore.envs.box2d.lunar_lander_python import LunarLander
-
-__all__ = [
-    "FPS",
-    "LEG_AWAY",
-    "LEG_DOWN",
-    "MAIN_ENGINE_POWER",
-    "SCALE",
-    "SIDE_ENGINE_POWER",
-    "VIEWPORT_H",
-    "VIEWPORT_W",
-    "ContactDetector",
-    "LunarLander",
-    "LunarLanderContinuous",
-    "LunarLanderVectorEnv",
-    "demo_heuristic_lander",
-    "heuristic",
-]
+    from gymcore.envs.box2d.lunar_lander_python import LunarLander as LunarLander
 
 
 class LunarLanderContinuous:

@@ -40,6 +40,17 @@ from gymcore.rendering.shapes import (
 if TYPE_CHECKING:
     import pygame
 
+__all__ = [
+    "FPS",
+    "LEG_AWAY",
+    "LEG_DOWN",
+    "MAIN_ENGINE_POWER",
+    "SCALE",
+    "SIDE_ENGINE_POWER",
+    "VIEWPORT_H",
+    "VIEWPORT_W",
+]
+
 FPS = 50
 SCALE = 30.0  # pixels a metre
 MAIN_ENGINE_POWER = 13.0
