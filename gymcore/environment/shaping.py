@@ -203,7 +203,10 @@ def _compiled(node: ast.expr) -> Evaluate:
     if isinstance(node, ast.Constant):
         return _constant(node)
     if isinstance(node, ast.Name):
-        return _variable(node)
+        name = node.id
+        if name not in VARIABLES:
+            raise _refuse(node, NAMES)
+        return lambda variables: variables[name]
     if isinstance(node, ast.Attribute):
         value = _attribute(node)
         if callable(value):
@@ -242,14 +245,6 @@ def _constant(node: ast.Constant) -> Evaluate:
     return lambda variables: number
 
 
-def _variable(node: ast.Name) -> Evaluate:
-    """Return a function that returns a variable."""
-    name = node.id
-    if name not in VARIABLES:
-        raise _refuse(node, NAMES)
-    return lambda variables: variables[name]
-
-
 def _attribute(node: ast.expr) -> Any:
     """Return what a name as `np.exp` is."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -274,7 +269,7 @@ def _call(node: ast.Call) -> Evaluate:
     arguments = [_compiled(argument) for argument in node.args]
     if isinstance(node.func, ast.Name):
         return lambda variables: _bounded(function(*(part(variables) for part in arguments)))
-    is_array_function = _attribute_module(node.func) == "np"
+    is_array_function = ast.unparse(node.func).startswith("np.")
     if is_array_function:
         _check_arguments(node, function)
 
@@ -291,12 +286,6 @@ def _call(node: ast.Call) -> Evaluate:
         return function(*values)
 
     return call
-
-
-def _attribute_module(node: ast.expr) -> str:
-    """Return `np` of a name as `np.exp` that `_attribute` has accepted."""
-    assert isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-    return node.value.id
 
 
 def _check_arguments(node: ast.Call, function: Any) -> None:

@@ -148,7 +148,8 @@ def try_functions(addresses: dict[str, int], ale: Any) -> None:
     for action in _TRIED:
         reward = int(ale.act(action, 1.0))
         expected.append((reward, ale.lives(), ale.getFrameNumber(), ale.getEpisodeFrameNumber()))
-        expected.append((ale.game_over(), ale.game_truncated(), *_memory_and_screen(ale)))
+        over = ale.game_over(), ale.game_truncated()
+        expected.append((*over, bytes(ale.getRAM()), ale.getScreen().tobytes()))
     ale.restoreState(begun)
     call["reset_game"](address)
     got: list[Any] = []
@@ -184,11 +185,6 @@ def _without_generator(state: bytes) -> bytes:
     size = int.from_bytes(state[24:28], "little") - length
     head = state[:24] + size.to_bytes(4, "little") + state[28 : GENERATOR - 4]
     return head + bytes(4) + state[GENERATOR + length :]
-
-
-def _memory_and_screen(ale: Any) -> tuple[bytes, bytes]:
-    """Return the memory and the screen of a game."""
-    return bytes(ale.getRAM()), ale.getScreen().tobytes()
 
 
 def open_game(

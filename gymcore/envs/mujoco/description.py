@@ -174,15 +174,13 @@ class Simulation:
 
     def body_position(self, body: int | str) -> Quantity:
         """Return the position [3] of the frame of a body, given its index or name."""
-        return self.data.rows("xpos", body if isinstance(body, int) else self._body(body))
+        number = body if isinstance(body, int) else _number("body", self._data.body, body)
+        return self.data.rows("xpos", number)
 
     def site_position(self, site: int | str) -> Quantity:
         """Return the position [3] of a site, given its index or name."""
         number = site if isinstance(site, int) else _number("site", self._data.site, site)
         return self.data.rows("site_xpos", number)
-
-    def _body(self, name: str) -> int:
-        return _number("body", self._data.body, name)
 
     def rate(self, quantity: Quantity) -> Quantity:
         """Return the change of a quantity in the step, per second."""

@@ -6,7 +6,7 @@ import operator
 import os
 from collections.abc import Mapping
 from os import path
-from typing import TYPE_CHECKING, Any, NoReturn, SupportsFloat, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -158,7 +158,8 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         self.frame_skip = checked_count("frame_skip", frame_skip)
         self.width = checked_count("width", width)
         self.height = checked_count("height", height)
-        self._xml = model_path if _is_xml(model_path) else None
+        is_xml = isinstance(model_path, str) and model_path.lstrip().startswith("<")
+        self._xml = model_path if is_xml else None
         self.fullpath = "" if self._xml else expand_model_path(model_path)
 
         self.model, self.data = self._initialize_simulation()
@@ -348,14 +349,10 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         try:
             self.data.ctrl[:] = ctrl
         except (TypeError, ValueError) as problem:
-            self._refuse_controls(ctrl, problem)
+            raise error.InvalidAction(
+                f"ctrl: expected {self.model.nu} numbers, got {ctrl!r} ({problem})"
+            ) from problem
         step_simulation(self.model, self.data, n_frames)
-
-    def _refuse_controls(self, ctrl: ArrayLike, problem: Exception) -> NoReturn:
-        """Raise the error for controls that NumPy could not copy."""
-        raise error.InvalidAction(
-            f"ctrl: expected {self.model.nu} numbers, got {ctrl!r} ({problem})"
-        ) from problem
 
     def get_body_com(self, body_name: str) -> NDArray[np.float64]:
         """Return the position of a body's frame in the world, float64 [3], a view.
@@ -368,11 +365,6 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
     def state_vector(self) -> NDArray[np.float64]:
         """Return positions and velocities, a new float64 array [nq + nv]."""
         return np.concatenate([self.data.qpos.flat, self.data.qvel.flat])
-
-
-def _is_xml(model_path: object) -> bool:
-    """Return whether `model_path` is XML."""
-    return isinstance(model_path, str) and model_path.lstrip().startswith("<")
 
 
 def check_time_step(model: mujoco.MjModel, dt: float) -> None:

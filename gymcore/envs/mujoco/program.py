@@ -156,19 +156,16 @@ class Program:
     def _write(self, phase: str, quantity: q.Quantity, out: Place) -> None:
         """Compute a quantity into a place."""
         space, at, _ = out
+        is_new = type(quantity) is q.Computed and (phase, id(quantity)) not in self._places
         if isinstance(quantity, q.Joined):
             for part in quantity.parts:
                 self._write(phase, part, (space, at, 1))
                 at += part.size
-        elif quantity.size and self._is_simple(phase, quantity):
+        elif quantity.size and is_new:  # computed directly into its destination
             self._compute(phase, quantity, out)
         elif quantity.size:
             place = self._place(phase, quantity)
             self._emit(phase, Op.COPY, quantity.size, out, place)
-
-    def _is_simple(self, phase: str, quantity: q.Quantity) -> bool:
-        """Return whether the quantity can be computed directly into its destination."""
-        return type(quantity) is q.Computed and (phase, id(quantity)) not in self._places
 
     def _place(self, phase: str, quantity: q.Quantity) -> Place:
         """Return the place of the quantity after the operations so far; compute it if necessary."""
