@@ -27,6 +27,7 @@ def struct_batch(
     *,
     functions: object,
     lane_bytes: int,
+    saved_bytes: int = 0,
     parameters: dict[str, float],
     reset_options: dict[str, float] | None = None,
     shared: object = None,
@@ -41,6 +42,7 @@ def struct_batch(
         lane_spaces: What is observed of a lane, and its actions.
         functions: As for `StructEnv.of`.
         lane_bytes: Likewise.
+        saved_bytes: Likewise.
         parameters: Names and values of the numbers that functions get.
         reset_options: As for `StructEnv.of`.
         shared: Likewise.
@@ -63,6 +65,7 @@ def struct_batch(
         functions=functions,
         num_lanes=num_envs,
         lane_bytes=lane_bytes,
+        saved_bytes=saved_bytes,
         shared=shared,
         on_fault=on_fault,
     )
@@ -83,6 +86,7 @@ class StructEnv(NativeEnv[Any]):
     kernel_module = ""
     functions: ClassVar[object]
     lane_bytes: ClassVar[int]
+    saved_bytes: ClassVar[int]
     spaces_of_lane: ClassVar[tuple[Space, Space]]
     defaults: ClassVar[dict[str, float]]
     reset_options: ClassVar[dict[str, float]]
@@ -96,6 +100,7 @@ class StructEnv(NativeEnv[Any]):
         *,
         functions: object,
         lane_bytes: int,
+        saved_bytes: int = 0,
         observation_space: Space,
         action_space: Space,
         parameters: dict[str, float] | None = None,
@@ -107,7 +112,9 @@ class StructEnv(NativeEnv[Any]):
         Args:
             name: Name of the class.
             functions: Capsule of the functions of one lane.
-            lane_bytes: Bytes of a lane, which is zero before its first reset.
+            lane_bytes: Bytes of a lane, which is zero before `make` or its first reset.
+            saved_bytes: Bytes that the function `save` writes, a multiple of 8; 0 for lanes that
+                are saved as they are.
             observation_space: Box, Discrete, MultiDiscrete, MultiBinary, or Dict and Tuple of
                 these. `observe` gets the row of each array, in the order of the space.
             action_space: Discrete, MultiDiscrete, MultiBinary, or a Box of floats. `step` gets
@@ -131,6 +138,7 @@ class StructEnv(NativeEnv[Any]):
             **{parameter: Parameter() for parameter in defaults},
             "functions": functions,
             "lane_bytes": lane_bytes,
+            "saved_bytes": saved_bytes,
             "spaces_of_lane": (observation_space, action_space),
             "defaults": defaults,
             "reset_options": dict(reset_options or {}),
@@ -160,6 +168,7 @@ class StructEnv(NativeEnv[Any]):
             self.spaces_of_lane,
             functions=self.functions,
             lane_bytes=self.lane_bytes,
+            saved_bytes=self.saved_bytes,
             parameters=self.defaults,
             reset_options=self.reset_options,
             shared=self.shared,

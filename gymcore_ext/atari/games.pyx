@@ -17,18 +17,16 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from gymcore_ext.atari.frames cimport Resizer, apply_palette, brighten, rescale, rescaling_t
-from gymcore_ext.engine.step cimport JOB_CAPSULE, TERMINATED, TRUNCATED, flag_t, lane_functions_t, rng_t
-from gymcore_ext.lanes.struct_lanes cimport LaneStore, digest, functions_capsule, lane_at, struct_lanes_t
+from gymcore_ext.engine.step cimport JOB_CAPSULE, flag_t
+from gymcore_ext.lanes.lane_functions cimport TERMINATED, TRUNCATED, functions_capsule, lane_functions_t
+from gymcore_ext.lanes.struct_lanes cimport LaneStore, digest, lane_at, struct_lanes_t
+from gymcore_ext.physics.lane cimport below, rng_t
 
 import numpy as np
 
 from gymcore_ext.lanes.custom_kernel import CustomKernel
 
 cnp.import_array()
-
-
-cdef extern from "gymcore/rng.h":
-    uint32_t below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
 
 
 # The functions of ALE that are called, by the names of `ale_t`, with their C++ symbols.
@@ -440,7 +438,8 @@ cdef inline int continuous_action(const games_t* self, const float* action) noex
 # --- the functions of a lane ------------------------------------------------------------------------------------------
 
 cdef int step(
-    void* memory, const void* shared, const double* parameters, const void* action, rng_t* rng, double* reward
+    void* memory, const void* shared, const double* parameters, const void* action, int32_t float32_action, rng_t* rng,
+    double* reward
 ) noexcept nogil:
     cdef const games_t* self = <const games_t*> shared
     cdef lane_t* lane = <lane_t*> memory
@@ -466,7 +465,9 @@ cdef void report(const void* lane, const void* shared, double* reward, uint8_t* 
         terminated[0] = 1
 
 
-cdef void observe(const void* memory, const void* shared, void* const* parts) noexcept nogil:
+cdef void observe(
+    const void* memory, const void* shared, const double* parameters, void* const* parts
+) noexcept nogil:
     cdef const games_t* self = <const games_t*> shared
     cdef const lane_t* lane = <const lane_t*> memory
     cdef int64_t newest = self.stages.stack_num - lane.progress.oldest  # from the oldest frame to the end of the stack
@@ -500,7 +501,6 @@ cdef void write_infos(const void* memory, const void* shared, void* const* infos
 
 
 cdef lane_functions_t functions_of_lane
-functions_of_lane.size = sizeof(lane_functions_t)
 functions_of_lane.reset, functions_of_lane.step, functions_of_lane.observe = reset, step, observe
 functions_of_lane.write_infos, functions_of_lane.report, functions_of_lane.faulted = write_infos, report, has_misfit
 
@@ -541,7 +541,7 @@ cdef int64_t save_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
         frames = job.frames + k * job.frames_stride
         memcpy(frames, lane.plane, plane)
         stack = frames + plane
-        observe(lane, job.games, &stack)
+        observe(lane, job.games, NULL, &stack)
         game = job.saved + k * job.game_stride
         memset(game, 0, sizeof(saved_t) + job.room)
         if lane.ale != NULL:
@@ -788,9 +788,7 @@ cdef class Games(LaneStore):
     """
 
     cdef games_t games
-    cdef list references          # what C points to
     cdef readonly list ales       # an ALEInterface for each lane, or None
-    cdef readonly object saved_dtype  # of one saved lane: "game", which has a digest, and "frames", any bytes
     cdef int64_t memory_bytes
     cdef readonly bytes first_state
 
@@ -827,10 +825,6 @@ cdef class Games(LaneStore):
         self.memory_bytes = (len(first_state) + SPARE + 7) // 8 * 8
         self.references.append(set_limits(&self.games, first_state, fields))
         plane_bytes = self.games.screen_bytes * self.games.stages.channels
-        self.saved_dtype = np.dtype([
-            ("game", [("digest", np.uint64), ("size", np.int64), ("progress", np.uint8, (sizeof(progress_t),)),
-                      ("state", np.uint8, (sizeof(state_t),)), ("memory", np.uint8, (self.memory_bytes,))]),
-            ("frames", [("plane", np.uint8, (plane_bytes,)), ("stack", np.uint8, (stack_bytes,))])])
         self.games.last_action = len(actions) - 1
         capsule = functions_capsule(&functions_of_lane)
         kernel = CustomKernel(
@@ -840,8 +834,12 @@ cdef class Games(LaneStore):
             parameters={"repeat_action_probability": 0.0}, infos=INFOS[:infos], functions=capsule)
         self.set_up(
             kernel.capsule, capsule, num_lanes,
-            sizeof(lane_t) + plane_bytes + self.games.screen_bytes + stack_bytes)
-        self.lanes.shared = &self.games
+            sizeof(lane_t) + plane_bytes + self.games.screen_bytes + stack_bytes, &self.games, self.references)
+        # Of a game there is a digest; frames may be any bytes.
+        self.saved_dtype = np.dtype([
+            ("game", [("digest", np.uint64), ("size", np.int64), ("progress", np.uint8, (sizeof(progress_t),)),
+                      ("state", np.uint8, (sizeof(state_t),)), ("memory", np.uint8, (self.memory_bytes,))]),
+            ("frames", [("plane", np.uint8, (plane_bytes,)), ("stack", np.uint8, (stack_bytes,))])])
         for k in range(num_lanes):
             lane = <lane_t*> self._lane(k)
             lane.progress.is_new = 1

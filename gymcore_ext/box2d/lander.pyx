@@ -8,13 +8,17 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from gymcore_ext.box2d.worlds cimport (
-    AWAKE, FLOAT32, LARGE, MANY, Worlds, apply_force, apply_impulse, apply_torque, are_flags, are_within, below,
-    body_t, edge_shape_t, empty_world, family_t, fixture_def_t, is_within, joint_def_t, lane_t, listen_to_feet,
-    make_kernel, random, step_world, uniform, vec_t, world_point, world_t, worlds_t,
+    AWAKE, LARGE, MANY, Worlds, apply_force, apply_impulse, apply_torque, are_flags, are_within, body_t, edge_shape_t,
+    empty_world, family_t, fixture_def_t, is_within, joint_def_t, lane_t, listen_to_feet, step_world, vec_t,
+    world_point, world_t, worlds_t,
 )
-from gymcore_ext.engine.step cimport TERMINATED, columns_t, flag_t, rng_t
+from gymcore_ext.lanes.lane_functions cimport TERMINATED
+from gymcore_ext.physics.lane cimport below, random, rng_t, uniform
 
 import numpy as np
+
+from gymcore_ext.box2d.worlds import FUNCTIONS_OF_LANE
+from gymcore_ext.lanes.custom_kernel import CustomKernel
 
 
 cdef enum:
@@ -31,6 +35,9 @@ cdef double REST_Y = HELIPAD_Y + 18 / SCALE       # of a lander that stands on t
 cdef double PI = 3.141592653589793
 cdef double MAIN_ENGINE_POWER = 13.0, SIDE_ENGINE_POWER = 0.6
 cdef double MAIN_ENGINE_AT = 4 / SCALE, SIDE_ENGINE_AWAY = 12.0, SIDE_ENGINE_HEIGHT = 14.0  # the latter in pixels
+PARAMETERS = {"gravity": -10.0, "enable_wind": 0.0, "wind_power": 15.0, "turbulence_power": 1.5}
+cdef enum:  # of them
+    GRAVITY, ENABLE_WIND, WIND_POWER, TURBULENCE_POWER
 # Main engine and side engine by discrete action: none, left, main, right.
 cdef double[4][2] CHOICES = [[0.0, 0.0], [0.0, -1.0], [1.0, 0.0], [0.0, 1.0]]
 
@@ -59,8 +66,10 @@ ctypedef struct puff_t:    # where a particle began, and its velocity
     double x, y, x_speed, y_speed, is_there
 
 
-ctypedef struct smoke_t:   # what the main engine and a side engine have emitted in the last steps
-    puff_t puffs[SMOKE_STEPS][2]
+ctypedef struct lander_t:
+    lane_t lane
+    progress_t progress
+    puff_t puffs[SMOKE_STEPS][2]  # what the main engine and a side engine have emitted in the last steps
 
 
 ctypedef struct engines_t:
@@ -88,10 +97,11 @@ cdef bint is_possible(const void* saved, bint was_reset) noexcept nogil:
         and 0 <= progress.steps <= MANY and are_flags(&progress.has_shaping, 1) and are_flags(progress.touches, 3))
 
 
-cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
+cdef void build(const worlds_t* self, void* memory) noexcept nogil:
     """Ground, hull and legs of an episode, and the push. Box2D lists contacts in the order of creation."""
-    cdef lane_t* lane = &self.lanes[i]
-    cdef progress_t* progress = <progress_t*> self.progress + i
+    cdef lander_t* lander = <lander_t*> memory
+    cdef lane_t* lane = &lander.lane
+    cdef progress_t* progress = &lander.progress
     cdef world_t* world = lane.world
     cdef body_t* body = self.calls.create_body(world, self.definitions[<int> GROUND])
     cdef edge_shape_t shape = (<const edge_shape_t*> self.definitions[<int> EDGE_SHAPE])[0]
@@ -123,26 +133,27 @@ cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
     listen_to_feet(&self.calls, lane, lane.moving[1], lane.moving[2], progress.touches)
     apply_force(lane.moving[0], <float> progress.push[0], <float> progress.push[1])
     progress.steps = progress.has_shaping = 0
-    memset(<smoke_t*> self.extra + i, 0, sizeof(smoke_t))
+    memset(lander.puffs, 0, sizeof(lander.puffs))
 
 
-cdef void begin(const worlds_t* self, const columns_t* columns, int64_t i, const double* options) noexcept nogil:
-    cdef progress_t* progress = <progress_t*> self.progress + i
-    cdef int64_t stride = i * columns.parameter_stride
-    cdef rng_t* rng = &columns.rngs[i]
+cdef void begin(
+    const worlds_t* self, void* memory, const double* parameters, const double* options, rng_t* rng
+) noexcept nogil:
+    cdef lander_t* lander = <lander_t*> memory
+    cdef progress_t* progress = &lander.progress
     cdef double reward
     cdef int k
     for k in range(HEIGHTS):
         progress.heights[k] = uniform(rng, 0.0, HEIGHT / 2)
     progress.push[0] = uniform(rng, -1000.0, 1000.0)
     progress.push[1] = uniform(rng, -1000.0, 1000.0)
-    progress.gravity = columns.parameters[0][stride]
-    if columns.parameters[1][stride] != 0.0:
+    progress.gravity = parameters[<int> GRAVITY]
+    if parameters[<int> ENABLE_WIND] != 0.0:
         progress.wind_idx = <int64_t> below(rng, 2 * 9999) - 9999
         progress.torque_idx = <int64_t> below(rng, 2 * 9999) - 9999
-    empty_world(&self.calls, self.lanes[i].world, <float> progress.gravity)
-    build(self, i)
-    step(self, columns, i, CHOICES[0], &reward)
+    empty_world(&self.calls, lander.lane.world, <float> progress.gravity)
+    build(self, lander)
+    step(self, lander, parameters, CHOICES[0], False, rng, &reward)
 
 
 # --- a step -----------------------------------------------------------------------------------------------------------
@@ -175,11 +186,10 @@ cdef inline void emit(puff_t* puff, const body_t* hull, double x, double y, doub
     puff.is_there = 1.0
 
 
-cdef void run_engines(const worlds_t* self, int64_t i, engines_t engines, double along, double across) noexcept nogil:
+cdef void run_engines(lander_t* lander, engines_t engines, double along, double across) noexcept nogil:
     """Emit smoke, then push the hull. Two random numbers, metres, scatter both. Numbers are Gymnasium's."""
-    cdef progress_t* progress = <progress_t*> self.progress + i
-    cdef body_t* hull = self.lanes[i].moving[0]
-    cdef puff_t* puffs = (<smoke_t*> self.extra)[i].puffs[progress.steps % SMOKE_STEPS]
+    cdef body_t* hull = lander.lane.moving[0]
+    cdef puff_t* puffs = lander.puffs[lander.progress.steps % SMOKE_STEPS]
     cdef double x, y, at, up_x = sin(hull.angle), up_y = cos(hull.angle)
     cdef double origin_x = hull.position.x, origin_y = hull.position.y
     if engines.main != 0.0:
@@ -204,9 +214,9 @@ cdef void run_engines(const worlds_t* self, int64_t i, engines_t engines, double
             <float> (origin_x + x - up_x * 17 / SCALE), <float> (origin_y + y + up_y * SIDE_ENGINE_HEIGHT / SCALE))
 
 
-cdef inline void look(const worlds_t* self, int64_t i, double* seen) noexcept nogil:
-    cdef const progress_t* progress = <progress_t*> self.progress + i
-    cdef const body_t* hull = self.lanes[i].moving[0]
+cdef inline void look(const lander_t* lander, double* seen) noexcept nogil:
+    cdef const progress_t* progress = &lander.progress
+    cdef const body_t* hull = lander.lane.moving[0]
     seen[0] = (hull.position.x - HALF_WIDTH) / HALF_WIDTH
     seen[1] = (hull.position.y - REST_Y) / HALF_HEIGHT
     seen[2] = hull.velocity.x * HALF_WIDTH / FPS
@@ -217,22 +227,21 @@ cdef inline void look(const worlds_t* self, int64_t i, double* seen) noexcept no
     seen[7] = progress.touches[2]
 
 
-cdef flag_t step(
-    const worlds_t* self, const columns_t* columns, int64_t i, const double* action, double* reward
+cdef int step(
+    const worlds_t* self, void* memory, const double* parameters, const double* action, bint float32_action, rng_t* rng,
+    double* reward
 ) noexcept nogil:
-    cdef progress_t* progress = <progress_t*> self.progress + i
-    cdef lane_t* lane = &self.lanes[i]
-    cdef body_t* hull = lane.moving[0]
-    cdef rng_t* rng = &columns.rngs[i]
-    cdef int64_t stride = i * columns.parameter_stride
+    cdef lander_t* lander = <lander_t*> memory
+    cdef progress_t* progress = &lander.progress
+    cdef body_t* hull = lander.lane.moving[0]
     cdef double seen[OBSERVED]
     cdef double along, across, shaping, force = 0.0, torque = 0.0
     cdef engines_t engines = engines_of(action)
-    cdef bint blows = columns.parameters[1][stride] != 0.0 and not (progress.touches[1] or progress.touches[2])
-    cdef flag_t flags = 0
+    cdef bint blows = parameters[<int> ENABLE_WIND] != 0.0 and not (progress.touches[1] or progress.touches[2])
+    cdef int flags = 0
     if blows:
-        force = gust(progress.wind_idx) * columns.parameters[2][stride]
-        torque = gust(progress.torque_idx) * columns.parameters[3][stride]
+        force = gust(progress.wind_idx) * parameters[<int> WIND_POWER]
+        torque = gust(progress.torque_idx) * parameters[<int> TURBULENCE_POWER]
         progress.wind_idx += 1
         progress.torque_idx += 1
     along = (-1.0 + 2.0 * random(rng)) / SCALE
@@ -240,13 +249,13 @@ cdef flag_t step(
     if blows:
         apply_force(hull, <float> force, 0.0)
         apply_torque(hull, <float> torque)
-    memset((<smoke_t*> self.extra)[i].puffs[progress.steps % SMOKE_STEPS], 0, 2 * sizeof(puff_t))
+    memset(lander.puffs[progress.steps % SMOKE_STEPS], 0, 2 * sizeof(puff_t))
     if engines.main != 0.0 or engines.side != 0.0:
-        run_engines(self, i, engines, along, across)
+        run_engines(lander, engines, along, across)
     progress.steps += 1
-    step_world(&self.calls, lane)
+    step_world(&self.calls, &lander.lane)
 
-    look(self, i, seen)
+    look(lander, seen)
     shaping = -100.0 * sqrt(seen[0] * seen[0] + seen[1] * seen[1])
     shaping -= 100.0 * sqrt(seen[2] * seen[2] + seen[3] * seen[3])
     shaping = shaping - 100.0 * fabs(seen[4]) + 10.0 * seen[6] + 10.0 * seen[7]
@@ -262,58 +271,45 @@ cdef flag_t step(
     return flags
 
 
-cdef void observe(const worlds_t* self, int64_t i, void* observation) noexcept nogil:
+cdef void observe(const worlds_t* self, const void* lane, void* observation) noexcept nogil:
     cdef double seen[OBSERVED]
     cdef int k
-    look(self, i, seen)
+    look(<const lander_t*> lane, seen)
     for k in range(OBSERVED):
         (<float*> observation)[k] = <float> seen[k]
 
 
 # --- the kernels ------------------------------------------------------------------------------------------------------
 
-cdef double[4] defaults = [-10.0, 0.0, 15.0, 1.5]
 cdef family_t family
-family.begin = begin
-family.is_possible = is_possible
-family.build = build
-family.step = step
-family.observe = observe
-family.choices = CHOICES[0]
-family.choice_count = 4
+family.begin, family.is_possible, family.build = begin, is_possible, build
+family.step, family.observe = step, observe
+family.choices, family.choice_count, family.action_size = CHOICES[0], 4, 2
 family.definition_count = DEFINITIONS
-family.world_bytes = 8192
-family.progress_bytes = sizeof(progress_t)
-family.extra_bytes = sizeof(smoke_t)
-family.observation_bytes = OBSERVED * sizeof(float)
-family.kernel.name = "lander"
-family.kernel.lanes_name = "gymcore_ext.box2d.lander"
-family.kernel.reset_option_names = ""
-family.kernel.parameter_names = "gravity enable_wind wind_power turbulence_power"
-family.kernel.parameter_count = 4
-family.kernel.parameter_defaults = family.kernel.reset_option_defaults = defaults
-family.kernel.observation_type = FLOAT32
-family.kernel.observation_size = OBSERVED
-family.kernel.action_size = 2
+family.lane_bytes, family.progress_bytes, family.world_bytes = sizeof(lander_t), sizeof(progress_t), 8192
 
-kernel = make_kernel(&family, True)
-continuous_kernel = make_kernel(&family, False)
+kernel = CustomKernel(
+    "lander", parts=((np.float32, (OBSERVED,)),), action=(np.int64, ()), ranges=((0, 4),), parameters=PARAMETERS,
+    functions=FUNCTIONS_OF_LANE).capsule
+continuous_kernel = CustomKernel(
+    "lander", parts=((np.float32, (OBSERVED,)),), action=(np.float64, (2,)), parameters=PARAMETERS,
+    functions=FUNCTIONS_OF_LANE).capsule
 
 
 cdef class Landers(Worlds):
     """Worlds of landers, for a batch of one of the kernels."""
 
     def __cinit__(self, **options):
-        self.set_up(&family, PROGRESS)
+        self.set_up_worlds(&family, PROGRESS, FUNCTIONS_OF_LANE)
 
     @property
     def smoke(self):
         """float64 [lanes, steps, 2, 5]: what the main engine and a side engine have emitted in the last steps."""
-        return self.extra.view(np.float64).reshape(-1, SMOKE_STEPS, 2, sizeof(puff_t) // sizeof(double))
+        return self._columns(
+            sizeof(lane_t) + sizeof(progress_t), np.dtype((np.float64, (SMOKE_STEPS, 2, sizeof(puff_t) // 8))))
 
     def ground(self, Py_ssize_t lane):
         """The heights of the ground's points, metres."""
         cdef double heights[CHUNKS]
-        self._lane(lane)
-        ground_heights((<progress_t*> self.shared.progress)[lane].heights, heights)
+        ground_heights((<lander_t*> self._lane(lane)).progress.heights, heights)
         return [heights[k] for k in range(CHUNKS)]

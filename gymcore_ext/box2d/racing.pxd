@@ -70,6 +70,12 @@ ctypedef struct scene_t:    # what the progress implies: the world is built agai
     int quad_count, tile_count
 
 
+ctypedef struct car_t:
+    lane_t lane
+    progress_t progress
+    scene_t scene
+
+
 cdef inline void find_middle(quad_t* quad) noexcept nogil:
     quad.middle_x = (quad.x[0] + quad.x[1] + quad.x[2] + quad.x[3]) / 4
     quad.middle_y = (quad.y[0] + quad.y[1] + quad.y[2] + quad.y[3]) / 4

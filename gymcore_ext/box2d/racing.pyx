@@ -11,13 +11,17 @@ from libc.string cimport memset
 from gymcore_ext.box2d.picture cimport STATE, draw_observation
 from gymcore_ext.box2d.track cimport CHECKPOINTS, MAX_POINTS, find_borders, lay_out, track_point_t
 from gymcore_ext.box2d.worlds cimport (
-    BOOL, LARGE, MANY, UINT8, Worlds, apply_force, are_flags, are_within, below, body_def_t, body_t, contact_t,
-    empty_world, family_t, fixture_def_t, is_within, joint_angle, joint_def_t, lane_t, listen, make_kernel,
-    polygon_shape_t, step_world, uniform, vec_t, world_t, worlds_t,
+    LARGE, MANY, Worlds, apply_force, are_flags, are_within, body_def_t, body_t, contact_t, empty_world, family_t,
+    fixture_def_t, is_within, joint_angle, joint_def_t, lane_t, listen, polygon_shape_t, set_functions, step_world,
+    vec_t, world_t, worlds_t,
 )
-from gymcore_ext.engine.step cimport TERMINATED, TERMINATIONS, columns_t, flag_t, info_field_t, rng_t
+from gymcore_ext.engine.step cimport TERMINATIONS
+from gymcore_ext.lanes.lane_functions cimport TERMINATED, functions_capsule, lane_functions_t
+from gymcore_ext.physics.lane cimport below, rng_t, uniform
 
 import numpy as np
+
+from gymcore_ext.lanes.custom_kernel import CustomKernel
 
 cnp.import_array()
 
@@ -58,10 +62,6 @@ cpdef enum:
 
 
 # --- an episode -------------------------------------------------------------------------------------------------------
-
-cdef inline scene_t* scene_of(const worlds_t* self, int64_t i) noexcept nogil:
-    return <scene_t*> self.extra + i
-
 
 cdef inline void set_corner(quad_t* quad, int corner, const track_point_t* point, double aside) noexcept nogil:
     quad.x[corner] = point.x + aside * cos(point.beta)
@@ -150,11 +150,12 @@ cdef bint is_possible(const void* saved, bint was_reset) noexcept nogil:
         and has_possible_marks(progress))
 
 
-cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
+cdef void build(const worlds_t* self, void* memory) noexcept nogil:
     """The road of the progress' draws, and the car on it. Box2D lists contacts in the order of creation."""
-    cdef lane_t* lane = &self.lanes[i]
-    cdef progress_t* progress = <progress_t*> self.progress + i
-    cdef scene_t* scene = scene_of(self, i)
+    cdef car_t* car = <car_t*> memory
+    cdef lane_t* lane = &car.lane
+    cdef progress_t* progress = &car.progress
+    cdef scene_t* scene = &car.scene
     cdef world_t* world = lane.world
     cdef polygon_shape_t shape = (<const polygon_shape_t*> self.definitions[<int> TILE_SHAPE])[0]
     cdef fixture_def_t fixture = (<const fixture_def_t*> self.definitions[<int> TILE_FIXTURE])[0]
@@ -215,16 +216,16 @@ cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
         progress.skids[k].mark = -1
 
 
-cdef void clear(const worlds_t* self, int64_t i) noexcept nogil:
+cdef void clear(const worlds_t* self, car_t* car) noexcept nogil:
     """Remove the last episode's bodies. The order decides the numbers of later ones."""
-    cdef lane_t* lane = &self.lanes[i]
+    cdef lane_t* lane = &car.lane
     cdef int k
     if lane.builds == 0 or lane.world.body_count != lane.body_count:
         empty_world(&self.calls, lane.world, 0.0)
         return
     lane.world.manager.listener = NULL
-    for k in range(scene_of(self, i).tile_count):
-        self.calls.destroy_body(lane.world, scene_of(self, i).tiles[k])
+    for k in range(car.scene.tile_count):
+        self.calls.destroy_body(lane.world, car.scene.tiles[k])
     for k in range(lane.moving_count):
         self.calls.destroy_body(lane.world, lane.moving[k])
 
@@ -238,13 +239,14 @@ cdef void draw_colors(progress_t* progress, rng_t* rng) noexcept nogil:
     progress.grass_color[below(rng, 3)] += 20
 
 
-cdef void begin(const worlds_t* self, const columns_t* columns, int64_t i, const double* options) noexcept nogil:
-    cdef progress_t* progress = <progress_t*> self.progress + i
-    cdef scene_t* scene = scene_of(self, i)
-    cdef rng_t* rng = &columns.rngs[i]
+cdef void begin(
+    const worlds_t* self, void* memory, const double* parameters, const double* options, rng_t* rng
+) noexcept nogil:
+    cdef car_t* car = <car_t*> memory
+    cdef progress_t* progress = &car.progress
     cdef double reward
     cdef int k, first, last
-    clear(self, i)
+    clear(self, car)
     if progress.domain_randomize and options[0] != 0.0:
         draw_colors(progress, rng)
     progress.retries = -1
@@ -253,11 +255,11 @@ cdef void begin(const worlds_t* self, const columns_t* columns, int64_t i, const
         for k in range(CHECKPOINTS):
             progress.draws[2 * k] = uniform(rng, 0.0, 2 * PI * 1 / CHECKPOINTS)
             progress.draws[2 * k + 1] = uniform(rng, TRACK_RAD / 3, TRACK_RAD)
-        if lay_out(progress.draws, scene.curve, &first, &last):
+        if lay_out(progress.draws, car.scene.curve, &first, &last):
             break
-    progress.lap_complete_percent = columns.parameters[0][i * columns.parameter_stride]
-    build(self, i)
-    step(self, columns, i, NULL, &reward)
+    progress.lap_complete_percent = parameters[0]
+    build(self, car)
+    step(self, car, parameters, NULL, False, rng, &reward)
 
 
 # --- a step -----------------------------------------------------------------------------------------------------------
@@ -357,15 +359,16 @@ cdef inline void drive_wheel(const worlds_t* self, lane_t* lane, progress_t* pro
                 <float> (force_side * side_y + force_ahead * ahead_y))
 
 
-cdef flag_t step(
-    const worlds_t* self, const columns_t* columns, int64_t i, const double* action, double* reward
+cdef int step(
+    const worlds_t* self, void* memory, const double* parameters, const double* action, bint float32_action, rng_t* rng,
+    double* reward
 ) noexcept nogil:
     """Drive for a fiftieth of a second; without an action (NULL) nothing is paid for it."""
-    cdef lane_t* lane = &self.lanes[i]
-    cdef progress_t* progress = <progress_t*> self.progress + i
+    cdef lane_t* lane = &(<car_t*> memory).lane
+    cdef progress_t* progress = &(<car_t*> memory).progress
     cdef wheel_t* wheels = progress.wheels
     cdef const body_t* hull = lane.moving[0]
-    cdef flag_t flags = 0
+    cdef int flags = 0
     cdef int k
     if action != NULL:
         wheels[0].steer = wheels[1].steer = -action[0]
@@ -394,60 +397,39 @@ cdef flag_t step(
     return flags
 
 
-cdef void observe(const worlds_t* self, int64_t i, void* observation) noexcept nogil:
-    draw_observation(<const progress_t*> self.progress + i, &self.lanes[i], scene_of(self, i), <uint8_t*> observation)
+cdef void observe(const worlds_t* self, const void* memory, void* observation) noexcept nogil:
+    cdef const car_t* car = <const car_t*> memory
+    draw_observation(&car.progress, &car.lane, &car.scene, <uint8_t*> observation)
+
+
+cdef void write_infos(const void* car, const void* shared, void* const* infos) noexcept nogil:
+    (<uint8_t*> infos[0])[0] = (<const car_t*> car).progress.lap == LAP_FINISHED
 
 
 # --- the kernels ------------------------------------------------------------------------------------------------------
 
-cdef void write_infos(
-    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
-) noexcept nogil:
-    cdef const progress_t* progress = <progress_t*> (<const worlds_t*> columns.lanes).progress
-    cdef int64_t k, i
-    for k in range(lo, hi):
-        i = k if lanes == NULL else lanes[k]
-        (<uint8_t*> parts[0])[i] = progress[i].lap == LAP_FINISHED
-
-
-cdef info_field_t[1] infos
-infos[0].name = "lap_finished"
-infos[0].type = BOOL
-infos[0].size = 1
-infos[0].when = TERMINATIONS
-cdef double[1] defaults = [0.95]
-cdef double[1] option_defaults = [1.0]
 cdef family_t family
-family.begin = begin
-family.is_possible = is_possible
-family.build = build
-family.step = step
-family.observe = observe
-family.choices = CHOICES[0]
-family.choice_count = 5
+family.begin, family.is_possible, family.build = begin, is_possible, build
+family.step, family.observe = step, observe
+family.choices, family.choice_count, family.action_size = CHOICES[0], 5, 3
 family.definition_count = DEFINITIONS
-family.world_bytes = 65536
-family.progress_bytes = sizeof(progress_t)
-family.extra_bytes = sizeof(scene_t)
-family.observation_bytes = 3 * STATE * STATE
-family.kernel.name = "racing"
-family.kernel.lanes_name = "gymcore_ext.box2d.racing"
-family.kernel.parameter_names = "lap_complete_percent"
-family.kernel.reset_option_names = "randomize"
-family.kernel.parameter_count = family.kernel.reset_option_count = 1
-family.kernel.parameter_defaults = defaults
-family.kernel.reset_option_defaults = option_defaults
-family.kernel.observation_type = UINT8
-family.kernel.observation_size = 3 * STATE * STATE
-family.kernel.observation_shape[0] = family.kernel.observation_shape[1] = STATE
-family.kernel.observation_shape[2] = 3
-family.kernel.action_size = 3
-family.kernel.info_count = 1
-family.kernel.infos = infos
-family.kernel.write_infos = write_infos
+family.lane_bytes, family.progress_bytes, family.world_bytes = sizeof(car_t), sizeof(progress_t), 65536
 
-kernel = make_kernel(&family, False)
-discrete_kernel = make_kernel(&family, True)
+cdef lane_functions_t functions_of_lane
+set_functions(&functions_of_lane)
+functions_of_lane.write_infos = write_infos
+_functions = functions_capsule(&functions_of_lane)
+
+
+def _declare_kernel(action, ranges=()):
+    return CustomKernel(
+        "racing", parts=((np.uint8, (STATE, STATE, 3)),), action=action, ranges=ranges,
+        parameters={"lap_complete_percent": 0.95}, reset_options={"randomize": 1.0},
+        infos=(("lap_finished", np.bool_, 1, TERMINATIONS),), functions=_functions).capsule
+
+
+kernel = _declare_kernel((np.float64, (3,)))
+discrete_kernel = _declare_kernel((np.int64, ()), ((0, 5),))
 
 
 cdef class Cars(Worlds):
@@ -468,27 +450,28 @@ cdef class Cars(Worlds):
         if (shades.ndim != 3 or not 1 < len(shades) == len(widths) or widths.min() < 0
                 or widths.max() > shades.shape[2]):
             raise ValueError(f"shades: expected uint8 [scores, height, width], got {shades.dtype} {np.shape(shades)}")
-        self.set_up(&family, PROGRESS)
+        self.set_up_worlds(&family, PROGRESS, _functions)
         self.arrays = shades, widths
         self.texts.shades = <const uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> shades)
         self.texts.widths = <const int32_t*> cnp.PyArray_DATA(<cnp.ndarray> widths)
         self.texts.lowest, self.texts.highest = lowest, lowest + len(shades) - 2
         self.texts.height, self.texts.width = shades.shape[1], shades.shape[2]
-        for i in range(self.shared.num_lanes):
-            scene_of(&self.shared, i).texts = &self.texts
+        for i in range(len(self)):
+            self._car(i).scene.texts = &self.texts
+
+    cdef car_t* _car(self, Py_ssize_t lane) except NULL:
+        return <car_t*> self._lane(lane)
 
     def track(self, Py_ssize_t lane):
         """float64 [tiles, 4]: alpha, beta, x and y of the points of the center line."""
-        self._lane(lane)
-        cdef const progress_t* progress = <progress_t*> self.shared.progress + lane
-        cdef const track_point_t* track = scene_of(&self.shared, lane).curve + progress.first
+        cdef const progress_t* progress = &self._car(lane).progress
+        cdef const track_point_t* track = self._car(lane).scene.curve + progress.first
         return np.array([(track[k].alpha, track[k].beta, track[k].x, track[k].y) for k in range(progress.tiles)])
 
     def quads(self, Py_ssize_t lane):
         """float64 [quads, 4, 2]: corners of the pieces of road, each followed by its border if it has one, and int
         [quads]: which piece of road, or -1 for a border."""
-        self._lane(lane)
-        cdef const scene_t* scene = scene_of(&self.shared, lane)
+        cdef const scene_t* scene = &self._car(lane).scene
         cdef Py_ssize_t k, j
         corners = [[(scene.quads[k].x[j], scene.quads[k].y[j]) for j in range(4)] for k in range(scene.quad_count)]
         return np.array(corners), np.array(

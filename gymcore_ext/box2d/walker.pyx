@@ -8,13 +8,17 @@ from libc.stdint cimport int32_t, int64_t
 
 from gymcore_ext.box2d.rays cimport cast_rays, fan_t, point_t, prepare_fan, prepare_scene, scene_t
 from gymcore_ext.box2d.worlds cimport (
-    FLOAT32, LARGE, MANY, Worlds, apply_force, are_flags, are_within, below, body_t, edge_shape_t, empty_world,
-    family_t, fixture_def_t, is_within, joint_angle, joint_def_t, joint_speed, lane_t, listen_to_feet, make_kernel,
-    polygon_shape_t, random, step_world, uniform, vec_t, world_t, worlds_t,
+    LARGE, MANY, Worlds, apply_force, are_flags, are_within, body_t, edge_shape_t, empty_world, family_t, fixture_def_t,
+    is_within, joint_angle, joint_def_t, joint_speed, lane_t, listen_to_feet, polygon_shape_t, step_world, vec_t,
+    world_t, worlds_t,
 )
-from gymcore_ext.engine.step cimport TERMINATED, columns_t, flag_t, rng_t
+from gymcore_ext.lanes.lane_functions cimport TERMINATED
+from gymcore_ext.physics.lane cimport below, random, rng_t, uniform
 
 import numpy as np
+
+from gymcore_ext.box2d.worlds import FUNCTIONS_OF_LANE
+from gymcore_ext.lanes.custom_kernel import CustomKernel
 
 
 cdef enum:
@@ -27,6 +31,9 @@ cdef enum:
     OBSERVED = 24
     GRASS = 0
     STUMP, STAIRS, PIT
+
+cdef enum:  # parameters
+    HARDCORE, FRESH_WORLDS
 
 cdef double FPS = 50.0, SCALE = 30.0
 cdef double WIDTH = 600 / SCALE, HEIGHT = 400 / SCALE
@@ -66,6 +73,12 @@ ctypedef struct ground_t:  # what rays hit
     point_t boxes[4 * BOXES]
     point_t planes[4 * BOXES]
     point_t spans[BOXES]
+
+
+ctypedef struct walker_t:
+    lane_t lane
+    progress_t progress
+    ground_t ground
 
 
 cdef double[2 * RAYS] ray_ends
@@ -163,9 +176,7 @@ cdef bint is_possible(const void* saved, bint was_reset) noexcept nogil:
         and are_flags(&progress.has_shaping, 1) and are_flags(progress.touches, 3))
 
 
-cdef void prepare_rays(const worlds_t* self, int64_t i) noexcept nogil:
-    cdef const progress_t* progress = <progress_t*> self.progress + i
-    cdef ground_t* ground = <ground_t*> self.extra + i
+cdef void prepare_rays(ground_t* ground, const progress_t* progress) noexcept nogil:
     cdef const double* box
     cdef int k, j, from_
     for k in range(POINTS):
@@ -187,10 +198,11 @@ cdef void prepare_rays(const worlds_t* self, int64_t i) noexcept nogil:
     prepare_scene(&ground.scene)
 
 
-cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
+cdef void build(const worlds_t* self, void* memory) noexcept nogil:
     """Ground and walker of an episode, and the push. Box2D lists contacts in the order of creation."""
-    cdef lane_t* lane = &self.lanes[i]
-    cdef progress_t* progress = <progress_t*> self.progress + i
+    cdef walker_t* walker = <walker_t*> memory
+    cdef lane_t* lane = &walker.lane
+    cdef progress_t* progress = &walker.progress
     cdef world_t* world = lane.world
     cdef polygon_shape_t box = (<const polygon_shape_t*> self.definitions[<int> BOX_SHAPE])[0]
     cdef fixture_def_t box_fixture = (<const fixture_def_t*> self.definitions[<int> BOX])[0]
@@ -228,7 +240,7 @@ cdef void build(const worlds_t* self, int64_t i) noexcept nogil:
     lane.moving_count = 5
     lane.joint_count = 4
     listen_to_feet(&self.calls, lane, lane.moving[2], lane.moving[4], progress.touches)
-    prepare_rays(self, i)
+    prepare_rays(&walker.ground, progress)
     progress.steps = progress.has_shaping = 0
     progress.scroll = 0.0
 
@@ -252,28 +264,29 @@ cdef void clear(const worlds_t* self, lane_t* lane, bint fresh_world) noexcept n
         self.calls.destroy_body(world, lane.moving[k])
 
 
-cdef void begin(const worlds_t* self, const columns_t* columns, int64_t i, const double* options) noexcept nogil:
-    cdef progress_t* progress = <progress_t*> self.progress + i
-    cdef int64_t stride = i * columns.parameter_stride
-    cdef rng_t* rng = &columns.rngs[i]
+cdef void begin(
+    const worlds_t* self, void* memory, const double* parameters, const double* options, rng_t* rng
+) noexcept nogil:
+    cdef walker_t* walker = <walker_t*> memory
+    cdef progress_t* progress = &walker.progress
     cdef double[4] nothing = [0.0, 0.0, 0.0, 0.0]
     cdef double reward
     cdef int k
-    draw_ground(progress, rng, columns.parameters[0][stride] != 0.0)
+    draw_ground(progress, rng, parameters[<int> HARDCORE] != 0.0)
     for k in range(CLOUD_NUMBERS):
         progress.clouds[k] = random(rng)
     progress.push = uniform(rng, -5.0, 5.0)
-    clear(self, &self.lanes[i], columns.parameters[1][stride] != 0.0)
-    build(self, i)
-    step(self, columns, i, nothing, &reward)
+    clear(self, &walker.lane, parameters[<int> FRESH_WORLDS] != 0.0)
+    build(self, walker)
+    step(self, walker, parameters, nothing, False, rng, &reward)
 
 
 # --- a step -----------------------------------------------------------------------------------------------------------
 
-cdef void observe(const worlds_t* self, int64_t i, void* observation) noexcept nogil:
+cdef void observe(const worlds_t* self, const void* memory, void* observation) noexcept nogil:
     cdef float* seen = <float*> observation
-    cdef const progress_t* progress = <progress_t*> self.progress + i
-    cdef const lane_t* lane = &self.lanes[i]
+    cdef const progress_t* progress = &(<const walker_t*> memory).progress
+    cdef const lane_t* lane = &(<const walker_t*> memory).lane
     cdef const body_t* hull = lane.moving[0]
     cdef int leg, k
     seen[0] = hull.angle
@@ -304,14 +317,16 @@ cdef inline double reward_of(double gain, const double* action, bint float32) no
     return narrow if float32 else wide
 
 
-cdef flag_t step(
-    const worlds_t* self, const columns_t* columns, int64_t i, const double* action, double* reward
+cdef int step(
+    const worlds_t* self, void* memory, const double* parameters, const double* action, bint float32_action, rng_t* rng,
+    double* reward
 ) noexcept nogil:
-    cdef progress_t* progress = <progress_t*> self.progress + i
-    cdef lane_t* lane = &self.lanes[i]
+    cdef walker_t* walker = <walker_t*> memory
+    cdef progress_t* progress = &walker.progress
+    cdef lane_t* lane = &walker.lane
     cdef const body_t* hull = lane.moving[0]
     cdef double x, shaping
-    cdef flag_t flags = 0
+    cdef int flags = 0
     cdef int k
     for k in range(4):
         self.calls.set_motor_speed(
@@ -320,11 +335,11 @@ cdef flag_t step(
     step_world(&self.calls, lane)
     progress.steps += 1
     x = hull.position.x
-    cast_rays(&(<ground_t*> self.extra)[i].scene, &fan, x, hull.position.y, progress.fractions)
+    cast_rays(&walker.ground.scene, &fan, x, hull.position.y, progress.fractions)
     progress.scroll = x - WIDTH / 5
     shaping = 130 * x / SCALE - 5.0 * fabs(hull.angle)
     reward[0] = reward_of(
-        shaping - progress.prev_shaping if progress.has_shaping else 0.0, action, columns.float32_actions)
+        shaping - progress.prev_shaping if progress.has_shaping else 0.0, action, float32_action)
     progress.prev_shaping = shaping
     progress.has_shaping = 1
     if progress.touches[0] or x < 0:
@@ -336,33 +351,20 @@ cdef flag_t step(
 
 # --- the kernel -------------------------------------------------------------------------------------------------------
 
-cdef double[2] defaults = [0.0, 0.0]
 cdef family_t family
-family.begin = begin
-family.is_possible = is_possible
-family.build = build
-family.step = step
-family.observe = observe
+family.begin, family.is_possible, family.build = begin, is_possible, build
+family.step, family.observe = step, observe
+family.action_size = 4
 family.definition_count = DEFINITIONS
-family.world_bytes = 65536
-family.progress_bytes = sizeof(progress_t)
-family.extra_bytes = sizeof(ground_t)
-family.observation_bytes = OBSERVED * sizeof(float)
-family.kernel.name = "walker"
-family.kernel.lanes_name = "gymcore_ext.box2d.walker"
-family.kernel.reset_option_names = ""
-family.kernel.parameter_names = "hardcore fresh_worlds"
-family.kernel.parameter_count = 2
-family.kernel.parameter_defaults = family.kernel.reset_option_defaults = defaults
-family.kernel.observation_type = FLOAT32
-family.kernel.observation_size = OBSERVED
-family.kernel.action_size = 4
+family.lane_bytes, family.progress_bytes, family.world_bytes = sizeof(walker_t), sizeof(progress_t), 65536
 
-kernel = make_kernel(&family, False)
+kernel = CustomKernel(
+    "walker", parts=((np.float32, (OBSERVED,)),), action=(np.float64, (4,)),
+    parameters={"hardcore": 0.0, "fresh_worlds": 0.0}, functions=FUNCTIONS_OF_LANE).capsule
 
 
 cdef class Walkers(Worlds):
     """Worlds of walkers, for a batch of the kernel."""
 
     def __cinit__(self, **options):
-        self.set_up(&family, PROGRESS)
+        self.set_up_worlds(&family, PROGRESS, FUNCTIONS_OF_LANE)

@@ -1,20 +1,9 @@
 """Lanes that are worlds of Box2D: what the kernels of all families share."""
-cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
-from gymcore_ext.engine.step cimport columns_t, flag_t, kernel_t, rng_t
-
-
-cdef extern from "gymcore/kernel.h":
-    int FLOAT32 "GYMCORE_FLOAT32"
-    int UINT8 "GYMCORE_UINT8"
-    int BOOL "GYMCORE_BOOL"
-
-
-cdef extern from "gymcore/rng.h":
-    double random "gymcore_rng_double"(rng_t* rng) noexcept nogil
-    double uniform "gymcore_rng_uniform"(rng_t* rng, double low, double high) noexcept nogil
-    uint32_t below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
+from gymcore_ext.lanes.lane_functions cimport lane_functions_t
+from gymcore_ext.lanes.struct_lanes cimport LaneStore
+from gymcore_ext.physics.lane cimport rng_t
 
 
 cdef extern from "box2d/world.h":
@@ -169,36 +158,34 @@ cdef extern from *:
     const int64_t MANY "BOX2D_MANY"
 
 
-ctypedef struct worlds_t:
+ctypedef struct worlds_t:                     # what the lanes of a batch have in common
     const family_t* family
     calls_t calls
     const void* definitions[MAX_DEFINITIONS]  # of bodies, fixtures and joints, in the order that the family says
-    lane_t* lanes
-    char* progress                            # numbers of the lanes, the family's struct for each
-    char* extra                               # what the family keeps besides, which is not saved, a struct for each
-    int64_t num_lanes
+    bint discrete                             # whether actions are choices
 
 
 ctypedef struct family_t:
-    # What is the environment's own in its kernels. `action_size` is that of the numbers that `step` takes.
-    kernel_t kernel
-    kernel_t kernels[2]                       # completed by make_kernel
-    # Numbers for each discrete action; NULL if actions are numbers only.
+    # What is the environment's own. A lane is a struct that begins with lane_t and the family's progress: what is saved
+    # besides the world.
+    # Numbers for each discrete action.
     const double* choices
-    int64_t choice_count
+    int64_t choice_count, action_size
     int64_t definition_count
-    # Bytes of a lane: of what is saved of its world, at most, of its structs, and of its observation.
-    int64_t world_bytes, progress_bytes, extra_bytes, observation_bytes
+    # Bytes of a lane, of its progress, and of what is saved of its world, at most.
+    int64_t lane_bytes, progress_bytes, world_bytes
     # Draw what is random about an episode, and begin it.
-    void (*begin)(const worlds_t* self, const columns_t* columns, int64_t i, const double* options) noexcept nogil
+    void (*begin)(
+        const worlds_t* self, void* lane, const double* parameters, const double* options, rng_t* rng) noexcept nogil
     # Whether a lane that has been reset, or one that has not, can have this progress. Its bytes are anybody's.
     bint (*is_possible)(const void* progress, bint was_reset) noexcept nogil
     # Build the bodies of an episode, which the progress describes, in an empty world.
-    void (*build)(const worlds_t* self, int64_t i) noexcept nogil
+    void (*build)(const worlds_t* self, void* lane) noexcept nogil
     # Step by an action, write its reward and return how the episode ended.
-    flag_t (*step)(
-        const worlds_t* self, const columns_t* columns, int64_t i, const double* action, double* reward) noexcept nogil
-    void (*observe)(const worlds_t* self, int64_t i, void* observation) noexcept nogil
+    int (*step)(
+        const worlds_t* self, void* lane, const double* parameters, const double* action, bint float32_action,
+        rng_t* rng, double* reward) noexcept nogil
+    void (*observe)(const worlds_t* self, const void* lane, void* observation) noexcept nogil
 
 
 cdef inline bint is_within(double value, double low, double high) noexcept nogil:
@@ -222,21 +209,13 @@ cdef inline bint are_flags(const int32_t* values, int count) noexcept nogil:
     return True
 
 
-cdef object make_kernel(family_t* family, bint discrete)
+cdef int set_functions(lane_functions_t* functions) except -1
 
 
-cdef class Worlds:
+cdef class Worlds(LaneStore):
     cdef worlds_t shared
     cdef readonly list worlds
-    cdef readonly object progress
-    cdef readonly object saved_dtype
     cdef list definitions
-    cdef object error
-    cdef cnp.ndarray extra
-    cdef int64_t saved_bytes  # of a lane
-    cdef int set_up(self, const family_t* family, object progress_dtype) except -1
-    cdef lane_t* _lane(self, Py_ssize_t lane) except NULL
-    cdef char* _progress(self, Py_ssize_t lane) except NULL
-    cdef char* _row(self, cnp.ndarray saved, Py_ssize_t row) except NULL
-    cdef bint _restore(self, const worlds_t* worlds, int64_t i, char* data) except -1
-    cdef bint _copy_world(self, const worlds_t* worlds, int64_t i, char* data, bint reading) except -1
+    cdef object error, progress_dtype
+    cdef int set_up_worlds(self, const family_t* family, object progress_dtype, object functions_of_lane) except -1
+    cdef lane_t* _world_lane(self, Py_ssize_t lane) except NULL

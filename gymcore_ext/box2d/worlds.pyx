@@ -1,22 +1,19 @@
-"""Lanes that are worlds of Box2D: their kernels, their memory, what is saved of them, and what Python looks at.
+"""Lanes that are worlds of Box2D: the functions of a lane, what is saved of it, and what Python looks at.
 
 A world is made by the Python package, which may look at it between steps; kernels step it by Box2D's own functions.
 So attributes such as `env.unwrapped.world` are the package's objects over the same C++ objects.
 """
-cimport cython
-cimport numpy as cnp
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from cpython.pycapsule cimport PyCapsule_New
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from gymcore_ext.engine.capsules cimport owned_capsule
-from gymcore_ext.engine.step cimport FLOAT64, KERNEL_ABI, KERNEL_CAPSULE
-from gymcore_ext.lanes.struct_lanes cimport digest
+from gymcore_ext.lanes.lane_functions cimport functions_capsule, lane_functions_t
+from gymcore_ext.lanes.struct_lanes cimport LaneStore
+from gymcore_ext.physics.lane cimport rng_t
 
 import numpy as np
 
-cnp.import_array()
+from gymcore_ext.engine.lane_memory import kernel_spec
 
 # What of Box2D is called or pointed to, in the order of `box2d_calls`, with its C++ symbols.
 FUNCTIONS = {
@@ -43,286 +40,211 @@ cdef int set_calls(calls_t* calls, dict functions) except -1:
     return 0
 
 
-# --- kernels ----------------------------------------------------------------------------------------------------------
+# --- the functions of a lane ------------------------------------------------------------------------------------------
 
-cdef inline void step_lane(
-    const columns_t* columns, int64_t i, const double* action, void* const* parts, double* rewards, flag_t* ends
+cdef inline char* progress_of(void* lane) noexcept nogil:
+    return <char*> lane + sizeof(lane_t)
+
+
+cdef int step(
+    void* memory, const void* shared, const double* parameters, const void* action, int32_t float32_action, rng_t* rng,
+    double* reward
 ) noexcept nogil:
-    cdef const worlds_t* self = <const worlds_t*> columns.lanes
-    rewards[i] = 0.0
-    ends[i] = 0
-    if columns.resetting != NULL and columns.resetting[i]:
-        return
-    if not is_steppable(&self.lanes[i]):
-        self.lanes[i].changed = 1
-    else:
-        self.lanes[i].busy = 1
-        ends[i] = self.family.step(self, columns, i, action, &rewards[i])
-        self.lanes[i].busy = 0
-        self.family.observe(self, i, <char*> parts[0] + i * self.family.observation_bytes)
+    cdef const worlds_t* self = <const worlds_t*> shared
+    cdef lane_t* lane = <lane_t*> memory
+    cdef const double* numbers = <const double*> action
+    cdef int ends
+    lane.changed = not is_steppable(lane)
+    if lane.changed:
+        return 0
+    if self.discrete:  # in bounds even if another thread changes the array of actions after their check
+        numbers = self.family.choices + self.family.action_size * min(
+            max((<const int64_t*> action)[0], 0), self.family.choice_count - 1)
+    lane.busy = 1
+    ends = self.family.step(self, lane, parameters, numbers, float32_action, rng, reward)
+    lane.busy = 0
+    return ends
 
 
-cdef void step_by_numbers(
-    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
-    int64_t hi
+cdef void reset(
+    void* memory, const void* shared, const double* parameters, const double* options, rng_t* rng
 ) noexcept nogil:
-    cdef const family_t* family = (<const worlds_t*> columns.lanes).family
-    cdef int64_t i
-    for i in range(lo, hi):
-        step_lane(columns, i, <const double*> actions + i * family.kernel.action_size, parts, rewards, ends)
+    cdef const worlds_t* self = <const worlds_t*> shared
+    cdef lane_t* lane = <lane_t*> memory
+    drop_broken(self, lane)
+    lane.changed = not is_resettable(lane)
+    if not lane.changed:
+        lane.busy = 1
+        self.family.begin(self, lane, parameters, options, rng)
+        lane.busy = 0
 
 
-cdef void step_by_choices(
-    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
-    int64_t hi
+cdef inline void drop_broken(const worlds_t* self, lane_t* lane) noexcept nogil:
+    """Forget the world of a lane that a fork has copied in the middle of a step.
+
+    What it has allocated stays allocated: nothing of it can be trusted, and objects of the package may point there.
+    """
+    if lane.busy:
+        construct_world(&self.calls, lane.world, 0.0)
+
+
+cdef void observe(
+    const void* memory, const void* shared, const double* parameters, void* const* parts
 ) noexcept nogil:
-    cdef const family_t* family = (<const worlds_t*> columns.lanes).family
-    cdef int64_t i, choice
-    for i in range(lo, hi):
-        # In bounds even if another thread changes the array of actions after their check.
-        choice = min(max((<const int64_t*> actions)[i], 0), family.choice_count - 1)
-        step_lane(columns, i, family.choices + choice * family.kernel.action_size, parts, rewards, ends)
+    cdef const worlds_t* self = <const worlds_t*> shared
+    cdef lane_t* lane = <lane_t*> memory
+    if lane.builds and not lane.changed:  # its bodies are there
+        self.family.observe(self, lane, parts[0])
 
 
-cdef void reset_lanes(
-    const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
-) noexcept nogil:
-    cdef const worlds_t* self = <const worlds_t*> columns.lanes
-    cdef int64_t k
-    cdef lane_t* lane
-    for k in range(count):
-        lane = &self.lanes[lanes[k]]
-        if lane.busy:
-            # A fork has copied it in the middle of a step. What it has allocated stays allocated: nothing of it can be
-            # trusted, and objects of the package may point there.
-            construct_world(&self.calls, lane.world, 0.0)
-        if is_resettable(lane):
-            lane.busy = 1
-            self.family.begin(self, columns, lanes[k], options)
-            lane.busy = 0
-        else:
-            lane.changed = 1
+cdef int has_changed(const void* lane) noexcept nogil:
+    """Whether a lane was not stepped, or not reset, because a program has changed its world."""
+    return (<const lane_t*> lane).changed
 
 
-cdef void observe_lanes(
-    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
-) noexcept nogil:
-    cdef const worlds_t* self = <const worlds_t*> columns.lanes
-    cdef int64_t k, i
-    for k in range(lo, hi):
-        i = k if lanes == NULL else lanes[k]
-        if self.lanes[i].builds:
-            self.family.observe(self, i, <char*> parts[0] + i * self.family.observation_bytes)
+cdef void release(void* memory, const void* shared) noexcept nogil:
+    """Leave a world that may live longer without its listener."""
+    cdef lane_t* lane = <lane_t*> memory
+    if lane.builds:
+        lane.world.manager.listener = NULL
 
 
-cdef int lanes_changed(const void* lanes) noexcept nogil:
-    """Whether a lane was not stepped, because a program has changed its world."""
-    cdef const worlds_t* self = <const worlds_t*> lanes
-    cdef int64_t i
-    for i in range(self.num_lanes):
-        if self.lanes[i].changed:
-            return 1
+cdef bint copy_lane(const worlds_t* self, lane_t* lane, char* saved, bint reading) noexcept nogil:
+    """Write a world to a saved lane, or read it into a lane that was just built; false if it cannot be."""
+    cdef archive_t archive
+    archive.at = saved + self.family.progress_bytes
+    archive.end = archive.at + self.family.world_bytes
+    archive.reading = reading
+    return copy_world(&self.calls, &archive, lane)
+
+
+cdef bint restore(const worlds_t* self, lane_t* lane, char* saved) noexcept nogil:
+    """Build a lane's world anew as it was saved; false if no lane can have that state."""
+    cdef int64_t size = self.family.progress_bytes
+    cdef int32_t nodes
+    memcpy(&nodes, saved + size, sizeof(nodes))
+    if not self.family.is_possible(saved, nodes != 0):
+        return False
+    memcpy(progress_of(lane), saved, size)
+    if nodes == 0:
+        return True  # it was never reset: the tree of a world that was built has room for some
+    empty_world(&self.calls, lane.world, 0.0)
+    self.family.build(self, lane)
+    memcpy(progress_of(lane), saved, size)  # building has begun to count
+    return copy_lane(self, lane, saved, True)
+
+
+cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
+    cdef const worlds_t* self = <const worlds_t*> shared
+    cdef lane_t* lane = <lane_t*> memory
+    memcpy(saved, progress_of(lane), self.family.progress_bytes)
+    return not lane.builds or (not lane.busy and copy_lane(self, lane, <char*> saved, False))
+
+
+cdef void load(void* memory, const void* shared, const void* saved) noexcept nogil:
+    cdef lane_t* lane = <lane_t*> memory
+    drop_broken(<const worlds_t*> shared, lane)
+    lane.busy = lane.changed = 0
+    restore(<const worlds_t*> shared, lane, <char*> saved)
+
+
+cdef int check(const void* saved, const void* shared) noexcept nogil:
+    """Whether a lane goes on from this: another one tries."""
+    cdef const worlds_t* self = <const worlds_t*> shared
+    cdef lane_t* lane = <lane_t*> PyMem_RawCalloc(1, self.family.lane_bytes + sizeof(world_t))
+    cdef bint possible
+    if lane == NULL:
+        return False
+    lane.world = <world_t*> (<char*> lane + self.family.lane_bytes)
+    construct_world(&self.calls, lane.world, 0.0)
+    possible = restore(self, lane, <char*> saved)
+    self.calls.destruct(lane.world)
+    PyMem_RawFree(lane)
+    return possible
+
+
+cdef int set_functions(lane_functions_t* functions) except -1:
+    """Set what is the same for all families."""
+    functions.reset, functions.step, functions.observe, functions.faulted = reset, step, observe, has_changed
+    functions.save, functions.load, functions.check, functions.free = save, load, check, release
     return 0
 
 
-cdef object make_kernel(family_t* family, bint discrete):
-    """Complete a family's kernel, for discrete actions or for numbers; return the capsule that a batch takes."""
-    cdef kernel_t* kernel = &family.kernels[discrete]
-    kernel[0] = family.kernel
-    kernel.size = sizeof(kernel_t)
-    kernel.abi = KERNEL_ABI
-    kernel.isa_count = 1
-    kernel.state_names = ""
-    kernel.reset = reset_lanes
-    kernel.observe = observe_lanes
-    kernel.faulted = lanes_changed
-    if discrete:
-        kernel.action_size = 0
-        kernel.discrete_actions = family.choice_count
-        kernel.step[0].shared = kernel.step[0].varied = step_by_choices
-    else:
-        kernel.action_type = FLOAT64
-        kernel.step[0].shared = kernel.step[0].varied = step_by_numbers
-    return PyCapsule_New(kernel, KERNEL_CAPSULE, NULL)
+cdef lane_functions_t functions_of_lane
+set_functions(&functions_of_lane)
+FUNCTIONS_OF_LANE = functions_capsule(&functions_of_lane)
 
 
-# --- memory -----------------------------------------------------------------------------------------------------------
-
-@cython.no_gc_clear  # the worlds must be there when this object goes
-cdef class Worlds:
+cdef class Worlds(LaneStore):
     """Worlds of a batch; families derive from it.
 
     Args:
+        kernel: capsule of one of the family's kernels.
         functions: addresses of FUNCTIONS by name.
         worlds: a `Box2D.b2World` for each lane, of which nobody else may be in the middle of a step.
         definitions: of bodies, fixtures and joints, objects of the package, in the family's order.
         error: the class of exceptions for worlds that programs have changed.
-
-    Attributes:
-        progress: a structured array with what the family counts of each lane: a view, to read and to write.
     """
 
-    def __cinit__(self, *, dict functions, list worlds, list definitions, object error, **family):
-        cdef Py_ssize_t k
-        self.worlds, self.definitions, self.error = worlds, definitions, error
+    def __cinit__(
+        self, *, object kernel, dict functions, list worlds, list definitions, object error, **family,
+    ):
+        self.kernel, self.worlds, self.definitions, self.error = kernel, worlds, definitions, error
+        self.shared.discrete = kernel_spec(kernel)["discrete_actions"] > 0
         set_calls(&self.shared.calls, functions)
-        self.shared.lanes = <lane_t*> PyMem_RawCalloc(max(len(worlds), 1), sizeof(lane_t))
-        if self.shared.lanes == NULL:
-            raise MemoryError(f"no memory for {len(worlds)} lanes")
-        self.shared.num_lanes = len(worlds)
-        for k, world in enumerate(worlds):
-            self.shared.lanes[k].world = <world_t*> <size_t> int(world.this)
-            self.shared.lanes[k].filter = self.shared.lanes[k].world.manager.filter
 
-    cdef int set_up(self, const family_t* family, object progress_dtype) except -1:
-        """Make what depends on the family: its definitions, its numbers and its saved states."""
+    cdef int set_up_worlds(self, const family_t* family, object progress_dtype, object functions_of_lane) except -1:
+        """Make the lanes of a family."""
         cdef Py_ssize_t k
+        cdef lane_t* lane
         if len(self.definitions) != family.definition_count:
             raise ValueError(f"definitions: expected {family.definition_count}, got {len(self.definitions)}")
         if progress_dtype.itemsize != family.progress_bytes:
             raise ValueError(f"progress: expected {family.progress_bytes} bytes, got {progress_dtype}")
+        self.progress_dtype = progress_dtype
         self.shared.family = family
         for k, definition in enumerate(self.definitions):
             self.shared.definitions[k] = <const void*> <size_t> int(definition.this)
-        self.progress = np.zeros(len(self.worlds), progress_dtype)
-        self.shared.progress = <char*> cnp.PyArray_DATA(<cnp.ndarray> self.progress)
-        self.extra = np.zeros((len(self.worlds), family.extra_bytes), np.uint8)
-        self.shared.extra = <char*> cnp.PyArray_DATA(self.extra)
-        self.saved_dtype = np.dtype([
-            ("digest", np.uint64), ("progress", progress_dtype), ("world", np.uint8, (family.world_bytes,))])
-        self.saved_bytes = self.saved_dtype.itemsize
-        if self.saved_bytes % 8:
-            raise ValueError(f"saved lanes: expected whole words, got {self.saved_bytes} bytes")
+        self.set_up(
+            self.kernel, functions_of_lane, len(self.worlds), family.lane_bytes, &self.shared,
+            (self.worlds, self.definitions),
+            [("progress", progress_dtype), ("world", np.uint8, (family.world_bytes,))])
+        for k, world in enumerate(self.worlds):
+            lane = self._world_lane(k)
+            lane.world = <world_t*> <size_t> int(world.this)
+            lane.filter = lane.world.manager.filter
         return 0
 
+    cdef lane_t* _world_lane(self, Py_ssize_t lane) except NULL:
+        return <lane_t*> self._lane(lane)
+
+    def _columns(self, size_t offset, dtype):
+        """A member of the struct of all lanes: a view."""
+        return self.view()[:, offset:offset + dtype.itemsize].view(dtype.base).reshape(-1, *dtype.shape)
+
     @property
-    def capsule(self):
-        """The lanes, for a batch of the family's kernel; it keeps them alive."""
-        return owned_capsule(&self.shared, self.shared.family.kernel.lanes_name, self)
-
-    def __dealloc__(self):
-        cdef int64_t i
-        if self.shared.lanes != NULL:
-            for i in range(self.shared.num_lanes):  # the worlds may live longer
-                if self.shared.lanes[i].builds:
-                    self.shared.lanes[i].world.manager.listener = NULL
-        PyMem_RawFree(self.shared.lanes)
-
-    def __len__(self):
-        return self.shared.num_lanes
-
-    cdef lane_t* _lane(self, Py_ssize_t lane) except NULL:
-        if not 0 <= lane < self.shared.num_lanes:
-            raise IndexError(f"lane {lane} is not in [0, {self.shared.num_lanes})")
-        return &self.shared.lanes[lane]
+    def progress(self):
+        """A structured array with what the family counts of each lane: a view, to read and to write."""
+        return self._columns(sizeof(lane_t), self.progress_dtype)
 
     def builds(self, Py_ssize_t lane):
         """How often the bodies of a lane were made: they are new when it has grown."""
-        return self._lane(lane).builds
+        return self._world_lane(lane).builds
 
     def raise_faults(self):
-        """Raise for the lanes that were not stepped, or not reset, since the last call."""
-        lanes = [i for i in range(self.shared.num_lanes) if self.shared.lanes[i].changed]
-        for i in lanes:
-            self.shared.lanes[i].changed = 0
-        if lanes:
-            raise self.error(
-                f"lanes {lanes}: compiled environments step worlds as they are built: world.contactListener was "
-                "replaced, or bodies or joints were destroyed, after which reset() builds the world anew; or a "
-                "contactFilter or destructionListener was set, or the world is locked by a listener that raised, after "
-                "which the environment must be made anew")
+        """Raise for the lanes that were not stepped, or not reset."""
+        lanes = [lane for lane, _ in self.take_faults()]
+        raise self.error(
+            f"lanes {lanes}: compiled environments step worlds as they are built: world.contactListener was "
+            "replaced, or bodies or joints were destroyed, after which reset() builds the world anew; or a "
+            "contactFilter or destructionListener was set, or the world is locked by a listener that raised, after "
+            "which the environment must be made anew")
 
-    # --- states -------------------------------------------------------------------------------------------------------
-
-    def save(self, indices, cnp.ndarray saved not None):
-        """Write lanes into an array of `saved_dtype`.
-
-        Raises:
-            error: a world has bodies, joints or fixtures that it was not made with, or too many contacts.
-        """
-        cdef Py_ssize_t row, lane
-        cdef uint64_t check
-        cdef char* data
-        saved[...] = np.zeros((), self.saved_dtype)
-        for row, lane in enumerate(indices.tolist()):
-            data = self._row(saved, row)
-            memcpy(data + 8, self._progress(lane), self.shared.family.progress_bytes)
-            if self._lane(lane).builds and not self._copy_world(&self.shared, lane, data, False):
-                raise self.error(
-                    f"lane {lane}: the world has other bodies, joints or fixtures than it was made with, more contacts "
-                    "than fit into a state, or numbers that are not finite")
-            check = digest(data + 8, self.saved_bytes - 8)
-            memcpy(data, &check, 8)
-
-    def load(self, indices, cnp.ndarray saved not None):
-        """Restore lanes from valid elements; worlds are built anew."""
-        cdef Py_ssize_t row, lane
-        cdef char* data
-        for row, lane in enumerate(indices.tolist()):
-            data = self._row(saved, row)
-            self._lane(lane)
-            if not self._restore(&self.shared, lane, data):
-                raise self.error(f"state: lane {lane} cannot have it, or was forked in the middle of a step")
-
-    def valid(self, cnp.ndarray saved not None):
-        """Which elements of an array of `saved_dtype` a lane can go on from: bool [len(saved)]."""
-        cdef worlds_t trial = self.shared
-        cdef lane_t lane
-        cdef Py_ssize_t row
-        cdef uint64_t check
-        cdef char* data
-        cdef bytearray world = bytearray(sizeof(world_t))
-        cdef bytearray progress = bytearray(self.shared.family.progress_bytes)
-        cdef bytearray extra = bytearray(max(self.shared.family.extra_bytes, 1))
-        memset(&lane, 0, sizeof(lane))
-        lane.world = <world_t*> <char*> world
-        trial.lanes, trial.progress, trial.extra, trial.num_lanes = &lane, progress, extra, 1
-        valid = np.zeros(len(saved), np.bool_)
-        construct_world(&self.shared.calls, lane.world, 0.0)
-        try:
-            for row in range(len(saved)):
-                data = self._row(saved, row)
-                memcpy(&check, data, 8)
-                valid[row] = check == digest(data + 8, self.saved_bytes - 8) and self._restore(&trial, 0, data)
-        finally:
-            self.shared.calls.destruct(lane.world)
-        return valid
-
-    cdef bint _restore(self, const worlds_t* worlds, int64_t i, char* data) except -1:
-        """Build a lane's world anew as it was saved; false if no lane can have that state."""
-        cdef const family_t* family = worlds.family
-        cdef char* progress = worlds.progress + i * family.progress_bytes
-        cdef int32_t nodes
-        memcpy(&nodes, data + 8 + family.progress_bytes, sizeof(nodes))
-        if worlds.lanes[i].busy or not family.is_possible(data + 8, nodes != 0):
-            return False
-        memcpy(progress, data + 8, family.progress_bytes)
-        if nodes == 0:
-            return True  # it was never reset: the tree of a world that was built has room for some
-        empty_world(&worlds.calls, worlds.lanes[i].world, 0.0)
-        family.build(worlds, i)
-        memcpy(progress, data + 8, family.progress_bytes)  # building has begun to count
-        return self._copy_world(worlds, i, data, True)
-
-    cdef bint _copy_world(self, const worlds_t* worlds, int64_t i, char* data, bint reading) except -1:
-        """Write a world to a saved lane, or read it into a lane that was just built; false if it cannot be."""
-        cdef archive_t archive
-        if worlds.lanes[i].busy:
-            return False
-        archive.at = data + 8 + worlds.family.progress_bytes
-        archive.end = data + self.saved_bytes
-        archive.reading = reading
-        return copy_world(&worlds.calls, &archive, &worlds.lanes[i])
-
-    cdef char* _progress(self, Py_ssize_t lane) except NULL:
-        self._lane(lane)
-        return self.shared.progress + lane * self.shared.family.progress_bytes
-
-    cdef char* _row(self, cnp.ndarray saved, Py_ssize_t row) except NULL:
-        if (saved.dtype != self.saved_dtype or saved.ndim != 1 or not 0 <= row < len(saved)
-                or not cnp.PyArray_ISWRITEABLE(saved)):
-            raise ValueError(f"saved: expected an array of {self.saved_dtype}, got {saved.dtype} {np.shape(saved)}")
-        return <char*> cnp.PyArray_DATA(saved) + row * cnp.PyArray_STRIDE(saved, 0)
+    def refuse_to_save(self, lane):
+        """Raise for a lane that cannot be saved."""
+        raise self.error(
+            f"lane {lane}: the world has other bodies, joints or fixtures than it was made with, more contacts "
+            "than fit into a state, or numbers that are not finite")
 
 
 # --- trying it out ----------------------------------------------------------------------------------------------------

@@ -66,16 +66,6 @@ cdef extern from "gymcore/kernel.h":
     ctypedef struct step_loops_t "gymcore_step_loops":
         step_loop_t shared, varied
 
-    ctypedef struct lane_functions_t "gymcore_lane_functions":
-        int64_t size
-        void (*reset)(void*, const void*, const double*, const double*, rng_t*) noexcept nogil
-        int (*step)(void*, const void*, const double*, const void*, rng_t*, double*) noexcept nogil
-        void (*observe)(const void*, const void*, void* const*) noexcept nogil
-        void (*write_infos)(const void*, const void*, void* const*) noexcept nogil
-        void (*report)(const void*, const void*, double*, uint8_t*) noexcept nogil
-        int (*check)(const void*, const void*) noexcept nogil
-        int (*faulted)(const void*) noexcept nogil
-
     ctypedef struct kernel_t "gymcore_kernel":
         int64_t size
         int32_t abi, isa_count

@@ -4,29 +4,38 @@ Its functions get the struct of a lane, its parameters and its random stream; dr
 gymcore_ext/physics/lane.pxd.
 """
 from cpython.pycapsule cimport PyCapsule_New
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from gymcore_ext.physics.lane cimport rng_t
 
 
 cdef extern from "gymcore/kernel.h":
+    const char* FUNCTIONS_CAPSULE "GYMCORE_FUNCTIONS_CAPSULE"
     enum:
         TERMINATED "GYMCORE_TERMINATED"
         TRUNCATED "GYMCORE_TRUNCATED"
 
-    # `size` is sizeof(lane_functions_t); kernel.h says what each function does. Those after `observe` may be left out.
+    int KERNEL_ABI "GYMCORE_KERNEL_ABI"
+
+    # kernel.h says what each function does. Those after `observe` may be left out.
     ctypedef struct lane_functions_t "gymcore_lane_functions":
         int64_t size
+        int32_t abi
         void (*reset)(void*, const void*, const double*, const double*, rng_t*) noexcept nogil
-        int (*step)(void*, const void*, const double*, const void*, rng_t*, double*) noexcept nogil
-        void (*observe)(const void*, const void*, void* const*) noexcept nogil
+        int (*step)(void*, const void*, const double*, const void*, int32_t, rng_t*, double*) noexcept nogil
+        void (*observe)(const void*, const void*, const double*, void* const*) noexcept nogil
         void (*write_infos)(const void*, const void*, void* const*) noexcept nogil
         void (*report)(const void*, const void*, double*, uint8_t*) noexcept nogil
         int (*check)(const void*, const void*) noexcept nogil
         int (*faulted)(const void*) noexcept nogil
+        int (*make)(void*, const void*) noexcept nogil
+        void (*free)(void*, const void*) noexcept nogil
+        int (*save)(void*, const void*, void*) noexcept nogil
+        void (*load)(void*, const void*, const void*) noexcept nogil
 
 
 cdef inline object functions_capsule(lane_functions_t* functions):
     """A capsule of functions that live as long as the process, for `gymcore.native.struct_env.StructEnv.of`."""
     functions.size = sizeof(lane_functions_t)
-    return PyCapsule_New(functions, "gymcore_ext.lane_functions", NULL)
+    functions.abi = KERNEL_ABI
+    return PyCapsule_New(functions, FUNCTIONS_CAPSULE, NULL)

@@ -2,7 +2,8 @@
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint64_t
 
-from gymcore_ext.engine.step cimport MAX_INFOS, MAX_PARTS, kernel_t, lane_functions_t
+from gymcore_ext.engine.step cimport MAX_INFOS, MAX_PARTS, kernel_t
+from gymcore_ext.lanes.lane_functions cimport lane_functions_t
 
 
 ctypedef struct struct_lanes_t:
@@ -22,25 +23,26 @@ cdef inline void* lane_at(const struct_lanes_t* self, int64_t lane) noexcept nog
     return self.memory + lane * self.stride
 
 
-cdef object functions_capsule(const lane_functions_t* functions)
 cdef int set_loops(kernel_t* kernel, object functions) except -1
 cdef uint64_t digest(const char* data, int64_t size) noexcept nogil
 
 
 cdef class LaneStore:
+    cdef object __weakref__
     cdef struct_lanes_t lanes
     cdef readonly object kernel
-    cdef object functions
+    cdef object functions, references
+    cdef readonly object saved_dtype
+    cdef int64_t saved_bytes       # without the digest
     cdef const char* lanes_name    # of capsules: no other kernel takes them
     cdef void* allocated
 
-    cdef int set_up(self, object kernel, object functions, Py_ssize_t num_lanes, Py_ssize_t lane_bytes) except -1
+    cdef int set_up(
+        self, object kernel, object functions, Py_ssize_t num_lanes, Py_ssize_t lane_bytes, const void* shared,
+        object references, list saved_fields=*) except -1
     cdef char* _lane(self, Py_ssize_t lane) except NULL
+    cdef char* _row(self, cnp.ndarray saved, Py_ssize_t row) except NULL
 
 
 cdef class StructLanes(LaneStore):
-    cdef object shared
     cdef public object on_fault
-    cdef readonly object saved_dtype
-
-    cdef char* _row(self, cnp.ndarray saved, Py_ssize_t row) except NULL

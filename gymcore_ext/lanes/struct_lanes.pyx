@@ -3,23 +3,24 @@
 An environment supplies the functions of one lane (`gymcore_lane_functions` of kernel.h). Everything else exists once,
 here: leaving out lanes that are about to be reset, parameters by lane, rows of outputs, faults and states.
 """
+cimport cython
 cimport numpy as cnp
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
+from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from gymcore_ext.engine.capsules cimport owned_capsule
 from gymcore_ext.engine.lane_memory cimport MAX_NUMBERS, read_kernel
-from gymcore_ext.engine.step cimport ISA_COUNT, MAX_INFOS, MAX_PARTS, columns_t, flag_t, kernel_t
+from gymcore_ext.engine.step cimport ISA_COUNT, KERNEL_ABI, MAX_INFOS, MAX_PARTS, columns_t, flag_t, kernel_t
+from gymcore_ext.lanes.lane_functions cimport FUNCTIONS_CAPSULE, lane_functions_t
+from gymcore_ext.physics.lane cimport rng_t
 
 import numpy as np
 
 from gymcore_ext.engine.lane_memory import kernel_spec
 
 cnp.import_array()
-
-cdef const char* FUNCTIONS_CAPSULE = "gymcore_ext.lane_functions"
 
 
 # --- loops ------------------------------------------------------------------------------------------------------------
@@ -68,8 +69,9 @@ cdef void step_lanes(
         if columns.parameter_stride:
             parameters_of(columns, self.parameters, i, values)
         ends[i] = <flag_t> self.functions.step(
-            lane, self.shared, values, <const char*> actions + i * self.action_bytes, &columns.rngs[i], &rewards[i])
-        self.functions.observe(lane, self.shared, rows_of(parts, self.part_bytes, self.parts, i, rows))
+            lane, self.shared, values, <const char*> actions + i * self.action_bytes, columns.float32_actions,
+            <rng_t*> &columns.rngs[i], &rewards[i])
+        self.functions.observe(lane, self.shared, values, rows_of(parts, self.part_bytes, self.parts, i, rows))
         check_fault(self, lane)
 
 
@@ -84,7 +86,7 @@ cdef void reset_lanes(
         lane = lane_at(self, lanes[k])
         self.functions.reset(
             lane, self.shared, parameters_of(columns, self.parameters, lanes[k], values), options,
-            &columns.rngs[lanes[k]])
+            <rng_t*> &columns.rngs[lanes[k]])
         check_fault(self, lane)
 
 
@@ -92,12 +94,14 @@ cdef void observe_lanes(
     const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
 ) noexcept nogil:
     cdef const struct_lanes_t* self = <const struct_lanes_t*> columns.lanes
+    cdef double values[MAX_NUMBERS]
     cdef void* rows[MAX_PARTS]
     cdef int64_t i, k
     for k in range(lo, hi):
         i = k if lanes == NULL else lanes[k]
         self.functions.observe(
-            lane_at(self, i), self.shared, rows_of(parts, self.part_bytes, self.parts, i, rows))
+            lane_at(self, i), self.shared, parameters_of(columns, self.parameters, i, values),
+            rows_of(parts, self.part_bytes, self.parts, i, rows))
 
 
 cdef void write_infos(
@@ -143,20 +147,18 @@ cdef int set_loops(kernel_t* kernel, object functions) except -1:
     return 0
 
 
-cdef object functions_capsule(const lane_functions_t* functions):
-    """A capsule of functions that live as long as the process."""
-    return PyCapsule_New(<void*> functions, FUNCTIONS_CAPSULE, NULL)
-
-
 cdef int read_functions(object capsule, lane_functions_t* functions) except -1:
-    """Copy the functions of a capsule; those that it was compiled without are NULL."""
+    """Copy the functions of a capsule."""
     if not PyCapsule_IsValid(capsule, FUNCTIONS_CAPSULE):
         raise TypeError(f"functions: expected a capsule named {FUNCTIONS_CAPSULE.decode()}, got {capsule!r}")
     cdef const lane_functions_t* given = <const lane_functions_t*> PyCapsule_GetPointer(capsule, FUNCTIONS_CAPSULE)
-    memset(functions, 0, sizeof(lane_functions_t))
-    memcpy(functions, given, min(given.size, <int64_t> sizeof(lane_functions_t)))
+    if given.size < <int64_t> sizeof(lane_functions_t) or given.abi != KERNEL_ABI:
+        raise ValueError(f"functions: built for another engine than one of ABI {KERNEL_ABI}: build their package again")
+    memcpy(functions, given, sizeof(lane_functions_t))
     if functions.reset == NULL or functions.step == NULL or functions.observe == NULL:
         raise ValueError("functions: expected reset, step and observe")
+    if (functions.save == NULL) != (functions.load == NULL):
+        raise ValueError("functions: expected save and load, or none of both")
     return 0
 
 
@@ -180,15 +182,32 @@ cdef uint64_t digest(const char* data, int64_t size) noexcept nogil:
     return values[0] ^ (values[0] >> 29)
 
 
+@cython.no_gc_clear  # what lanes point to must be there when they are freed
 cdef class LaneStore:
     """The lanes of a batch, each a struct that is zero at first: its `store`. Classes of lanes derive from it.
 
+    A saved lane is what `save` of its functions writes, or its bytes, with a digest of that.
+
     Attributes:
         kernel: capsule of the kernel that steps them.
+        saved_dtype: of one saved lane.
     """
 
-    cdef int set_up(self, object kernel, object functions, Py_ssize_t num_lanes, Py_ssize_t lane_bytes) except -1:
-        """Allocate lanes, for a kernel that was made with the same functions."""
+    cdef int set_up(
+        self, object kernel, object functions, Py_ssize_t num_lanes, Py_ssize_t lane_bytes, const void* shared,
+        object references, list saved_fields=None
+    ) except -1:
+        """Allocate and make lanes.
+
+        Args:
+            kernel: of the lanes, made with the same functions.
+            functions: capsule of the functions of one lane.
+            num_lanes: how many lanes.
+            lane_bytes: of the struct.
+            shared: what all lanes have in common.
+            references: what `shared` and the lanes point to, which outlives them.
+            saved_fields: of what `save` writes, whole words; None for lanes that are saved as they are.
+        """
         cdef Py_ssize_t k
         if num_lanes < 1 or lane_bytes < 1:
             raise ValueError(f"lanes: expected at least one of at least one byte, got {num_lanes} of {lane_bytes}")
@@ -196,9 +215,13 @@ cdef class LaneStore:
         read_kernel(kernel, &declared)
         spec = kernel_spec(kernel)
         read_functions(functions, &self.lanes.functions)
-        self.kernel, self.functions = kernel, functions
+        if (saved_fields is None) != (self.lanes.functions.save == NULL):
+            raise ValueError("saved lanes: expected their fields for functions that save, and only for them")
+        self.kernel, self.functions, self.references = kernel, functions, references
+        self.saved_dtype = np.dtype([("digest", np.uint64), *(saved_fields or [("lane", np.uint8, (lane_bytes,))])])
+        self.saved_bytes = self.saved_dtype.itemsize - sizeof(uint64_t)
         self.lanes_name = declared.lanes_name
-        self.lanes.num_lanes = num_lanes
+        self.lanes.shared = shared
         # Each lane has cache lines of its own, so that threads do not share them.
         self.lanes.stride = (lane_bytes + 63) // 64 * 64
         self.allocated = PyMem_RawCalloc(num_lanes + 1, self.lanes.stride)
@@ -212,9 +235,17 @@ cdef class LaneStore:
         for k, (_, dtype, size, _) in enumerate(spec["infos"]):
             self.lanes.info_bytes[k] = np.dtype(dtype).itemsize * size
         self.lanes.action_bytes = np.dtype((spec["action_dtype"], spec["action_shape"])).itemsize
+        for k in range(num_lanes):
+            if self.lanes.functions.make != NULL and not self.lanes.functions.make(lane_at(&self.lanes, k), shared):
+                raise MemoryError(f"lane {k} of {num_lanes} could not be made")
+            self.lanes.num_lanes = k + 1  # so many are freed
         return 0
 
     def __dealloc__(self):
+        cdef int64_t k
+        if self.lanes.functions.free != NULL:
+            for k in range(self.lanes.num_lanes):
+                self.lanes.functions.free(lane_at(&self.lanes, k), self.lanes.shared)
         PyMem_RawFree(self.allocated)
 
     def __len__(self):
@@ -230,41 +261,6 @@ cdef class LaneStore:
             raise IndexError(f"lane {lane} is not in [0, {self.lanes.num_lanes})")
         return <char*> lane_at(&self.lanes, lane)
 
-    def take_faults(self):
-        """Return the lanes that have a fault, `[(lane, fault), ...]`, which the next step does not report again."""
-        self.lanes.faulted = 0
-        faults = [(i, self.lanes.functions.faulted(self._lane(i))) for i in range(self.lanes.num_lanes)]
-        return [(lane, fault) for lane, fault in faults if fault]
-
-
-cdef class StructLanes(LaneStore):
-    """Lanes whose structs have no pointers.
-
-    Args:
-        kernel: capsule of the kernel, which was made with the same functions.
-        functions: capsule of the functions of one lane.
-        num_lanes: how many lanes.
-        lane_bytes: of the struct.
-        shared: capsule of what all lanes have in common, or None.
-        on_fault: called with the lanes that cannot go on, `[(lane, fault), ...]`; it raises. None for functions without
-            faults.
-
-    A saved lane is its bytes, which `check` of the functions looks at before they are loaded.
-
-    Raises:
-        ValueError: a size that is not positive.
-    """
-
-    def __cinit__(
-        self, *, object kernel, object functions, Py_ssize_t num_lanes, Py_ssize_t lane_bytes, object shared=None,
-        object on_fault=None,
-    ):
-        self.set_up(kernel, functions, num_lanes, lane_bytes)
-        self.shared, self.on_fault = shared, on_fault
-        if shared is not None:
-            self.lanes.shared = PyCapsule_GetPointer(shared, PyCapsule_GetName(shared))
-        self.saved_dtype = np.dtype([("digest", np.uint64), ("lane", np.uint8, (lane_bytes,))])
-
     def view(self):
         """The bytes of all lanes, uint8 [num_lanes, bytes from a lane to the next one]: a view."""
         cdef cnp.npy_intp[2] shape = [self.lanes.num_lanes, self.lanes.stride]
@@ -272,39 +268,60 @@ cdef class StructLanes(LaneStore):
         cnp.set_array_base(array, self)
         return array
 
-    def raise_faults(self):
-        """Call `on_fault` with the lanes that have one."""
-        self.on_fault(self.take_faults())
+    def take_faults(self):
+        """Return the lanes that have a fault, `[(lane, fault), ...]`, which the next step does not report again."""
+        self.lanes.faulted = 0
+        faults = [(i, self.lanes.functions.faulted(self._lane(i))) for i in range(self.lanes.num_lanes)]
+        return [(lane, fault) for lane, fault in faults if fault]
+
+    # --- states ---------------------------------------------------------------------------------------------------
 
     def save(self, indices, cnp.ndarray saved not None):
         """Write lanes into an array of `saved_dtype`."""
-        cdef char* row
         cdef uint64_t check
-        cdef int64_t size = self.saved_dtype.itemsize - 8
-        for k, lane in enumerate(indices.tolist()):
-            row = self._row(saved, k)
-            memcpy(row + 8, self._lane(lane), size)
-            check = digest(row + 8, size)
-            memcpy(row, &check, 8)
+        cdef char* row
+        cdef char* lane
+        for k, i in enumerate(indices.tolist()):
+            row, lane = self._row(saved, k), self._lane(i)
+            data = bytearray(self.saved_bytes)  # aligned, which a row need not be
+            if self.lanes.functions.save == NULL:
+                memcpy(<char*> data, lane, self.saved_bytes)
+            elif not self.lanes.functions.save(lane, self.lanes.shared, <char*> data):
+                self.refuse_to_save(i)
+            check = digest(<char*> data, self.saved_bytes)
+            memcpy(row, &check, sizeof(check))
+            memcpy(row + sizeof(check), <char*> data, self.saved_bytes)
+
+    def refuse_to_save(self, lane):
+        """Raise because `save` of the functions could not save a lane."""
+        raise ValueError(f"lane {lane} cannot be saved")
 
     def load(self, indices, cnp.ndarray saved not None):
-        """Restore lanes from valid elements."""
-        for k, lane in enumerate(indices.tolist()):
-            memcpy(self._lane(lane), self._row(saved, k) + 8, self.saved_dtype.itemsize - 8)
+        """Restore lanes from valid elements, and raise the faults that they have then."""
+        cdef char* row
+        cdef char* lane
+        for k, i in enumerate(indices.tolist()):
+            row, lane = self._row(saved, k) + sizeof(uint64_t), self._lane(i)
+            if self.lanes.functions.load == NULL:
+                memcpy(lane, row, self.saved_bytes)
+            else:
+                data = bytearray(row[:self.saved_bytes])
+                self.lanes.functions.load(lane, self.lanes.shared, <char*> data)
+                check_fault(&self.lanes, lane)
+        if self.lanes.faulted:
+            self.raise_faults()
 
     def valid(self, cnp.ndarray saved not None):
         """Which elements of an array of `saved_dtype` are lanes: bool [len(saved)]."""
-        cdef char* row
         cdef uint64_t check
-        cdef int64_t size = self.saved_dtype.itemsize - 8
-        cdef bytearray lane = bytearray(self.lanes.stride)  # aligned, which a row need not be
+        cdef char* row
         valid = np.zeros(len(saved), np.bool_)
         for k in range(len(saved)):
             row = self._row(saved, k)
-            memcpy(&check, row, 8)
-            memcpy(<char*> lane, row + 8, size)
-            valid[k] = check == digest(row + 8, size) and (
-                self.lanes.functions.check == NULL or self.lanes.functions.check(<char*> lane, self.lanes.shared))
+            memcpy(&check, row, sizeof(check))
+            data = bytearray(row[sizeof(check):self.saved_dtype.itemsize])
+            valid[k] = check == digest(<char*> data, self.saved_bytes) and (
+                self.lanes.functions.check == NULL or self.lanes.functions.check(<char*> data, self.lanes.shared))
         return valid
 
     cdef char* _row(self, cnp.ndarray saved, Py_ssize_t row) except NULL:
@@ -312,3 +329,35 @@ cdef class StructLanes(LaneStore):
                 or not cnp.PyArray_ISWRITEABLE(saved)):
             raise ValueError(f"saved: expected an array of {self.saved_dtype}, got {saved.dtype} {np.shape(saved)}")
         return <char*> cnp.PyArray_DATA(saved) + row * cnp.PyArray_STRIDE(saved, 0)
+
+
+cdef class StructLanes(LaneStore):
+    """Lanes that are complete with their functions.
+
+    Args:
+        kernel: capsule of the kernel, which was made with the same functions.
+        functions: capsule of the functions of one lane.
+        num_lanes: how many lanes.
+        lane_bytes: of the struct.
+        saved_bytes: of what `save` of the functions writes, a multiple of 8; 0 for lanes that are saved as they are.
+        shared: capsule of what all lanes have in common, or None.
+        on_fault: called with the lanes that cannot go on, `[(lane, fault), ...]`; it raises. None for functions without
+            faults.
+
+    Raises:
+        ValueError: a size that is not positive, or functions of another engine.
+    """
+
+    def __cinit__(
+        self, *, object kernel, object functions, Py_ssize_t num_lanes, Py_ssize_t lane_bytes, Py_ssize_t saved_bytes=0,
+        object shared=None, object on_fault=None,
+    ):
+        self.on_fault = on_fault
+        self.set_up(
+            kernel, functions, num_lanes, lane_bytes,
+            NULL if shared is None else PyCapsule_GetPointer(shared, PyCapsule_GetName(shared)), shared,
+            [("lane", np.uint8, (saved_bytes,))] if saved_bytes else None)
+
+    def raise_faults(self):
+        """Call `on_fault` with the lanes that have one."""
+        self.on_fault(self.take_faults())

@@ -17,8 +17,8 @@ from gymcore_ext.minigrid.grid cimport (
 )
 
 from gymcore_ext.engine.capsules cimport owned_capsule
-from gymcore_ext.engine.step cimport MAX_PARTS, lane_functions_t
-from gymcore_ext.lanes.struct_lanes cimport functions_capsule
+from gymcore_ext.engine.step cimport MAX_PARTS
+from gymcore_ext.lanes.lane_functions cimport functions_capsule, lane_functions_t
 
 import numpy as np
 
@@ -158,7 +158,8 @@ cdef void reset(
 
 
 cdef int step(
-    void* memory, const void* shared, const double* parameters, const void* action, rng_t* rng, double* reward
+    void* memory, const void* shared, const double* parameters, const void* action, int32_t float32_action, rng_t* rng,
+    double* reward
 ) noexcept nogil:
     cdef lane_t* lane = <lane_t*> memory
     cdef const level_t* level = <const level_t*> shared
@@ -356,7 +357,9 @@ cdef size_t image_size(const level_t* level) noexcept nogil:
     return cells * (ONE_HOT if level.one_hot else 3)
 
 
-cdef void observe(const void* memory, const void* shared, void* const* parts) noexcept nogil:
+cdef void observe(
+    const void* memory, const void* shared, const double* parameters, void* const* parts
+) noexcept nogil:
     cdef const lane_t* lane = <const lane_t*> memory
     cdef const level_t* level = <const level_t*> shared
     cdef uint8_t* image = <uint8_t*> parts[0]
@@ -434,7 +437,6 @@ cdef int fault_of(const void* memory) noexcept nogil:
 
 
 cdef lane_functions_t functions
-functions.size = sizeof(lane_functions_t)
 functions.reset = reset
 functions.step = step
 functions.observe = observe
@@ -588,7 +590,7 @@ cdef class Level:
         arrays = [np.empty(shape, dtype) for dtype, shape in self.parts]
         for k, array in enumerate(arrays):
             parts[k] = cnp.PyArray_DATA(array)
-        observe(checked, &self.level, parts)
+        observe(checked, &self.level, NULL, parts)
         return arrays
 
     def mission(self, const uint8_t[::1] lane):

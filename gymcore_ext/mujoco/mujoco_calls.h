@@ -43,6 +43,9 @@ typedef void gymcore_text_handler(const char *text);
 
 typedef struct {
     gymcore_mujoco_function *step, *forward, *reset_data, *rne_post_constraint;
+    int (*state_size)(const void *model, int signature);
+    void (*get_state)(const void *model, const void *data, double *state, int signature);
+    void (*set_state)(const void *model, void *data, const double *state, int signature);
     gymcore_log_handler *(*set_log_handler)(gymcore_log_handler *handler);
     gymcore_text_handler *(*get_error_fn)(void);
     gymcore_text_handler *(*get_warning_fn)(void);

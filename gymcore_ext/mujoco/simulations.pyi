@@ -4,6 +4,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore_ext.lanes.struct_lanes import LaneStore
+
 OPERAND: np.dtype[Any]
 OPERATION: np.dtype[Any]
 FUNCTIONS: tuple[str, ...]
@@ -12,12 +14,7 @@ CALLBACK: tuple[str, ...]
 PHASES: tuple[str, ...]
 FIRST_ARRAYS: tuple[str, ...]
 
-class Simulations:
-    def __len__(self) -> int: ...
-    @property
-    def capsule(self) -> object: ...
-    @property
-    def kernel(self) -> object: ...
+class Simulations(LaneStore):
     @property
     def models(self) -> list[Any]: ...
     @property
@@ -44,6 +41,7 @@ class Simulations:
         reward_register: int,
         terminated_register: int,
         frame_skip: int,
+        signature: int,
         on_fault: Callable[[list[int], list[str], bool], None],
     ) -> None: ...
     def raise_faults(self) -> None: ...

@@ -1,25 +1,29 @@
 """A kernel for a `Batch` whose lanes are MuJoCo simulations.
 
-A lane consists of an mjData, an mjModel (its own or a shared one), registers, and a table of the addresses of the
-spaces of programs. A step of a lane computes the controls, calls `mj_step` for each frame and `mj_rnePostConstraint`
-once, and computes reward, termination and infos. One thread at a time steps a lane; models are only read.
+A lane consists of the addresses of an mjData and an mjModel (its own or a shared one), registers, and a table of the
+addresses of the spaces of programs. A step of a lane computes the controls, calls `mj_step` for each frame and
+`mj_rnePostConstraint` once, and computes reward, termination and infos. One thread at a time steps a lane; models are
+only read.
 """
 cimport numpy as cnp
 from cpython.exc cimport PyErr_Fetch, PyErr_NormalizeException
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_XDECREF
-from libc.math cimport fabs
+from libc.math cimport fabs, isfinite
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset, strncpy
 
-from gymcore_ext.engine.capsules cimport owned_capsule
-from gymcore_ext.engine.step cimport INT64, bind_bitgen, bitgen_t, columns_t, flag_t, info_field_t, rng_t
+from gymcore_ext.engine.step cimport INT64, bind_bitgen, bitgen_t, info_field_t
+from gymcore_ext.engine.step cimport rng_t as engine_rng_t
 from gymcore_ext.lanes.custom_kernel cimport CustomKernel
+from gymcore_ext.lanes.lane_functions cimport TERMINATED, functions_capsule, lane_functions_t
+from gymcore_ext.lanes.struct_lanes cimport LaneStore
 from gymcore_ext.mujoco.program cimport (
     ACTION, CONSTANTS, EVERY, FIRST_ARRAY, NORMAL, OBSERVATION, OPCODES, REGISTERS, REPEAT_UNLESS, SUM, UNIFORM,
     WEIGHTED_ROWS, functions_t, normal_t, operation_t, run_program, ufunc_loop_t,
 )
+
+from gymcore_ext.physics.lane cimport rng_t
 
 import numpy as np
 
@@ -39,6 +43,9 @@ cdef extern from "mujoco/mujoco_calls.h":
     ctypedef struct mujoco_t "gymcore_mujoco":  # of pointers to FUNCTIONS, HANDLERS and CALLBACK, in their order
         void* forward
         void* reset_data
+        int (*state_size)(const void* model, int signature) noexcept nogil
+        void (*get_state)(const void* model, const void* data, double* state, int signature) noexcept nogil
+        void (*set_state)(const void* model, void* data, const double* state, int signature) noexcept nogil
         void** control
 
     ctypedef struct trap_t "gymcore_trap":
@@ -63,7 +70,9 @@ cdef extern from "numpy/ufuncobject.h":
 
 
 # The functions that every version has, and two rows of handlers, of which a version has one (mujoco_calls.h).
-FUNCTIONS = ("mj_step", "mj_forward", "mj_resetData", "mj_rnePostConstraint")
+FUNCTIONS = (
+    "mj_step", "mj_forward", "mj_resetData", "mj_rnePostConstraint", "mj_stateSize", "mj_getState", "mj_setState",
+)
 HANDLERS = (
     ("_mjPRIVATE_setTlsLogHandler",),
     ("_mjPRIVATE__get_tls_error_fn", "_mjPRIVATE__get_tls_warning_fn",
@@ -95,10 +104,13 @@ ctypedef struct program_t:
     int64_t length
 
 
-ctypedef struct lane_t:
+ctypedef struct lane_t:      # the addresses of its spaces and its registers follow
     const void* model
     void* data
     double** bases           # where each space begins
+    # Initial positions and velocities that replace those of the program, or NULL.
+    const double* qpos
+    const double* qvel
     int outcome
     char text[FAULT_TEXT]
 
@@ -107,32 +119,27 @@ ctypedef struct simulations_t:
     mujoco_t calls
     functions_t functions
     program_t programs[PHASE_COUNT]
-    lane_t* lanes
-    int64_t num_lanes
-    int32_t frame_skip, parameter_count, action_size, row_size, qpos_size, qvel_size
+    int32_t frame_skip, parameter_count, qpos_size, qvel_size
     int32_t reward, terminated           # registers
     int32_t infos, info_count, info_width
     const info_field_t* fields
+    int32_t signature, state_size        # of MuJoCo's integration state
+    int32_t array_count, saved_size      # of arrays, and of numbers of a saved lane
+    const int64_t* array_sizes           # 0 for arrays of the model, which are not saved
     PyObject* exception                  # of a callback in Python, the first one that is not raised yet
-    # Initial positions and velocities that replace those of the program: [lanes or 1, size], or NULL.
-    const double* qpos
-    const double* qvel
-    int64_t start_stride                 # in lanes: 0 or 1
 
 
 cdef inline bint run_phase(
     const simulations_t* self, lane_t* lane, int phase, rng_t* rng=NULL, bitgen_t* bitgen=NULL, bint float32=False
 ) noexcept nogil:
     return run_program(
-        self.programs[phase].operations, self.programs[phase].length, lane.bases, &self.functions, rng,
+        self.programs[phase].operations, self.programs[phase].length, lane.bases, &self.functions, <engine_rng_t*> rng,
         <normal_t> random_standard_normal, bitgen, float32)
 
 
-cdef inline void load_parameters(const columns_t* columns, lane_t* lane, int count, int64_t i) noexcept nogil:
+cdef inline void load_parameters(const simulations_t* self, lane_t* lane, const double* parameters) noexcept nogil:
     """Copy the lane's parameters into the first registers."""
-    cdef int k
-    for k in range(count):
-        lane.bases[REGISTERS][k] = columns.parameters[k][i * columns.parameter_stride]
+    memcpy(lane.bases[REGISTERS], parameters, self.parameter_count * sizeof(double))
 
 
 cdef void take_exception(PyObject** place) noexcept with gil:
@@ -162,113 +169,137 @@ cdef inline void record_fault(simulations_t* self, lane_t* lane, int outcome, co
         strncpy(lane.text, text, FAULT_TEXT - 1)
 
 
-cdef void step_lanes(
-    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* terminated, int64_t lo,
-    int64_t hi
+# --- the functions of a lane ------------------------------------------------------------------------------------------
+
+cdef int step(
+    void* memory, const void* shared, const double* parameters, const void* action, int32_t float32_action, rng_t* rng,
+    double* reward
 ) noexcept nogil:
-    cdef simulations_t* self = <simulations_t*> columns.lanes
+    cdef simulations_t* self = <simulations_t*> shared
+    cdef lane_t* lane = <lane_t*> memory
     cdef trap_t trap
-    cdef lane_t* lane
     cdef int outcome
-    cdef int64_t i
+    cdef bint terminated = False
+    if self.exception != NULL:  # all lanes are left out
+        return 0
+    load_parameters(self, lane, parameters)
+    lane.bases[ACTION] = <double*> action
     trap_open(&trap, &self.calls)
-    for i in range(lo, hi):
-        rewards[i] = 0.0
-        terminated[i] = 0
-        # Lanes that are about to begin a new episode are left out, and all lanes after an exception.
-        if (columns.resetting != NULL and columns.resetting[i]) or self.exception != NULL:
-            continue
-        lane = &self.lanes[i]
-        load_parameters(columns, lane, self.parameter_count, i)
-        lane.bases[ACTION] = <double*> actions + i * self.action_size
-        run_phase(self, lane, BEFORE, NULL, NULL, columns.float32_actions)
-        outcome = mujoco_step(&self.calls, &trap, lane.model, lane.data, self.frame_skip, &self.exception)
-        if outcome:
-            record_fault(self, lane, outcome, trap.text)
-        if outcome != FAILED:
-            run_phase(self, lane, AFTER, NULL, NULL, columns.float32_actions)
-            rewards[i] = lane.bases[REGISTERS][self.reward]
-            terminated[i] = lane.bases[REGISTERS][self.terminated] != 0.0 or outcome == DIVERGED
-        lane.bases[OBSERVATION] = <double*> parts[0] + i * self.row_size
-        run_phase(self, lane, OBSERVE)
+    run_phase(self, lane, BEFORE, NULL, NULL, float32_action)
+    outcome = mujoco_step(&self.calls, &trap, lane.model, lane.data, self.frame_skip, &self.exception)
+    if outcome:
+        record_fault(self, lane, outcome, trap.text)
     trap_close(&trap, &self.calls)
+    if outcome != FAILED:
+        run_phase(self, lane, AFTER, NULL, NULL, float32_action)
+        reward[0] = lane.bases[REGISTERS][self.reward]
+        terminated = lane.bases[REGISTERS][self.terminated] != 0.0 or outcome == DIVERGED
+    return TERMINATED if terminated else 0
 
 
-cdef void reset_lanes(
-    const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
+cdef void reset(
+    void* memory, const void* shared, const double* parameters, const double* options, rng_t* rng
 ) noexcept nogil:
-    cdef simulations_t* self = <simulations_t*> columns.lanes
+    cdef simulations_t* self = <simulations_t*> shared
+    cdef lane_t* lane = <lane_t*> memory
     cdef bitgen_t bitgen
     cdef trap_t trap
-    cdef lane_t* lane
     cdef int outcome
-    cdef int64_t i, k
+    load_parameters(self, lane, parameters)
+    bind_bitgen(&bitgen, <engine_rng_t*> rng)
     trap_open(&trap, &self.calls)
-    for k in range(count):
-        i = lanes[k]
-        lane = &self.lanes[i]
-        load_parameters(columns, lane, self.parameter_count, i)
-        outcome = mujoco_call(&trap, self.calls.reset_data, lane.model, lane.data, 1, NULL)
-        bind_bitgen(&bitgen, &columns.rngs[i])
-        if outcome == 0 and not run_phase(self, lane, START, &columns.rngs[i], &bitgen):
-            record_fault(self, lane, FAILED, "no draw satisfied the condition of the start")
-        if self.qpos != NULL:
-            memcpy(lane.bases[QPOS], self.qpos + i * self.start_stride * self.qpos_size, 8 * self.qpos_size)
-        if self.qvel != NULL:
-            memcpy(lane.bases[QVEL], self.qvel + i * self.start_stride * self.qvel_size, 8 * self.qvel_size)
-        if outcome == 0:
-            outcome = mujoco_call(&trap, self.calls.forward, lane.model, lane.data, 1, NULL)
-        if outcome:
-            record_fault(self, lane, outcome, trap.text)
-        memset(lane.bases[REGISTERS] + self.infos, 0, 8 * self.info_width)
-        run_phase(self, lane, BEGUN)
+    outcome = mujoco_call(&trap, self.calls.reset_data, lane.model, lane.data, 1, NULL)
+    if outcome == 0 and not run_phase(self, lane, START, rng, &bitgen):
+        record_fault(self, lane, FAILED, "no draw satisfied the condition of the start")
+    if lane.qpos != NULL:
+        memcpy(lane.bases[QPOS], lane.qpos, 8 * self.qpos_size)
+    if lane.qvel != NULL:
+        memcpy(lane.bases[QVEL], lane.qvel, 8 * self.qvel_size)
+    if outcome == 0:
+        outcome = mujoco_call(&trap, self.calls.forward, lane.model, lane.data, 1, NULL)
+    if outcome:
+        record_fault(self, lane, outcome, trap.text)
     trap_close(&trap, &self.calls)
+    memset(lane.bases[REGISTERS] + self.infos, 0, 8 * self.info_width)
+    run_phase(self, lane, BEGUN)
 
 
-cdef void observe_lanes(
-    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
+cdef void observe(
+    const void* memory, const void* shared, const double* parameters, void* const* parts
 ) noexcept nogil:
-    cdef simulations_t* self = <simulations_t*> columns.lanes
-    cdef lane_t* lane
-    cdef int64_t i, k
-    for k in range(lo, hi):
-        i = k if lanes == NULL else lanes[k]
-        lane = &self.lanes[i]
-        load_parameters(columns, lane, self.parameter_count, i)
-        lane.bases[OBSERVATION] = <double*> parts[0] + i * self.row_size
-        run_phase(self, lane, OBSERVE)
+    cdef lane_t* lane = <lane_t*> memory
+    load_parameters(<const simulations_t*> shared, lane, parameters)
+    lane.bases[OBSERVATION] = <double*> parts[0]
+    run_phase(<const simulations_t*> shared, lane, OBSERVE)
 
 
-cdef void write_infos(
-    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
-) noexcept nogil:
-    cdef const simulations_t* self = <const simulations_t*> columns.lanes
-    cdef const info_field_t* field
-    cdef const double* values
-    cdef int64_t i, j, k, row
-    for k in range(lo, hi):
-        row = k if lanes == NULL else lanes[k]
-        values = self.lanes[row].bases[REGISTERS] + self.infos
-        for i in range(self.info_count):
-            field = &self.fields[i]
-            for j in range(row * field.size, (row + 1) * field.size):
-                if field.type == INT64:
-                    (<int64_t*> parts[i])[j] = <int64_t> values[0] if fabs(values[0]) < 2.0 ** 62 else 0
-                else:
-                    (<double*> parts[i])[j] = values[0]
-                values += 1
+cdef void write_infos(const void* memory, const void* shared, void* const* infos) noexcept nogil:
+    cdef const simulations_t* self = <const simulations_t*> shared
+    cdef const double* values = (<const lane_t*> memory).bases[REGISTERS] + self.infos
+    cdef int64_t i, j
+    for i in range(self.info_count):
+        for j in range(self.fields[i].size):
+            if self.fields[i].type == INT64:
+                (<int64_t*> infos[i])[j] = <int64_t> values[0] if fabs(values[0]) < 2.0 ** 62 else 0
+            else:
+                (<double*> infos[i])[j] = values[0]
+            values += 1
 
 
-cdef int faulted(const void* lanes) noexcept nogil:
-    cdef const simulations_t* self = <const simulations_t*> lanes
-    cdef int64_t i
-    for i in range(self.num_lanes):
-        if self.lanes[i].outcome:
-            return 1
-    return 0
+cdef int faulted(const void* lane) noexcept nogil:
+    return (<const lane_t*> lane).outcome
 
 
-cdef class Simulations:
+cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
+    """Write MuJoCo's integration state and all arrays that programs read: a restored lane is observed like this one."""
+    cdef const simulations_t* self = <const simulations_t*> shared
+    cdef lane_t* lane = <lane_t*> memory
+    cdef double* numbers = <double*> saved
+    cdef int k
+    self.calls.get_state(lane.model, lane.data, numbers, self.signature)
+    numbers += self.state_size
+    for k in range(self.array_count):
+        memcpy(numbers, lane.bases[FIRST_ARRAY + k], 8 * self.array_sizes[k])
+        numbers += self.array_sizes[k]
+    return True
+
+
+cdef int check(const void* saved, const void* shared) noexcept nogil:
+    cdef int64_t k
+    for k in range((<const simulations_t*> shared).saved_size):
+        if not isfinite((<const double*> saved)[k]):
+            return False
+    return True
+
+
+cdef void load(void* memory, const void* shared, const void* saved) noexcept nogil:
+    cdef simulations_t* self = <simulations_t*> shared
+    cdef lane_t* lane = <lane_t*> memory
+    cdef const double* numbers = <const double*> saved
+    cdef trap_t trap
+    cdef int k, outcome
+    trap_open(&trap, &self.calls)
+    mujoco_call(&trap, self.calls.reset_data, lane.model, lane.data, 1, NULL)
+    self.calls.set_state(lane.model, lane.data, numbers, self.signature)
+    # Updates what programs do not read, such as positions in frames, but changes the state.
+    outcome = mujoco_call(&trap, self.calls.forward, lane.model, lane.data, 1, NULL)
+    if outcome:
+        record_fault(self, lane, outcome, trap.text)
+    trap_close(&trap, &self.calls)
+    self.calls.set_state(lane.model, lane.data, numbers, self.signature)
+    numbers += self.state_size
+    for k in range(self.array_count):
+        memcpy(lane.bases[FIRST_ARRAY + k], numbers, 8 * self.array_sizes[k])
+        numbers += self.array_sizes[k]
+
+
+cdef lane_functions_t functions_of_lane
+functions_of_lane.reset, functions_of_lane.step, functions_of_lane.observe = reset, step, observe
+functions_of_lane.write_infos, functions_of_lane.faulted = write_infos, faulted
+functions_of_lane.save, functions_of_lane.load, functions_of_lane.check = save, load, check
+
+
+cdef class Simulations(LaneStore):
     """Simulations of a batch, and the kernel that steps them.
 
     Args:
@@ -285,6 +316,7 @@ cdef class Simulations:
         infos: Tuples (name, np.float64 or np.int64, size, whether resets leave it out).
         info_register, reward_register, terminated_register: Registers of these results.
         frame_skip: Simulation steps in a step.
+        signature: MuJoCo's mjSTATE_INTEGRATION.
         on_fault: Called with lanes, texts and whether one failed, after a call in which a simulation failed, diverged
             or gave a warning. Raises for a failure, after which all lanes must be reset.
 
@@ -293,8 +325,7 @@ cdef class Simulations:
     """
 
     cdef simulations_t sims
-    cdef CustomKernel _kernel
-    cdef list references           # keeps alive what C points to
+    cdef CustomKernel declared
     cdef tuple starts
     cdef object on_fault
     cdef readonly list models, datas
@@ -304,10 +335,11 @@ cdef class Simulations:
     def __cinit__(
         self, *, dict functions, list models, list datas, list arrays, dict programs, object constants,
         Py_ssize_t registers, dict parameters, int observation_size, int action_size, tuple infos, int info_register,
-        int reward_register, int terminated_register, int frame_skip, object on_fault,
+        int reward_register, int terminated_register, int frame_skip, int signature, object on_fault,
     ):
-        cdef Py_ssize_t n = len(datas)
-        self.references = []
+        cdef Py_ssize_t i
+        cdef lane_t* lane
+        cdef cnp.ndarray fixed = np.ascontiguousarray(constants, np.float64)
         self.models = list(models)
         self.datas = list(datas)
         self.arrays = tuple(arrays)
@@ -317,11 +349,8 @@ cdef class Simulations:
         if info_register < 0 or not 0 <= min(results[2:]) or not max(*results, 0) < registers:
             raise ValueError(f"registers: expected more than {max(*results, 0)} and no negative ones, got {registers}")
         self.on_fault = on_fault
-        self.sims.num_lanes = n
         self.sims.frame_skip = frame_skip
         self.sims.parameter_count = len(parameters)
-        self.sims.action_size = action_size
-        self.sims.row_size = observation_size
         self.sims.reward = reward_register
         self.sims.terminated = terminated_register
         self.sims.infos = info_register
@@ -330,67 +359,46 @@ cdef class Simulations:
         set_functions(&self.sims.calls, functions)
         self.sims.functions.sine = <ufunc_loop_t> double_loop(np.sin, &self.sims.functions.sine_data)
         self.sims.functions.cosine = <ufunc_loop_t> double_loop(np.cos, &self.sims.functions.cosine_data)
-        self._make_lanes(n, constants)
-        self._set_programs(programs, len(constants))
-        self._kernel = CustomKernel(
+        saved = np.array([self._size(k) if owner == "data" else 0 for k, (owner, _) in enumerate(arrays)], np.int64)
+        self.sims.array_count, self.sims.array_sizes = len(saved), <int64_t*> cnp.PyArray_DATA(<cnp.ndarray> saved)
+        self.sims.signature = signature
+        self.sims.state_size = self.sims.calls.state_size(<const void*> <size_t> models[0]._address, signature)
+        self.sims.saved_size = self.sims.state_size + saved.sum()
+        self.declared = CustomKernel(
             "mujoco", parts=((np.float64, (observation_size,)),), action=(np.float64, (action_size,)),
-            parameters=parameters, infos=infos)
-        self._kernel.use_loops(step_lanes, reset_lanes, observe_lanes, write_infos, faulted)
-        self.sims.fields = self._kernel.kernel.infos
-
-    def __len__(self):
-        return self.sims.num_lanes
-
-    @property
-    def kernel(self):
-        """The kernel that steps these simulations, a capsule."""
-        return self._kernel.capsule
-
-    @property
-    def capsule(self):
-        """The lanes, for a batch of this kernel; it keeps them alive."""
-        return owned_capsule(&self.sims, self._kernel.lanes_name, self)
+            parameters=parameters, infos=infos, functions=functions_capsule(&functions_of_lane))
+        self.sims.fields = self.declared.kernel.infos
+        self.set_up(
+            self.declared.capsule, functions_capsule(&functions_of_lane), len(datas),
+            sizeof(lane_t) + (FIRST_ARRAY + len(arrays)) * sizeof(double*) + registers * sizeof(double), &self.sims,
+            [fixed, saved], [("numbers", np.float64, (self.sims.saved_size,))])
+        for i in range(len(datas)):
+            lane = <lane_t*> self._lane(i)
+            lane.bases = <double**> (lane + 1)
+            lane.bases[REGISTERS] = <double*> (lane.bases + FIRST_ARRAY + len(arrays))
+            lane.bases[CONSTANTS] = <double*> cnp.PyArray_DATA(fixed)
+            self._bind_lane(i)
+        self._set_programs(programs, len(constants), action_size, observation_size)
 
     def __dealloc__(self):
-        cdef int64_t i
-        if self.sims.lanes != NULL:
-            for i in range(self.sims.num_lanes):
-                PyMem_RawFree(self.sims.lanes[i].bases)
         Py_XDECREF(self.sims.exception)
-        PyMem_RawFree(self.sims.lanes)
-
-    cdef _make_lanes(self, Py_ssize_t n, object constants):
-        """Allocate lanes with their registers, and set the addresses of their spaces."""
-        cdef cnp.ndarray fixed = np.ascontiguousarray(constants, np.float64)
-        cdef cnp.ndarray registers = np.zeros((n, self.registers))
-        cdef Py_ssize_t i
-        self.references += [fixed, registers]
-        self.sims.lanes = <lane_t*> PyMem_RawCalloc(n, sizeof(lane_t))
-        if self.sims.lanes == NULL:
-            raise MemoryError(f"no memory for {n} lanes")
-        for i in range(n):
-            self.sims.lanes[i].bases = <double**> PyMem_RawCalloc(FIRST_ARRAY + len(self.arrays), sizeof(double*))
-            if self.sims.lanes[i].bases == NULL:
-                raise MemoryError(f"no memory for {n} lanes")
-            self.sims.lanes[i].bases[REGISTERS] = <double*> cnp.PyArray_DATA(registers) + i * self.registers
-            self.sims.lanes[i].bases[CONSTANTS] = <double*> cnp.PyArray_DATA(fixed)
-            self._bind_lane(i)
 
     cdef _bind_lane(self, Py_ssize_t i):
         """Set the addresses of the arrays of a lane's model and data."""
         cdef cnp.ndarray array
+        cdef lane_t* lane = <lane_t*> self._lane(i)
         check_threads(self.datas[i])
-        self.sims.lanes[i].model = <const void*> <size_t> self.models[i]._address
-        self.sims.lanes[i].data = <void*> <size_t> self.datas[i]._address
+        lane.model = <const void*> <size_t> self.models[i]._address
+        lane.data = <void*> <size_t> self.datas[i]._address
         for k, (owner, name) in enumerate(self.arrays):
             array = getattr(self.datas[i] if owner == "data" else self.models[i], name)
             if array.dtype != np.float64 or not cnp.PyArray_IS_C_CONTIGUOUS(array):
                 raise ValueError(f"{owner}.{name}: expected a contiguous float64 array, got {array.dtype}")
             if array.size != self._size(k):
                 raise ValueError(f"{owner}.{name}: expected {self._size(k)} numbers as in lane 0, got {array.size}")
-            self.sims.lanes[i].bases[FIRST_ARRAY + k] = <double*> cnp.PyArray_DATA(array)
+            lane.bases[FIRST_ARRAY + k] = <double*> cnp.PyArray_DATA(array)
 
-    cdef _set_programs(self, dict programs, Py_ssize_t constants):
+    cdef _set_programs(self, dict programs, Py_ssize_t constants, int action_size, int row_size):
         cdef cnp.ndarray operations
         cdef dict sizes = {k: self._size(k) for k in range(len(self.arrays))}
         if self.arrays[:3] != tuple([("data", name) for name in FIRST_ARRAYS]):
@@ -400,8 +408,8 @@ cdef class Simulations:
         for phase, name in enumerate(PHASES):
             operations = np.ascontiguousarray(programs[name], OPERATION)
             self._check(name, operations, [
-                self.registers, constants, self.sims.action_size if name in ("before", "after") else 0,
-                self.sims.row_size if name == "observe" else 0, *sizes.values()])
+                self.registers, constants, action_size if name in ("before", "after") else 0,
+                row_size if name == "observe" else 0, *sizes.values()])
             self.references.append(operations)
             self.sims.programs[<int> phase].operations = <operation_t*> cnp.PyArray_DATA(operations)
             self.sims.programs[<int> phase].length = cnp.PyArray_SIZE(operations)
@@ -440,14 +448,14 @@ cdef class Simulations:
 
     def raise_faults(self):
         """Pass the faults of lanes since the last call to `on_fault`, or raise the exception of a callback."""
-        cdef int64_t i
+        cdef lane_t* lane
         lanes, texts, failed = [], [], False
-        for i in range(self.sims.num_lanes):
-            if self.sims.lanes[i].outcome:
-                lanes.append(i)
-                texts.append((<bytes> self.sims.lanes[i].text).decode(errors="replace"))
-                failed = failed or self.sims.lanes[i].outcome == FAILED
-                self.sims.lanes[i].outcome = 0
+        for i, outcome in self.take_faults():
+            lane = <lane_t*> self._lane(i)
+            lane.outcome = 0
+            lanes.append(i)
+            texts.append((<bytes> lane.text).decode(errors="replace"))
+            failed = failed or outcome == FAILED
         raise_exception(&self.sims.exception)
         if lanes:
             self.on_fault(lanes, texts, failed)
@@ -457,24 +465,29 @@ cdef class Simulations:
 
         The program still draws its random numbers. None means that the program sets the initial state.
         """
+        cdef Py_ssize_t i
+        cdef lane_t* lane
+        cdef const double* positions
+        cdef const double* velocities
         # Copies, which the caller cannot change.
         starts = [None if given is None else np.array(given, np.float64, order="C") for given in (qpos, qvel)]
         rows = {len(start) for start in starts if start is not None and start.ndim == 2}
         for name, start, size in zip(("qpos", "qvel"), starts, (self.sims.qpos_size, self.sims.qvel_size)):
-            if start is not None and (
-                len(rows) > 1 or start.shape not in ((1, size), (self.sims.num_lanes, size))
-            ):
-                raise ValueError(f"{name}: expected shape [1 or {self.sims.num_lanes}, {size}], got {start.shape}")
+            if start is not None and (len(rows) > 1 or start.shape not in ((1, size), (len(self), size))):
+                raise ValueError(f"{name}: expected shape [1 or {len(self)}, {size}], got {start.shape}")
         self.starts = qpos, qvel = tuple(starts)
-        self.sims.qpos = NULL if qpos is None else <double*> cnp.PyArray_DATA(qpos)
-        self.sims.qvel = NULL if qvel is None else <double*> cnp.PyArray_DATA(qvel)
-        given = qvel if qpos is None else qpos
-        self.sims.start_stride = 0 if given is None or len(given) == 1 else 1
+        positions = NULL if qpos is None else <const double*> cnp.PyArray_DATA(qpos)
+        velocities = NULL if qvel is None else <const double*> cnp.PyArray_DATA(qvel)
+        for i in range(len(self)):
+            lane = <lane_t*> self._lane(i)
+            lane.qpos, lane.qvel = positions, velocities
+            if rows == {len(self)}:
+                positions = NULL if positions == NULL else positions + self.sims.qpos_size
+                velocities = NULL if velocities == NULL else velocities + self.sims.qvel_size
 
     def set_model(self, Py_ssize_t lane, model):
         """Give a lane another model of the same sizes."""
-        if not 0 <= lane < self.sims.num_lanes:
-            raise IndexError(f"lane {lane} is not in [0, {self.sims.num_lanes})")
+        self._lane(lane)
         self.models[lane] = model
         self._bind_lane(lane)
 

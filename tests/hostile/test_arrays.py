@@ -423,7 +423,7 @@ def test_statistics(rng: np.random.Generator, rounds: Iterator[int]) -> None:
 
 def test_operations_of_mujocos_programs(rng: np.random.Generator, rounds: Iterator[int]) -> None:
     """A program that is not refused stays in its arrays, whatever it computes."""
-    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
     from gymcore.envs.mujoco.library import library_functions
     from gymcore_ext.mujoco.simulations import Simulations
     from tests.envs.mujoco.hanging import HangingEnv
@@ -431,6 +431,7 @@ def test_operations_of_mujocos_programs(rng: np.random.Generator, rounds: Iterat
     env = HangingEnv()
     arguments = {name: getattr(env._program, name) for name in PROGRAM}
     arguments |= {"functions": library_functions(), "models": [env.model], "datas": [env.data]}
+    arguments["signature"] = int(mujoco.mjtState.mjSTATE_INTEGRATION)
     accepted = 0
     for _ in rounds:
         programs = {phase: table.copy() for phase, table in env._program.programs.items()}

@@ -101,14 +101,16 @@ class CompiledBox2DEnv(DrawnBox2DEnv[Any, ActType], NativeEnv[ActType]):
         Raises:
             DependencyNotInstalled: Box2D cannot be called from compiled code.
         """
+        kernel = self._kernel()
         lanes = self.lanes(
+            kernel=kernel,
             functions=library_functions(),
             worlds=[Box2D.b2World() for _ in range(num_envs)],
             definitions=self._definitions(),
             error=error.Error,
             **self._lane_options(),
         )
-        return Batch(self._kernel(), num_envs, errors=error, store=lanes, **options)
+        return Batch(kernel, num_envs, errors=error, store=lanes, **options)
 
     def fixed_digest(self) -> int:
         """Digest of the class and its arguments."""

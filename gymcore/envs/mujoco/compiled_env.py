@@ -20,10 +20,9 @@ from gymcore.envs.mujoco.library import (
     library_functions,
     mujoco_module,
     report_faults,
-    warnings_while,
 )
 from gymcore.envs.mujoco.mujoco_env import MujocoEnv, check_time_step, checked_count
-from gymcore.envs.mujoco.program import Evaluator, Program, sources_of
+from gymcore.envs.mujoco.program import Evaluator, Program
 from gymcore.envs.mujoco.quantities import Quantity, as_quantity
 from gymcore.envs.mujoco.weights import PrivateName, Range, Weight, to_columns
 from gymcore.error import ArgumentTypeError, InvalidArgument
@@ -64,56 +63,6 @@ _REWARD_ARGUMENTS: dict[str, Callable[[Any, Any, bool, Info], Any]] = {
     "tip_y": lambda env, action, terminated, infos: env.data.site_xpos[0][2],
     "x_velocity": lambda env, action, terminated, infos: infos["x_velocity"],
 }
-
-
-class LaneSimulations(Simulations):
-    """`Simulations` whose lanes can be saved.
-
-    A saved lane contains MuJoCo's integration state and every array that programs read, so that a
-    restored lane continues, and is observed, exactly like the saved one.
-    """
-
-    def __init__(self, **arguments: Any) -> None:
-        """Compute the size of a saved lane."""
-        mujoco = mujoco_module()
-        self._signature = int(mujoco.mjtState.mjSTATE_INTEGRATION)
-        self._state_size = int(mujoco.mj_stateSize(self.models[0], self._signature))
-        self._sources = sources_of(self.arrays)
-        sizes = [getattr(self.datas[0], name).size for name in self._sources]
-        self.width = self._state_size + sum(sizes)
-        self.saved_dtype = np.dtype((np.float64, (self.width,)))
-
-    def save(self, indices: npt.NDArray[np.int64], into: npt.NDArray[np.float64]) -> None:
-        """Write lanes into a float64 array [len(indices), width]."""
-        mujoco = mujoco_module()
-        saved = np.empty((len(indices), self.width))
-        for row, lane in zip(saved, indices.tolist(), strict=True):
-            data = self.datas[lane]
-            mujoco.mj_getState(self.models[lane], data, row[: self._state_size], self._signature)
-            at = self._state_size
-            for name in self._sources:
-                array = getattr(data, name)
-                row[at : at + array.size] = array.ravel()
-                at += array.size
-        into[:] = saved
-
-    def load(self, indices: npt.NDArray[np.int64], saved: npt.NDArray[np.float64]) -> None:
-        """Restore lanes from a float64 array [len(indices), width]."""
-        mujoco = mujoco_module()
-        for row, lane in zip(saved, indices.tolist(), strict=True):
-            model, data = self.models[lane], self.datas[lane]
-            state = np.ascontiguousarray(row[: self._state_size])
-            mujoco.mj_resetData(model, data)
-            mujoco.mj_setState(model, data, state, self._signature)
-            # Updates what programs do not read, such as positions in frames, but changes the state.
-            with warnings_while("restoring a state"):
-                mujoco.mj_forward(model, data)
-            mujoco.mj_setState(model, data, state, self._signature)
-            at = self._state_size
-            for name in self._sources:
-                array = getattr(data, name)
-                array.reshape(-1)[:] = row[at : at + array.size]
-                at += array.size
 
 
 class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
@@ -319,11 +268,12 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         return self._batch_over([mujoco.MjData(self.model) for _ in range(num_envs)], **options)
 
     def _batch_over(self, datas: list[mujoco.MjData], **options: Any) -> Batch:
-        simulations = LaneSimulations(
+        simulations = Simulations(
             functions=library_functions(),
             models=[self.model] * len(datas),
             datas=datas,
             frame_skip=self.frame_skip,
+            signature=int(mujoco_module().mjtState.mjSTATE_INTEGRATION),
             on_fault=report_faults,
             **self._program.arguments,
         )

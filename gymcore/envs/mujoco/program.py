@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -273,11 +273,6 @@ def _sized(name: str, quantity: q.Quantity, size: int) -> q.Quantity:
     if quantity.size != size:
         raise InvalidArgument(f"{name}: expected a quantity of length {size}, got {quantity.size}")
     return quantity
-
-
-def sources_of(arrays: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Return the names of the arrays of `mujoco.MjData` that programs read."""
-    return tuple(name for owner, name in arrays if owner == "data")
 
 
 # Values of quantities, by NumPy.

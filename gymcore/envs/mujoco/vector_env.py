@@ -17,7 +17,7 @@ from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.vector.engine import Mask
 
 if TYPE_CHECKING:
-    from gymcore.envs.mujoco.compiled_env import LaneSimulations
+    from gymcore_ext.mujoco.simulations import Simulations
 
 # Physical options that may differ between lanes; the time step is shared.
 _OPTIONS = ("gravity", "wind", "magnetic", "density", "viscosity", "impratio")
@@ -44,7 +44,7 @@ class MujocoVectorEnv(NativeVectorEnv):
     _model: CompiledMujocoEnv
 
     @property
-    def _simulations(self) -> LaneSimulations:
+    def _simulations(self) -> Simulations:
         return self._batch.store
 
     def _reset_lanes(

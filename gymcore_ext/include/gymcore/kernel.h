@@ -14,7 +14,8 @@
 #include "rng.h"
 
 #define GYMCORE_KERNEL_CAPSULE "gymcore_ext.kernel"
-#define GYMCORE_KERNEL_ABI 11
+#define GYMCORE_FUNCTIONS_CAPSULE "gymcore_ext.lane_functions" /* of a gymcore_lane_functions */
+#define GYMCORE_KERNEL_ABI 12
 
 /* Arrays that observations, or infos, may consist of. */
 #define GYMCORE_MAX_PARTS 16
@@ -97,18 +98,28 @@ typedef void gymcore_reset_loop(const gymcore_columns *columns, const double *re
  * lock or call into Python, and no exception of C++ may leave it. Those that are marked so may be NULL. */
 typedef struct {
     int64_t size; /* sizeof(gymcore_lane_functions), as in gymcore_kernel */
+    int32_t abi;  /* GYMCORE_KERNEL_ABI */
     void (*reset)(void *lane, const void *shared, const double *parameters, const double *options, gymcore_rng *rng);
-    /* Returns how the step ended the episode: GYMCORE_TERMINATED, GYMCORE_TRUNCATED, both or 0. */
-    int (*step)(void *lane, const void *shared, const double *parameters, const void *action, gymcore_rng *rng,
-                double *reward);
-    void (*observe)(const void *lane, const void *shared, void *const *parts);
+    /* Returns how the step ended the episode: GYMCORE_TERMINATED, GYMCORE_TRUNCATED, both or 0. `float32_action` is whether
+     * float64 values of the action came as float32. */
+    int (*step)(void *lane, const void *shared, const double *parameters, const void *action, int32_t float32_action,
+                gymcore_rng *rng, double *reward);
+    void (*observe)(const void *lane, const void *shared, const double *parameters, void *const *parts);
     void (*write_infos)(const void *lane, const void *shared, void *const *infos); /* NULL without infos */
     /* Changes what a step reports, after it was counted. NULL: a step reports what was counted. */
     void (*report)(const void *lane, const void *shared, double *reward, uint8_t *terminated);
-    /* Whether these bytes, which may come from anywhere, are a lane. NULL: whatever they are. */
-    int (*check)(const void *lane, const void *shared);
+    /* Whether these bytes, which may come from anywhere, are a saved lane. NULL: whatever they are. */
+    int (*check)(const void *saved, const void *shared);
     /* Why the lane cannot go on, as a number that its owner knows, until it is reset; or 0. NULL: it always can. */
     int (*faulted)(const void *lane);
+    /* Take and release what a lane points to: a lane is zero before `make`, which returns whether it could be made. NULL: a
+     * lane of zeros is complete. */
+    int (*make)(void *lane, const void *shared);
+    void (*free)(void *lane, const void *shared);
+    /* Write a lane to memory that is zero, or read it from there, if it is not saved as it is because it has pointers. `save`
+     * returns whether it could be saved. NULL: the bytes of the lane are copied. */
+    int (*save)(void *lane, const void *shared, void *saved);
+    void (*load)(void *lane, const void *shared, const void *saved);
 } gymcore_lane_functions;
 
 /* Instruction sets that a kernel may have loops for; how many it has depends on its compiler. */

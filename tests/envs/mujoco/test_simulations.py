@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from gymcore import error
-from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv, LaneSimulations
+from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.library import SimulationFailed, library_functions
 from gymcore.envs.mujoco.mujoco_env import BrokenModel, MujocoEnv
 from gymcore.envs.mujoco.program import Program
 from gymcore.envs.mujoco.quantities import Op, before, joined, norm, standard_normal, uniform
-from gymcore_ext.mujoco.simulations import OPERATION
+from gymcore_ext.mujoco.simulations import OPERATION, Simulations
 from tests.envs.mujoco.hanging import MODEL, HangingEnv, PileEnv, PileVectorEnv, hanging
 from tests.for_each import for_each
 
@@ -279,11 +279,12 @@ def test_programs_that_leave_their_spaces(
             simulations(env)
 
 
-def simulations(env: Any, **changes: Any) -> LaneSimulations:
+def simulations(env: Any, **changes: Any) -> Simulations:
     """Simulations of one lane, of the program of `env` with changes."""
     arguments = {"functions": library_functions(), "models": [env.model], "datas": [env.data]}
     arguments |= {"frame_skip": 1, "on_fault": print, **env._program.arguments}
-    return LaneSimulations(**(arguments | changes))
+    arguments["signature"] = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+    return Simulations(**(arguments | changes))
 
 
 def test_functions_are_those_of_the_package() -> None:

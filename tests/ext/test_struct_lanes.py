@@ -1,0 +1,204 @@
+"""Lanes that point to other memory: their functions make, free, save and load them."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gymcore_ext
+from gymcore import error
+from gymcore_ext.engine.batch import Batch
+from gymcore_ext.lanes.custom_kernel import CustomKernel
+from gymcore_ext.lanes.struct_lanes import StructLanes
+
+HEADER = Path(gymcore_ext.get_include()) / "gymcore" / "kernel.h"
+ABI = int(re.findall(r"GYMCORE_KERNEL_ABI (\d+)", HEADER.read_text())[0])
+
+POINTER, NUMBERS = ctypes.c_void_p, ctypes.POINTER(ctypes.c_double)
+LANE = ctypes.POINTER(NUMBERS)  # a lane is the address of its number
+FUNCTIONS = {
+    "reset": ctypes.CFUNCTYPE(None, LANE, POINTER, NUMBERS, NUMBERS, POINTER),
+    "step": ctypes.CFUNCTYPE(
+        ctypes.c_int, LANE, POINTER, NUMBERS, NUMBERS, ctypes.c_int32, POINTER, NUMBERS
+    ),
+    "observe": ctypes.CFUNCTYPE(None, LANE, POINTER, NUMBERS, ctypes.POINTER(NUMBERS)),
+    "write_infos": ctypes.c_void_p,
+    "report": ctypes.c_void_p,
+    "check": ctypes.CFUNCTYPE(ctypes.c_int, NUMBERS, POINTER),
+    "faulted": ctypes.c_void_p,
+    "make": ctypes.CFUNCTYPE(ctypes.c_int, LANE, POINTER),
+    "free": ctypes.CFUNCTYPE(None, LANE, POINTER),
+    "save": ctypes.CFUNCTYPE(ctypes.c_int, LANE, POINTER, NUMBERS),
+    "load": ctypes.CFUNCTYPE(None, LANE, POINTER, NUMBERS),
+}
+
+
+class Table(ctypes.Structure):
+    """`gymcore_lane_functions` of kernel.h."""
+
+    _fields_ = (("size", ctypes.c_int64), ("abi", ctypes.c_int32), *FUNCTIONS.items())
+
+
+def capsule_of(table: Table) -> Any:
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype = ctypes.py_object
+    new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return new(ctypes.addressof(table), b"gymcore_ext.lane_functions", None)
+
+
+class Counters:
+    """Lanes that point to a number, which actions are added to; `unsaved` cannot be saved."""
+
+    def __init__(self, unsaved: float = -1.0, makes: int = 100) -> None:
+        self.memory: dict[int, Any] = {}
+        self.float32: list[int] = []
+
+        def make(lane: Any, shared: Any) -> int:
+            if len(self.memory) == makes:
+                return 0
+            number = ctypes.c_double(0.0)
+            lane[0] = ctypes.pointer(number)
+            self.memory[ctypes.addressof(number)] = number
+            return 1
+
+        def step(
+            lane: Any,
+            shared: Any,
+            parameters: Any,
+            action: Any,
+            float32: int,
+            rng: Any,
+            reward: Any,
+        ) -> int:
+            self.float32.append(float32)
+            lane[0][0] += parameters[0] * action[0]
+            reward[0] = lane[0][0]
+            return 0
+
+        def save(lane: Any, shared: Any, saved: Any) -> int:
+            saved[0] = lane[0][0]
+            return int(lane[0][0] != unsaved)
+
+        functions = {
+            "make": make,
+            "free": lambda lane, shared: void(self.memory.pop(ctypes.addressof(lane[0].contents))),
+            "reset": lambda lane, shared, parameters, options, rng: void(put(lane[0], 100.0)),
+            "step": step,
+            "observe": lambda lane, shared, parameters, parts: void(
+                put(parts[0], lane[0][0] * parameters[0])
+            ),
+            "save": save,
+            "load": lambda lane, shared, saved: void(put(lane[0], saved[0])),
+            "check": lambda saved, shared: saved[0] < 1000.0,
+        }
+        self.callbacks = {name: FUNCTIONS[name](one) for name, one in functions.items()}
+        self.table = Table(size=ctypes.sizeof(Table), abi=ABI, **self.callbacks)
+
+    def store(self, num_lanes: int, saved_bytes: int = 8) -> StructLanes:
+        functions = capsule_of(self.table)
+        kernel = CustomKernel(
+            "counters",
+            parts=((np.float64, (1,)),),
+            action=(np.float64, (1,)),
+            parameters={"scale": 2.0},
+            functions=functions,
+        ).capsule
+        return StructLanes(
+            kernel=kernel,
+            functions=functions,
+            num_lanes=num_lanes,
+            lane_bytes=8,
+            saved_bytes=saved_bytes,
+        )
+
+
+def put(numbers: Any, value: float) -> None:
+    numbers[0] = value
+
+
+def void(_: object) -> None:
+    """A callback of ctypes must return None where C wants nothing."""
+
+
+def batch_of(store: StructLanes) -> Batch:
+    batch = Batch(store.kernel, len(store), errors=error, store=store, num_threads=1)
+    batch.seed(0, 0, len(store))
+    batch.reset()
+    return batch
+
+
+def test_lanes_are_made_and_freed() -> None:
+    counters = Counters()
+    store = counters.store(3)
+    assert len(counters.memory) == 3
+    del store
+    gc.collect()
+    assert not counters.memory
+    with pytest.raises(MemoryError, match="lane 2 of 3"):
+        Counters(makes=2).store(3)
+
+
+def test_lanes_that_were_made_are_freed_after_a_failure() -> None:
+    counters = Counters(makes=2)
+    with pytest.raises(MemoryError):
+        counters.store(3)
+    gc.collect()
+    assert not counters.memory
+
+
+def test_steps_know_the_type_of_actions_and_observations_the_parameters() -> None:
+    counters = Counters()
+    batch = batch_of(counters.store(2))
+    assert batch.step(np.ones((2, 1), np.float32))[0].tolist() == [[204.0], [204.0]]
+    assert batch.step(np.ones((2, 1)))[1].tolist() == [104.0, 104.0]
+    assert counters.float32 == [1, 1, 0, 0]
+
+
+def test_lanes_are_saved_and_loaded_by_their_functions() -> None:
+    counters = Counters()
+    store = counters.store(2)
+    batch = batch_of(store)
+    batch.step(np.array([[1.0], [2.0]]))
+    saved = np.zeros(2, store.saved_dtype)
+    store.save(np.array([0, 1]), saved)
+    assert saved["lane"].view(np.float64).tolist() == [[102.0], [104.0]]
+    batch.step(np.array([[50.0], [50.0]]))
+    assert store.valid(saved).all()
+    store.load(np.array([1]), saved[:1])
+    assert batch.step(np.zeros((2, 1)))[1].tolist() == [202.0, 102.0]
+
+    saved["lane"][1, 0] ^= 1
+    assert store.valid(saved).tolist() == [True, False]
+    batch.step(np.full((2, 1), 1e4))
+    store.save(np.array([0, 1]), saved)
+    assert not store.valid(saved).any()
+
+
+def test_a_lane_that_cannot_be_saved() -> None:
+    store = Counters(unsaved=100.0).store(1)
+    batch_of(store)
+    with pytest.raises(ValueError, match="lane 0 cannot be saved"):
+        store.save(np.array([0]), np.zeros(1, store.saved_dtype))
+
+
+@pytest.mark.parametrize(("member", "value"), [("abi", ABI - 1), ("size", 64)])
+def test_functions_of_an_older_engine_are_refused(member: str, value: int) -> None:
+    counters = Counters()
+    setattr(counters.table, member, value)
+    with pytest.raises(ValueError, match=f"another engine than one of ABI {ABI}"):
+        counters.store(1)
+
+
+def test_save_and_load_go_together() -> None:
+    counters = Counters()
+    counters.table.load = FUNCTIONS["load"]()
+    with pytest.raises(ValueError, match="expected save and load, or none of both"):
+        counters.store(1)
+    with pytest.raises(ValueError, match="saved lanes"):
+        Counters().store(1, saved_bytes=0)
