@@ -4,7 +4,7 @@ Gymnasium's operations, in their order and precision; raster.h sets the pixels t
 colors and scales are those of Gymnasium's `CarRacing._render` and `Car.draw`.
 """
 from libc.math cimport copysign, cos, fabs, fmod, hypot, rint, signbit, sin, sqrt
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from gymcore_ext.box2d.racing cimport WHEELS, find_middle, progress_t, quad_t, scene_t, texts_t
 from gymcore_ext.box2d.worlds cimport POLYGON, body_t, fixture_t, joint_angle, lane_t, polygon_shape_t, vec_t
@@ -20,15 +20,17 @@ cdef extern from "box2d/raster.h":
     ctypedef struct pixel_t "raster_point":
         int x, y
 
+    ctypedef uint64_t rgb_t "raster_rgb"
+
     ctypedef struct image_t "raster_image":
-        uint32_t pixels[IMAGE_HEIGHT][IMAGE_WIDTH]
+        rgb_t runs[IMAGE_HEIGHT][STATE]
 
     image_t* image_of_thread "raster_of_thread"() noexcept nogil
-    uint32_t color_of "raster_color"(const uint8_t* rgb) noexcept nogil
-    void fill "raster_fill"(uint32_t* pixels, int count, uint32_t color) noexcept nogil
-    void draw_ground "raster_ground"(image_t* image, const pixel_t* corners, int count, uint32_t color) noexcept nogil
-    void draw_polygon "raster_polygon"(image_t* image, const pixel_t* corners, int count, uint32_t color) noexcept nogil
-    void draw_rectangle "raster_rectangle"(image_t* image, pixel_t a, pixel_t b, uint32_t color) noexcept nogil
+    rgb_t color_of "raster_color"(const uint8_t* rgb) noexcept nogil
+    void fill "raster_fill"(rgb_t* pixels, int count, rgb_t color) noexcept nogil
+    void draw_ground "raster_ground"(image_t* image, const pixel_t* corners, int count, rgb_t color) noexcept nogil
+    void draw_polygon "raster_polygon"(image_t* image, const pixel_t* corners, int count, rgb_t color) noexcept nogil
+    void draw_rectangle "raster_rectangle"(image_t* image, pixel_t a, pixel_t b, rgb_t color) noexcept nogil
     void draw_gray "raster_gray"(
         image_t* image, const uint8_t* shades, int height, int width, int row_length, int x, int y) noexcept nogil
     void rescale "raster_rescale"(const image_t* image, uint8_t* state) noexcept nogil
@@ -98,7 +100,7 @@ cdef inline bint place(const view_t* view, double x, double y, double* to_x, dou
     return fabs(to_x[0]) < 32767 and fabs(to_y[0]) < 32767
 
 
-cdef void draw_quad(image_t* image, const view_t* view, const quad_t* quad, uint32_t color) noexcept nogil:
+cdef void draw_quad(image_t* image, const view_t* view, const quad_t* quad, rgb_t color) noexcept nogil:
     cdef pixel_t corners[4]
     cdef double x, y, left = 1e9, right = -1e9, low = 1e9, high = -1e9
     cdef int k
@@ -112,7 +114,7 @@ cdef void draw_quad(image_t* image, const view_t* view, const quad_t* quad, uint
         draw_ground(image, corners, 4, color)
 
 
-cdef inline uint32_t mixed_color(const double* color, double more) noexcept nogil:
+cdef inline rgb_t mixed_color(const double* color, double more) noexcept nogil:
     cdef uint8_t rgb[3]
     cdef int k
     for k in range(3):
@@ -126,12 +128,12 @@ cdef void draw_scenery(
     """Draw the field, its darker squares of grass, road and borders; the car is at x, y."""
     cdef double reach = (hypot(IMAGE_WIDTH / 2.0, IMAGE_HEIGHT * 0.75) + 2.0) / view.zoom
     cdef double far = (reach + GRASS_DIM) * (reach + GRASS_DIM), away_x, away_y
-    cdef uint32_t green = mixed_color(progress.bg_color, 0.0), color
+    cdef rgb_t green = mixed_color(progress.bg_color, 0.0), color
     cdef const quad_t* quad
     cdef quad_t field
     cdef int k
     cdef bint is_all = max(fabs(x), fabs(y)) + reach < PLAYFIELD
-    fill(image.pixels[0], (IMAGE_HEIGHT - HIDDEN_ROWS) * IMAGE_WIDTH, green if is_all else 0)
+    fill(image.runs[0], (IMAGE_HEIGHT - HIDDEN_ROWS) * STATE, green if is_all else 0)
     if not is_all:
         for k in range(4):
             field.x[k] = PLAYFIELD if k < 2 else -PLAYFIELD
@@ -157,7 +159,7 @@ cdef void draw_scenery(
 
 
 cdef void draw_part(
-    image_t* image, const view_t* view, const body_t* body, const vec_t* corners, int count, uint32_t color
+    image_t* image, const view_t* view, const body_t* body, const vec_t* corners, int count, rgb_t color
 ) noexcept nogil:
     cdef pixel_t pixels[MAX_CORNERS]
     cdef double x, y

@@ -9,80 +9,126 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "gymcore/platform.h"
 
 /* Coordinates are 16-bit numbers, as in pygame-ce. */
 enum { RASTER_WIDTH = 1000, RASTER_HEIGHT = 800, RASTER_STATE = 96, RASTER_MAX_CORNERS = 16 };
 
+/* The image is rescaled to cells, each the sum of an area that begins and ends within pixels. Areas are in 1 / 16384 of
+ * a pixel; sums are multiplied by the inverse of a cell's area in 1 / 65536. */
+enum {
+    RASTER_ONE = 0x4000,
+    RASTER_X_SPACE = RASTER_ONE * RASTER_WIDTH / RASTER_STATE,
+    RASTER_Y_SPACE = RASTER_ONE * RASTER_HEIGHT / RASTER_STATE,
+    RASTER_X_INVERSE = 0x40000000 / RASTER_X_SPACE,
+    RASTER_Y_INVERSE = 0x40000000 / RASTER_Y_SPACE
+};
+
 typedef struct { int x, y; } raster_point;
 
-/* Pixels are the bytes red, green, blue and unused. */
+/* Red, green and blue in 16 bits each, which hold sums of a run's pixels, and products with 256. */
+typedef uint64_t raster_rgb;
+
+/* A row of pixels is kept as 96 runs, of the 10 or 11 pixels each that end in one cell: 24 of 25 runs have one color. */
 typedef struct {
-    uint32_t pixels[RASTER_HEIGHT][RASTER_WIDTH];
+    raster_rgb runs[RASTER_HEIGHT][RASTER_STATE];   /* the color of a run, or RASTER_MIXED */
+    raster_rgb pixels[RASTER_HEIGHT][RASTER_WIDTH]; /* those of mixed runs; others are not set */
 } raster_image;
 
-/* The image of this thread: 3 MB, too much for one in every lane. */
-static inline raster_image *raster_of_thread(void)
+#define RASTER_MIXED UINT64_MAX
+
+/* The image of this thread: 7 MB, too much for one in every lane. Inlined, it would be looked up at every pixel. */
+static GYMCORE_NOINLINE raster_image *raster_of_thread(void)
 {
     static GYMCORE_THREAD raster_image image;
     return &image;
 }
 
-static inline uint32_t raster_color(const uint8_t *rgb)
+static inline raster_rgb raster_color(const uint8_t *rgb)
 {
-    const uint8_t bytes[4] = {rgb[0], rgb[1], rgb[2], 0};
-    uint32_t color;
-    memcpy(&color, bytes, 4);
-    return color;
+    return rgb[0] | (raster_rgb)rgb[1] << 16 | (raster_rgb)rgb[2] << 32;
 }
 
-static inline void raster_fill(uint32_t *pixels, int count, uint32_t color)
+static inline uint32_t raster_shade(raster_rgb color, int channel)
+{
+    return (color >> (16 * channel)) & 0xffff;
+}
+
+static inline void raster_fill(raster_rgb *pixels, int count, raster_rgb color)
 {
     for (int i = 0; i < count; i++)
         pixels[i] = color;
 }
 
-/* a / b, rounded down; b is positive. */
-static inline int raster_quotient(int a, int b)
+static inline int raster_clamped(int value, int size)
 {
-    return (a >= 0 ? a : a - b + 1) / b;
+    return value < 0 ? 0 : value > size ? size : value;
+}
+
+/* The run of a pixel; RASTER_STATE of the pixel after the last. */
+static inline int raster_run_of(int x)
+{
+    return x * RASTER_ONE / RASTER_X_SPACE;
+}
+
+/* The first pixel of a run. */
+static inline int raster_begin(int run)
+{
+    return (run * RASTER_X_SPACE + RASTER_ONE - 1) / RASTER_ONE;
+}
+
+/* The pixels of a row, for changing some of this run. */
+static inline raster_rgb *raster_mixed(raster_image *image, int row, int run)
+{
+    raster_rgb *color = &image->runs[row][run];
+    if (*color != RASTER_MIXED) {
+        const int begin = raster_begin(run);
+        raster_fill(image->pixels[row] + begin, raster_begin(run + 1) - begin, *color);
+        *color = RASTER_MIXED;
+    }
+    return image->pixels[row];
+}
+
+/* Set those of the pixels `begin` to `end` - 1 that are in one run. */
+static inline void raster_paint_within(raster_image *image, int row, int run, int begin, int end, raster_rgb color)
+{
+    const int run_begin = raster_begin(run), run_end = raster_begin(run + 1);
+    const int first = begin < run_begin ? run_begin : begin, count = (end < run_end ? end : run_end) - first;
+    if (count > 0)
+        raster_fill(raster_mixed(image, row, run) + first, count, color);
+}
+
+/* Set the pixels between two of a row, both included. */
+static inline void raster_paint(raster_image *image, int row, int x1, int x2, raster_rgb color)
+{
+    const int begin = raster_clamped(x1 < x2 ? x1 : x2, RASTER_WIDTH);
+    const int end = raster_clamped((x1 < x2 ? x2 : x1) + 1, RASTER_WIDTH), last = raster_run_of(end);
+    int run = raster_run_of(begin);
+    if (run == last || raster_begin(run) < begin)
+        raster_paint_within(image, row, run++, begin, end, color);
+    raster_fill(image->runs[row] + run, last - run, color);
+    if (run <= last)
+        raster_paint_within(image, row, last, begin, end, color);
 }
 
 /* --- the world, whose y axis points up: its rows below `lowest` are hidden by the instruments ----------------------- */
 
-static inline uint32_t *raster_row(raster_image *image, int y)
-{
-    return image->pixels[RASTER_HEIGHT - 1 - y];
-}
-
 enum { RASTER_LOWEST = 100 };
 
-static inline void raster_span(raster_image *image, int x1, int x2, int y, uint32_t color)
+static inline void raster_span(raster_image *image, int x1, int x2, int y, raster_rgb color)
 {
-    int left = x1 < x2 ? x1 : x2, right = x1 < x2 ? x2 : x1;
-    if (y < RASTER_LOWEST || y >= RASTER_HEIGHT)
-        return;
-    if (left < 0)
-        left = 0;
-    if (right >= RASTER_WIDTH)
-        right = RASTER_WIDTH - 1;
-    raster_fill(raster_row(image, y) + left, right - left + 1, color);
+    if (y >= RASTER_LOWEST && y < RASTER_HEIGHT)
+        raster_paint(image, RASTER_HEIGHT - 1 - y, x1, x2, color);
 }
 
-/* Mix a color into a pixel, by alpha of 0 to 255. */
-static inline void raster_blend(raster_image *image, int x, int y, uint32_t color, int alpha)
+/* Mix a color into a pixel, by alpha of 0 to 254. */
+static inline void raster_blend(raster_image *image, int x, int y, raster_rgb color, int alpha)
 {
     if (x < 0 || x >= RASTER_WIDTH || y < RASTER_LOWEST || y >= RASTER_HEIGHT)
         return;
-    uint8_t *pixel = (uint8_t *)(raster_row(image, y) + x);
-    uint8_t channels[4];
-    memcpy(channels, &color, 4);
-    for (int k = 0; k < 3; k++) {
-        const int change = (channels[k] - pixel[k]) * alpha;
-        pixel[k] = (uint8_t)(alpha == 255 ? channels[k] : pixel[k] + raster_quotient(change, 256));
-    }
+    raster_rgb *pixel = raster_mixed(image, RASTER_HEIGHT - 1 - y, raster_run_of(x)) + x;
+    *pixel = ((*pixel * (raster_rgb)(256 - alpha) + color * (raster_rgb)alpha) >> 8) & 0x00ff00ff00ffu;
 }
 
 enum { RASTER_LEFT = 1, RASTER_RIGHT = 2, RASTER_TOP = 4, RASTER_BOTTOM = 8 };
@@ -124,7 +170,7 @@ static int raster_clip(raster_point *first, raster_point *last)
 }
 
 /* An anti-aliased line without its last pixel: two pixels a step, which share the color. */
-static void raster_smooth_line(raster_image *image, raster_point first, raster_point last, uint32_t color)
+static void raster_smooth_line(raster_image *image, raster_point first, raster_point last, raster_rgb color)
 {
     if (!raster_clip(&first, &last))
         return;
@@ -141,18 +187,11 @@ static void raster_smooth_line(raster_image *image, raster_point first, raster_p
     }
     const int direction = sideways < 0 ? -1 : 1, run = sideways * direction, is_steep = rise > run;
     const int length = is_steep ? rise : run;
-    const uint32_t advance = (uint32_t)(((is_steep ? run : rise) << 16) / length) << 16;
-    uint32_t error = 0;
-    int x = low.x, y = low.y;
-    raster_blend(image, first.x, first.y, color, 255);
+    const uint64_t slope = (uint64_t)(((is_steep ? run : rise) << 16) / length) << 16; /* in 1 / 2^32 */
+    raster_span(image, first.x, first.x, first.y, color);
     for (int k = 1; k < length; k++) {
-        const uint32_t before = error;
-        error += advance;
-        const int turns = error <= before, weight = (int)(error >> 24);
-        if (is_steep)
-            x += turns * direction, y++;
-        else
-            x += direction, y += turns;
+        const int aside = (int)(k * slope >> 32), weight = (int)(k * slope >> 24) & 0xff;
+        const int x = low.x + direction * (is_steep ? aside : k), y = low.y + (is_steep ? k : aside);
         raster_blend(image, x, y, color, (255 * (255 - weight)) >> 8);
         raster_blend(image, x + (is_steep ? direction : 0), y + !is_steep, color, (255 * weight) >> 8);
     }
@@ -187,7 +226,7 @@ static inline void raster_rows(const raster_point *corners, int count, int *lowe
 }
 
 /* The ground: an anti-aliased outline, and what is within. */
-static void raster_ground(raster_image *image, const raster_point *corners, int count, uint32_t color)
+static void raster_ground(raster_image *image, const raster_point *corners, int count, raster_rgb color)
 {
     int crossings[RASTER_MAX_CORNERS], lowest, highest;
     raster_point low, high;
@@ -198,9 +237,10 @@ static void raster_ground(raster_image *image, const raster_point *corners, int 
         int found = 0;
         for (int i = 0; i < count; i++) {
             raster_edge(corners, count, i, &low, &high);
-            if (low.y != high.y && ((y >= low.y && y < high.y) || (y == highest && y > low.y && y <= high.y)))
-                crossings[found++] = (int)((int64_t)65536 * (y - low.y) / (high.y - low.y) * (high.x - low.x) +
-                                           (int64_t)65536 * low.x);
+            if (low.y != high.y && ((y >= low.y && y < high.y) || (y == highest && y > low.y && y <= high.y))) {
+                const int64_t share = 65536u * (uint32_t)(y - low.y) / (uint32_t)(high.y - low.y);
+                crossings[found++] = (int)(share * (high.x - low.x) + 65536 * (int64_t)low.x);
+            }
         }
         raster_sort(crossings, found);
         for (int i = 0; i + 1 < found; i += 2)
@@ -210,7 +250,7 @@ static void raster_ground(raster_image *image, const raster_point *corners, int 
 
 /* A part of the car. Of the edges that cross a row, in the order of the corners, every other one is rounded down and
  * those between them up. */
-static void raster_polygon(raster_image *image, const raster_point *corners, int count, uint32_t color)
+static void raster_polygon(raster_image *image, const raster_point *corners, int count, raster_rgb color)
 {
     int crossings[RASTER_MAX_CORNERS], lowest, highest;
     raster_point low, high;
@@ -244,102 +284,88 @@ static void raster_polygon(raster_image *image, const raster_point *corners, int
 
 /* --- the instruments, over the world: y points down ----------------------------------------------------------------- */
 
-static inline int raster_clamped(int value, int size)
-{
-    return value < 0 ? 0 : value > size ? size : value;
-}
-
 /* A rectangle between two corners, both included. */
-static void raster_rectangle(raster_image *image, raster_point a, raster_point b, uint32_t color)
+static void raster_rectangle(raster_image *image, raster_point a, raster_point b, raster_rgb color)
 {
-    const int left = raster_clamped(a.x < b.x ? a.x : b.x, RASTER_WIDTH);
-    const int right = raster_clamped((a.x < b.x ? b.x : a.x) + 1, RASTER_WIDTH);
     const int bottom = raster_clamped((a.y < b.y ? b.y : a.y) + 1, RASTER_HEIGHT);
     for (int y = raster_clamped(a.y < b.y ? a.y : b.y, RASTER_HEIGHT); y < bottom; y++)
-        raster_fill(image->pixels[y] + left, right - left, color);
+        raster_paint(image, y, a.x, b.x, color);
 }
 
 /* Shades [height, width] of gray, with their left upper corner at x, y. */
 static void raster_gray(raster_image *image, const uint8_t *shades, int height, int width, int row_length, int x, int y)
 {
+    const int begin = raster_clamped(x, RASTER_WIDTH), end = raster_clamped(x + width, RASTER_WIDTH);
     for (int row = raster_clamped(-y, height); row < height && y + row < RASTER_HEIGHT; row++)
-        for (int column = raster_clamped(-x, width); column < width && x + column < RASTER_WIDTH; column++)
-            image->pixels[y + row][x + column] = shades[row * row_length + column] * 0x01010101u;
+        for (int column = begin; column < end; column++)
+            raster_mixed(image, y + row, raster_run_of(column))[column] =
+                shades[row * row_length + column - x] * (raster_rgb)0x000100010001u;
 }
 
 /* --- rescaling ------------------------------------------------------------------------------------------------------ */
 
-/* The weights of areas are in 1 / 16384; sums are multiplied by the inverse of a pixel's area in 1 / 65536. */
-enum {
-    RASTER_ONE = 0x4000,
-    RASTER_X_SPACE = RASTER_ONE * RASTER_WIDTH / RASTER_STATE,
-    RASTER_Y_SPACE = RASTER_ONE * RASTER_HEIGHT / RASTER_STATE,
-    RASTER_X_INVERSE = 0x40000000 / RASTER_X_SPACE,
-    RASTER_Y_INVERSE = 0x40000000 / RASTER_Y_SPACE,
-    RASTER_ROW = 3 * RASTER_STATE
-};
+/* What a cell covers of a row or column: pixels `first` to `last`, those two in part. */
+typedef struct {
+    int first, last;
+    uint32_t first_weight, last_weight;
+} raster_extent;
+
+static inline raster_extent raster_extent_of(int cell, int space)
+{
+    const int begin = cell * space, end = begin + space;
+    return (raster_extent){begin / RASTER_ONE, end / RASTER_ONE, (uint32_t)(RASTER_ONE - begin % RASTER_ONE),
+                           (uint32_t)(end % RASTER_ONE)};
+}
 
 static inline uint32_t raster_part(uint32_t shade, uint32_t weight)
 {
     return (4 * shade * weight) >> 16;
 }
 
-/* A row of 1000 pixels to one of 96, as bytes red, green and blue. */
-static void raster_rescale_row(const uint32_t *pixels, uint8_t *row)
+static void raster_rescale_cell(const raster_image *image, const raster_extent *rows, int cell, uint8_t *rgb)
 {
-    const uint64_t every_other = 0x00ff00ff00ff00ffu;
-    uint32_t weight = RASTER_X_SPACE, sums[4] = {0, 0, 0, 0};
-    for (int x = 0; x < RASTER_STATE; x++) {
-        uint64_t even = 0, odd = 0, pair; /* red and blue, green: of two pixels at a time, in 16 bits each */
-        uint32_t single;
-        int whole = (int)((weight - 1) / RASTER_ONE);
-        weight -= (uint32_t)whole * RASTER_ONE;
-        for (; whole >= 2; whole -= 2, pixels += 2) {
-            memcpy(&pair, pixels, 8);
-            even += pair & every_other;
-            odd += (pair >> 8) & every_other;
+    const raster_extent columns = raster_extent_of(cell, RASTER_X_SPACE);
+    uint32_t sums[3] = {0, 0, 0};
+    for (int y = rows->first; y <= rows->last; y++) {
+        const uint32_t weight = y == rows->first ? rows->first_weight : y == rows->last ? rows->last_weight : RASTER_ONE;
+        const raster_rgb *pixels = image->pixels[y], before = image->runs[y][cell ? cell - 1 : 0];
+        const raster_rgb first = before == RASTER_MIXED ? pixels[columns.first] : before;
+        raster_rgb last = image->runs[y][cell], whole = last * (raster_rgb)(columns.last - columns.first - 1);
+        if (last == RASTER_MIXED) {
+            last = pixels[columns.last];
+            whole = 0;
+            for (int x = columns.first + 1; x < columns.last; x++)
+                whole += pixels[x];
         }
-        for (; whole; whole--) {
-            single = *pixels++;
-            even += single & every_other;
-            odd += (single >> 8) & every_other;
-        }
-        even += even >> 32;
-        odd += odd >> 32;
-        sums[0] += even & 0xffff;
-        sums[1] += odd & 0xffff;
-        sums[2] += (even >> 16) & 0xffff;
-        single = *pixels++;
         for (int k = 0; k < 3; k++) {
-            const uint32_t shade = (single >> (8 * k)) & 0xff;
-            row[3 * x + k] = (uint8_t)(((sums[k] + raster_part(shade, weight)) * RASTER_X_INVERSE) >> 16);
-            sums[k] = raster_part(shade, RASTER_ONE - weight);
+            const uint32_t sum = raster_part(raster_shade(first, k), columns.first_weight) + raster_shade(whole, k) +
+                                 raster_part(raster_shade(last, k), columns.last_weight);
+            sums[k] += raster_part((sum * RASTER_X_INVERSE) >> 16, weight);
         }
-        weight += RASTER_X_SPACE - RASTER_ONE;
     }
+    for (int k = 0; k < 3; k++)
+        rgb[k] = (uint8_t)((sums[k] * RASTER_Y_INVERSE) >> 16);
 }
 
-/* The image as an observation [96, 96, 3]. */
+/* The image as an observation [96, 96, 3]. A cell of one color loses 1 of each shade by the rounding of its rows, and
+ * another 1 by that of their sum. */
 static void raster_rescale(const raster_image *image, uint8_t *state)
 {
-    uint8_t row[RASTER_ROW];
-    uint16_t sums[RASTER_ROW];
-    uint32_t weight = RASTER_Y_SPACE;
-    memset(sums, 0, sizeof(sums));
-    for (int y = 0; y < RASTER_HEIGHT; y++) {
-        raster_rescale_row(image->pixels[y], row);
-        if (weight > RASTER_ONE) {
-            for (int k = 0; k < RASTER_ROW; k++)
-                sums[k] = (uint16_t)(sums[k] + row[k]);
-        } else {
-            for (int k = 0; k < RASTER_ROW; k++) {
-                state[k] = (uint8_t)(((sums[k] + raster_part(row[k], weight)) * RASTER_Y_INVERSE) >> 16);
-                sums[k] = (uint16_t)raster_part(row[k], RASTER_ONE - weight);
-            }
-            state += RASTER_ROW;
-            weight += RASTER_Y_SPACE;
+    for (int row = 0; row < RASTER_STATE; row++) {
+        const raster_extent rows = raster_extent_of(row, RASTER_Y_SPACE);
+        const raster_rgb *top = image->runs[rows.first];
+        raster_rgb changes[RASTER_STATE] = {0};
+        for (int y = rows.first + 1; y <= rows.last; y++)
+            for (int cell = 0; cell < RASTER_STATE; cell++)
+                changes[cell] |= image->runs[y][cell] ^ top[cell];
+        for (int cell = 0; cell < RASTER_STATE; cell++, state += 3) {
+            const int left = cell ? cell - 1 : 0;
+            if (changes[cell] | changes[left] | (top[cell] ^ top[left]) || top[cell] == RASTER_MIXED)
+                raster_rescale_cell(image, &rows, cell, state);
+            else
+                for (int k = 0; k < 3; k++)
+                    state[k] = (uint8_t)(raster_shade(top[cell], k) > 2 ? raster_shade(top[cell], k) - 2 : 0);
         }
-        weight -= RASTER_ONE;
     }
 }
 
