@@ -36,7 +36,8 @@ from gymcore.envs.box2d.car_racing_rendering import (
     WINDOW_W,
     ZOOM,
     Scenery,
-    painter,
+    paint,
+    scaled,
 )
 from gymcore.rendering.shapes import Point
 
@@ -148,10 +149,11 @@ class RacingDeclarations:
 
     def _observe_score(self: Any, score: float) -> npt.NDArray[np.uint8]:
         """Draw an observation with a score."""
-        return painter().observe(self._scenery(), self.car, self.t, score)
+        image = paint(self._scenery(), self.car, self.t, score, marks=False)
+        return scaled(image, (STATE_W, STATE_H))
 
     def _paint(self: Any) -> pygame.Surface:
-        return painter().paint(self._scenery(), self.car, self.t, self.reward, marks=True)
+        return paint(self._scenery(), self.car, self.t, self.reward, marks=True)
 
     def _draw(self, surface: pygame.Surface) -> None:
         surface.blit(self._paint(), (0, 0))
@@ -161,7 +163,7 @@ class RacingDeclarations:
         if self.render_mode == "state_pixels":
             return self._observe_score(self.reward)
         if render_mode == "rgb_array":
-            return painter().scaled(self._paint(), (VIDEO_W, VIDEO_H))
+            return scaled(self._paint(), (VIDEO_W, VIDEO_H))
         return self._drawn(draw_of, render_mode, self)
 
 

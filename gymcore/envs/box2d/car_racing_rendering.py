@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import importlib
 import math
-import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -69,56 +68,27 @@ _GROUND = (
 )
 
 
-_of_thread = threading.local()
+def paint(scenery: Scenery, car: Car, t: float, score: float, marks: bool) -> pygame.Surface:
+    """Return the image at full size, 1000 x 800, with marks of skidding wheels if `marks`."""
+    pygame = load_pygame()
+    importlib.import_module("pygame.gfxdraw")
+    # Pixels are the bytes red, green, blue, unused; upside down, as the world is drawn.
+    pixels = np.empty((WINDOW_H, WINDOW_W), np.uint32)
+    world = pygame.image.frombuffer(pixels, (WINDOW_W, WINDOW_H), "RGBX")
+    view = view_behind(car.hull, t)
+    scenery.draw(world, view, car.hull.position.tuple)
+    car.draw_in(world, view, marks)
+    image = pygame.transform.flip(world, False, True)
+    draw_dashboard(image, car, score)
+    return image
 
 
-def painter() -> Painter:
-    """Return the painter of this thread: its surfaces take 7 MB, too much for one in every lane."""
-    if not hasattr(_of_thread, "painter"):
-        _of_thread.painter = Painter()
-    return _of_thread.painter
-
-
-class Painter:
-    """Draws images on surfaces that it reuses."""
-
-    def __init__(self) -> None:
-        """Make the surfaces."""
-        pygame = load_pygame()
-        importlib.import_module("pygame.gfxdraw")
-        self._flip, self._rescale = pygame.transform.flip, pygame.transform.smoothscale
-        # Upside down, as the world is drawn; and the right way up.
-        self.world = _surface(WINDOW_W, WINDOW_H)
-        self.surface = _surface(WINDOW_W, WINDOW_H)
-
-    def observe(self, scenery: Scenery, car: Car, t: float, score: float) -> NDArray[np.uint8]:
-        """Return the observation, uint8 [96, 96, 3], a new array."""
-        image = self.paint(scenery, car, t, score, marks=False)
-        return self.scaled(image, (STATE_W, STATE_H))
-
-    def paint(
-        self, scenery: Scenery, car: Car, t: float, score: float, marks: bool
-    ) -> pygame.Surface:
-        """Return the image at full size, 1000 x 800, on a surface that the next call reuses."""
-        view = view_behind(car.hull, t)
-        scenery.draw(self.world, view, car.hull.position.tuple)
-        car.draw_in(self.world, view, marks)
-        self.surface.blit(self._flip(self.world, False, True), (0, 0))
-        draw_dashboard(self.surface, car, score)
-        return self.surface
-
-    def scaled(self, image: pygame.Surface, size: tuple[int, int]) -> NDArray[np.uint8]:
-        """Return an image rescaled to (width, height): uint8 [height, width, 3], a new array."""
-        scaled = self._rescale(image, size)
-        width, height = size
-        pixels = np.frombuffer(scaled.get_buffer().raw, np.uint8)
-        return pixels.reshape(height, width, 4)[:, :, :3].copy()
-
-
-def _surface(width: int, height: int) -> pygame.Surface:
-    """Return a surface whose pixels are the bytes red, green, blue, unused."""
-    pixels = np.zeros((height, width), np.uint32)
-    return load_pygame().image.frombuffer(pixels, (width, height), "RGBX")
+def scaled(image: pygame.Surface, size: tuple[int, int]) -> NDArray[np.uint8]:
+    """Return an image rescaled to (width, height): uint8 [height, width, 3], a new array."""
+    buffer = load_pygame().transform.smoothscale(image, size).get_buffer()
+    width, height = size
+    pixels = np.frombuffer(buffer.raw, np.uint8)
+    return pixels.reshape(height, width, 4)[:, :, :3].copy()
 
 
 def view_behind(hull: Body, t: float) -> View:
