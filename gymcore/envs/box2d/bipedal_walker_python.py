@@ -170,7 +170,6 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
     settings = ("hardcore",)
     _not_pickled = (
         "world", "hull", "terrain", "legs", "joints", "drawlist", "_contacts", "_rays",
-        "_parts",
     )  # fmt: skip
 
     def __init__(self, render_mode: str | None = None, hardcore: bool = False) -> None:
@@ -194,10 +193,6 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
         self.joints: list[Joint] = []
         self.drawlist: list[Body] = []
         self.lidar_fractions: list[float] = []
-
-    @functools.cached_property
-    def _parts(self) -> WalkerParts:
-        return WalkerParts()
 
     @property
     def game_over(self) -> bool:
@@ -244,7 +239,7 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
         terrain = Terrain(heights, boxes)
         self.terrain_y = list(heights)
         self.terrain = build_terrain(world, terrain)
-        self.hull, self.legs, self.joints = self._parts.build(world, push)
+        self.hull, self.legs, self.joints = WalkerParts().build(world, push)
         self.drawlist = [*self.terrain, *self.legs, self.hull]
         self._contacts = ContactDetector(self.hull, [self.legs[1], self.legs[3]])
         world.contactListener = self._contacts
@@ -449,10 +444,7 @@ def paint_terrain(bodies: Sequence[Body], box_count: int) -> None:
 
 
 class WalkerParts:
-    """Definitions of the walker's bodies and joints, made once: that takes longer than the rest.
-
-    Each environment has its own, because the definitions of joints refer to bodies.
-    """
+    """Definitions of the walker's bodies and joints."""
 
     def __init__(self) -> None:
         x = TERRAIN_STEP * TERRAIN_STARTPAD / 2

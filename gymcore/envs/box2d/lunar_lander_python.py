@@ -109,8 +109,7 @@ class LunarLander(Box2DEnv[Any]):
     counters = ("prev_shaping", "wind_idx", "torque_idx")
     settings = ("continuous", "enable_wind", "wind_power", "turbulence_power")
     _not_pickled = (
-        "world", "moon", "lander", "legs", "drawlist", "particles", "_leg_definitions",
-        "_contacts",
+        "world", "moon", "lander", "legs", "drawlist", "particles", "_contacts",
     )  # fmt: skip
 
     def __init__(
@@ -139,7 +138,6 @@ class LunarLander(Box2DEnv[Any]):
         self._moves = []
 
     def _no_world(self) -> None:
-        self._leg_definitions = leg_definitions()
         self.world: World | None = None
         self.moon: Body | None = None
         self.lander: Any = None
@@ -198,7 +196,7 @@ class LunarLander(Box2DEnv[Any]):
         ]
         self.helipad_x1, self.helipad_x2 = GROUND_X[pad - 1], GROUND_X[pad + 1]
 
-        world, moon, lander, legs = make_world(gravity, self.ground_y, self._leg_definitions)
+        world, moon, lander, legs = make_world(gravity, self.ground_y)
         contacts = ContactDetector(lander, legs)
         world.contactListener = contacts
         self.world, self.moon, self.lander, self.legs = world, moon, lander, legs
@@ -404,7 +402,7 @@ def sky_over(ground_y: list[float]) -> list[list[Point]]:
 
 
 def leg_definitions() -> list[tuple[Definition, Definition]]:
-    """Body and joint of both legs, for `make_world`, which writes to the joints' definitions."""
+    """Return the definitions of the body and the joint of both legs."""
     return [_leg_definition(side) for side in (-1, 1)]
 
 
@@ -430,14 +428,10 @@ def _leg_definition(side: int) -> tuple[Definition, Definition]:
     return body, joint
 
 
-def make_world(
-    gravity: float, ground_y: list[float], legs: list[tuple[Definition, Definition]]
-) -> tuple[World, Body, Body, list[Body]]:
+def make_world(gravity: float, ground_y: list[float]) -> tuple[World, Body, Body, list[Body]]:
     """Build a world: ground, hull and two legs. Box2D lists contacts in the order of creation.
 
-    Definitions and shapes are reused, since Box2D copies them: making one takes ten times as long
-    as making the fixture. Heights are in metres; `legs` are `leg_definitions()`, which must
-    not be shared between environments. Returns the world, the ground, the hull and the legs.
+    Heights are in metres. Returns the world, the ground, the hull and the legs.
     """
     world = Box2D.b2World(gravity=(0, gravity))
     moon = world.CreateBody(GROUND_BODY)
@@ -448,7 +442,7 @@ def make_world(
     lander = world.CreateBody(HULL_BODY)
     lander.CreateFixture(HULL)
     bodies = []
-    for body, joint in legs:
+    for body, joint in leg_definitions():
         leg = world.CreateBody(body)
         leg.CreateFixture(LEG)
         leg.ground_contact = False
