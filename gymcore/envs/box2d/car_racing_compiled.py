@@ -62,18 +62,6 @@ def _score_texts() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
     return shades, widths
 
 
-def _number_of(name: str) -> property:
-    """An attribute of a wheel that the lane's progress holds."""
-
-    def read(wheel: _Wheel) -> float:
-        return float(wheel._numbers[name])
-
-    def write(wheel: _Wheel, value: float) -> None:
-        wheel._numbers[name] = value
-
-    return property(read, write)
-
-
 def _fixed(value: object) -> property:
     """An attribute that compiled code has its own constant for: it cannot be set."""
     return property(lambda body: value)
@@ -91,11 +79,11 @@ class _Wheel(BodyOf):
     def __init__(self, body: Body, joint: Joint, numbers: np.void, road: Sequence[Body]) -> None:
         """Take the joint to the hull, the numbers of the wheel, and the pieces of road."""
         super().__init__(body)
-        self.joint, self._numbers, self._road = joint, numbers, road
+        self.joint, self._progress, self._road = joint, numbers, road
 
     color, wheel_rad = _fixed(WHEEL_COLOR), _fixed(WHEEL_R * SIZE)
-    gas, brake, steer = _number_of("gas"), _number_of("brake"), _number_of("steer")
-    phase, omega = _number_of("phase"), _number_of("omega")
+    gas, brake, steer = Counted(float), Counted(float), Counted(float)
+    phase, omega = Counted(float), Counted(float)
 
     @property
     def tiles(self) -> set[Body]:

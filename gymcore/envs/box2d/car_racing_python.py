@@ -6,7 +6,7 @@ It equals the compiled one bit for bit, which shares its constants, spaces and d
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -35,7 +35,6 @@ from gymcore.envs.box2d.car_racing_rendering import (
     WINDOW_H,
     WINDOW_W,
     ZOOM,
-    Scenery,
     paint,
     scaled,
 )
@@ -138,32 +137,19 @@ class RacingDeclarations:
         if randomize:
             self._init_colors()
 
-    def _scenery(self: Any) -> Scenery:
-        polygons = self.road_poly
-        return Scenery(
-            [polygon for polygon, _ in polygons],
-            [as_color(color) for _, color in polygons],
-            as_color(self.bg_color),
-            as_color(self.grass_color),
-        )
-
     def _observe_score(self: Any, score: float) -> npt.NDArray[np.uint8]:
         """Draw an observation with a score."""
-        image = paint(self._scenery(), self.car, self.t, score, marks=False)
-        return scaled(image, (STATE_W, STATE_H))
+        return scaled(paint(self, score, marks=False), (STATE_W, STATE_H))
 
-    def _paint(self: Any) -> pygame.Surface:
-        return paint(self._scenery(), self.car, self.t, self.reward, marks=True)
-
-    def _draw(self, surface: pygame.Surface) -> None:
-        surface.blit(self._paint(), (0, 0))
+    def _draw(self: Any, surface: pygame.Surface) -> None:
+        surface.blit(paint(self, self.reward, marks=True), (0, 0))
 
     def _render_frame(self: Any, render_mode: str, state: object) -> Any:
         """Return a frame [400, 600, 3], or the observation; or show a window."""
         if self.render_mode == "state_pixels":
             return self._observe_score(self.reward)
         if render_mode == "rgb_array":
-            return scaled(self._paint(), (VIDEO_W, VIDEO_H))
+            return scaled(paint(self, self.reward, marks=True), (VIDEO_W, VIDEO_H))
         return self._drawn(draw_of, render_mode, self)
 
 
@@ -454,12 +440,6 @@ class FrictionDetector(Box2D.b2ContactListener):
         visited = env.tile_visited_count / len(env.track)
         if tile.idx == 0 and visited > self.lap_complete_percent:
             env.new_lap = True
-
-
-def as_color(color: Iterable[float]) -> tuple[int, int, int]:
-    """Whole numbers of red, green and blue; the fractions are cut off."""
-    red, green, blue = color
-    return int(red), int(green), int(blue)
 
 
 # --- tracks --------------------------------------------------------------------------------------

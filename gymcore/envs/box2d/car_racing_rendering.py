@@ -5,7 +5,7 @@ frames, and for the environment in Python. The image is Gymnasium's bit for bit:
 drawn upside down (the y axis of the world points up), flipped, and scaled to the wanted size. What
 makes it fast:
 
-* Polygons that cannot be in the window are left out, by arithmetic over all of them at once.
+* Polygons that are not in the window are left out, by arithmetic over all of them at once.
 * Where the grass fills the window, it is filled, not drawn as a polygon.
 """
 
@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,9 +48,8 @@ GRASS_DIM = PLAYFIELD / 20.0
 
 # The car is in the middle, a quarter of the height above the lower edge.
 _CAR_X, _CAR_Y = WINDOW_W / 2, WINDOW_H / 4
-# Pixels from the car to the farthest corner, and metres around the middle of the largest polygon.
+# Pixels from the car to the farthest corner.
 _REACH = math.hypot(_CAR_X, WINDOW_H - _CAR_Y) + 2.0
-_MARGIN = GRASS_DIM
 _BLACK: Color = (0, 0, 0)
 _S, _H = WINDOW_W / 40.0, WINDOW_H / 40.0
 _WHITE: Color = (255, 255, 255)
@@ -68,18 +67,18 @@ _GROUND = (
 )
 
 
-def paint(scenery: Scenery, car: Car, t: float, score: float, marks: bool) -> pygame.Surface:
-    """Return the image at full size, 1000 x 800, with marks of skidding wheels if `marks`."""
+def paint(env: Any, score: float, marks: bool) -> pygame.Surface:
+    """Return the image of a CarRacing, 1000 x 800, with marks of skidding wheels if `marks`."""
     pygame = load_pygame()
     importlib.import_module("pygame.gfxdraw")
     # Pixels are the bytes red, green, blue, unused; upside down, as the world is drawn.
     pixels = np.empty((WINDOW_H, WINDOW_W), np.uint32)
     world = pygame.image.frombuffer(pixels, (WINDOW_W, WINDOW_H), "RGBX")
-    view = view_behind(car.hull, t)
-    scenery.draw(world, view, car.hull.position.tuple)
-    car.draw_in(world, view, marks)
+    view = view_behind(env.car.hull, env.t)
+    draw_scenery(world, env, view)
+    env.car.draw_in(world, view, marks)
     image = pygame.transform.flip(world, False, True)
-    draw_dashboard(image, car, score)
+    draw_dashboard(image, env.car, score)
     return image
 
 
@@ -113,58 +112,37 @@ _SQUARES = np.array(
 )
 
 
-class Scenery:
-    """Everything that does not move: the field, its darker squares of grass, road and borders."""
+def draw_scenery(surface: pygame.Surface, env: Any, view: View) -> None:
+    """Draw what does not move: the field, its darker squares, the road and its borders."""
+    gfxdraw = load_pygame().gfxdraw
+    x, y = env.car.hull.position.tuple
+    edge, field_color = PLAYFIELD, as_color(env.bg_color)
+    if max(abs(x), abs(y)) + _REACH / view.zoom < edge:
+        surface.fill(field_color)
+    else:
+        surface.fill(_BLACK)
+        field = np.array([(edge, edge), (edge, -edge), (-edge, -edge), (-edge, edge)])
+        points = view.place(field).astype(np.int64).tolist()
+        gfxdraw.aapolygon(surface, points, field_color)
+        gfxdraw.filled_polygon(surface, points, field_color)
 
-    def __init__(
-        self, polygons: Sequence[Sequence[Point]], colors: list[Color], bg: Color, grass: Color
-    ) -> None:
-        """Take the polygons of the road: four corners each, in metres, in drawing order.
+    road = env.road_poly
+    colors = [as_color(env.grass_color)] * len(_SQUARES) + [as_color(color) for _, color in road]
+    polygons = np.array([polygon for polygon, _ in road], np.float64).reshape(-1, 4, 2)
+    pixels = view.place(np.concatenate([_SQUARES, polygons]))
+    low, high = pixels.min(axis=1), pixels.max(axis=1)
+    is_seen = ((high > -2.0) & (low < (WINDOW_W + 2.0, WINDOW_H + 2.0))).all(axis=1)
+    # Whole pixels: pygame's gfxdraw cuts the fractions off as well.
+    seen = pixels[is_seen].astype(np.int64).tolist()
+    for index, points in zip(np.flatnonzero(is_seen).tolist(), seen, strict=True):
+        gfxdraw.aapolygon(surface, points, colors[index])
+        gfxdraw.filled_polygon(surface, points, colors[index])
 
-        `bg` is the color of the field, `grass` that of its squares.
-        """
-        self.bg, self.grass, self.colors = bg, grass, colors
-        road = np.array(polygons, np.float64).reshape(-1, 4, 2)
-        self.corners = np.concatenate([_SQUARES, road])
-        self.middle_x = self.corners[:, :, 0].mean(axis=1)
-        self.middle_y = self.corners[:, :, 1].mean(axis=1)
 
-    def draw(self, surface: pygame.Surface, view: View, center: Point) -> None:
-        """Draw field, grass and road, with the car at `center`."""
-        gfxdraw = load_pygame().gfxdraw
-        aapolygon, filled_polygon = gfxdraw.aapolygon, gfxdraw.filled_polygon
-        x, y = center
-        reach = _REACH / view.zoom
-        if max(abs(x), abs(y)) + reach < PLAYFIELD:
-            surface.fill(self.bg)
-        else:
-            surface.fill(_BLACK)
-            edge = PLAYFIELD
-            field = np.array([(edge, edge), (edge, -edge), (-edge, -edge), (-edge, edge)])
-            points = view.place(field).astype(np.int64).tolist()
-            aapolygon(surface, points, self.bg)
-            filled_polygon(surface, points, self.bg)
-
-        away_x, away_y = self.middle_x - x, self.middle_y - y
-        away_x *= away_x
-        away_y *= away_y
-        away_x += away_y
-        near = (away_x < (reach + _MARGIN) ** 2).nonzero()[0]
-        pixels = view.place(self.corners[near])
-        low, high = pixels.min(axis=1), pixels.max(axis=1)
-        is_seen = (
-            (high[:, 0] > -2.0)
-            & (low[:, 0] < WINDOW_W + 2.0)
-            & (high[:, 1] > -2.0)
-            & (low[:, 1] < WINDOW_H + 2.0)
-        )
-        # Whole pixels: pygame's gfxdraw cuts the fractions off as well.
-        seen = pixels[is_seen].astype(np.int64).tolist()
-        squares, grass, colors = len(_SQUARES), self.grass, self.colors
-        for index, points in zip(near[is_seen].tolist(), seen, strict=True):
-            color = grass if index < squares else colors[index - squares]
-            aapolygon(surface, points, color)
-            filled_polygon(surface, points, color)
+def as_color(color: Iterable[float]) -> Color:
+    """Whole numbers of red, green and blue; the fractions are cut off."""
+    red, green, blue = color
+    return int(red), int(green), int(blue)
 
 
 def score_text(score: float) -> pygame.Surface:

@@ -19,7 +19,7 @@ from gymcore_ext.engine.batch import Batch
 
 
 class Counted:
-    """An attribute of an environment that its lane's progress holds."""
+    """An attribute of an environment, or of a part of one, that its lane's progress holds."""
 
     def __init__(self, kind: type[bool | float]) -> None:
         """Take the type of its values."""
@@ -30,11 +30,11 @@ class Counted:
         """Learn the attribute's name."""
         self.name = name
 
-    def __get__(self, env: CompiledBox2DEnv[Any] | None, owner: type) -> Any:
+    def __get__(self, env: Any, owner: type) -> Any:
         """The lane's value."""
         return self if env is None else self.kind(env._progress[self.name])
 
-    def __set__(self, env: CompiledBox2DEnv[Any], value: Any) -> None:
+    def __set__(self, env: Any, value: Any) -> None:
         """Write the lane's value."""
         env._progress[self.name] = self.kind(value)
 
