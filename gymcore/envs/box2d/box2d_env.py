@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -55,31 +55,18 @@ def load_box2d() -> ModuleType:
 Box2D: Any = load_box2d()
 
 
-class PackageObject(Protocol):
-    """An object of Box2D's package, which says nothing of types; programs may add attributes."""
-
-    def __getattr__(self, name: str) -> Any: ...
-    def __setattr__(self, name: str, value: object) -> None: ...
-
-
-class World(PackageObject, Protocol):
-    """A `b2World`."""
-
-
-class Body(PackageObject, Protocol):
-    """A `b2Body`."""
-
-
-class Joint(PackageObject, Protocol):
-    """A `b2RevoluteJoint`."""
-
-
-class Contact(PackageObject, Protocol):
-    """A `b2Contact`."""
-
-
-class Definition(PackageObject, Protocol):
-    """A definition of a body, a fixture or a joint, or a shape."""
+# Objects of the package, which says nothing of types; programs may add attributes.
+PackageObject: TypeAlias = Any
+World: TypeAlias = Any
+"""A `b2World`."""
+Body: TypeAlias = Any
+"""A `b2Body`."""
+Joint: TypeAlias = Any
+"""A `b2RevoluteJoint`."""
+Contact: TypeAlias = Any
+"""A `b2Contact`."""
+Definition: TypeAlias = Any
+"""A definition of a body, a fixture or a joint, or a shape."""
 
 
 def edges(points: Iterable[Point], **definition: object) -> Iterator[Definition]:

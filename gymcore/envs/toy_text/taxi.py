@@ -303,9 +303,7 @@ class TaxiEnv(GridEnv):
         size = surface.get_size()
         surface.blit(_background(size, is_rainy), (0, 0))
         tile = size[0] / SIDE
-        rest, goal = divmod(int(state[0]), 4)
-        rest, passenger = divmod(rest, 5)
-        row, col = divmod(rest, SIDE)
+        row, col, passenger, goal = decode(int(state[0]))
 
         def pen(place: tuple[int, int]) -> Pen:
             return Pen(surface, (place[1] * tile, place[0] * tile), tile)
