@@ -17,12 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gymcore.envs.box2d.box2d_env import (
-    Body,
-    Box2D,
-    Definition,
-    World,
-)
+from gymcore.envs.box2d.box2d_env import Body, Box2D, Definition, World
 from gymcore.rendering.shapes import Color, Point
 from gymcore.rendering.window import load_pygame
 
@@ -281,13 +276,9 @@ class Car:
             angle: Rotation of the world around its origin, in radians.
             draw_particles: Whether the marks of skidding wheels are drawn, below the car.
         """
-        self.draw_in(surface, View(zoom, translation, angle), draw_particles)
-
-    def draw_in(self, surface: pygame.Surface, view: View, marks: bool) -> None:
-        """Draw the car, and the marks of its wheels if `marks`; see `draw`."""
-        pygame = load_pygame()
+        pygame, view = load_pygame(), View(zoom, translation, angle)
         polygon = pygame.draw.polygon
-        if marks:
+        if draw_particles:
             for mark in self.particles:
                 points = view.place(np.array(mark.poly, np.float64)).tolist()
                 pygame.draw.lines(surface, mark.color, False, points, 2)

@@ -34,9 +34,7 @@ from gymcore.envs.box2d.car_racing_python import (
     racing_spaces,
     random_colors,
 )
-from gymcore.envs.box2d.car_racing_rendering import (
-    score_text,
-)
+from gymcore.envs.box2d.car_racing_rendering import score_text
 from gymcore.envs.box2d.compiled_env import BodyOf, CompiledBox2DEnv, Counted
 from gymcore.native.parameters import Parameter
 from gymcore.native.vector_env import NativeVectorEnv

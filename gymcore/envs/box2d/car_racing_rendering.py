@@ -76,7 +76,7 @@ def paint(env: Any, score: float, marks: bool) -> pygame.Surface:
     world = pygame.image.frombuffer(pixels, (WINDOW_W, WINDOW_H), "RGBX")
     view = view_behind(env.car.hull, env.t)
     draw_scenery(world, env, view)
-    env.car.draw_in(world, view, marks)
+    env.car.draw(world, view.zoom, view.translation, -env.car.hull.angle, marks)
     image = pygame.transform.flip(world, False, True)
     draw_dashboard(image, env.car, score)
     return image
