@@ -79,6 +79,9 @@ class NativeEnv(DrawnEnv[Any, ActType]):
     _observe: ClassVar[Callable[[Any], Any] | None] = None
     _observe_step: ClassVar[Callable[[Any], Any] | None] = None
 
+    # Attributes that copies and pickles leave out, as they are made again.
+    _not_pickled: ClassVar[tuple[str, ...]] = ("_batch", "_np_random", "_renderer")
+
     # A lane of a vector environment is looked at through an object that shares its batch.
     _lane: int = 0
     _shares_batch: bool = False
@@ -376,9 +379,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Constructor state, and the lane as an array: batches and windows are made again."""
-        state = {
-            k: v for k, v in self.__dict__.items() if k not in ("_batch", "_np_random", "_renderer")
-        }
+        state = {k: v for k, v in self.__dict__.items() if k not in self._not_pickled}
         seeded = self._shares_batch or self._np_random is not None
         indices = np.array([self._lane])
         state["_saved"] = save_lanes(self._batch, self, self.spec, indices), seeded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,64 +14,10 @@ from gymcore.native.kernel_spaces import array_layout, checked_action, leaves_of
 from gymcore.native.parameters import Parameter
 from gymcore.native.state import digest
 from gymcore.native.vector_env import NativeVectorEnv
-from gymcore.spaces import Space
+from gymcore.spaces import Discrete, Space
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.lanes.custom_kernel import CustomKernel
 from gymcore_ext.lanes.struct_lanes import StructLanes
-
-
-def struct_batch(
-    name: str,
-    num_envs: int,
-    lane_spaces: tuple[Space, Space],
-    *,
-    functions: object,
-    lane_bytes: int,
-    saved_bytes: int = 0,
-    parameters: dict[str, float],
-    reset_options: dict[str, float] | None = None,
-    shared: object = None,
-    on_fault: Callable[[list[tuple[int, int]]], None],
-    **options: Any,
-) -> Batch:
-    """Return a batch of lanes that are structs.
-
-    Args:
-        name: Of the kernel, in messages.
-        num_envs: How many lanes.
-        lane_spaces: What is observed of a lane, and its actions.
-        functions: As for `StructEnv.of`.
-        lane_bytes: Likewise.
-        saved_bytes: Likewise.
-        parameters: Names and values of the numbers that functions get.
-        reset_options: As for `StructEnv.of`.
-        shared: Likewise.
-        on_fault: Raises for lanes that cannot go on, `[(lane, fault), ...]`.
-        **options: Of the batch.
-    """
-    layout = array_layout("observation_space", lane_spaces[0])
-    action, ranges = checked_action(lane_spaces[1]) or ((np.int64, ()), ())
-    kernel = CustomKernel(
-        name,
-        parts=leaves_of(layout),
-        action=action,
-        ranges=ranges,
-        parameters=parameters,
-        reset_options=reset_options or {},
-        functions=functions,
-    ).capsule
-    store = StructLanes(
-        kernel=kernel,
-        functions=functions,
-        num_lanes=num_envs,
-        lane_bytes=lane_bytes,
-        saved_bytes=saved_bytes,
-        shared=shared,
-        on_fault=on_fault,
-    )
-    return Batch(
-        kernel, num_envs, errors=error, store=store, layout=layout, copies_actions=True, **options
-    )
 
 
 class StructEnv(NativeEnv[Any]):
@@ -84,14 +30,17 @@ class StructEnv(NativeEnv[Any]):
 
     metadata = {"render_modes": []}  # noqa: RUF012
     kernel_module = ""
-    functions: ClassVar[object]
-    lane_bytes: ClassVar[int]
-    saved_bytes: ClassVar[int]
-    spaces_of_lane: ClassVar[tuple[Space, Space]]
-    defaults: ClassVar[dict[str, float]]
-    reset_options: ClassVar[dict[str, float]]
-    shared: ClassVar[object]
     vector_class: ClassVar[type[NativeVectorEnv]]
+    # What faults of lanes mean, by their numbers; they can be left out.
+    fault_texts: ClassVar[Sequence[str]] = ()
+    # The arguments of `of`; of a class whose instances differ in them, `make_batch` sets them.
+    functions: object
+    lane_bytes: int
+    saved_bytes: int = 0
+    spaces_of_lane: tuple[Space, Space]
+    defaults: dict[str, float]
+    reset_options: dict[str, float] = {}  # noqa: RUF012
+    shared: object = None
 
     @classmethod
     def of(
@@ -151,8 +100,8 @@ class StructEnv(NativeEnv[Any]):
 
     def __init__(self, render_mode: str | None = None, **parameters: Any) -> None:
         """Make the environment; the arguments are its parameters."""
-        self.observation_space, self.action_space = self.spaces_of_lane
         super().__init__(render_mode, **parameters)
+        self.observation_space, self.action_space = self.spaces_of_lane
 
     @classmethod
     def kernel_spec(cls) -> dict[str, Any]:
@@ -162,24 +111,36 @@ class StructEnv(NativeEnv[Any]):
 
     def make_batch(self, num_envs: int, **options: Any) -> Batch:
         """Return a batch of lanes."""
-        return struct_batch(
+        observation_space, action_space = self.spaces_of_lane
+        layout = array_layout("observation_space", observation_space)
+        action, ranges = checked_action(action_space) or ((np.int64, ()), ())
+        kernel = CustomKernel(
             type(self).__name__,
-            num_envs,
-            self.spaces_of_lane,
-            functions=self.functions,
-            lane_bytes=self.lane_bytes,
-            saved_bytes=self.saved_bytes,
+            parts=leaves_of(layout),
+            action=action,
+            ranges=ranges,
             parameters=self.defaults,
             reset_options=self.reset_options,
+            functions=self.functions,
+        ).capsule
+        store = StructLanes(
+            kernel=kernel,
+            functions=self.functions,
+            num_lanes=num_envs,
+            lane_bytes=self.lane_bytes,
+            saved_bytes=self.saved_bytes,
             shared=self.shared,
             on_fault=self.raise_faults,
-            **options,
         )
+        options |= {"store": store, "layout": layout, "copies_actions": True}
+        return Batch(kernel, num_envs, errors=error, **options)
 
-    @staticmethod
-    def raise_faults(faults: list[tuple[int, int]]) -> None:
-        """Raise because lanes cannot go on, given their faults; a subclass says what these mean."""
-        raise error.Error(f"lanes {[lane for lane, _ in faults]}: fault {faults[0][1]}")
+    @classmethod
+    def raise_faults(cls, faults: list[tuple[int, int]]) -> None:
+        """Raise because lanes cannot go on, given `[(lane, fault), ...]`."""
+        lanes, fault = [lane for lane, _ in faults], faults[0][1]
+        text = cls.fault_texts[fault] if cls.fault_texts else f"fault {fault}"
+        raise error.Error(f"lanes {lanes}: {text}")
 
     def fixed_digest(self) -> int:
         """Return a digest of name and size."""
@@ -194,7 +155,9 @@ class StructEnv(NativeEnv[Any]):
         """
         if not self.action_space.contains(action):
             raise self._invalid(action)
-        numbers = bool(self.action_space.shape)
-        step = self._batch.step_single_numbers if numbers else self._batch.step_single
+        is_number = isinstance(self.action_space, Discrete)
+        step = self._batch.step_single if is_number else self._batch.step_single_numbers
         observation, reward, terminated = step(action)
+        if self.render_mode == "human":
+            self.render()
         return observation, reward, terminated, self._batch.truncated, self._batch.infos_of(0)

@@ -86,6 +86,8 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
 
     stacks_final_obs = True
     state_is_array = True
+    # Attributes that copies and pickles leave out, as they are made again.
+    _not_pickled: ClassVar[tuple[str, ...]] = ("_batch", "_seeds", "_window")
 
     env_class: ClassVar[type[NativeEnv[Any]]]
 
@@ -540,13 +542,16 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
 
     def _load_lanes(self, states: Any, lanes: Lanes) -> None:
         checked = checked_lanes(self._batch, self._model, self.spec, states, lanes)
-        write_lanes(self._batch, checked, lanes)
+        self._write_lanes(checked, lanes)
         self._seeds.forget(lanes)
+
+    def _write_lanes(self, saved: Any, lanes: Lanes) -> None:
+        """Put saved lanes, which have been checked, into the batch."""
+        write_lanes(self._batch, saved, lanes)
 
     def __getstate__(self) -> dict[str, Any]:
         """Settings, and the lanes as an array: copies and pickles continue bit for bit."""
-        left_out = ("_batch", "_seeds", "_window")
-        state = {name: value for name, value in self.__dict__.items() if name not in left_out}
+        state = {k: v for k, v in self.__dict__.items() if k not in self._not_pickled}
         state["_saved"] = self._save_lanes(np.arange(self.num_envs)), self._seeds.known
         return state
 
@@ -557,7 +562,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         self.__dict__.update(state)
         self._window = None
         self._make_batch()
-        write_lanes(self._batch, saved, np.arange(self.num_envs))
+        self._write_lanes(saved, np.arange(self.num_envs))
         self._seeds.known = seeds
         self._keep_frames(self._keeps_frames)
         if self.closed:

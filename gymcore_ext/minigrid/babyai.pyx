@@ -8,17 +8,17 @@ from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memset
 
 from gymcore_ext.minigrid.building cimport (
-    ANY, COLOR_ORDER, MANY_TRIES, add_distractors, add_door, add_object, connect_all, draw_bool, draw_color,
-    draw_element, draw_fraction, draw_int, draw_subset, fail, has_neighbor, is_endless, make_rooms, new_object, number,
-    place_agent_in_room, place_in_room, put, remove_wall, room_at, room_of,
+    ANY, COLOR_ORDER, MANY_TRIES, add_distractors, add_door, add_object, build_corridor, build_locked_box, chosen_kind,
+    connect_all, draw_bool, draw_color, draw_element, draw_fraction, draw_int, draw_subset, fail, has_neighbor,
+    is_endless, make_rooms, new_object, number, place_agent_in_room, place_in_room, put, remove_wall, room_at, room_of,
 )
 from gymcore_ext.minigrid.grid cimport (
-    BALL, BLUE, BOX, COLORS, DOOR, EMPTY, ENDLESS, GREY, KEY, LOCKED, MAX_SIDE, NOT_CONNECTED, NO_CHOICE, NO_FAULT,
-    NO_PLACE, RED, REJECTED, RULES_CAPSULE, STEP_X, STEP_Y, build_t, cell_t, color_of, kind_of, make_cell, object_at,
-    object_t, rules_t, state_of,
+    BALL, BLUE, BOX, COLORS, DOOR, EMPTY, ENDLESS, GREY, KEY, LOCKED, MAX_SIDE, NO_CHOICE, NO_FAULT, NO_PLACE,
+    NOT_CONNECTED, RED, REJECTED, RULES_CAPSULE, STEP_X, STEP_Y, build_t, cell_t, color_of, generate_t, kind_of,
+    make_cell, object_at, object_t, rules_t, state_of,
 )
 from gymcore_ext.minigrid.instructions cimport (
-    ANYWHERE, ANY_COLOR, ANY_KIND, GO_TO, ON_LEFT, OPEN_DOOR, PICK_UP, PUT_NEXT, VERBS, description_t, follow,
+    ANY_COLOR, ANY_KIND, ANYWHERE, GO_TO, ON_LEFT, OPEN_DOOR, PICK_UP, PUT_NEXT, VERBS, description_t, follow,
     hand_over, instruction_of, instruction_t, is_next_to, is_possible_instruction, mark_objects, matches, task_t,
     write_instruction,
 )
@@ -26,13 +26,6 @@ from gymcore_ext.minigrid.instructions cimport (
 
 cdef enum:
     MANY_LEVELS = 10_000   # levels that may be rejected before one is accepted
-
-
-ctypedef void (*level_function)(build_t* b) noexcept nogil
-
-ctypedef struct babyai_t:
-    rules_t rules
-    level_function level   # generates a level once
 
 
 # --- instructions -----------------------------------------------------------------------------------------------------
@@ -45,6 +38,11 @@ cdef inline description_t like(build_t* b, int identity) noexcept nogil:
     """The description of an object by its kind and color; of any object after a fault."""
     cdef cell_t cell = <cell_t> EMPTY if b.fault else object_at(b.lane, b.level, identity)
     return described(kind_of(cell), color_of(cell))
+
+
+cdef inline void repaint(build_t* b, int identity, cell_t look) noexcept nogil:
+    """Change what an object with an identity looks like."""
+    put(b, b.lane.objects[identity].x, b.lane.objects[identity].y, look | <cell_t> (identity << 9))
 
 
 cdef inline task_t* ask(build_t* b, int verb, description_t what, int clause=0) noexcept nogil:
@@ -144,7 +142,7 @@ cdef void generate(build_t* b) noexcept nogil:
         b.fault = NO_FAULT
         memset(asked, 0, sizeof(instruction_t))
         make_rooms(b)
-        (<const babyai_t*> b.level.rules).level(b)
+        b.level.rules.attempt(b)
         if not b.fault:
             mark_objects(b.lane, b.level)
             reject_trivial(b)
@@ -230,20 +228,18 @@ cdef void go_to(build_t* b) noexcept nogil:
     for k in range(1, b.lane.object_count + 1):
         cell = object_at(b.lane, b.level, k)
         if number(b, 1) and kind_of(cell) == DOOR:
-            put(b, b.lane.objects[k].x, b.lane.objects[k].y, make_cell(DOOR, color_of(cell)) | <cell_t> (k << 9))
+            repaint(b, k, make_cell(DOOR, color_of(cell)))
 
 
 cdef void go_to_red_ball(build_t* b) noexcept nogil:
     """Numbers: other objects; whether they are grey."""
     cdef int first, k
-    cdef cell_t cell
     place_agent_in_room(b)
     add_object(b, 0, 0, BALL, RED)
     first = add_distractors(b, ANY, ANY, number(b, 0), False)
     for k in range(first, b.lane.object_count + 1):
-        cell = object_at(b.lane, b.level, k)
         if number(b, 1):
-            put(b, b.lane.objects[k].x, b.lane.objects[k].y, make_cell(kind_of(cell), GREY) | <cell_t> (k << 9))
+            repaint(b, k, make_cell(like(b, k).kind, GREY))
     require_reachable(b)
     ask(b, GO_TO, described(BALL, RED))
 
@@ -319,13 +315,13 @@ cdef void open_door(build_t* b) noexcept nogil:
 
 
 cdef void open_two_doors(build_t* b) noexcept nogil:
-    """Numbers: colors of the doors, -1 for random ones; whether another door is a failure at first."""
+    """Numbers: 1 + colors of the doors, 0 for random ones; whether another door is a failure at first."""
     cdef uint8_t colors[2]
     cdef int k
     draw_subset(b, COLOR_ORDER, COLORS, 2, colors)
     for k in range(2):
-        if 0 <= number(b, k) < COLORS:
-            colors[k] = <uint8_t> number(b, k)
+        if 0 < number(b, k) <= COLORS:
+            colors[k] = <uint8_t> (number(b, k) - 1)
         add_door(b, 1, 1, 0 if k else 2, colors[k], False)
     place_agent_in_room(b, 1, 1)
     ask(b, OPEN_DOOR, described(DOOR, colors[0])).strict = number(b, 2) != 0
@@ -403,20 +399,8 @@ cdef void find_object(build_t* b) noexcept nogil:
 
 
 cdef void key_corridor(build_t* b) noexcept nogil:
-    """Numbers: the kind of the object, -1 for a random one."""
-    cdef int row, door, target
-    if number(b, 0) != ANY and not KEY <= number(b, 0) <= BOX:
-        fail(b, NO_CHOICE)
-    for row in range(1, b.rows):
-        remove_wall(b, 1, row, 3)
-    row = draw_int(b, 0, b.rows)
-    door = add_door(b, 2, row, 2, ANY, True)
-    target = add_object(b, 2, row, number(b, 0))
-    row = draw_int(b, 0, b.rows)
-    add_object(b, 0, row, KEY, like(b, door).color)
-    place_agent_in_room(b, 1, b.rows // 2)
-    connect_all(b)
-    ask(b, PICK_UP, described(like(b, target).kind))
+    """Numbers: the kind of the object."""
+    ask(b, PICK_UP, described(like(b, build_corridor(b, chosen_kind(b, 0))).kind))
 
 
 cdef void act_on_object_or_door(build_t* b) noexcept nogil:
@@ -480,10 +464,10 @@ cdef void unlock(build_t* b) noexcept nogil:
 
 
 cdef void unlock_local(build_t* b) noexcept nogil:
-    """Numbers: other objects."""
+    """Numbers: whether there are other objects."""
     cdef int door = add_door(b, 1, 1, ANY, ANY, True)
     add_object(b, 1, 1, KEY, like(b, door).color)
-    add_distractors(b, 1, 1, number(b, 0))
+    add_distractors(b, 1, 1, 3 if number(b, 0) else 0)
     place_agent_in_room(b, 1, 1)
     ask(b, OPEN_DOOR, described(DOOR))
 
@@ -498,13 +482,8 @@ cdef void key_in_box(build_t* b) noexcept nogil:
 
 
 cdef void unlock_pick_up(build_t* b) noexcept nogil:
-    """Numbers: other objects; whether a ball blocks the door, and the box is described by its kind only."""
-    cdef int box = add_object(b, 1, 0, BOX), door = add_door(b, 0, 0, 0, ANY, True), x = b.x - 1, y = b.y
-    if number(b, 1):
-        put(b, x, y, new_object(b, BALL, draw_color(b)))
-    add_object(b, 0, 0, KEY, like(b, door).color)
-    add_distractors(b, ANY, ANY, number(b, 0))
-    place_agent_in_room(b, 0, 0)
+    """Numbers: whether there are other objects; whether a ball blocks the door, and the box is called a box only."""
+    cdef int box = build_locked_box(b, number(b, 1), 4 if number(b, 0) else 0)
     ask(b, PICK_UP, described(BOX) if number(b, 1) else like(b, box))
 
 
@@ -619,14 +598,13 @@ cdef void any_instruction(build_t* b) noexcept nogil:
 
 # --- for Python -------------------------------------------------------------------------------------------------------
 
-cdef babyai_t[32] TABLE
+cdef rules_t[32] TABLE
 RULES = {}
 
 
-cdef int add_rules(const char* name, level_function level, const char* number_names="") except -1:
-    cdef rules_t* rules = &TABLE[len(RULES)].rules
-    TABLE[len(RULES)].level = level
-    rules.name, rules.number_names, rules.extra_bytes = name, number_names, sizeof(instruction_t)
+cdef int add_rules(const char* name, generate_t attempt, const char* arguments="") except -1:
+    cdef rules_t* rules = &TABLE[len(RULES)]
+    rules.arguments, rules.attempt, rules.extra_bytes = arguments, attempt, sizeof(instruction_t)
     rules.generate, rules.begin, rules.step = generate, hand_over, follow
     rules.write_mission, rules.is_possible = write_instruction, is_possible_instruction
     RULES[name.decode()] = PyCapsule_New(rules, RULES_CAPSULE, NULL)
@@ -656,9 +634,9 @@ add_rules("PutNextLocal", put_next_local, "num_objs")
 add_rules("PutNext", put_next, "objs_per_room start_carrying")
 add_rules("MoveTwoAcross", move_two_across, "objs_per_room")
 add_rules("Unlock", unlock)
-add_rules("UnlockLocal", unlock_local, "num_dists")
+add_rules("UnlockLocal", unlock_local, "distractors")
 add_rules("KeyInBox", key_in_box)
-add_rules("UnlockPickup", unlock_pick_up, "num_dists blocked")
+add_rules("UnlockPickup", unlock_pick_up, "distractors blocked")
 add_rules("UnlockToUnlock", unlock_to_unlock)
 add_rules(
     "LevelGen", any_instruction,

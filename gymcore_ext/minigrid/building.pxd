@@ -6,9 +6,9 @@ levels are written without checks. A loop of a level must end after a fault and 
 from libc.stdint cimport uint32_t, uint8_t
 
 from gymcore_ext.minigrid.grid cimport (
-    BAD_DOOR, BOX, CLOSED, COLORS, DOOR, EMPTY, ENDLESS, GREY, KEY, LOCKED, MAX_OBJECTS, MAX_ROOMS, NOT_CONNECTED,
-    NOWHERE, NO_CHOICE, NO_PLACE, OUTSIDE, REMOVED, STEP_X, STEP_Y, TOO_MANY, WALL, build_t, cell_t, color_of,
-    front_cell, identity_of, kind_of, make_cell, object_t, rng_t, room_t, set_cell,
+    BAD_DOOR, BALL, BOX, CLOSED, COLORS, DOOR, EMPTY, ENDLESS, GREY, KEY, LOCKED, MAX_OBJECTS, MAX_ROOMS, NO_CHOICE,
+    NO_PLACE, NOT_CONNECTED, NOWHERE, OUTSIDE, REMOVED, STEP_X, STEP_Y, TOO_MANY, WALL, build_t, cell_t, color_of,
+    front_cell, identity_of, kind_of, make_cell, object_at, object_t, rng_t, room_t, set_cell,
 )
 
 
@@ -54,6 +54,11 @@ cdef inline int number(const build_t* b, int k) noexcept nogil:
     """One of the lane's parameters, as an integer."""
     cdef double value = b.numbers[k]
     return <int> value if -1e6 < value < 1e6 else 0
+
+
+cdef inline int chosen_kind(const build_t* b, int k) noexcept nogil:
+    """The kind of object that one of the lane's parameters says: 0 for ANY, or 1 + its place among the kinds."""
+    return KEY - 1 + min(number(b, k), 3) if number(b, k) > 0 else <int> ANY
 
 
 cdef inline int draw_int(build_t* b, int low, int high) noexcept nogil:
@@ -140,13 +145,16 @@ cdef inline void fill(build_t* b, int x, int y, int width, int height, cell_t ce
             b.cells[j * b.width + i] = cell
 
 
+cdef inline void walls(build_t* b, int x, int y, int width, int height) noexcept nogil:
+    fill(b, x, y, width, height, make_cell(WALL, GREY))
+
+
 cdef inline void wall_around(build_t* b, int x, int y, int width, int height) noexcept nogil:
     """Walls along the border of a rectangle: `wall_rect`."""
-    cdef cell_t wall = make_cell(WALL, GREY)
-    fill(b, x, y, width, 1, wall)
-    fill(b, x, y + height - 1, width, 1, wall)
-    fill(b, x, y, 1, height, wall)
-    fill(b, x + width - 1, y, 1, height, wall)
+    walls(b, x, y, width, 1)
+    walls(b, x, y + height - 1, width, 1)
+    walls(b, x, y, 1, height)
+    walls(b, x + width - 1, y, 1, height)
 
 
 cdef inline cell_t new_object(build_t* b, int kind, int color, int state=0) noexcept nogil:
@@ -256,9 +264,9 @@ cdef inline void make_rooms(build_t* b) noexcept nogil:
     b.lane.object_count = 0
     fill(b, 0, 0, b.width, b.height, EMPTY)
     for row in range(b.rows + 1):
-        fill(b, 0, row * last, b.width, 1, make_cell(WALL, GREY))
+        walls(b, 0, row * last, b.width, 1)
     for column in range(b.columns + 1):
-        fill(b, column * last, 0, 1, b.height, make_cell(WALL, GREY))
+        walls(b, column * last, 0, 1, b.height)
     for row in range(b.rows):
         for column in range(b.columns):
             room = room_at(b, column, row)
@@ -418,3 +426,35 @@ cdef inline int add_distractors(
         add_object(b, x, y, kind, color)
         added += 1
     return first
+
+
+# --- levels of both families ------------------------------------------------------------------------------------------
+
+cdef inline int color_of_object(build_t* b, int identity) noexcept nogil:
+    return color_of(object_at(b.lane, b.level, identity))
+
+
+cdef inline int build_locked_box(build_t* b, bint blocked, int distractors) noexcept nogil:
+    """Put a box behind a locked door, which a ball may block, the key and others before it; return the box."""
+    cdef int box = add_object(b, 1, 0, BOX), door = add_door(b, 0, 0, 0, ANY, True), x = b.x - 1, y = b.y
+    if blocked:
+        put(b, x, y, new_object(b, BALL, draw_color(b)))
+    add_object(b, 0, 0, KEY, color_of_object(b, door))
+    add_distractors(b, ANY, ANY, distractors)
+    place_agent_in_room(b, 0, 0)
+    return box
+
+
+cdef inline int build_corridor(build_t* b, int kind) noexcept nogil:
+    """Make a corridor of the second column, and lock an object on its right, with the key on its left; return it."""
+    cdef int row, door, target
+    for row in range(1, b.rows):
+        remove_wall(b, 1, row, 3)
+    row = draw_int(b, 0, b.rows)
+    door = add_door(b, 2, row, 2, ANY, True)
+    target = add_object(b, 2, row, kind)
+    row = draw_int(b, 0, b.rows)
+    add_object(b, 0, row, KEY, color_of_object(b, door))
+    place_agent_in_room(b, 1, b.rows // 2)
+    connect_all(b)
+    return target

@@ -4,6 +4,7 @@ The rules are those of MiniGrid (M. Chevalier-Boisvert et al., "Minigrid & Miniw
 `height` cells, x to the right and y down, in which an agent turns, moves, carries one object and opens doors and boxes.
 """
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint8_t
+from libc.string cimport memcpy, strlen
 
 from gymcore_ext.engine.step cimport TERMINATED, TRUNCATED, rng_t
 
@@ -12,10 +13,14 @@ cdef extern from *:
     """
     #define GYMCORE_RULES_CAPSULE "gymcore_ext.minigrid.rules"
     static const int minigrid_step_x[4] = {1, 0, -1, 0}, minigrid_step_y[4] = {0, 1, 0, -1};
+    static const char *const minigrid_names[] = {
+        "object", "empty", "wall", "floor", "door", "key", "ball", "box", "goal", "lava", "agent",
+        "red", "green", "blue", "purple", "yellow", "grey"};
     """
     const char* RULES_CAPSULE "GYMCORE_RULES_CAPSULE"
     const int* STEP_X "minigrid_step_x"   # a step in each direction
     const int* STEP_Y "minigrid_step_y"
+    const char** NAMES "minigrid_names"   # of kinds in missions, and from KINDS on of colors
 
 
 cdef enum:  # what a cell holds, with MiniGrid's numbers
@@ -87,9 +92,9 @@ ctypedef int (*step_t)(lane_t* lane, const level_t* level, int action, rng_t* rn
 
 ctypedef struct rules_t:
     # What distinguishes one kind of level from others.
-    const char* name
-    const char* number_names              # of the lane's parameters after max_steps, separated by blanks
+    const char* arguments                 # what the lane's parameters after max_steps say: names, separated by blanks
     generate_t generate
+    generate_t attempt                    # what `generate` calls until a level is accepted; NULL: nothing
     step_t step                           # NULL: `act` is all that a step does
     # What happens after the first observation of an episode, once; NULL: nothing.
     void (*begin)(lane_t* lane, const level_t* level) noexcept nogil
@@ -111,12 +116,10 @@ ctypedef struct level_t:
     int32_t room_size, columns, rows      # of levels that are grids of rooms, otherwise 0
     int32_t see_through_walls
     int32_t view_size                     # cells that the agent sees ahead and across
-    int32_t mode                          # what an observation is (level.pyx)
+    int32_t observes, layout              # what an observation is (level.pyx)
+    int32_t image_size                    # numbers of an image
     int32_t tile_size                     # pixels
-    int32_t highlight                     # whether pixels of the full view show what the agent sees
-    int32_t one_hot                       # whether kinds, colors and states are one-hot vectors
-    int32_t layout                        # of what arrays an observation consists (level.pyx)
-    int32_t text_size                     # characters of the mission in a flat observation
+    int32_t highlight                     # whether pixels of the whole grid show what the agent sees
     const uint8_t* tiles                  # [n, tile_size, tile_size, 3]
     const int32_t* tile_of                # the first of ten tiles of what a cell holds, by its lowest nine bits
     const double* goal_directions         # by dy and dx to the goal, [2 * height - 1, 2 * width - 1]; or NULL
@@ -148,6 +151,12 @@ ctypedef struct build_t:
     int room_size, columns, rows
     uint32_t kinds          # of the objects in rooms: bit (kind - KEY) * 8 + color
     room_t rooms[MAX_ROOMS]
+
+
+cdef inline char* append(char* at, const char* words) noexcept nogil:
+    """Write words, and return where they end."""
+    memcpy(at, words, strlen(words))
+    return at + strlen(words)
 
 
 # --- cells ------------------------------------------------------------------------------------------------------------

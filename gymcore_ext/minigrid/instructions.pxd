@@ -7,12 +7,11 @@ Reference: M. Chevalier-Boisvert et al., "BabyAI: A Platform to Study the Sample
 Learning" (ICLR 2019), and the classes of minigrid's `envs.babyai.core.verifier`.
 """
 from libc.stdint cimport uint8_t
-from libc.string cimport strlen, memcpy
 
 from gymcore_ext.minigrid.grid cimport (
-    BALL, BOX, COLORS, DOOR, DROP, EMPTY, GREY, MAX_OBJECTS, NOWHERE, OPEN, PICKUP, STEP_X, STEP_Y, TERMINATED, TOGGLE,
-    UNSEEN, act, can_pick_up, cell_at, cell_t, color_of, extra_of, front_cell, front_x, front_y, identity_of, kind_of,
-    lane_t, level_t, object_at, object_t, rng_t, set_cell, state_of, success_reward,
+    BOX, COLORS, DOOR, DROP, EMPTY, GREY, KINDS, MAX_OBJECTS, NAMES, NOWHERE, OPEN, PICKUP, STEP_X, STEP_Y, TERMINATED,
+    TOGGLE, UNSEEN, act, append, can_pick_up, cell_at, cell_t, color_of, extra_of, front_cell, front_x, front_y,
+    identity_of, kind_of, lane_t, level_t, object_at, object_t, rng_t, set_cell, state_of, success_reward,
 )
 
 
@@ -206,29 +205,20 @@ cdef inline int follow(lane_t* lane, const level_t* level, int action, rng_t* rn
 
 cdef extern from *:
     """
-    /* By the numbers of kinds up to box, colors, locations and verbs. */
-    static const char *const minigrid_kind_words[] = {"object", "", "", "", "door", "key", "ball", "box"};
-    static const char *const minigrid_color_words[] = {"red ", "green ", "blue ", "purple ", "yellow ", "grey ", ""};
+    /* By the numbers of locations and verbs. */
     static const char *const minigrid_location_words[] = {
         "", " on your left", " on your right", " in front of you", " behind you"};
     static const char *const minigrid_verb_words[] = {"go to ", "pick up ", "open ", "put "};
     """
-    const char** KIND_WORDS "minigrid_kind_words"
-    const char** COLOR_WORDS "minigrid_color_words"
     const char** LOCATION_WORDS "minigrid_location_words"
     const char** VERB_WORDS "minigrid_verb_words"
 
 
-cdef inline char* append(char* at, const char* words) noexcept nogil:
-    memcpy(at, words, strlen(words))
-    return at + strlen(words)
-
-
 cdef inline char* append_description(char* at, const description_t* described) noexcept nogil:
     at = append(at, "a " if described.several else "the ")
-    at = append(at, COLOR_WORDS[described.color])
-    at = append(at, KIND_WORDS[described.kind])
-    return append(at, LOCATION_WORDS[described.location])
+    if described.color != ANY_COLOR:
+        at = append(append(at, NAMES[KINDS + described.color]), " ")
+    return append(append(at, NAMES[described.kind]), LOCATION_WORDS[described.location])
 
 
 cdef inline char* append_clause(char* at, const instruction_t* self, int clause) noexcept nogil:

@@ -1,10 +1,10 @@
 import numpy as np
 import numpy.typing as npt
 
-FAULT_TEXTS: list[str]
+FAULT_TEXTS: tuple[str, ...]
 FUNCTIONS: object
-MODES: list[str]
-LAYOUTS: list[str]
+OBSERVES: tuple[str, ...]
+LAYOUTS: tuple[str, ...]
 
 class Level:
     def __init__(
@@ -12,33 +12,38 @@ class Level:
         rules: object,
         width: int,
         height: int,
+        rooms: tuple[int, int, int] = (0, 0, 0),
         *,
-        room_size: int = 0,
-        columns: int = 0,
-        rows: int = 0,
         view_size: int = 7,
         see_through_walls: bool = False,
-        mode: str = "partial",
-        one_hot: bool = False,
+        observes: str = "partial",
         layout: str = "dict",
-        text_size: int = 0,
         highlight: bool = True,
         tiles: npt.NDArray[np.uint8] | None = None,
         tile_of: npt.NDArray[np.int32] | None = None,
         goal_directions: npt.NDArray[np.float64] | None = None,
     ) -> None: ...
     @property
+    def parts(self) -> tuple[tuple[np.dtype, tuple[int, ...]], ...]: ...
+    @property
+    def capsule(self) -> object: ...
+    @property
     def lane_bytes(self) -> int: ...
     @property
     def lane_dtype(self) -> np.dtype: ...
     @property
-    def parameter_names(self) -> list[str]: ...
+    def arguments(self) -> list[str]: ...
     @property
-    def capsule(self) -> object: ...
-    @property
-    def parts(self) -> tuple[tuple[np.dtype, tuple[int, ...]], ...]: ...
+    def num_actions(self) -> int: ...
     def begin(self, lane: npt.NDArray[np.uint8]) -> None: ...
-    def observe(self, lane: npt.NDArray[np.uint8]) -> list[np.ndarray]: ...
+    def frame(
+        self,
+        lane: npt.NDArray[np.uint8],
+        tiles: npt.NDArray[np.uint8],
+        tile_of: npt.NDArray[np.int32],
+        agent_pov: bool,
+        highlight: bool,
+    ) -> npt.NDArray[np.uint8]: ...
     def mission(self, lane: npt.NDArray[np.uint8]) -> str: ...
 
 class Missions:

@@ -10,15 +10,16 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset, strchr
 
 from gymcore_ext.minigrid.grid cimport (
-    AGENT, BAD_START, COLORS, DOOR, EMPTY, FAULTS, GOAL, GREY, KINDS, LAVA, LONG_MISSION, MAX_OBJECTS, MAX_ROOMS,
-    MAX_SIDE, MAX_TEXT, NOTES, NOWHERE, NO_FAULT, NO_GOAL, OPEN, RED, RULES_CAPSULE, STATES, STEP_X, STEP_Y, WALL,
-    WORDS, act, build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t, cells_of, color_of, identity_of,
-    kind_of, lane_t, level_t, make_cell, object_t, rng_t, rules_t, state_of,
+    ACTIONS, AGENT, BAD_START, COLORS, DOOR, EMPTY, FAULTS, GOAL, GREY, KINDS, LAVA, LONG_MISSION, MAX_OBJECTS,
+    MAX_ROOMS, MAX_SIDE, MAX_TEXT, NAMES, NO_FAULT, NO_GOAL, NOTES, NOWHERE, OPEN, RED, RULES_CAPSULE, STATES, STEP_X,
+    STEP_Y, WALL, WORDS, act, append, build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t, cells_of,
+    color_of, identity_of, kind_of, lane_t, level_t, make_cell, object_t, rng_t, rules_t, state_of,
 )
 
 from gymcore_ext.engine.capsules cimport owned_capsule
-from gymcore_ext.engine.step cimport MAX_PARTS
 from gymcore_ext.lanes.lane_functions cimport functions_capsule, lane_functions_t
+
+import math
 
 import numpy as np
 
@@ -26,21 +27,22 @@ cnp.import_array()
 
 cdef const char* LEVEL_CAPSULE = "gymcore_ext.minigrid.level"
 
-MODES = ["partial", "full", "symbolic", "pixels", "full_pixels"]
-LAYOUTS = ["dict", "image", "flat"]
+# What an image shows, and of what arrays an observation consists: by the numbers of `level_t`.
+OBSERVES = ("partial", "one_hot", "full", "symbolic", "rgb_partial", "rgb")
+LAYOUTS = ("dict", "image", "flat")
 
 
 cdef enum:
     MAX_VIEW = 63          # cells, so that a row is the bits of a word
     LOOK = 511             # the bits of a cell that say what it looks like
     LETTERS = 28           # a to z, blank and comma
-    ONE_HOT = KINDS + COLORS + STATES
-    MAX_KNOWN = 4096       # missions that a batch remembers
+    FLAT_TEXT = 96         # characters of the mission in a flat observation
+    CHANNELS = KINDS + COLORS + STATES   # of one-hot vectors
 
-cdef enum:  # modes: what the image is
-    PARTIAL, FULL, SYMBOLIC, PIXELS, FULL_PIXELS
+cdef enum:  # as OBSERVES
+    PARTIAL, ONE_HOT, FULL, SYMBOLIC, RGB_PARTIAL, RGB
 
-cdef enum:  # layouts: image and directions, the image, or image and mission in one vector
+cdef enum:  # as LAYOUTS: image and directions, the image, or image and mission in one vector
     DICT, IMAGE, FLAT
 
 
@@ -48,8 +50,6 @@ ctypedef struct view_t:
     cell_t cells[MAX_VIEW * MAX_VIEW]   # [across, ahead], as in the image; the agent is in the middle of the last row
     uint64_t rows[MAX_VIEW]             # bits of the cells across that are visible, for each step ahead
 
-
-ctypedef const char* text_t
 
 # What cells look like, by their lowest nine bits: kind, color, state and whether light passes, a byte each from the
 # lowest one, as processors with little-endian memory (all that are supported) store them.
@@ -69,35 +69,25 @@ fill_looks()
 
 # --- missions ---------------------------------------------------------------------------------------------------------
 
-cdef text_t[KINDS + COLORS] NAMES = [
-    b"unseen", b"empty", b"wall", b"floor", b"door", b"key", b"ball", b"box", b"goal", b"lava", b"agent",
-    b"red", b"green", b"blue", b"purple", b"yellow", b"grey",
-]
-
-
 cdef int write_mission(const lane_t* lane, const level_t* level, char* text) noexcept nogil:
     """Write the mission, at most MAX_TEXT bytes, and return how many."""
-    cdef const char* at
-    cdef const char* name
-    cdef int count = 0, word = 1
+    cdef const char* template
+    cdef char* at = text
+    cdef int word = 1
     if level.rules.write_mission != NULL:
         return level.rules.write_mission(lane, level, text)
-    at = level.rules.missions
+    template = level.rules.missions
     for _ in range(lane.words[0]):
-        at = strchr(at, c"\n") + 1
-    while at[0] and at[0] != c"\n":
-        if at[0] == c"%":
-            name = NAMES[lane.words[word]]
+        template = strchr(template, c"\n") + 1
+    while template[0] and template[0] != c"\n":
+        if template[0] == c"%":
+            at = append(at, NAMES[lane.words[word]])
             word += 1
-            while name[0]:
-                text[count] = name[0]
-                count += 1
-                name += 1
         else:
-            text[count] = at[0]
-            count += 1
-        at += 1
-    return count
+            at[0] = template[0]
+            at += 1
+        template += 1
+    return <int> (at - text)
 
 
 # --- an episode -------------------------------------------------------------------------------------------------------
@@ -147,7 +137,7 @@ cdef void reset(
     level.rules.generate(&build)
     if not build.fault and not can_overlap(cell_at(lane, level, lane.agent_x, lane.agent_y)):
         build.fault = BAD_START
-    if not build.fault and level.layout == FLAT and write_mission(lane, level, text) > level.text_size:
+    if not build.fault and level.layout == FLAT and write_mission(lane, level, text) > FLAT_TEXT:
         build.fault = LONG_MISSION
     if not build.fault and level.goal_directions != NULL and not find_goal(lane, level):
         build.fault = NO_GOAL
@@ -252,7 +242,7 @@ cdef void look(const lane_t* lane, const level_t* level, view_t* view) noexcept 
 cdef inline void encode_cell(uint32_t look, bint one_hot, uint8_t* image) noexcept nogil:
     """Kind, color and state of a cell, numbers or one-hot vectors."""
     if one_hot:
-        memset(image, 0, ONE_HOT)
+        memset(image, 0, CHANNELS)
         image[look & 15] = image[KINDS + (look >> 8 & 7)] = image[KINDS + COLORS + (look >> 16 & 3)] = 1
     else:
         image[0], image[1], image[2] = <uint8_t> look, <uint8_t> (look >> 8), <uint8_t> (look >> 16)
@@ -260,7 +250,7 @@ cdef inline void encode_cell(uint32_t look, bint one_hot, uint8_t* image) noexce
 
 cdef inline void encode_view(const view_t* view, int size, bint one_hot, uint8_t* image) noexcept nogil:
     """What the agent sees; cells that it does not see are zeros."""
-    cdef int i, j, channels = ONE_HOT if one_hot else 3
+    cdef int i, j, channels = CHANNELS if one_hot else 3
     cdef uint32_t look
     for i in range(size):
         for j in range(size):
@@ -338,23 +328,31 @@ cdef void draw_grid(const lane_t* lane, const level_t* level, const view_t* view
 
 
 cdef void write_letters(const lane_t* lane, const level_t* level, uint8_t* letters) noexcept nogil:
-    """The mission as one-hot vectors of its characters, [text_size, LETTERS]."""
+    """The mission as one-hot vectors of its characters, [FLAT_TEXT, LETTERS]."""
     cdef char text[MAX_TEXT]
     cdef int k, letter
-    memset(letters, 0, LETTERS * level.text_size)
-    for k in range(min(write_mission(lane, level, text), level.text_size)):
+    memset(letters, 0, LETTERS * FLAT_TEXT)
+    for k in range(min(write_mission(lane, level, text), FLAT_TEXT)):
         letter = 26 if text[k] == c" " else 27 if text[k] == c"," else text[k] - c"a"
         letters[k * LETTERS + letter] = 1
 
 
-cdef size_t image_size(const level_t* level) noexcept nogil:
-    """Numbers of an image."""
-    cdef size_t cells = level.view_size * level.view_size
-    if level.mode == FULL or level.mode == SYMBOLIC or level.mode == FULL_PIXELS:
-        cells = level.width * level.height
-    if level.mode >= PIXELS:
-        return cells * level.tile_size * level.tile_size * 3
-    return cells * (ONE_HOT if level.one_hot else 3)
+cdef void write_image(const lane_t* lane, const level_t* level, uint8_t* image) noexcept nogil:
+    cdef view_t view
+    if level.observes == FULL:
+        encode_grid(lane, level, image)
+    elif level.observes == SYMBOLIC:
+        write_symbols(lane, level, <int64_t*> image)
+    else:
+        look(lane, level, &view)
+        if level.observes == RGB_PARTIAL:
+            draw_view(&view, level, image)
+        elif level.observes == RGB:
+            draw_grid(lane, level, &view, image)
+        elif level.view_size == 7 and level.observes == PARTIAL:
+            encode_view(&view, 7, False, image)
+        else:
+            encode_view(&view, level.view_size, level.observes == ONE_HOT, image)
 
 
 cdef void observe(
@@ -362,24 +360,9 @@ cdef void observe(
 ) noexcept nogil:
     cdef const lane_t* lane = <const lane_t*> memory
     cdef const level_t* level = <const level_t*> shared
-    cdef uint8_t* image = <uint8_t*> parts[0]
-    cdef view_t view
-    if level.mode == FULL:
-        encode_grid(lane, level, image)
-    elif level.mode == SYMBOLIC:
-        write_symbols(lane, level, <int64_t*> image)
-    else:
-        look(lane, level, &view)
-        if level.mode == PIXELS:
-            draw_view(&view, level, image)
-        elif level.mode == FULL_PIXELS:
-            draw_grid(lane, level, &view, image)
-        elif level.view_size == 7 and not level.one_hot:
-            encode_view(&view, 7, False, image)
-        else:
-            encode_view(&view, level.view_size, level.one_hot, image)
+    write_image(lane, level, <uint8_t*> parts[0])
     if level.layout == FLAT:
-        write_letters(lane, level, image + image_size(level))
+        write_letters(lane, level, <uint8_t*> parts[0] + level.image_size)
     elif level.layout == DICT:
         (<int64_t*> parts[1])[0] = lane.agent_dir
         if level.goal_directions != NULL:
@@ -444,17 +427,38 @@ functions.check = check
 functions.faulted = fault_of
 FUNCTIONS = functions_capsule(&functions)
 
-# What the numbers of faults say that a generated level did.
-FAULT_TEXTS = [
-    "", "found no place for an object", "chose among nothing", "put something outside of the grid",
+# What the numbers of faults say.
+FAULT_TEXTS = ("", *(f"the level {text}" for text in (
+    "found no place for an object", "chose among nothing", "put something outside of the grid",
     "did not connect all rooms", "did not end", f"has more than {MAX_OBJECTS} objects or {MAX_ROOMS} rooms",
     "put a door where there is one, or no room", "put the agent into an object",
-    "has a mission that is longer than the observation", "rejected all levels",
-    "has no goal",
-]
+    "has a mission that is longer than the observation", "rejected all levels", "has no goal",
+)))
 
 
 # --- for Python -------------------------------------------------------------------------------------------------------
+
+cdef tuple image_shape(const level_t* level):
+    if level.observes == FULL or level.observes == SYMBOLIC:
+        return level.width, level.height, 3
+    if level.observes == RGB:
+        return level.height * level.tile_size, level.width * level.tile_size, 3
+    if level.observes == RGB_PARTIAL:
+        return level.view_size * level.tile_size, level.view_size * level.tile_size, 3
+    return level.view_size, level.view_size, CHANNELS if level.observes == ONE_HOT else 3
+
+
+cdef int set_tiles(level_t* level, const uint8_t[:, :, :, ::1] tiles, const int32_t[::1] tile_of) except -1:
+    """Let a level draw with pictures of cells, which are kept alive elsewhere."""
+    cdef int look
+    for look in range(LOOK + 1):
+        if len(tile_of) != LOOK + 1 or not 0 <= tile_of[look] <= tiles.shape[0] - 10:
+            raise ValueError("tile_of: expected 512 numbers of tiles")
+    if not 0 < tiles.shape[1] == tiles.shape[2] or tiles.shape[3] != 3:
+        raise ValueError("tiles: expected squares of three colors")
+    level.tiles, level.tile_of, level.tile_size = &tiles[0, 0, 0, 0], &tile_of[0], <int32_t> tiles.shape[1]
+    return 0
+
 
 cdef class Level:
     """What the lanes of a batch share: size and rules of their levels, and what is observed of them.
@@ -462,19 +466,20 @@ cdef class Level:
     Args:
         rules: A capsule of `levels.RULES` or `babyai.RULES`.
         width, height: Cells of the grid.
-        room_size, columns, rows: Of a grid of rooms: cells of a room with both walls, and how many rooms.
+        rooms: Of a grid of rooms: cells of a room with both walls, columns and rows.
         view_size: Cells that the agent sees ahead and across, odd.
         see_through_walls: Whether nothing casts shadows.
-        mode: "partial", "full", "symbolic", "pixels" or "full_pixels": what the image is.
-        one_hot: Whether kinds, colors and states of a partial view are one-hot vectors.
-        layout: "dict", "image" or "flat": of what arrays an observation consists.
-        text_size: Characters of a mission in a flat observation.
-        highlight: Whether pixels of the full view show what the agent sees.
+        observes: One of OBSERVES: what the image is.
+        layout: One of LAYOUTS: of what arrays an observation consists.
+        highlight: Whether pixels of the whole grid show what the agent sees.
         tiles: uint8 [n, side, side, 3], pictures of cells, for pixels.
         tile_of: int32 [512]: by the lowest nine bits of a cell, the first of its ten tiles: without an agent and
             with one of each direction, each of them not highlighted and highlighted.
         goal_directions: float64 [2 * height - 1, 2 * width - 1], observed as third array: the element at
             [height - 1 + y, width - 1 + x] if the goal is x cells to the right of the agent and y below it.
+
+    Attributes:
+        parts: Dtype and shape of each array that an observation consists of.
 
     Raises:
         ValueError: If a number is out of range, or an array has another shape.
@@ -482,16 +487,17 @@ cdef class Level:
 
     cdef level_t level
     cdef tuple arrays
+    cdef readonly tuple parts
 
     def __cinit__(
-        self, rules, int width, int height, *, int room_size=0, int columns=0, int rows=0, int view_size=7,
-        bint see_through_walls=False, str mode="partial", bint one_hot=False, str layout="dict", int text_size=0,
-        bint highlight=True, tiles=None, tile_of=None, goal_directions=None,
+        self, rules, int width, int height, rooms=(0, 0, 0), *, int view_size=7, bint see_through_walls=False,
+        str observes="partial", str layout="dict", bint highlight=True, tiles=None, tile_of=None, goal_directions=None,
     ):
-        cdef const uint8_t[:, :, :, ::1] pictures
-        cdef const int32_t[::1] first
-        cdef const double[:, ::1] directions
-        self.level.rules = <const rules_t*> PyCapsule_GetPointer(rules, RULES_CAPSULE)
+        cdef const double[:, ::1] directions = goal_directions
+        cdef level_t* level = &self.level
+        cdef int room_size, columns, rows
+        room_size, columns, rows = rooms
+        level.rules = <const rules_t*> PyCapsule_GetPointer(rules, RULES_CAPSULE)
         if not (3 <= width <= MAX_SIDE and 3 <= height <= MAX_SIDE):
             raise ValueError(f"width, height: expected 3 to {MAX_SIDE} cells, got {width} x {height}")
         if room_size and not (
@@ -501,34 +507,25 @@ cdef class Level:
             raise ValueError(f"expected a grid of at most {MAX_ROOMS} rooms that has the given width and height")
         if not 3 <= view_size <= MAX_VIEW or view_size % 2 == 0:
             raise ValueError(f"view_size: expected an odd number from 3 to {MAX_VIEW}, got {view_size}")
-        if not 0 <= text_size <= MAX_TEXT:
-            raise ValueError(f"text_size: expected 0 to {MAX_TEXT} characters, got {text_size}")
-        self.level.width, self.level.height = width, height
-        self.level.room_size, self.level.columns, self.level.rows = room_size, columns, rows
-        self.level.view_size, self.level.see_through_walls = view_size, see_through_walls
-        self.level.mode = MODES.index(mode)
-        self.level.layout = LAYOUTS.index(layout)
-        self.level.one_hot = one_hot
-        if one_hot and self.level.mode != PARTIAL:
-            raise ValueError(f"one_hot: expected a partial view, got {mode!r}")
-        if self.level.layout == FLAT and self.level.mode == SYMBOLIC:
+        level.width, level.height, level.highlight = width, height, highlight
+        level.room_size, level.columns, level.rows = room_size, columns, rows
+        level.view_size, level.see_through_walls = view_size, see_through_walls
+        level.observes, level.layout = OBSERVES.index(observes), LAYOUTS.index(layout)
+        if level.layout == FLAT and level.observes == SYMBOLIC:
             raise ValueError("layout: symbolic images are not flat")
-        self.level.text_size, self.level.highlight = text_size, highlight
-        if self.level.mode >= PIXELS:
-            pictures = tiles = np.ascontiguousarray(tiles, np.uint8)
-            first = tile_of = np.ascontiguousarray(tile_of, np.int32)
-            if len(first) != LOOK + 1 or np.min(first) < 0 or np.max(first) + 10 > len(pictures):
-                raise ValueError("tile_of: expected 512 numbers of tiles")
-            if not 0 < pictures.shape[1] == pictures.shape[2] or pictures.shape[3] != 3:
-                raise ValueError("tiles: expected squares of three colors")
-            self.level.tiles, self.level.tile_of = &pictures[0, 0, 0, 0], &first[0]
-            self.level.tile_size = <int32_t> pictures.shape[1]
+        if level.observes >= RGB_PARTIAL:
+            set_tiles(level, tiles, tile_of)
         if goal_directions is not None:
-            directions = goal_directions = np.ascontiguousarray(goal_directions, np.float64)
             if directions.shape[0] != 2 * height - 1 or directions.shape[1] != 2 * width - 1:
                 raise ValueError("goal_directions: expected an array [2 * height - 1, 2 * width - 1]")
-            self.level.goal_directions = &directions[0, 0]
+            level.goal_directions = &directions[0, 0]
         self.arrays = tiles, tile_of, goal_directions
+        kind, shape = np.dtype(np.int64 if level.observes == SYMBOLIC else np.uint8), image_shape(level)
+        level.image_size = math.prod(shape)
+        if level.layout == FLAT:
+            shape = (level.image_size + LETTERS * FLAT_TEXT,)
+        self.parts = (kind, shape), (np.dtype(np.int64), ()), (np.dtype(np.float64), ())
+        self.parts = self.parts[:1 if level.layout else 2 if goal_directions is None else 3]
 
     @property
     def capsule(self):
@@ -552,26 +549,14 @@ cdef class Level:
         ])
 
     @property
-    def parameter_names(self):
-        """Names of a lane's parameters."""
-        return ["max_steps", *self.level.rules.number_names.decode().split()]
+    def arguments(self):
+        """Names of what a lane's parameters after `max_steps` say; a position is two of them."""
+        return self.level.rules.arguments.decode().split()
 
     @property
-    def parts(self):
-        """Dtype and shape of each array that an observation consists of."""
-        cdef int x = self.level.width, y = self.level.height
-        if self.level.mode == PARTIAL or self.level.mode == PIXELS:
-            x = y = self.level.view_size
-        image = (x, y, ONE_HOT if self.level.one_hot else 3)
-        if self.level.mode >= PIXELS:
-            image = (y * self.level.tile_size, x * self.level.tile_size, 3)
-        kind = np.dtype(np.int64 if self.level.mode == SYMBOLIC else np.uint8)
-        if self.level.layout == FLAT:
-            return ((kind, (int(np.prod(image)) + LETTERS * self.level.text_size,)),)
-        if self.level.layout == IMAGE:
-            return ((kind, image),)
-        directions = ((np.dtype(np.float64), ()),) if self.level.goal_directions != NULL else ()
-        return (kind, image), (np.dtype(np.int64), ()), *directions
+    def num_actions(self):
+        """How many actions there are."""
+        return self.level.rules.action_count or ACTIONS
 
     cdef lane_t* _checked(self, const uint8_t[::1] lane) except NULL:
         if lane.shape[0] != self.lane_bytes or not check(&lane[0], &self.level):
@@ -583,15 +568,14 @@ cdef class Level:
         if self.level.rules.begin != NULL:
             self.level.rules.begin(self._checked(lane), &self.level)
 
-    def observe(self, const uint8_t[::1] lane):
-        """The arrays of an observation of a lane."""
-        cdef void* parts[MAX_PARTS]
-        cdef const lane_t* checked = self._checked(lane)
-        arrays = [np.empty(shape, dtype) for dtype, shape in self.parts]
-        for k, array in enumerate(arrays):
-            parts[k] = cnp.PyArray_DATA(array)
-        observe(checked, &self.level, NULL, parts)
-        return arrays
+    def frame(self, const uint8_t[::1] lane, tiles, tile_of, bint agent_pov, bint highlight):
+        """A picture of a lane, uint8 [height, width, 3]: of what the agent sees, or of the whole grid."""
+        cdef level_t level = self.level
+        level.observes, level.highlight = RGB_PARTIAL if agent_pov else RGB, highlight
+        set_tiles(&level, tiles, tile_of)
+        frame = np.empty(image_shape(&level), np.uint8)
+        write_image(self._checked(lane), &level, <uint8_t*> cnp.PyArray_DATA(frame))
+        return frame
 
     def mission(self, const uint8_t[::1] lane):
         """The mission of a lane, as text."""
@@ -614,11 +598,10 @@ cdef class Missions:
     cdef Level level
     cdef const uint8_t[:, ::1] lanes
     cdef const int32_t[::1] elapsed
-    cdef dict known   # so that equal texts are one object
     cdef readonly object texts
 
     def __cinit__(self, Level level, lanes, elapsed):
-        self.level, self.lanes, self.elapsed, self.known = level, lanes, elapsed, {}
+        self.level, self.lanes, self.elapsed = level, lanes, elapsed
         if len(lanes) != len(elapsed) or self.lanes.shape[1] < level.lane_bytes:
             raise ValueError("lanes: expected the memory of lanes of this level")
         self.texts = np.empty(len(lanes), object)
@@ -628,14 +611,11 @@ cdef class Missions:
         cdef char text[MAX_TEXT]
         cdef Py_ssize_t lane
         texts = self.texts
-        if len(self.known) > MAX_KNOWN:
-            self.known.clear()
         for lane in range(len(self.elapsed)):
             if self.elapsed[lane] and not again:
                 continue
-            written = text[:write_mission(<const lane_t*> &self.lanes[lane, 0], &self.level.level, text)]
-            mission = self.known.get(written) or self.known.setdefault(written, written.decode())
-            if texts[lane] is not mission:
+            mission = text[:write_mission(<const lane_t*> &self.lanes[lane, 0], &self.level.level, text)].decode()
+            if texts[lane] != mission:
                 texts = self.texts.copy() if texts is self.texts else texts
                 texts[lane] = mission
         self.texts = texts

@@ -7,9 +7,10 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport uint8_t
 
 from gymcore_ext.minigrid.building cimport (
-    ANY, COLOR_ORDER, add_door, add_object, connect_all, draw_color, draw_int, draw_kind, draw_place, draw_subset, fail,
-    fill, is_endless, make_rooms, new_object, number, place, place_agent, place_agent_in_room, place_anywhere,
-    place_in_room, put, reject_t, remove_wall, set_agent, shuffle, wall_around,
+    ANY, COLOR_ORDER, add_door, add_object, build_corridor, build_locked_box, chosen_kind, color_of_object, draw_color,
+    draw_int, draw_kind, draw_place, draw_subset, fail, fill, is_endless, make_rooms, new_object, number, place,
+    place_agent, place_agent_in_room, place_anywhere, place_in_room, put, reject_t, set_agent, shuffle, wall_around,
+    walls,
 )
 from gymcore_ext.minigrid.grid cimport (
     BALL, BLUE, BOX, CLOSED, COLORS, DONE, DOOR, DROP, EMPTY, FORWARD, GOAL, GREEN, GREY, KEY, KINDS, LAVA, LEFT,
@@ -25,16 +26,13 @@ cdef enum:
 
 # --- parts of levels --------------------------------------------------------------------------------------------------
 
-cdef inline void walls(build_t* b, int x, int y, int width, int height) noexcept nogil:
-    fill(b, x, y, width, height, make_cell(WALL, GREY))
-
-
 cdef inline cell_t goal() noexcept nogil:
     return make_cell(GOAL, GREEN)
 
 
-cdef inline cell_t obstacle(int kind) noexcept nogil:
-    return make_cell(kind, RED if kind == LAVA else GREY)
+cdef inline cell_t obstacle(bint is_wall=False) noexcept nogil:
+    """A wall, or lava."""
+    return make_cell(WALL, GREY) if is_wall else make_cell(LAVA, RED)
 
 
 cdef inline void start_at(build_t* b, int first) noexcept nogil:
@@ -126,60 +124,57 @@ cdef void lava_gap(build_t* b) noexcept nogil:
     y = draw_int(b, 1, b.height - 1)
     fill(b, x, 1, 1, b.height - 2, obstacle(number(b, 0)))
     put(b, x, y, EMPTY)
-    say(b, number(b, 0) != LAVA)
+    say(b, number(b, 0))
 
 
 cdef void crossing(build_t* b) noexcept nogil:
     """Rivers down and across, every second column and row at most, and openings along a path to the goal."""
     cdef uint8_t rivers[256]
-    cdef uint8_t is_chosen[256]
     cdef uint8_t path[256]
-    cdef uint8_t down[130]
-    cdef uint8_t across[130]
-    cdef int k, downs = (b.height - 3) // 2, count = downs + (b.width - 3) // 2, x = 0, y = 0
+    cdef bint is_chosen[256]
+    cdef uint8_t lines[2][130]   # the columns, and the rows, of rivers, ascending, between those of the outer walls
+    cdef int counts[2]
+    cdef int axis, k, across, along, downs = (b.width - 3) // 2, total = 2 * downs
     cdef cell_t river = obstacle(number(b, 1))
     wall_around(b, 0, 0, b.width, b.height)
     set_agent(b, 1, 1, 0)
     put(b, b.width - 2, b.height - 2, goal())
-    for k in range(count):
-        rivers[k], is_chosen[k] = <uint8_t> k, 0
-    shuffle(b, rivers, count)
-    for k in range(min(number(b, 0), count)):
-        is_chosen[rivers[k]] = 1
-    # The columns and rows of the chosen rivers, ascending, between those of the outer walls.
-    down[0] = across[0] = 0
-    for k in range(count):
-        if is_chosen[k] and k < downs:
-            x += 1
-            down[x] = <uint8_t> (2 + 2 * k)
-        elif is_chosen[k]:
-            y += 1
-            across[y] = <uint8_t> (2 + 2 * (k - downs))
-    count = x + y
-    down[x + 1], across[y + 1] = <uint8_t> (b.height - 1), <uint8_t> (b.width - 1)
-    for k in range(1, y + 1):
-        fill(b, 1, across[k], b.width - 2, 1, river)
-    for k in range(1, x + 1):
-        fill(b, down[k], 1, 1, b.height - 2, river)
-    for k in range(count):
-        path[k] = k >= x
-    shuffle(b, path, count)
-    x = y = 0
-    for k in range(count):
-        if path[k]:
-            put(b, draw_int(b, down[x] + 1, down[x + 1]), across[y + 1], EMPTY)
-            y += 1
-        else:
-            put(b, down[x + 1], draw_int(b, across[y] + 1, across[y + 1]), EMPTY)
-            x += 1
-    say(b, number(b, 1) != LAVA)
+    for k in range(total):
+        rivers[k], is_chosen[k] = <uint8_t> k, False
+    shuffle(b, rivers, total)
+    for k in range(min(number(b, 0), total)):
+        is_chosen[rivers[k]] = True
+    counts[0] = counts[1] = lines[0][0] = lines[1][0] = 0
+    for k in range(total):
+        if is_chosen[k]:
+            axis = k >= downs
+            path[counts[0] + counts[1]] = axis
+            counts[axis] += 1
+            lines[axis][counts[axis]] = <uint8_t> (2 + 2 * (k - axis * downs))
+    for axis in range(2):
+        for k in range(1, counts[axis] + 1):
+            if axis:
+                fill(b, 1, lines[1][k], b.width - 2, 1, river)
+            else:
+                fill(b, lines[0][k], 1, 1, b.height - 2, river)
+        lines[axis][counts[axis] + 1] = <uint8_t> (b.width - 1)
+    total = counts[0] + counts[1]
+    shuffle(b, path, total)
+    counts[0] = counts[1] = 0   # how many were crossed
+    for k in range(total):
+        axis = path[k]
+        across, along = lines[axis][counts[axis] + 1], counts[not axis]
+        along = draw_int(b, lines[not axis][along] + 1, lines[not axis][along + 1])
+        put(b, along if axis else across, across if axis else along, EMPTY)
+        counts[axis] += 1
+    say(b, number(b, 1))
 
 
 cdef void dist_shift(build_t* b) noexcept nogil:
     wall_around(b, 0, 0, b.width, b.height)
     put(b, b.width - 2, 1, goal())
-    fill(b, 3, 1, b.width - 6, 1, obstacle(LAVA))
-    fill(b, 3, number(b, 3), b.width - 6, 1, obstacle(LAVA))
+    fill(b, 3, 1, b.width - 6, 1, obstacle())
+    fill(b, 3, number(b, 3), b.width - 6, 1, obstacle())
     start_at(b, 0)
 
 
@@ -379,7 +374,8 @@ cdef int step_put_near(lane_t* lane, const level_t* level, int action, rng_t* rn
 
 
 cdef void go_to_door(build_t* b) noexcept nogil:
-    cdef int width = draw_int(b, 5, b.width + 1), height = draw_int(b, 5, b.height + 1), k, rounds = 0, target
+    cdef int width = draw_int(b, 5, b.width + 1), height = draw_int(b, 5, b.height + 1), k = 0, rounds = 0, target
+    cdef int known = 0, color
     cdef uint8_t x[4]
     cdef uint8_t y[4]
     cdef uint8_t colors[4]
@@ -388,11 +384,11 @@ cdef void go_to_door(build_t* b) noexcept nogil:
     x[1], y[1] = <uint8_t> draw_int(b, 2, width - 2), <uint8_t> (height - 1)
     x[2], y[2] = 0, <uint8_t> draw_int(b, 2, height - 2)
     x[3], y[3] = <uint8_t> (width - 1), <uint8_t> draw_int(b, 2, height - 2)
-    k = 0
     while k < 4 and not is_endless(b, &rounds, MANY_LEVELS):
-        colors[k] = draw_color(b)
-        k += not (
-            k > 0 and colors[0] == colors[k] or k > 1 and colors[1] == colors[k] or k > 2 and colors[2] == colors[k])
+        color = draw_color(b)
+        colors[k] = <uint8_t> color
+        k += not known >> color & 1
+        known |= 1 << color
     if b.fault:
         return
     for k in range(4):
@@ -533,17 +529,12 @@ cdef int step_pick_up(lane_t* lane, const level_t* level, int action, rng_t* rng
     return flags
 
 
-cdef inline int add_locked_door(build_t* b) noexcept nogil:
-    """Lock the door between the first two rooms, and return its color."""
-    return color_of(object_at(b.lane, b.level, add_door(b, 0, 0, 0, ANY, True)))
-
-
 cdef void unlock(build_t* b) noexcept nogil:
-    cdef int color
+    cdef int door
     make_rooms(b)
-    color = add_locked_door(b)
+    door = add_door(b, 0, 0, 0, ANY, True)
     note(b, 0, b.x, b.y)
-    add_object(b, 0, 0, KEY, color)
+    add_object(b, 0, 0, KEY, color_of_object(b, door))
     place_agent_in_room(b, 0, 0)
 
 
@@ -555,29 +546,13 @@ cdef int step_unlock(lane_t* lane, const level_t* level, int action, rng_t* rng,
 
 
 cdef void unlock_pickup(build_t* b) noexcept nogil:
-    cdef int target, color
     make_rooms(b)
-    target = add_object(b, 1, 0, BOX)
-    color = add_locked_door(b)
-    if number(b, 0):
-        put(b, b.x - 1, b.y, make_cell(BALL, draw_color(b)))
-    add_object(b, 0, 0, KEY, color)
-    place_agent_in_room(b, 0, 0)
-    aim_at(b, target)
+    aim_at(b, build_locked_box(b, number(b, 0), 0))
 
 
 cdef void key_corridor(build_t* b) noexcept nogil:
-    cdef int row, target, color
     make_rooms(b)
-    for row in range(1, b.rows):
-        remove_wall(b, 1, row, 3)
-    row = draw_int(b, 0, b.rows)
-    color = color_of(object_at(b.lane, b.level, add_door(b, 2, row, 2, ANY, True)))
-    target = add_object(b, 2, row, number(b, 0))
-    add_object(b, 0, draw_int(b, 0, b.rows), KEY, color)
-    place_agent_in_room(b, 1, b.rows // 2)
-    connect_all(b)
-    aim_at(b, target)
+    aim_at(b, build_corridor(b, chosen_kind(b, 0)))
 
 
 cdef inline void block_door(build_t* b, int side) noexcept nogil:
@@ -641,45 +616,45 @@ RULES = {}
 
 
 cdef int add_rules(
-    const char* name, const char* numbers, generate_t generate, const char* missions, step_t step=NULL,
+    const char* name, const char* arguments, generate_t generate, const char* missions, step_t step=NULL,
     int action_count=0,
 ) except -1:
     cdef rules_t* rules = &TABLE[len(RULES)]
-    rules.name, rules.number_names, rules.generate, rules.step = name, numbers, generate, step
+    rules.arguments, rules.generate, rules.step = arguments, generate, step
     rules.missions, rules.mission_count = missions, (<bytes> missions).count(b"\n") + 1
     rules.action_count = action_count
     RULES[name.decode()] = PyCapsule_New(rules, RULES_CAPSULE, NULL)
     return 0
 
 
-add_rules(b"Empty", b"start_x start_y start_dir", empty, b"get to the green goal square")
-add_rules(b"FourRooms", b"start_x start_y goal_x goal_y", four_rooms, b"reach the goal")
+add_rules(b"Empty", b"agent_start_pos agent_start_dir", empty, b"get to the green goal square")
+add_rules(b"FourRooms", b"agent_pos goal_pos", four_rooms, b"reach the goal")
 add_rules(b"DoorKey", b"", door_key, b"use the key to open the door and then get to the goal")
 add_rules(
-    b"LavaGap", b"obstacle", lava_gap,
+    b"LavaGap", b"obstacle_type", lava_gap,
     b"avoid the lava and get to the green goal square\nfind the opening and get to the green goal square")
 add_rules(
-    b"Crossing", b"num_crossings obstacle", crossing,
+    b"Crossing", b"num_crossings obstacle_type", crossing,
     b"avoid the lava and get to the green goal square\nfind the opening and get to the green goal square")
-add_rules(b"DistShift", b"start_x start_y start_dir strip2_row", dist_shift, b"get to the green goal square")
-add_rules(b"MultiRoom", b"min_rooms max_rooms max_room_size", multi_room, b"traverse the rooms to get to the goal")
+add_rules(b"DistShift", b"agent_start_pos agent_start_dir strip2_row", dist_shift, b"get to the green goal square")
+add_rules(b"MultiRoom", b"minNumRooms maxNumRooms maxRoomSize", multi_room, b"traverse the rooms to get to the goal")
 add_rules(b"LockedRoom", b"", locked_room, b"get the % key from the % room, unlock the % door and go to the goal")
 add_rules(
-    b"Fetch", b"num_objects", fetch,
+    b"Fetch", b"numObjs", fetch,
     b"get a % %\ngo get a % %\nfetch a % %\ngo fetch a % %\nyou must fetch a % %", step_fetch)
-add_rules(b"GoToObject", b"num_objects", go_to_object, b"go to the % %", step_go_to)
-add_rules(b"PutNear", b"num_objects", put_near, b"put the % % near the % %", step_put_near)
+add_rules(b"GoToObject", b"numObjs", go_to_object, b"go to the % %", step_go_to)
+add_rules(b"PutNear", b"numObjs", put_near, b"put the % % near the % %", step_put_near)
 add_rules(b"GoToDoor", b"", go_to_door, b"go to the % door", step_go_to)
 add_rules(b"Playground", b"", playground, b"")
 add_rules(
-    b"DynamicObstacles", b"start_x start_y start_dir n_obstacles", dynamic_obstacles,
+    b"DynamicObstacles", b"agent_start_pos agent_start_dir n_obstacles", dynamic_obstacles,
     b"get to the green goal square", step_dynamic_obstacles, FORWARD + 1)
 add_rules(b"Memory", b"random_length", memory, b"go to the matching object at the end of the hallway", step_memory)
 add_rules(b"RedBlueDoors", b"", red_blue_doors, b"open the red door then the blue door", step_red_blue_doors)
 add_rules(b"Unlock", b"", unlock, b"open the door", step_unlock)
 add_rules(b"UnlockPickup", b"blocked", unlock_pickup, b"pick up the % %", step_pick_up)
-add_rules(b"KeyCorridor", b"kind", key_corridor, b"pick up the % %", step_pick_up)
+add_rules(b"KeyCorridor", b"obj_type", key_corridor, b"pick up the % %", step_pick_up)
 add_rules(b"ObstructedMaze1D", b"key_in_box blocked", obstructed_maze_1d, b"pick up the % %", step_pick_up)
 add_rules(
-    b"ObstructedMaze", b"agent_column agent_row key_in_box blocked num_quarters keys_last", obstructed_maze,
+    b"ObstructedMaze", b"agent_room key_in_box blocked num_quarters keys_last", obstructed_maze,
     b"pick up the % %", step_pick_up)

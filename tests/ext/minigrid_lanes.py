@@ -43,13 +43,13 @@ class Lanes:
         **kwargs: Any,
     ) -> None:
         self.level = Level(RULES[rules], *size, **kwargs)
-        parameters = (float(max_steps), *map(float, numbers))
+        parameters = {f"number_{k}": float(number) for k, number in enumerate(numbers)}
         kernel = CustomKernel(
             "grid world",
             parts=self.level.parts,
             action=(np.int64, ()),
             ranges=((0, 7),),
-            parameters=dict(zip(self.level.parameter_names, parameters, strict=True)),
+            parameters={"max_steps": float(max_steps), **parameters},
             functions=FUNCTIONS,
         ).capsule
         self.store = StructLanes(

@@ -194,6 +194,7 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
     reward, prev_reward, t = Counted(float), Counted(float), Counted(float)
     tile_visited_count, new_lap = Counted(int), Counted(bool)
 
+    _not_pickled = (*CompiledBox2DEnv._not_pickled, "_car")
     contactListener_keepref = None  # there is none in Python
     _car: _CompiledCar | None = None
 
@@ -354,12 +355,6 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
         ]
         self._car = _CompiledCar(self._world, hull, wheels, progress)
         return [*road, hull, *wheels]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what the base does; the car is made again."""
-        state = super().__getstate__()
-        state.pop("_car", None)
-        return state
 
     @property  # type: ignore[misc]
     def state(self) -> npt.NDArray[np.uint8] | None:

@@ -80,6 +80,7 @@ class CompiledBox2DEnv(DrawnBox2DEnv[Any, ActType], NativeEnv[ActType]):
     """
 
     lanes: ClassVar[type[Worlds]]
+    _not_pickled = (*NativeEnv._not_pickled, "_found")
     # The package's bodies, and of which building of the world they are.
     _found: tuple[int, list[Body]] = (0, [])
 
@@ -116,12 +117,6 @@ class CompiledBox2DEnv(DrawnBox2DEnv[Any, ActType], NativeEnv[ActType]):
         """Digest of the class and its arguments."""
         arguments = [getattr(self, name) for name in self.arguments]
         return digest(repr((STATES, self.kernel_module, arguments)).encode())
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what `NativeEnv` does; the package's objects are made again."""
-        state = super().__getstate__()
-        state.pop("_found", None)
-        return state
 
     # --- the package's objects -----------------------------------------------------------------
 

@@ -11,39 +11,27 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
-from gymcore.base.arguments import check_options
 from gymcore.core import Info, Options
-from gymcore.envs.minigrid import babyai_levels
-from gymcore.envs.minigrid.levels import LEVELS, shape_of
+from gymcore.envs.minigrid import babyai_levels, levels
 from gymcore.envs.minigrid.tiles import tiles_of
 from gymcore.envs.minigrid.world import Grid, WorldObj, cell_of, object_of
-from gymcore.native.env import NativeEnv
 from gymcore.native.parameters import Parameter
 from gymcore.native.state import digest
-from gymcore.native.struct_env import struct_batch
+from gymcore.native.struct_env import StructEnv
 from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.spaces.layouts import layout_of, map_layout
 from gymcore.vector.engine import Lanes, StepResult
 from gymcore_ext.engine.batch import Batch
-from gymcore_ext.lanes.struct_lanes import StructLanes
 from gymcore_ext.minigrid.babyai import RULES as BABYAI_RULES
-from gymcore_ext.minigrid.level import FAULT_TEXTS, FUNCTIONS, Level, Missions
+from gymcore_ext.minigrid.level import FAULT_TEXTS, FUNCTIONS, LAYOUTS, OBSERVES, Level, Missions
 from gymcore_ext.minigrid.levels import RULES
 
 if TYPE_CHECKING:
     import pygame
 
-# What an image shows, by the argument `observes`, and compiled code's name of it.
-_OBSERVES = {
-    "partial": "partial",
-    "one_hot": "partial",
-    "full": "full",
-    "symbolic": "symbolic",
-    "rgb_partial": "pixels",
-    "rgb": "full_pixels",
-}
-_LAYOUTS = ("dict", "image", "flat")
+_GOAL_DIRECTIONS = (None, "slope", "angle", "angle_atan2")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz ,"
-_MAX_MISSION, _FLAT_MISSION = 512, 96
+_MAX_MISSION = 512
 _DIRECTIONS = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)])
 
 
@@ -77,12 +65,7 @@ def _goal_directions(width: int, height: int, kind: str) -> npt.NDArray[np.float
     return np.arctan(slopes) if kind == "angle" else slopes
 
 
-def _raise_faults(faults: list[tuple[int, int]]) -> None:
-    lanes = [lane for lane, _ in faults]
-    raise error.Error(f"lanes {lanes}: the level {FAULT_TEXTS[faults[0][1]]}")
-
-
-class MiniGridEnv(NativeEnv[int]):
+class MiniGridEnv(StructEnv):
     """A grid world: an agent turns, moves, carries objects, and opens doors and boxes.
 
     - Observation: a dict of `image` uint8 [7, 7, 3] (types, colors and states of the cells that the
@@ -116,13 +99,14 @@ class MiniGridEnv(NativeEnv[int]):
         "render_fps": 10,
     }
     kind: ClassVar[str]
-    levels: ClassVar[dict[str, Any]] = LEVELS
+    levels: ClassVar[dict[str, levels.Level]] = levels.LEVELS
     rules: ClassVar[dict[str, object]] = RULES
-    num_actions: ClassVar[int] = len(Actions)
-    kernel_module = ""
-    arguments: ClassVar[tuple[str, ...]] = ()
+    functions = FUNCTIONS
+    fault_texts = FAULT_TEXTS
+    defaults = {"max_steps": 0.0}  # noqa: RUF012
     max_steps = Parameter(encode=_steps, decode=lambda columns: int(columns[0]))
     actions = Actions
+    _not_pickled = (*StructEnv._not_pickled, "_level", "shared")
     _mission: str | None = None  # once it was read or set
 
     def __init__(
@@ -164,108 +148,77 @@ class MiniGridEnv(NativeEnv[int]):
             InvalidArgument: An impossible value.
             TypeError: An unknown argument.
         """
-        self.level_arguments = arguments
-        level = self.levels[self.kind]
-        self._shape = shape = shape_of(self.kind, level, arguments)
-        for name, value, allowed in (
-            ("observes", observes, tuple(_OBSERVES)),
-            ("layout", layout, _LAYOUTS),
-            ("goal_direction", goal_direction, (None, "slope", "angle", "angle_atan2")),
+        for name, value, known in (
+            ("observes", observes, OBSERVES),
+            ("layout", layout, LAYOUTS),
+            ("goal_direction", goal_direction, _GOAL_DIRECTIONS),
         ):
-            if value not in allowed:
-                raise error.InvalidArgument(f"{name}: expected one of {allowed}, got {value!r}")
-        through = level.see_through_walls if see_through_walls is None else see_through_walls
-        self._look: dict[str, Any] = {
-            "see_through_walls": bool(through),
-            "view_size": agent_view_size,
-        }
-        self._observed = {
-            **self._look,
-            "mode": _OBSERVES[observes],
-            "one_hot": observes == "one_hot",
-            "layout": layout,
-            "text_size": _FLAT_MISSION if layout == "flat" else 0,
-            "goal": goal_direction,
-            "tile": obs_tile_size,
-        }
+            if value not in known:
+                raise error.InvalidArgument(f"{name}: expected one of {known}, got {value!r}")
+        level = self.levels[self.kind]
+        self._shape = shape = level.shape(self.kind, arguments)
         limit = shape.max_steps if max_steps is None else max_steps
         (self._limit,) = type(self).parameters["max_steps"].encoded(limit)
+        through = level.see_through_walls if see_through_walls is None else see_through_walls
         self.width, self.height = shape.width, shape.height
         self.see_through_walls, self.agent_view_size = bool(through), agent_view_size
+        self._fixed = {**arguments, "see": self.see_through_walls, "view": agent_view_size}
+        self._observed: dict[str, Any] = {
+            "observes": observes,
+            "layout": layout,
+            "highlight": bool(highlight),
+        }
+        self._goal_direction, self._obs_tile_size = goal_direction, obs_tile_size
         self.highlight, self.tile_size, self.agent_pov = highlight, tile_size, agent_pov
         self.screen_size = screen_size
         self.picture_size = (screen_size, screen_size)  # type: ignore[misc]
-        self._painters: dict[tuple[bool, int, bool], Level] = {}
-        self.action_space = spaces.Discrete(self.num_actions)
         super().__init__(render_mode)
-        self.observation_space = self._observation_space()
+        arrays = self.observation_space
+        if isinstance(arrays, spaces.Dict):
+            mission = spaces.Text(_MAX_MISSION, min_length=0, charset=_LETTERS)
+            self.observation_space = spaces.Dict({**arrays.spaces, "mission": mission})
 
     # --- compiled lanes ------------------------------------------------------------------------
 
-    def _make_level(self, *, goal: str | None = None, tile: int = 8, **options: Any) -> Level:
-        options |= zip(("room_size", "columns", "rows"), self._shape.rooms, strict=True)
-        if options["mode"].endswith("pixels"):
-            if not 1 <= tile <= 256:
-                raise error.InvalidArgument(f"obs_tile_size: expected 1 to 256 pixels, got {tile}")
-            options["tiles"], options["tile_of"] = tiles_of(tile)
-        try:
-            if goal is not None:
-                options["goal_directions"] = _goal_directions(self.width, self.height, goal)
-            rules = self.rules[self.levels[self.kind].rules]
-            return Level(rules, self.width, self.height, **options)
-        except (TypeError, ValueError, OverflowError) as problem:
-            raise error.InvalidArgument(f"{type(self).__name__}: {problem}") from problem
-
     def make_batch(self, num_envs: int, **options: Any) -> Batch:
         """Return a batch of levels."""
-        self._level = level = self._make_level(**self._observed)
-        numbers = (number for some in self._shape.numbers.values() for number in some)
-        return struct_batch(
-            type(self).__name__,
-            num_envs,
-            (self._arrays_space(), self.action_space),
-            functions=FUNCTIONS,
-            lane_bytes=level.lane_bytes,
-            parameters=dict(zip(level.parameter_names, (self._limit, *numbers), strict=True)),
-            shared=level.capsule,
-            on_fault=_raise_faults,
-            **options,
-        )
-
-    @classmethod
-    def kernel_spec(cls) -> dict[str, Any]:
-        """Return the names of what all levels have."""
-        return {"name": cls.__name__, "parameters": {"max_steps": 0.0}, "reset_options": {}}
-
-    @classmethod
-    def reset_bounds(cls, options: dict[str, Any] | None) -> None:
-        """Raise for any option: levels have none."""
-        check_options(options or {}, ())
+        shape, arrays = self._shape, dict[str, Any]()
+        if self._observed["observes"] in ("rgb", "rgb_partial"):
+            arrays["tiles"], arrays["tile_of"] = tiles_of(self._obs_tile_size)
+        try:
+            if self._goal_direction is not None:
+                directions = _goal_directions(self.width, self.height, self._goal_direction)
+                arrays["goal_directions"] = directions
+            self._level = level = Level(
+                self.rules[self.levels[self.kind].rules],
+                self.width,
+                self.height,
+                shape.rooms,
+                view_size=self.agent_view_size,
+                see_through_walls=self.see_through_walls,
+                **self._observed,
+                **arrays,
+            )
+        except (TypeError, ValueError, OverflowError) as problem:
+            raise error.InvalidArgument(f"{type(self).__name__}: {problem}") from problem
+        self.lane_bytes, self.shared = level.lane_bytes, level.capsule
+        (dtype, image_shape), *others = level.parts
+        low = -1 if self._observed["observes"] == "symbolic" else 0  # an empty cell
+        image = spaces.Box(low, 255, image_shape, dtype.type)
+        # An OrderedDict, since `Dict` sorts the keys of others: this is the order of `parts`.
+        parts = OrderedDict[str, spaces.Space](image=image, direction=spaces.Discrete(4))
+        if len(others) > 1:
+            parts["goal_direction"] = spaces.Box(-np.inf, np.inf, (), np.float64)
+        observed = spaces.Dict(parts) if others else image
+        self.spaces_of_lane = observed, spaces.Discrete(level.num_actions)
+        numbers = [number for name in level.arguments for number in shape.numbers[name]]
+        self.defaults = {f"number_{k}": number for k, number in enumerate(numbers)}
+        self.defaults = {"max_steps": self._limit, **self.defaults}
+        return super().make_batch(num_envs, **options)
 
     def fixed_digest(self) -> int:
         """Return a digest of the level's rules and arguments, and of what the agent sees."""
-        fixed = sorted({**self.level_arguments, **self._look}.items())
-        return digest(repr((self.kind, fixed)).encode())
-
-    def _arrays_space(self) -> spaces.Space:
-        """Return the space of what is observed besides the mission."""
-        (dtype, shape), *others = self._level.parts
-        low = -1 if self._observed["mode"] == "symbolic" else 0  # an empty cell
-        image = spaces.Box(low, 255, shape, dtype.type)
-        if not others:
-            return image
-        directions = [spaces.Discrete(4), spaces.Box(-np.inf, np.inf, (), np.float64)]
-        named = zip(("image", "direction", "goal_direction"), [image, *directions], strict=True)
-        # An OrderedDict, since `Dict` sorts the keys of others: this is the order of `parts`.
-        return spaces.Dict(OrderedDict(list(named)[: 1 + len(others)]))
-
-    def _observation_space(self) -> spaces.Space:
-        """Return the space of what is observed."""
-        arrays = self._arrays_space()
-        if not isinstance(arrays, spaces.Dict):
-            return arrays
-        mission = spaces.Text(_MAX_MISSION, min_length=0, charset=_LETTERS)
-        return spaces.Dict({**arrays.spaces, "mission": mission})
+        return digest(repr((self.kind, sorted(self._fixed.items()))).encode())
 
     # --- an episode ----------------------------------------------------------------------------
 
@@ -280,18 +233,10 @@ class MiniGridEnv(NativeEnv[int]):
         return self._with_mission(observation), infos
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, Info]:
-        """Step by one action of `action_space`; see `Env.step`.
-
-        Raises:
-            InvalidAction: Not an element of `action_space`.
-            ResetNeeded: Before the first reset.
-        """
-        if not self.action_space.contains(action):
-            raise self._invalid(action)
-        observation, reward, terminated = self._batch.step_single(int(action))
-        if self.render_mode == "human":
-            self.render()
-        return self._with_mission(observation), reward, terminated, self._batch.truncated, {}
+        """Step by one action of `action_space`; see `StructEnv.step`."""
+        results = super().step(action)
+        self._with_mission(results[0])
+        return results
 
     def _with_mission(self, observation: Any) -> Any:
         if isinstance(observation, dict):
@@ -302,31 +247,27 @@ class MiniGridEnv(NativeEnv[int]):
         """Return the observation of the lane as it is."""
         observation = self._batch.observe()
         if self._shares_batch:
-            observation = {name: value[self._lane] for name, value in observation.items()}
+            row = lambda _, rows: rows[self._lane]  # noqa: E731
+            observation = map_layout(row, layout_of(self.spaces_of_lane[0]), observation)
         return self._with_mission(observation)
 
     # --- what programs read and set ------------------------------------------------------------
 
     def _lane_bytes(self) -> npt.NDArray[np.uint8]:
-        store: StructLanes = self._batch.store
-        lane = store.view()[self._lane, : self._level.lane_bytes]
+        lane = self._batch.store.view()[self._lane, : self.lane_bytes]
         if self._batch.is_ready:
             self._level.begin(lane)
         return lane
 
-    def _lane_record(self) -> np.ndarray:
+    def _lane_record(self) -> Any:
         """The lane as a structured array without axes: a view."""
         dtype = self._level.lane_dtype
         return self._lane_bytes()[: dtype.itemsize].view(dtype)[0]
 
-    def _cells(self) -> npt.NDArray[np.uint16]:
-        """The cells of the lane, [height, width]: a view."""
-        return self._lane_record()["cells"]
-
     @property
     def grid(self) -> Grid:
         """The cells of the level: a view."""
-        return Grid(self)
+        return Grid(self._lane_record())
 
     @property
     def mission(self) -> str:
@@ -350,7 +291,7 @@ class MiniGridEnv(NativeEnv[int]):
         x, y = value
         if not (0 <= x < self.width and 0 <= y < self.height):
             raise error.InvalidArgument(f"agent_pos: expected a cell of the grid, got {value}")
-        record: Any = self._lane_record()
+        record = self._lane_record()
         record["agent_x"], record["agent_y"] = x, y
 
     @property
@@ -362,21 +303,20 @@ class MiniGridEnv(NativeEnv[int]):
     def agent_dir(self, value: int) -> None:
         if not 0 <= value < 4:
             raise error.InvalidArgument(f"agent_dir: expected 0 to 3, got {value}")
-        record: Any = self._lane_record()
-        record["agent_dir"] = value
+        self._lane_record()["agent_dir"] = value
 
     @property
     def carrying(self) -> WorldObj | None:
         """The object that the agent carries, or None."""
-        cell = int(self._lane_record()["carrying"])
-        return object_of(self, cell) if cell else None
+        record = self._lane_record()
+        return object_of(record, int(record["carrying"]))
 
     @carrying.setter
     def carrying(self, value: WorldObj | None) -> None:
         if value is not None and not value.can_pickup():
             raise error.InvalidArgument(f"carrying: expected a key, ball, box or None, got {value}")
-        record: Any = self._lane_record()
-        record["carrying"] = cell_of(self, value)
+        record = self._lane_record()
+        record["carrying"] = cell_of(record, value)
 
     @property
     def step_count(self) -> int:
@@ -420,16 +360,6 @@ class MiniGridEnv(NativeEnv[int]):
         super().set_state(state)
         self._mission = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is made again."""
-        state = super().__getstate__()
-        return {name: state[name] for name in state if name not in ("_level", "_painters")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the level again."""
-        self._painters = {}
-        super().__setstate__(state)
-
     # --- frames --------------------------------------------------------------------------------
 
     def get_frame(
@@ -442,14 +372,8 @@ class MiniGridEnv(NativeEnv[int]):
             tile_size: Pixels of the side of a cell.
             agent_pov: Whether it shows only what the agent sees.
         """
-        key = bool(highlight), int(tile_size), bool(agent_pov)
-        if key not in self._painters:
-            mode = "pixels" if agent_pov else "full_pixels"
-            self._painters[key] = self._make_level(
-                **self._look, mode=mode, layout="image", tile=tile_size, highlight=bool(highlight)
-            )
-        (frame,) = self._painters[key].observe(self._lane_bytes())
-        return frame
+        tiles = tiles_of(int(tile_size))
+        return self._level.frame(self._lane_bytes(), *tiles, bool(agent_pov), bool(highlight))
 
     def _render_frame(self, render_mode: str, state: Any) -> npt.NDArray[np.uint8] | None:
         frame = self.get_frame(self.highlight, self.tile_size, self.agent_pov)
@@ -493,6 +417,7 @@ class MiniGridVectorEnv(NativeVectorEnv):
     env_class: ClassVar[type[MiniGridEnv]]
     _model: MiniGridEnv
     _missions: Missions
+    _not_pickled = (*NativeVectorEnv._not_pickled, "_missions")
 
     @property
     def lane_records(self) -> np.ndarray:
@@ -513,8 +438,9 @@ class MiniGridVectorEnv(NativeVectorEnv):
     def _with_missions(self, results: StepResult, lanes: Lanes | None) -> StepResult:
         observations, *_, infos = results
         if isinstance(observations, dict):
+            rows = slice(None) if lanes is None else lanes
             if "final_obs" in infos:
-                before = self._missions.texts if lanes is None else self._missions.texts[lanes]
+                before = self._missions.texts[rows]
                 for row in np.flatnonzero(infos["_final_obs"]):
                     infos["final_obs"][row]["mission"] = before[row]
             missions = self._missions.read()
@@ -535,19 +461,8 @@ class MiniGridVectorEnv(NativeVectorEnv):
     def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
         return self._with_missions(super()._step_engine(actions, lanes), lanes)
 
-    def _load_lanes(self, states: Any, lanes: Lanes) -> None:
-        super()._load_lanes(states, lanes)
-        self._missions.read(again=True)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out missions, which are read again."""
-        state = super().__getstate__()
-        del state["_missions"]
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the batch again."""
-        super().__setstate__(state)
+    def _write_lanes(self, saved: Any, lanes: Lanes) -> None:
+        super()._write_lanes(saved, lanes)
         self._missions.read(again=True)
 
 
@@ -560,14 +475,12 @@ def _declare(base: type[MiniGridEnv], kind: str, name: str) -> None:
         "kind": kind,
         "arguments": (*common, *base.levels[kind].arguments),
     }
-    if kind == "DynamicObstacles":
-        attributes["num_actions"] = Actions.forward + 1
     env_class = type(f"{name}Env", (base,), attributes)
     globals()[f"{name}Env"] = env_class
     globals()[f"{name}VectorEnv"] = MiniGridVectorEnv.of(env_class)
 
 
-for _kind in LEVELS:
+for _kind in MiniGridEnv.levels:
     _declare(MiniGridEnv, _kind, _kind)
-for _kind in babyai_levels.LEVELS:
+for _kind in BabyAIEnv.levels:
     _declare(BabyAIEnv, _kind, f"BabyAI{_kind}")

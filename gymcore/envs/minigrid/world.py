@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.envs.minigrid.tiles import COLORS
+from gymcore.envs.minigrid.levels import COLORS
 from gymcore.error import InvalidArgument
 
 # MiniGrid's names of what a cell holds, by number.
@@ -18,13 +18,6 @@ _OPEN, _CLOSED, _LOCKED = range(3)
 _EMPTY = 1
 # Bits of a cell before the identity of its object.
 _LOOK_BITS = 9
-
-
-class Lane(Protocol):
-    """A single environment, or a lane of a vector environment."""
-
-    def _cells(self) -> npt.NDArray[np.uint16]: ...
-    def _lane_record(self) -> Any: ...
 
 
 @dataclass
@@ -66,15 +59,12 @@ class WorldObj:
 
     def encode(self) -> tuple[int, int, int]:
         """Return MiniGrid's numbers of type, color and state."""
-        state = (_OPEN if self.is_open else _LOCKED if self.is_locked else _CLOSED) * (
-            self.type == "door"
-        )
-        try:
-            return TYPES.index(self.type), COLORS.index(self.color), state
-        except ValueError:
+        state = _OPEN if self.is_open else _LOCKED if self.is_locked else _CLOSED
+        if self.type not in TYPES or self.color not in COLORS:
             raise InvalidArgument(
                 f"object: expected a type of {TYPES[2:10]} and a color of {COLORS}, got {self}"
-            ) from None
+            )
+        return TYPES.index(self.type), COLORS.index(self.color), state * (self.type == "door")
 
 
 class Grid:
@@ -85,10 +75,10 @@ class Grid:
         height: Cells down.
     """
 
-    def __init__(self, env: Lane) -> None:
-        """Look at the level of an environment."""
-        self._env = env
-        self.height, self.width = env._cells().shape
+    def __init__(self, lane: Any) -> None:
+        """Look at a lane, a record of `Level.lane_dtype`."""
+        self._lane = lane
+        self.height, self.width = lane["cells"].shape
 
     def get(self, i: int, j: int) -> WorldObj | None:
         """Return the object in column `i` and row `j`, or None.
@@ -96,7 +86,7 @@ class Grid:
         Raises:
             InvalidArgument: There is no such cell.
         """
-        return object_of(self._env, int(self._env._cells()[self._checked(i, j)]))
+        return object_of(self._lane, int(self._lane["cells"][self._checked(i, j)]))
 
     def set(self, i: int, j: int, v: WorldObj | None) -> None:
         """Put an object into column `i` and row `j`; None to empty the cell.
@@ -105,9 +95,9 @@ class Grid:
             InvalidArgument: There is no such cell, or no such object.
         """
         place = self._checked(i, j)
-        self._env._cells()[place] = cell_of(self._env, v)
+        self._lane["cells"][place] = cell_of(self._lane, v)
         if v is not None and v._identity:
-            objects = self._env._lane_record()["objects"]
+            objects = self._lane["objects"]
             objects["x"][v._identity], objects["y"][v._identity] = i, j
 
     def _checked(self, i: int, j: int) -> tuple[int, int]:
@@ -123,30 +113,24 @@ class Grid:
         Args:
             vis_mask: Bool [width, height]; other cells are zeros. None for all.
         """
-        cells = self._env._cells().T
+        cells = self._lane["cells"].T
         encoded = np.stack([cells & 15, cells >> 4 & 7, cells >> 7 & 3], axis=-1).astype(np.uint8)
         return encoded if vis_mask is None else encoded * np.asarray(vis_mask)[..., None]
 
 
-def object_of(env: Lane, cell: int) -> WorldObj | None:
+def object_of(lane: Any, cell: int) -> WorldObj | None:
     """Return what a cell holds."""
     kind, color, state, identity = cell & 15, cell >> 4 & 7, cell >> 7 & 3, cell >> _LOOK_BITS
-    if kind == _EMPTY:
+    if kind in (0, _EMPTY):
         return None
-    contents = int(env._lane_record()["objects"]["contents"][identity]) if identity else _EMPTY
-    inner = object_of(env, contents) if kind == TYPES.index("box") and contents else None
-    is_door = TYPES[kind] == "door"
-    return WorldObj(
-        TYPES[kind],
-        COLORS[color],
-        is_door and state == _OPEN,
-        is_door and state == _LOCKED,
-        inner,
-        identity,
-    )
+    name = TYPES[kind]
+    contents = int(lane["objects"]["contents"][identity]) if identity and name == "box" else _EMPTY
+    is_open, is_locked = (name == "door" and state == each for each in (_OPEN, _LOCKED))
+    inner = object_of(lane, contents)
+    return WorldObj(name, COLORS[color], is_open, is_locked, inner, identity)
 
 
-def cell_of(env: Lane, item: WorldObj | None) -> int:
+def cell_of(lane: Any, item: WorldObj | None) -> int:
     """Return the cell that holds an object; a box with contents gets an identity in the level."""
     if item is None:
         return _EMPTY
@@ -154,12 +138,11 @@ def cell_of(env: Lane, item: WorldObj | None) -> int:
         raise InvalidArgument(f"expected a WorldObj or None, got {item!r}")
     kind, color, state = item.encode()
     identity = item._identity
-    if item.contains is not None and kind == TYPES.index("box"):
-        record: Any = env._lane_record()
+    if item.contains is not None and item.type == "box":
         if not identity:
-            identity = int(record["object_count"]) + 1
-            if identity >= len(record["objects"]):
-                raise InvalidArgument(f"expected at most {len(record['objects']) - 1} objects")
-            record["object_count"] = identity
-        record["objects"]["contents"][identity] = cell_of(env, item.contains)
+            identity = int(lane["object_count"]) + 1
+            if identity >= len(lane["objects"]):
+                raise InvalidArgument(f"expected at most {len(lane['objects']) - 1} objects")
+            lane["object_count"] = identity
+        lane["objects"]["contents"][identity] = cell_of(lane, item.contains)
     return kind | color << 4 | state << 7 | identity << _LOOK_BITS

@@ -9,7 +9,7 @@ import gymnasium
 import pytest
 
 from gymcore.envs.minigrid.babyai_levels import IDS, LEVELS
-from gymcore.envs.minigrid.levels import COLORS, SIZES, VERBS, Shape, shape_of
+from gymcore.envs.minigrid.levels import COLORS, SIZES, VERBS, Shape
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore_ext.minigrid.babyai import RULES
 from gymcore_ext.minigrid.level import Level
@@ -53,11 +53,11 @@ EXAMPLES: dict[str, Any] = {
 def same_number(name: str, number: float, value: Any) -> bool:
     """Whether a number stands for the value of minigrid's attribute."""
     if name in ("first_color", "second_color"):
-        return number == (-1 if value is None else COLORS.index(value))
+        return number == (None, *COLORS).index(value)
     if name == "select_by":
         return number == (None, "color", "loc").index(value)
     if name == "obj_type":
-        return number == ("key", "ball", "box").index(value) + 5
+        return number == ("key", "ball", "box").index(value) + 1
     if name in ("action_kinds", "instr_kinds"):
         known = VERBS if name == "action_kinds" else ("action", "and", "seq")
         digits = oct(int(number))[:1:-1]
@@ -66,19 +66,15 @@ def same_number(name: str, number: float, value: Any) -> bool:
 
 
 def described(name: str, arguments: dict[str, Any]) -> Shape:
-    return shape_of(name, LEVELS[name], arguments)
+    return LEVELS[name].shape(name, arguments)
 
 
 def compare(name: str, arguments: dict[str, Any], theirs: Any) -> None:
     shape = described(name, arguments)
     assert shape[:2] == (theirs.width, theirs.height)
     assert shape.rooms == (theirs.room_size, theirs.num_cols, theirs.num_rows)
-    size, columns, rows = shape.rooms
-    level = Level(
-        *(RULES[LEVELS[name].rules], theirs.width, theirs.height),
-        **{"room_size": size, "columns": columns, "rows": rows},
-    )
-    assert list(level.parameter_names) == ["max_steps", *shape.numbers]
+    level = Level(RULES[LEVELS[name].rules], theirs.width, theirs.height, shape.rooms)
+    assert set(level.arguments) == set(shape.numbers)
     assert shape.max_steps == (theirs.max_steps if theirs.fixed_max_steps else 0)
     for key, (number,) in shape.numbers.items():
         if hasattr(theirs, key):
@@ -126,12 +122,12 @@ def test_numbers() -> None:
         "action_kinds": (3.0 + 8 * 1,),
         "instr_kinds": (1.0 + 8 * 2 + 64 * 3,),
     }
-    assert described("UnlockLocal", {"distractors": True}).numbers == {"num_dists": (3.0,)}
+    assert described("UnlockLocal", {"distractors": True}).numbers == {"distractors": (1.0,)}
     assert described("UnlockPickup", {"distractors": True}).numbers == {
-        "num_dists": (4.0,),
+        "distractors": (1.0,),
         "blocked": (0.0,),
     }
-    assert described("KeyCorridor", {"obj_type": None}).numbers == {"obj_type": (-1.0,)}
+    assert described("KeyCorridor", {"obj_type": None}).numbers == {"obj_type": (0.0,)}
 
 
 @for_each(

@@ -102,6 +102,24 @@ def test_observation_modes_equal_wrappers(mode: str) -> None:
         observation, expected = ours.step(action)[0], theirs.step(action)[0]
 
 
+def test_pixels_without_highlights() -> None:
+    env_id = "MiniGrid-DoorKey-6x6-v0"
+    ours = gym.make(env_id, observes="rgb", highlight=False)
+    theirs = wrappers.RGBImgObsWrapper(original(env_id, highlight=False))
+    images = [env.reset(seed=2)[0]["image"] for env in (ours, theirs)]
+    assert np.array_equal(*images)
+
+
+@pytest.mark.parametrize("layout", ["dict", "image"])
+def test_observations_of_lanes(layout: str) -> None:
+    envs = gym.make_vec("MiniGrid-DoorKey-6x6-v0", num_envs=2, layout=layout)
+    images, _ = envs.reset(seed=3)
+    lanes = envs.call("gen_obs")
+    if layout == "dict":
+        images, lanes = images["image"], [lane["image"] for lane in lanes]
+    assert np.array_equal(images, lanes)
+
+
 @pytest.mark.parametrize("mode", list(gym.vector.AutoresetMode))
 def test_lanes_equal_single_environments(mode: gym.vector.AutoresetMode) -> None:
     env_id = "BabyAI-GoToLocal-v0"
