@@ -42,12 +42,7 @@ def connected_ray(address: str | None = None) -> Any:
 def actor_class(ray: Any, plain: type, options: Options) -> Any:
     """Return a class as a Ray actor class: one processor per actor, spread over the nodes.
 
-    Ray never restarts the actors: a new process would have lost its episodes without its caller
-        knowing.
-
-    Args:
-        ray: The module.
-        plain: The class.
-        options: For `ray.remote`, in place of these.
+    `options` are for `ray.remote`. Ray never restarts the actors: a new process would have lost its
+    episodes without its caller knowing.
     """
     return ray.remote(num_cpus=1, scheduling_strategy="SPREAD")(plain).options(**(options or {}))

@@ -109,11 +109,6 @@ def read_states(batch: Batch, indices: Indices | list[int]) -> Records:
 def write_states(batch: Batch, values: Sequence[Any], indices: Indices) -> None:
     """Write physics states, a sequence of numbers or a record each, into lanes.
 
-    Args:
-        batch: The batch of the lanes, which may be stepped then.
-        values: A state for each lane.
-        indices: The lanes, int64.
-
     Raises:
         InvalidArgument: A value is not a number for every column, or not a record that lanes can
             have; nothing has changed.
@@ -158,14 +153,7 @@ def _store_of(batch: Batch) -> StateStore | None:
 
 
 def save_lanes(batch: Batch, model: Model, spec: EnvSpec | None, indices: Indices) -> Records:
-    """Copy lanes into a structured array [len(indices)].
-
-    Args:
-        batch: The batch of the lanes.
-        model: The `NativeEnv` that the batch is of.
-        spec: The spec that the environment was made from, or None.
-        indices: The lanes, int64.
-    """
+    """Copy lanes of a batch of the `NativeEnv` `model` into a structured array [len(indices)]."""
     parameters = batch.get_parameters()
     if parameters.shape[1] > 1:
         parameters = parameters[:, indices]

@@ -270,12 +270,8 @@ def _checked(value: object, kind: type[T], what: str) -> T:
 def _scalar(dtype: object, value: object) -> Any:
     try:
         with np.errstate(all="ignore"):  # a float too large is infinite
-            return np.array(_checked_number(value), _DTYPES[dtype])[()]
+            if type(value) not in (bool, int, float):
+                raise TypeError
+            return np.array(value, _DTYPES[dtype])[()]
     except (KeyError, TypeError, OverflowError, ValueError):
         raise InvalidArgument(f"message: expected a number of {dtype}, got {value!r:.40}") from None
-
-
-def _checked_number(value: object) -> object:
-    if type(value) not in (bool, int, float):
-        raise InvalidArgument(f"message: expected a number, got {type(value)}")
-    return value

@@ -50,14 +50,7 @@ class Tiling:
     """
 
     def __init__(self, count: int, height: int, width: int, columns: int) -> None:
-        """Allocate the large frame, black.
-
-        Args:
-            count: How many frames a batch has.
-            height: Of a frame.
-            width: Of a frame.
-            columns: Frames in a row; places behind the last frame stay black.
-        """
+        """Allocate the large frame, black, for `count` frames of this size, `columns` in a row."""
         self.columns, self.rows = columns, -(-count // columns)
         self.height, self.width = height, width
         self._tiled = np.zeros((self.rows * height, self.columns * width, 3), np.uint8)

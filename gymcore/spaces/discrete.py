@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from operator import index
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -155,19 +154,13 @@ class Discrete(ArraySpace[IntegerT_co]):
         """
         # This runs once a step in most training loops: the usual types come first.
         kind = type(x)
-        if kind is int or kind is self.dtype.type:
-            first, stop = self._range
-            return first <= index(x) < stop
-        if isinstance(x, int):
-            value = int(x)
-        elif isinstance(x, (np.generic, np.ndarray)) and x.shape == ():
+        if kind is not int and kind is not self.dtype.type and not isinstance(x, int):
+            if not isinstance(x, (np.generic, np.ndarray)) or x.shape != ():
+                return False
             if x.dtype.kind not in "iu" or not np.can_cast(x.dtype, self.dtype):
                 return False
-            value = int(x)
-        else:
-            return False
         first, stop = self._range
-        return first <= value < stop
+        return first <= int(x) < stop
 
     def to_jsonable(self, sample_n: Iterable[SupportsIndex]) -> list[int]:
         """Turn elements into Python ints; see `Space.to_jsonable`."""

@@ -394,8 +394,13 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
     ) -> None:
         """Send a reset of the lanes of a mask, None for all, to the workers."""
         lanes = self._all if mask is None else np.flatnonzero(mask).tolist()
-        if mask is None:
-            self._take_back_sent()
+        if mask is None:  # take back what was sent and not received
+            self._given_up.clear()
+            sent = self._channel.outstanding()
+            if len(sent):
+                # A worker that finds a lane and a reset at once must not step the lane after it.
+                self._channel.forget(sent)
+                self._dropped = True
         self._reset_workers(lanes, seeds, env_options)
         self._resume = (lanes, seeds, env_options)
 
@@ -590,15 +595,6 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         if self._received is None:  # nothing was sent since the last reset
             return ()
         return [*self._channel.outstanding().tolist(), *self._given_up]
-
-    def _take_back_sent(self) -> None:
-        """Take back what was sent and not received, before a reset of all."""
-        self._given_up.clear()
-        lanes = self._channel.outstanding()
-        if len(lanes):
-            # A worker that finds a lane and a reset at once must not step the lane after it.
-            self._channel.forget(lanes)
-            self._dropped = True
 
     def _wait_ready(self, timeout: float | None) -> list[int]:
         pool, size = self._pool, self.batch_size

@@ -595,7 +595,7 @@ def checked_timeout(timeout: Any) -> float | None:
     return timeout if isinstance(timeout, (int, float)) else float(timeout)
 
 
-def checked_actions(layout: Layout, actions: Any, count: int, name: str = "actions") -> Any:
+def checked_actions(layout: Layout, actions: Any, count: int) -> Any:
     """Return a batch of actions as arrays of the layout's shapes.
 
     Integers are converted to the layout's dtype. Floating-point actions that are one array keep
@@ -605,7 +605,7 @@ def checked_actions(layout: Layout, actions: Any, count: int, name: str = "actio
         InvalidAction: Another structure, shape, or numbers that the dtype cannot hold.
     """
     if layout[0] != "array":
-        parts = leaves(layout, name, actions, InvalidAction, InvalidAction)
+        parts = leaves(layout, "actions", actions, InvalidAction, InvalidAction)
         arrays = (
             _checked_array(dtype, (count, *shape), array, where).astype(dtype, copy=False)
             for where, (_, dtype, shape), array in parts
@@ -614,7 +614,7 @@ def checked_actions(layout: Layout, actions: Any, count: int, name: str = "actio
     dtype, shape = layout[1], (count, *layout[2])
     if type(actions) is np.ndarray and actions.dtype == dtype and actions.shape == shape:
         return actions
-    array = _checked_array(dtype, shape, actions, name)
+    array = _checked_array(dtype, shape, actions, "actions")
     keeps = dtype in FLOATS and array.dtype in FLOATS
     return array if keeps else array.astype(dtype, copy=False)
 

@@ -451,14 +451,7 @@ class TimeFormat:
         normalize: bool,
         dict_key: str = "time",
     ) -> None:
-        """Choose the space of observations with the time.
-
-        Args:
-            space: Space of the observations without the time.
-            max_steps: Steps of the longest episode.
-            flat: Whether to flatten.
-            normalize: Whether the time goes from 0 to 1.
-            dict_key: Key of the time in dict observations.
+        """Choose the space of the observations of `space` with the time.
 
         Raises:
             InvalidArgument: If the key is taken.

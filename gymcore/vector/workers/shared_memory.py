@@ -84,13 +84,13 @@ class SharedBlock:
         >>> block.close()
     """
 
-    def __init__(self, name: str = "gymcore") -> None:
+    def __init__(self) -> None:
         """Make a block of no size."""
         self.fd = -1
         # Windows has memory with a tag, which lives as long as a mapping of it.
-        self._tag = f"{name}-{uuid.uuid4()}" if sys.platform == "win32" else ""
+        self._tag = f"gymcore-{uuid.uuid4()}" if sys.platform == "win32" else ""
         if hasattr(os, "memfd_create"):
-            self.fd = os.memfd_create(name)
+            self.fd = os.memfd_create("gymcore")
         elif sys.platform != "win32":
             with tempfile.TemporaryFile() as file:
                 self.fd = os.dup(file.fileno())

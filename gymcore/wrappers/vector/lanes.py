@@ -109,14 +109,8 @@ class SpacesOnly(Env):
 def make_single(env: VectorEnv, wrapper: Any, base: type[Single], arguments: Info) -> Single:
     """Return a wrapper of single environments around one that has only the spaces of the lanes.
 
-    Args:
-        env: The vector environment.
-        wrapper: A class derived from `base`, or a function that makes one from an environment.
-        base: The class that the wrapper must be derived from.
-        arguments: Arguments of `wrapper`, except the environment.
-
-    Raises:
-        ArgumentTypeError: If `wrapper` is or makes something else.
+    `wrapper` is a class derived from `base`, or a function that makes one of an environment and the
+    arguments; for anything else an `ArgumentTypeError` is raised.
     """
     problem = f"Expected wrapper to be a class derived from {base.__name__}, got {wrapper!r}"
     if not callable(wrapper) or (isinstance(wrapper, type) and not issubclass(wrapper, base)):

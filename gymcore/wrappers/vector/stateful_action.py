@@ -40,15 +40,7 @@ class LaneRepeats(LaneWrapper):
     _maximum = False  # of the last two observations
 
     def __init__(self, env: VectorEnv, times: int) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment; it can step some lanes while others rest.
-            times: How often an action is taken.
-
-        Raises:
-            UnsupportedMode: If it cannot do so.
-        """
+        """Wrap `env`, or raise `UnsupportedMode` if it cannot step some lanes while others rest."""
         super().__init__(env)
         if times > 1 and not env.steps_some_lanes:
             raise UnsupportedMode(
