@@ -263,10 +263,10 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         self._all = list(range(self.num_envs))
         self._ready = False  # a full reset has succeeded since the start or the last failure
         self._ended = np.zeros(self.num_envs, dtype=np.bool_)
-        # The pending request: its number, the workers it went to, and what waiting for it needs.
+        # The pending request: its number, the workers it went to, and the arguments of a reset.
         self._request = 0
         self._awaited: list[int] = []
-        self._resume: tuple[Any, ...] = ()
+        self._resets: dict[int, tuple[Any, ...]] = {}
         # Lanes of restarted workers that have not been reported yet, and their last observations.
         self._lost: set[int] = set()
         self._last_observations: dict[int, Any] = {}
@@ -401,8 +401,8 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
                 # A worker that finds a lane and a reset at once must not step the lane after it.
                 self._channel.forget(sent)
                 self._dropped = True
-        self._reset_workers(lanes, seeds, env_options)
-        self._resume = (lanes, seeds, env_options)
+        self._resets = {lane: (seeds[lane], env_options) for lane in lanes}
+        self._post_calls("reset", self._resets)
 
     @one_at_a_time(error)
     def reset_wait(self, timeout: float | None = None) -> tuple[ObsType, dict[str, Any]]:
@@ -421,11 +421,12 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
 
     def _finish_reset(self, timeout: float | None) -> tuple[Any, Info]:
         """Wait for the results of a reset."""
-        lanes, seeds, env_options = self._resume
+        lanes = list(self._resets)
         replies, died = self._collect("reset_wait", timeout)
         if died:
             self._restart(died)
-            self._reset_workers(lanes, seeds, env_options, died)
+            lost = {lane for index in died for lane in range(*self._pool.bounds[index])}
+            self._post_calls("reset", {lane: self._resets[lane] for lane in lanes if lane in lost})
             again, died = self._collect("reset_wait", timeout)
             if died:  # by this very reset: not once more
                 raise self._pool.death(died, "reset_wait")
@@ -440,26 +441,6 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         self._ended[lanes] = False
         self._lost.difference_update(lanes)
         return self._observations(), infos
-
-    def _reset_workers(
-        self,
-        lanes: Sequence[int],
-        seeds: list[int | None],
-        env_options: dict[str, Any] | None,
-        workers: Sequence[int] | None = None,
-    ) -> None:
-        """Send a reset of some lanes to their workers, or to those given."""
-        args: dict[int, tuple[Any, ...]] = {}
-        for index in range(self.num_workers) if workers is None else workers:
-            lo, hi = self._pool.bounds[index]
-            chosen = [lane for lane in lanes if lo <= lane < hi]
-            if chosen:
-                args[index] = (
-                    None if len(chosen) == hi - lo else [lane - lo for lane in chosen],
-                    [seeds[lane] for lane in chosen],
-                    env_options,
-                )
-        self._post_messages("reset", args)
 
     # --- step ----------------------------------------------------------------------------------
 
@@ -515,19 +496,11 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
 
         Lanes that a restarted worker has lost are not stepped: they only report that.
         """
-        args: dict[int, tuple[Any, ...]] = {}
-        for index, (lo, hi) in enumerate(self._pool.bounds):
-            chosen = [
-                k for k, lane in enumerate(lanes) if lo <= lane < hi and lane not in self._lost
-            ]
-            if chosen:
-                args[index] = (
-                    [lanes[k] - lo for k in chosen],
-                    None if single is None else [single[k] for k in chosen],
-                )
-        self._awaited = []
-        if args:
-            self._post_messages("step_lanes", args)
+        actions = [()] * len(lanes) if single is None else [(action,) for action in single]
+        pairs = zip(lanes, actions, strict=True)
+        self._post_calls(
+            "step_lanes", {lane: args for lane, args in pairs if lane not in self._lost}
+        )
 
     @one_at_a_time(error)
     def step_wait(self, timeout: float | None = None) -> StepResult:
@@ -782,10 +755,12 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         """Send a request about single lanes."""
         messages: dict[int, tuple[Any, ...]] = {}
         for index, (lo, hi) in enumerate(self._pool.bounds):
-            chosen = [(lane - lo, *args[lane]) for lane in range(lo, hi) if lane in args]
+            chosen = [(lane - lo, *given) for lane, given in args.items() if lo <= lane < hi]
             if chosen:
                 messages[index] = (chosen,)
-        self._post_messages(call, messages)
+        self._awaited = []
+        if messages:
+            self._post_messages(call, messages)
 
     def _call_results(self, timeout: float | None) -> list[Any]:
         replies, died = self._collect("call_wait", timeout)
@@ -828,11 +803,12 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         return self.get_attr("np_random_seed")
 
     def _save_lanes(self, lanes: Lanes) -> list[LaneState]:
-        chosen = lanes.tolist()
+        chosen = sorted(lanes.tolist())
         self._post_calls("get_state", dict.fromkeys(chosen, ()))
-        states = dict(zip(sorted(chosen), self._call_results(None), strict=True))
+        states = dict(zip(chosen, self._call_results(None), strict=True))
         return [
-            states[lane]._replace(observation=self._results.observation(lane)) for lane in chosen
+            states[lane]._replace(observation=self._results.observation(lane))
+            for lane in lanes.tolist()
         ]
 
     def _load_lanes(self, states: Sequence[LaneState], lanes: Lanes) -> None:

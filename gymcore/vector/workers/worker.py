@@ -242,7 +242,7 @@ class Worker:
             errors=gymcore.error,
         )
         self._calls: dict[str, Callable[..., Any]] = {
-            "reset": self._loop.reset,
+            "reset": self._reset,
             "step_lanes": self._step_lanes,
             "call": self._call,
             "set_attr": self._set_attr,
@@ -353,10 +353,18 @@ class Worker:
     def _step(self) -> None:
         self._loop.step(self._actions(self._lo, self._hi - self._lo))
 
-    def _step_lanes(self, lanes: list[int], actions: list[Any] | None) -> None:
-        if actions is None:
-            actions = [action for lane in lanes for action in self._actions(self._lo + lane, 1)]
-        self._loop.step(actions, lanes)
+    def _reset(self, calls: list[tuple[int, int | None, dict[str, Any] | None]]) -> None:
+        lanes, seeds, options = zip(*calls, strict=True)
+        self._loop.reset(list(lanes), list(seeds), options[0])
+
+    def _step_lanes(self, calls: list[tuple[int, Any]] | list[tuple[int]]) -> None:
+        """Step lanes, whose actions are in shared memory unless they come with the calls."""
+        actions = [
+            action
+            for lane, *given in calls
+            for action in given or self._actions(self._lo + lane, 1)
+        ]
+        self._loop.step(actions, [call[0] for call in calls])
 
     def _step_one(self, lane: int) -> None:
         """Step one lane, for `send`."""
