@@ -496,11 +496,12 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
 
         Lanes that a restarted worker has lost are not stepped: they only report that.
         """
-        actions = [()] * len(lanes) if single is None else [(action,) for action in single]
-        pairs = zip(lanes, actions, strict=True)
-        self._post_calls(
-            "step_lanes", {lane: args for lane, args in pairs if lane not in self._lost}
-        )
+        args: dict[int, tuple[Any, ...]] = dict.fromkeys(lanes, ())
+        if single is not None:
+            args = {lane: (action,) for lane, action in zip(lanes, single, strict=True)}
+        for lane in self._lost:
+            args.pop(lane, None)
+        self._post_calls("step_lanes", args)
 
     @one_at_a_time(error)
     def step_wait(self, timeout: float | None = None) -> StepResult:

@@ -7,7 +7,6 @@ the infos are those that the namesake would have returned last.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
@@ -93,10 +92,11 @@ class LaneObservations(LaneWrapper):
 
 def lane_frames(
     space: Space, num_envs: int, depth: int, padding: Any = None, *, oldest: bool = False
-) -> Any:
-    """Return memories for the last observations of each lane, in the dicts and tuples of the space.
+) -> FrameMemory | _ObjectFrames | _PartFrames:
+    """Return a memory for the last observations of each lane.
 
-    Arrays are kept and stacked by compiled code, everything else by Python.
+    Arrays are kept and stacked by compiled code, in whatever dicts and tuples they are, everything
+    else by Python.
 
     Args:
         space: The space of single observations.
@@ -126,7 +126,29 @@ def lane_frames(
         )
 
     paddings = () if padding is None else (padding,)
-    return map_layout(make, layout_of(space), *paddings)
+    frames = map_layout(make, layout_of(space), *paddings)
+    return _PartFrames(frames) if isinstance(frames, (dict, tuple)) else frames
+
+
+class _PartFrames:
+    """The `FrameMemory` of a dict or tuple: those of each part by itself."""
+
+    def __init__(self, parts: dict[Any, Any] | tuple[Any, ...]) -> None:
+        self._parts = parts
+
+    def _each(self, method: str, observations: Any, *args: object) -> Any:
+        return map_leaves(
+            lambda frames, batch: getattr(frames, method)(batch, *args), self._parts, observations
+        )
+
+    def reset(self, observations: object, begun: Mask) -> Any:
+        return self._each("reset", observations, begun)
+
+    def step(self, observations: object, begun: Mask, lanes: Lanes | None = None) -> Any:
+        return self._each("step", observations, begun, lanes)
+
+    def peek(self, observations: object, mask: Mask, lanes: Lanes | None = None) -> Any:
+        return self._each("peek", observations, mask, lanes)
 
 
 class _ObjectFrames:
@@ -186,19 +208,16 @@ class _ObjectFrames:
 class _FrameObservations(LaneObservations, RecordConstructorArgs):
     """The base of wrappers that return what `_frames` make of the last observations."""
 
-    _frames: Any  # as `lane_frames` returns them
-
-    def _each(self, call: Callable[..., Any], observations: object) -> Any:
-        return map_leaves(call, self._frames, observations)
+    _frames: FrameMemory | _ObjectFrames | _PartFrames
 
     def _begin(self, observations: object, begun: Mask) -> Any:
-        return self._each(lambda frames, batch: frames.reset(batch, begun), observations)
+        return self._frames.reset(observations, begun)
 
     def _next(self, observations: object, begun: Mask, lanes: Lanes | None) -> Any:
-        return self._each(lambda frames, batch: frames.step(batch, begun, lanes), observations)
+        return self._frames.step(observations, begun, lanes)
 
     def _last(self, observations: object, mask: Mask, lanes: Lanes | None) -> Any:
-        return self._each(lambda frames, batch: frames.peek(batch, mask, lanes), observations)
+        return self._frames.peek(observations, mask, lanes)
 
 
 class DelayObservation(_FrameObservations):
