@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -45,8 +45,7 @@ class Model(Protocol):
 class StateStore(Protocol):
     """The owner of the lanes of a batch, where they are not columns, with their states.
 
-    They may also have `valid(saved)`, which returns the states that lanes can have, bool [lanes],
-    and `copied(saved)`, which copies the part of saved states that can be invalid.
+    They may also have `valid(saved)`, which returns the states that lanes can have, bool [lanes].
     """
 
     saved_dtype: np.dtype
@@ -201,10 +200,7 @@ def checked_lanes(
             f"got shape {saved.shape} of {saved.dtype}"
         )
     # Copied, so that no other thread changes what has been checked.
-    copies: dict[str, Callable[[Any], Any]] = {}
-    if external is not None and hasattr(external, "copied"):
-        copies["state"] = external.copied
-    fields = {name: copies.get(name, np.copy)(saved[name]) for name in wanted.names or ()}
+    fields = {name: np.copy(saved[name]) for name in wanted.names or ()}
     (own_id, fixed), ids = _identity(model, spec), fields["identity"][:, 0]
     of_another_id = (ids != own_id) & (ids != 0) & (own_id != 0)
     if of_another_id.any() or (fields["identity"][:, 1] != fixed).any():

@@ -5,7 +5,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore_ext.atari.frames import Resizer
-from gymcore_ext.engine.threads import Threads
 from gymcore_ext.lanes.struct_lanes import LaneStore
 
 FUNCTIONS: dict[str, str]
@@ -43,12 +42,4 @@ class Games(LaneStore):
     def screen(self) -> tuple[int, int]: ...
     def seed_draws(self, lane: int, noops: int, sticks: int) -> None: ...
     def take_draws(self, lane: int, probability: float) -> None: ...
-    def copy_lanes(
-        self,
-        threads: Threads,
-        lanes: Sequence[int] | npt.NDArray[np.int64],
-        games: npt.NDArray[Any],
-        frames: npt.NDArray[Any],
-        states: Sequence[int] | None = None,
-    ) -> None: ...
-    def are_intact(self, games: npt.NDArray[Any]) -> npt.NDArray[np.bool_]: ...
+    def set_clones(self, lanes: Sequence[int], addresses: Sequence[int]) -> None: ...

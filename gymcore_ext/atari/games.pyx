@@ -11,15 +11,14 @@ ALE itself draws in each reset, as it chooses the mode: for these resets the emu
 """
 cimport numpy as cnp
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
-from cpython.pycapsule cimport PyCapsule_New, PyCapsule_SetContext
 from libc.math cimport cos, fabs, sin
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from gymcore_ext.atari.frames cimport Resizer, apply_palette, brighten, rescale, rescaling_t
-from gymcore_ext.engine.step cimport JOB_CAPSULE, flag_t
+from gymcore_ext.engine.step cimport flag_t
 from gymcore_ext.lanes.lane_functions cimport TERMINATED, TRUNCATED, functions_capsule, lane_functions_t
-from gymcore_ext.lanes.struct_lanes cimport LaneStore, digest, lane_at, struct_lanes_t
+from gymcore_ext.lanes.struct_lanes cimport LaneStore, digest
 from gymcore_ext.physics.lane cimport below, rng_t
 
 import numpy as np
@@ -151,12 +150,12 @@ ctypedef struct lane_t:
     uint8_t* stack           # [stack_num, frame_bytes]
     float sticky             # probability of repeating an action, the parameter of the kernel
     uint64_t generator       # digest of the emulator's random generator; 0 if it is not known
+    state_t* cloned          # where to clone the emulator's state to when the lane is saved
     int32_t misfits          # whether the screen is not of the size that it had: a program loaded another ROM
     progress_t progress
 
 
-ctypedef struct saved_t:     # the head of a saved game, which the memory of its emulator follows
-    uint64_t digest
+ctypedef struct saved_t:     # the head of a saved game: the memory of its emulator, plane and stack follow
     int64_t size             # of that memory; 0 without an emulator
     progress_t progress
     state_t state            # without its memory
@@ -173,6 +172,7 @@ ctypedef struct games_t:
     int32_t resets_draw      # whether ALE draws numbers when it resets the game
     int32_t frame_bytes, screen_bytes
     int32_t info_count
+    int64_t memory_bytes     # that a saved game has room for
     const uint8_t* first_state      # of a game, serialized
     int64_t first_size
     const int32_t* numbers   # of an emulator's memory after its generator: offset, least and greatest value
@@ -500,11 +500,6 @@ cdef void write_infos(const void* memory, const void* shared, void* const* infos
     (<int64_t*> infos[6])[0] = lane.progress.game_over
 
 
-cdef lane_functions_t functions_of_lane
-functions_of_lane.reset, functions_of_lane.step, functions_of_lane.observe = reset, step, observe
-functions_of_lane.write_infos, functions_of_lane.report, functions_of_lane.faulted = write_infos, report, has_misfit
-
-
 # --- states -----------------------------------------------------------------------------------------------------------
 
 # ALE's numbers of a player's actions are below this.
@@ -514,75 +509,59 @@ PLAYER_ACTIONS = ACTIONS
 STATE_BYTES = sizeof(state_t)
 
 
-ctypedef struct copying_t:
-    const games_t* games
-    const struct_lanes_t* all_lanes
-    const int64_t* lanes
-    state_t** states      # where to clone the states of the emulators of these lanes to
-    uint8_t* saved        # a game of each of them, every `game_stride` bytes
-    uint8_t* frames       # plane and stack
-    int64_t game_stride, frames_stride, room
+cdef int save(void* memory, const void* shared, void* data) noexcept nogil:
+    cdef const games_t* self = <const games_t*> shared
+    cdef lane_t* lane = <lane_t*> memory
+    cdef saved_t* head = <saved_t*> data
+    cdef uint8_t* room = <uint8_t*> (head + 1)
+    cdef uint8_t* plane = room + self.memory_bytes
+    cdef void* stack = plane + self.screen_bytes * self.stages.channels
+    head.progress = lane.progress
+    head.progress.oldest = 0
+    memcpy(plane, lane.plane, self.screen_bytes * self.stages.channels)
+    observe(lane, self, NULL, &stack)
+    if lane.ale == NULL:
+        return True
+    if lane.cloned == NULL:
+        return False
+    lane.cloned[0] = self.calls.clone(lane.ale, 0)
+    if lane.cloned.size > self.memory_bytes:
+        return False
+    head.state = lane.cloned[0]
+    head.state.memory = NULL
+    head.state.room[0] = head.state.room[1] = 0
+    head.size = head.state.size
+    memcpy(room, lane.cloned.memory, head.size)
+    lane.generator = generator_digest(room, head.size)
+    return True
 
 
-cdef int64_t save_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
-    """Save lanes."""
-    cdef copying_t* job = <copying_t*> context
-    cdef lane_t* lane
-    cdef uint8_t* game
-    cdef uint8_t* frames
-    cdef void* stack
-    cdef saved_t head
-    cdef int64_t k, plane = job.games.screen_bytes * job.games.stages.channels
-    for k in range(lo, hi):
-        lane = <lane_t*> lane_at(job.all_lanes, job.lanes[k])
-        memset(&head, 0, sizeof(saved_t))
-        head.progress = lane.progress
-        head.progress.oldest = 0
-        frames = job.frames + k * job.frames_stride
-        memcpy(frames, lane.plane, plane)
-        stack = frames + plane
-        observe(lane, job.games, NULL, &stack)
-        game = job.saved + k * job.game_stride
-        memset(game, 0, sizeof(saved_t) + job.room)
-        if lane.ale != NULL:
-            job.states[k][0] = job.games.calls.clone(lane.ale, 0)
-            head.state = job.states[k][0]
-            head.state.memory = NULL
-            head.state.room[0] = head.state.room[1] = 0
-            head.size = head.state.size
-            if head.size <= job.room:
-                memcpy(game + sizeof(saved_t), job.states[k].memory, head.size)
-                lane.generator = generator_digest(job.states[k].memory, head.size)
-        memcpy(game, &head, sizeof(saved_t))  # it is not aligned
-        head.digest = digest(<const char*> game + 8, sizeof(saved_t) - 8 + job.room)
-        memcpy(game, &head.digest, 8)
-    return 0
+cdef void load(void* memory, const void* shared, const void* data) noexcept nogil:
+    cdef const games_t* self = <const games_t*> shared
+    cdef lane_t* lane = <lane_t*> memory
+    cdef const saved_t* head = <const saved_t*> data
+    cdef const uint8_t* room = <const uint8_t*> (head + 1)
+    cdef const uint8_t* plane = room + self.memory_bytes
+    cdef state_t state = head.state
+    lane.progress = head.progress
+    memcpy(lane.plane, plane, self.screen_bytes * self.stages.channels)
+    memcpy(lane.stack, plane + self.screen_bytes * self.stages.channels, self.frame_bytes * self.stages.stack_num)
+    if head.size and lane.ale != NULL:
+        # A frame that is being drawn goes on where the emulator's own frame has come to, and may leave its buffer.
+        if not shows_whole_frame(room, head.size):
+            self.calls.reset_game(lane.ale)
+            lane.generator = 0
+        state.memory, state.size = room, head.size
+        restore(self, lane, &state)
 
 
-cdef int64_t load_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
-    """Restore what `save_job` has saved."""
-    cdef copying_t* job = <copying_t*> context
-    cdef lane_t* lane
-    cdef const uint8_t* game
-    cdef const uint8_t* frames
-    cdef saved_t head
-    cdef int64_t k, plane = job.games.screen_bytes * job.games.stages.channels
-    for k in range(lo, hi):
-        lane = <lane_t*> lane_at(job.all_lanes, job.lanes[k])
-        game = job.saved + k * job.game_stride
-        memcpy(&head, game, sizeof(saved_t))
-        lane.progress = head.progress
-        frames = job.frames + k * job.frames_stride
-        memcpy(lane.plane, frames, plane)
-        memcpy(lane.stack, frames + plane, job.games.frame_bytes * job.games.stages.stack_num)
-        if head.size and lane.ale != NULL:
-            # A frame that is being drawn goes on where the emulator's own frame has come to, and may leave its buffer.
-            if not shows_whole_frame(game + sizeof(saved_t), head.size):
-                job.games.calls.reset_game(lane.ale)
-                lane.generator = 0
-            head.state.memory, head.state.size = game + sizeof(saved_t), head.size
-            restore(job.games, lane, &head.state)
-    return 0
+cdef int check(const void* data, const void* shared) noexcept nogil:
+    """Frames may be any bytes."""
+    cdef const games_t* self = <const games_t*> shared
+    cdef const saved_t* head = <const saved_t*> data
+    return is_possible(self, &head.progress) and (head.size == 0 or (
+        0 < head.size <= self.memory_bytes and is_state_possible(self, &head.state)
+        and is_memory_possible(self, <const uint8_t*> (head + 1), head.size)))
 
 
 cdef int32_t generator_length(const uint8_t* memory, int64_t size) noexcept nogil:
@@ -661,13 +640,8 @@ cdef bint is_generator(const uint8_t* text, int64_t length) noexcept nogil:
     return words == WORDS and digits and number <= WORDS
 
 
-cdef bint is_memory_possible(
-    const games_t* self, const uint8_t* memory, int64_t size, const uint8_t* checked
-) noexcept nogil:
-    """Whether an emulator with this ROM can have this memory: its parts, and the range of each of its numbers.
-
-    Reading the generator takes most of the time. A memory that was `checked` before often has the same one.
-    """
+cdef bint is_memory_possible(const games_t* self, const uint8_t* memory, int64_t size) noexcept nogil:
+    """Whether an emulator with this ROM can have this memory: its parts, and the range of each of its numbers."""
     cdef const uint8_t* first = self.first_state + MEMORY
     cdef int64_t first_size = self.first_size - MEMORY - TAIL, k
     cdef int32_t length = generator_length(memory, size), number
@@ -675,8 +649,7 @@ cdef bint is_memory_possible(
     if (
         length == 0 or size - length != first_size - generator_length(first, first_size)
         or memcmp(memory, first, SYSTEM) != 0 or not 0 <= number_at(memory + GENERATOR - 8) <= CYCLES
-        or not (checked != NULL and memcmp(memory + GENERATOR - 4, checked + GENERATOR - 4, length + 4) == 0
-                or is_generator(memory + GENERATOR, length))
+        or not is_generator(memory + GENERATOR, length)
     ):
         return False
     memory += GENERATOR + length
@@ -721,7 +694,7 @@ cdef object set_limits(games_t* self, bytes state, object fields):
     if np.min(numbers, 0)[0] < 0 or np.max(numbers, 0)[0] > rest - length - 4:
         raise ValueError(f"fields: expected offsets from 0 to {rest - length - 4}")
     self.number_count, self.numbers = len(numbers), <const int32_t*> cnp.PyArray_DATA(numbers)
-    if not is_memory_possible(self, self.first_state + MEMORY, rest + GENERATOR, NULL):
+    if not is_memory_possible(self, self.first_state + MEMORY, rest + GENERATOR):
         raise ValueError("fields: expected numbers of the first state")
     return state, numbers
 
@@ -760,9 +733,15 @@ def is_serialized_state(bytes state not None, bytes other not None, object field
     memcpy(&head.limits, data + len(state) - TAIL, 8)
     head.mode, head.difficulty = number_at(data + 16), number_at(data + 20)
     memory = state[MEMORY:at] + other[-TAIL - 4:-TAIL]  # the flag of a state without this generator
-    if not is_state_possible(&limits, &head) or not is_memory_possible(&limits, memory, size, NULL):
+    if not is_state_possible(&limits, &head) or not is_memory_possible(&limits, memory, size):
         return None
     return shows_whole_frame(memory, size)
+
+
+cdef lane_functions_t functions_of_lane
+functions_of_lane.reset, functions_of_lane.step, functions_of_lane.observe = reset, step, observe
+functions_of_lane.write_infos, functions_of_lane.report, functions_of_lane.faulted = write_infos, report, has_misfit
+functions_of_lane.save, functions_of_lane.load, functions_of_lane.check = save, load, check
 
 
 cdef class Games(LaneStore):
@@ -789,7 +768,6 @@ cdef class Games(LaneStore):
 
     cdef games_t games
     cdef readonly list ales       # an ALEInterface for each lane, or None
-    cdef int64_t memory_bytes
     cdef readonly bytes first_state
 
     def __cinit__(
@@ -822,7 +800,7 @@ cdef class Games(LaneStore):
         if stages["continuous"] and len(actions) != 18 or np.prod(observation_shape) != stack_bytes:
             raise ValueError(f"observation_shape: expected {stack_bytes} bytes, got {observation_shape}")
         self.first_state = first_state
-        self.memory_bytes = (len(first_state) + SPARE + 7) // 8 * 8
+        self.games.memory_bytes = (len(first_state) + SPARE + 7) // 8 * 8
         self.references.append(set_limits(&self.games, first_state, fields))
         plane_bytes = self.games.screen_bytes * self.games.stages.channels
         self.games.last_action = len(actions) - 1
@@ -834,12 +812,10 @@ cdef class Games(LaneStore):
             parameters={"repeat_action_probability": 0.0}, infos=INFOS[:infos], functions=capsule)
         self.set_up(
             kernel.capsule, capsule, num_lanes,
-            sizeof(lane_t) + plane_bytes + self.games.screen_bytes + stack_bytes, &self.games, self.references)
-        # Of a game there is a digest; frames may be any bytes.
-        self.saved_dtype = np.dtype([
-            ("game", [("digest", np.uint64), ("size", np.int64), ("progress", np.uint8, (sizeof(progress_t),)),
-                      ("state", np.uint8, (sizeof(state_t),)), ("memory", np.uint8, (self.memory_bytes,))]),
-            ("frames", [("plane", np.uint8, (plane_bytes,)), ("stack", np.uint8, (stack_bytes,))])])
+            sizeof(lane_t) + plane_bytes + self.games.screen_bytes + stack_bytes, &self.games, self.references,
+            [("size", np.int64), ("progress", np.uint8, (sizeof(progress_t),)),
+             ("state", np.uint8, (sizeof(state_t),)), ("memory", np.uint8, (self.games.memory_bytes,)),
+             ("plane", np.uint8, (plane_bytes,)), ("stack", np.uint8, (stack_bytes,))])
         for k in range(num_lanes):
             lane = <lane_t*> self._lane(k)
             lane.progress.is_new = 1
@@ -894,63 +870,7 @@ cdef class Games(LaneStore):
             raise ValueError(f"generator: expected at most {WORDS} drawn numbers, got {random_of(taken.ale).at}")
         take_sticks(taken)
 
-    def copy_lanes(
-        self, object threads, lanes, cnp.ndarray games not None, cnp.ndarray frames not None, states=None
-    ):
-        """Save lanes into the two fields of an array of `saved_dtype`, or restore them; the batch must be claimed.
-
-        Args:
-            threads: `Batch.threads`, which share this.
-            lanes: which ones.
-            games: an element for each of them.
-            frames: an element for each of them.
-            states: addresses of an empty ALEState for each of them, to clone to; None to restore intact games.
-        """
-        cdef copying_t job
-        indices = np.array(lanes, np.int64)
-        addresses = np.zeros(len(indices), np.uint64) if states is None else np.array(states, np.uint64)
-        if not len(indices) == len(addresses) == len(games) == len(frames):
-            raise ValueError(f"states: expected {len(indices)}, got {len(addresses)}, {len(games)} and {len(frames)}")
-        for lane in lanes:
-            self._lane(lane)
-        if len(indices) == 0:
-            return
-        job.games, job.all_lanes = &self.games, &self.lanes
-        job.lanes = <const int64_t*> cnp.PyArray_DATA(<cnp.ndarray> indices)
-        job.states = <state_t**> cnp.PyArray_DATA(<cnp.ndarray> addresses)
-        job.saved = self._rows("game", games, states is not None)
-        job.frames = self._rows("frames", frames, states is not None)
-        job.game_stride, job.frames_stride = cnp.PyArray_STRIDE(games, 0), cnp.PyArray_STRIDE(frames, 0)
-        job.room = self.memory_bytes
-        capsule = PyCapsule_New(<void*> (load_job if states is None else save_job), JOB_CAPSULE, NULL)
-        PyCapsule_SetContext(capsule, &job)
-        threads.share(capsule, len(indices))
-        if states is not None and (games["size"] > job.room).any():
-            raise ValueError(f"an emulator takes {games['size'].max()} bytes, expected at most {job.room}")
-
-    def are_intact(self, cnp.ndarray games not None):
-        """Whether games are as `copy_lanes` has saved them, and lanes can have what is in them: bool [len(games)]."""
-        cdef const uint8_t* game = self._rows("game", games, False)
-        cdef const uint8_t* checked = NULL
-        cdef saved_t head
-        cdef Py_ssize_t k
-        intact = np.empty(len(games), np.bool_)
-        for k in range(len(games)):
-            memcpy(&head, game, sizeof(saved_t))
-            intact[k] = (head.digest == digest(<const char*> game + 8, sizeof(saved_t) - 8 + self.memory_bytes)
-                         and (head.size == 0 or (
-                             0 < head.size <= self.memory_bytes and is_state_possible(&self.games, &head.state)
-                             and is_memory_possible(&self.games, game + sizeof(saved_t), head.size, checked)))
-                         and is_possible(&self.games, &head.progress))
-            if intact[k] and head.size:
-                checked = game + sizeof(saved_t)
-            game += cnp.PyArray_STRIDE(games, 0)
-        return intact
-
-    cdef uint8_t* _rows(self, str field, cnp.ndarray saved, bint writes) except? NULL:
-        expected = self.saved_dtype[field]
-        if saved.dtype != expected or saved.ndim != 1:
-            raise ValueError(f"{field}: expected an array of {expected}, got {saved.dtype} {np.shape(saved)}")
-        if writes and not cnp.PyArray_ISWRITEABLE(saved):
-            raise ValueError(f"{field}: expected a writable array")
-        return <uint8_t*> cnp.PyArray_DATA(saved)
+    def set_clones(self, lanes, addresses):
+        """Say where saving clones the states of the emulators of lanes to: addresses of empty ALEStates, or 0."""
+        for lane, address in zip(lanes, addresses):
+            (<lane_t*> self._lane(lane)).cloned = <state_t*> <size_t> address

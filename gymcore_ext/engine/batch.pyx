@@ -91,6 +91,8 @@ cdef class Batch(LaneMemory):
         if limit < 0:
             raise errors.InvalidArgument(f"limit: expected 0 for none or a positive number of steps, got {limit}")
         self.threads = Threads(max_threads if num_threads is None else num_threads, num_threads is None)
+        if hasattr(self.store, "threads"):
+            self.store.threads = self.threads
         self.spec = kernel_spec(kernel)
         if layout is None and len(self.spec["observation_parts"]) > 1:
             layout = ("tuple", tuple([("array", *part) for part in self.spec["observation_parts"]]))

@@ -1,5 +1,8 @@
 """Kernels that are declared in Python: physics as loops at addresses, or as results that were computed for all lanes.
 
+The loops of gymcore.jit are not functions of one lane: as functions behind pointers (struct_lanes.pyx), which LLVM can
+neither inline nor vectorise, a lane of CartPole takes 35 ns instead of 8.
+
 `CustomKernel` is the declaration. The `store` of a batch of it is `StructLanes`, structs and the functions of one lane;
 `LaneLoops`, loops over arrays of state (those that gymcore.jit generates); or `LaneResults`, what an ArrayVectorEnv has
 computed.
@@ -63,15 +66,17 @@ ctypedef struct results_t:
 
 
 cdef inline void run_loop(
-    int loop, const columns_t* columns, void** arrays, void* const* parts, int count, int64_t listed, int64_t lo,
-    int64_t hi
+    int loop, const columns_t* columns, const void* lanes, const void* inputs, double* rewards, flag_t* ends,
+    void* const* parts, int count, bint listed, int64_t lo, int64_t hi
 ) noexcept nogil:
-    """Run a loop, after the first arrays were filled in; none after a failure."""
+    """Run a loop over arrays in the order of FIRST_ARRAYS, those of the state and of parameters, and `count` parts."""
     cdef const loops_t* self = <const loops_t*> columns.lanes
+    cdef void* arrays[5 + MAX_FIELDS + MAX_NUMBERS + MAX_INFOS]
     cdef int k
     if self.failed:
         return
-    arrays[0] = columns.rngs
+    arrays[0], arrays[1], arrays[2] = columns.rngs, <void*> lanes, <void*> inputs
+    arrays[3], arrays[4] = rewards, ends
     for k in range(self.fields):
         arrays[5 + k] = self.arrays[k]
     for k in range(self.parameters):
@@ -85,46 +90,34 @@ cdef void step_loops(
     const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
     int64_t hi
 ) noexcept nogil:
-    cdef void* arrays[5 + MAX_FIELDS + MAX_NUMBERS + MAX_INFOS]
-    arrays[1] = <void*> columns.resetting
-    arrays[2] = <void*> actions
-    arrays[3] = rewards
-    arrays[4] = ends
-    run_loop(0, columns, arrays, parts, (<const loops_t*> columns.lanes).parts, columns.resetting != NULL, lo, hi)
+    run_loop(0, columns, columns.resetting, actions, rewards, ends, parts, (<const loops_t*> columns.lanes).parts,
+             columns.resetting != NULL, lo, hi)
 
 
 cdef void reset_loops(
     const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
 ) noexcept nogil:
     """A new state is zero before it is written."""
-    cdef void* arrays[5 + MAX_FIELDS + MAX_NUMBERS + MAX_INFOS]
     cdef const loops_t* self = <const loops_t*> columns.lanes
     cdef int64_t k, field
     for k in range(count):
         for field in range(self.fields):
             memset(<char*> self.arrays[field] + lanes[k] * self.bytes[field], 0, self.bytes[field])
-    arrays[1] = <void*> lanes
-    arrays[2] = <void*> options
-    arrays[3] = arrays[4] = NULL
-    run_loop(1, columns, arrays, NULL, 0, True, 0, count)
+    run_loop(1, columns, lanes, options, NULL, NULL, NULL, 0, True, 0, count)
 
 
 cdef void observe_loops(
     const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
 ) noexcept nogil:
-    cdef void* arrays[5 + MAX_FIELDS + MAX_NUMBERS + MAX_INFOS]
-    arrays[1] = <void*> lanes
-    arrays[2] = arrays[3] = arrays[4] = NULL
-    run_loop(2, columns, arrays, parts, (<const loops_t*> columns.lanes).parts, lanes != NULL, lo, hi)
+    cdef int count = (<const loops_t*> columns.lanes).parts
+    run_loop(2, columns, lanes, NULL, NULL, NULL, parts, count, lanes != NULL, lo, hi)
 
 
 cdef void write_infos_loops(
     const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
 ) noexcept nogil:
-    cdef void* arrays[5 + MAX_FIELDS + MAX_NUMBERS + MAX_INFOS]
-    arrays[1] = <void*> lanes
-    arrays[2] = arrays[3] = arrays[4] = NULL
-    run_loop(3, columns, arrays, parts, (<const loops_t*> columns.lanes).infos, lanes != NULL, lo, hi)
+    cdef int count = (<const loops_t*> columns.lanes).infos
+    run_loop(3, columns, lanes, NULL, NULL, NULL, parts, count, lanes != NULL, lo, hi)
 
 
 cdef int loops_failed(const void* lanes) noexcept nogil:

@@ -2,7 +2,8 @@
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint64_t
 
-from gymcore_ext.engine.step cimport MAX_INFOS, MAX_PARTS, kernel_t
+from gymcore_ext.engine.step cimport MAX_INFOS, MAX_PARTS, job_t, kernel_t
+from gymcore_ext.engine.threads cimport Threads
 from gymcore_ext.lanes.lane_functions cimport lane_functions_t
 
 
@@ -33,7 +34,7 @@ cdef class LaneStore:
     cdef readonly object kernel
     cdef object functions, references
     cdef readonly object saved_dtype
-    cdef int64_t saved_bytes       # without the digest
+    cdef public Threads threads
     cdef const char* lanes_name    # of capsules: no other kernel takes them
     cdef void* allocated
 
@@ -41,7 +42,7 @@ cdef class LaneStore:
         self, object kernel, object functions, Py_ssize_t num_lanes, Py_ssize_t lane_bytes, const void* shared,
         object references, list saved_fields=*) except -1
     cdef char* _lane(self, Py_ssize_t lane) except NULL
-    cdef char* _row(self, cnp.ndarray saved, Py_ssize_t row) except NULL
+    cdef object _share(self, job_t job, object indices, cnp.ndarray saved, bint writes)
 
 
 cdef class StructLanes(LaneStore):

@@ -3,7 +3,13 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from gymcore_ext.engine.threads import Threads
+
 class LaneStore:
+    @property
+    def threads(self) -> Threads: ...
+    @threads.setter
+    def threads(self, value: Threads) -> None: ...
     def __len__(self) -> int: ...
     @property
     def kernel(self) -> object: ...

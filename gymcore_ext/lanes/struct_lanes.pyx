@@ -6,13 +6,18 @@ here: leaving out lanes that are about to be reset, parameters by lane, rows of 
 cimport cython
 cimport numpy as cnp
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid
+from cpython.pycapsule cimport (
+    PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetContext,
+)
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from gymcore_ext.engine.capsules cimport owned_capsule
 from gymcore_ext.engine.lane_memory cimport MAX_NUMBERS, read_kernel
-from gymcore_ext.engine.step cimport ISA_COUNT, KERNEL_ABI, MAX_INFOS, MAX_PARTS, columns_t, flag_t, kernel_t
+from gymcore_ext.engine.step cimport (
+    ISA_COUNT, JOB_CAPSULE, KERNEL_ABI, MAX_INFOS, MAX_PARTS, columns_t, flag_t, job_t, kernel_t,
+)
+from gymcore_ext.engine.threads cimport Threads
 from gymcore_ext.lanes.lane_functions cimport FUNCTIONS_CAPSULE, lane_functions_t
 from gymcore_ext.physics.lane cimport rng_t
 
@@ -182,6 +187,71 @@ cdef uint64_t digest(const char* data, int64_t size) noexcept nogil:
     return values[0] ^ (values[0] >> 29)
 
 
+ctypedef struct copying_t:      # of lanes to or from an array of saved lanes, or their check
+    struct_lanes_t* lanes
+    const int64_t* indices
+    char* rows
+    int64_t stride, size        # bytes from a saved lane to the next one, and of what follows its digest
+    uint8_t* done               # whether it was saved, is loaded, or is valid
+
+
+cdef int64_t save_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
+    cdef copying_t* job = <copying_t*> context
+    cdef const lane_functions_t* functions = &job.lanes.functions
+    cdef char* data = <char*> PyMem_RawCalloc(1, job.size)  # aligned, which a row need not be
+    cdef char* row
+    cdef void* lane
+    cdef uint64_t check
+    cdef int64_t k
+    for k in range(lo, hi if data != NULL else lo):
+        lane, row = lane_at(job.lanes, job.indices[k]), job.rows + k * job.stride
+        memset(data, 0, job.size)
+        if functions.save != NULL:
+            job.done[k] = functions.save(lane, job.lanes.shared, data) != 0
+        else:
+            memcpy(data, lane, job.size)
+            job.done[k] = True
+        check = digest(data, job.size)
+        memcpy(row, &check, sizeof(check))
+        memcpy(row + sizeof(check), data, job.size)
+    PyMem_RawFree(data)
+    return 0
+
+
+cdef int64_t load_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
+    cdef copying_t* job = <copying_t*> context
+    cdef const lane_functions_t* functions = &job.lanes.functions
+    cdef char* data = <char*> PyMem_RawCalloc(1, job.size)
+    cdef void* lane
+    cdef int64_t k
+    for k in range(lo, hi if data != NULL else lo):
+        lane = lane_at(job.lanes, job.indices[k])
+        memcpy(data, job.rows + k * job.stride + sizeof(uint64_t), job.size)
+        if functions.load != NULL:
+            functions.load(lane, job.lanes.shared, data)
+        else:
+            memcpy(lane, data, job.size)
+        check_fault(job.lanes, lane)
+        job.done[k] = True
+    PyMem_RawFree(data)
+    return 0
+
+
+cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
+    cdef copying_t* job = <copying_t*> context
+    cdef const lane_functions_t* functions = &job.lanes.functions
+    cdef char* data = <char*> PyMem_RawCalloc(1, job.size)
+    cdef uint64_t check
+    cdef int64_t k
+    for k in range(lo, hi if data != NULL else lo):
+        memcpy(&check, job.rows + k * job.stride, sizeof(check))
+        memcpy(data, job.rows + k * job.stride + sizeof(check), job.size)
+        job.done[k] = check == digest(data, job.size) and (
+            functions.check == NULL or functions.check(data, job.lanes.shared))
+    PyMem_RawFree(data)
+    return 0
+
+
 @cython.no_gc_clear  # what lanes point to must be there when they are freed
 cdef class LaneStore:
     """The lanes of a batch, each a struct that is zero at first: its `store`. Classes of lanes derive from it.
@@ -191,6 +261,7 @@ cdef class LaneStore:
     Attributes:
         kernel: capsule of the kernel that steps them.
         saved_dtype: of one saved lane.
+        threads: share saving, loading and checking; the batch must be claimed.
     """
 
     cdef int set_up(
@@ -219,7 +290,8 @@ cdef class LaneStore:
             raise ValueError("saved lanes: expected their fields for functions that save, and only for them")
         self.kernel, self.functions, self.references = kernel, functions, references
         self.saved_dtype = np.dtype([("digest", np.uint64), *(saved_fields or [("lane", np.uint8, (lane_bytes,))])])
-        self.saved_bytes = self.saved_dtype.itemsize - sizeof(uint64_t)
+        if self.threads is None:
+            self.threads = Threads(1, False)
         self.lanes_name = declared.lanes_name
         self.lanes.shared = shared
         # Each lane has cache lines of its own, so that threads do not share them.
@@ -276,21 +348,33 @@ cdef class LaneStore:
 
     # --- states ---------------------------------------------------------------------------------------------------
 
+    cdef object _share(self, job_t job, object indices, cnp.ndarray saved, bint writes):
+        """Let threads do a job for lanes, int64 [n], and an array [n] of saved ones; return for which it was done."""
+        cdef copying_t copying
+        if saved.dtype != self.saved_dtype or saved.ndim != 1 or np.shape(saved) != np.shape(indices):
+            raise ValueError(
+                f"saved: expected {np.shape(indices)} of {self.saved_dtype}, got {np.shape(saved)} of {saved.dtype}")
+        if writes and not cnp.PyArray_ISWRITEABLE(saved):
+            raise ValueError("saved: expected a writable array")
+        indices = np.array(indices, np.int64, order="C")  # which nobody changes
+        for lane in indices.tolist():
+            self._lane(lane)
+        done = np.zeros(len(indices), np.bool_)
+        copying.lanes = &self.lanes
+        copying.indices = <const int64_t*> cnp.PyArray_DATA(<cnp.ndarray> indices)
+        copying.rows, copying.stride = <char*> cnp.PyArray_DATA(saved), cnp.PyArray_STRIDE(saved, 0)
+        copying.size = self.saved_dtype.itemsize - sizeof(uint64_t)
+        copying.done = <uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> done)
+        capsule = PyCapsule_New(<void*> job, JOB_CAPSULE, NULL)
+        PyCapsule_SetContext(capsule, &copying)
+        self.threads.share(capsule, len(indices))
+        return done
+
     def save(self, indices, cnp.ndarray saved not None):
-        """Write lanes into an array of `saved_dtype`."""
-        cdef uint64_t check
-        cdef char* row
-        cdef char* lane
-        for k, i in enumerate(indices.tolist()):
-            row, lane = self._row(saved, k), self._lane(i)
-            data = bytearray(self.saved_bytes)  # aligned, which a row need not be
-            if self.lanes.functions.save == NULL:
-                memcpy(<char*> data, lane, self.saved_bytes)
-            elif not self.lanes.functions.save(lane, self.lanes.shared, <char*> data):
-                self.refuse_to_save(i)
-            check = digest(<char*> data, self.saved_bytes)
-            memcpy(row, &check, sizeof(check))
-            memcpy(row + sizeof(check), <char*> data, self.saved_bytes)
+        """Write lanes, int64 [n], into an array [n] of `saved_dtype`."""
+        done = self._share(save_job, indices, saved, True)
+        if not done.all():
+            self.refuse_to_save(indices[np.argmin(done)])
 
     def refuse_to_save(self, lane):
         """Raise because `save` of the functions could not save a lane."""
@@ -298,37 +382,14 @@ cdef class LaneStore:
 
     def load(self, indices, cnp.ndarray saved not None):
         """Restore lanes from valid elements, and raise the faults that they have then."""
-        cdef char* row
-        cdef char* lane
-        for k, i in enumerate(indices.tolist()):
-            row, lane = self._row(saved, k) + sizeof(uint64_t), self._lane(i)
-            if self.lanes.functions.load == NULL:
-                memcpy(lane, row, self.saved_bytes)
-            else:
-                data = bytearray(row[:self.saved_bytes])
-                self.lanes.functions.load(lane, self.lanes.shared, <char*> data)
-                check_fault(&self.lanes, lane)
+        if not self._share(load_job, indices, saved, False).all():
+            raise MemoryError("no memory for a saved lane")
         if self.lanes.faulted:
             self.raise_faults()
 
     def valid(self, cnp.ndarray saved not None):
         """Which elements of an array of `saved_dtype` are lanes: bool [len(saved)]."""
-        cdef uint64_t check
-        cdef char* row
-        valid = np.zeros(len(saved), np.bool_)
-        for k in range(len(saved)):
-            row = self._row(saved, k)
-            memcpy(&check, row, sizeof(check))
-            data = bytearray(row[sizeof(check):self.saved_dtype.itemsize])
-            valid[k] = check == digest(<char*> data, self.saved_bytes) and (
-                self.lanes.functions.check == NULL or self.lanes.functions.check(<char*> data, self.lanes.shared))
-        return valid
-
-    cdef char* _row(self, cnp.ndarray saved, Py_ssize_t row) except NULL:
-        if (saved.dtype != self.saved_dtype or saved.ndim != 1 or not 0 <= row < len(saved)
-                or not cnp.PyArray_ISWRITEABLE(saved)):
-            raise ValueError(f"saved: expected an array of {self.saved_dtype}, got {saved.dtype} {np.shape(saved)}")
-        return <char*> cnp.PyArray_DATA(saved) + row * cnp.PyArray_STRIDE(saved, 0)
+        return self._share(check_job, np.zeros(np.shape(saved), np.int64), saved, False)
 
 
 cdef class StructLanes(LaneStore):

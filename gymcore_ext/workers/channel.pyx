@@ -6,7 +6,6 @@ and waiting releases the GIL. `watch_parent` ends a worker process with its pare
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.math cimport isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memmove, memset
@@ -83,13 +82,6 @@ cdef int64_t deadline_after(double timeout) except -1:
     return clock_now() + <int64_t> (min(max(timeout, 0.0), 1e9) * 1e9)
 
 
-cdef void* zeros(Py_ssize_t count, size_t size) except NULL:
-    cdef void* memory = PyMem_Calloc(max(count, 1), size)
-    if memory == NULL:
-        raise MemoryError()
-    return memory
-
-
 cdef class Channel:
     """One end of a channel; the parent has one, and every worker process its own over the same memory.
 
@@ -122,6 +114,7 @@ cdef class Channel:
     cdef uint8_t* selected
     cdef uint8_t* scratch
     cdef uint32_t request
+    cdef list arrays  # what the pointers lead to
 
     def __cinit__(self, object memory, Py_ssize_t offset, Py_ssize_t num_workers, Py_ssize_t num_envs, object bounds):
         if num_workers < 1:
@@ -130,13 +123,14 @@ cdef class Channel:
             raise ValueError(f"num_envs: expected 0 to 2147483647, got {num_envs}")
         self.channel.num_workers = num_workers
         self.channel.num_envs = num_envs
-        self.bounds = <int64_t*> zeros(2 * num_workers, sizeof(int64_t))
-        self.owner = <int32_t*> zeros(num_envs, sizeof(int32_t))
-        self.taken = <uint32_t*> zeros(num_envs, sizeof(uint32_t))
-        self.selected = <uint8_t*> zeros(num_workers, 1)
-        self.scratch = <uint8_t*> zeros(num_workers, 1)
-        self.parent.state = <uint8_t*> zeros(num_envs, 1)
-        self.parent.queue = <int64_t*> zeros(num_envs, sizeof(int64_t))
+        self.arrays = []
+        self.bounds = <int64_t*> self._zeros(2 * num_workers, np.int64)
+        self.owner = <int32_t*> self._zeros(num_envs, np.int32)
+        self.taken = <uint32_t*> self._zeros(num_envs, np.uint32)
+        self.selected = <uint8_t*> self._zeros(num_workers, np.uint8)
+        self.scratch = <uint8_t*> self._zeros(num_workers, np.uint8)
+        self.parent.state = <uint8_t*> self._zeros(num_envs, np.uint8)
+        self.parent.queue = <int64_t*> self._zeros(num_envs, np.int64)
         self._own(list(bounds))
         self.channel.lo = self.bounds
         self.channel.hi = self.bounds + num_workers
@@ -150,6 +144,12 @@ cdef class Channel:
         channel_place(&self.channel, <char*> self.buffer.buf + offset)
         # A second parent's end (after the first one was dropped) goes on counting.
         self.request = <uint32_t> (load64(&self.channel.doorbells.countdown) >> 32)
+
+    cdef void* _zeros(self, Py_ssize_t count, dtype) except NULL:
+        """Memory that lives as long as this object."""
+        array = np.zeros(max(count, 1), dtype)
+        self.arrays.append(array)
+        return cnp.PyArray_DATA(<cnp.ndarray> array)
 
     cdef int _own(self, list bounds) except -1:
         """Note which worker owns which lanes."""
@@ -171,13 +171,6 @@ cdef class Channel:
 
     def __dealloc__(self):
         PyBuffer_Release(&self.buffer)
-        PyMem_Free(self.bounds)
-        PyMem_Free(self.owner)
-        PyMem_Free(self.taken)
-        PyMem_Free(self.selected)
-        PyMem_Free(self.scratch)
-        PyMem_Free(self.parent.state)
-        PyMem_Free(self.parent.queue)
 
     @staticmethod
     def nbytes(Py_ssize_t num_workers, Py_ssize_t num_envs):

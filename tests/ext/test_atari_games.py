@@ -78,41 +78,31 @@ def test_what_it_refuses():
         make_games(resizer=None)
 
 
-def save_lanes(games: Games, lanes: list[int], saved: Any) -> None:
-    """Save lanes, which have no emulators."""
-    copy_lanes(games, lanes, saved, [0] * len(lanes))
-
-
-def copy_lanes(games: Games, lanes: list[int], saved: Any, states: list[int] | None = None) -> None:
-    games.copy_lanes(Threads(1, -1), lanes, saved["game"], saved["frames"], states)
-
-
 def test_saved_lanes_are_checked():
     games = make_games()
     saved = np.zeros(2, games.saved_dtype)
     games.seed_draws(1, 5, 7)
-    save_lanes(games, [1], saved[1:])
-    assert games.are_intact(saved["game"]).tolist() == [False, True]
-    copy_lanes(games, [0], saved[1:])
-    save_lanes(games, [0], saved[:1])
+    games.save(np.array([1]), saved[1:])
+    assert games.valid(saved).tolist() == [False, True]
+    games.load(np.array([0]), saved[1:])
+    games.save(np.array([0]), saved[:1])
     assert saved[0] == saved[1]
     for lane in (-1, 2):
         with pytest.raises(IndexError, match=r"not in \[0, 2\)"):
-            save_lanes(games, [lane], saved[:1])
+            games.save(np.array([lane]), saved[:1])
         with pytest.raises(IndexError, match=r"not in \[0, 2\)"):
             games.set_ale(lane, None, 0)
-    for lanes, rows, states in (([0, 1], 2, [0]), ([0, 1], 1, [0, 0]), ([0], 2, [0])):
-        message = f"expected {len(lanes)}, got {len(states)}, {rows} and {rows}"
-        with pytest.raises(ValueError, match=message):
-            copy_lanes(games, lanes, saved[:rows], states)
-    for array in (np.zeros(3), saved["game"][None], saved, saved["game"][["memory", "size"]]):
-        with pytest.raises(ValueError, match="game: expected"):
-            games.are_intact(array)
+    for lanes, rows in (([0, 1], 1), ([0], 2)):
+        with pytest.raises(ValueError, match="saved: expected"):
+            games.load(np.array(lanes), saved[:rows])
+    for array in (np.zeros(3), saved[None], saved[["memory", "size"]]):
+        with pytest.raises(ValueError, match="saved: expected"):
+            games.valid(array)
     saved.flags.writeable = False
-    assert games.are_intact(saved["game"]).all()
-    copy_lanes(games, [0, 1], saved)
+    assert games.valid(saved).all()
+    games.load(np.array([0, 1]), saved)
     with pytest.raises(ValueError, match="writable"):
-        save_lanes(games, [0, 1], saved)
+        games.save(np.array([0, 1]), saved)
     with pytest.raises(ValueError, match="incorrect name"):
         Threads(1, -1).share(games.kernel, 1)
 
@@ -121,17 +111,17 @@ def test_saved_lanes_are_checked():
 def test_any_changed_byte_of_a_game_is_noticed(place: int):
     games = make_games()
     saved = np.zeros(1, games.saved_dtype)
-    save_lanes(games, [0], saved)
-    saved["game"].view(np.uint8)[place] ^= 1
-    assert not games.are_intact(saved["game"])[0]
+    games.save(np.array([0]), saved)
+    saved.view(np.uint8)[place] ^= 1
+    assert not games.valid(saved)[0]
 
 
 def test_the_seeds_of_draws_are_those_of_mt19937():
     games = make_games()
     saved = np.zeros(1, games.saved_dtype)
     games.seed_draws(0, 5, 2**32 - 1)
-    save_lanes(games, [0], saved)
-    words = np.frombuffer(saved["game"]["progress"][0].tobytes()[: 2 * 625 * 4], np.uint32)
+    games.save(np.array([0]), saved)
+    words = np.frombuffer(saved["progress"][0].tobytes()[: 2 * 625 * 4], np.uint32)
     for seed, drawn in ((5, words[:625]), (2**32 - 1, words[625:])):
         expected = np.random.RandomState(seed).get_state(legacy=False)["state"]
         np.testing.assert_array_equal(drawn[:624], expected["key"])

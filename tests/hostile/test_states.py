@@ -161,7 +161,7 @@ def test_changed_games_are_refused_or_go_on(game: str, rng: np.random.Generator,
     accepted = refused = 0
     for number in rounds:
         state = states[rng.integers(len(states))].copy()
-        saved = state["state"]["game"]
+        saved = state["state"]
         for _ in range(rng.integers(1, 3)):
             change_game(saved, rng)
         saved["digest"] = digest_of(saved[0].tobytes()[8:])

@@ -43,7 +43,6 @@ from gymcore.spaces import Box, Discrete
 from gymcore_ext.atari.frames import Resizer
 from gymcore_ext.atari.games import INFOS, Games
 from gymcore_ext.engine.batch import Batch
-from gymcore_ext.engine.threads import Threads
 
 # Emulators that live when Python ends are reported as leaks by nanobind.
 _alive: weakref.WeakSet[PreprocessedAtariEnv | AtariVectorEnv] = weakref.WeakSet()
@@ -96,7 +95,6 @@ class LaneGames(Games):
     opener: Callable[[], Any]  # returns an emulator with the game
     # Loads it with a probability of sticky actions and a seed; None if ALE draws none in resets.
     drawing_loader: Callable[[Any, float, int], None] | None = None
-    threads: Threads  # of the batch
     game: str
     path: str  # of its ROM
 
@@ -163,24 +161,20 @@ class LaneGames(Games):
         check_restored(self.game)
         new_state, offset = load_ale().ALEState, state_offset()
         states = [new_state() for _ in indices]
-        addresses = [id(state) + offset for state in states]
-        self.copy_lanes(self.threads, indices, saved["game"], saved["frames"], addresses)
+        lanes = indices.tolist()
+        self.set_clones(lanes, [id(state) + offset for state in states])
+        try:
+            super().save(indices, saved)
+        finally:
+            self.set_clones(lanes, [0] * len(lanes))
 
-    def load(self, indices: npt.NDArray[np.int64], saved: Any) -> None:
-        """Restore saved lanes: an array of `saved_dtype`, or what `copied` returns."""
+    def load(self, indices: npt.NDArray[np.int64], saved: np.ndarray) -> None:
+        """Restore saved lanes, an array of `saved_dtype`."""
         for lane in indices.tolist():
             if not self._has_game(lane):
                 with _loads_games():
                     self._restart(lane)
-        self.copy_lanes(self.threads, indices, saved["game"], saved["frames"])
-
-    def copied(self, saved: np.ndarray) -> dict[str, np.ndarray]:
-        """Return a copy of saved lanes. Frames are not copied: any bytes are valid there."""
-        return {"game": saved["game"].copy(), "frames": saved["frames"]}
-
-    def valid(self, saved: Any) -> npt.NDArray[np.bool_]:
-        """Return which saved lanes are as `save` has written them."""
-        return self.are_intact(saved["game"])
+        super().load(indices, saved)
 
     def release(self) -> None:
         """Let go of the emulators; the lanes cannot be stepped any more."""
@@ -310,7 +304,6 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         """Return a batch of this game."""
         games = self._games(num_envs)
         batch = Batch(games.kernel, num_envs, errors=error, store=games, **options)
-        games.threads = batch.threads
         return batch
 
     def _own_batch(self) -> Batch:

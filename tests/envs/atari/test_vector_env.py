@@ -133,7 +133,7 @@ def test_states_from_before_a_reset_and_after_it():
         envs.reset(options={"reset_mask": np.array(mask)})
         play(envs, 5)
         states.append(envs.get_state())
-    generators = {state["state"]["game"]["memory"][-1, 54:6766].tobytes() for state in states}
+    generators = {state["state"]["memory"][-1, 54:6766].tobytes() for state in states}
     assert len(generators) == 3
     for state in (*states, *reversed(states), states[1], states[1]):
         play(envs, 3, 1)
@@ -162,10 +162,10 @@ def test_states_of_strangers(place, dtype, value):
     envs = AtariVectorEnv(1, game="pong")
     envs.reset(seed=1)
     state = envs.get_state()
-    game = state["state"]["game"]
+    game = state["state"]
     assert game["digest"][0] == digest_of(game[0].tobytes()[8:])
     changed = state.copy()
-    game = changed["state"]["game"]
+    game = changed["state"]
     number = np.array([value], dtype)
     game["progress"][0, place : place + number.nbytes] = number.view(np.uint8)
     game["digest"][0] = digest_of(game[0].tobytes()[8:])
@@ -203,7 +203,7 @@ def test_emulators_of_strangers(after_generator, place, value):
         envs.reset(seed=1)
         state = envs.get_state()
         changed = state.copy()
-        game = changed["state"]["game"]
+        game = changed["state"]
         memory = game["memory"][0, : game["size"][0]]
         length = int(memory[50:54].view(np.int32)[0])
         number = memory[54 + length :] if after_generator else memory
@@ -246,7 +246,7 @@ def test_states_that_are_damaged():
     saved = envs.get_state()
     for field in ("memory", "state", "size", "progress", "digest"):
         damaged = saved.copy()
-        place = damaged["state"]["game"][field][1:].view(np.uint8).reshape(-1)
+        place = damaged["state"][field][1:].view(np.uint8).reshape(-1)
         place[:1] ^= 1
         with pytest.raises(error.InvalidArgument, match="state"):
             envs.set_state(damaged)
