@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from gymcore import error
-from gymcore.vector import AutoresetMode
+from gymcore.spaces import Box, Dict, Discrete, Tuple
+from gymcore.vector import ArrayVectorEnv, AutoresetMode
 from tests.for_each import for_each
 from tests.vector.array_envs import ArrayCartPole
 
@@ -114,3 +115,38 @@ def test_no_step_and_no_reset_inside_of_another(place: str, call: str) -> None:
         observations, _ = envs.reset(seed=1)
         with ArrayCartPole(3) as others:
             assert np.array_equal(observations, others.reset(seed=1)[0])
+
+
+class Nested(ArrayVectorEnv):
+    """Observes what it is given."""
+
+    def __init__(self, observations: Any) -> None:
+        space = Dict(place=Box(-1, 1, (2,)), parts=Tuple([Discrete(3), Discrete(4)]))
+        super().__init__(space, Discrete(2), 3)
+        self.observations = observations
+
+    def reset_lanes(self, mask: Any) -> Any:
+        return self.observations, {}
+
+
+NUMBERS = np.arange(3)
+
+
+@for_each(
+    "observations, message",
+    [
+        ({"parts": (NUMBERS, NUMBERS)}, "observations: expected a dict with .*'place'"),
+        ({"place": np.zeros((3, 2)), "parts": (NUMBERS,)}, r"\['parts'\]: expected a tuple of 2"),
+        (
+            {"place": np.zeros((3, 1)), "parts": (NUMBERS, NUMBERS)},
+            r"\['place'\]: expected .* shape",
+        ),
+        (np.zeros((3, 2)), "observations: expected a dict with .*, got ndarray"),
+    ],
+)
+def test_observations_of_another_structure(observations: Any, message: str) -> None:
+    with Nested(observations) as envs:
+        with pytest.raises(error.InvalidArgument, match=message):
+            envs.reset(seed=1)
+        envs.observations = {"place": np.full((3, 2), 0.5), "parts": (NUMBERS, NUMBERS)}
+        assert envs.reset(seed=1)[0]["parts"][1].tolist() == [0, 1, 2]
