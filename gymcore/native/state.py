@@ -212,9 +212,10 @@ def checked_lanes(
     for field, valid in _valid_fields(batch, model, fields, fresh, indices):
         if not valid.all():
             lane = int(np.flatnonzero(~valid)[0])
+            with np.printoptions(threshold=8):  # a world or a game has thousands of numbers
+                shown = str(saved[field][lane])
             raise InvalidArgument(
-                f"state: expected a {field} that lanes of {name} can have, "
-                f"got {saved[field][lane]} at {lane}"
+                f"state: expected a {field} that lanes of {name} can have, got {shown} at {lane}"
             )
     if fresh.any() and not (len(indices) == batch.num_envs and fresh.all()):
         raise InvalidArgument(
@@ -248,23 +249,28 @@ def _valid_fields(
             valid &= column == np.floor(column)
     yield "state", valid
     table = batch.get_parameters()
-    changed = (saved["parameters"] != table[:, indices % table.shape[1]].T).any(axis=1)
-    valid = ~changed
-    for lane in np.flatnonzero(changed).tolist():
-        valid[lane] = _is_encoded(batch, model, saved["parameters"][lane])
+    current = table[:, indices % table.shape[1]].T
+    valid = (saved["parameters"] == current).all(axis=1)
+    for lane in np.flatnonzero(~valid).tolist():
+        valid[lane] = _is_encoded(batch, model, saved["parameters"][lane], current[lane])
     yield "parameters", valid
 
 
-def _is_encoded(batch: Batch, model: Model, columns: npt.NDArray[np.float64]) -> bool:
-    """Return whether setting attributes can lead to these parameter columns."""
+def _is_encoded(
+    batch: Batch,
+    model: Model,
+    columns: npt.NDArray[np.float64],
+    current: npt.NDArray[np.float64],
+) -> bool:
+    """Return whether setting attributes can turn a lane's current columns into these."""
+    reached = current.copy()
     for parameter in model.parameters.values():
-        values = columns[parameter.rows(batch.spec)].tolist()
+        rows = parameter.rows(batch.spec)
         try:
-            if [*parameter.encoded(parameter.decode(values))] != values:
-                return False
+            reached[rows] = parameter.encoded(parameter.decode(columns[rows].tolist()))
         except (IndexError, ValueError, OverflowError):
             return False
-    return True
+    return bool((reached == columns).all())
 
 
 def write_lanes(batch: Batch, saved: Fields | Records, indices: Indices) -> None:

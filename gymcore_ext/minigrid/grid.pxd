@@ -60,7 +60,6 @@ cdef enum:  # why a lane has no level
     LONG_MISSION   # more text than an observation holds
     REJECTED       # a level that its own rules reject, which is generated again
     NO_GOAL        # no goal to observe the direction of
-    FAULTS
 
 # What a cell holds: its kind, its color << 4, the state of a door << 7, and the identity of an object << 9, which is 0
 # for cells that nothing distinguishes. An empty cell is EMPTY.

@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset, strchr
 
 from gymcore_ext.minigrid.grid cimport (
-    ACTIONS, AGENT, BAD_START, COLORS, DOOR, EMPTY, FAULTS, GOAL, GREY, KINDS, LAVA, LONG_MISSION, MAX_OBJECTS,
+    ACTIONS, AGENT, BAD_START, COLORS, DOOR, EMPTY, GOAL, GREY, KINDS, LAVA, LONG_MISSION, MAX_OBJECTS,
     MAX_ROOMS, MAX_SIDE, MAX_TEXT, NAMES, NO_FAULT, NO_GOAL, NOTES, NOWHERE, OPEN, RED, RULES_CAPSULE, STATES, STEP_X,
     STEP_Y, WALL, WORDS, act, append, build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t, cells_of,
     color_of, identity_of, kind_of, lane_t, level_t, make_cell, object_t, rng_t, rules_t, state_of,
@@ -394,7 +394,7 @@ cdef int check(const void* memory, const void* shared) noexcept nogil:
         return True
     if not (
         0 <= lane.step_count and 0 < lane.max_steps and lane.agent_x < level.width and lane.agent_y < level.height
-        and lane.agent_dir < 4 and lane.fault < FAULTS and lane.object_count <= MAX_OBJECTS
+        and lane.agent_dir < 4 and lane.fault == NO_FAULT and lane.object_count <= MAX_OBJECTS
         and lane.goal_x < level.width and lane.goal_y < level.height
         and lane.words[0] < max(level.rules.mission_count, 1)
         and is_possible_cell(lane.carrying, lane) and (lane.carrying == EMPTY or can_pick_up(lane.carrying))

@@ -199,7 +199,7 @@ IMPOSSIBLE = [
     ("an agent to the right", with_field("agent_x", 8)),
     ("an agent below", with_field("agent_y", 8)),
     ("a fifth direction", with_field("agent_dir", 4)),
-    ("an unknown fault", with_field("fault", 12)),
+    ("a level that could not be generated", with_field("fault", 1)),
     ("too many objects", with_field("object_count", 128)),
     ("steps before the first", with_field("step_count", -1)),
     ("no steps", with_field("max_steps", 0)),

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import faulthandler
+import itertools
+import time
+import zlib
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,173 +15,448 @@ import pytest
 
 import gymcore as gym
 from gymcore import error
-from tests.digests import digest_of
+from gymcore.native.state import NEVER_RESET
+from tests.digests import sign
+from tests.hostile.programs import ids_of, plain, spec_of
 
 pytestmark = [pytest.mark.hostile, pytest.mark.filterwarnings("ignore")]
 
-# Steps of a lane that has accepted a state.
+# Lanes of a batch: fewer, of environments that take long to step.
+LANES, SLOW_LANES = 64, 16
+# Steps of lanes that have accepted a state.
 STEPS = 200
+# Records that a lane is offered until it accepts one.
+ATTEMPTS = 16
+# Changed records made at a time.
+BLOCK = 64
+# Seconds of one call, and of a round.
+MAX_SECONDS, HANGS_AFTER = 30.0, 300.0
+
 INTEGERS = [
-    0,
-    1,
-    -1,
-    2,
-    3,
-    7,
-    15,
-    16,
-    64,
-    255,
-    1024,
-    50_000_000,
-    2**31 - 1,
-    -(2**31),
-    2**53,
-    2**63 - 1,
+    *(0, 1, 2, 3, 7, 15, 16, 64, 127, 128, 255, 256, 1024, 50_000_000, 2**31 - 1, 2**31),
+    *(2**32 - 1, 2**32, 2**53, 2**62, 2**63 - 1, -1, -2, -128, -(2**31), -(2**63)),
 ]
-FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 1e-30, 1e4, -1e6, 1e9, 1e15, 1e38, np.inf, -np.inf, np.nan]
+FLOATS = [
+    *(0.0, -0.0, 1.0, -1.0, 0.5, 1e-320, 1e-30, 1e4, -1e6, 1e9, 1e15, 1e16, 1e38, -1e300),
+    *(np.inf, -np.inf, np.nan),
+]
+TYPES = [np.dtype(name) for name in ("u1", "i2", "i4", "i8", "f4", "f8")]
+
+MINIGRID = [f"MiniGrid-{name}-v0" for name in (
+    "Empty-5x5", "Empty-Random-6x6", "FourRooms", "DoorKey-8x8", "LavaCrossingS9N2", "DistShift1",
+    "MultiRoom-N4-S5", "LockedRoom", "Fetch-8x8-N3", "GoToObject-8x8-N2", "PutNear-8x8-N3",
+    "GoToDoor-8x8", "Playground", "Dynamic-Obstacles-8x8", "MemoryS13Random", "RedBlueDoors-8x8",
+    "BlockedUnlockPickup", "KeyCorridorS4R3", "ObstructedMaze-2Dlhb", "ObstructedMaze-Full",
+)]  # fmt: skip
+BABYAI = [f"BabyAI-{name}-v0" for name in (
+    "GoToRedBall", "GoToLocal", "GoToSeq", "GoToDoor", "OpenTwoDoors", "OpenDoorsOrderN4",
+    "PickupLoc", "PutNextS7N4Carrying", "KeyInBox", "UnlockToUnlock", "ActionObjDoor",
+    "KeyCorridor", "SynthSeq", "MiniBossLevel", "BossLevel", "MoveTwoAcrossS8N9",
+)]  # fmt: skip
+# Their cartridges have two kilobytes, four, banks, slices, banks and memory, and data fetchers.
+GAMES = [f"ALE/{name}-v5" for name in (
+    "Breakout", "Qbert", "MsPacman", "MontezumaRevenge", "Klax", "Pitfall2",
+)]  # fmt: skip
+JIT = ["CartPole", "Everything", "Arm"]
+SLOW = [*ids_of("mujoco", "box2d"), *GAMES, "Pong"]
+NAMES = [*ids_of("classic_control", "toy_text"), *MINIGRID, *BABYAI, *JIT, *SLOW]
 
 
-def sign(records: np.ndarray) -> None:
-    """Compute the checksums of changed records anew."""
-    saved = records["state"]
-    for row in range(len(records)):
-        saved["digest"][row] = digest_of(saved[row].tobytes()[8:])
+class Field:
+    """Numbers of one type in the bytes of a record, or bytes that are numbers of several types."""
 
+    def __init__(self, name: str, offset: int, dtype: np.dtype) -> None:
+        """Describe a field by its place."""
+        self.name, self.offset, self.size = name, offset, dtype.itemsize
+        self.base = np.dtype(np.uint8) if dtype.base.names else dtype.base
+        self.is_struct = self.base == np.uint8 and dtype.itemsize >= 4
 
-def change_game(game: np.ndarray, rng: np.random.Generator) -> None:
-    """Change a byte, or set an integer or a float of a game, mostly in its emulator's memory."""
-    kind = rng.integers(10)
-    if kind == 0:
-        set_number(game["size"], rng)
-        return
-    field = game["progress" if kind == 1 else "state" if kind == 2 else "memory"][0]
-    end = int(game["size"][0]) if kind > 2 else len(field)
-    end = min(max(end, 8), len(field))
-    # Most of a memory is the text of a generator, up to byte 6,766 or so.
-    start = end - 1_100 if kind > 4 and end > 1_100 else 0
-    place = rng.integers(start, end - 7)
-    if rng.random() < 0.3:
-        field[place] = rng.integers(256)
-        return
-    dtype = (np.int32, np.float32, np.int64, np.float64)[rng.choice(4, p=[0.7, 0.1, 0.1, 0.1])]
-    number = field[place : place + np.dtype(dtype).itemsize].copy().view(dtype)
-    set_number(number, rng)
-    field[place : place + number.nbytes] = number.view(np.uint8)
-
-
-def fields_of(records: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield views of all arrays of numbers in records."""
-    for name in records.dtype.names or ():
-        field = records[name]
-        if field.dtype.names:
-            yield from fields_of(field)
+    def place(self, rng: np.random.Generator, varied: np.ndarray) -> tuple[int, np.dtype]:
+        """Choose a number: mostly one of those that differ between states, if it has many."""
+        dtype = TYPES[rng.integers(len(TYPES))] if self.is_struct else self.base
+        dtype = dtype if dtype.itemsize <= self.size else self.base
+        step = dtype.itemsize if rng.random() < 0.8 else 1
+        if not self.is_struct:
+            step = dtype.itemsize
+        last = self.size - dtype.itemsize
+        inside = varied[self.offset : self.offset + self.size].nonzero()[0]
+        if len(inside) and rng.random() < 0.6:
+            start = min(int(inside[rng.integers(len(inside))]), last)
         else:
-            yield field
+            start = int(rng.integers(last + 1))
+        return self.offset + start // step * step, dtype
 
 
-def change(records: np.ndarray, rng: np.random.Generator) -> None:
-    """Set a number of a record, or a word of a world's memory, to another value."""
-    fields = [field for field in fields_of(records) if field.size]
-    field = fields[rng.integers(len(fields))]
-    if field.dtype == np.uint8 and field.ndim > 1 and field.shape[-1] % 4 == 0:
-        words = np.zeros(field.shape, np.uint8)
-        words[...] = field
-        used = max(int(np.flatnonzero(words[0]).max(initial=0)), 4) // 4 + 8
-        numbers = words.view(np.int32 if rng.random() < 0.5 else np.float32)
-        set_number(numbers.reshape(-1)[: min(used, numbers.size)], rng)
-        field[...] = words
-    else:
-        numbers = np.array(field)
-        set_number(numbers.reshape(-1), rng)
-        field[...] = numbers
+def fields_of(dtype: np.dtype, offset: int = 0, path: str = "") -> Iterator[Field]:
+    """Yield all fields of a record that are no structures."""
+    if dtype.names is None:
+        if dtype.itemsize:
+            yield Field(path, offset, dtype)
+        return
+    for name in dtype.names:
+        part, start, *_ = dtype.fields[name]  # type: ignore[index]
+        yield from fields_of(part, offset + start, f"{path}.{name}" if path else name)
 
 
-def set_number(numbers: np.ndarray, rng: np.random.Generator) -> None:
-    """Set one of some numbers to another value: far away, near, or that of a neighbour."""
-    index, kind = rng.integers(len(numbers)), rng.integers(4)
-    if kind == 0:
-        numbers[index] = numbers[rng.integers(len(numbers))]
-    elif kind == 1:
-        with np.errstate(over="ignore"):
-            numbers[index] += numbers.dtype.type(
-                1 if rng.random() < 0.5 or numbers.dtype.kind in "bu" else -1
+class Changes:
+    """Records of real states with changed fields, without end.
+
+    Args:
+        states: Records that lanes have had.
+        rng: What chooses.
+    """
+
+    def __init__(self, states: np.ndarray, rng: np.random.Generator) -> None:
+        """Find the fields."""
+        self.states, self.rng = states, rng
+        self.bytes = states.view(np.uint8).reshape(len(states), -1)
+        self.varied = (self.bytes != self.bytes[0]).any(0)
+        fields = [field for field in fields_of(states.dtype) if not field.name.endswith("digest")]
+        self.of_lanes = [field for field in fields if field.name.startswith("state")] or fields
+        self.others = [field for field in fields if not field.name.startswith("state")]
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        """Yield arrays of one record."""
+        rng = self.rng
+        while True:
+            block = self.states[rng.integers(len(self.states), size=BLOCK)]
+            for row in block.view(np.uint8).reshape(BLOCK, -1):
+                for _ in range(min(int(rng.geometric(0.6)), 8)):
+                    self.change(row)
+            sign(block)
+            yield from (block[row : row + 1] for row in range(BLOCK))
+
+    def change(self, row: np.ndarray) -> None:
+        """Change a number of a record."""
+        rng = self.rng
+        fields = self.of_lanes if rng.random() < 0.8 else self.others
+        field = fields[rng.integers(len(fields))]
+        start, dtype = field.place(rng, self.varied)
+        size = dtype.itemsize
+        number = row[start : start + size].copy().view(dtype)
+        kind = rng.integers(9)
+        if kind == 0:
+            row[start + rng.integers(size)] ^= 1 << rng.integers(8)
+        elif kind == 1:
+            row[start : start + size] = rng.integers(256, size=size)
+        elif kind == 2:  # the same number of another state
+            row[start : start + size] = self._donor()[start : start + size]
+        elif kind == 3:  # two numbers of a field, swapped
+            other, _ = field.place(rng, self.varied)
+            other = min(other, field.offset + field.size - size)
+            row[start : start + size], row[other : other + size] = (
+                row[other : other + size].copy(),
+                row[start : start + size].copy(),
             )
-    elif numbers.dtype.kind == "f":
-        with np.errstate(over="ignore"):
-            numbers[index] = FLOATS[rng.integers(len(FLOATS))]
-    else:
+        elif kind == 4:  # a number of another field
+            fields = self.of_lanes + self.others
+            other, _ = fields[rng.integers(len(fields))].place(rng, self.varied)
+            other = min(other, len(row) - size)
+            row[start : start + size] = row[other : other + size].copy()
+        elif kind == 5 and field.is_struct:  # several numbers of another state
+            end = min(start + int(rng.integers(1, 65)), field.offset + field.size)
+            row[start:end] = self._donor()[start:end]
+        else:
+            with np.errstate(all="ignore"):
+                row[start : start + size] = self._other_number(number, kind).view(np.uint8)
+
+    def _donor(self) -> np.ndarray:
+        donor: np.ndarray = self.bytes[self.rng.integers(len(self.bytes))]
+        return donor
+
+    def _other_number(self, number: np.ndarray, kind: int) -> np.ndarray:
+        """Return a number nearby, or an extreme one."""
+        rng, dtype = self.rng, number.dtype
+        if dtype.kind == "f":
+            if kind < 7:
+                scaled = number * dtype.type(rng.choice([-1.0, 0.5, 2.0, 1.0 + 1e-6, 1e3, 1e6]))
+                return np.asarray(scaled, dtype)
+            return np.array([FLOATS[rng.integers(len(FLOATS))]]).astype(dtype)
+        if kind < 7:
+            whole = number.view(f"u{dtype.itemsize}")
+            one = whole.dtype.type(1)
+            changed = whole + one if rng.random() < 0.5 else whole - one
+            return np.asarray(changed, whole.dtype)
         value = INTEGERS[rng.integers(len(INTEGERS))]
-        numbers[index] = np.array(value).astype(numbers.dtype)
+        return np.frombuffer(
+            (value % 2**64).to_bytes(8, "little")[: dtype.itemsize], np.uint8
+        ).copy()
 
 
-@pytest.mark.parametrize(
-    "env_id", ["LunarLander-v3", "BipedalWalker-v3", "BipedalWalkerHardcore-v3", "CarRacing-v3"]
-)
-def test_changed_states_are_refused_or_go_on(env_id: str, rng: np.random.Generator, rounds: Any):
-    pytest.importorskip("Box2D")
-    envs = gym.make_vec(env_id, 1, vectorization_mode="native")
-    envs.reset(seed=1)
-    envs.action_space.seed(1)
-    states = [envs.get_state()]
-    for _ in range(60):
-        envs.step(envs.action_space.sample())
-        states.append(envs.get_state())
-    accepted = refused = 0
-    for number in rounds:
-        state = states[rng.integers(len(states))].copy()
-        for _ in range(rng.integers(1, 4)):
-            change(state, rng)
-        sign(state)
-        before = envs.get_state()
+def bytes_of(number: int, size: int) -> np.ndarray:
+    """Return the lowest bytes of an integer."""
+    return np.frombuffer((number % 2**64).to_bytes(8, "little")[:size], np.uint8)
+
+
+def fits(space: Any, value: Any) -> bool:
+    """Whether observations have the types and shapes of their space, and are in it if discrete."""
+    if isinstance(space, gym.spaces.Dict):
+        return all(fits(part, value[key]) for key, part in space.items())
+    if isinstance(space, gym.spaces.Tuple):
+        return all(fits(part, each) for part, each in zip(space, value, strict=True))
+    if isinstance(space, gym.spaces.Box):
+        return bool(value.dtype == space.dtype and value.shape == space.shape)
+    return bool(space.contains(value))
+
+
+class Tries:
+    """Offers records to an environment, and counts."""
+
+    def __init__(self, changes: Iterable[Any]) -> None:
+        """Begin to count."""
+        self.changes = iter(changes)
+        self.accepted = self.refused = 0
+        self.slowest, self.began = 0.0, time.monotonic()
+
+    def offer(self, target: Any, record: Any, before: Any, *lanes: Any) -> bool:
+        """Return whether `set_state` has accepted a record; if not, nothing may have changed."""
+        begin = time.monotonic()
         try:
-            envs.set_state(state)
+            target.set_state(record, *lanes)
         except error.InvalidArgument:
-            refused += 1
-            np.testing.assert_array_equal(envs.get_state(), before)
-            continue
-        accepted += 1
-        if state["elapsed"][0] == -1:  # of a lane that was not reset
-            envs.reset()
-        for _ in range(STEPS if "CarRacing" not in env_id else 20):
-            envs.step(envs.action_space.sample())
-        envs.set_state(states[number % len(states)])
-    assert refused or number < 20
-    print(f"{accepted} accepted, {refused} refused")
-    envs.set_state(states[0])
-    np.testing.assert_array_equal(envs.get_state(), states[0])
+            assert plain(target.get_state(*lanes)) == plain(before)
+            self.refused += 1
+            return False
+        finally:
+            self.slowest = max(self.slowest, time.monotonic() - begin)
+            assert self.slowest < MAX_SECONDS
+        self.accepted += 1
+        return True
+
+    def report(self, name: str) -> None:
+        """Print what was counted."""
+        print(
+            f"{name}: {self.accepted + self.refused} records, {self.accepted} accepted, "
+            f"{self.refused} refused, the slowest {self.slowest:.3f} s, "
+            f"{time.monotonic() - self.began:.0f} s",
+            flush=True,
+        )
+        assert self.refused or self.accepted < 20
 
 
-# Their cartridges have two kilobytes, banks, slices, banks and memory, and data fetchers.
-@pytest.mark.parametrize("game", ["Breakout", "MsPacman", "MontezumaRevenge", "Klax", "Pitfall2"])
-def test_changed_games_are_refused_or_go_on(game: str, rng: np.random.Generator, rounds: Any):
-    pytest.importorskip("ale_py")
-    envs = gym.make_vec(f"ALE/{game}-v5", 1, vectorization_mode="native")
-    envs.reset(seed=1)
-    envs.action_space.seed(1)
+def played(envs: Any, rng: np.random.Generator) -> np.ndarray:
+    """Return states of lanes in the course of their episodes."""
+    envs.action_space.seed(int(rng.integers(2**31)))
+    envs.reset(seed=int(rng.integers(2**31)))
     states = [envs.get_state()]
-    for _ in range(60):
-        envs.step(envs.action_space.sample())
-        states.append(envs.get_state())
-    accepted = refused = 0
-    for number in rounds:
-        state = states[rng.integers(len(states))].copy()
-        saved = state["state"]
-        for _ in range(rng.integers(1, 3)):
-            change_game(saved, rng)
-        saved["digest"] = digest_of(saved[0].tobytes()[8:])
-        before = envs.get_state()
-        try:
-            envs.set_state(state)
-        except error.InvalidArgument:
-            refused += 1
-            np.testing.assert_array_equal(envs.get_state(), before)
-            continue
-        accepted += 1
-        for _ in range(STEPS):
+    for _ in range(12):
+        for _ in range(rng.integers(1, 12)):
             envs.step(envs.action_space.sample())
-        envs.set_state(states[number % len(states)])
-    assert refused or number < 20
-    print(f"{accepted} accepted, {refused} refused")
-    envs.set_state(states[0])
-    np.testing.assert_array_equal(envs.get_state(), states[0])
+        states.append(envs.get_state())
+    return np.concatenate(states)
+
+
+class Attack:
+    """Offers records to the lanes of a batch, one by one and together, and steps those that accept.
+
+    Args:
+        envs: The batch.
+        rng: What chooses.
+    """
+
+    def __init__(self, envs: Any, rng: np.random.Generator) -> None:
+        """Take the states of some episodes."""
+        self.envs, self.rng = envs, rng
+        self.states = played(envs, rng)
+        self.tries = Tries(Changes(self.states, rng))
+        self.actions = [envs.action_space.sample() for _ in range(16)]
+        self.observed = envs.observation_space
+
+    def go_on(self, rounds: Iterator[int]) -> bool:
+        """Let each lane accept a record, and step them; return whether there were rounds left."""
+        envs, rng, tries = self.envs, self.rng, self.tries
+        envs.set_state(self.states[rng.integers(len(self.states), size=envs.num_envs)])
+        before = envs.get_state()
+        accepted: dict[int, np.ndarray] = {}
+        refused = None
+        for lane in range(envs.num_envs):
+            for _ in itertools.islice(rounds, ATTEMPTS):
+                record = next(tries.changes)
+                if tries.offer(envs, record, before[lane : lane + 1], [lane]):
+                    accepted[lane] = record
+                    break
+                refused = record
+        if accepted:
+            self.set_together(list(accepted), np.concatenate(list(accepted.values())), refused)
+            self.step(list(accepted))
+        return bool(accepted) or refused is not None
+
+    def set_together(self, lanes: list[int], records: np.ndarray, refused: Any) -> None:
+        """Set what lanes have accepted one by one; one other record, and none of them is set."""
+        self.envs.set_state(records, lanes)
+        if refused is not None:
+            before = self.envs.get_state()
+            records[self.rng.integers(len(lanes))] = refused[0]
+            with pytest.raises(error.InvalidArgument):
+                self.envs.set_state(records, lanes)
+            assert self.envs.get_state().tobytes() == before.tobytes()
+
+    def step(self, lanes: list[int]) -> None:
+        """Step lanes, or all: these are different loops."""
+        envs, rng = self.envs, self.rng
+        if 2 * len(lanes) > envs.num_envs:
+            for _ in range(STEPS):
+                observations, *_ = envs.step(self.actions[rng.integers(16)])
+            assert fits(self.observed, observations)
+        else:
+            for _ in range(STEPS):
+                envs.step(self.actions[rng.integers(16)][lanes], env_ids=lanes)
+        with contextlib.suppress(error.InvalidArgument):  # such as nan, from huge numbers
+            envs.set_state(envs.get_state())
+
+
+@pytest.fixture
+def watched() -> Iterator[None]:
+    """End a test that hangs in compiled code."""
+    yield
+    faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.usefixtures("watched")
+def test_changed_states_are_refused_or_go_on(name: str, rng: Any, rounds: Any):
+    mode = ("NextStep", "SameStep")[NAMES.index(name) % 2]
+    lanes = SLOW_LANES if name in SLOW else LANES
+    envs = gym.make_vec(
+        spec_of(name), lanes, vectorization_mode="native", vector_kwargs={"autoreset_mode": mode}
+    )
+    attack = Attack(envs, rng)
+    while attack.go_on(rounds):
+        faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
+    attack.tries.report(name)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in GAMES])
+@pytest.mark.usefixtures("watched")
+def test_changed_states_of_one_environment(name: str, rng: Any, rounds: Any):
+    env = gym.make(spec_of(name)).unwrapped
+    envs = gym.make_vec(spec_of(name), 4, vectorization_mode="native")
+    tries = Tries(Changes(played(envs, rng), rng))
+    env.action_space.seed(1)
+    actions = [env.action_space.sample() for _ in range(16)]
+    env.reset(seed=1)
+    for _ in rounds:
+        faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
+        record = next(tries.changes)
+        if tries.offer(env, record, env.get_state()):
+            play(env, actions, rng, begun=record["elapsed"][0] != NEVER_RESET)
+    tries.report(f"one {name}")
+
+
+def play(env: Any, actions: list[Any], rng: Any, *, begun: bool) -> None:
+    """Step an environment, which is reset when an episode ends."""
+    for _ in range(STEPS):
+        if not begun:
+            env.reset()
+        observation, _, terminated, truncated, _ = env.step(actions[rng.integers(len(actions))])
+        begun = not (terminated or truncated)
+    assert fits(env.observation_space, observation)
+
+
+def leaves_of(state: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the places of values in nested dicts and tuples."""
+    if isinstance(state, (dict, tuple, list)) and state:
+        keys = state if isinstance(state, dict) else range(len(state))
+        for key in keys:
+            yield from leaves_of(state[key], (*path, key))
+    else:
+        yield path
+
+
+def replaced(state: Any, path: tuple[Any, ...], change: Any) -> Any:
+    """Return a copy of nested dicts and tuples in which one value is changed."""
+    if not path:
+        return change(state)
+    if isinstance(state, dict):
+        return {**state, path[0]: replaced(state[path[0]], path[1:], change)}
+    parts = list(state)
+    parts[path[0]] = replaced(parts[path[0]], path[1:], change)
+    return type(state)(parts) if not hasattr(state, "_fields") else type(state)(*parts)
+
+
+class PlainChanges:
+    """States that are dicts of plain values, with changed values, without end."""
+
+    def __init__(self, states: list[dict[str, Any]], rng: np.random.Generator) -> None:
+        """Keep real states."""
+        self.states, self.rng = states, rng
+        self.paths = [list(leaves_of(state)) for state in states]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield a state."""
+        rng = self.rng
+        while True:
+            index = int(rng.integers(len(self.states)))
+            state, paths = self.states[index], self.paths[index]
+            for _ in range(min(int(rng.geometric(0.6)), 8)):
+                bytes_of = [path for path in paths if path[-1] == "emulator"]
+                path = (
+                    bytes_of[0]
+                    if bytes_of and rng.random() < 0.8
+                    else paths[rng.integers(len(paths))]
+                )
+                state = replaced(state, path, self.change)
+            if isinstance(state.get("emulator"), bytes):
+                state["checksum"] = zlib.crc32(state["emulator"])
+            yield state
+
+    def change(self, value: Any) -> Any:
+        """Return another value."""
+        rng = self.rng
+        if isinstance(value, bytes) and value:
+            return self._changed_bytes(value)
+        kind = rng.integers(4)
+        if isinstance(value, (int, float)) and kind:
+            if kind == 1:
+                return -value
+            if kind == 2:
+                return value + 1
+            return type(value)(INTEGERS[rng.integers(len(INTEGERS))])
+        others: list[Any] = [*INTEGERS, *FLOATS, None, "", b"", (), {}, True, 2**200, [1]]
+        return others[rng.integers(len(others))]
+
+    def _changed_bytes(self, value: bytes) -> bytes:
+        rng, data = self.rng, np.frombuffer(value, np.uint8).copy()
+        if rng.random() < 0.05:
+            return value[: rng.integers(len(value))] + value[rng.integers(len(value)) :]
+        other = self.states[rng.integers(len(self.states))]["emulator"]
+        differs = np.flatnonzero(data[: len(other)] != np.frombuffer(other, np.uint8)[: len(data)])
+        # Most of it is the text of two generators, of 6,700 bytes each.
+        anywhere = [
+            rng.integers(len(data)),
+            rng.integers(82),
+            len(data) // 2 + rng.integers(-700, 700),
+        ]
+        place = int(rng.choice([*anywhere, *differs[:1], *differs[-1:]]))
+        dtype = TYPES[rng.integers(len(TYPES))]
+        place = min(place, len(data) - dtype.itemsize)
+        raw = data[place : place + dtype.itemsize]
+        kind = rng.integers(3)
+        if kind == 0:
+            raw[rng.integers(len(raw))] ^= 1 << rng.integers(8)
+        elif kind == 1:
+            raw[:] = rng.integers(256, size=len(raw))
+        else:
+            raw[:] = bytes_of(INTEGERS[rng.integers(len(INTEGERS))], len(raw))
+        return data.tobytes()
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.usefixtures("watched")
+def test_changed_states_of_one_game(name: str, rng: Any, rounds: Any):
+    env = gym.make(name).unwrapped
+    env.action_space.seed(1)
+    actions = [env.action_space.sample() for _ in range(16)]
+    env.reset(seed=1)
+    states = [env.get_state()]
+    for _ in range(20):
+        for _ in range(rng.integers(1, 12)):
+            env.step(actions[rng.integers(16)])
+        states.append(env.get_state())
+    tries = Tries(PlainChanges(states, rng))
+    for _ in rounds:
+        faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
+        if tries.offer(env, next(tries.changes), env.get_state()):
+            play(env, actions, rng, begun=True)
+            env.set_state(states[rng.integers(len(states))])
+    tries.report(f"one {name}")

@@ -107,6 +107,7 @@ VALUES = {
     "action": ("Taxi-v4", "state", put(1, 6.0)),
     "probability": ("FrozenLake-v1", "state", put(2, 2.0)),
     "card": ("Blackjack-v1", "state", put(6, 11.0)),
+    "start of a level": ("MiniGrid-Empty-5x5-v0", "parameters", put(1, 300.0)),
     "nan position": ("HalfCheetah-v5", "state", put(2, math.nan)),
 }
 
