@@ -13,8 +13,9 @@ STAGES: tuple[str, ...]
 INFOS: tuple[tuple[str, type[np.generic], int], ...]
 STATE_BYTES: int
 PLAYER_ACTIONS: int
+COMPLETE_FRAME: int
 
-def is_serialized_state(state: bytes, other: bytes, fields: npt.ArrayLike) -> bool | None: ...
+def position_of_state(state: bytes, other: bytes, fields: npt.ArrayLike) -> int | None: ...
 
 class Games(LaneStore):
     @property

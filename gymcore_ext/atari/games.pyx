@@ -73,6 +73,9 @@ cdef enum:
     CLOCKS = 628
     # Actions of a player.
     ACTIONS = 18
+    # Of the display of a frame that has ended.
+    CUT_OFF = -2
+    COMPLETE = -1
     # Where an ALEInterface has the address of its environment, and where that has the address of the generator of
     # sticky actions, and their probability.
     ENVIRONMENT = 0x18
@@ -170,6 +173,7 @@ ctypedef struct games_t:
     int32_t last_action      # the highest of ours
     float threshold
     int32_t resets_draw      # whether ALE draws numbers when it resets the game
+    int32_t reset_position   # of the frame, when a game was loaded or reset
     int32_t frame_bytes, screen_bytes
     int32_t info_count
     int64_t memory_bytes     # that a saved game has room for
@@ -505,6 +509,9 @@ cdef void write_infos(const void* memory, const void* shared, void* const* infos
 # ALE's numbers of a player's actions are below this.
 PLAYER_ACTIONS = ACTIONS
 
+# The position of a frame that has ended and is complete.
+COMPLETE_FRAME = COMPLETE
+
 # Bytes of an ALEState.
 STATE_BYTES = sizeof(state_t)
 
@@ -547,11 +554,8 @@ cdef void load(void* memory, const void* shared, const void* data) noexcept nogi
     memcpy(lane.plane, plane, self.screen_bytes * self.stages.channels)
     memcpy(lane.stack, plane + self.screen_bytes * self.stages.channels, self.frame_bytes * self.stages.stack_num)
     if head.size and lane.ale != NULL:
-        # A frame that is being drawn goes on where the emulator's own frame has come to, and may leave its buffer.
-        if not shows_whole_frame(room, head.size):
-            self.calls.reset_game(lane.ale)
-            lane.generator = 0
         state.memory, state.size = room, head.size
+        end_frame(self, lane, &state)
         restore(self, lane, &state)
 
 
@@ -562,6 +566,23 @@ cdef int check(const void* data, const void* shared) noexcept nogil:
     return is_possible(self, &head.progress) and (head.size == 0 or (
         0 < head.size <= self.memory_bytes and is_state_possible(self, &head.state)
         and is_memory_possible(self, <const uint8_t*> (head + 1), head.size)))
+
+
+cdef void end_frame(const games_t* self, lane_t* lane, const state_t* state) noexcept nogil:
+    """Bring the emulator of a lane to where a state can be restored.
+
+    ALE's states lack whether the console is in the middle of a frame, and where in its buffer: it stays where it is.
+    Drawing the rest of another frame from there may leave the buffer. After a reset it is at the begin of a frame, but
+    in some games at `reset_position`.
+    """
+    cdef int32_t position = frame_position(state.memory, state.size)
+    if position != COMPLETE:
+        self.calls.reset_game(lane.ale)
+        lane.generator = 0
+    elif self.reset_position >= 0:
+        restore(self, lane, state)
+    if self.reset_position >= 0 and position != self.reset_position:
+        self.calls.act(lane.ale, NOOP, 1.0)
 
 
 cdef int32_t generator_length(const uint8_t* memory, int64_t size) noexcept nogil:
@@ -578,12 +599,13 @@ cdef uint64_t generator_digest(const uint8_t* memory, int64_t size) noexcept nog
     return digest(<const char*> memory + GENERATOR, length) if length else 0
 
 
-cdef void restore(const games_t* self, lane_t* lane, state_t* state) noexcept nogil:
-    """Restore the emulator of a lane from a state, whose memory is left as it is.
+cdef void restore(const games_t* self, lane_t* lane, const state_t* given) noexcept nogil:
+    """Restore the emulator of a lane from a state.
 
     ALE reads the random generator in 38 of 47 us. If the emulator has it already, which draws only when its game is
     reset, its text is left out: of an empty one ALE reads nothing.
     """
+    cdef state_t state = given[0]
     cdef uint64_t generator = generator_digest(state.memory, state.size)
     cdef int64_t length = generator_length(state.memory, state.size)
     cdef uint8_t* shorter = NULL
@@ -595,7 +617,7 @@ cdef void restore(const games_t* self, lane_t* lane, state_t* state) noexcept no
         memset(shorter + GENERATOR - 4, 0, 4)
         memcpy(shorter + GENERATOR, state.memory + GENERATOR + length, state.size - GENERATOR)
         state.memory = shorter
-    self.calls.restore(lane.ale, state)
+    self.calls.restore(lane.ale, &state)
     PyMem_RawFree(shorter)
     lane.generator = generator
 
@@ -617,10 +639,16 @@ cdef inline int32_t number_at(const uint8_t* data) noexcept nogil:
     return number
 
 
-cdef bint shows_whole_frame(const uint8_t* memory, int64_t size) noexcept nogil:
-    """Whether TIA has drawn all of its display, in a possible memory."""
+cdef int32_t frame_position(const uint8_t* memory, int64_t size) noexcept nogil:
+    """How many clocks of the display of an unfinished frame TIA has drawn, in a possible memory.
+
+    Of a frame that the game has ended it is COMPLETE, or CUT_OFF if not all of the display was drawn. When a frame
+    ends, its lines become those of the last frame, which are counted besides the current ones.
+    """
     cdef const uint8_t* clocks = memory + GENERATOR + generator_length(memory, size) + CLOCKS
-    return number_at(clocks + 12) == number_at(clocks + 8)
+    if number_at(clocks + 20) != number_at(clocks + 24):
+        return number_at(clocks + 12) - number_at(clocks + 4)
+    return COMPLETE if number_at(clocks + 12) == number_at(clocks + 8) else CUT_OFF
 
 
 cdef bint is_generator(const uint8_t* text, int64_t length) noexcept nogil:
@@ -696,11 +724,12 @@ cdef object set_limits(games_t* self, bytes state, object fields):
     self.number_count, self.numbers = len(numbers), <const int32_t*> cnp.PyArray_DATA(numbers)
     if not is_memory_possible(self, self.first_state + MEMORY, rest + GENERATOR):
         raise ValueError("fields: expected numbers of the first state")
+    self.reset_position = frame_position(self.first_state + MEMORY, rest + GENERATOR)
     return state, numbers
 
 
-def is_serialized_state(bytes state not None, bytes other not None, object fields):
-    """Whether an emulator can have a serialized state that also has the generator of sticky actions.
+def position_of_state(bytes state not None, bytes other not None, object fields):
+    """The position of the frame in a serialized state that also has the generator of sticky actions, if it is possible.
 
     Args:
         state: bytes that may come from anywhere.
@@ -708,8 +737,8 @@ def is_serialized_state(bytes state not None, bytes other not None, object field
         fields: what `memory_fields` says of `other`.
 
     Returns:
-        None if no emulator can have it; else whether its frame is complete. Another one goes on where the emulator's
-        own frame has come to, and may leave the buffer: reset the game first.
+        None if no emulator can have it; else the `frame_position` of its memory. COMPLETE is the only one where every
+        emulator can continue.
     """
     cdef games_t limits
     cdef state_t head
@@ -735,7 +764,7 @@ def is_serialized_state(bytes state not None, bytes other not None, object field
     memory = state[MEMORY:at] + other[-TAIL - 4:-TAIL]  # the flag of a state without this generator
     if not is_state_possible(&limits, &head) or not is_memory_possible(&limits, memory, size):
         return None
-    return shows_whole_frame(memory, size)
+    return frame_position(memory, size)
 
 
 cdef lane_functions_t functions_of_lane

@@ -38,6 +38,7 @@ cdef enum:
     LETTERS = 28           # a to z, blank and comma
     FLAT_TEXT = 96         # characters of the mission in a flat observation
     CHANNELS = KINDS + COLORS + STATES   # of one-hot vectors
+    MANY = 1 << 30         # steps: no count of them overflows
 
 cdef enum:  # as OBSERVES
     PARTIAL, ONE_HOT, FULL, SYMBOLIC, RGB_PARTIAL, RGB
@@ -393,7 +394,8 @@ cdef int check(const void* memory, const void* shared) noexcept nogil:
                 return False
         return True
     if not (
-        0 <= lane.step_count and 0 < lane.max_steps and lane.agent_x < level.width and lane.agent_y < level.height
+        0 <= lane.step_count <= MANY and 0 < lane.max_steps
+        and lane.agent_x < level.width and lane.agent_y < level.height
         and lane.agent_dir < 4 and lane.fault == NO_FAULT and lane.object_count <= MAX_OBJECTS
         and lane.goal_x < level.width and lane.goal_y < level.height
         and lane.words[0] < max(level.rules.mission_count, 1)

@@ -203,6 +203,7 @@ IMPOSSIBLE = [
     ("too many objects", with_field("object_count", 128)),
     ("steps before the first", with_field("step_count", -1)),
     ("no steps", with_field("max_steps", 0)),
+    ("more steps than can be counted", with_field("step_count", 2**31 - 1)),
     ("a goal to the right", with_field("goal_x", 8)),
     ("carrying a door", with_field("carrying", cell(DOOR))),
     ("carrying what there is not", with_field("carrying", cell(KEY, 0, 0, 9))),

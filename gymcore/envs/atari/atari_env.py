@@ -27,7 +27,7 @@ from gymcore.envs.atari.games import GAMES, GAMES_FOR_SEVERAL, NOT_RESTORED
 from gymcore.envs.atari.last_action import LastAction, seeded
 from gymcore.envs.atari.memory import memory_fields
 from gymcore.spaces import Box, Dict, Discrete
-from gymcore_ext.atari.games import PLAYER_ACTIONS, is_serialized_state
+from gymcore_ext.atari.games import COMPLETE_FRAME, PLAYER_ACTIONS, position_of_state
 
 OBS_TYPES = ("rgb", "grayscale", "ram")
 STATE_VERSION = 1
@@ -541,7 +541,7 @@ class AtariEnv(Env, EzPickle):
                 zlib.crc32(state["emulator"]) == state["checksum"]
                 and 0.0 <= strength <= 1.0
                 and 0 <= load_ale().Action(action).value < PLAYER_ACTIONS
-                and self._is_whole_frame(state) is not None
+                and self._frame_position(state["emulator"]) is not None
             )
             type(self.np_random.bit_generator)().state = state["random"]
         except (KeyError, TypeError, ValueError) as problem:
@@ -549,8 +549,11 @@ class AtariEnv(Env, EzPickle):
         if not intact:
             raise error.InvalidArgument("state: its emulator is not as get_state() returned it")
 
-    def _is_whole_frame(self, state: dict[str, Any]) -> bool | None:
-        """Return whether a state of the emulator shows a whole frame; None if it cannot be one.
+    def _frame_position(self, emulator: bytes | None = None) -> int | None:
+        """Return how far a state of the emulator is in its frame; None if it cannot be one.
+
+        Args:
+            emulator: A serialized state; None for the current one.
 
         Raises:
             StateNotSupported: This version of ALE lays out its states in another way.
@@ -560,13 +563,16 @@ class AtariEnv(Env, EzPickle):
             fields = memory_fields(now)
         except ValueError as problem:
             raise error.StateNotSupported(f"ale-py {load_ale().__version__}: {problem}") from None
-        return is_serialized_state(bytes(state["emulator"]), now, fields)
+        if emulator is None:
+            emulator = self.ale.cloneState(include_rng=True).serialize()
+        return position_of_state(bytes(emulator), now, fields)
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue from what `get_state` returned, here or in another environment.
 
         Frames, rewards and flags are the same from then on, given the same actions. The screen is
-        drawn by the next step.
+        drawn by the next step. After the end of a game the emulator draws nothing: until a reset,
+        observations show the screen from before this call.
 
         Args:
             state: What `get_state` returned; it is not changed.
@@ -579,9 +585,15 @@ class AtariEnv(Env, EzPickle):
         """
         self.check_state(state)
         ale_py = load_ale()
-        if not self._is_whole_frame(state):
-            self.ale.reset_game()
         emulator = ale_py.ALEState(bytes(state["emulator"]))
+        # States lack whether the console is in the middle of a frame, and where: it stays there.
+        position = self._frame_position(state["emulator"])
+        if position != COMPLETE_FRAME:
+            self.ale.reset_game()
+        if self._frame_position() != position:
+            if position == COMPLETE_FRAME:
+                self.ale.restoreState(emulator)
+            self.ale.act(ale_py.Action.NOOP)
         action, strength = state["last_action"]
         self._last_action.restore(self.ale, emulator, (ale_py.Action(action), strength))
         self.np_random.bit_generator.state = state["random"]

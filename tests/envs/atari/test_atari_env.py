@@ -334,6 +334,40 @@ def test_a_restored_state_continues_as_it_did(arguments: dict[str, Any]) -> None
             env.reset()
 
 
+@for_each("game", ["qbert", "tetris"])
+def test_emulators_in_the_middle_of_a_frame(game: str) -> None:
+    """After a reset, these games are in a frame that they have not ended, which states lack."""
+    options = {"frameskip": 1, "repeat_action_probability": 0.0}
+    for steps in (0, 1, 2, 20):
+        env, other = (AtariEnv(game, **options) for _ in range(2))
+        env.reset(seed=1)
+        _walk(env, steps)
+        state = env.get_state()
+        expected = _walk(env, 10)
+        for _ in range(2):
+            other.set_state(state)  # first before its first reset
+            assert_same(_walk(other, 10), expected)
+            other.reset(seed=2)
+
+
+def test_nothing_is_drawn_after_the_end_of_a_game() -> None:
+    """The emulator stands still: after `set_state` it shows the screen that it had before."""
+    env, other = (AtariEnv("qbert", repeat_action_probability=0.0) for _ in range(2))
+    env.reset(seed=1)
+    while not env.step(int(env.action_space.sample()))[2]:
+        pass
+    other.reset(seed=2)
+    before = other.ale.getScreenRGB()
+    other.set_state(env.get_state())
+    observation, *results = other.step(0)
+    assert results == list(env.step(0)[1:])
+    assert np.array_equal(observation, before)
+    assert np.array_equal(other.ale.getRAM(), env.ale.getRAM())
+    env.reset(), other.reset()
+    _walk(env, 1), _walk(other, 1)
+    assert_same(_walk(other, 10), _walk(env, 10))
+
+
 def test_states_of_a_game_that_draws_in_resets() -> None:
     options = {"obs_type": "ram", "frameskip": 1, "repeat_action_probability": 0.5}
     env, other = (AtariEnv("double_dunk", **options) for _ in range(2))

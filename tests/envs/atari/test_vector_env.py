@@ -240,6 +240,24 @@ def test_states_in_the_middle_of_a_frame():
         assert_same_steps(frames[2], frames[0])
 
 
+@pytest.mark.parametrize("game", ["qbert", "tetris"])
+@pytest.mark.parametrize("steps", [0, 1, 2, 20])
+def test_emulators_in_the_middle_of_a_frame(game, steps):
+    """After a reset, these games are in a frame that they have not ended, which states lack."""
+    options = {"game": game, "frameskip": 1, "noop_max": 0}
+    with AtariVectorEnv(1, **options) as envs, AtariVectorEnv(1, **options) as other:
+        envs.reset(seed=1)
+        play(envs, steps)
+        state = envs.get_state()
+        expected, after = play(envs, 10), envs.get_state()["state"]["game"]
+        other.set_state(state)  # before its first reset
+        assert_same_steps(play(other, 10), expected)
+        other.reset(seed=2)
+        other.set_state(state)
+        play(other, 10)  # the first frame may have pixels of an earlier one
+        assert other.get_state()["state"]["game"].tobytes() == after.tobytes()
+
+
 def test_states_that_are_damaged():
     envs = AtariVectorEnv(2, game="pong")
     envs.reset(seed=1)
