@@ -128,7 +128,7 @@ cdef void reset(
     cdef char text[MAX_TEXT]
     cdef build_t build
     clear(lane, level)
-    lane.max_steps = <int32_t> parameters[0] if 0.0 < parameters[0] < 1e9 else 0
+    lane.max_steps = <int32_t> parameters[0] if 0.0 < parameters[0] <= MANY else 0
     build.lane, build.level, build.rng = lane, level, rng
     build.numbers = parameters + 1
     build.cells = cells_of(lane)

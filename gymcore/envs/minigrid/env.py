@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _GOAL_DIRECTIONS = (None, "slope", "angle", "angle_atan2")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz ,"
 _MAX_MISSION = 512
+_MANY_STEPS = 2**30
 _DIRECTIONS = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)])
 
 
@@ -47,11 +48,18 @@ class Actions(IntEnum):
     done = 6
 
 
-def _steps(value: Any) -> tuple[float, ...]:
-    """Return a time limit as a column; 0 where the level decides."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 0:
-        raise error.InvalidArgument(f"expected a positive integer, got {value!r}")
-    return (float(value),)
+def _max_steps(least: int) -> Parameter:
+    """Return the parameter of a time limit of at least so many steps; 0 where the level decides."""
+
+    def encode(value: Any) -> tuple[float, ...]:
+        is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+        if not is_integer or not least <= value <= _MANY_STEPS:
+            raise error.InvalidArgument(
+                f"expected a positive integer up to {_MANY_STEPS}, got {value!r}"
+            )
+        return (float(value),)
+
+    return Parameter(encode=encode, decode=lambda columns: int(columns[0]))
 
 
 def _goal_directions(width: int, height: int, kind: str) -> npt.NDArray[np.float64]:
@@ -104,7 +112,7 @@ class MiniGridEnv(StructEnv):
     functions = FUNCTIONS
     fault_texts = FAULT_TEXTS
     defaults = {"max_steps": 0.0}  # noqa: RUF012
-    max_steps = Parameter(encode=_steps, decode=lambda columns: int(columns[0]))
+    max_steps = _max_steps(1)
     actions = Actions
     _not_pickled = (*StructEnv._not_pickled, "_level", "shared")
     _mission: str | None = None  # once it was read or set
@@ -405,6 +413,7 @@ class BabyAIEnv(MiniGridEnv):
 
     levels = babyai_levels.LEVELS
     rules = BABYAI_RULES
+    max_steps = _max_steps(0)
 
 
 class MiniGridVectorEnv(NativeVectorEnv):
