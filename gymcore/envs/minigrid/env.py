@@ -52,7 +52,8 @@ def _max_steps(least: int) -> Parameter:
     """Return the parameter of a time limit of at least so many steps; 0 where the level decides."""
 
     def encode(value: Any) -> tuple[float, ...]:
-        is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+        is_flag = isinstance(value, (bool, np.bool_))
+        is_integer = isinstance(value, (int, np.integer)) and not is_flag
         if not is_integer or not least <= value <= _MANY_STEPS:
             raise error.InvalidArgument(
                 f"expected a positive integer up to {_MANY_STEPS}, got {value!r}"
