@@ -572,7 +572,9 @@ class AtariEnv(Env, EzPickle):
 
         Frames, rewards and flags are the same from then on, given the same actions. The screen is
         drawn by the next step. After the end of a game the emulator draws nothing: until a reset,
-        observations show the screen from before this call.
+        observations show the screen from before this call. ALE's states lack where in a frame the
+        console is: a state that was saved while the game computed for longer than a frame, as
+        tic_tac_toe_3d does, may continue differently.
 
         Args:
             state: What `get_state` returned; it is not changed.
