@@ -9,7 +9,14 @@ import numpy as np
 
 from gymcore import error
 
-__all__ = ["RNG", "RandomNumberGenerator", "checked_seed", "np_random", "set_seed_sequence"]
+__all__ = [
+    "RNG",
+    "RandomNumberGenerator",
+    "bit_generator_of",
+    "checked_seed",
+    "np_random",
+    "set_seed_sequence",
+]
 
 if TYPE_CHECKING:
     from numpy.random.bit_generator import ISeedSequence
@@ -75,6 +82,42 @@ def np_random(seed: SupportsIndex | None = None) -> tuple[np.random.Generator, i
     generator = np.random.Generator(np.random.PCG64(sequence))
     assert isinstance(sequence.entropy, int)
     return generator, sequence.entropy
+
+
+def bit_generator_of(state: Any) -> np.random.BitGenerator:
+    """Return a bit generator in a state that may come from anywhere.
+
+    NumPy takes over positions and increments unchecked: it would read outside of its memory, or
+    draw the same number forever.
+
+    Raises:
+        ValueError: It is not the state of a bit generator, or one that none can have.
+
+    Example:
+        >>> state = np.random.PCG64(1).state
+        >>> state["state"]["inc"] = 0
+        >>> bit_generator_of(state)
+        Traceback (most recent call last):
+        ValueError: expected a possible state of PCG64
+    """
+    try:
+        name, numbers = state["bit_generator"], state["state"]
+        if name not in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"):
+            raise ValueError(f"expected the state of a bit generator of NumPy, got {name!r:.80}")
+        generator: np.random.BitGenerator = getattr(np.random, name)()
+        type(generator).state.__set__(generator, state)  # type: ignore[attr-defined]
+        is_possible = (
+            numbers["inc"] % 2 == 1
+            if name.startswith("PCG64")
+            else 0 <= numbers["pos"] <= 624
+            if name == "MT19937"
+            else name == "SFC64" or 0 <= state["buffer_pos"] <= 4
+        )
+    except (KeyError, TypeError, OverflowError) as problem:
+        raise ValueError(f"not the state of a bit generator ({problem!r})") from problem
+    if not is_possible:
+        raise ValueError(f"expected a possible state of {name}")
+    return generator
 
 
 def set_seed_sequence(generator: np.random.Generator, sequence: ISeedSequence) -> None:

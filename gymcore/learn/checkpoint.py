@@ -20,6 +20,7 @@ from zipfile import ZIP_STORED, ZipFile
 import numpy as np
 from numpy.lib import format as npy
 
+from gymcore.base import seeding
 from gymcore.base.arguments import count
 from gymcore.base.new_file import write_npz
 from gymcore.envs.making import make_vec
@@ -136,7 +137,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
             settings,
             count("steps", metadata["steps"], maximum=1 << 62),
             count("adam_steps", metadata["adam_steps"], maximum=1 << 62),
-            metadata["random"],
+            seeding.bit_generator_of(metadata["random"]).state,
             arrays,
         )
 

@@ -63,3 +63,33 @@ def test_what_cannot_be_a_seed(seed, builtin, problem):
 
 def test_names_of_the_generator_class():
     assert seeding.RNG is seeding.RandomNumberGenerator is np.random.Generator
+
+
+@pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])
+def test_a_bit_generator_of_a_state(kind):
+    generator = getattr(np.random, kind)(3)
+    generator.random_raw(5)
+    same = seeding.bit_generator_of(generator.state)
+    assert type(same) is type(generator)
+    assert same.random_raw(5).tolist() == generator.random_raw(5).tolist()
+
+
+PCG, TWISTER = np.random.PCG64(1).state, np.random.MT19937(1).state
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        PCG | {"state": {"state": 0, "inc": 0}},  # would draw zeros only
+        PCG | {"state": {"state": -1, "inc": 1}},
+        TWISTER | {"state": TWISTER["state"] | {"pos": 10**6}},  # beyond its words
+        np.random.Philox(1).state | {"buffer_pos": -5},
+        PCG | {"bit_generator": "seed"},
+        PCG | {"bit_generator": []},
+        {},
+        None,
+    ],
+)
+def test_states_that_no_bit_generator_has(state):
+    with pytest.raises(ValueError, match="state"):
+        seeding.bit_generator_of(state)

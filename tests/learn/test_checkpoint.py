@@ -154,6 +154,11 @@ def test_arrays_that_do_not_belong_there(path: Path, name: str, make, message: s
         ({"adam_steps": -1}, "adam_steps: expected at least 0"),
         ({"steps": 1 << 80}, "steps: expected at most"),
         ({"random": {"bit_generator": "PCG64"}}, ""),
+        # It would draw zeros, and wait forever for another number.
+        (
+            {"random": np.random.PCG64(1).state | {"state": {"state": 0, "inc": 0}}},
+            "possible state",
+        ),
         ({"random": {"bit_generator": "PCG64", "state": {"state": 1 << 200, "inc": 1}}}, ""),
         ({"id": 5}, "id: expected a registered environment, got 5"),
         ({"id": "Nope-v0"}, "id: expected a registered environment"),

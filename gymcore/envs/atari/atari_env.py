@@ -543,9 +543,11 @@ class AtariEnv(Env, EzPickle):
                 and 0 <= load_ale().Action(action).value < PLAYER_ACTIONS
                 and self._frame_position(state["emulator"]) is not None
             )
-            type(self.np_random.bit_generator)().state = state["random"]
+            drawn_by = type(seeding.bit_generator_of(state["random"]))
         except (KeyError, TypeError, ValueError) as problem:
             raise error.InvalidArgument(f"state: not complete ({problem!r})") from problem
+        if drawn_by is not type(self.np_random.bit_generator):
+            raise error.InvalidArgument(f"state: its random numbers are drawn by {drawn_by}")
         if not intact:
             raise error.InvalidArgument("state: its emulator is not as get_state() returned it")
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base import seeding
 from gymcore.base.optional_packages import pip_install
 from gymcore.core import ActType, ObsType
 from gymcore.rendering.frames import DrawnEnv
@@ -218,8 +219,7 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
             raise error.InvalidArgument(f"state: expected one of {wanted}, got one of {made_by}")
         try:
             episode = (state["start"], *state["moves"], *state["counters"].values())
-            kind = getattr(np.random, state["random"]["bit_generator"])
-            kind.state.__set__(kind(), state["random"])  # raises unless it is one of this kind
+            seeding.bit_generator_of(state["random"])
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
             raise error.InvalidArgument(f"state: not complete ({problem!r})") from problem
         if state["counters"].keys() != set(self.counters) or not _is_finite(episode):

@@ -408,6 +408,7 @@ def test_states_that_cannot_be() -> None:
         ({**state, "last_action": (99, 1.0)}, "not complete"),
         ({**state, "last_action": (0, np.nan)}, "not as get_state"),
         ({**state, "random": {"bit_generator": "MT19937"}}, "not complete"),
+        ({**state, "random": np.random.SFC64(1).state}, "are drawn by"),
         ({**state, "version": 0}, "expected one of"),
         (AtariEnv("pong", frameskip=3).get_state(), "expected one of"),
         (AtariEnv("breakout").get_state(), "expected one of"),
