@@ -3,6 +3,7 @@
 The protocol is channel.h; here arguments are checked, waits are cut into slices in which Python handles its signals,
 and waiting releases the GIL. `watch_parent` ends a worker process with its parent (watch.h).
 """
+cimport cython
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.exc cimport PyErr_CheckSignals
@@ -82,6 +83,7 @@ cdef int64_t deadline_after(double timeout) except -1:
     return clock_now() + <int64_t> (min(max(timeout, 0.0), 1e9) * 1e9)
 
 
+@cython.no_gc  # what it refers to refers to nothing: the memory of a cycle must outlive it
 cdef class Channel:
     """One end of a channel; the parent has one, and every worker process its own over the same memory.
 
