@@ -12,6 +12,7 @@ import pytest
 import gymcore as gym
 from gymcore import error
 from gymcore.vector.lane_states import LaneState
+from tests.digests import digest_of
 
 SMALL, OTHER = ["SFF", "FHF", "FFG"], ["SFF", "FFH", "FFG"]
 
@@ -50,6 +51,17 @@ def put(index: int, value: Any) -> Any:
     def change(values: Any) -> Any:
         values[index] = value
         return values
+
+    return change
+
+
+def put_number(index: int, value: float) -> Any:
+    """Change a saved lane, whose checksum is right."""
+
+    def change(saved: Any) -> Any:
+        saved["numbers"][index] = value
+        saved["digest"] = digest_of(saved["numbers"].tobytes())
+        return saved
 
     return change
 
@@ -108,7 +120,7 @@ VALUES = {
     "probability": ("FrozenLake-v1", "state", put(2, 2.0)),
     "card": ("Blackjack-v1", "state", put(6, 11.0)),
     "start of a level": ("MiniGrid-Empty-5x5-v0", "parameters", put(1, 300.0)),
-    "nan position": ("HalfCheetah-v5", "state", put(2, math.nan)),
+    "nan position": ("HalfCheetah-v5", "state", put_number(2, math.nan)),
 }
 
 
