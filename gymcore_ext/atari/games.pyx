@@ -73,7 +73,7 @@ cdef enum:
     CLOCKS = 628
     # Actions of a player.
     ACTIONS = 18
-    # Of the display of a frame that has ended.
+    # What `frame_position` returns for a frame that has ended.
     CUT_OFF = -2
     COMPLETE = -1
     # Where an ALEInterface has the address of its environment, and where that has the address of the generator of
