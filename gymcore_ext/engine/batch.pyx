@@ -14,14 +14,14 @@ from gymcore_ext.engine.actions cimport checked_actions
 from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
 from gymcore_ext.engine.lane_memory cimport ANY_USE, MAX_NUMBERS, STEP, LaneMemory
 from gymcore_ext.engine.outputs cimport (
-    StepArrays, bind_parts, float32_scalar, float64_scalar, infos_of_lane, narrow_infos, unboxed,
+    StepArrays, bind_parts, float32_scalar, float64_scalar, infos_of_lane, narrow_infos, take_all, unboxed,
 )
 from gymcore_ext.engine.step cimport (
     BLOCK, INT64, MAX_PARTS, STREAM_BYTES, STREAM_WORDS, advance, begin_deferred, clock_now, flag_t, job_t, kernel_t,
     moved, outputs_t, reset_job, reset_t, roll_job, rollout_t, step_job, subset_job, subset_t,
 )
 from gymcore_ext.engine.threads cimport BRIEF, Threads, add_time, cost_t, is_timed, part_time
-from gymcore_ext.layouts cimport grouped, leaves
+from gymcore_ext.layouts cimport grouped
 
 import time
 
@@ -481,20 +481,19 @@ cdef class Batch(LaneMemory):
         cost.calls += 1
 
     cdef object _take_row(self, outputs_t* out, int64_t* numbers):
-        """Where the observation of a batch of one goes: an array, or `numbers` if it is integers."""
+        """Where the observation of a batch of one goes: arrays, or `numbers` if it is integers."""
         cdef int k
         if not self.observes_numbers:
-            return self.arrays.take_observations(out.observations)
+            return take_all(self.arrays.observations, out.observations)
         for k in range(self.lanes.parts):
             out.observations[k] = &numbers[k]
 
-    cdef object _row(self, object array, int64_t* numbers):
+    cdef object _row(self, object arrays, int64_t* numbers):
         """The observation of a batch of one: an array, an int, or a tuple or dict of these."""
         if not self.observes_numbers:
             if self.arrays.layout is None:
-                return array
-            parts = [unboxed(part) for _, _, part in leaves(self.arrays.layout, "", array, TypeError, KeyError)]
-            return grouped(self.arrays.layout, iter(parts))
+                return arrays[0]
+            return grouped(self.arrays.layout, iter([unboxed(array) for array in arrays]))
         if self.lanes.parts == 1:
             return numbers[0]
         return tuple([numbers[k] for k in range(self.lanes.parts)])

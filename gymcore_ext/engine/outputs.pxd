@@ -34,7 +34,8 @@ cdef class StepArrays:
 
 
 cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict spec, object errors)
-cdef object unboxed(object part)
+cdef tuple take_all(tuple sources, void** parts)
+cdef object unboxed(cnp.ndarray part)
 cdef dict infos_of_lane(const lanes_t* lanes, tuple fields, int64_t lane, bint beginning, bint numpy_scalars)
 cdef object float64_scalar(double number)
 cdef object float32_scalar(double number)

@@ -205,9 +205,10 @@ cdef object last_rows(tuple columns, tuple layout, object mask):
     return rows
 
 
-cdef object unboxed(object part):
-    """The observation of one lane: an int where it is one, or the array."""
-    return part.item() if part.ndim == 0 and part.dtype == np.int64 else part
+cdef object unboxed(cnp.ndarray part):
+    """Return the observation of one lane: an int where it is one, otherwise the array."""
+    is_int = cnp.PyArray_NDIM(part) == 0 and cnp.PyArray_TYPE(part) == cnp.NPY_INT64
+    return (<int64_t*> cnp.PyArray_DATA(part))[0] if is_int else part
 
 
 cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict spec, object errors):
