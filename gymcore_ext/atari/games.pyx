@@ -652,20 +652,19 @@ cdef int32_t frame_position(const uint8_t* memory, int64_t size) noexcept nogil:
 
 
 cdef bint is_generator(const uint8_t* text, int64_t length) noexcept nogil:
-    """Whether this is the text of an MT19937: its words, and how many of them are used."""
+    """Whether this is the text of an MT19937: its words, and how many of them are used, with spaces between them."""
     cdef uint64_t number = 0
-    cdef int64_t i
-    cdef int words = 0, digits = 0
-    for i in range(length):
-        if 48 <= text[i] < 58 and digits < 10:
-            number = 10 * number + text[i] - 48
-            digits += 1
-        elif text[i] == 32 and digits and number >> 32 == 0:
-            words += 1
-            number = digits = 0
-        else:
+    cdef int64_t i = 0, begin
+    cdef int k
+    for k in range(WORDS + 1):
+        begin, number = i, 0
+        while i < length and <uint8_t> (text[i] - 48) < 10:
+            number = 10 * number + <uint8_t> (text[i] - 48)
+            i += 1
+        if not 0 < i - begin <= 10 or number >> 32 or (k < WORDS and (i == length or text[i] != 32)):
             return False
-    return words == WORDS and digits and number <= WORDS
+        i += k < WORDS
+    return i == length and number <= WORDS
 
 
 cdef bint is_memory_possible(const games_t* self, const uint8_t* memory, int64_t size) noexcept nogil:

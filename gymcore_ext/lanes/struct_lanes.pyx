@@ -5,7 +5,7 @@ here: leaving out lanes that are about to be reset, parameters by lane, rows of 
 """
 cimport cython
 cimport numpy as cnp
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc
 from cpython.pycapsule cimport (
     PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetContext,
 )
@@ -218,37 +218,47 @@ cdef int64_t save_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     return 0
 
 
+cdef inline const char* aligned_row(const char* row, char* buffer, int64_t size) noexcept nogil:
+    """What a saved lane holds after its digest: in the row, or copied to a buffer if the row is not aligned."""
+    row += sizeof(uint64_t)
+    if <size_t> row % sizeof(uint64_t) == 0:
+        return row
+    memcpy(buffer, row, size)
+    return buffer
+
+
 cdef int64_t load_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     cdef copying_t* job = <copying_t*> context
     cdef const lane_functions_t* functions = &job.lanes.functions
-    cdef char* data = <char*> PyMem_RawCalloc(1, job.size)
+    cdef char* buffer = <char*> PyMem_RawMalloc(job.size)
+    cdef const char* row
     cdef void* lane
     cdef int64_t k
-    for k in range(lo, hi if data != NULL else lo):
-        lane = lane_at(job.lanes, job.indices[k])
-        memcpy(data, job.rows + k * job.stride + sizeof(uint64_t), job.size)
+    for k in range(lo, hi if buffer != NULL else lo):
+        lane, row = lane_at(job.lanes, job.indices[k]), job.rows + k * job.stride
         if functions.load != NULL:
-            functions.load(lane, job.lanes.shared, data)
+            functions.load(lane, job.lanes.shared, aligned_row(row, buffer, job.size))
         else:
-            memcpy(lane, data, job.size)
+            memcpy(lane, row + sizeof(uint64_t), job.size)
         check_fault(job.lanes, lane)
         job.done[k] = True
-    PyMem_RawFree(data)
+    PyMem_RawFree(buffer)
     return 0
 
 
 cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     cdef copying_t* job = <copying_t*> context
     cdef const lane_functions_t* functions = &job.lanes.functions
-    cdef char* data = <char*> PyMem_RawCalloc(1, job.size)
-    cdef uint64_t check
+    cdef char* buffer = <char*> PyMem_RawMalloc(job.size)
+    cdef const char* row
+    cdef uint64_t expected
     cdef int64_t k
-    for k in range(lo, hi if data != NULL else lo):
-        memcpy(&check, job.rows + k * job.stride, sizeof(check))
-        memcpy(data, job.rows + k * job.stride + sizeof(check), job.size)
-        job.done[k] = check == digest(data, job.size) and (
-            functions.check == NULL or functions.check(data, job.lanes.shared))
-    PyMem_RawFree(data)
+    for k in range(lo, hi if buffer != NULL else lo):
+        row = job.rows + k * job.stride
+        memcpy(&expected, row, sizeof(expected))
+        job.done[k] = expected == digest(row + sizeof(uint64_t), job.size) and (
+            functions.check == NULL or functions.check(aligned_row(row, buffer, job.size), job.lanes.shared))
+    PyMem_RawFree(buffer)
     return 0
 
 

@@ -117,7 +117,7 @@ typedef struct {
     int (*make)(void *lane, const void *shared);
     void (*free)(void *lane, const void *shared);
     /* Write a lane to memory that is zero, or read it from there, if it is not saved as it is because it has pointers. `save`
-     * returns whether it could be saved. NULL: the bytes of the lane are copied. */
+     * returns whether it could be saved. NULL: the bytes of the lane are copied. `saved` is aligned to 8 bytes. */
     int (*save)(void *lane, const void *shared, void *saved);
     void (*load)(void *lane, const void *shared, const void *saved);
 } gymcore_lane_functions;
