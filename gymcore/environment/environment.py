@@ -162,7 +162,7 @@ class Environment:
         After `start_reset` it is like that of `execute`, with terminal -1 and reward None.
 
         Raises:
-            ResetNeeded: if nothing was asked for.
+            ResetNeeded: If nothing was asked for.
         """
         asked, self._asked = self._asked, None
         if asked is None:
@@ -233,8 +233,8 @@ class Environment:
 
         Raises:
             ArgumentTypeError: If `environment` is none of these.
-            InvalidArgument: if an argument has an impossible value or does not fit another.
-            UnregisteredEnv: if a name is neither a key, a module nor an id.
+            InvalidArgument: If an argument has an impossible value or does not fit another.
+            UnregisteredEnv: If a name is neither a key, a module nor an id.
         """
         if remote not in REMOTES:
             raise InvalidArgument(f"remote: expected one of {REMOTES}, got {remote!r}")
@@ -370,7 +370,7 @@ class EnvironmentWrapper(Environment):
         """Begin an episode; see `Environment.reset`.
 
         Raises:
-            InvalidArgument: if the environment does not run in parallel, or the states are not what
+            InvalidArgument: If the environment does not run in parallel, or the states are not what
                 `states()` says (looked at in the first reset).
         """
         if num_parallel is None:
@@ -401,7 +401,7 @@ class EnvironmentWrapper(Environment):
 
         Raises:
             ResetNeeded: before `reset`, and when all episodes have ended.
-            InvalidArgument: if states, terminal or reward are not what they should be (looked at in
+            InvalidArgument: If states, terminal or reward are not what they should be (looked at in
                 the first step), or if the shaping of rewards goes on where an episode has ended.
         """
         if not self._running:

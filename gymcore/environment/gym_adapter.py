@@ -78,8 +78,8 @@ class GymAdapter:
             **kwargs: Arguments of the environment.
 
         Raises:
-            InvalidArgument: if an argument has an impossible value.
-            ArgumentTypeError: if a space has no specification.
+            InvalidArgument: If an argument has an impossible value.
+            ArgumentTypeError: If a space has no specification.
         """
         for module in [import_modules] if isinstance(import_modules, str) else import_modules:
             importlib.import_module(module)

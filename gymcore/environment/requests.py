@@ -59,7 +59,7 @@ class HostedEnvironment:
             What the method returns; of `execute` a pair with `final_states()`.
 
         Raises:
-            InvalidArgument: if there is no such request.
+            InvalidArgument: If there is no such request.
         """
         if verb not in VERBS:
             raise InvalidArgument(f"verb: expected one of {', '.join(VERBS)}, got {verb!r}")

@@ -133,7 +133,7 @@ def parse_expression(expression: str) -> Evaluate:
         `InvalidArgument` too.
 
     Raises:
-        InvalidArgument: if it is not such an expression; the message shows the part that is not.
+        InvalidArgument: If it is not such an expression; the message shows the part that is not.
 
     Example:
         >>> shaped = parse_expression("reward - abs(states['x'][0]) if terminal == 0 else -1")

@@ -60,8 +60,8 @@ def spec_of_space(space: Space, kind: Kind) -> SpaceSpec:
         kind: "states" or "actions".
 
     Raises:
-        ArgumentTypeError: if it is, or holds, a space that no specification describes.
-        InvalidArgument: if actions have unequal bounds of which some are infinite.
+        ArgumentTypeError: If it is, or holds, a space that no specification describes.
+        InvalidArgument: If actions have unequal bounds of which some are infinite.
 
     Example:
         >>> from gymcore.spaces import Discrete

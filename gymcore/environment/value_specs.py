@@ -67,8 +67,8 @@ def checked_spec(spec: object, kind: Kind, name: str = "") -> Spec:
         name: Of the component, for messages.
 
     Raises:
-        ArgumentTypeError: if something has the wrong type.
-        InvalidArgument: if something has an impossible value; the message names the component.
+        ArgumentTypeError: If something has the wrong type.
+        InvalidArgument: If something has an impossible value; the message names the component.
 
     Example:
         >>> checked_spec({"type": int, "num_values": 3}, "actions")

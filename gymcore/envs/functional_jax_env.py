@@ -244,7 +244,7 @@ class FunctionalJaxVectorEnv(VectorEnv, _JaxEnv):
         """Return a frame of each lane's state, [num_envs, height, width, 3] uint8.
 
         Raises:
-            UnsupportedMode: if the environment was made without a render mode.
+            UnsupportedMode: If the environment was made without a render mode.
         """
         leaves, structure = self._jax.tree_util.tree_flatten(self.state)
         rows = zip(*leaves, strict=True)

@@ -193,10 +193,10 @@ def make(
         The environment. Its `spec` makes it again, wrappers included.
 
     Raises:
-        ArgumentTypeError: if `id` is neither a string nor a spec, or the entry point does not
+        ArgumentTypeError: If `id` is neither a string nor a spec, or the entry point does not
             make an `Env`.
-        Error: if the id is not registered (with a suggestion), or cannot be made.
-        InvalidArgument: if `id` is a spec from JSON that names anything but environments and
+        Error: If the id is not registered (with a suggestion), or cannot be made.
+        InvalidArgument: If `id` is a spec from JSON that names anything but environments and
             wrappers; see `EnvSpec.from_json`.
         TypeError: from the environment's constructor, with the arguments it was given.
 
@@ -457,10 +457,10 @@ def make_vec(
         The vector environment.
 
     Raises:
-        ArgumentTypeError: if `id` is neither a string nor a spec, or `num_envs` is not an integer.
-        InvalidArgument: if `num_envs` or `vectorization_mode` is not valid, or for a spec from JSON
+        ArgumentTypeError: If `id` is neither a string nor a spec, or `num_envs` is not an integer.
+        InvalidArgument: If `num_envs` or `vectorization_mode` is not valid, or for a spec from JSON
             as in `make`.
-        Error: if the id is not registered (with a suggestion), or has nothing for the mode.
+        Error: If the id is not registered (with a suggestion), or has nothing for the mode.
 
     Example:
         >>> envs = make_vec("CartPole-v1", num_envs=3)

@@ -112,10 +112,10 @@ def register(
     warning.
 
     Raises:
-        InvalidArgument: if there is neither an entry point nor a vector entry point.
-        RegistrationError: if the name is registered with versions and this id has none, or the
+        InvalidArgument: If there is neither an entry point nor a vector entry point.
+        RegistrationError: If the name is registered with versions and this id has none, or the
             reverse.
-        Error: if the id is malformed.
+        Error: If the id is malformed.
 
     Example:
         >>> register("Maze-v0", entry_point="games.mazes:Maze", max_episode_steps=100)
@@ -169,7 +169,7 @@ def register_alias(old_id: str, new_id: str, *, change: str | None = None) -> No
             raises `DeprecatedEnv`, which says so.
 
     Raises:
-        Error: if an id is malformed.
+        Error: If an id is malformed.
 
     Example:
         >>> register("Maze-v1", entry_point="games.mazes:Maze")
@@ -229,7 +229,7 @@ def pprint_registry(
         The text if `disable_print`, else None.
 
     Raises:
-        InvalidArgument: if `num_cols` is less than 1.
+        InvalidArgument: If `num_cols` is less than 1.
 
     Example:
         >>> mazes = {"Maze-v0": EnvSpec("Maze-v0", entry_point="games.envs.mazes:Maze")}

@@ -157,7 +157,7 @@ class FunctionalEnv(Env[ObsType, ActType]):
         """Return a frame of the current state, [height, width, 3] uint8.
 
         Raises:
-            UnsupportedMode: if the environment was made without a render mode.
+            UnsupportedMode: If the environment was made without a render mode.
         """
         return self._frames.draw(self.state)
 
@@ -234,7 +234,7 @@ class FunctionalVectorEnv(ArrayVectorEnv):
         Raises:
             ArgumentTypeError: `func_env` is not a `FuncEnv`, or a number is not an integer.
             InvalidArgument: a number is out of range, or the autoreset mode is unknown.
-            UnsupportedMode: if the render mode is another one.
+            UnsupportedMode: If the render mode is another one.
         """
         check_functions(func_env)
         self.func_env = func_env
@@ -319,7 +319,7 @@ class FunctionalVectorEnv(ArrayVectorEnv):
         With batched functions, `render_image` is called with batches of one.
 
         Raises:
-            UnsupportedMode: if the environment was made without a render mode.
+            UnsupportedMode: If the environment was made without a render mode.
         """
         states = (self._functions.state_of(self.state, lane) for lane in range(self.num_envs))
         return tuple(map(self._frames.draw, states))

@@ -120,8 +120,8 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     """Return the contents of a file.
 
     Raises:
-        InvalidArgument: if it is not a checkpoint of this version.
-        OSError: if it cannot be read.
+        InvalidArgument: If it is not a checkpoint of this version.
+        OSError: If it cannot be read.
     """
     with open(path, "rb", opener=_without_waiting) as file, checkpoint_errors(path):
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

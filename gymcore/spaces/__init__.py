@@ -1,7 +1,7 @@
-"""The sets that observations and actions come from.
+"""The sets to which observations and actions belong.
 
-A space tells what its elements look like, whether a value is one of them, and draws random ones.
-`flatten` and related functions turn elements of (nested) spaces into arrays with one axis.
+A space describes the form of its elements, checks whether a value is one, and samples random ones.
+`flatten` and related functions convert elements of (nested) spaces to one-dimensional arrays.
 """
 
 from gymcore.spaces.box import Box

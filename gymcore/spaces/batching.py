@@ -1,9 +1,9 @@
 """Batches of spaces and of their elements.
 
-`batch_space` makes the space of a batch, `create_empty_array` makes room for one, `concatenate`
-fills it with single elements, and `iterate` splits it again. These functions dispatch on the
-type of the space, and `.register(MySpace)` teaches them a new one. `Graph`, `Sequence` and `OneOf`
-hold batches themselves, so what is particular to them is registered in their own modules.
+`batch_space` returns the space of a batch, `create_empty_array` allocates a batch, `concatenate`
+fills it with single elements, and `iterate` splits it again. These functions dispatch on the type
+of the space; `.register(MySpace)` adds a type. `Graph`, `Sequence` and `OneOf` hold batches
+themselves, so their functions are registered in their own modules.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ T = TypeVar("T")
 
 Allocate: TypeAlias = Callable[..., Array]
 
-# Seeds of the copies in a batched custom space are drawn below this bound; the number decides what
-# a seeded batch samples.
+# Upper bound of the seeds of the copies in a batched custom space. Changing it would change the
+# samples of a seeded batch.
 _SEED_BOUND = 10**8
 
-# Errors of reading a value that is not a batch.
+# Errors raised when a value that is not a batch is read as one.
 _NOT_A_BATCH = (TypeError, ValueError, KeyError, IndexError, CustomSpaceError)
 
 
 def unsupported_space(function: str, space: object) -> Exception:
-    """Return the error for a `space` that the user has passed to `function`, which knows no such.
+    """Return the error for a `space` of a type that is not registered with `function`.
 
-    `CustomSpaceError` for a space, which says how to register one; else `ArgumentTypeError`.
+    A `CustomSpaceError` for a space, which tells how to register it; otherwise `ArgumentTypeError`.
     """
     kind = type(space)
     if isinstance(space, Space):
@@ -81,8 +81,8 @@ def batch_space(space: Space, n: int = 1) -> Space:
         space's.
 
     Raises:
-        ArgumentTypeError: `space` is not a Space (a `TypeError`).
-        InvalidArgument: `n` is negative (a `ValueError`).
+        ArgumentTypeError: If `space` is not a Space (a `TypeError`).
+        InvalidArgument: If `n` is negative (a `ValueError`).
 
     Example:
         >>> from gymcore.spaces import Box, Dict, Discrete
@@ -113,7 +113,7 @@ def _batch_multi_discrete(space: MultiDiscrete, n: int = 1) -> Box:
 
 def _last(space: MultiDiscrete) -> Array:
     """Return the largest value of each element."""
-    return np.asarray(space.start + space.nvec - 1)  # NumPy makes a scalar of an array without axes
+    return np.asarray(space.start + space.nvec - 1)  # arithmetic on 0-d arrays gives scalars
 
 
 @batch_space.register(MultiBinary)
@@ -128,7 +128,7 @@ def _batch_composite(space: Tuple | Dict, n: int = 1) -> Tuple | Dict:
 
 
 def _with_parts(space: Tuple | Dict, parts: list[Space]) -> Tuple | Dict:
-    """Return a space of the same form with other subspaces and a copy of the generator."""
+    """Return a space of the same form with other subspaces and a copy of its generator."""
     packed = space._pack(parts)
     new = Dict(packed, sort_keys=space.sort_keys) if isinstance(space, Dict) else Tuple(packed)
     return new._with_generator_of(space)
@@ -139,13 +139,13 @@ def _batch_other(space: Space, n: int = 1) -> Tuple:
     n = _count(n)
     batch = Tuple([deepcopy(space) for _ in range(n)])
     batch._with_generator_of(space)
-    # Copies with the same generator would all sample the same.
+    # With the same generator, all copies would return the same samples.
     batch.seed(batch.np_random.integers(0, _SEED_BOUND, size=n).tolist())
     return batch._with_generator_of(space)
 
 
 def _count(n: SupportsIndex) -> int:
-    """Return the length of a first axis, or raise what NumPy raises."""
+    """Return the length of a first axis; raise the same errors as NumPy."""
     count = index(n)
     if count < 0:
         raise InvalidArgument(f"negative dimensions are not allowed, got n={count}")
@@ -158,15 +158,15 @@ def batch_differing_spaces(spaces: Any) -> Space:
 
     Args:
         spaces: A sequence of spaces of one type, with the same shape and dtype where they have
-            these; bounds, sizes and the contents of Text, Graph, Sequence and OneOf spaces may
+            them; bounds, sizes and the contents of Text, Graph, Sequence and OneOf spaces may
             differ.
 
     Returns:
         As `batch_space`, with each row's own bounds. Its generator is a copy of the first space's.
 
     Raises:
-        InvalidArgument: No spaces, or shapes, dtypes, lengths or keys that differ (a `ValueError`).
-        ArgumentTypeError: Types that differ, or that have no registered function (a `TypeError`).
+        InvalidArgument: If `spaces` is empty, or shapes, dtypes, lengths or keys differ.
+        ArgumentTypeError: If types differ, or a type has no registered function.
 
     Example:
         >>> from gymcore.spaces import Discrete
@@ -203,7 +203,7 @@ def _batch_differing_boxes(spaces: Sequence[Box]) -> Box:
 def _batch_differing_discretes(spaces: Sequence[Discrete]) -> MultiDiscrete:
     counts, starts = [int(space.n) for space in spaces], [int(space.start) for space in spaces]
     dtypes = [space.dtype for space in spaces]
-    # Gymnasium's choice is the first of the widest dtypes, which need not hold all values.
+    # As in Gymnasium, the first of the widest dtypes, which may not hold all values.
     dtype = max(dtypes, key=attrgetter("itemsize"))
     lowest, highest = min(starts), max(map(add, counts, starts)) - 1
     lowest_held, highest_held = dtype_limits(dtype)
@@ -249,7 +249,7 @@ def _batch_differing_composites(spaces: Sequence[Tuple | Dict]) -> Tuple | Dict:
 
 @batch_differing_spaces.register(Text)
 def batch_differing_others(spaces: Sequence[Space]) -> Tuple:
-    """Return the tuple of copies of spaces whose elements are not arrays."""
+    """Return a Tuple of copies of spaces whose elements are not arrays."""
     return Tuple([deepcopy(space) for space in spaces])._with_generator_of(spaces[0])
 
 
@@ -263,16 +263,16 @@ def iterate(space: Space, items: Any) -> Iterator[Any]:
     """Return an iterator over the elements of a batch.
 
     Args:
-        space: The space of the batch, as `batch_space` made it.
+        space: The space of the batch, as returned by `batch_space`.
         items: An element of that space.
 
     Returns:
         An iterator over single elements; arrays among them are views of the batch.
 
     Raises:
-        ArgumentTypeError: `space` is not a Space or has single elements only, or `items` cannot be
-            iterated over (a `TypeError`).
-        CustomSpaceError: The type of the space has no registered function.
+        ArgumentTypeError: If `space` is not a Space or has only single elements, or `items` is not
+            iterable (a `TypeError`).
+        CustomSpaceError: If the type of the space has no registered function.
 
     Example:
         >>> import numpy as np
@@ -306,7 +306,7 @@ def _iterate_tuple(space: Tuple, items: Any) -> Iterator[Any]:
     unregistered = iterate.dispatch(object)
     if any(iterate.dispatch(type(subspace)) is unregistered for subspace in space.spaces):
         try:
-            return iter(items)  # a batched custom space: a tuple of single elements already
+            return iter(items)  # a batched custom space: already a tuple of single elements
         except TypeError as problem:
             custom = [type(part) for part in space.spaces]
             raise CustomSpaceError(
@@ -327,21 +327,21 @@ def _iterate_dict(space: Dict, items: Mapping[str, object]) -> Iterator[dict[str
 
 @singledispatch
 def concatenate(space: Space, items: Iterable[Any], out: Any) -> Any:
-    """Return single elements as one batch.
+    """Join single elements into one batch.
 
     Args:
         space: The space of a single element (not of the batch).
-        items: The elements; their number is the batch's.
-        out: What `create_empty_array(space, n)` returned. Arrays in it are written to.
+        items: The elements, as many as the batch has.
+        out: The result of `create_empty_array(space, n)`. Its arrays are written in place.
 
     Returns:
         `out` for a space of arrays; for a Tuple or Dict a new tuple or dict of the arrays in `out`;
         for any other space a tuple of the elements themselves.
 
     Raises:
-        ArgumentTypeError: `space` is not a Space (a `TypeError`).
-        ValueError: Elements whose shape does not fit into `out`.
-        TypeError: Elements whose dtype cannot be cast to that of `out`.
+        ArgumentTypeError: If `space` is not a Space (a `TypeError`).
+        ValueError: If the shape of an element does not fit into `out`.
+        TypeError: If the dtype of an element cannot be cast to that of `out`.
 
     Example:
         >>> from gymcore.spaces import Box
@@ -374,19 +374,19 @@ def _concatenate_other(space: Space, items: Iterable[T], out: object) -> tuple[T
 
 @singledispatch
 def create_empty_array(space: Space, n: int = 1, fn: Callable[..., Array] = np.zeros) -> Any:
-    """Return a batch of `n` elements, for `concatenate` to write to.
+    """Return a batch of `n` elements that `concatenate` can write to.
 
     Args:
         space: The space of a single element.
         n: Number of elements.
-        fn: Makes an array, called as `fn(shape, dtype=dtype)`; `np.empty` and `np.ones` will do.
+        fn: Creates an array, called as `fn(shape, dtype=dtype)`, such as `np.empty` or `np.ones`.
 
     Returns:
         An array of shape `(n, *space.shape)`; a tuple or dict of these for a Tuple or Dict; a tuple
         of `n` minimal elements for Text, Graph, Sequence and OneOf; None for a custom space.
 
     Raises:
-        ArgumentTypeError: `space` is not a Space (a `TypeError`).
+        ArgumentTypeError: If `space` is not a Space (a `TypeError`).
 
     Example:
         >>> from gymcore.spaces import Box, Discrete, Tuple
@@ -419,21 +419,21 @@ def _create_empty_other(space: Space, n: int = 1, fn: Allocate = np.zeros) -> No
 
 
 def is_array_like(space: Space) -> bool:
-    """Tell whether a batch of elements consists of arrays only (in dicts and tuples)."""
+    """Return whether a batch of elements consists of arrays only, possibly in dicts and tuples."""
     if isinstance(space, (Tuple, Dict)):
         return all(map(is_array_like, space._parts()))
     return isinstance(space, ArraySpace)
 
 
 def stack(space: Space, items: Sequence[Any]) -> Any:
-    """Return the batch of some elements of a space, as `concatenate` makes it, in new arrays."""
+    """Return a batch of some elements of a space in new arrays, as `concatenate` does."""
     if not items:
         return _empty(space)
     return concatenate(space, items, create_empty_array(space, len(items)))
 
 
 def unstack(batched: Space, batch: Any) -> list[Any] | None:
-    """Return the elements of a batch of any length, or None if it has not the form of a batch."""
+    """Return the elements of a batch of any length, or None if it does not have that form."""
     try:
         return list(iterate(batched, batch))
     except _NOT_A_BATCH:
@@ -441,9 +441,9 @@ def unstack(batched: Space, batch: Any) -> list[Any] | None:
 
 
 def batch_to_jsonable(space: Space, batched: Space, batch: Any) -> Any:
-    """Turn a batch into what `json` can write.
+    """Convert a batch to a form that `json` can write.
 
-    Arrays are one sample of `batched`, the space of batches; else each element is one of `space`.
+    A batch of arrays is written as one sample of `batched`, any other as samples of `space`.
     """
     if is_array_like(space):
         return batched.to_jsonable([batch])
@@ -451,21 +451,21 @@ def batch_to_jsonable(space: Space, batched: Space, batch: Any) -> Any:
 
 
 def batch_from_jsonable(space: Space, batched: Space, jsonable: Any) -> Any:
-    """Turn the result of `batch_to_jsonable` back into a batch."""
+    """Convert the result of `batch_to_jsonable` back to a batch."""
     if is_array_like(space):
         return with_axes(space, batched.from_jsonable(jsonable)[0])
     return stack(space, space.from_jsonable(jsonable))
 
 
 def with_axes(space: Space, batch: Any) -> Any:
-    """Give the arrays of an empty batch the axes that `[]` in a JSON text does not tell."""
+    """Restore the axes of the arrays in an empty batch, which `[]` in JSON does not record."""
     if isinstance(space, (Tuple, Dict)):
         return space._pack(map(with_axes, space._parts(), space._unpack(batch)))
     return batch if len(batch) else _empty(space)
 
 
 def _empty(space: Space) -> Any:
-    """Return the batch of no elements."""
+    """Return a batch without elements."""
     if isinstance(space, (Tuple, Dict)):
         return space._pack(map(_empty, space._parts()))
     return create_empty_array(space, 0) if isinstance(space, ArraySpace) else ()

@@ -1,4 +1,4 @@
-"""The space of arrays whose elements lie in intervals."""
+"""The space of arrays whose elements are in given intervals."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ Doubles = npt.NDArray[np.float64]
 
 _BOUNDS = ("low", "high", "bounded_below", "bounded_above")
 
-# The doubles next to the ends of the 64-bit ranges: what lies further out cannot be converted.
+# The outermost doubles that can be converted to 64-bit integers.
 _CONVERTIBLE = {"i": (-(2.0**63), 2.0**63 - 1024.0), "u": (0.0, 2.0**64 - 2048.0)}
 
 
 def is_float_integer(var: object) -> bool:
-    """Tell whether `var` is a Python or NumPy integer or float (a bool is neither)."""
+    """Return whether `var` is a Python or NumPy integer or float (a bool is neither)."""
     kind = type(var)
     return issubclass(kind, (int, float, np.integer, np.floating)) and kind is not bool
 
 
 def array_short_repr(arr: Array) -> str:
-    """Return the one value of a constant array, else the array, as text.
+    """Return the value of a constant array, or any other array, as text.
 
     Args:
         arr: Any array of numbers.
 
     Returns:
-        For example "1.0" for ones, "[0. 1.]" otherwise.
+        For example "1.0" for an array of ones, "[0. 1.]" otherwise.
     """
     if arr.size != 0 and np.min(arr) == np.max(arr):
         return str(np.min(arr))
@@ -45,38 +45,38 @@ def array_short_repr(arr: Array) -> str:
 
 
 class _LazyBound:
-    """A bound of the space of a batch, written out when it is first read.
+    """A bound of the space of a batch, created when it is first read.
 
-    The bounds of a batch of n images are four arrays of n images, which most programs never look
-    at. Until then the space has one row of each, in `_rows`.
+    The bounds of a batch of n images are four arrays of n images, which most programs never use.
+    Until then the space stores one row of each, in `_rows`.
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Learn the name of the attribute."""
+        """Store the name of the attribute."""
         self.name = name
 
     def __get__(self, space: Any, owner: type | None = None) -> Any:
-        """Write the array out and leave it with the space."""
+        """Create the array and store it in the space."""
         if space is None:
             return self
         rows = space.__dict__.get("_rows")
         if rows is None:
             raise AttributeError(f"{type(space).__name__!r} object has no attribute {self.name!r}")
         array = repeat(rows[self.name], space._shape[0])
-        return space.__dict__.setdefault(self.name, array)  # one array for all threads
+        return space.__dict__.setdefault(self.name, array)  # the same array for all threads
 
 
 class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
-    """Arrays of one shape and dtype whose every element lies in a closed interval.
+    """Arrays of one shape and dtype whose elements are in given closed intervals.
 
-    Each element has its own interval: finite, infinite on one side, or the whole line.
+    Each element has its own interval: bounded, bounded on one side, or unbounded.
 
     Attributes:
         low: Lower bounds, array of the shape and dtype of the space.
         high: Upper bounds, array of the shape and dtype of the space.
-        bounded_below: Where `low` is a bound, bool array of the shape of the space. False where
-            it was given as `-inf`.
-        bounded_above: Where `high` is a bound, bool array of the shape of the space.
+        bounded_below: Whether each element has a lower bound, bool array of the shape of the space;
+            False where `low` was given as `-inf`.
+        bounded_above: Whether each element has an upper bound, likewise.
 
     Example:
         >>> space = Box(low=-1.0, high=np.array([1.0, np.inf], dtype=np.float32))
@@ -94,7 +94,7 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
     bounded_below: npt.NDArray[np.bool_]
     bounded_above: npt.NDArray[np.bool_]
 
-    if not TYPE_CHECKING:  # a type checker takes what a space has for the descriptor itself
+    if not TYPE_CHECKING:  # a type checker would infer the descriptor's type
         low = _LazyBound()
         high = _LazyBound()
         bounded_below = _LazyBound()
@@ -108,20 +108,20 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
         dtype: npt.DTypeLike = np.float32,
         seed: SupportsIndex | np.random.Generator | None = None,
     ) -> None:
-        """Make a box from its bounds.
+        """Create a box from its bounds.
 
         Args:
-            low: The lower bound: a number for all elements, or an array with one per element;
-                `-inf` for none.
-            high: The upper bound, likewise; `inf` for none.
-            shape: The shape of the elements. None takes the shape of the bounds if one of them is
-                an array, `(1,)` if both are numbers.
+            low: Lower bound: a number for all elements, or an array with one per element; `-inf`
+                for no bound.
+            high: Upper bound: a number or an array likewise; `inf` for no bound.
+            shape: Shape of the elements. None means the shape of the bounds if one of them is an
+                array, `(1,)` if both are numbers.
             dtype: An integer, floating or bool dtype. Unsigned and bool boxes must be bounded.
-            seed: A seed or a generator for `sample`.
+            seed: Seed or generator for `sample`.
 
         Raises:
-            InvalidArgument: If dtype, shape and bounds do not fit each other, a bound is NaN or
-                outside the range of the dtype, or a lower bound lies above its upper bound.
+            InvalidArgument: If dtype, shape and bounds are inconsistent, a bound is NaN or outside
+                the range of the dtype, or a lower bound is above its upper bound.
             ArgumentTypeError: If `shape` is not a sequence of integers.
         """
         self.dtype = _checked_dtype(dtype)
@@ -139,9 +139,9 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
 
     @classmethod
     def _from_arrays(cls, low: Array, high: Array, dtype: DType) -> Box:
-        """Return the box with copies of these arrays, checked, as bounds and no generator."""
+        """Return a box with checked copies of these arrays as bounds, and without a generator."""
         sides = finite_sides(low, high)
-        if sides is None or low.dtype != dtype:  # a rare dtype, or arrays that do not fit
+        if sides is None or low.dtype != dtype:  # a rare dtype, or inconsistent arrays
             return Box(low, high, dtype=dtype)
         box: Box = Box.__new__(Box)
         box.dtype, box._shape = dtype, low.shape
@@ -151,7 +151,7 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
         return box
 
     def _repeated(self, n: int) -> Box:
-        """Return the box of arrays of `n` elements of this one, with a copy of its generator."""
+        """Return the box of arrays of `n` elements of this one, with a copy of the generator."""
         row = Box._from_arrays(self.low, self.high, self.dtype)
         batch: Box = Box.__new__(Box)
         batch.dtype, batch._shape = row.dtype, (n, *row._shape)
@@ -160,16 +160,16 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
         return batch._with_generator_of(self)
 
     def is_bounded(self, manner: str = "both") -> bool:
-        """Tell whether all elements are bounded.
+        """Return whether all elements are bounded.
 
         Args:
-            manner: "below", "above", or "both" sides.
+            manner: The side to check: "below", "above" or "both".
 
         Returns:
-            True if no element lacks a bound on that side.
+            True if every element is bounded on that side.
 
         Raises:
-            InvalidArgument: If `manner` is none of the three.
+            InvalidArgument: If `manner` is not one of the three.
         """
         if manner == "both":
             return bool(self.bounded_below.all() and self.bounded_above.all())
@@ -184,9 +184,9 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
     def sample(self, mask: None = None, probability: None = None) -> npt.NDArray[ScalarT_co]:
         """Draw a random element.
 
-        An element bounded on both sides is uniform, one bounded on one side exponential from that
-        bound, one without bounds standard normal. Integers are rounded down after the draw, which
-        is made up to one above the upper bound.
+        Elements with two bounds are uniform, elements with one bound are exponential from that
+        bound, elements without bounds are standard normal. Integers are drawn up to one above the
+        upper bound and rounded down.
 
         Args:
             mask: Not supported, must be None.
@@ -225,7 +225,7 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
         return np.clip(integers, low, high, out=integers)
 
     def _draw_mixed(self, top: Array) -> Doubles:
-        """Draw for a box with at least one infinite side: group by group, in this order."""
+        """Draw for a box with at least one infinite side, one group of elements after the other."""
         rng, low, below, above = self.np_random, self.low, self.bounded_below, self.bounded_above
         unbounded, bounded = ~below & ~above, below & above
         only_below, only_above = below & ~above, ~below & above
@@ -237,18 +237,18 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
         return values
 
     def contains(self, x: object) -> bool:
-        """Tell whether `x` has the shape of the space, a dtype that fits, and lies in the bounds.
+        """Return whether `x` has the shape of the space and a suitable dtype, and is in bounds.
 
         Args:
-            x: An array, or a NumPy scalar if the space has no axes; anything else is converted to
+            x: An array, or a NumPy scalar if the space has zero axes; anything else is converted to
                 an array, with a warning.
 
         Returns:
-            True if the dtype of `x` can be cast safely to that of the space, the shape is equal,
-            and every element lies in its interval (NaN does not).
+            True if the dtype of `x` can be cast safely to that of the space, the shapes are equal,
+            and every element is in its interval (NaN is not).
         """
         if not isinstance(x, np.ndarray):
-            # A NumPy scalar is what a batch of arrays without axes consists of.
+            # The elements of a batch of 0-d arrays are NumPy scalars.
             if not isinstance(x, np.generic) or self._shape:
                 logger.warn("Casting input x to numpy array.", stacklevel=2)
             try:
@@ -260,11 +260,11 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
             return False
         if x.shape != self._shape:
             return False
-        # For small arrays a search for a zero byte takes a fifth of the time of `.all()`.
+        # For small arrays, searching for a zero byte takes a fifth of the time of `.all()`.
         return b"\0" not in (x >= self.low).tobytes() and b"\0" not in (x <= self.high).tobytes()
 
     def __repr__(self) -> str:
-        """Show the bounds (one number where all are equal), the shape and the dtype."""
+        """Return the bounds (one number if all are equal), the shape and the dtype as text."""
         if self.low_repr is None:
             self.low_repr = array_short_repr(self.low)
         if self.high_repr is None:
@@ -272,7 +272,7 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
         return f"Box({self.low_repr}, {self.high_repr}, {self._shape}, {self.dtype})"
 
     def __eq__(self, other: object, /) -> bool:
-        """Tell whether `other` is a box of the same shape and dtype with close enough bounds."""
+        """Return whether `other` is a box of the same shape and dtype with nearly equal bounds."""
         return (
             isinstance(other, Box)
             and self._shape == other._shape
@@ -282,17 +282,17 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
         )
 
     def __setstate__(self, state: PickledState) -> None:
-        """Restore a pickled box, also one from before the short texts of the bounds were kept."""
+        """Restore a pickled box, including older ones that lack the short texts of the bounds."""
         super().__setstate__({"low_repr": None, "high_repr": None, **dict(state)})
 
 
 def _are_close(low: Array, other: Array) -> bool:
-    """Tell whether bounds that are not identical are as good as equal."""
+    """Return whether bounds are equal within a tolerance."""
     return np.array_equal(low, other) or np.allclose(low, other)
 
 
 def _checked_dtype(dtype: npt.DTypeLike | None) -> DType:
-    """Return the dtype of a `Box`, or raise if its elements cannot have that dtype."""
+    """Return the dtype of a `Box`; raise if elements cannot have it."""
     if dtype is None:
         raise error.InvalidArgument("Box dtype must be explicitly provided, cannot be None.")
     result = np.dtype(dtype)
@@ -304,7 +304,7 @@ def _checked_dtype(dtype: npt.DTypeLike | None) -> DType:
 
 
 def _checked_shape(shape: Iterable[int] | None, low: Bound, high: Bound) -> tuple[int, ...]:
-    """Return the shape asked for, or the one that the bounds have, or raise."""
+    """Return the given shape, or that of the bounds; raise if it is invalid."""
     if shape is not None:
         if not isinstance(shape, Iterable):
             raise error.ArgumentTypeError(
@@ -345,9 +345,9 @@ def _checked_shape(shape: Iterable[int] | None, low: Bound, high: Bound) -> tupl
 def _cast_bound(
     name: str, bound: Bound, shape: tuple[int, ...], dtype: DType
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Return the array of a bound, and where the space is bounded on this side.
+    """Return a bound as an array, and where the space is bounded on this side.
 
-    An infinite bound becomes the last value of a signed integer dtype.
+    In a signed integer dtype, an infinite bound becomes the limit of the dtype.
     """
     if isinstance(bound, np.ndarray):
         return _cast_array(name, bound, shape, dtype)
@@ -355,20 +355,20 @@ def _cast_bound(
         raise error.InvalidArgument(
             f"Box {name} must be a np.ndarray, integer, or float, actual type={type(bound)}"
         )
-    # Comparisons of Python numbers are exact and fast: no arrays before the value is known good.
+    # Comparisons of Python numbers are exact and fast, so no array is made before these checks.
     value = bound.item() if isinstance(bound, np.generic) else bound
     infinite = _check_range(name, value, dtype)
     bounded = np.full(shape, not infinite)
     if infinite and dtype.kind == "i":
         value = dtype_limits(dtype)[0 if name == "low" else 1]
-    # The conversion of a Python float to an integer dtype drops the fraction.
+    # Converting a Python float to an integer dtype truncates it.
     return np.full(shape, value, dtype=dtype), bounded
 
 
 def _cast_array(
     name: str, bound: Array, shape: tuple[int, ...], dtype: DType
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Make the array of a bound that was given as an array."""
+    """Do the same as `_cast_bound` for a bound given as an array."""
     if bound.shape != shape:
         raise error.InvalidArgument(
             f"Box {name}.shape doesn't match provided shape, "
@@ -398,12 +398,12 @@ def _cast_array(
 
 
 def _any(condition: Array | np.bool_ | bool) -> bool:
-    """Tell whether a condition on a number, or on any element of an array, holds."""
+    """Return whether a condition is true for a number, or for any element of an array."""
     return bool(condition.any()) if isinstance(condition, np.ndarray) else bool(condition)
 
 
 def _check_range(name: str, bound: Any, dtype: DType) -> Any:
-    """Return where a bound is infinite; raise if it is NaN or too large for the dtype."""
+    """Return where a bound is infinite; raise if it is NaN or outside the range of the dtype."""
     if _any(bound != bound):
         raise error.InvalidArgument(f"No {name} value can be equal to `np.nan`, {name}={bound}")
     infinite = bound == (-np.inf if name == "low" else np.inf)
@@ -413,14 +413,14 @@ def _check_range(name: str, bound: Any, dtype: DType) -> Any:
             f"Box unsigned int dtype don't support `{sign}np.inf`, {name}={bound}"
         )
     if dtype.kind == "f" and getattr(bound, "dtype", None) == dtype:
-        return infinite  # what has the dtype is in its range
+        return infinite  # always in range
     lowest, highest = dtype_limits(dtype)
     too_low, too_high = bound < lowest, bound > highest
     allowed = infinite
     if dtype.kind == "f":
         allowed = allowed | (bound == (np.inf if name == "low" else -np.inf))
     else:
-        # Next to a 64-bit range a float array only knows the power of two above the range.
+        # Near the limits of 64 bits, a float array can hold only the power of two above the range.
         too_high = too_high | (bound >= highest + 1)
     sides = [("min", lowest, too_low), ("max", highest, too_high)]
     if name == "high":
@@ -435,7 +435,7 @@ def _check_range(name: str, bound: Any, dtype: DType) -> Any:
 
 
 def _uniform(rng: np.random.Generator, low: Array, high: Array) -> Doubles:
-    """Draw uniformly from [low, high), also where that is wider than the largest double."""
+    """Draw uniformly from [low, high), even if the width exceeds the largest double."""
     lower, upper = low.astype(np.float64), high.astype(np.float64)
     with np.errstate(over="ignore"):
         too_wide = not np.isfinite(upper - lower).all()
@@ -445,6 +445,6 @@ def _uniform(rng: np.random.Generator, low: Array, high: Array) -> Doubles:
 
 
 def _one_above(high: Array) -> Array:
-    """Return `high + 1` in 64 bits, and `high` where that does not fit."""
+    """Return `high + 1` in 64 bits, or `high` where that overflows."""
     wide = high.astype(np.uint64 if high.dtype.kind == "u" else np.int64)
     return np.asarray(wide + (wide < np.iinfo(wide.dtype).max))

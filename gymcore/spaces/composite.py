@@ -1,4 +1,4 @@
-"""What spaces that hold several subspaces have in common."""
+"""The common base of spaces that contain several subspaces."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["Composite"]
 
 
 class Composite(Space[T_co]):
-    """A space with several subspaces; by default, an element has a part for each of them.
+    """A space with several subspaces; by default, an element has one part per subspace.
 
     Attributes:
-        spaces: The subspaces, in a tuple or, under keys, in a dict.
+        spaces: The subspaces, in a tuple or a dict.
     """
 
     spaces: tuple[Space, ...] | dict[Any, Space]
@@ -33,13 +33,13 @@ class Composite(Space[T_co]):
         return spaces.items() if isinstance(spaces, dict) else enumerate(spaces)
 
     def _pack(self, parts: Iterable[Any]) -> Any:
-        """Return a dict or a tuple, as elements are, of one value for each subspace."""
+        """Return a dict or tuple, like an element, of one value per subspace."""
         spaces = self.spaces
-        # Without `strict`, which takes as long as everything else here.
+        # Without `strict`, which takes as long as the rest of this function.
         return dict(zip(spaces, parts)) if isinstance(spaces, dict) else tuple(parts)  # noqa: B905
 
     def _unpack(self, x: Any) -> Collection[Any]:
-        """Return the values of a dict or a tuple, in the order of the subspaces."""
+        """Return the values in a dict or tuple, in the order of the subspaces."""
         spaces = self.spaces
         return [x[key] for key in spaces] if isinstance(spaces, dict) else x
 
@@ -52,15 +52,15 @@ class Composite(Space[T_co]):
         """Draw a random element of each subspace.
 
         Args:
-            mask: The mask of each subspace, or None for it, in the form of an element.
-            probability: Likewise with probabilities. At most one of the two may be given.
+            mask: Masks of the subspaces, None for no mask, in the form of an element.
+            probability: Probabilities, in the same form. At most one of the two may be given.
 
         Returns:
             A new element, in the order of the space.
 
         Raises:
             InvalidMask: If `mask` or `probability` does not have one entry per subspace, or an
-                entry does not fit its subspace.
+                entry is invalid for its subspace.
             InvalidArgument: If both are given.
         """
         if mask is None and probability is None:
@@ -70,11 +70,11 @@ class Composite(Space[T_co]):
         return self._pack([space.sample(**{name: option[key]}) for key, space in self._items()])
 
     def _check_option(self, name: str, option: Any) -> None:
-        """Raise if a mask, or probabilities, have not one entry for each subspace."""
+        """Raise if a mask, or probabilities, do not have one entry per subspace."""
         raise NotImplementedError
 
     def to_jsonable(self, sample_n: Iterable[Any]) -> object:
-        """Turn a batch of elements into batches, one per subspace; see `Space.to_jsonable`."""
+        """Convert elements to batches, one per subspace; see `Space.to_jsonable`."""
         samples = list(sample_n)
         columns = [
             space.to_jsonable([sample[key] for sample in samples]) for key, space in self._items()
@@ -82,7 +82,7 @@ class Composite(Space[T_co]):
         return self._pack(columns) if isinstance(self.spaces, dict) else columns
 
     def from_jsonable(self, sample_n: Any) -> list[Any]:
-        """Turn the result of `to_jsonable` back into elements; see `Space.from_jsonable`."""
+        """Convert the result of `to_jsonable` back to elements; see `Space.from_jsonable`."""
         columns = [space.from_jsonable(sample_n[key]) for key, space in self._items()]
         return [self._pack(row) for row in zip(*columns, strict=True)]
 
@@ -96,7 +96,7 @@ class Composite(Space[T_co]):
 
 
 def checked_spaces(spaces: Iterable[Space]) -> tuple[Space, ...]:
-    """Return the spaces as a tuple, or raise if one of them is not a space."""
+    """Return the spaces as a tuple; raise if one of them is not a space."""
     result = tuple(spaces)
     for space in result:
         if not isinstance(space, Space):

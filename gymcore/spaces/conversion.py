@@ -1,4 +1,4 @@
-"""Converts spaces between packages: Gymnasium's, Gym's and gymcore's have the same structure."""
+"""Convert spaces between packages: Gymnasium, Gym and gymcore use the same structure."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from gymcore.spaces.space import Space
 __all__ = ["convert_space"]
 
 AnySpace = Space
-# A class of the other package; versions differ in the arguments that they take.
+# A class of the other package; its arguments depend on the version.
 _Make = Callable[..., Any]
 
 
 def convert_space(space: Any, package: ModuleType = spaces) -> Any:
-    """Return a space of another package that holds the same values and draws the same samples.
+    """Return the equivalent space of another package, with the same elements and samples.
 
-    A space is recognised by the name of its class, or of a base class, and its attributes. Of a
-    custom class the result is of that class too, and of the other package's: attributes and methods
-    are its own. A generator is copied, so that neither space moves the other's.
+    A space is recognized by the name of its class, or of a base class, and its attributes. For a
+    custom class, the result is a subclass of both that class and the other package's class, with
+    the custom attributes and methods. A generator is copied, so that the spaces stay independent.
 
     Args:
         space: A space of Gym, Gymnasium, gymcore or a similar package.
-        package: A module with the classes to use: `gymcore.spaces` or `gymnasium.spaces`.
+        package: Module with the target classes: `gymcore.spaces` or `gymnasium.spaces`.
 
     Returns:
-        The space; `space` itself if it is of that package already.
+        The converted space; `space` itself if it already belongs to that package.
 
     Raises:
-        ArgumentTypeError: It is not a space, or holds something that is not.
+        ArgumentTypeError: If `space` is not a space, or contains something that is not.
 
     Example:
         >>> class Discrete:
@@ -75,14 +75,14 @@ def _reduce(space: AnySpace) -> tuple[object, ...]:
 
 def _restored(custom: type, base: type, state: dict[str, object]) -> AnySpace:
     cls = _in_both(custom, base)
-    space = cls.__new__(cls)  # the constructor of a custom class may take anything
+    space = cls.__new__(cls)  # a custom constructor may take any arguments
     vars(space).update(state)
     return space
 
 
 def _box(space: Any, make: _Make, package: ModuleType) -> AnySpace:
     new = make(space.low, space.high, space.shape, space.dtype)
-    for side in ("bounded_below", "bounded_above"):  # integers do not show it
+    for side in ("bounded_below", "bounded_above"):  # integer bounds do not show these
         if hasattr(space, side):
             setattr(new, side, getattr(space, side).copy())
     return new
@@ -90,7 +90,7 @@ def _box(space: Any, make: _Make, package: ModuleType) -> AnySpace:
 
 def _discrete(space: Any, make: _Make, package: ModuleType) -> AnySpace:
     dtype = getattr(space, "dtype", np.dtype(np.int64))
-    # Gymnasium before 1.2 has integers of 64 bits only.
+    # Before version 1.2, Gymnasium has 64-bit integers only.
     options = {} if dtype == np.int64 else {"dtype": dtype}
     return make(int(space.n), start=int(getattr(space, "start", 0)), **options)
 
@@ -113,7 +113,7 @@ def _tuple(space: Any, make: _Make, package: ModuleType) -> AnySpace:
 def _dict(space: Any, make: _Make, package: ModuleType) -> AnySpace:
     parts = {key: convert_space(part, package) for key, part in space.spaces.items()}
     new = make(parts)
-    new.spaces = type(new.spaces)(parts)  # in this order
+    new.spaces = type(new.spaces)(parts)  # keeps the order
     if hasattr(space, "sort_keys"):
         new.sort_keys = space.sort_keys
     return new

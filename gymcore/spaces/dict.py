@@ -1,4 +1,4 @@
-"""The space of dictionaries, one element of a space under each key."""
+"""The space of dictionaries with an element of a subspace under each key."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["Dict"]
 
 
 def _ordered(spaces: object, sort_keys: bool) -> dict[Any, Space]:
-    """Return the subspaces as a dict in the order of the space, or raise."""
+    """Return the subspaces as a dict in the order of the space; raise if they are invalid."""
     if isinstance(spaces, collections.abc.Mapping) and not isinstance(spaces, OrderedDict):
         if sort_keys:
             try:
                 return dict(sorted(spaces.items(), key=lambda item: item[0]))
             except TypeError:
-                pass  # keys without an order among them stay as they come
+                pass  # keys that cannot be compared keep their order
         return dict(spaces.items())
     if isinstance(spaces, (OrderedDict, collections.abc.Sequence)):
         return dict(spaces)
@@ -35,13 +35,13 @@ def _ordered(spaces: object, sort_keys: bool) -> dict[Any, Space]:
 
 
 class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Any]):
-    """Dictionaries that hold, under each key, an element of the subspace of that key.
+    """Dictionaries that contain, for each key, an element of that key's subspace.
 
-    The space is itself a mapping from keys to subspaces. `in` asks whether a dictionary belongs to
-    the space; use `space.keys()` to ask for a key.
+    The space is itself a mapping from keys to subspaces. `in` checks whether a dictionary belongs
+    to the space; use `space.keys()` to check for a key.
 
     Attributes:
-        spaces: The subspaces by key, in the order in which elements hold them.
+        spaces: The subspaces by key, in the order of the keys of elements.
 
     Example:
         >>> from gymcore.spaces import Box, Discrete
@@ -65,15 +65,15 @@ class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Any]):
         sort_keys: bool = True,
         **spaces_kwargs: Space,
     ) -> None:
-        """Make the space.
+        """Create the space.
 
         Args:
             spaces: The subspaces by key: a mapping, or a sequence of pairs.
-            seed: A seed as `seed` takes it, or a generator (from which nothing is drawn: `sample`
-                uses the generators of the subspaces).
-            sort_keys: Whether a mapping is put in the order of its keys. An `OrderedDict` and a
-                sequence of pairs always keep their order, and so do keys that cannot be compared.
-            **spaces_kwargs: More subspaces, behind the others, in the order given.
+            seed: Seed as accepted by `seed`, or a generator (which is not used: `sample` uses the
+                generators of the subspaces).
+            sort_keys: Whether to sort the keys of a mapping. An `OrderedDict` and a sequence of
+                pairs always keep their order, as do keys that cannot be compared.
+            **spaces_kwargs: More subspaces, added after the others in the given order.
 
         Raises:
             ArgumentTypeError: If `spaces` has another type, or a value is not a space.
@@ -99,7 +99,7 @@ class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Any]):
         """Restart the random streams of the subspaces, and return their seeds; see `Space.seed`.
 
         Args:
-            seed: An integer, from which one seed per subspace is drawn; or a dict with the seed of
+            seed: An integer, from which one seed per subspace is drawn; a dict with the seed of
                 each subspace; or None for fresh entropy.
 
         Example:
@@ -140,7 +140,7 @@ class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Any]):
             )
 
     def contains(self, x: object) -> bool:
-        """Tell whether `x` is a dict with an element of each subspace and nothing else.
+        """Return whether `x` is a dict with exactly one element of each subspace.
 
         Args:
             x: Anything; only a `dict` can be an element. The order of its keys does not matter.
@@ -153,15 +153,15 @@ class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Any]):
         return all(x[key] in space for key, space in self.spaces.items())
 
     def keys(self) -> KeysView[Any]:
-        """Return the keys of the space, in its order."""
+        """Return the keys of the space in order."""
         return KeysView(self.spaces)
 
     def __getitem__(self, key: str) -> Space:
-        """Return the subspace of a key."""
+        """Return the subspace for a key."""
         return self.spaces[key]
 
     def __setitem__(self, key: str, value: Space) -> None:
-        """Set the subspace of a key; a new key goes to the end."""
+        """Set the subspace for a key; a new key is added at the end."""
         if not isinstance(value, Space):
             raise error.ArgumentTypeError(
                 f"Trying to set {key} to Dict space with value that is not a {program.package} "
@@ -170,13 +170,13 @@ class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Any]):
         self.spaces[key] = value
 
     def __iter__(self) -> Iterator[Any]:
-        """Iterate over the keys, in the order of the space."""
+        """Iterate over the keys in the order of the space."""
         return iter(self.spaces)
 
     def __repr__(self) -> str:
-        """Show the subspaces by key."""
+        """Return the subspaces by key as text."""
         return f"Dict({', '.join(f'{key!r}: {space}' for key, space in self.spaces.items())})"
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether `other` is a `Dict` of equal subspaces, in whatever order."""
+        """Return whether `other` is a `Dict` with equal subspaces, in any order."""
         return isinstance(other, Dict) and self.spaces == other.spaces

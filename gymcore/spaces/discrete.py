@@ -19,8 +19,8 @@ class Discrete(ArraySpace[IntegerT_co]):
     """The integers `start`, `start + 1`, ..., `start + n - 1`.
 
     Attributes:
-        n: How many there are, a NumPy scalar of the dtype of the space.
-        start: The smallest one, a NumPy scalar of the dtype of the space.
+        n: Number of elements, a NumPy scalar of the dtype of the space.
+        start: Smallest element, a NumPy scalar of the dtype of the space.
 
     Example:
         >>> space = Discrete(3, start=-1, seed=0)
@@ -43,13 +43,13 @@ class Discrete(ArraySpace[IntegerT_co]):
         start: SupportsIndex = 0,
         dtype: npt.DTypeLike = np.int64,
     ) -> None:
-        """Make the space.
+        """Create the space.
 
         Args:
-            n: The number of elements, at least 1.
-            seed: A seed or a generator for `sample`.
-            start: The smallest element.
-            dtype: The integer dtype of the elements.
+            n: Number of elements, at least 1.
+            seed: Seed or generator for `sample`.
+            start: Smallest element.
+            dtype: Integer dtype of the elements.
 
         Raises:
             ArgumentTypeError: If `n` or `start` is not an integer, or `dtype` not an integer dtype.
@@ -86,13 +86,13 @@ class Discrete(ArraySpace[IntegerT_co]):
         super().__init__((), self.dtype, seed)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; a change of `n` or `start` also moves the limits of `contains`."""
+        """Set an attribute; changing `n` or `start` also updates the limits used by `contains`."""
         super().__setattr__(name, value)
         if name in ("n", "start"):
             self._find_limits()
 
     def _find_limits(self) -> None:
-        """Keep the elements' range as Python ints, which compare faster than NumPy scalars."""
+        """Store the range as Python ints, which compare faster than NumPy scalars."""
         first = int(self.__dict__.get("start", 0))
         self._range = (first, first + int(self.__dict__.get("n", 0)))
 
@@ -104,10 +104,10 @@ class Discrete(ArraySpace[IntegerT_co]):
         """Draw a random element; `Space.sample` lists the exceptions.
 
         Args:
-            mask: int8 array of shape `(n,)`, 1 where the element may be drawn and 0 elsewhere.
-                Without a 1, `start` is returned.
-            probability: float64 array of shape `(n,)`, the probability of each element; the sum
-                must be 1. At most one of the two may be given.
+            mask: int8 array of shape `(n,)`, 1 where the element may be drawn and 0 elsewhere. If
+                all entries are 0, `start` is returned.
+            probability: float64 array of shape `(n,)`, the probability of each element, with a sum
+                of 1. At most one of the two may be given.
 
         Returns:
             A NumPy scalar of the dtype of the space; all elements, or all that the mask allows,
@@ -125,14 +125,14 @@ class Discrete(ArraySpace[IntegerT_co]):
         return self.start + self.np_random.integers(self.n, dtype=self.dtype.type)
 
     def _draw_allowed(self, mask: npt.NDArray[np.int8]) -> int:
-        """Draw the offset from `start` of an element that the mask allows."""
+        """Draw the offset from `start` of an element allowed by the mask."""
         check_array(mask, "sample mask", np.int8, (int(self.n),))
         check_binary(mask, "All values of the sample mask should be 0 or 1")
         allowed = mask.nonzero()[0]
         return int(pick(self.np_random, allowed)) if len(allowed) else 0
 
     def _draw_weighted(self, probability: npt.NDArray[np.float64]) -> int:
-        """Draw the offset from `start` of an element, each with its own probability."""
+        """Draw the offset from `start` of an element with the given probabilities."""
         check_array(probability, "sample probability", np.float64, (int(self.n),))
         check_probabilities(
             probability,
@@ -142,17 +142,17 @@ class Discrete(ArraySpace[IntegerT_co]):
         return int(self.np_random.choice(len(probability), p=probability))
 
     def contains(self, x: Any) -> bool:
-        """Tell whether `x` is one of the integers.
+        """Return whether `x` is one of the integers.
 
         Args:
-            x: A Python int, a NumPy integer or an integer array without axes is looked up, the
-                latter two only if their dtype can be cast safely to that of the space. Anything
-                else is not an element.
+            x: A Python int, a NumPy integer or a 0-d integer array can be an element, the last two
+                only if their dtype can be cast safely to that of the space. Anything else is not
+                an element.
 
         Returns:
             True if `x` is an element.
         """
-        # This runs once a step in most training loops: the usual types come first.
+        # Most training loops call this once per step, so the common types are checked first.
         kind = type(x)
         if kind is not int and kind is not self.dtype.type and not isinstance(x, int):
             if not isinstance(x, (np.generic, np.ndarray)) or x.shape != ():
@@ -163,21 +163,21 @@ class Discrete(ArraySpace[IntegerT_co]):
         return first <= int(x) < stop
 
     def to_jsonable(self, sample_n: Iterable[SupportsIndex]) -> list[int]:
-        """Turn elements into Python ints; see `Space.to_jsonable`."""
+        """Convert elements to Python ints; see `Space.to_jsonable`."""
         return [int(sample) for sample in sample_n]
 
     def from_jsonable(self, sample_n: Iterable[int]) -> list[np.integer]:
-        """Turn ints back into elements; see `Space.from_jsonable`."""
+        """Convert ints back to elements; see `Space.from_jsonable`."""
         return [self.dtype.type(sample) for sample in sample_n]
 
     def __repr__(self) -> str:
-        """Show `n`, and `start` and the dtype where they are not the usual ones."""
+        """Return `n` as text, with `start` and the dtype if they are not the defaults."""
         start = f", start={self.start}" if self.start != 0 else ""
         dtype = f", dtype={self.dtype}" if self.dtype != np.int64 else ""
         return f"Discrete({self.n}{start}{dtype})"
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether `other` is the same range of integers, in the same dtype."""
+        """Return whether `other` is the same range of integers with the same dtype."""
         return (
             isinstance(other, Discrete)
             and self.dtype == other.dtype
@@ -185,7 +185,7 @@ class Discrete(ArraySpace[IntegerT_co]):
         )
 
     def __setstate__(self, state: PickledState) -> None:
-        """Restore a pickled space, also one from before `start` existed."""
+        """Restore a pickled space, including older ones without `start`."""
         restored = dict(state)
         restored.setdefault("start", self.__dict__.get("start", np.int64(0)))
         super().__setstate__(restored)

@@ -29,10 +29,10 @@ class GraphInstance(NamedTuple):
     """A graph.
 
     Attributes:
-        nodes: A batch of elements of the node space, one per node.
-        edges: A batch of elements of the edge space, one per edge; None if there are no edges.
-        edge_links: Integer array `[num_edges, 2]` of the nodes that each edge connects; None if
-            there are no edges.
+        nodes: Batch of elements of the node space, one per node.
+        edges: Batch of elements of the edge space, one per edge; None if there are no edges.
+        edge_links: Integer array `[num_edges, 2]`, the two nodes of each edge; None if there are no
+            edges.
     """
 
     nodes: Any
@@ -41,11 +41,11 @@ class GraphInstance(NamedTuple):
 
 
 class Graph(Space[GraphInstance]):
-    """Graphs of any size, with an element of a space at each node and at each edge.
+    """Graphs of any size, with an element of a space at each node and each edge.
 
     Attributes:
-        batch_node_space: The space of a batch of one node.
-        batch_edge_space: The space of a batch of one edge, or None.
+        batch_node_space: Space of a batch of one node.
+        batch_edge_space: Space of a batch of one edge, or None.
 
     Example:
         >>> from gymcore.spaces import Box, Discrete
@@ -61,12 +61,12 @@ class Graph(Space[GraphInstance]):
         edge_space: Space | None,
         seed: SeedLike = None,
     ) -> None:
-        """Make the space.
+        """Create the space.
 
         Args:
-            node_space: The space of a node.
-            edge_space: The space of an edge, or None for graphs without edges.
-            seed: A seed as `seed` takes it, or a generator for the numbers and ends of edges.
+            node_space: Space of a node.
+            edge_space: Space of an edge, or None for graphs without edges.
+            seed: Seed as accepted by `seed`, or a generator for the number and the ends of edges.
 
         Raises:
             ArgumentTypeError: If `node_space` is not a space, or `edge_space` neither one nor None.
@@ -79,15 +79,15 @@ class Graph(Space[GraphInstance]):
 
     @property
     def is_np_flattenable(self) -> bool:
-        """Always False: the size varies."""
+        """Always False, because the size varies."""
         return False
 
     def seed(self, seed: object = None) -> tuple[Any, ...]:
-        """Restart the random streams, and return the seeds; see `Space.seed`.
+        """Restart the random streams, and return their seeds; see `Space.seed`.
 
         Args:
-            seed: An integer, the seed of the graph, from which those of nodes and edges are drawn;
-                or a tuple or list of the two or three seeds; or None for fresh entropy.
+            seed: The integer seed of the graph, from which those of nodes and edges are drawn; a
+                tuple or list of the two or three seeds; or None for fresh entropy.
 
         Example:
             >>> from gymcore.spaces import Discrete
@@ -122,24 +122,24 @@ class Graph(Space[GraphInstance]):
         """Draw a random graph.
 
         Args:
-            mask: `(nodes, edges)`, the masks of a batch of `num_nodes` nodes and of a batch of
-                `num_edges` edges, or None for either. If `num_edges` is None, `edges` is the mask
-                of one edge, which applies to all.
-            probability: `(nodes, edges)`, likewise with probabilities. At most one of the two may
-                be given.
-            num_nodes: The number of nodes, at least 1.
-            num_edges: The number of edges, at least 0. None draws it from
+            mask: `(nodes, edges)`, the masks of a batch of `num_nodes` nodes and a batch of
+                `num_edges` edges; None for no mask. If `num_edges` is None, `edges` is the mask of
+                one edge and applies to all.
+            probability: `(nodes, edges)`, probabilities in the same form. At most one of the two
+                may be given.
+            num_nodes: Number of nodes, at least 1.
+            num_edges: Number of edges, at least 0. None draws it from
                 [0, num_nodes * (num_nodes - 1)).
 
         Returns:
-            A graph with an int32 `edge_links`; edges and links are None if there are no edges.
-            Links are drawn independently: an edge may start and end at one node or be double.
+            A graph with int32 `edge_links`; edges and links are None if there are no edges. Links
+            are drawn independently: there may be self-loops and multiple edges.
 
         Raises:
             InvalidMask: If `mask` or `probability` has the wrong form or values.
             FailedCheck: If a number of nodes or edges is out of range.
             ArgumentTypeError: If a number is not an integer.
-            InvalidArgument: If both masks are given.
+            InvalidArgument: If both `mask` and `probability` are given.
         """
         name, option = given_option(mask, probability)
         node_options, edge_options = {}, {}
@@ -154,8 +154,8 @@ class Graph(Space[GraphInstance]):
             )
         edges_count = self._count_edges(nodes_count, num_edges)
 
-        # A batch draws from a copy of the generator; one draw from the generator itself makes the
-        # next graph a different one.
+        # A batch draws from a copy of the generator. Drawing once from the generator itself makes
+        # the next graph different.
         nodes = batch_space(self.node_space, nodes_count).sample(**node_options)
         self.node_space.np_random.random()
         if self.edge_space is None or edges_count == 0:
@@ -173,7 +173,7 @@ class Graph(Space[GraphInstance]):
         return GraphInstance(nodes, edges, links)
 
     def _count_edges(self, num_nodes: int, num_edges: SupportsIndex | None) -> int:
-        """Return the number of edges to draw, or raise."""
+        """Return the number of edges to draw; raise if it is invalid."""
         if num_edges is None:
             return int(self.np_random.integers(num_nodes * (num_nodes - 1))) if num_nodes > 1 else 0
         count = _as_count("num_edges", num_edges)
@@ -189,14 +189,14 @@ class Graph(Space[GraphInstance]):
         return count
 
     def contains(self, x: object) -> bool:
-        """Tell whether `x` is a graph with elements of the two spaces.
+        """Return whether `x` is a graph with elements of the two spaces.
 
         Args:
             x: Anything; only a `GraphInstance` can be an element.
 
         Returns:
-            True if all nodes and edges belong to their spaces, and there are either neither edges
-            nor links, or one pair of existing nodes (integer array `[num_edges, 2]`) for each edge.
+            True if all nodes and edges belong to their spaces, and `edge_links` is an integer array
+            `[num_edges, 2]` of existing nodes, or both edges and links are None.
         """
         if not isinstance(x, GraphInstance):
             return False
@@ -219,7 +219,7 @@ class Graph(Space[GraphInstance]):
         )
 
     def to_jsonable(self, sample_n: Iterable[GraphInstance]) -> list[dict[str, Any]]:
-        """Turn graphs into dicts of lists; see `Space.to_jsonable`."""
+        """Convert graphs to dicts of lists; see `Space.to_jsonable`."""
         result = []
         for sample in sample_n:
             entry = {
@@ -239,7 +239,7 @@ class Graph(Space[GraphInstance]):
         return result
 
     def from_jsonable(self, sample_n: Iterable[dict[str, Any]]) -> list[GraphInstance]:
-        """Turn the result of `to_jsonable` back into graphs; see `Space.from_jsonable`."""
+        """Convert the result of `to_jsonable` back to graphs; see `Space.from_jsonable`."""
         result = []
         for entry in sample_n:
             nodes = batch_from_jsonable(self.node_space, self.batch_node_space, entry["nodes"])
@@ -255,11 +255,11 @@ class Graph(Space[GraphInstance]):
         return result
 
     def __repr__(self) -> str:
-        """Show the two spaces."""
+        """Return the two spaces as text."""
         return f"Graph({self.node_space}, {self.edge_space})"
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether `other` is a `Graph` of equal node and edge spaces."""
+        """Return whether `other` is a `Graph` with equal node and edge spaces."""
         return (
             isinstance(other, Graph)
             and self.node_space == other.node_space
@@ -268,7 +268,7 @@ class Graph(Space[GraphInstance]):
 
 
 def _as_count(name: str, value: Any) -> int:
-    """Return a number of nodes or edges as an int, or raise."""
+    """Return a number of nodes or edges as an int; raise if it is invalid."""
     try:
         return index(value)
     except TypeError:

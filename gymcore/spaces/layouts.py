@@ -1,6 +1,6 @@
-"""Layouts: what the elements of a space are made of, in the words of the compiled modules.
+"""Layouts: the structure of a space's elements, as used by the compiled modules.
 
-Compiled modules know no spaces: a layout tells them all, and `gymcore_ext.layouts` walks over it:
+Compiled modules do not use spaces. `gymcore_ext.layouts` traverses layouts instead:
 
 | layout                                | elements                                              |
 |---------------------------------------|-------------------------------------------------------|
@@ -9,8 +9,8 @@ Compiled modules know no spaces: a layout tells them all, and `gymcore_ext.layou
 | `("dict", (key, ...), (layout, ...))` | Dict                                                  |
 | `("objects", finish)`                 | all others: `finish(list of elements)` is their batch |
 
-A space for which a program has registered its own `concatenate` or `create_empty_array` is one of
-the others, whatever it derives from.
+A space for which a program has registered its own `concatenate` or `create_empty_array` belongs to
+the last row, regardless of its base class.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ Layout: TypeAlias = tuple[Any, ...]
 
 
 class ObjectBatch:
-    """Makes batches of elements that no array of a fixed shape can hold, such as texts."""
+    """Makes batches of elements that do not fit into an array of a fixed shape, such as texts."""
 
     def __init__(self, space: Space, copy: bool = True) -> None:
-        """Take the space of an element, and whether batches are deep copies, for the caller."""
+        """Store the space of an element, and whether batches are deep copies."""
         self.space = space
         self.copy = copy
         self._out: object = None
         self._size = -1
 
     def __call__(self, items: list[Any]) -> Any:
-        """Return the batch of some elements, as the space's `concatenate` makes it."""
+        """Return a batch of the elements, as made by the space's `concatenate`."""
         if len(items) != self._size:
             self._out = create_empty_array(self.space, len(items))
             self._size = len(items)
@@ -80,9 +80,9 @@ def layout_of(space: Space, *, copy: bool = True) -> Layout:
 
 
 def map_layout(function: Callable[..., Any], layout: Layout, *batches: Any) -> Any:
-    """Apply a function to the arrays and objects that a layout has; return the same structure.
+    """Apply a function to the arrays and objects in a layout; return the same structure.
 
-    The function is called with the layout of such a part, and with that part of each batch.
+    The function is called with the layout of a part and that part of each batch.
 
     Example:
         >>> from gymcore.spaces import Dict, Discrete
@@ -101,17 +101,17 @@ def map_layout(function: Callable[..., Any], layout: Layout, *batches: Any) -> A
 
 
 def has_objects(layout: Layout) -> bool:
-    """Whether some part of a layout is not an array."""
+    """Return whether some part of a layout is not an array."""
     if layout[0] in ("array", "objects"):
         return bool(layout[0] == "objects")
     return any(map(has_objects, layout[-1]))
 
 
 def action_layout(single_space: Space, batch_space: Space) -> Layout | None:
-    """Return the layout of single actions, or None where `iterate` must split a batch of them.
+    """Return the layout of single actions, or None if a batch must be split by `iterate`.
 
-    That is so for actions that are not arrays, and for a space with a registered `iterate` of its
-    own.
+    This is necessary for actions that are not arrays, and for a space with its own registered
+    `iterate`.
 
     Example:
         >>> from gymcore.spaces import MultiDiscrete, Discrete, Text, Tuple
@@ -124,7 +124,7 @@ def action_layout(single_space: Space, batch_space: Space) -> Layout | None:
 
 
 def _iterated(layout: Layout, batch_space: Any) -> bool:
-    """Whether `iterate` over the batch does what the layout says."""
+    """Return whether `iterate` splits a batch in the way the layout describes."""
     function = iterate.dispatch(type(batch_space))
     if layout[0] == "array":
         return function is batching._iterate_array
@@ -139,12 +139,12 @@ def _iterated(layout: Layout, batch_space: Any) -> bool:
 def split_batch(layout: Layout, batch: Any, n: int) -> list[Any]:
     """Return the `n` elements of a batch: an array, an iterable, or a tuple or dict of these.
 
-    Rows of arrays are views, numbers NumPy scalars.
+    Rows of arrays are views, numbers are NumPy scalars.
 
     Raises:
-        ValueError: Not n elements.
-        KeyError: A part of a dict is missing.
-        TypeError: What cannot be iterated over.
+        ValueError: If the number of elements is not n.
+        KeyError: If a part of a dict is missing.
+        TypeError: If a part is not iterable.
     """
     columns = [list(part) for _, _, part in leaves(layout, "batch", batch, TypeError, KeyError)]
     if wrong := {len(column) for column in columns} - {n}:

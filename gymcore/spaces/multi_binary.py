@@ -17,7 +17,7 @@ __all__ = ["MultiBinary"]
 
 
 def _as_size(value: Any) -> int:
-    """Return the length of an axis as an int; a float that holds a whole number counts."""
+    """Return the length of an axis as an int; a float with an integral value is accepted."""
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return int(value)
     try:
@@ -29,10 +29,10 @@ def _as_size(value: Any) -> int:
 
 
 class MultiBinary(ArraySpace[npt.NDArray[np.int8]]):
-    """Int8 arrays of one shape that hold only 0 and 1.
+    """Int8 arrays of one shape that contain only 0 and 1.
 
     Attributes:
-        n: The number of elements of an array with one axis (int), or the shape (tuple of ints).
+        n: Number of elements if arrays have one axis (int), otherwise the shape (tuple of ints).
 
     Example:
         >>> MultiBinary(5, seed=42).sample()
@@ -48,14 +48,14 @@ class MultiBinary(ArraySpace[npt.NDArray[np.int8]]):
         n: SupportsIndex | Sequence[int] | Array,
         seed: SupportsIndex | np.random.Generator | None = None,
     ) -> None:
-        """Make the space.
+        """Create the space.
 
         Args:
-            n: The number of elements, or the shape; all at least 1.
-            seed: A seed or a generator for `sample`.
+            n: Number of elements, or the shape; all at least 1.
+            seed: Seed or generator for `sample`.
 
         Raises:
-            InvalidArgument: If `n` is neither an integer nor a sequence of integers, or not
+            InvalidArgument: If `n` is neither an integer nor a sequence of integers, or is not
                 positive.
         """
         self.n: int | tuple[int, ...]
@@ -85,11 +85,11 @@ class MultiBinary(ArraySpace[npt.NDArray[np.int8]]):
 
         Args:
             mask: int8 array of the shape of the space: 0 and 1 fix an entry, 2 leaves it random.
-            probability: float64 array of the shape of the space, the probability of a 1 in each
-                entry. At most one of the two may be given.
+            probability: float64 array of the shape of the space, the probability that an entry is
+                1. At most one of the two may be given.
 
         Returns:
-            A new int8 array; other entries are 0 or 1 with equal probability.
+            A new int8 array; all other entries are 0 or 1 with equal probability.
 
         Example:
             >>> MultiBinary(3).sample(mask=np.array([0, 1, 1], dtype=np.int8))
@@ -113,17 +113,17 @@ class MultiBinary(ArraySpace[npt.NDArray[np.int8]]):
         return self._draw()
 
     def _draw(self) -> npt.NDArray[np.int8]:
-        """Draw an element with all entries fair coins."""
+        """Draw an element whose entries are 0 or 1 with equal probability."""
         return self.np_random.integers(low=0, high=2, size=self._shape, dtype=np.int8)
 
     def contains(self, x: object) -> bool:
-        """Tell whether `x` is an array of the right shape with only zeros and ones.
+        """Return whether `x` is an array of the right shape that contains only zeros and ones.
 
         Args:
-            x: An array of any dtype with a zero and a one; a list or tuple is converted.
+            x: An array of any dtype except text and records; a list or tuple is converted.
 
         Returns:
-            True if the shape is equal and every entry equals 0 or 1.
+            True if the shapes are equal and every entry equals 0 or 1.
         """
         if isinstance(x, (list, tuple)):
             try:
@@ -137,9 +137,9 @@ class MultiBinary(ArraySpace[npt.NDArray[np.int8]]):
         return bool(np.all((x == 0) | (x == 1)))
 
     def __repr__(self) -> str:
-        """Show `n`."""
+        """Return `n` as text."""
         return f"MultiBinary({self.n})"
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether `other` is a `MultiBinary` of the same `n`."""
+        """Return whether `other` is a `MultiBinary` with the same `n`."""
         return isinstance(other, MultiBinary) and self.n == other.n

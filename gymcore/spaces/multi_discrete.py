@@ -1,4 +1,4 @@
-"""The space of arrays of integers, each from its own range."""
+"""The space of arrays of integers, each with its own range."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NestedArrays: TypeAlias = "Array | tuple[NestedArrays, ...]"
 
 
 def _as_integers(values: npt.ArrayLike, dtype: DType, name: str) -> Array:
-    """Return a new integer array, or raise where the conversion would change a number."""
+    """Return a new integer array; raise if the conversion would change a number."""
     given = np.asarray(values)
     result = np.array(values, dtype=dtype)
     if given.dtype.kind in "iufb" and not np.array_equal(given, result):
@@ -28,18 +28,18 @@ def _as_integers(values: npt.ArrayLike, dtype: DType, name: str) -> Array:
 
 
 def _as_tuples(mask: Any, axes: int) -> Any:
-    """Return an array with one axis more than the space as tuples; anything else as it is."""
+    """Return an array with one axis more than the space as tuples; other values unchanged."""
     if axes and isinstance(mask, np.ndarray) and mask.ndim == axes + 1:
         return tuple(_as_tuples(row, axes - 1) for row in mask)
     return mask
 
 
 class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
-    """Integer arrays of one shape; element `i` lies in `start[i]`, ..., `start[i] + nvec[i] - 1`.
+    """Integer arrays of one shape; element `i` is in `start[i]`, ..., `start[i] + nvec[i] - 1`.
 
     Attributes:
-        nvec: The number of values of each element, array of the shape and dtype of the space.
-        start: The smallest value of each element, array of the shape and dtype of the space.
+        nvec: Number of values of each element, array of the shape and dtype of the space.
+        start: Smallest value of each element, array of the shape and dtype of the space.
 
     Example:
         >>> space = MultiDiscrete([5, 2, 2], seed=0)
@@ -62,14 +62,13 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
         seed: SupportsIndex | np.random.Generator | None = None,
         start: npt.ArrayLike | None = None,
     ) -> None:
-        """Make the space.
+        """Create the space.
 
         Args:
-            nvec: The number of values of each element, all at least 1; its shape is that of the
-                space.
-            dtype: The integer dtype of the elements.
-            seed: A seed or a generator for `sample`.
-            start: The smallest value of each element, same shape as `nvec`. None is all zeros.
+            nvec: Number of values of each element, at least 1; its shape is the shape of the space.
+            dtype: Integer dtype of the elements.
+            seed: Seed or generator for `sample`.
+            start: Smallest value of each element, same shape as `nvec`. None is all zeros.
 
         Raises:
             InvalidArgument: If `dtype` is not an integer dtype, `nvec` is not positive, the shapes
@@ -114,12 +113,12 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
         """Draw a random element; `Space.sample` lists the exceptions.
 
         Args:
-            mask: A tuple of int8 arrays, one for each element of `nvec` and as long as it says: 1
-                where the value may be drawn, 0 elsewhere (without a 1, the smallest value is
-                taken). For `nvec` of more axes, tuples of tuples of the same nesting. An array with
-                one more axis than the space, such as `infos["action_mask"]` of a batch, does too.
-            probability: Likewise of float64 arrays that hold the probabilities of the values and
-                sum to 1. At most one of the two may be given.
+            mask: A tuple of int8 arrays, one per element of `nvec` and of that length: 1 where the
+                value may be drawn, 0 elsewhere (if all are 0, the smallest value is returned). For
+                an `nvec` of more axes, tuples of tuples of the same nesting. An array with one axis
+                more than the space, such as `infos["action_mask"]` of a batch, is accepted too.
+            probability: float64 arrays in the same form, the probabilities of the values, each with
+                a sum of 1. At most one of the two may be given.
 
         Returns:
             A new array of the shape and dtype of the space.
@@ -148,21 +147,21 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
         return int(start) + (int(pick(self.np_random, allowed)) if len(allowed) else 0)
 
     def _draw_weighted(self, probability: NestedArrays, start: Array) -> object:
-        """Draw one value, each with its own probability, for each array in the nested tuples."""
+        """Draw one value with the given probabilities for each array in the nested tuples."""
         if isinstance(probability, tuple):
             return [self._draw_weighted(*pair) for pair in zip(probability, start, strict=True)]
         possible = probability.nonzero()[0]
         return int(start) + int(self.np_random.choice(possible, p=probability[possible]))
 
     def contains(self, x: object) -> bool:
-        """Tell whether `x` is an array of the right shape with every value in its range.
+        """Return whether `x` is an array of the right shape with every value in its range.
 
         Args:
             x: An integer or bool array; a list or tuple is converted to one.
 
         Returns:
-            True if the dtype of `x` can be cast safely to that of the space, the shape is equal,
-            and every value lies in its range.
+            True if the dtype of `x` can be cast safely to that of the space, the shapes are equal,
+            and every value is in its range.
         """
         if isinstance(x, (list, tuple)):
             try:
@@ -178,7 +177,7 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
             dtype.kind not in "iub" or not np.can_cast(dtype, self.dtype)
         ):
             return False
-        # See `Box.contains` for why a zero byte is searched for.
+        # See `Box.contains` for the search for a zero byte.
         return (
             b"\0" not in (x >= self.start).tobytes()
             and b"\0" not in (x <= self.start + (self.nvec - 1)).tobytes()
@@ -188,11 +187,11 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
         """Return the space of some of the elements.
 
         Args:
-            index: Whatever indexes `nvec`.
+            index: Any index for `nvec`.
 
         Returns:
-            A `Discrete` for one element, else a `MultiDiscrete`, with a copy of the random state
-            of this space.
+            A `Discrete` for one element, otherwise a `MultiDiscrete`, with a copy of the random
+            state of this space.
         """
         nvec, start = self.nvec[index], self.start[index]
         subspace: Discrete | MultiDiscrete
@@ -211,12 +210,12 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
         return len(self.nvec)
 
     def __repr__(self) -> str:
-        """Show `nvec`, and `start` where it is not all zeros."""
+        """Return `nvec` as text, with `start` unless it is all zeros."""
         start = f", start={self.start}" if (self.start != 0).any() else ""
         return f"MultiDiscrete({self.nvec}{start})"
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether `other` has the same ranges, shape and dtype."""
+        """Return whether `other` has the same ranges, shape and dtype."""
         return (
             isinstance(other, MultiDiscrete)
             and self.dtype == other.dtype
@@ -225,7 +224,7 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
         )
 
     def __setstate__(self, state: PickledState) -> None:
-        """Restore a pickled space, also one from before `start` existed."""
+        """Restore a pickled space, including older ones without `start`."""
         restored = dict(state)
         if "start" not in restored and "nvec" in restored:
             restored["start"] = np.zeros_like(restored["nvec"])
@@ -233,7 +232,7 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
 
 
 def _check_masks(mask: object, nvec: Array, is_mask: bool) -> None:
-    """Raise if nested tuples of masks (or of probabilities) do not mirror `nvec`."""
+    """Raise unless nested tuples of masks (or of probabilities) match the structure of `nvec`."""
     if np.ndim(nvec):
         if not isinstance(mask, tuple):
             raise error.InvalidMask(

@@ -1,4 +1,4 @@
-"""The space of elements of any one of several spaces."""
+"""The space of elements of any of several spaces."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["OneOf"]
 
 
 def _is_columnar(space: Space) -> bool:
-    """Tell whether `to_jsonable` turns one element into something else than a list of one."""
+    """Return whether `to_jsonable` of one element returns anything but a list of length one."""
     if isinstance(space, Tuple):
         return len(space.spaces) != 1
     if isinstance(space, Sequence):
@@ -39,7 +39,7 @@ def _is_columnar(space: Space) -> bool:
 
 
 class OneOf(Composite[tuple[Any, T_co]]):
-    """Pairs `(i, x)` in which `x` is an element of the i-th subspace.
+    """Pairs `(i, x)` where `x` is an element of the i-th subspace.
 
     Example:
         >>> from gymcore.spaces import Box, Discrete
@@ -53,14 +53,14 @@ class OneOf(Composite[tuple[Any, T_co]]):
     spaces: tuple[Space, ...]
 
     def __init__(self, spaces: Iterable[Space], seed: SeedLike = None) -> None:
-        """Make the space.
+        """Create the space.
 
         Args:
             spaces: The subspaces, at least one.
-            seed: A seed as `seed` takes it, or a generator for the choice of the subspace.
+            seed: Seed as accepted by `seed`, or a generator for the choice of the subspace.
 
         Raises:
-            ArgumentTypeError: If `spaces` is not iterable, or an element of it not a space.
+            ArgumentTypeError: If `spaces` is not iterable, or an element of it is not a space.
             InvalidArgument: If `spaces` is empty.
         """
         if not isinstance(spaces, Iterable):
@@ -71,11 +71,11 @@ class OneOf(Composite[tuple[Any, T_co]]):
         super().__init__(None, None, seed)
 
     def seed(self, seed: object = None) -> tuple[Any, ...]:
-        """Restart the random streams, and return the seeds; see `Space.seed`.
+        """Restart the random streams, and return their seeds; see `Space.seed`.
 
         Args:
-            seed: An integer, the seed of the choice, from which one seed per subspace is drawn; or
-                a tuple or list with the seed of the choice and of each subspace; or None for fresh
+            seed: The integer seed of the choice, from which one seed per subspace is drawn; a tuple
+                or list with the seeds of the choice and of each subspace; or None for fresh
                 entropy.
 
         Example:
@@ -102,16 +102,16 @@ class OneOf(Composite[tuple[Any, T_co]]):
         """Draw a random subspace (all equally likely), and a random element of it.
 
         Args:
-            mask: A tuple with the mask of each subspace, or None for it. It limits what is drawn
-                from a subspace, not which subspace is drawn.
-            probability: Likewise with probabilities. At most one of the two may be given.
+            mask: A tuple with the mask of each subspace; None for no mask. It restricts the
+                element, not the choice of the subspace.
+            probability: Probabilities in the same form. At most one of the two may be given.
 
         Returns:
             The index of the subspace, and an element of it.
 
         Raises:
             InvalidMask: If `mask` or `probability` is not a tuple with one entry per subspace, or
-                the entry of the subspace that was drawn does not fit it.
+                the entry of the chosen subspace is invalid for it.
             InvalidArgument: If both are given.
         """
         name, option = given_option(mask, probability)
@@ -122,7 +122,7 @@ class OneOf(Composite[tuple[Any, T_co]]):
         return chosen, self.spaces[chosen].sample(**options)
 
     def contains(self, x: object) -> bool:
-        """Tell whether `x` is the index of a subspace with an element of it.
+        """Return whether `x` is the index of a subspace and an element of that subspace.
 
         Args:
             x: A tuple of an `int` or `np.int64` and an element.
@@ -140,7 +140,7 @@ class OneOf(Composite[tuple[Any, T_co]]):
         )
 
     def to_jsonable(self, sample_n: Iterable[tuple[Any, Any]]) -> list[object]:
-        """Turn pairs into lists; see `Space.to_jsonable`."""
+        """Convert pairs to lists; see `Space.to_jsonable`."""
         result: list[object] = []
         for chosen, value in sample_n:
             space = self.spaces[chosen]
@@ -149,7 +149,7 @@ class OneOf(Composite[tuple[Any, T_co]]):
         return result
 
     def from_jsonable(self, sample_n: list[Any]) -> list[tuple[Any, ...]]:
-        """Turn the result of `to_jsonable` back into pairs; see `Space.from_jsonable`."""
+        """Convert the result of `to_jsonable` back to pairs; see `Space.from_jsonable`."""
         result = []
         for chosen, value in sample_n:
             space = self.spaces[chosen]
@@ -158,11 +158,11 @@ class OneOf(Composite[tuple[Any, T_co]]):
         return result
 
     def __repr__(self) -> str:
-        """Show the subspaces."""
+        """Return the subspaces as text."""
         return f"OneOf({', '.join(map(str, self.spaces))})"
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether `other` is a `OneOf` of equal subspaces."""
+        """Return whether `other` is a `OneOf` with equal subspaces."""
         return isinstance(other, OneOf) and self.spaces == other.spaces
 
 

@@ -1,4 +1,4 @@
-"""The space of sequences of elements of one space, of any length."""
+"""The space of sequences, of any length, of elements of one space."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = ["Sequence"]
 
 
 class Sequence(Space):
-    """Sequences of any length, also empty, of elements of the feature space.
+    """Sequences of any length, including empty ones, of elements of the feature space.
 
-    An element is a tuple of elements of the feature space; with `stack=True` a batch of them, that
-    is arrays with a first axis over the sequence.
+    An element is a tuple of elements of the feature space; with `stack=True` it is a batch of them:
+    arrays whose first axis is the position in the sequence.
 
     Attributes:
-        feature_space: The space of one element of a sequence.
+        feature_space: Space of one element of a sequence.
         stacked_feature_space: With `stack=True`, the space of a batch of one.
 
     Example:
@@ -46,12 +46,12 @@ class Sequence(Space):
     """
 
     def __init__(self, space: Space, seed: SeedLike = None, stack: bool = False) -> None:
-        """Make the space.
+        """Create the space.
 
         Args:
             space: The feature space.
-            seed: A seed as `seed` takes it, or a generator for the lengths.
-            stack: Whether sequences are batches.
+            seed: Seed as accepted by `seed`, or a generator for the lengths.
+            stack: Whether sequences are batches instead of tuples.
 
         Raises:
             ArgumentTypeError: If `space` is not a space.
@@ -69,15 +69,15 @@ class Sequence(Space):
 
     @property
     def is_np_flattenable(self) -> bool:
-        """Always False: the length varies."""
+        """Always False, because the length varies."""
         return False
 
     def seed(self, seed: object = None) -> tuple[Any, Any]:
-        """Restart the random streams, and return the seeds; see `Space.seed`.
+        """Restart the random streams, and return their seeds; see `Space.seed`.
 
         Args:
-            seed: An integer, the seed of the lengths, from which that of the feature space is
-                drawn; or a tuple or list of both; or None for fresh entropy.
+            seed: The integer seed of the lengths, from which that of the feature space is drawn; a
+                tuple or list of both; or None for fresh entropy.
 
         Example:
             >>> from gymcore.spaces import Discrete
@@ -102,18 +102,18 @@ class Sequence(Space):
         """Draw a random sequence: first its length, then its elements.
 
         Args:
-            mask: `(length, feature)`: the length (int), or an int array of lengths to choose from,
-                or None for a random one; and the mask of the feature space, or None.
-            probability: `(length, feature)`, likewise with the probabilities of the feature space.
-                At most one of the two may be given.
+            mask: `(length, feature)`: the length (int), an int array of lengths to choose from, or
+                None for a random length; and the mask of the feature space, or None.
+            probability: `(length, feature)`, with probabilities for the feature space. At most one
+                of the two may be given.
 
         Returns:
             A tuple of elements of the feature space, or with `stack=True` a batch of them.
             Random lengths are geometric with mean 4.
 
         Raises:
-            InvalidMask: If `mask` or `probability` has the wrong form, a length is negative, or
-                the second part does not fit the feature space.
+            InvalidMask: If `mask` or `probability` has the wrong form, a length is negative, or the
+                second part is invalid for the feature space.
             ArgumentTypeError: If a length is neither an integer nor an array.
             InvalidArgument: If both are given.
 
@@ -138,15 +138,15 @@ class Sequence(Space):
         """Draw the length of a sequence.
 
         Args:
-            length_mask: The length itself, or a 1-d int array of lengths to choose from, or None
-                for a geometric length with mean 4.
-            mask_type: "mask" or "probability", for the message of an exception.
+            length_mask: The length, a 1-d int array of lengths to choose from, or None for a
+                geometric length with mean 4.
+            mask_type: "mask" or "probability", for error messages.
 
         Returns:
             The length.
 
         Raises:
-            InvalidMask: If a length is negative, or the array has a wrong form.
+            InvalidMask: If a length is negative, or the array has the wrong form.
             ArgumentTypeError: If `length_mask` is neither an integer nor an array.
         """
         if length_mask is None:
@@ -185,13 +185,13 @@ class Sequence(Space):
         return int(pick(self.np_random, length_mask))
 
     def contains(self, x: object) -> bool:
-        """Tell whether `x` is a sequence of elements of the feature space.
+        """Return whether `x` is a sequence of elements of the feature space.
 
         Args:
             x: A tuple; with `stack=True` a batch.
 
         Returns:
-            True if `x` has that form and every entry belongs to the feature space.
+            True if `x` has this form and every entry belongs to the feature space.
         """
         items: Any = x
         if self.stack:
@@ -203,7 +203,7 @@ class Sequence(Space):
         return all(item in self.feature_space for item in items)
 
     def to_jsonable(self, sample_n: Iterable[Any]) -> Any:
-        """Turn sequences into what the `json` module can write; see `Space.to_jsonable`."""
+        """Convert sequences to a form that `json` can write; see `Space.to_jsonable`."""
         if not self.stack:
             return [self.feature_space.to_jsonable(sample) for sample in sample_n]
         if is_array_like(self.feature_space):
@@ -214,7 +214,7 @@ class Sequence(Space):
         ]
 
     def from_jsonable(self, sample_n: Any) -> list[Any]:
-        """Turn the result of `to_jsonable` back into sequences; see `Space.from_jsonable`."""
+        """Convert the result of `to_jsonable` back to sequences; see `Space.from_jsonable`."""
         space = self.feature_space
         if not self.stack:
             return [tuple(space.from_jsonable(sample)) for sample in sample_n]
@@ -224,11 +224,11 @@ class Sequence(Space):
         return [stack(space, space.from_jsonable(sample)) for sample in sample_n]
 
     def __repr__(self) -> str:
-        """Show the feature space and the form of the sequences."""
+        """Return the feature space and the form of the sequences as text."""
         return f"Sequence({self.feature_space}, stack={self.stack})"
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether `other` has an equal feature space and the same form of sequences."""
+        """Return whether `other` has an equal feature space and the same form of sequences."""
         return (
             isinstance(other, Sequence)
             and self.feature_space == other.feature_space

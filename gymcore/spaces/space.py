@@ -21,54 +21,54 @@ Array: TypeAlias = np.ndarray
 DType: TypeAlias = "np.dtype"
 PickledState: TypeAlias = Iterable[tuple[str, Any]] | Mapping[str, Any]
 
-# One integer, or the seeds of subspaces; or a generator, to draw from.
+# An integer, a collection of seeds of subspaces, or a generator to draw from.
 SeedLike: TypeAlias = (
     SupportsIndex | Sequence[object] | Mapping[str, object] | np.random.Generator | None
 )
 
-# With defaults, a plain `Box` in an annotation means `Box`.
+# With defaults, an annotation may omit the arguments, as in a plain `Box`.
 T_co = TypeVar("T_co", covariant=True, default=Any)
 ScalarT_co = TypeVar("ScalarT_co", bound=np.generic, covariant=True, default=Any)
 IntegerT_co = TypeVar("IntegerT_co", bound="np.integer", covariant=True, default=Any)
 
-# Names under which old pickles stored what is now an attribute with an underscore.
+# Attributes in old pickles, and their present names with an underscore.
 _LEGACY_NAMES = {"shape": "_shape", "np_random": "_np_random"}
 
 
 class _LazyGenerator:
-    """Class attribute `_np_random`, looked up only where the space itself has none.
+    """Class attribute `_np_random`, which is read only if the space itself has no generator.
 
-    Most spaces are never sampled: an environment's observation spaces, the subspaces of a Dict. A
-    generator takes 10 us to make, so a space that was seeded keeps the seed until then.
+    Most spaces are never sampled, such as observation spaces and the subspaces of a Dict. Creating
+    a generator takes 10 us, so a seeded space stores only the seed until the first draw.
     """
 
     def __get__(self, space: Any, owner: type | None = None) -> Any:
-        """Make the generator from the seed; None for a space that was never seeded."""
+        """Create the generator from the seed; return None for a space that was never seeded."""
         if space is None:
             return self
         attributes = space.__dict__
         seed = attributes.get("_pending_seed")
         generator = None if seed is None else seeding.np_random(seed)[0]
-        # Also with several threads there is one generator.
+        # Only one generator is stored, even if several threads create one.
         generator = attributes.setdefault("_np_random", generator)
         attributes.pop("_pending_seed", None)
         return generator
 
 
 class Space(Generic[T_co]):
-    """The set of values that an observation or an action may take.
+    """The set of values that an observation or action may take.
 
-    A space says what its elements look like (`shape`, `dtype`), tells whether a value belongs to
+    A space describes the form of its elements (`shape`, `dtype`), checks whether a value belongs to
     it (`contains`, or the `in` operator), and draws random elements (`sample`, reproducible after
-    `seed`). Subclass it for a set that the package does not have: `sample`, `contains` and
-    `is_np_flattenable` are what a subclass must write.
+    `seed`). For other sets, write a subclass that defines `sample`, `contains` and
+    `is_np_flattenable`.
 
     Attributes:
-        dtype: The NumPy dtype of the elements, or None where an element is not one array.
+        dtype: NumPy dtype of the elements, or None if an element is not one array.
     """
 
     _np_random: np.random.Generator | None
-    if not TYPE_CHECKING:  # a type checker takes what a space has for the descriptor itself
+    if not TYPE_CHECKING:  # a type checker would infer the descriptor's type
         _np_random = _LazyGenerator()
 
     def __init__(
@@ -77,12 +77,12 @@ class Space(Generic[T_co]):
         dtype: npt.DTypeLike | None = None,
         seed: SeedLike = None,
     ) -> None:
-        """Store what all elements have in common.
+        """Store the properties that all elements share.
 
         Args:
-            shape: The shape of the elements if they are arrays, else None.
-            dtype: The dtype of the elements if they are arrays, else None.
-            seed: A seed for `sample`, or a generator to draw from (kept, not copied). None takes
+            shape: Shape of the elements if they are arrays, otherwise None.
+            dtype: Dtype of the elements if they are arrays, otherwise None.
+            seed: Seed for `sample`, or a generator to draw from (stored, not copied). None uses
                 entropy from the operating system at the first draw.
 
         Raises:
@@ -99,34 +99,34 @@ class Space(Generic[T_co]):
 
     @property
     def np_random(self) -> np.random.Generator:
-        """The generator that `sample` draws from, made from fresh entropy when first needed."""
+        """The generator used by `sample`, created from fresh entropy when first needed."""
         if self._np_random is None:
             self._np_random = seeding.np_random()[0]
         return self._np_random
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """The shape of the elements, or None where an element is not one array."""
+        """Shape of the elements, or None if an element is not one array."""
         return self._shape
 
     @property
     def is_np_flattenable(self) -> bool:
-        """Whether `gymcore.spaces.flatten` turns every element into a 1-d array of fixed size."""
+        """Whether `gymcore.spaces.flatten` converts every element to a 1-d array of fixed size."""
         raise NotImplementedError(f"{type(self).__name__} does not define `is_np_flattenable`")
 
     def sample(self, mask: Any = None, probability: Any = None) -> T_co:
         """Draw a random element.
 
         Args:
-            mask: What may be drawn; its form depends on the space.
-            probability: How likely each value is; its form depends on the space. At most one of
+            mask: The values that may be drawn; the form depends on the space.
+            probability: Probabilities of the values; the form depends on the space. At most one of
                 `mask` and `probability` may be given.
 
         Returns:
             A new element of the space.
 
         Raises:
-            InvalidMask: If `mask` or `probability` does not fit the space.
+            InvalidMask: If `mask` or `probability` is invalid for the space.
             InvalidArgument: If both are given.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define `sample`")
@@ -135,11 +135,11 @@ class Space(Generic[T_co]):
         """Restart the random stream.
 
         Args:
-            seed: A non-negative integer, or None for fresh entropy. Spaces that hold other spaces
-                also take one seed per subspace.
+            seed: A non-negative integer, or None for fresh entropy. Spaces with subspaces also
+                accept one seed per subspace.
 
         Returns:
-            The seed in use. Spaces that hold other spaces return one per subspace, in the form that
+            The seed in use. Spaces with subspaces return one seed per subspace, in a form that
             `seed` accepts.
 
         Raises:
@@ -153,21 +153,21 @@ class Space(Generic[T_co]):
         return seed
 
     def _draw_subseeds(self, seed: SupportsIndex, count: int) -> list[int]:
-        """Seed the space itself, and draw one seed for each of its `count` subspaces."""
+        """Seed the space itself, and draw one seed for each of `count` subspaces."""
         self._np_random = seeding.np_random(seed)[0]
         return self._np_random.integers(np.iinfo(np.int32).max, size=count).tolist()
 
     def _split_seed(
         self, seed: object, count: int, wrong_type: str, wrong_length: str, own: bool = False
     ) -> list[Any]:
-        """Return the seeds of `count` subspaces, behind that of the space itself if `own`.
+        """Return the seeds of `count` subspaces, preceded by that of the space itself if `own`.
 
         Args:
-            seed: What was given: one integer, a tuple or list of these seeds, or None.
+            seed: The given seed: an integer, a tuple or list of these seeds, or None.
             count: Number of subspaces.
-            wrong_type: The message for any other type.
-            wrong_length: The message, to be formatted with the length, if there are more or fewer.
-            own: Whether the space itself has a seed. It is the integer, if `seed` is one.
+            wrong_type: Error message for any other type.
+            wrong_length: Error message, formatted with the length, for a wrong number of seeds.
+            own: Whether the space itself has a seed. An integer `seed` is used for it.
         """
         if seed is None:
             return [None] * (count + own)
@@ -178,11 +178,11 @@ class Space(Generic[T_co]):
             return list(seed)
         if not is_plain(seed):
             raise error.ArgumentTypeError(f"{wrong_type}, actual type: {type(seed)}")
-        # Seeding again makes an integer and the seeds that it gave start the same stream.
+        # The caller seeds again, so an integer and the seeds drawn from it give the same streams.
         return [seed] * own + self._draw_subseeds(seed, count)
 
     def _with_generator_of(self, source: Space) -> Self:
-        """Draw from now on what `source` would draw, independently of it; return this space."""
+        """Continue with a copy of the random state of `source`; return this space."""
         attributes = source.__dict__
         if type(source).np_random is Space.np_random and attributes.get("_np_random") is None:
             seed = attributes.get("_pending_seed")
@@ -192,7 +192,7 @@ class Space(Generic[T_co]):
         return self
 
     def contains(self, x: object) -> bool:
-        """Tell whether `x` is an element of the space.
+        """Return whether `x` is an element of the space.
 
         Args:
             x: Anything.
@@ -203,38 +203,38 @@ class Space(Generic[T_co]):
         raise NotImplementedError(f"{type(self).__name__} does not define `contains`")
 
     def __contains__(self, x: object) -> bool:
-        """Tell whether `x` is an element of the space."""
+        """Return whether `x` is an element of the space."""
         return self.contains(x)
 
     def to_jsonable(self, sample_n: Iterable[Any]) -> Any:
-        """Turn a batch of elements into what the `json` module can write.
+        """Convert a batch of elements to a form that the `json` module can write.
 
         Args:
             sample_n: Elements of the space.
 
         Returns:
-            Lists, dicts, numbers and strings; `from_jsonable` reads them back.
+            Lists, dicts, numbers and strings, which `from_jsonable` can read.
         """
         return list(sample_n)
 
     def from_jsonable(self, sample_n: Any) -> list[Any]:
-        """Turn the result of `to_jsonable` back into elements.
+        """Convert the result of `to_jsonable` back to elements.
 
         Args:
-            sample_n: What `to_jsonable` returned.
+            sample_n: The result of `to_jsonable`.
 
         Returns:
-            One element a sample.
+            One element per sample.
         """
         return sample_n
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes, for `copy` and `pickle`, with the generator itself."""
-        _ = self._np_random  # made now if it was not: a shallow copy shares it
+        """Return the attributes for `copy` and `pickle`, including the generator."""
+        _ = self._np_random  # create it now, so that a shallow copy shares it
         return self.__dict__.copy()
 
     def __setstate__(self, state: PickledState) -> None:
-        """Restore a pickled space, also one pickled when `shape` was a plain attribute."""
+        """Restore a pickled space, including older ones where `shape` was a plain attribute."""
         self.__dict__.update(
             (_LEGACY_NAMES.get(name, name), value) for name, value in dict(state).items()
         )
@@ -248,7 +248,7 @@ class ArraySpace(Space[T_co]):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the elements."""
+        """Shape of the elements."""
         return self._shape
 
     @property
@@ -257,18 +257,18 @@ class ArraySpace(Space[T_co]):
         return True
 
     def to_jsonable(self, sample_n: Iterable[Any]) -> list[Any]:
-        """Turn arrays into nested lists; see `Space.to_jsonable`."""
+        """Convert arrays to nested lists; see `Space.to_jsonable`."""
         return [np.asarray(sample).tolist() for sample in sample_n]
 
     def from_jsonable(self, sample_n: Iterable[Any]) -> list[Any]:
-        """Turn nested lists back into arrays; see `Space.from_jsonable`."""
+        """Convert nested lists back to arrays; see `Space.from_jsonable`."""
         return [np.asarray(sample, dtype=self.dtype) for sample in sample_n]
 
 
 def check_seeds(seeds: Iterable[Any]) -> None:
-    """Raise if a plain seed is not one, before any subspace has been seeded.
+    """Raise if a seed is invalid, before any subspace has been seeded.
 
-    Tuples, lists and dicts are left to the subspaces that they are meant for.
+    Tuples, lists and dicts are checked by the subspaces for which they are meant.
     """
     for seed in seeds:
         if seed is not None and not isinstance(seed, (tuple, list, dict)):
@@ -276,15 +276,15 @@ def check_seeds(seeds: Iterable[Any]) -> None:
 
 
 def is_plain(seed: object) -> TypeGuard[SupportsIndex]:
-    """Tell whether a seed is one integer rather than a collection of seeds."""
+    """Return whether a seed is a single integer rather than a collection of seeds."""
     return hasattr(seed, "__index__") and not isinstance(seed, np.ndarray)
 
 
 @functools.cache
 def dtype_limits(dtype: DType) -> tuple[int, int] | tuple[float, float]:
-    """Return the lowest and the highest finite value of a dtype, as Python numbers.
+    """Return the lowest and highest finite value of a dtype as Python numbers.
 
-    Comparisons with Python numbers never wrap around.
+    Comparisons of Python numbers do not wrap around.
     """
     if dtype.kind == "f":
         floats = np.finfo(dtype)

@@ -22,7 +22,7 @@ Masks = tuple["int | None", "Array | None"]
 
 
 class Text(Space[str]):
-    """Strings of a range of lengths over a set of characters.
+    """Strings with a range of lengths over a set of characters.
 
     Example:
         >>> space = Text(5, min_length=2, charset="01")
@@ -40,17 +40,17 @@ class Text(Space[str]):
         charset: Iterable[str] = alphanumeric,
         seed: SupportsIndex | np.random.Generator | None = None,
     ) -> None:
-        """Make the space.
+        """Create the space.
 
         Args:
-            max_length: The length of the longest string.
-            min_length: The length of the shortest string, 0 or more.
-            charset: The characters. A set is put in sorted order; a string, list or tuple keeps
-                its order (the first of equal ones counts).
-            seed: A seed or a generator for `sample`.
+            max_length: Maximum length of a string.
+            min_length: Minimum length of a string, 0 or more.
+            charset: The characters. A set is sorted; a string, list or tuple keeps its order,
+                without duplicates.
+            seed: Seed or generator for `sample`.
 
         Raises:
-            ArgumentTypeError: If a length is not an integer or `charset` holds no strings.
+            ArgumentTypeError: If a length is not an integer or `charset` has non-string elements.
             InvalidArgument: If `min_length` is negative or above `max_length`, or an element of
                 `charset` is not one character.
         """
@@ -85,24 +85,24 @@ class Text(Space[str]):
 
     @property
     def character_set(self) -> frozenset[str]:
-        """The characters, as a set."""
+        """Set of the characters."""
         return self._char_set
 
     @property
     def character_list(self) -> tuple[str, ...]:
-        """The characters, in the order of their indices."""
+        """The characters in the order of their indices."""
         return self._char_list
 
     @property
     def characters(self) -> str:
-        """The characters in sorted order, as one string."""
+        """The sorted characters as one string."""
         return self._char_str
 
     def character_index(self, char: str) -> np.int32:
         """Return the index of a character in `character_list`.
 
         Args:
-            char: One of the characters.
+            char: A character of the space.
 
         Returns:
             The index.
@@ -125,19 +125,19 @@ class Text(Space[str]):
         """Draw a random string: first its length, then its characters.
 
         Args:
-            mask: `(length, characters)`. The length of the string, or None for a random one. An
-                int8 array with one entry per character, 1 where it may be drawn and 0 elsewhere, or
-                None for all.
+            mask: `(length, characters)`: the length of the string, or None for a random length; and
+                an int8 array with one entry per character, 1 where it may be drawn and 0 elsewhere,
+                or None for all characters.
             probability: `(length, characters)`, with a float64 array of the probabilities of the
                 characters, which sum to 1. At most one of the two may be given.
 
         Returns:
-            A string of the space; lengths and (allowed) characters are equally likely. If no
-            character is allowed, the empty string.
+            A string of the space; all lengths and (allowed) characters are equally likely. The
+            empty string if no character is allowed.
 
         Raises:
-            InvalidMask: If `mask` or `probability` has the wrong form or values, or no character
-                is allowed and the empty string does not belong to the space.
+            InvalidMask: If `mask` or `probability` has the wrong form or values, or no character is
+                allowed and the empty string does not belong to the space.
             InvalidArgument: If both are given.
 
         Example:
@@ -167,7 +167,7 @@ class Text(Space[str]):
         return "".join([self._char_list[i] for i in drawn.tolist()])
 
     def _checked(self, mask: object, name: str, dtype: type[np.generic]) -> Masks:
-        """Return the two parts of a mask (or of probabilities), or raise."""
+        """Check a mask (or probabilities), and return its two parts."""
         if not isinstance(mask, tuple):
             raise error.InvalidMask(
                 f"Expects the `{name}` type to be a tuple, actual type: {type(mask)}"
@@ -193,7 +193,7 @@ class Text(Space[str]):
         return length, weights
 
     def _check_weights(self, weights: object, name: str, dtype: type[np.generic]) -> None:
-        """Raise if the second part of a mask is not an array with one entry per character."""
+        """Raise unless the second part of a mask is an array with one entry per character."""
         if not isinstance(weights, np.ndarray):
             raise error.InvalidMask(
                 f"Expects the Text sample `{name}` to be an np.ndarray, "
@@ -219,7 +219,7 @@ class Text(Space[str]):
             )
 
     def contains(self, x: object) -> bool:
-        """Tell whether `x` is a string of the right length and characters.
+        """Return whether `x` is a string of an allowed length and of characters of the space.
 
         Args:
             x: Anything; only a `str` can be an element.
@@ -234,11 +234,11 @@ class Text(Space[str]):
         )
 
     def __repr__(self) -> str:
-        """Show the lengths and the characters."""
+        """Return the lengths and the characters as text."""
         return f"Text({self.min_length}, {self.max_length}, charset={self.characters})"
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether `other` has the same lengths and the same set of characters."""
+        """Return whether `other` has the same lengths and the same set of characters."""
         return (
             isinstance(other, Text)
             and self.min_length == other.min_length
@@ -248,7 +248,7 @@ class Text(Space[str]):
 
 
 def _as_length(name: str, value: object) -> int:
-    """Return a length as an int, or raise."""
+    """Return a length as an int; raise if it is not an integer."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
         raise error.ArgumentTypeError(
             f"Expects the {name} to be an integer, actual type: {type(value)}"

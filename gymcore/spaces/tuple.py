@@ -1,4 +1,4 @@
-"""The space of tuples, one element of each of several spaces."""
+"""The space of tuples with one element of each of several spaces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Tuple"]
 class Tuple(Composite[tuple[T_co, ...]], collections.abc.Sequence[Any]):
     """Tuples whose i-th entry is an element of the i-th subspace.
 
-    The space is itself a sequence of its subspaces: index, iterate, take its length.
+    The space is itself a sequence of its subspaces, with indexing, iteration and `len`.
 
     Example:
         >>> from gymcore.spaces import Box, Discrete
@@ -32,12 +32,12 @@ class Tuple(Composite[tuple[T_co, ...]], collections.abc.Sequence[Any]):
     spaces: tuple[Space, ...]
 
     def __init__(self, spaces: Iterable[Space], seed: SeedLike = None) -> None:
-        """Make the space.
+        """Create the space.
 
         Args:
             spaces: The subspaces.
-            seed: A seed as `seed` takes it, or a generator (from which nothing is drawn: `sample`
-                uses the generators of the subspaces).
+            seed: Seed as accepted by `seed`, or a generator (which is not used: `sample` uses the
+                generators of the subspaces).
 
         Raises:
             ArgumentTypeError: If an element of `spaces` is not a space.
@@ -49,7 +49,7 @@ class Tuple(Composite[tuple[T_co, ...]], collections.abc.Sequence[Any]):
         """Restart the random streams of the subspaces, and return their seeds; see `Space.seed`.
 
         Args:
-            seed: An integer, from which one seed per subspace is drawn; or a tuple or list with the
+            seed: An integer, from which one seed per subspace is drawn; a tuple or list with the
                 seed of each subspace; or None for fresh entropy.
 
         Example:
@@ -70,10 +70,10 @@ class Tuple(Composite[tuple[T_co, ...]], collections.abc.Sequence[Any]):
         check_parts(option, name, len(self.spaces), "to be")
 
     def contains(self, x: object) -> bool:
-        """Tell whether `x` has one element of each subspace.
+        """Return whether `x` has one element of each subspace.
 
         Args:
-            x: A tuple; a list or an array is read as one.
+            x: A tuple; a list or an array is read as a tuple.
 
         Returns:
             True if the length is right and every entry belongs to its subspace.
@@ -85,9 +85,9 @@ class Tuple(Composite[tuple[T_co, ...]], collections.abc.Sequence[Any]):
         return all(part in space for space, part in zip(self.spaces, x, strict=True))
 
     def __repr__(self) -> str:
-        """Show the subspaces."""
+        """Return the subspaces as text."""
         return f"Tuple({', '.join(map(str, self.spaces))})"
 
     def __eq__(self, other: object, /) -> bool:
-        """Tell whether `other` is a `Tuple` of equal subspaces."""
+        """Return whether `other` is a `Tuple` with equal subspaces."""
         return isinstance(other, Tuple) and self.spaces == other.spaces

@@ -1,7 +1,7 @@
-"""Functions for spaces of all kinds: flatten elements, compare structures.
+"""Functions for all kinds of spaces: flatten elements, compare structures.
 
-Each function dispatches on the type of its first argument, and takes types that the package does
-not know through its `register` method.
+Each function dispatches on the type of its first argument. Its `register` method adds support for
+other types.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ _NOT_AN_ARRAY = (
 
 @singledispatch
 def flatdim(space: Space) -> int:
-    """Return the length of a flattened element.
+    """Return the length of flattened elements.
 
     Args:
-        space: A space whose elements flatten to arrays. `flatdim.register` adds a type of space.
+        space: Space whose elements flatten to arrays. Use `flatdim.register` to add a type.
 
     Returns:
         The length of `flatten(space, x)` for every element `x`.
 
     Raises:
         InvalidArgument: If elements of the space do not flatten to arrays of one length.
-        NotImplementedError: If nothing is registered for the type of the space.
+        NotImplementedError: If the type of the space is not registered.
 
     Example:
         >>> flatdim(Dict(position=Box(-1, 1, shape=(2,)), velocity=Discrete(3)))
@@ -114,17 +114,17 @@ def flatten_space(space: Space) -> Box | Dict | Tuple | Graph | Sequence:
     """Return the space of flattened elements.
 
     Args:
-        space: A space. `flatten_space.register` adds a type of space.
+        space: A space. Use `flatten_space.register` to add a type.
 
     Returns:
-        The space that holds `flatten(space, x)` for every element `x`: a `Box` of shape
-        `(flatdim(space),)` where elements flatten to arrays, otherwise a space of the same form
+        The space that contains `flatten(space, x)` for every element `x`: a `Box` of shape
+        `(flatdim(space),)` if elements flatten to arrays, otherwise a space of the same form
         with flattened subspaces. Not every element of it can be unflattened.
 
     Raises:
         InvalidArgument: If the space has no elements to flatten, or is a `OneOf` with a subspace
             whose elements do not flatten to arrays.
-        NotImplementedError: If nothing is registered for the type of the space.
+        NotImplementedError: If the type of the space is not registered.
 
     Example:
         >>> flatten_space(Dict(position=Box(-1, 1, shape=(2,)), velocity=Discrete(3)))
@@ -147,7 +147,7 @@ def _flatten_space_binary(space: Discrete | MultiBinary | MultiDiscrete) -> Box:
 
 @flatten_space.register(Text)
 def _flatten_space_text(space: Text) -> Box:
-    # One index more than there are characters: it fills up short strings.
+    # One index more than the number of characters: it pads short strings.
     return Box(0, len(space.character_set), (space.max_length,), np.int32)
 
 
@@ -204,23 +204,23 @@ def _flat_dtype(space: Space) -> DType:
 def flatten(space: Space, x: Any) -> Any:
     """Flatten an element of a space.
 
-    Numbers and arrays become arrays with one axis, integers of `Discrete` and `MultiDiscrete`
-    one-hot vectors, strings the indices of their characters (short ones filled up with the number
-    of characters), and tuples and dicts are joined. An element of a `OneOf` becomes the index of
-    the subspace, the flattened value, and copies of its first number up to the common length.
+    Numbers and arrays become one-dimensional arrays; integers of `Discrete` and `MultiDiscrete`
+    become one-hot vectors; strings become the indices of their characters (short strings are padded
+    with the number of characters); tuples and dicts are joined. An element of a `OneOf` becomes
+    the index of the subspace, the flattened value, and copies of its first number as padding.
 
     Args:
-        space: The space. `flatten.register` adds a type of space.
-        x: An element of it.
+        space: The space. Use `flatten.register` to add a type.
+        x: An element of the space.
 
     Returns:
-        A new array `[flatdim(space)]` in the dtype of `flatten_space(space)`. Where a part of the
-        space has no fixed size (`Graph`, `Sequence`), a value of the same form with flattened
-        parts.
+        A new array `[flatdim(space)]` with the dtype of `flatten_space(space)`. If a part of
+        the space has no fixed size (`Graph`, `Sequence`), a value of the same form with
+        flattened parts.
 
     Raises:
-        InvalidArgument: If `x` is visibly not an element of the space.
-        NotImplementedError: If nothing is registered for the type of the space.
+        InvalidArgument: If `x` is found not to be an element of the space.
+        NotImplementedError: If the type of the space is not registered.
 
     Example:
         >>> flatten(Tuple((Discrete(3), Box(0, 9, shape=(2,)))), (1, np.array([4.0, 5.0])))
@@ -307,18 +307,18 @@ def _flatten_one_of(space: OneOf, x: tuple[int, object]) -> Array:
 
 @singledispatch
 def unflatten(space: Space, x: Any) -> Any:
-    """Turn a flattened element back into the element.
+    """Convert a flattened element back to the original element.
 
     Args:
-        space: The space. `unflatten.register` adds a type of space.
-        x: What `flatten(space, ...)` returned.
+        space: The space. Use `unflatten.register` to add a type.
+        x: The result of `flatten(space, ...)`.
 
     Returns:
         The element, with the dtypes of the space. Arrays may be views of `x`.
 
     Raises:
         InvalidArgument: If `x` is not a flattened element.
-        NotImplementedError: If nothing is registered for the type of the space.
+        NotImplementedError: If the type of the space is not registered.
 
     Example:
         >>> unflatten(Tuple((Discrete(3), MultiBinary(2))), np.array([1, 0, 0, 1, 0]))[1]
@@ -412,14 +412,14 @@ def _unflatten_one_of(space: OneOf, x: Array) -> tuple[np.int64, object]:
 
 
 def _onehot_offsets(space: MultiDiscrete) -> tuple[Array, int]:
-    """Return where the one-hot vector of each element starts, and the length of all together."""
+    """Return the start of each element's one-hot vector, and the length of all vectors."""
     sizes = space.nvec.ravel().astype(np.int64)
     ends = sizes.cumsum()
     return ends - sizes, int(ends[-1]) if len(ends) else 0
 
 
 def _split(space: Tuple | Dict, array: Array) -> list[Array]:
-    """Cut a flattened element into the flattened parts."""
+    """Split a flattened element into the flattened parts."""
     ends = list(itertools.accumulate(map(flatdim, space._parts()), initial=0))
     if array.shape != (ends[-1],):
         raise error.InvalidArgument(
@@ -452,7 +452,7 @@ def _unflatten_batch(space: Space, batch: Any) -> Any:
 
 
 def _elements(space: Space, batch: object) -> list[Any]:
-    """Split a batch into its elements, or raise."""
+    """Split a batch into its elements; raise if that is impossible."""
     items = unstack(batch_space(space, 1), batch)
     if items is None:
         raise error.InvalidArgument(f"{batch} is not a batch of elements of {space}")
@@ -461,19 +461,19 @@ def _elements(space: Space, batch: object) -> list[Any]:
 
 @singledispatch
 def is_space_dtype_shape_equiv(space_1: Space, space_2: Space) -> bool:
-    """Tell whether two spaces have the same form: equal types, keys, shapes and dtypes.
+    """Return whether two spaces have the same form: equal types, keys, shapes and dtypes.
 
-    Bounds and numbers of values may differ, so that elements of both fit the same arrays.
+    Bounds and numbers of values may differ; elements of both spaces fit into the same arrays.
 
     Args:
-        space_1: A space. `is_space_dtype_shape_equiv.register` adds a type of space.
+        space_1: A space. Use `is_space_dtype_shape_equiv.register` to add a type.
         space_2: A space.
 
     Returns:
         True if the spaces, and all their subspaces, differ at most in bounds.
 
     Raises:
-        NotImplementedError: If nothing is registered for the type of `space_1`.
+        NotImplementedError: If the type of `space_1` is not registered.
         ArgumentTypeError: If `space_1` is not a space.
 
     Example:
@@ -524,7 +524,7 @@ def _equiv_composed(space_1: Space, space_2: Space) -> bool:
 
 
 def _named_parts(space: Any) -> dict[Any, Space]:
-    """Return the subspaces under names, which tell apart spaces of different forms."""
+    """Return the subspaces by name; the names differ for spaces of different forms."""
     if isinstance(space, Sequence):
         return {"stack" if space.stack else "feature": space.feature_space}
     if isinstance(space, Graph):

@@ -1,8 +1,8 @@
-"""Wrappers: environments around another one, which change its inputs or outputs.
+"""Wrappers that change the inputs or outputs of an environment.
 
-`gymcore.wrappers.vector` has those for vector environments. The names that only Gym 0.26 had are
-here too; all of its wrappers are in `gymcore.compat.gym26.wrappers`. Wrappers are imported at first
-use, and with them the packages that they need.
+`gymcore.wrappers.vector` has the wrappers for vector environments. The names that only Gym 0.26
+had are available here too; all of its wrappers are in `gymcore.compat.gym26.wrappers`. A wrapper
+and the packages that it needs are imported at first use.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gymcore.wrappers.transform_observation import *
     from gymcore.wrappers.transform_reward import *
 
-# Imported at first use: most need packages that not everybody has.
+# Imported at first use, because most of these modules need optional packages.
 _LAZY: dict[str, tuple[str, ...]] = {
     ".array_conversion": ("ArrayConversion",),
     ".atari_preprocessing": ("AtariPreprocessing",),
@@ -75,7 +75,7 @@ _LAZY: dict[str, tuple[str, ...]] = {
     ".vector": (),
 }
 
-# What only Gym 0.26 (and `Monitor`, 0.21) had; `gymcore/__init__.py` adds it from a layer above.
+# Names that only Gym 0.26 (and `Monitor`, 0.21) had; `gymcore/__init__.py` adds them.
 GYM26_NAMES = (
     "AutoResetWrapper",
     "EnvCompatibility",

@@ -1,4 +1,4 @@
-"""The preprocessing of Atari frames that papers on deep reinforcement learning agree on."""
+"""The standard preprocessing of Atari frames in deep reinforcement learning."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
     After Machado et al., "Revisiting the Arcade Learning Environment: Evaluation Protocols and Open
     Problems for General Agents", Journal of Artificial Intelligence Research 61 (2018):
 
-    - up to `noop_max` steps without action after a reset, so that episodes begin differently;
+    - each reset is followed by up to `noop_max` no-op steps, so that episodes begin differently;
     - an action is repeated `frame_skip` times, and the rewards are added up;
-    - each pixel is the maximum of the last two frames, because games draw some objects in every
-      other frame only. If an episode ends in an earlier frame, the frames before it are used;
-    - `terminal_on_life_loss` ends an episode with a life; the next reset begins a new game;
+    - each pixel is the maximum of the last two frames, because games draw some objects only in
+      every other frame. If an episode ends in an earlier frame, the frames before it are used;
+    - `terminal_on_life_loss` ends an episode when a life is lost; the next reset begins a new game;
     - the image is resized by averaging areas, by default to 84 x 84;
-    - and gray, and scaled to [0, 1], if wanted.
+    - optionally, the image is converted to gray and scaled to [0, 1].
 
-    The environment has to be one of the Arcade Learning Environment (ale-py), with `frameskip=1`,
-    or to look like one: `env.unwrapped` has `_frameskip`, `get_action_meanings()`, and an `ale`
+    The environment must come from the Arcade Learning Environment (ale-py), with `frameskip=1`, or
+    have the same interface: `env.unwrapped` has `_frameskip`, `get_action_meanings()`, and an `ale`
     with `lives()`, `getScreenGrayscale(buffer)` and `getScreenRGB(buffer)`.
 
-    OpenCV is needed only for images that are larger than the screen in a direction: `pip install
+    OpenCV is needed only for images that are wider or higher than the screen: `pip install
     opencv-python-headless`.
 
     Attributes:
@@ -64,20 +64,19 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
 
         Args:
             env: An Atari environment that does not skip frames itself.
-            noop_max: Maximum number of steps without action after a reset (at least 1); 0 for none.
-            frame_skip: How often to repeat an action, at least 1.
+            noop_max: Maximum number of no-op steps after a reset (at least 1 is made); 0 for none.
+            frame_skip: Number of times that an action is repeated, at least 1.
             screen_size: Width and height of observations, or one number for both.
-            terminal_on_life_loss: End an episode when a life is lost.
-            grayscale_obs: Return gray images; otherwise red, green and blue.
-            grayscale_newaxis: Return gray images `[height, width, 1]`.
-            scale_obs: Return float32 numbers in [0, 1]; otherwise uint8.
+            terminal_on_life_loss: Whether to end an episode when a life is lost.
+            grayscale_obs: Whether to return gray images instead of RGB images.
+            grayscale_newaxis: Whether to return gray images as `[height, width, 1]`.
+            scale_obs: Whether to return float32 numbers in [0, 1] instead of uint8.
 
         Raises:
             ArgumentTypeError: If `env` is not an `Env`, its observation space is not a `Box`, or a
                 number is not an integer.
-            InvalidArgument: If a number is out of range, `env` skips frames as well or its
-                observations are not images, or its first action is not "NOOP" and `noop_max` is
-                positive.
+            InvalidArgument: If a number is out of range, `env` skips frames itself or does not
+                observe images, or `noop_max` is positive and the first action is not "NOOP".
             DependencyNotInstalled: If OpenCV is needed and not installed.
         """
         Wrapper.__init__(self, env)
@@ -137,7 +136,7 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
             shape = (height, width, 3)
         elif grayscale_newaxis:
             shape = (height, width, 1)
-        _resize(self.obs_buffer[0], self.screen_size)  # Raises if OpenCV is needed and missing.
+        _resize(self.obs_buffer[0], self.screen_size)  # raises if OpenCV is needed but missing
         self.observation_space = (
             Box(low=0, high=1, shape=shape, dtype=np.float32)
             if scale_obs
@@ -145,7 +144,7 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
         )
 
     def _env_skips_frames(self) -> bool:
-        """Tell whether the environment does not say that it repeats no action."""
+        """Return whether the environment may skip frames: it does not declare `frameskip=1`."""
         return getattr(self.env.unwrapped, "_frameskip", None) != 1
 
     @property
@@ -154,14 +153,14 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
         return self.env.get_wrapper_attr("ale")
 
     def step(self, action: ActType) -> tuple[Array, float, bool, bool, Info]:
-        """Repeat an action.
+        """Repeat an action `frame_skip` times.
 
         Args:
             action: The action.
 
         Returns:
-            The image, a new array; the sum of the rewards; whether the episode ended, by itself
-            or by a limit; the info of the last frame.
+            The image, a new array; the sum of the rewards; whether the episode terminated; whether
+            it was truncated; the info of the last frame.
         """
         total_reward, terminated, truncated = 0.0, False, False
         info: Info = {}
@@ -183,14 +182,14 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
         return self._get_obs(), total_reward, terminated, truncated, info
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Array, Info]:
-        """Reset the environment, and let some frames pass without action.
+        """Reset the environment, and make a random number of no-op steps.
 
         Args:
-            seed: For the environment. The number of frames comes from its generator, too.
-            options: For the environment.
+            seed: Seed of the environment, whose generator also draws the number of no-op steps.
+            options: Options for the environment.
 
         Returns:
-            The image, a new array, and the info, that of the last frame added.
+            The image, a new array; and the info, updated with that of the last frame.
         """
         info = self._reset_env(seed=seed, options=options)
         frames = self._draw_noops() if self.noop_max > 0 else 0
@@ -214,12 +213,12 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
         return int(self.env.unwrapped.np_random.integers(1, self.noop_max + 1))
 
     def _step_function(self) -> Callable[[Any], tuple[Any, Any, bool, bool, Info]]:
-        """Return the environment's `step`; or that of a game of gymcore's without observations.
+        """Return the environment's `step`, or a faster one that makes no observation if possible.
 
-        They are a quarter of a step: the screen in colour, once a frame. The layers in between may
-        need them, and so may a class derived from AtariEnv. A checker that has checked and an order
-        enforcer that has seen a reset only forward steps, unless they are subclasses or their
-        `step` was replaced.
+        Making an observation, the color screen of every frame, takes a quarter of a step. Wrappers
+        or a subclass of AtariEnv may need it. A `PassiveEnvChecker` or `OrderEnforcing` that has
+        done its checks only forwards steps and is skipped, unless it is a subclass or its `step`
+        was replaced.
         """
         game: Any = self.env
         while "step" not in vars(game) and (
@@ -233,16 +232,16 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
         return self.env.step
 
     def _capture(self, index: int) -> None:
-        """Write the emulator's screen to a buffer."""
+        """Copy the emulator's screen to a buffer."""
         if self.grayscale_obs:
             self.ale.getScreenGrayscale(self.obs_buffer[index])
         else:
             self.ale.getScreenRGB(self.obs_buffer[index])
 
     def _get_obs(self) -> Array:
-        """Return the observation that the two buffers make, a new array."""
+        """Return the observation made of the two buffers, a new array."""
         pooled = self.obs_buffer[0]
-        if self.frame_skip > 1:  # In place: an episode that ends early shows what was pooled last.
+        if self.frame_skip > 1:  # in place: an early end shows the last pooled frame
             np.maximum(pooled, self.obs_buffer[1], out=pooled)
         observation: Array = _resize(pooled, self.screen_size)
         if self.scale_obs:
@@ -254,9 +253,9 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
 
 @functools.lru_cache
 def _resizer(size: tuple[int, int], target: tuple[int, int]) -> Resizer | None:
-    """Return what rescales frames as OpenCV does, bit for bit, but faster; None if they get larger.
+    """Return a resizer that matches OpenCV bit for bit but is faster; None if frames grow.
 
-    Not kept in wrappers, which are copied.
+    The cache is global because wrappers are copied, and a resizer is not stored in them.
     """
     try:
         return Resizer(size, target)
@@ -265,7 +264,7 @@ def _resizer(size: tuple[int, int], target: tuple[int, int]) -> Resizer | None:
 
 
 def _resize(frame: Array, screen_size: tuple[int, int]) -> Array:
-    """Return a new frame of this width and height."""
+    """Return a copy of the frame with this width and height."""
     target = screen_size[::-1]
     rescale = _resizer(frame.shape[:2], target)
     if rescale is not None:

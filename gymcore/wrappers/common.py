@@ -1,4 +1,4 @@
-"""The wrappers that `make` uses, and two that every training program uses."""
+"""The wrappers that `make` applies, `Autoreset` and `RecordEpisodeStatistics`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def checked_limit(limit: int, types: tuple[type, ...] = (int, np.integer)) -> int:
-    """Return the argument `max_episode_steps`, of one of these types, as an int."""
+    """Check that `max_episode_steps` is a positive number of one of these types; return an int."""
     if not isinstance(limit, types):
         raise error.ArgumentTypeError(
             f"Expect the `max_episode_steps` to be an integer, actually: {type(limit)}"
@@ -41,8 +41,8 @@ def checked_limit(limit: int, types: tuple[type, ...] = (int, np.integer)) -> in
 class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
     """Truncate episodes after a number of steps.
 
-    `terminated` is passed on as it is, so both flags are true if an episode ends with its last
-    step.
+    `terminated` is passed through, so both flags are true if the episode also terminates in its
+    last step.
 
     Example:
         >>> import gymcore
@@ -60,8 +60,8 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
             max_episode_steps: Steps after which an episode is truncated, at least 1.
 
         Raises:
-            ArgumentTypeError: if `max_episode_steps` is not an `int`.
-            InvalidArgument: if it is not positive.
+            ArgumentTypeError: If `max_episode_steps` is not an `int`.
+            InvalidArgument: If it is not positive.
         """
         limit = checked_limit(max_episode_steps, (int,))
         Wrapper.__init__(self, env)
@@ -69,7 +69,7 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
         self._elapsed_steps: int | None = None
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
-        """Step the environment, and truncate if that was the last step allowed."""
+        """Step the environment, and truncate the episode if the limit is reached."""
         result = self.env.step(action)
         try:
             observation, reward, terminated, truncated, info = result
@@ -84,21 +84,21 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
         return observation, reward, terminated, truncated, info
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
-        """Reset the environment and the count of steps."""
+        """Reset the environment and the step counter."""
         result = self.env.reset(seed=seed, options=options)
         self._elapsed_steps = 0
         return result
 
     def _wrapped_spec(self, inner: EnvSpec) -> EnvSpec:
-        """Return the wrapped environment's spec with this time limit."""
+        """Return the spec of the wrapped environment with this time limit."""
         return inner.copy(max_episode_steps=self._max_episode_steps)
 
 
 class Autoreset(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
-    """Reset by the step after the one that ended an episode.
+    """Reset the environment in the step after an episode has ended.
 
     That step ignores its action and returns the first observation and info of the new episode, with
-    a reward of 0 and neither flag.
+    a reward of 0 and both flags false.
 
     Attributes:
         autoreset: Whether the next step resets.
@@ -131,16 +131,16 @@ class Autoreset(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
 
 
 class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
-    """Check the spaces of an environment, and its first `reset`, `step` and `render`.
+    """Check the spaces of an environment and its first calls of `reset`, `step` and `render`.
 
-    Mistakes that would break a program raise, likely mistakes warn; see
-    `gymcore.utils.passive_env_checker`. Afterwards it only forwards calls.
+    Mistakes that would break a program raise an error, likely mistakes warn; see
+    `gymcore.utils.passive_env_checker`. After the checks the wrapper only forwards calls.
 
     Attributes:
         checked_reset: Whether a reset has been checked.
         checked_step: Whether a step has been checked.
         checked_render: Whether a render has been checked.
-        checked_data_reuse: Whether the objects of two steps in a row have been compared.
+        checked_data_reuse: Whether the results of two consecutive steps have been compared.
         close_called: Whether the environment has been closed.
     """
 
@@ -151,9 +151,9 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
             env: The environment.
 
         Raises:
-            ArgumentTypeError: if `env` is not an `Env`, or one of its spaces is not a `Space`.
-            AttributeError: if it lacks a space.
-            FailedCheck: if nothing can be sampled from a space.
+            ArgumentTypeError: If `env` is not an `Env`, or one of its spaces is not a `Space`.
+            AttributeError: If `env` lacks a space.
+            FailedCheck: If a space cannot be sampled.
         """
         Wrapper.__init__(self, env)
         rules.HAS_SPACE.check(env, "action", hint=f" {rules.GUIDE}")
@@ -178,7 +178,7 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
             self.checked_step = True
             result = passive.env_step_passive_checker(self.env, action)
         data = (result[0], result[-1])
-        previous = self._previous_data  # another thread may forget it meanwhile
+        previous = self._previous_data  # another thread may clear it meanwhile
         if previous is not None:
             passive.env_data_reuse_passive_checker(previous, data, source, "step")
         self.checked_data_reuse = source == "step"
@@ -219,7 +219,7 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
             raise
 
     def _wrapped_spec(self, inner: EnvSpec) -> EnvSpec:
-        """Return the wrapped environment's spec, with the checker."""
+        """Return the spec of the wrapped environment with the checker enabled."""
         return inner.copy(disable_env_checker=False)
 
 
@@ -233,7 +233,7 @@ class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
 
         Args:
             env: The environment.
-            disable_render_order_enforcing: Let `render` come before `reset`.
+            disable_render_order_enforcing: Whether to allow `render` before `reset`.
         """
         Wrapper.__init__(self, env)
         self._has_reset = False
@@ -243,7 +243,7 @@ class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
         """Step the environment.
 
         Raises:
-            ResetNeeded: if it was not reset.
+            ResetNeeded: If `reset` has not been called.
         """
         if not self._has_reset:
             raise error.ResetNeeded("Cannot call env.step() before calling env.reset()")
@@ -260,7 +260,7 @@ class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
         """Render the environment.
 
         Raises:
-            ResetNeeded: if it was not reset, unless `disable_render_order_enforcing`.
+            ResetNeeded: If `reset` has not been called, unless `disable_render_order_enforcing`.
         """
         if not self._disable_render_order_enforcing and not self._has_reset:
             raise error.ResetNeeded(
@@ -271,11 +271,11 @@ class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
 
     @property
     def has_reset(self) -> bool:
-        """Whether the environment was reset."""
+        """Whether `reset` has been called."""
         return self._has_reset
 
     def _wrapped_spec(self, inner: EnvSpec) -> EnvSpec:
-        """Return the wrapped environment's spec, with the order enforced."""
+        """Return the spec of the wrapped environment with order enforcing enabled."""
         return inner.copy(order_enforce=True)
 
 
@@ -285,9 +285,9 @@ class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], Recor
     `info["episode"]` is `{"r": return, "l": steps, "t": seconds since reset}`.
 
     Attributes:
-        episode_count: Episodes that have ended.
+        episode_count: Number of completed episodes.
         episode_returns: Return of the current episode so far.
-        episode_lengths: Steps of the current episode so far.
+        episode_lengths: Number of steps of the current episode so far.
         return_queue: Returns of the last episodes.
         length_queue: Lengths of the last episodes.
         time_queue: Durations of the last episodes, in seconds.
@@ -312,8 +312,8 @@ class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], Recor
 
         Args:
             env: The environment.
-            buffer_length: How many episodes the queues keep; None for all.
-            stats_key: The key in the info.
+            buffer_length: Maximum length of the queues; None for no limit.
+            stats_key: Key of the statistics in the info.
         """
         Wrapper.__init__(self, env)
         self._stats_key = stats_key
@@ -329,7 +329,7 @@ class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], Recor
         """Step the environment, and add the statistics to its info if the episode ended.
 
         Raises:
-            FailedCheck: if the info has something under the key already.
+            FailedCheck: If the info already has an entry under `stats_key`.
         """
         observation, reward, terminated, truncated, info = self.env.step(action)
         self.episode_returns += reward  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""A wrapper that lets JAX environments be used with NumPy."""
+"""A wrapper for using JAX environments with NumPy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["JaxToNumpy", "jax_to_numpy", "numpy_to_jax"]
 
 
 class JaxToNumpy(JaxToNumpyArrays, ArrayConversion):
-    """Use an environment whose arrays are JAX's with NumPy.
+    """Use an environment that works on JAX arrays with NumPy.
 
-    Arrays share their memory where they can; see `gymcore.wrappers.array_conversion`.
+    Arrays share memory where possible; see `gymcore.wrappers.array_conversion`.
     """

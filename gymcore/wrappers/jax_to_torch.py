@@ -1,4 +1,4 @@
-"""A wrapper that lets JAX environments be used with PyTorch."""
+"""A wrapper for using JAX environments with PyTorch."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["Device", "JaxToTorch", "jax_to_torch", "torch_to_jax"]
 
 
 class JaxToTorch(ToTorch, ArrayConversion):
-    """Use an environment whose arrays are JAX's with PyTorch.
+    """Use an environment that works on JAX arrays with PyTorch.
 
-    Arrays share their memory where they can; see `gymcore.wrappers.array_conversion`.
+    Arrays share memory where possible; see `gymcore.wrappers.array_conversion`.
     """
 
     _library = "jax.numpy"

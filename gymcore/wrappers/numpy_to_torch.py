@@ -1,4 +1,4 @@
-"""A wrapper that lets NumPy environments be used with PyTorch."""
+"""A wrapper for using NumPy environments with PyTorch."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["Device", "NumpyToTorch", "numpy_to_torch", "torch_to_numpy"]
 
 
 class NumpyToTorch(ToTorch, ArrayConversion):
-    """Use an environment whose arrays are NumPy's with PyTorch.
+    """Use an environment that works on NumPy arrays with PyTorch.
 
-    Arrays share their memory where they can; see `gymcore.wrappers.array_conversion`.
+    Arrays share memory where possible; see `gymcore.wrappers.array_conversion`.
     """
 
     _library = "numpy"

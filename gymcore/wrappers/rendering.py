@@ -1,4 +1,4 @@
-"""Wrappers about rendering: collect, show, record and disturb the frames of an environment."""
+"""Wrappers that collect, show, record or distort the frames of an environment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["AddWhiteNoise", "HumanRendering", "ObstructView", "RecordVideo", "Re
 
 
 def collecting_metadata(mode: str | None, metadata: Info) -> Info:
-    """Return the metadata of `RenderCollection` around an environment; check its render mode."""
+    """Check the render mode, and return the metadata of `RenderCollection`."""
     if mode is None:
         raise error.InvalidArgument("Expected env.render_mode to be not None")
     if mode.endswith("_list"):
@@ -46,10 +46,10 @@ collected_mode: Any = property(
 class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
     """Collect a frame at every reset and step, for `render` to return as a list.
 
-    Turns the render mode "rgb_array" into "rgb_array_list", "ansi" into "ansi_list", and so on.
+    The render mode "rgb_array" becomes "rgb_array_list", "ansi" becomes "ansi_list", and so on.
 
     Attributes:
-        frame_list: The frames since the last `render` (or reset, or ever; see the arguments).
+        frame_list: Frames collected since they were last cleared; see the arguments.
 
     Example:
         >>> import gymcore
@@ -69,8 +69,8 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
 
         Args:
             env: An environment with a render mode that does not end in "_list".
-            pop_frames: Whether `render` empties the list. Otherwise it returns the list itself,
-                which grows.
+            pop_frames: Whether `render` empties the list. Otherwise `render` returns the list
+                itself, which keeps growing.
             reset_clean: Whether `reset` empties the list.
 
         Raises:
@@ -89,7 +89,7 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
         return result
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
-        """Reset the environment and collect its first frame."""
+        """Reset the environment and collect the first frame."""
         result = self.env.reset(seed=seed, options=options)
         if self.reset_clean:
             self.frame_list = []
@@ -97,7 +97,7 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
         return result
 
     def render(self) -> list[Any]:
-        """Return the collected frames, and forget them if `pop_frames`."""
+        """Return the collected frames, and clear the list if `pop_frames`."""
         frames = self.frame_list
         if self.pop_frames:
             self.frame_list = []
@@ -105,7 +105,7 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
 
 
 class FrameWindow:
-    """A mixin with the window of `HumanRendering`, of one environment or of a batch."""
+    """A mixin with the window of `HumanRendering`, for one environment or a batch."""
 
     render_mode: str | None = "human"
     ACCEPTED_RENDER_MODES: ClassVar[list[str]] = [
@@ -134,10 +134,10 @@ class FrameWindow:
             self.metadata = {**env.metadata, "render_modes": [*modes, "human"]}
 
     def render(self) -> None:
-        """Do nothing: `reset` and `step` show the frames."""
+        """Do nothing: the frames are shown by `reset` and `step`."""
 
     def _show(self, env: AnyEnv, surface: pygame.Surface) -> None:
-        """Show a surface of the window's size, and wait so that the frame rate is kept."""
+        """Show a surface of the window's size, and wait to keep the frame rate."""
         pygame = load_pygame()
         if self.window is None or not self.window.is_open:
             title = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
@@ -158,12 +158,12 @@ class FrameWindow:
 class HumanRendering(
     FrameWindow, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs
 ):
-    """Show the frames of an environment that only returns them, at every reset and step.
+    """Show the frames of an environment with an image render mode at every reset and step.
 
     Attributes:
-        window: The window, which belongs to this wrapper alone; None before the first frame.
-        screen_size: Its width and height in pixels.
-        clock: Keeps the frame rate at `metadata["render_fps"]`.
+        window: The window, owned by this wrapper; None before the first frame.
+        screen_size: Width and height of the window in pixels.
+        clock: Clock that keeps the frame rate at `metadata["render_fps"]`.
     """
 
     def __init__(self, env: Env[ObsType, ActType]) -> None:
@@ -173,20 +173,20 @@ class HumanRendering(
             env: An environment whose render mode is one of `ACCEPTED_RENDER_MODES`.
 
         Raises:
-            InvalidArgument: If it has another render mode, or no `render_fps` in its metadata.
+            InvalidArgument: If `env` has another render mode, or no `render_fps` in its metadata.
         """
         Wrapper.__init__(self, env)
         self._prepare_window(env)
         self.screen_size: tuple[int, int] | None = None
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
-        """Step the environment and show its frame."""
+        """Step the environment and show the new frame."""
         result = self.env.step(action)
         self._render_frame()
         return result
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
-        """Reset the environment and show its first frame."""
+        """Reset the environment and show the first frame."""
         result = self.env.reset(seed=seed, options=options)
         self._render_frame()
         return result
@@ -215,7 +215,7 @@ class HumanRendering(
         return as_rgb(frame)
 
     def _render_frame(self) -> None:
-        """Show one frame."""
+        """Show the current frame."""
         frame = self._next_frame()
         if frame is None:
             return
@@ -232,7 +232,7 @@ class HumanRendering(
 
 
 def check_records_videos(mode: str | None) -> None:
-    """Raise an error if `RecordVideo` cannot record this render mode, or there is no ffmpeg."""
+    """Raise if `RecordVideo` cannot record this render mode, or ffmpeg is missing."""
     if mode in {None, "human", "ansi"}:
         raise error.InvalidArgument(
             f"Render mode is {mode}, which is incompatible with RecordVideo. Initialize your "
@@ -242,12 +242,12 @@ def check_records_videos(mode: str | None) -> None:
 
 
 class RecordVideo(Recorder, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
-    """Record episodes of an environment, or a number of steps, to mp4 or GIF files.
+    """Record episodes of an environment, or a number of steps, to MP4 or GIF files.
 
-    Frames are streamed to the encoder, so the memory needed is that of one frame, however long the
-    video is. Files are called `{name_prefix}-episode-{number}.mp4` or `{name_prefix}-step-...` and
-    appear when they are complete. `close` finishes the last one; so do an exception in `step`, the
-    end of the program, and the deletion of the wrapper, which warns.
+    Frames are streamed to the encoder, so only one frame is held in memory, however long the video
+    is. Files are named `{name_prefix}-episode-{number}.mp4` or `{name_prefix}-step-...` and appear
+    when they are complete. `close` finishes the last video. So do an exception in `step`, the exit
+    of the program, and the deletion of the wrapper, which also warns.
 
     For the attributes see `gymcore.rendering.recorder.Recorder`.
 
@@ -282,16 +282,16 @@ class RecordVideo(Recorder, Wrapper[ObsType, ActType, ObsType, ActType], RecordC
 
         Args:
             env: An environment with a render mode that returns images.
-            video_folder: The folder of the files; created if missing.
+            video_folder: Folder for the files; created if missing.
             episode_trigger: Takes the number of an episode and returns whether to record it.
                 Without either trigger, episodes 0, 1, 8, 27, ... k**3 and every thousandth are
                 recorded.
-            step_trigger: Takes the number of a step and returns whether to begin a video with it.
-            video_length: Frames after which a video ends, not counting the first one; it may span
-                several episodes. 0: it ends with its episode.
-            name_prefix: Prefix of the files' names.
-            fps: Frames per second; None takes `metadata["render_fps"]`, or 30.
-            disable_logger: Whether not to print the name of every file.
+            step_trigger: Takes the number of a step and returns whether to begin a video there.
+            video_length: Number of frames after which a video ends, not counting the first one; a
+                video may span several episodes. 0 ends a video with its episode.
+            name_prefix: Prefix of the file names.
+            fps: Frames per second; None for `metadata["render_fps"]`, or 30 if it is missing.
+            disable_logger: Whether to print no file names.
             gc_trigger: Takes the number of an episode and returns whether to collect garbage when
                 its video is finished.
             format: "mp4" or "gif".
@@ -312,7 +312,7 @@ class RecordVideo(Recorder, Wrapper[ObsType, ActType, ObsType, ActType], RecordC
 
     @property
     def render_history(self) -> list[Any]:
-        """Frames taken by the recording from a render mode that ends in "_list", for `render`."""
+        """Frames that recording took from a "_list" render mode, to be returned by `render`."""
         return self._history[0] if self._history else []
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
@@ -320,7 +320,7 @@ class RecordVideo(Recorder, Wrapper[ObsType, ActType, ObsType, ActType], RecordC
         try:
             result = self.env.step(action)
         except BaseException:
-            self.finish()  # nothing may follow
+            self.finish()  # the video cannot continue
             raise
         self.count_step()
         if self.recording:
@@ -331,7 +331,7 @@ class RecordVideo(Recorder, Wrapper[ObsType, ActType, ObsType, ActType], RecordC
         """Reset the environment, and record a frame if a video is being recorded."""
         result = self.env.reset(seed=seed, options=options)
         if getattr(self.env, "reset_clean", False):
-            # The collector below has forgotten its frames as well.
+            # The environment's own collector has cleared its frames as well.
             self._history = []
         self.begin_episode()
         if self.recording:
@@ -339,7 +339,7 @@ class RecordVideo(Recorder, Wrapper[ObsType, ActType, ObsType, ActType], RecordC
         return result
 
     def render(self) -> Any:
-        """Render the environment; with a "_list" mode, add the frames that recording has taken."""
+        """Render the environment; in a "_list" mode, include the frames used by the recording."""
         frames: object = self.env.render()
         if self._history and isinstance(frames, list):
             (frames,) = self.with_history([frames])
@@ -357,22 +357,22 @@ class RecordVideo(Recorder, Wrapper[ObsType, ActType, ObsType, ActType], RecordC
             self.finish()
 
 
-#: Shares of red, green and blue in how bright white is (ITU-R BT.601), in 255ths.
+#: Weights of red, green and blue in the brightness (ITU-R BT.601), in 255ths.
 _BRIGHTNESS_SHARES = (76, 149, 29)
 
 _Frame = npt.NDArray[np.uint8]
 
 
 class _DisturbedFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
-    """The base of `AddWhiteNoise` and `ObstructView`: passes every frame to `_disturb`."""
+    """Base class of `AddWhiteNoise` and `ObstructView`: passes every frame to `_disturb`."""
 
     is_noise_grayscale: bool
 
     def render(self) -> Any:
-        """Return the environment's frame (or list of frames), disturbed; a new array.
+        """Return the environment's frame (or list of frames) with the noise; a new array.
 
         The noise comes from the environment's `np_random`, so a seeded episode has the same noise
-        again as long as it is rendered at the same steps.
+        every time if `render` is called at the same steps.
         """
         frames = self.env.render()
         if isinstance(frames, list):
@@ -380,7 +380,7 @@ class _DisturbedFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
         return self._checked(frames)
 
     def _checked(self, frame: object) -> _Frame:
-        """Disturb a frame if it is one."""
+        """Check that `frame` is an image, and disturb it."""
         what = str(type(frame))
         if isinstance(frame, np.ndarray):
             if frame.dtype == np.uint8 and frame.ndim == 3 and frame.shape[2] == 3:
@@ -392,11 +392,11 @@ class _DisturbedFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
         )
 
     def _disturb(self, frame: _Frame) -> _Frame:
-        """Return a new frame."""
+        """Return a disturbed copy of the frame."""
         raise NotImplementedError
 
     def _noise(self, shape: tuple[int, ...]) -> _Frame:
-        """Draw an image of noise, gray or in color."""
+        """Return an image of random noise, gray or in color."""
         if self.is_noise_grayscale:
             shares = self.np_random.integers(0, _BRIGHTNESS_SHARES, size=shape, dtype=np.uint8)
             return shares.sum(axis=-1, keepdims=True, dtype=np.uint8)
@@ -425,11 +425,11 @@ class AddWhiteNoise(_DisturbedFrames[ObsType, ActType]):
 
         Args:
             env: An environment that renders "rgb_array" or "rgb_array_list".
-            probability_of_noise_per_pixel: Share of the pixels that are noise, in [0, 1).
+            probability_of_noise_per_pixel: Probability that a pixel becomes noise, in [0, 1).
             is_noise_grayscale: Whether noise is gray instead of colored.
 
         Raises:
-            InvalidProbability: if the probability is out of range.
+            InvalidProbability: If the probability is out of range.
         """
         if not 0 <= probability_of_noise_per_pixel < 1:
             raise error.InvalidProbability(
@@ -447,10 +447,10 @@ class AddWhiteNoise(_DisturbedFrames[ObsType, ActType]):
 
 
 class ObstructView(_DisturbedFrames[ObsType, ActType]):
-    """Put random squares of noise in front of the frames.
+    """Cover random squares of the frames with noise.
 
     Attributes:
-        obstruction_centers_ratio: Squares for each pixel.
+        obstruction_centers_ratio: Number of squares per pixel.
 
     Example:
         >>> import gymcore
@@ -471,14 +471,14 @@ class ObstructView(_DisturbedFrames[ObsType, ActType]):
 
         Args:
             env: An environment that renders "rgb_array" or "rgb_array_list".
-            obstructed_pixels_ratio: Area of all squares as a share of the image's, in [0, 1).
-                They may overlap, so less than that is hidden.
-            obstruction_width: Side of a square in pixels.
+            obstructed_pixels_ratio: Area of all squares as a share of the image's area, in [0, 1).
+                The squares may overlap, so the hidden share is smaller.
+            obstruction_width: Side length of a square in pixels.
             is_noise_grayscale: Whether noise is gray instead of colored.
 
         Raises:
-            InvalidArgument: if the ratio or the width is out of range.
-            ArgumentTypeError: if the width is not an integer.
+            InvalidArgument: If the ratio or the width is out of range.
+            ArgumentTypeError: If the width is not an integer.
         """
         if not 0 <= obstructed_pixels_ratio < 1:
             raise error.InvalidArgument(
@@ -507,7 +507,7 @@ class ObstructView(_DisturbedFrames[ObsType, ActType]):
         y, x = np.divmod(centers, width)
         top, bottom = np.maximum(y - before, 0), np.minimum(y + after, height)
         left, right = np.maximum(x - before, 0), np.minimum(x + after, width)
-        # How many squares cover a pixel: the sums of +1 and -1 at the squares' corners.
+        # Number of squares over each pixel: cumulative sums of +1 and -1 at the squares' corners.
         corners = np.zeros((height + 1, width + 1), np.int32)
         for rows, columns, sign in (
             (top, left, 1),

@@ -1,6 +1,6 @@
-"""Wrappers that take an action more than once.
+"""Wrappers that repeat actions.
 
-`gymcore.wrappers.vector.stateful_action` has the same for vector environments.
+`gymcore.wrappers.vector.stateful_action` has the equivalents for vector environments.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["RepeatAction", "StickyAction"]
 
 
 def check_sticky(probability: Any, duration: Any) -> tuple[int, int]:
-    """Return the range of durations of `StickyAction`, after checking both; see there."""
+    """Check both arguments of `StickyAction`, and return the range of durations."""
     if not 0 <= probability < 1:
         raise InvalidProbability(
             f"`repeat_action_probability` should be in the interval [0,1). Received {probability}"
@@ -44,7 +44,7 @@ def check_sticky(probability: Any, duration: Any) -> tuple[int, int]:
 
 
 def check_repeats(num_repeats: Any) -> int:
-    """Return the number of repeats of `RepeatAction`, checked; see there."""
+    """Check the number of repeats of `RepeatAction`, and return it as an int."""
     count = integer("num_repeats", num_repeats)
     if count < 1:
         raise InvalidArgument(
@@ -54,18 +54,18 @@ def check_repeats(num_repeats: Any) -> int:
 
 
 class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorArgs):
-    """Sometimes take the last action again, instead of the one that was given.
+    """Repeat the last action at random, instead of taking the given one.
 
-    Machado et al., "Revisiting the Arcade Learning Environment" (2018), section 5.2: with a
-    probability of 0.25 for Atari games. Random numbers come from the environment's own `np_random`.
+    See Machado et al., "Revisiting the Arcade Learning Environment" (2018), section 5.2, which uses
+    a probability of 0.25 for Atari games. Random numbers come from the environment's `np_random`.
 
     Attributes:
         repeat_action_duration_range: Minimum and maximum number of steps that an action is
             repeated.
-        last_action: The action taken last, None before the first.
-        is_sticky_actions: Whether the next action will be the last one again.
-        num_repeats: How many steps it sticks in all.
-        repeats_taken: How many of them have been taken.
+        last_action: The last action taken; None before the first.
+        is_sticky_actions: Whether the next action will be a repetition of the last one.
+        num_repeats: Total number of steps of the current repetition.
+        repeats_taken: Number of these steps taken so far.
 
     Example:
         >>> import gymcore
@@ -89,11 +89,11 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
         Args:
             env: The environment.
             repeat_action_probability: Probability of repeating the last action, in [0, 1).
-            repeat_action_duration: For how many steps, or the minimum and maximum.
+            repeat_action_duration: Number of steps of a repetition, or its minimum and maximum.
 
         Raises:
             InvalidProbability: If the probability is outside [0, 1).
-            InvalidArgument: If the duration is neither a number nor two, or is less than 1.
+            InvalidArgument: If the duration is not one or two integers, or is less than 1.
             InvalidBound: If the minimum is greater than the maximum.
         """
         durations = check_sticky(repeat_action_probability, repeat_action_duration)
@@ -109,12 +109,12 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
         self.repeats_taken = 0
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
-        """Reset the environment, and forget the last action."""
+        """Reset the environment, and clear the last action."""
         self._forget()
         return super().reset(seed=seed, options=options)
 
     def action(self, action: ActType) -> ActType:
-        """Return the action, or the last one."""
+        """Return the given action, or the last one if it is repeated."""
         if (
             self.last_action is not None
             and not self.is_sticky_actions
@@ -139,7 +139,7 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
 class RepeatAction(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
     """Take each action several times, and add up the rewards.
 
-    Other results of `step` are those of the last repetition. It stops early if the episode ends.
+    The other results of `step` come from the last repetition, which may be the end of the episode.
 
     Example:
         >>> import gymcore
@@ -154,11 +154,11 @@ class RepeatAction(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructo
 
         Args:
             env: The environment.
-            num_repeats: How often an action is taken, at least 1.
+            num_repeats: Number of times that an action is taken, at least 1.
 
         Raises:
             ArgumentTypeError: If `num_repeats` is not an integer.
-            InvalidArgument: If it is less than 1.
+            InvalidArgument: If `num_repeats` is less than 1.
         """
         count = check_repeats(num_repeats)
         Wrapper.__init__(self, env)

@@ -1,6 +1,6 @@
 """Wrappers whose observations depend on earlier ones.
 
-`gymcore.wrappers.vector.stateful_observation` has the same for vector environments.
+`gymcore.wrappers.vector.stateful_observation` has the equivalents for vector environments.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
 
 
 def check_delay(delay: Any) -> int:
-    """Return the delay of a `DelayObservation`, or raise what its constructor documents."""
+    """Check the delay of a `DelayObservation`, and return it as an int."""
     delay = integer("delay", delay)
     if delay < 0:
         raise InvalidArgument(
@@ -55,7 +55,7 @@ def check_delay(delay: Any) -> int:
 
 
 def check_stack(stack_size: Any, padding_type: Any, space: Space) -> tuple[int, str, Any]:
-    """Return stack size, kind and value of the padding of a `FrameStackObservation`, or raise."""
+    """Check the arguments of a `FrameStackObservation`; return size, padding type and value."""
     stack_size = integer("stack_size", stack_size)
     if stack_size <= 0:
         raise InvalidArgument(
@@ -77,7 +77,7 @@ def check_stack(stack_size: Any, padding_type: Any, space: Space) -> tuple[int, 
 
 
 def check_skip(skip: Any, space: Space) -> int:
-    """Return the number of steps of a `MaxAndSkipObservation`, or raise."""
+    """Check the number of steps of a `MaxAndSkipObservation`, and return it as an int."""
     skip = integer("skip", skip)
     if skip < 2:
         raise InvalidArgument(
@@ -91,12 +91,12 @@ def check_skip(skip: Any, space: Space) -> int:
 
 
 class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordConstructorArgs):
-    """Return observations a number of steps late; before there are any, zeros.
+    """Delay observations by a number of steps; the first ones are zeros.
 
-    Zeros are the result of `create_zero_array` for the observation space.
+    The zeros are the result of `create_zero_array` for the observation space.
 
     Attributes:
-        observation_queue: Observations that are still to be returned.
+        observation_queue: Observations that have not been returned yet.
 
     Example:
         >>> import gymcore
@@ -112,11 +112,11 @@ class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordCons
 
         Args:
             env: The environment.
-            delay: How many steps late observations are, at least 0.
+            delay: Number of steps by which observations are delayed, at least 0.
 
         Raises:
             ArgumentTypeError: If `delay` is not an integer.
-            InvalidArgument: If it is negative.
+            InvalidArgument: If `delay` is negative.
         """
         count = check_delay(delay)
         ObservationWrapper.__init__(self, env)
@@ -124,7 +124,7 @@ class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordCons
         self.observation_queue: deque[Any] = deque()
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
-        """Reset the environment, and forget its observations."""
+        """Reset the environment, and clear the queue."""
         self.observation_queue.clear()
         return super().reset(seed=seed, options=options)
 
@@ -142,15 +142,15 @@ class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordCons
 class TimeAwareObservation(
     ObservationWrapper[WrapperObsType, ActType, ObsType], RecordConstructorArgs
 ):
-    """Add the number of steps since the episode began to observations.
+    """Add the number of steps since the beginning of the episode to observations.
 
-    With `flatten`, where the observation can be flattened, the time is the last entry of an array.
-    Otherwise a dict observation gets an entry `dict_time_key`, a tuple gets one more, and all
-    others become `{"obs": observation, "time": time}`.
+    With `flatten`, if the observation can be flattened, the time is the last element of an array.
+    Otherwise a dict observation gets an entry `dict_time_key`, a tuple gets one more element, and
+    any other observation becomes `{"obs": observation, "time": time}`.
 
     Attributes:
-        max_timesteps: Steps of the longest episode.
-        timesteps: Steps since the episode began.
+        max_timesteps: Maximum number of steps in an episode.
+        timesteps: Number of steps in the current episode so far.
 
     Example:
         >>> import gymcore
@@ -173,13 +173,13 @@ class TimeAwareObservation(
         """Wrap `env`.
 
         Args:
-            env: The environment, with a time limit: in a `TimeLimit`, or by its spec.
-            flatten: Whether to return one array.
-            normalize_time: Whether the time is float32 in [0, 1], 1 at the limit, instead of int32.
-            dict_time_key: The key of the time in dict observations.
+            env: The environment, whose time limit comes from a `TimeLimit` wrapper or its spec.
+            flatten: Whether to return one flat array.
+            normalize_time: Whether the time is float32 from 0 to 1 (the limit), instead of int32.
+            dict_time_key: Key of the time in dict observations.
 
         Raises:
-            InvalidArgument: If there is no time limit, or the key is taken.
+            InvalidArgument: If there is no time limit, or the observation already has the key.
         """
         ObservationWrapper.__init__(self, env)
         self.flatten = flatten
@@ -192,18 +192,18 @@ class TimeAwareObservation(
         self.observation_space = cast("Space[WrapperObsType]", self._format.space)
 
     def observation(self, observation: ObsType) -> WrapperObsType:
-        """Return the observation with the time."""
+        """Add the time to an observation."""
         return self._format.join(observation, self.timesteps)
 
     def step(self, action: ActType) -> tuple[WrapperObsType, SupportsFloat, bool, bool, Info]:
-        """Step the environment, and count."""
+        """Step the environment, and increment the time."""
         self.timesteps += 1
         return super().step(action)
 
     def reset(
         self, *, seed: int | None = None, options: Options = None
     ) -> tuple[WrapperObsType, Info]:
-        """Reset the environment, and count from 0."""
+        """Reset the environment and the time."""
         self.timesteps = 0
         return super().reset(seed=seed, options=options)
 
@@ -225,15 +225,15 @@ def _max_steps(env: Env) -> int:
 class FrameStackObservation(
     Wrapper[WrapperObsType, ActType, ObsType, ActType], RecordConstructorArgs
 ):
-    """Return the last observations as one, the newest last.
+    """Stack the last observations, the newest last.
 
     Any space that can be batched is supported: arrays get a new first axis, `[stack_size, ...]`.
-    Returned arrays belong to the caller; observations are copied when they arrive, so an
-    environment may write into the same array at every step.
+    Returned arrays belong to the caller. Observations are copied when they are stored, so an
+    environment may reuse its array at every step.
 
     Attributes:
         padding_type: "reset", "zero" or "_custom".
-        padding_value: What stands before the first observation.
+        padding_value: Value used in place of observations before the first one.
         obs_queue: The last `stack_size` observations.
 
     Example:
@@ -255,13 +255,13 @@ class FrameStackObservation(
 
         Args:
             env: The environment.
-            stack_size: Observations of a stack, at least 1.
-            padding_type: What stands before the first observation of an episode: "reset", that
-                observation; "zero", zeros; or an element of the observation space.
+            stack_size: Number of observations in a stack, at least 1.
+            padding_type: Value in place of observations before the first one of an episode: "reset"
+                for the first observation, "zero" for zeros, or an element of the observation space.
 
         Raises:
             ArgumentTypeError: If `stack_size` is not an integer.
-            InvalidArgument: If it is not positive, or the padding is something else.
+            InvalidArgument: If `stack_size` is not positive, or the padding is invalid.
         """
         Wrapper.__init__(self, env)
         single = env.observation_space
@@ -275,7 +275,7 @@ class FrameStackObservation(
         self._buffer = create_empty_array(single, self.stack_size)
 
     def step(self, action: ActType) -> tuple[WrapperObsType, SupportsFloat, bool, bool, Info]:
-        """Step the environment, and return the last observations."""
+        """Step the environment, and return the new stack."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         self.obs_queue.append(deepcopy(observation))
         return self._stack(), reward, terminated, truncated, info
@@ -283,7 +283,7 @@ class FrameStackObservation(
     def reset(
         self, *, seed: int | None = None, options: Options = None
     ) -> tuple[WrapperObsType, Info]:
-        """Reset the environment, and begin a new stack."""
+        """Reset the environment, and start a new stack."""
         observation, info = self.env.reset(seed=seed, options=options)
         observation = deepcopy(observation)
         if self.padding_type == "reset":
@@ -301,9 +301,9 @@ class FrameStackObservation(
 class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
     """Take each action several times, and return the maximum of the last two observations.
 
-    Rewards are added up. If the episode ends earlier, the observation is the maximum of the last
-    two of this step, or the only one. Gymnasium takes the maximum with earlier observations in its
-    buffer, or with zeros.
+    Rewards are added up. If the episode ends earlier, the maximum is over the last two observations
+    of this step, or the only one. Gymnasium then includes an older observation of its buffer, or
+    zeros.
 
     Example:
         >>> import gymcore
@@ -317,12 +317,12 @@ class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordC
         """Wrap `env`.
 
         Args:
-            env: The environment; its observations are arrays or numbers.
-            skip: How often an action is taken, at least 2.
+            env: The environment, whose observations are arrays or numbers.
+            skip: Number of times that an action is taken, at least 2.
 
         Raises:
             ArgumentTypeError: If `skip` is not an integer.
-            InvalidArgument: If it is less than 2, or observations are not arrays.
+            InvalidArgument: If `skip` is less than 2, or observations are not arrays.
         """
         Wrapper.__init__(self, env)
         self._skip = check_skip(skip, env.observation_space)
@@ -348,13 +348,13 @@ class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordC
 
 
 class NormalizesObservations(KeepsStatistics):
-    """A mixin of `NormalizeObservation` for environments and for vector environments."""
+    """A mixin with the parts of `NormalizeObservation` shared by single and vector environments."""
 
     _statistics_name = "obs_rms"
     obs_rms: RunningMeanStd
 
     def _begin_normalizing(self, space: Space, epsilon: float) -> Box:
-        """Set the statistics of observations of `space`; return the space of normalized ones."""
+        """Initialize the statistics for `space`; return the space of normalized observations."""
         if space.shape is None:
             raise InvalidArgument(
                 "NormalizeObservation wrapper requires the observation space to have a shape."
@@ -363,10 +363,10 @@ class NormalizesObservations(KeepsStatistics):
         return Box(-np.inf, np.inf, space.shape, np.float32)
 
     def _normalize(self, observations: Any) -> npt.NDArray[np.float32]:
-        """Add a batch of observations to the statistics, and return it normalized."""
+        """Add a batch of observations to the statistics, and return the normalized batch."""
         rms, update = self.obs_rms, self.update_running_mean
         if type(rms) is RunningMeanStd:
-            # Float arrays, without the ten arrays and calls that NumPy needs.
+            # Compiled code for float arrays, which avoids NumPy's ten temporary arrays and calls.
             result = statistics.normalize_observations(
                 observations, rms.mean, rms.var, rms.count, self.epsilon, update
             )
@@ -385,7 +385,7 @@ class NormalizeObservation(
     ObservationWrapper[WrapperObsType, ActType, ObsType],
     RecordConstructorArgs,
 ):
-    """Shift and scale observations to mean 0 and variance 1, over all that have been seen.
+    """Normalize observations to mean 0 and variance 1 over all observations so far.
 
     Each observation, including the first and the last of an episode, is added to the statistics
     once and then normalized with them: `(observation - mean) / sqrt(var + epsilon)`, float32.
@@ -393,7 +393,7 @@ class NormalizeObservation(
     Attributes:
         obs_rms: The statistics, a `RunningMeanStd`: float32, or float64 if observations are
             float64 or integers.
-        update_running_mean: Whether observations enter the statistics.
+        update_running_mean: Whether observations update the statistics.
 
     Example:
         >>> import gymcore
@@ -411,8 +411,8 @@ class NormalizeObservation(
         """Wrap `env`.
 
         Args:
-            env: The environment, of any observation space with a shape.
-            epsilon: Added to the variance; more than 0.
+            env: The environment, whose observation space must have a shape.
+            epsilon: Positive number that is added to the variance.
 
         Raises:
             InvalidArgument: If the observation space has no shape.
@@ -423,19 +423,19 @@ class NormalizeObservation(
         self.observation_space = cast("Space[WrapperObsType]", space)
 
     def observation(self, observation: ObsType) -> Any:
-        """Add an observation to the statistics, and return it normalized.
+        """Add an observation to the statistics, and return the normalized observation.
 
         Returns:
-            float32, of the same shape; the caller may keep it.
+            A float32 array of the same shape, owned by the caller.
         """
         return self._normalize(np.asarray(observation)[None])[0]
 
 
 class TimeFormat:
-    """How `TimeAwareObservation` puts the time into observations; see there.
+    """The way in which `TimeAwareObservation` adds the time to observations; see there.
 
     Attributes:
-        space: The space of an observation with the time.
+        space: Space of an observation with the time.
 
     Example:
         >>> from gymcore.spaces import Box
@@ -451,10 +451,10 @@ class TimeFormat:
         normalize: bool,
         dict_key: str = "time",
     ) -> None:
-        """Choose the space of the observations of `space` with the time.
+        """Build the space of observations of `space` with the time.
 
         Raises:
-            InvalidArgument: If the key is taken.
+            InvalidArgument: If the observation already has the key.
         """
         self._single = space
         self._max_steps = max_steps
@@ -473,7 +473,7 @@ class TimeFormat:
             self._joined = Dict(obs=space, time=time)
         self._flat = bool(flat)
         self._size = flatdim(space) if isinstance(space, Box) else 0
-        # Still a dict or tuple where a part (a sequence, a graph) has no flat form.
+        # Still a dict or tuple if a part (a sequence or a graph) cannot be flattened.
         self.space: Space = flatten_space(self._joined) if flat else self._joined
 
     def _put(self, observation: Any, time: Any) -> Any:
@@ -484,7 +484,7 @@ class TimeFormat:
         return {"obs": observation, "time": time}
 
     def join(self, observation: Any, steps: int) -> Any:
-        """Return one observation with the time."""
+        """Add the time to one observation."""
         if self._normalize:
             time = np.array([steps / self._max_steps], dtype=np.float32)
         else:
@@ -493,7 +493,7 @@ class TimeFormat:
         return flatten(self._joined, joined) if self._flat else joined
 
     def join_batch(self, observations: Any, steps: npt.NDArray[np.int32]) -> Any:
-        """Return a batch of observations with their times."""
+        """Add the times to a batch of observations."""
         n = len(steps)
         times = steps
         if self._normalize:
@@ -515,7 +515,7 @@ class TimeFormat:
         return concatenate(self.space, rows, create_empty_array(self.space, n))
 
     def _ordered(self, joined: Any) -> Any:
-        """Return a dict with its keys in the order of the space, as batches of it have them."""
+        """Return a dict with its keys in the order of the space, as in batches of it."""
         if isinstance(joined, dict):
             return {key: joined[key] for key in self._joined.spaces}
         return joined

@@ -1,4 +1,4 @@
-"""Wrappers that change rewards by what came before them."""
+"""Wrappers that scale rewards by statistics of earlier rewards."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["NormalizeReward"]
 
 
 class NormalizesRewards(KeepsStatistics):
-    """A mixin of `NormalizeReward` for environments and for vector environments."""
+    """A mixin with the parts of `NormalizeReward` shared by single and vector environments."""
 
     _statistics_name = "return_rms"
     return_rms: RunningMeanStd
     gamma: float
 
     def _begin_normalizing(self, gamma: float, epsilon: float) -> None:
-        """Set the statistics of returns that are discounted by `gamma`, from 0 to 1."""
+        """Check `gamma` and initialize the statistics of the discounted returns."""
         if not isinstance(gamma, (int, float, np.number)):
             raise ArgumentTypeError(f"gamma: expected a number, got {type(gamma)}")
         if not 0 <= gamma <= 1:
@@ -36,15 +36,15 @@ class NormalizesRewards(KeepsStatistics):
 class NormalizeReward(
     NormalizesRewards, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs
 ):
-    """Divide rewards by the deviation of their discounted sum.
+    """Divide rewards by the standard deviation of their discounted sum.
 
-    The sum is over rewards so far, discounted by `gamma` per step. A termination resets it (after
-    the reward of that step), a truncation or a reset does not. This is what Gymnasium 1.4 does.
+    The sum covers all rewards so far, discounted by `gamma` per step. A termination resets it
+    (after the reward of that step); a truncation or a reset does not. Gymnasium 1.4 does the same.
 
     Attributes:
         return_rms: The statistics of the sums, a `RunningMeanStd`.
-        discounted_reward: The sum, float64 [1].
-        update_running_mean: Whether the sums enter the statistics.
+        discounted_reward: Discounted sum, float64 [1].
+        update_running_mean: Whether the sums update the statistics.
 
     Example:
         >>> import gymcore
@@ -62,24 +62,24 @@ class NormalizeReward(
 
         Args:
             env: The environment.
-            gamma: The discount factor, from 0 to 1.
-            epsilon: Added to the variance; more than 0.
+            gamma: Discount factor, from 0 to 1.
+            epsilon: Positive number that is added to the variance.
 
         Raises:
-            InvalidBound: If `gamma` is not in [0, 1], or `epsilon` not positive.
+            InvalidBound: If `gamma` is not in [0, 1], or `epsilon` is not positive.
         """
         Wrapper.__init__(self, env)
         self._begin_normalizing(gamma, epsilon)
         self.discounted_reward: npt.NDArray[np.float64] = np.array([0.0])
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
-        """Step the environment, and return the scaled reward, a float64."""
+        """Step the environment, and return the scaled reward as a float64."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         previous = float(self.discounted_reward[0]) * self.gamma * (1 - terminated)
         discounted = previous + float(reward)
         self.discounted_reward = np.array([discounted])
         if self.update_running_mean:
-            # The variance of one number: 0, or NaN if it is not finite.
+            # The variance of a single number: 0, or NaN if the number is not finite.
             self.return_rms.update_from_moments(discounted, discounted - discounted, 1)
         deviation = math.sqrt(self.return_rms.var + self.epsilon)
         scaled = cast("Any", reward) / np.float64(deviation)

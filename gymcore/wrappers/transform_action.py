@@ -1,4 +1,4 @@
-"""Wrappers that change actions: `TransformAction`, and what is built on it."""
+"""Wrappers that change actions: `TransformAction` and the wrappers built on it."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class TransformAction(
 
         Args:
             env: The environment.
-            func: From an action of the wrapper to one of `env`.
-            action_space: What `func` takes; None if that is the action space of `env`.
+            func: Function that maps an action of the wrapper to an action of `env`.
+            action_space: Space of the arguments of `func`; None for the action space of `env`.
 
         Raises:
             ArgumentTypeError: If `env` is not an `Env`, `func` cannot be called or `action_space`
@@ -64,7 +64,7 @@ class TransformAction(
         self.func = func
 
     def action(self, action: WrapperActType) -> ActType:
-        """Return the action that `env` gets."""
+        """Return the action that is passed to `env`."""
         return self.func(action)
 
     def _batch_function(self) -> Callable[[Array], Array] | None:
@@ -73,9 +73,9 @@ class TransformAction(
 
 
 class ClipAction(TransformAction[ObsType, Array, Array]):
-    """Clip actions to the bounds of a `Box` space: the wrapper accepts any numbers.
+    """Clip actions to the bounds of a `Box` space, so that the wrapper accepts any number.
 
-    Its action space has the widest bounds of the dtype: infinite ones, or those of the integers.
+    Its action space has the widest bounds of the dtype: infinite, or the limits of an integer type.
     A NaN stays a NaN.
 
     Example:
@@ -95,7 +95,7 @@ class ClipAction(TransformAction[ObsType, Array, Array]):
             env: An environment with a `Box` action space.
 
         Raises:
-            ArgumentTypeError: If it has another one.
+            ArgumentTypeError: If the action space is not a `Box`.
         """
         space = _box(self, env)
         low, high = (0, np.iinfo(space.dtype).max) if space.dtype.kind == "u" else (-np.inf, np.inf)
@@ -105,10 +105,10 @@ class ClipAction(TransformAction[ObsType, Array, Array]):
 
 
 class RescaleAction(TransformAction[ObsType, Array, Array]):
-    """Give a `Box` action space other bounds; actions are mapped from these linearly.
+    """Give a `Box` action space other bounds, and map actions linearly to the old ones.
 
-    Nothing is clipped. Components without a bound must keep it infinite: they are shifted, or not
-    changed. Actions for a space of integers are rounded to the nearest.
+    Actions are not clipped. An infinite bound must stay infinite: such components are shifted or
+    left unchanged. Actions for an integer space are rounded to the nearest integer.
 
     Example:
         >>> import gymcore
@@ -138,8 +138,8 @@ class RescaleAction(TransformAction[ObsType, Array, Array]):
                 nor an array.
             InvalidArgument: If the shape of a bound is wrong, a lower bound is above the upper one,
                 or bounds are infinite where those of `env` are not, or the other way round.
-            InvalidBound: If a lower bound equals the upper one, of the new space or of that of
-                `env`.
+            InvalidBound: If a lower bound of the new space or of the space of `env` equals the
+                upper one.
         """
         space = _box(self, env)
         func: Change
@@ -164,14 +164,14 @@ class RescaleAction(TransformAction[ObsType, Array, Array]):
 
 
 class DiscretizeAction(NumbersBins, TransformAction[ObsType, Any, Array]):
-    """Choose among the middles of equal bins of a bounded `Box` action space, by number.
+    """Split each component of a bounded `Box` action space into equal bins, chosen by index.
 
     Attributes:
         low: Lower bounds, `[n_dims]`.
         high: Upper bounds, `[n_dims]`.
-        n_dims: Number of components of an action.
+        n_dims: Number of components in an action.
         bins: Number of bins of each component, `[n_dims]`.
-        bin_centers: The middles of the bins, one array for each component.
+        bin_centers: Centers of the bins, one array per component.
 
     Example:
         >>> import gymcore
@@ -192,15 +192,15 @@ class DiscretizeAction(NumbersBins, TransformAction[ObsType, Any, Array]):
 
         Args:
             env: An environment with a bounded `Box` action space.
-            bins: Bins of every component, or a number for each.
-            multidiscrete: Make the space `MultiDiscrete(bins)`: a number for each component.
-                Otherwise it is `Discrete`, a number for each combination, the last component
-                changing fastest.
+            bins: Number of bins: one number for all components, or one per component.
+            multidiscrete: Whether the space is `MultiDiscrete(bins)`, with one index per component.
+                Otherwise it is `Discrete`, with one number per combination; the last component
+                changes fastest.
 
         Raises:
             ArgumentTypeError: If the action space is not a `Box`, or `bins` are not integers.
-            InvalidArgument: If the space is not bounded, or `bins` has the wrong length or is not
-                positive, or there are more combinations than integers.
+            InvalidArgument: If the space is not bounded, `bins` has the wrong length or is not
+                positive, or the number of combinations exceeds the integer range.
         """
         ActionWrapper.__init__(self, env)
         space = env.action_space
@@ -214,10 +214,10 @@ class DiscretizeAction(NumbersBins, TransformAction[ObsType, Any, Array]):
         return None if is_overridden else self.batch_of_actions
 
     def action(self, act: object) -> Array:
-        """Return the action that `env` gets, a new array.
+        """Return the action that is passed to `env`, a new array.
 
         Raises:
-            InvalidAction: If the number is outside the space, or there are too many or too few.
+            InvalidAction: If an index is outside the space, or the number of indices is wrong.
         """
         number = np.asarray(act)
         if self.multidiscrete:
@@ -230,13 +230,13 @@ class DiscretizeAction(NumbersBins, TransformAction[ObsType, Any, Array]):
         return self.batch_of_actions(number[None] if self.multidiscrete else number.reshape(1))[0]
 
     def revert_action(self, action: Array) -> Array | np.int64:
-        """Return the action of the wrapper whose bins have their middles nearest to `action`.
+        """Return the action of the wrapper whose bin centers are nearest to `action`.
 
         Args:
             action: An action of `env`.
 
         Returns:
-            The number of the bins; with `multidiscrete` `[n_dims] int64`.
+            The index of the bin; with `multidiscrete`, the indices `[n_dims] int64`.
 
         Raises:
             InvalidAction: If the number of components is wrong.
@@ -251,10 +251,10 @@ class DiscretizeAction(NumbersBins, TransformAction[ObsType, Any, Array]):
         """Return a batch of actions of `env`, `[n, ...]`.
 
         Args:
-            actions: `[n]` numbers of bins; `[n, n_dims]` with `multidiscrete`.
+            actions: Bin indices, `[n]`; `[n, n_dims]` with `multidiscrete`.
 
         Raises:
-            InvalidAction: If a number is outside the space.
+            InvalidAction: If an index is outside the space.
         """
         bins: Sequence[Array] | Array = np.moveaxis(actions, -1, 0).astype(np.int64, copy=False)
         if not self.multidiscrete:
@@ -271,12 +271,12 @@ class DiscretizeAction(NumbersBins, TransformAction[ObsType, Any, Array]):
         """Return the results of `revert_action` for a batch of actions of `env`, `[n, ...]`.
 
         Returns:
-            `[n]` numbers of bins; `[n, n_dims]` with `multidiscrete`.
+            Bin indices, `[n]`; `[n, n_dims]` with `multidiscrete`.
         """
         components = np.asarray(actions).reshape(len(actions), self.n_dims)
         bins = np.empty(components.shape, np.int64)
         for i, centers in enumerate(self.bin_centers):
-            # Beyond the outermost middle there is no nearer one: infinite numbers have a bin too.
+            # Values beyond the outermost centers are clipped, so that infinite ones get a bin too.
             x = np.minimum(np.maximum(components[:, i], centers[0]), centers[-1])
             bins[:, i] = np.abs(x[:, None] - centers).argmin(axis=1)
         if self.multidiscrete:
@@ -286,7 +286,7 @@ class DiscretizeAction(NumbersBins, TransformAction[ObsType, Any, Array]):
 
 
 def _box(wrapper: ActionWrapper, env: Env) -> Box:
-    """Return the action space of `env`, which has to be a `Box`."""
+    """Return the action space of `env`, or raise if it is not a `Box`."""
     ActionWrapper.__init__(wrapper, env)  # raises the error if `env` is not an environment
     space = env.action_space
     if not isinstance(space, Box):
@@ -299,7 +299,7 @@ def _box(wrapper: ActionWrapper, env: Env) -> Box:
 def _cast(space: Box, bound: Number | Array) -> Number | Array:
     """Return a bound in the dtype of `space`, casting it without a warning.
 
-    A number may lose digits; an array may be of a smaller dtype.
+    A number may lose precision; an array is cast only if its dtype fits into that of the space.
     """
     if space.dtype.kind != "f":
         return bound
@@ -317,11 +317,11 @@ def _rounded(func: Change, dtype: np.dtype[np.generic], action: Array) -> Array:
 
 
 def _centers(low: np.floating, high: np.floating, n: int) -> Array:
-    """Return the middles of `n` equal intervals; rounded as Gymnasium does."""
+    """Return the centers of `n` equal intervals, rounded as in Gymnasium."""
     with np.errstate(over="ignore", invalid="ignore"):
         edges = np.linspace(low, high, n + 1)
         centers: Array = (edges[:-1] + edges[1:]) / 2
     if np.isfinite(centers).all():
         return centers
-    fractions = (np.arange(n) + 0.5) / n  # The width overflows the dtype.
+    fractions = (np.arange(n) + 0.5) / n  # the width overflows the dtype
     return ((1 - fractions) * float(low) + fractions * float(high)).astype(centers.dtype)

@@ -63,8 +63,8 @@ class TransformObservation(
 ):
     """Change observations with a function.
 
-    `gymcore.wrappers.vector.TransformObservation` applies a function to whole batches, and
-    `gymcore.wrappers.vector.VectorizeTransformObservation` this wrapper to each lane.
+    `gymcore.wrappers.vector.TransformObservation` applies a function to whole batches;
+    `gymcore.wrappers.vector.VectorizeTransformObservation` applies this wrapper to each lane.
 
     Example:
         >>> import gymcore
@@ -83,9 +83,9 @@ class TransformObservation(
 
         Args:
             env: The environment.
-            func: From an observation of `env` to what the caller gets, an element of
-                `observation_space`. It should not change the observation in place.
-            observation_space: The space after the change; None if it stays as it is.
+            func: Function that maps an observation of `env` to an element of `observation_space`.
+                It should not change the observation in place.
+            observation_space: Space of the results; None if `func` does not change the space.
 
         Raises:
             ArgumentTypeError: If `func` cannot be called, or `observation_space` is not a `Space`.
@@ -111,7 +111,7 @@ class TransformObservation(
         func: Callable[..., Any],
         batch_func: Callable[..., object],
     ) -> None:
-        """Wrap `env` with a function and the function that does the same to a batch."""
+        """Wrap `env` with a function and its equivalent for batches."""
         TransformObservation.__init__(self, env, func, space)
         self._batch = func, batch_func
 
@@ -125,7 +125,7 @@ class TransformObservation(
 
 
 def observed(env: Env) -> Space:
-    """Return the observation space, or raise if `env` is not an environment."""
+    """Return the observation space of `env`; raise if `env` is not an environment."""
     if not isinstance(env, Env):
         raise error.ArgumentTypeError(
             f"Expected env to be a `{program.package}.Env` but got {type(env)}"
@@ -134,7 +134,7 @@ def observed(env: Env) -> Space:
 
 
 def checked_box(wrapper: str, env: Env) -> Box:
-    """Return the observation space, or raise if it is not a `Box`."""
+    """Return the observation space of `env`; raise if it is not a `Box`."""
     space = observed(env)
     if not isinstance(space, Box):
         raise error.FailedTypeCheck(
@@ -163,13 +163,13 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
 
         Args:
             env: An environment with a `Dict` or `Tuple` observation space.
-            filter_keys: Keys of the `Dict`, or indices of the `Tuple` (a negative one counts from
-                the end). Observations have them in this order.
+            filter_keys: Keys of the `Dict`, or indices of the `Tuple` (negative ones count from the
+                end). Observations contain the entries in this order.
 
         Raises:
-            FailedTypeCheck: If `filter_keys` is not a sequence, or has keys of another type.
-            FailedCheck: If a key is not in the space, none are given, an index occurs twice, or the
-                space is of another kind.
+            FailedTypeCheck: If `filter_keys` is not a sequence, or contains a key of another type.
+            FailedCheck: If `filter_keys` is empty, a key is not in the space, an index occurs
+                twice, or the space is of another kind.
         """
         if not isinstance(filter_keys, Sequence):
             raise error.FailedTypeCheck(
@@ -183,7 +183,7 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
             parts = {key: space.spaces[key] for key in keys}
             filtered: Space = Dict(parts)
             pick = functools.partial(_pick_keys, tuple(parts))
-            # A batch has the order of its space.
+            # The entries of a batch are in the order of its space.
             pick_batch = functools.partial(_pick_keys, tuple(Dict(parts).spaces))
         elif isinstance(space, Tuple):
             indices = _checked_indices(filter_keys, len(space.spaces))
@@ -207,7 +207,7 @@ def _pick_indices(indices: Sequence[int], observation: tuple[object, ...]) -> tu
 
 
 def _checked_keys(keys: Sequence[Any], space: Dict) -> Sequence[str]:
-    """Return keys of a `Dict` space, or raise."""
+    """Check the keys of a `Dict` space, and return them."""
     if not all(isinstance(key, str) for key in keys):
         raise error.FailedTypeCheck(f"All filter keys must be strings for a Dict space, got {keys}")
     missing = [key for key in keys if key not in space.spaces]
@@ -224,7 +224,7 @@ def _checked_keys(keys: Sequence[Any], space: Dict) -> Sequence[str]:
 
 
 def _checked_indices(keys: Sequence[Any], length: int) -> Sequence[int]:
-    """Return indices of a `Tuple` space of this length, or raise."""
+    """Check the indices of a `Tuple` space of this length, and return them."""
     if not all(isinstance(key, int) for key in keys):
         raise error.FailedTypeCheck(
             f"All filter keys must be integers for a Tuple space, got {keys}"
@@ -243,7 +243,7 @@ def _checked_indices(keys: Sequence[Any], length: int) -> Sequence[int]:
 
 
 class FailedIndexCheck(error.FailedCheck, IndexError):
-    """A bad index where the Gym API has always asserted, or indexed a sequence."""
+    """An invalid index, which Gym reported with an assertion or an `IndexError`."""
 
 
 # --- flatten --------------------------------------------------------------------------------------
@@ -276,10 +276,10 @@ class FlattenObservation(TransformObservation[WrapperObsType, ActType, ObsType])
 
 
 def flatten_batch(space: Space, batch: Any) -> Array:
-    """Return a batch of flattened elements, with one array operation for each part of the space.
+    """Return a batch of flattened elements, using one array operation per part of the space.
 
     Returns:
-        `[n, flatdim(space)]`, whose rows are what `flatten` returns; of a box it may be a view.
+        `[n, flatdim(space)]`, each row as returned by `flatten`; may be a view if `space` is a box.
 
     Example:
         >>> space = Dict(goal=Discrete(3), place=Box(0, 9, (2,)))
@@ -299,7 +299,7 @@ def flatten_batch(space: Space, batch: Any) -> Array:
 
 
 def _flattens_as_batch(space: Space) -> bool:
-    """Tell whether a space and its parts are of gymcore's own types, and flatten to arrays."""
+    """Return whether a space and its parts are gymcore's own types and flatten to arrays."""
     if type(space) is Tuple or type(space) is Dict:
         return len(space.spaces) > 0 and all(map(_flattens_as_batch, space._parts()))
     return type(space) in (Box, Discrete, MultiBinary, MultiDiscrete, OneOf, Text)
@@ -333,8 +333,8 @@ class ReshapeObservation(TransformObservation[WrapperObsType, ActType, ObsType])
 
         Args:
             env: An environment with a `Box` observation space.
-            shape: The shape, with as many elements as the observations have. Observations are
-                views of the environment's.
+            shape: New shape, with the same number of elements. Observations are views of the
+                environment's arrays.
 
         Raises:
             FailedTypeCheck: If the space is not a `Box`, or `shape` is not a tuple of integers.
@@ -358,7 +358,7 @@ def _reshape_batch(shape: tuple[int, ...], batch: Array) -> Array:
 
 
 def _checked_shape(shape: int | tuple[int, ...], old: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a tuple of integers with as many elements as `old`; raise if `shape` is another."""
+    """Return `shape` as a tuple; raise if it is invalid or does not have the size of `old`."""
     if isinstance(shape, tuple) or is_integer(shape):
         sizes = shape if isinstance(shape, tuple) else (shape,)
         if not all(map(is_integer, sizes)):
@@ -385,7 +385,7 @@ def _checked_shape(shape: int | tuple[int, ...], old: tuple[int, ...]) -> tuple[
 class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     """Map array observations linearly to other bounds.
 
-    An element without bounds stays as it is; one that is bounded on one side only is shifted.
+    Elements without bounds are left unchanged; elements with one bound are shifted.
 
     Example:
         >>> import gymcore
@@ -404,15 +404,15 @@ class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType])
 
         Args:
             env: An environment with a `Box` observation space.
-            min_obs: Lower bounds, a number or an array of the shape of observations; `-inf` where
-                and only where the observation has none.
+            min_obs: Lower bounds, a number or an array of the observations' shape; `-inf` exactly
+                where the observation has no lower bound.
             max_obs: Upper bounds, likewise.
 
         Raises:
             FailedTypeCheck: If the space is not a `Box`.
             ArgumentTypeError: If a bound is neither a number nor an array.
-            InvalidArgument: If a bound has the wrong shape, is infinite in other places than the
-                observation's, or a lower one lies above the upper one.
+            InvalidArgument: If a bound has the wrong shape, is infinite where the observation's is
+                not (or the reverse), or a lower bound is above the upper one.
         """
         space = checked_box("RescaleObservation", env)
         box, func, _ = rescale_box(space, min_obs, max_obs)
@@ -436,12 +436,12 @@ class DtypeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
 
         Args:
             env: An environment whose observations are numbers or arrays. `Box`, `Discrete` and
-                `MultiBinary` become a `Box`, `MultiDiscrete` stays one.
-            dtype: Anything that `numpy.dtype` takes; an integer dtype for `MultiDiscrete`.
+                `MultiBinary` spaces become a `Box`; `MultiDiscrete` stays a `MultiDiscrete`.
+            dtype: Anything that `numpy.dtype` accepts; an integer dtype for `MultiDiscrete`.
 
         Raises:
             FailedTypeCheck: If the space is of another kind.
-            ArgumentTypeError: If there is no such dtype.
+            ArgumentTypeError: If `dtype` is not a valid dtype.
             InvalidArgument: If the space cannot have the dtype, or has bounds outside its range.
         """
         space, kind = _space_of_dtype(observed(env), dtype)
@@ -451,7 +451,7 @@ class DtypeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
 
 
 def _convert(kind: np.dtype, observation: npt.ArrayLike) -> Array:
-    converted: Array = kind.type(observation).astype(kind, copy=False)  # a type has no byte order
+    converted: Array = kind.type(observation).astype(kind, copy=False)  # types have no byte order
     return converted
 
 
@@ -466,7 +466,7 @@ def _space_of_dtype(space: Space, dtype: npt.DTypeLike) -> tuple[Space, np.dtype
             "DtypeObservation requires a Box, Discrete, MultiDiscrete, or MultiBinary space, "
             f"got {type(space)}"
         )
-    if dtype is None:  # numpy would take it for float64
+    if dtype is None:  # numpy would interpret it as float64
         raise error.InvalidArgument("DtypeObservation requires a dtype, got None")
     try:
         kind = np.dtype(dtype)
@@ -482,20 +482,20 @@ def _space_of_dtype(space: Space, dtype: npt.DTypeLike) -> tuple[Space, np.dtype
     if isinstance(space, MultiBinary):
         return Box(0, 1, space.shape, kind), kind
     low, high = space.low, space.high
-    if np.can_cast(space.dtype, kind):  # all of its values are kept: nothing to check
+    if np.can_cast(space.dtype, kind):  # every value is preserved: nothing to check
         low, high = low.astype(kind), high.astype(kind)
     return Box(low, high, space.shape, kind), kind
 
 
 Image: TypeAlias = npt.NDArray[np.uint8]
 
-# Products of the values of red, green and blue with their shares of brightness: Rec. 709 as
-# scikit-image rounds it. (OpenCV's weights, which Gym 0.26 used, are others.)
+# The values 0 to 255 of red, green and blue times their weights in brightness: Rec. 709 as
+# scikit-image rounds it. (Gym 0.26 used OpenCV's weights, which differ.)
 _BRIGHTNESS = np.arange(256) * np.array([[0.2125], [0.7154], [0.0721]])
 
 
 class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
-    """Make color images gray: `0.2125 red + 0.7154 green + 0.0721 blue`, rounded down.
+    """Convert color images to gray: `0.2125 red + 0.7154 green + 0.0721 blue`, rounded down.
 
     Example:
         >>> import gymcore
@@ -510,11 +510,11 @@ class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType
 
         Args:
             env: An environment with observations `[height, width, 3]` uint8, from 0 to 255.
-            keep_dim: Return `[height, width, 1]` instead of `[height, width]`.
+            keep_dim: Whether to return `[height, width, 1]` instead of `[height, width]`.
 
         Raises:
             FailedTypeCheck: If the space is not a `Box`.
-            FailedCheck: If it has another shape, dtype or bounds.
+            FailedCheck: If the space does not have this shape, dtype and bounds.
         """
         space = checked_box("GrayscaleObservation", env)
         if len(space.shape) != 3 or space.shape[2] != 3:
@@ -581,12 +581,12 @@ class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         Args:
             env: An environment with observations `[height, width]` or `[height, width, channels]`
                 uint8, from 0 to 255.
-            shape: The new height and width; channels stay.
+            shape: New height and width; the channels are kept.
 
         Raises:
             FailedTypeCheck: If the space is not a `Box`, or `shape` is not a tuple of integers.
-            FailedCheck: If `shape` is not two positive numbers, or the space has another shape,
-                dtype or bounds.
+            FailedCheck: If `shape` is not two positive numbers, or the space is not one of such
+                images.
             DependencyNotInstalled: If opencv is missing.
         """
         space = checked_box("ResizeObservation", env)
@@ -603,7 +603,7 @@ class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
 
 
 def load_cv2(wrapper: str) -> ModuleType:
-    """Import OpenCV, or say how to install it."""
+    """Import OpenCV; raise an error that tells how to install it if it is missing."""
     try:
         import cv2
     except ImportError as problem:
@@ -614,8 +614,8 @@ def load_cv2(wrapper: str) -> ModuleType:
 
 
 def resize(shape: tuple[int, ...], image: Image, out: Image | None = None) -> Image:
-    """Resize one image, four channels at a time: OpenCV does not take more."""
-    cv2 = load_cv2("ResizeObservation")  # Not kept: wrappers are copied, modules cannot be.
+    """Resize one image in groups of four channels, the most that OpenCV accepts."""
+    cv2 = load_cv2("ResizeObservation")  # not stored: wrappers are copied, modules cannot be
     if out is None:
         out = np.empty(shape, np.uint8)
     height, width = shape[:2]
@@ -628,7 +628,7 @@ def resize(shape: tuple[int, ...], image: Image, out: Image | None = None) -> Im
 
 
 def _check_resizable(space: Box) -> None:
-    """Raise unless elements are images of bytes."""
+    """Raise unless the elements of `space` are images of bytes."""
     if len(space.shape) not in (2, 3):
         raise error.FailedCheck(
             f"ResizeObservation requires a 2D or 3D image, got shape {space.shape}"
@@ -644,7 +644,7 @@ def _check_resizable(space: Box) -> None:
 
 
 def _check_size(shape: object) -> None:
-    """Raise unless a shape is a tuple of two positive integers."""
+    """Raise unless `shape` is a tuple of two positive integers."""
     if not isinstance(shape, tuple):
         raise error.FailedTypeCheck(
             f"ResizeObservation requires shape to be a tuple, got {type(shape)}"
@@ -662,7 +662,7 @@ def _check_size(shape: object) -> None:
 
 
 class AddRenderObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
-    """Observe the result of `render`, alone or in addition to the observation.
+    """Observe the result of `render`, alone or in addition to the original observation.
 
     Example:
         >>> import gymcore
@@ -680,20 +680,20 @@ class AddRenderObservation(TransformObservation[WrapperObsType, ActType, ObsType
         render_key: str = "pixels",
         obs_key: str = "state",
     ) -> None:
-        """Wrap `env`, and reset it to see what it renders.
+        """Wrap `env`, and reset it to find the shape of its frames.
 
         Args:
             env: An environment whose `render` returns an array.
-            render_only: Observe the frame alone. Otherwise a `Dict` observation has the frame
-                added, and any other one becomes the dict `{obs_key: observation, render_key:
-                frame}`.
+            render_only: Whether to observe the frame alone. Otherwise a `Dict` observation gets
+                the frame as an entry, and any other one becomes the dict `{obs_key: observation,
+                render_key: frame}`.
             render_key: Key of the frame.
-            obs_key: Key of the observation, unless it is a `Dict`.
+            obs_key: Key of the original observation, unless it is a `Dict`.
 
         Raises:
-            FailedCheck: If the render mode is None or "human", or there is something under
-                `render_key` already.
-            FailedTypeCheck: If `render` returns something else.
+            FailedCheck: If the render mode is None or "human", or the observation already has an
+                entry under `render_key`.
+            FailedTypeCheck: If `render` does not return an array.
         """
         space = observed(env)
         check_render_mode(env.render_mode)
@@ -718,7 +718,7 @@ def _observed_with_frame(env: Env, join: Join, observation: object) -> object:
 
 
 def check_render_mode(mode: str | None) -> None:
-    """Raise if nothing is rendered that could be observed."""
+    """Raise if the render mode does not return frames."""
     if mode is None or mode == "human":
         raise error.FailedCheck(
             f"AddRenderObservation requires render_mode to be not None and not 'human', got {mode}"
@@ -740,7 +740,7 @@ def check_render_keys(space: Space, render_key: str, obs_key: str) -> None:
 
 
 def frame_space(frame: Array) -> Box:
-    """Return the space of frames: of bytes from 0 to 255, or for others what their dtype holds."""
+    """Return the space of frames: 0 to 255 for bytes, the range of the dtype for others."""
     if frame.dtype == np.uint8:
         return Box(0, 255, frame.shape, np.uint8)
     if frame.dtype.kind == "f":
@@ -753,7 +753,7 @@ def frame_space(frame: Array) -> Box:
 def join_frames(
     space: Space, frames: Space, render_only: bool, render_key: str, obs_key: str
 ) -> tuple[Any, Join]:
-    """Return the space of observations with frames, and the function that adds a frame to one."""
+    """Return the space of observations with frames, and the function that adds a frame."""
     key, parts = (None, space.spaces) if isinstance(space, Dict) else (obs_key, space)
     join = functools.partial(_joined, render_only, render_key, key)
     return frames if render_only else Dict(join(parts, frames)), join
@@ -762,7 +762,7 @@ def join_frames(
 def _joined(
     only: bool, render_key: str, obs_key: str | None, observation: Any, frame: object
 ) -> Any:
-    """Return an observation, a dict if there is no key for it, with a frame."""
+    """Add a frame to an observation, which is a dict if `obs_key` is None."""
     if only:
         return frame
     if obs_key is None:
@@ -771,13 +771,13 @@ def _joined(
 
 
 class DiscretizeObservation(NumbersBins, TransformObservation[WrapperObsType, ActType, ObsType]):
-    """Cut the numbers of observations into equal bins, and observe the index of the bin.
+    """Split each number of an observation into equal bins, and observe the bin index.
 
     Attributes:
         bins: Number of bins of each element of the observation, `[size]`.
         low: Lower bounds, `[size]`.
         high: Upper bounds, `[size]`.
-        bin_edges: The edges between the bins, one array per element.
+        bin_edges: Inner edges between the bins, one array per element.
         n_dims: Number of elements of an observation.
 
     Example:
@@ -803,32 +803,32 @@ class DiscretizeObservation(NumbersBins, TransformObservation[WrapperObsType, Ac
 
         Args:
             env: An environment with a `Box` observation space that has finite bounds.
-            bins: How many bins an element has: one number for all, or one for each.
-            multidiscrete: Observe one index per element, an array `[size]` int64 of a
-                `MultiDiscrete`, instead of one number of a `Discrete`.
+            bins: Number of bins: one number for all elements, or one per element.
+            multidiscrete: Whether to observe one index per element, an array `[size]` int64 of a
+                `MultiDiscrete` space, instead of one number of a `Discrete` space.
 
         Raises:
             FailedTypeCheck: If the space is not a `Box`, or `bins` is neither an integer nor a
                 sequence of them.
-            FailedCheck: If the space is not bounded, `bins` has another length than observations,
-                one is not positive, or there are more than 2**63 combinations.
+            FailedCheck: If the space is not bounded, `bins` has the wrong length, a number of bins
+                is not positive, or there are more than 2**63 combinations.
         """
         numbers = self._divide("observation", observed(env), bins, multidiscrete)
         counts = self.bins.tolist()
-        if not multidiscrete:  # Indices of elements are the digits of the number.
+        if not multidiscrete:  # the number's digits are the indices of the elements
             self._strides = np.array([math.prod(counts[i + 1 :]) for i in range(len(counts))])
         self.bin_edges = [np.linspace(lo, hi, n + 1)[1:-1] for lo, hi, n in self._bounds()]
         self._apply(env, numbers, self._bin_of, self._bins_of_batch)
 
     def _bin_of(self, observation: npt.ArrayLike) -> int | Indices:
-        """Return the bins of an observation: an `int`, or `[size]` int64 if `multidiscrete`."""
+        """Return the bins of one observation: an `int`, or `[size]` int64 if `multidiscrete`."""
         bins: Indices = self._bins_of_batch(np.asarray(observation)[None])[0]
         return bins if self.multidiscrete else int(bins)
 
     def _bins_of_batch(self, observations: Array) -> Indices:
-        """Return `[n]` int64, or `[n, size]` if `multidiscrete`.
+        """Return the bins of a batch: `[n]` int64, or `[n, size]` if `multidiscrete`.
 
-        Numbers beyond the bounds count as on them, and NaN as above.
+        Numbers outside the bounds fall into the outermost bins, and NaN into the last one.
         """
         values = np.asarray(observations).reshape(len(observations), self.n_dims)
         values = np.minimum(np.maximum(values, self.low), self.high)
@@ -838,7 +838,7 @@ class DiscretizeObservation(NumbersBins, TransformObservation[WrapperObsType, Ac
         return indices if self.multidiscrete else indices @ self._strides
 
     def revert_observation(self, obs: object) -> tuple[Array, Array]:
-        """Return the bounds of the bins that a discrete observation stands for.
+        """Return the edges of the bins that a discrete observation denotes.
 
         Args:
             obs: An element of the observation space.
@@ -848,14 +848,14 @@ class DiscretizeObservation(NumbersBins, TransformObservation[WrapperObsType, Ac
             observations.
 
         Raises:
-            FailedTypeCheck: If it is not an integer.
-            IndexError: If there is no such bin. Also an `InvalidArgument`.
+            FailedTypeCheck: If `obs` is not an integer.
+            IndexError: If there is no such bin; the error is also an `InvalidArgument`.
         """
         lower, upper = self._edges(obs, ())
         return lower[0], upper[0]
 
     def _edges(self, obs: object, batch: tuple[int, ...]) -> tuple[Array, Array]:
-        """Return the edges `[n, size]` of bins, of one element if `batch` is `()`."""
+        """Return the edges of a batch of bins, `[n, size]`; `[size]` if `batch` is `()`."""
         given = np.asarray(obs)
         shape = (*batch, self.n_dims) if self.multidiscrete else batch
         limit = self.bins if self.multidiscrete else self._count

@@ -1,4 +1,4 @@
-"""Wrappers that change rewards: `TransformReward`, and `ClipReward`, which is built on it."""
+"""Wrappers that change rewards: `TransformReward` and `ClipReward`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TransformReward(RewardWrapper[ObsType, ActType], RecordConstructorArgs):
 
         Args:
             env: The environment.
-            func: From a reward to another.
+            func: Function that maps a reward to the new reward.
 
         Raises:
             ArgumentTypeError: If `env` is not an `Env`, or `func` cannot be called.
@@ -72,8 +72,8 @@ class ClipReward(TransformReward[ObsType, ActType]):
 
         Args:
             env: The environment.
-            min_reward: The minimum reward; None for no such bound.
-            max_reward: The maximum reward; None for no such bound.
+            min_reward: Lower bound of the rewards; None for no lower bound.
+            max_reward: Upper bound of the rewards; None for no upper bound.
 
         Raises:
             ArgumentTypeError: If a bound is neither a number nor an array of numbers.

@@ -1,4 +1,4 @@
-"""What several wrappers build on: running statistics, zeros of a space, rescaled boxes."""
+"""Shared parts of wrappers: running statistics, zeros of a space, rescaled boxes."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ Function: TypeAlias = Callable[[Any], Any]
 
 
 class RunningMeanStd:
-    """Mean and variance of everything seen so far, element by element.
+    """Running mean and variance of each element.
 
-    A batch is merged into them by the parallel formula of Chan, Golub and LeVeque (1979), see
+    A batch is merged with the parallel algorithm of Chan, Golub and LeVeque (1979); see
     https://en.wikipedia.org/wiki/Algorithms_for_calculating_variance#Parallel_algorithm.
 
     Attributes:
-        mean: The mean, an array of the given shape; a NumPy number if that is `()`, after the first
-            update. An update puts another array in its place, so one that was read stays as it was.
-        var: The variance, likewise.
-        count: How many elements have been seen, and `epsilon`.
+        mean: The mean, an array of the given shape; if that is `()`, a NumPy scalar after the first
+            update. An update assigns a new array, so an array read before does not change.
+        var: The variance, of the same type.
+        count: Number of elements seen so far, plus `epsilon`.
 
     Example:
         >>> import numpy as np
@@ -76,12 +76,12 @@ class RunningMeanStd:
         shape: int | tuple[int, ...] = (),
         dtype: npt.DTypeLike = np.float64,
     ) -> None:
-        """Begin with a mean of 0 and a variance of 1.
+        """Initialize the mean to 0 and the variance to 1.
 
         Args:
-            epsilon: What these count for, in elements.
+            epsilon: Weight of these initial values, as a number of elements.
             shape: Shape of one element.
-            dtype: Dtype of mean and variance. Elements of a wider dtype change it to theirs.
+            dtype: Dtype of mean and variance. Elements of a wider dtype change it to their own.
         """
         self.mean: Any = np.zeros(shape, dtype)
         self.var: Any = np.ones(shape, dtype)
@@ -91,10 +91,10 @@ class RunningMeanStd:
         """Add a batch.
 
         Args:
-            x: `[n, *shape]`, n elements; not changed. An empty batch adds nothing.
+            x: Batch of n elements, `[n, *shape]`; not changed. An empty batch adds nothing.
 
         Raises:
-            InvalidArgument: If `x` is not a batch of elements of that shape.
+            InvalidArgument: If `x` is not a batch of elements of this shape.
         """
         x = np.asarray(x)
         if x.ndim == 0 or x.dtype.kind not in "iufb":
@@ -115,12 +115,12 @@ class RunningMeanStd:
     def update_from_moments(
         self, batch_mean: npt.ArrayLike, batch_var: npt.ArrayLike, batch_count: float
     ) -> None:
-        """Add a batch of which only the moments are known.
+        """Add a batch given by its moments.
 
         Args:
-            batch_mean: Its mean.
-            batch_var: Its variance (the mean square distance from the mean).
-            batch_count: Its number of elements.
+            batch_mean: Mean of the batch.
+            batch_var: Variance of the batch (the mean squared deviation from the mean).
+            batch_count: Number of elements in the batch.
         """
         self.mean, self.var, self.count = update_mean_var_count_from_moments(
             self.mean, self.var, self.count, batch_mean, batch_var, batch_count
@@ -133,17 +133,17 @@ class RunningMeanStd:
     ) -> None:
         """Add the elements that other statistics have seen; exact up to rounding.
 
-        If workers began with copies of the same statistics, these are contained in all of theirs.
-        `start` subtracts this common part from each of the others, so that it counts once.
+        If workers began with copies of the same statistics, each copy includes those elements.
+        `start` subtracts this common part from each of the others, so that it is counted once.
 
         Args:
-            others: Other statistics, or several; not changed.
-            start: What each of the others began with; None to count everything in them.
+            others: One or several other statistics; not changed.
+            start: State from which each of the others began; None to count all their elements.
 
         Raises:
             ArgumentTypeError: If one of these is not a `RunningMeanStd`.
-            InvalidArgument: If their shapes differ, or one of the others has seen less than
-                `start`. Nothing has been added then.
+            InvalidArgument: If shapes differ, or one of the others has seen fewer elements than
+                `start`. In this case nothing is changed.
 
         Example:
             >>> import copy
@@ -180,7 +180,7 @@ class RunningMeanStd:
         self.count = merged[2]
 
     def _moments(self, name: str, other: RunningMeanStd) -> Moments:
-        """Return other statistics in double precision."""
+        """Return the moments of other statistics in double precision."""
         if not isinstance(other, RunningMeanStd):
             raise ArgumentTypeError(f"{name}: expected a RunningMeanStd, got {type(other)}")
         if np.shape(other.mean) != np.shape(self.mean):
@@ -193,8 +193,8 @@ class RunningMeanStd:
         """Return the state as a dict, for saving.
 
         Returns:
-            `{"mean": array, "var": array, "count": float, "dtype": str}`, copies. `numpy.savez` and
-            `pickle` take it as it is, JSON after `.tolist()` of the arrays.
+            `{"mean": array, "var": array, "count": float, "dtype": str}`, all copies. `numpy.savez`
+            and `pickle` accept it directly, JSON after `.tolist()` of the arrays.
 
         Example:
             >>> RunningMeanStd(shape=(1,)).get_state()
@@ -204,16 +204,16 @@ class RunningMeanStd:
         return {"mean": mean, "var": var, "count": float(self.count), "dtype": mean.dtype.name}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Restore the result of `get_state`, of this or another process.
+        """Restore the result of `get_state`, from this or another process.
 
         Args:
-            state: That dict, with arrays or lists, or what `numpy.load` gives for it; not changed,
-                and copied.
+            state: The dict, with arrays or lists, or its form as loaded by `numpy.load`; copied and
+                not changed.
 
         Raises:
             ArgumentTypeError: If `state` is not a mapping.
-            InvalidArgument: If a key is missing, or its value has another shape than the
-                statistics here, or is not a number. Nothing has changed then.
+            InvalidArgument: If a key is missing, or a value is not a number or has another shape
+                than these statistics. In this case nothing is changed.
 
         Example:
             >>> import json
@@ -249,7 +249,7 @@ class RunningMeanStd:
 def update_mean_var_count_from_moments(
     mean: Any, var: Any, count: float, batch_mean: Any, batch_var: Any, batch_count: float
 ) -> Moments:
-    """Combine the mean, variance and count of two sets: Chan, Golub and LeVeque (1979).
+    """Combine the mean, variance and count of two sets; see Chan, Golub and LeVeque (1979).
 
     Example:
         >>> mean, var, count = update_mean_var_count_from_moments(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
@@ -265,9 +265,9 @@ def update_mean_var_count_from_moments(
 
 
 class KeepsStatistics:
-    """A wrapper with running statistics, in the attribute that `_statistics_name` names.
+    """A wrapper with running statistics in the attribute named by `_statistics_name`.
 
-    To merge those of several processes see `RunningMeanStd.merge`.
+    To merge the statistics of several processes, see `RunningMeanStd.merge`.
 
     Attributes:
         update_running_mean: Whether the statistics are updated; set it to False to freeze them.
@@ -280,7 +280,7 @@ class KeepsStatistics:
     def _begin_statistics(
         self, epsilon: float, shape: tuple[int, ...] = (), dtype: npt.DTypeLike = np.float64
     ) -> None:
-        """Set the statistics, and `epsilon`, which must be positive."""
+        """Initialize the statistics, and set `epsilon`, which must be positive."""
         if not isinstance(epsilon, (int, float, np.number)):
             raise ArgumentTypeError(f"epsilon: expected a number, got {type(epsilon)}")
         if not epsilon > 0:
@@ -289,12 +289,12 @@ class KeepsStatistics:
         self.epsilon = epsilon
 
     def get_statistics(self) -> State:
-        """Return mean, variance and count, to be saved: see `RunningMeanStd.get_state`."""
+        """Return mean, variance and count for saving; see `RunningMeanStd.get_state`."""
         statistics: RunningMeanStd = getattr(self, self._statistics_name)
         return statistics.get_state()
 
     def set_statistics(self, state: Mapping[str, Any]) -> None:
-        """Restore the result of `get_statistics`, of this or another process."""
+        """Restore the result of `get_statistics`, from this or another process."""
         statistics: RunningMeanStd = getattr(self, self._statistics_name)
         statistics.set_state(state)
 
@@ -304,21 +304,21 @@ class KeepsStatistics:
 
 @singledispatch
 def create_zero_array(space: Space) -> Any:
-    """Return the element of a space that is zero, or as near to it as the space allows.
+    """Return the zero element of a space, or the nearest one that the space contains.
 
-    `create_zero_array.register(MySpace)` teaches it a new space.
+    `create_zero_array.register(MySpace)` adds support for another type of space.
 
     Args:
         space: Any space.
 
     Returns:
-        A new element of the space. Numbers are 0, or the bound that is nearest to it; texts have
-        their minimum length; a sequence is empty, or one zero if it is stacked; a graph has one
+        A new element of the space. Numbers are 0, or the bound nearest to 0; texts have their
+        minimum length; a sequence is empty, or contains one zero if it is stacked; a graph has one
         node and, if it has edges, one edge.
 
     Raises:
         ArgumentTypeError: If `space` is not a Space.
-        CustomSpaceError: If the type of the space has no registered function.
+        CustomSpaceError: If no function is registered for the type of the space.
 
     Example:
         >>> import numpy as np
@@ -392,25 +392,25 @@ def rescale_box(
     new_min: Number | Array,
     new_max: Number | Array,
 ) -> tuple[Box, Change, Change]:
-    """Return a box with other bounds, and the affine maps between the two.
+    """Return a box with other bounds, and the affine maps between both boxes.
 
-    Where an element is bounded on one side only it is shifted, where on none it stays.
+    Elements with one bound are shifted; elements without bounds are unchanged.
 
     Args:
         box: The box to rescale.
-        new_min: Lower bounds of the new one, a number or an array of its shape; `-inf` where and
-            only where those of `box` are.
-        new_max: Upper bounds, likewise with `inf`.
+        new_min: Lower bounds of the new box, a number or an array of its shape; `-inf` exactly
+            where `box` has no lower bound.
+        new_max: Upper bounds of the new box; `inf` exactly where `box` has no upper bound.
 
     Returns:
-        The new box, of the shape and dtype of `box`; the function from elements of `box` to
-        elements of the new one; the function back. The functions take one element or any batch and
+        The new box, of the shape and dtype of `box`; the function that maps elements of `box` to
+        the new box; the inverse function. The functions accept one element or any batch, and
         return new arrays. Slope and offset are rounded to the dtype of `box`.
 
     Raises:
         ArgumentTypeError: If `box` is not a `Box`, or a bound is neither a number nor an array.
-        InvalidArgument: If a bound has the wrong shape, a lower bound is above the upper one, or
-            bounds are infinite in other places than those of `box`.
+        InvalidArgument: If a bound has the wrong shape, a lower bound is above the upper one, or a
+            bound is infinite where that of `box` is not, or the reverse.
 
     Example:
         >>> import numpy as np
@@ -434,8 +434,8 @@ def rescale_box(
         raise InvalidArgument(
             "For unbounded components, the target bounds must match the original infinity bounds."
         )
-    # The slope in the longest type there is, rounded once; the offset from that slope, so that
-    # bounds are mapped to bounds. Gymnasium's bit for bit.
+    # The slope is computed in the widest float type and rounded once. The offset is computed from
+    # this slope, so that bounds are mapped to bounds. Bit-identical to Gymnasium.
     slope = np.ones(box.shape, np.longdouble)
     both, only_above = below & above, above & ~below
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -473,8 +473,8 @@ def _bound(box: Box, name: str, value: Number | Array) -> Array:
 
 
 def clip(low: Number | Array | None, high: Number | Array | None, values: npt.ArrayLike) -> Array:
-    """Do what `np.clip` does, in a sixth of its time for small arrays; either bound may be None."""
-    clipped = np.asanyarray(values)  # a Python number counts as float64 or int64
+    """Equivalent of `np.clip`, six times as fast for small arrays; a bound may be None."""
+    clipped = np.asanyarray(values)  # a Python number becomes float64 or int64
     if low is not None:
         clipped = np.maximum(clipped, low)
     return clipped if high is None else np.minimum(clipped, high)
@@ -484,12 +484,12 @@ def clip(low: Number | Array | None, high: Number | Array | None, values: npt.Ar
 
 
 def is_integer(value: object) -> TypeGuard[int | np.integer]:
-    """Tell whether a value is an integer, of Python or NumPy, and no bool."""
+    """Return whether a value is a Python or NumPy integer, and not a bool."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def integer(name: str, value: object) -> int:
-    """Return an argument that has to be an integer, or raise an ArgumentTypeError."""
+    """Return an integer argument as an int; raise an ArgumentTypeError if it is not one."""
     if not is_integer(value):
         raise ArgumentTypeError(
             f"The {name} is expected to be an integer, actual type: {type(value)}"
@@ -514,7 +514,7 @@ def bin_counts(bins: object, size: int) -> npt.NDArray[np.int64]:
 
 
 class NumbersBins:
-    """A mixin of wrappers that divide the elements of a bounded `Box` into equal, numbered bins."""
+    """A mixin for wrappers that divide the elements of a bounded `Box` into equal bins."""
 
     low: Array
     high: Array
@@ -526,7 +526,7 @@ class NumbersBins:
     def _divide(
         self, what: str, box: Space, bins: int | tuple[int, ...], multidiscrete: bool
     ) -> Space:
-        """Set the attributes, and return the space of the numbers of bins; see the subclasses."""
+        """Set the attributes, and return the space of bin indices; see the subclasses."""
         if not isinstance(box, Box):
             raise FailedTypeCheck(
                 f"Discretize{what.title()} is only compatible with Box continuous {what}s. "
@@ -562,11 +562,11 @@ class Transforms:
 
     func: Function
     _batch: tuple[Function, Function] | None = None
-    """`func`, and the function that does the same to a batch of any size."""
+    """`func`, and its equivalent for a batch of any size."""
 
     def _batch_function(self) -> Function | None:
-        """Return the function that does to a batch what the wrapper does to each row.
+        """Return the function that applies the wrapper to a batch at once.
 
-        None if `func` is a user's, or a subclass overrides the method that applies it.
+        Return None if `func` is a user's, or a subclass overrides the method that applies it.
         """
         return self._batch[1] if self._batch is not None and self._batch[0] is self.func else None

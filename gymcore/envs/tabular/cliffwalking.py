@@ -137,7 +137,7 @@ class CliffWalkingFunctional(
         """Return a surface of 768 x 256 pixels, whatever the arguments, and the grid.
 
         Raises:
-            DependencyNotInstalled: if pygame is missing.
+            DependencyNotInstalled: If pygame is missing.
         """
         places = ROWS * COLUMNS
         cliff = np.array([is_cliff(place) for place in range(places)]).reshape(SHAPE)

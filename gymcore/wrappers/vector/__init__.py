@@ -1,6 +1,6 @@
-"""Wrappers for vector environments, each with the effect of the single wrapper of its name.
+"""Vector versions of the wrappers, with the effect of the single wrapper of the same name.
 
-A wrapper, and the packages that it needs, are imported at first use.
+A wrapper and the packages that it needs are imported at first use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gymcore.wrappers.vector.vectorize_observation import *
     from gymcore.wrappers.vector.vectorize_reward import *
 
-# Imported at first use: most need packages that not everybody has.
+# Imported at first use, because most of these modules need optional packages.
 _LAZY: dict[str, tuple[str, ...]] = {
     ".array_conversion": ("ArrayConversion",),
     ".common": ("RecordEpisodeStatistics", "TimeLimit"),

@@ -1,4 +1,4 @@
-"""Vector environments whose arrays are of one library, used from another."""
+"""Convert the arrays of vector environments between array libraries."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["ArrayConversion"]
 
 
 class ArrayConversion(ConvertsArrays, VectorWrapper, RecordConstructorArgs):
-    """Use a vector environment whose arrays are of one library from another.
+    """Use a vector environment that works on arrays of one library from another library.
 
-    Actions and options (`reset_mask` among them) are converted to the environment's library;
-    observations, rewards, flags and infos to the other one. It serves every autoreset mode: last
-    observations in the infos are converted too, as one array or one by one, as they come.
+    Actions and options (including `reset_mask`) are converted to the environment's library;
+    observations, rewards, flags and infos to the caller's. All autoreset modes are supported: final
+    observations in the infos are converted too, as one array or one by one.
 
-    Arrays share their memory where possible, as `gymcore.wrappers.array_conversion`
-    says. A tensor keeps its array alive: the engine does not write there while it exists.
+    Arrays share memory where possible; see `gymcore.wrappers.array_conversion`. A tensor keeps its
+    array alive: the engine does not write to the array while the tensor exists.
 
     Example:
         >>> import gymcore
@@ -29,7 +29,7 @@ class ArrayConversion(ConvertsArrays, VectorWrapper, RecordConstructorArgs):
     """
 
     def step(self, actions: object, **kwargs: object) -> VectorStep:
-        """Step with converted actions, and convert all that is returned."""
+        """Step with the converted actions, and convert the results."""
         observations, rewards, terminated, truncated, infos = self.env.step(
             self._inwards(actions), **kwargs
         )

@@ -1,4 +1,4 @@
-"""Wrappers that every training program uses, for batches."""
+"""Vector versions of `RecordEpisodeStatistics` and `TimeLimit`."""
 
 from __future__ import annotations
 
@@ -54,21 +54,21 @@ class RecordEpisodeStatistics(
     """Add return, length and duration of episodes to the infos of the step that ends them.
 
     `infos["episode"]` is then `{"r": returns float64, "l": lengths int64, "t": seconds float64}`,
-    arrays [num_envs] with zeros for the other lanes, and `infos["_episode"]`, bool [num_envs], says
-    which lanes have ended. A lane's count begins when it is reset, by the environment or by
-    `reset`; a masked reset leaves those of the other lanes alone.
+    arrays [num_envs] with zeros for the other lanes, and `infos["_episode"]`, bool [num_envs],
+    marks the lanes whose episodes have ended. The statistics of a lane start again when it is
+    reset, by autoreset or by `reset`; a masked reset does not affect the other lanes.
 
     Attributes:
-        episode_count: Episodes that have ended.
-        episode_start_times: When the current episodes began, `time.perf_counter` seconds, float64
-            [num_envs]; changed in place, as the next three. A subclass with a `step` of its own may
-            assign arrays of other shapes, as for rewards of several numbers.
+        episode_count: Number of completed episodes.
+        episode_start_times: Start times of the current episodes, `time.perf_counter` seconds,
+            float64 [num_envs]; changed in place, like the next three. A subclass with its own
+            `step` may assign arrays of other shapes, as for vector-valued rewards.
         episode_returns: Returns of the current episodes so far, float64 [num_envs].
-        episode_lengths: Their steps, int64 [num_envs].
-        prev_dones: Which lanes the last step ended, bool [num_envs].
+        episode_lengths: Numbers of steps of the current episodes so far, int64 [num_envs].
+        prev_dones: Whether the last step ended the lane's episode, bool [num_envs].
         time_queue: Durations of the last episodes, in seconds.
-        return_queue: Their returns.
-        length_queue: Their lengths.
+        return_queue: Returns of the last episodes.
+        length_queue: Lengths of the last episodes.
 
     Example:
         >>> import gymcore as gym
@@ -110,7 +110,7 @@ class RecordEpisodeStatistics(
         self.length_queue: deque[np.int64] = deque(maxlen=buffer_length)
 
     def reset(self, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
-        """Reset, and begin the counts of the lanes that were reset; see `VectorEnv.reset`."""
+        """Reset, and restart the statistics of the lanes that were reset; see `VectorEnv.reset`."""
         _, mask = split_reset_mask(options, self.env.num_envs)
         result = self.env.reset(seed=seed, options=options)
         lanes = slice(None) if mask is None else mask
@@ -121,11 +121,11 @@ class RecordEpisodeStatistics(
         return result
 
     def step(self, actions: ActType) -> tuple[ObsType, Array, Array, Array, Info]:
-        """Step, and add the statistics of the episodes that have ended to the infos.
+        """Step, and add the statistics of completed episodes to the infos.
 
         Raises:
             FailedTypeCheck: If the infos are not a dict.
-            FailedCheck: If they have something under the key already.
+            FailedCheck: If the infos already have an entry under `stats_key`.
         """
         result = self.env.step(actions)
         _, rewards, terminated, truncated, infos = result
@@ -162,7 +162,7 @@ class RecordEpisodeStatistics(
     def end_episodes(self, mask: Mask) -> None:
         """End episodes of the wrapped environment; see `VectorEnv.end_episodes`.
 
-        Their statistics are not added to the infos, which have passed this wrapper already.
+        No statistics of these episodes are added: the infos have already passed this wrapper.
         """
         self.env.end_episodes(mask)
         self.prev_dones[mask] = True
@@ -171,9 +171,9 @@ class RecordEpisodeStatistics(
 class TimeLimit(LaneWrapper, RecordConstructorArgs):
     """Truncate the episode of each lane after a number of steps.
 
-    `terminated` is passed on as it is, so both flags are true if an episode ends with its last
-    step. A lane that is cut off begins its next episode as every other does: in the next step, in
-    the same one (the infos then have its last observation and info), or by a masked reset.
+    `terminated` is passed through, so both flags are true if an episode also terminates in its last
+    step. A truncated lane begins its next episode like any other: in the next step, in the same
+    step (the infos then have its final observation and info), or by a masked reset.
 
     The engine's own `episode_statistics` do not include this limit;
     `wrappers.vector.RecordEpisodeStatistics` around this wrapper does.
@@ -190,7 +190,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         """Wrap a vector environment; the arguments are those of `gymcore.wrappers.TimeLimit`.
 
         Raises:
-            UnsupportedMode: If episodes of this environment cannot be ended from outside.
+            UnsupportedMode: If the environment does not support `end_episodes` but needs it.
         """
         limit = checked_limit(max_episode_steps)
         LaneWrapper.__init__(self, env)
@@ -202,19 +202,19 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
                 f"TimeLimit: expected an environment whose episodes can be ended (`end_episodes`), "
                 f"got {engine}, whose mode is {self._episodes.mode}"
             )
-        # One array of last observations, as this engine gives them, or an object array.
+        # Final observations are one array if this engine returns them so, or an object array.
         self._dense = engine.stacks_final_obs
         self._final_frames = False
 
     @property
     def spec(self) -> EnvSpec | None:  # type: ignore[override]
-        """The wrapped environment's spec with this time limit."""
+        """The spec of the wrapped environment with this time limit."""
         if self.env.spec is None:
             return None
         return self.env.spec.copy(max_episode_steps=self._max_episode_steps)
 
     def keep_final_frames(self, keep: bool = True) -> None:
-        """Render last frames, also of episodes that this wrapper ends; see `VectorEnv`."""
+        """Render final frames, also of episodes that this wrapper truncates; see `VectorEnv`."""
         self.env.keep_final_frames(keep)
         self._final_frames = keep
 
@@ -223,11 +223,11 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         return observations
 
     def step(self, actions: object, env_ids: EnvIds | None = None) -> VectorStep:
-        """Step the environments, and truncate episodes that have lasted long enough.
+        """Step the environments, and truncate episodes that have reached the limit.
 
         Args:
-            actions: A row for each lane that is stepped.
-            env_ids: Which lanes, where the wrapped environment can step some; None for all.
+            actions: One row per stepped lane.
+            env_ids: Lanes to step, if the wrapped environment supports this; None for all.
         """
         results, lanes = self._step(actions, env_ids)
         observations, rewards, terminated, truncated, infos = results
@@ -253,7 +253,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
     def _cut(
         self, observations: Any, infos: Info, cut: Mask, lanes: Lanes | None
     ) -> tuple[Any, Info]:
-        """End episodes that the environment has not ended; return what the step returns."""
+        """End episodes that the environment has not ended; return observations and infos."""
         mask = cut
         if lanes is not None:
             mask = np.zeros(self.num_envs, np.bool_)
@@ -287,7 +287,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         lanes: Lanes | None,
         reset_infos: Info,
     ) -> Info:
-        """Return infos in which lanes have ended in the same step, and begun again."""
+        """Return infos of a step that has ended the episodes of lanes and reset them."""
         ids = infos.pop("env_id", None)
         rows, others = np.flatnonzero(cut), np.flatnonzero(~cut)
         final = {
@@ -307,7 +307,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         return joined
 
     def _last(self, observations: Any, infos: Info, rows: Lanes, count: int) -> Any:
-        """Return last observations of these rows, in the form that the infos have or would have."""
+        """Return final observations of these rows, in the form used by the engine's infos."""
         final_obs = infos.get("final_obs")
         dense = self._dense if final_obs is None else final_obs.dtype != object
         if dense and isinstance(observations, np.ndarray):
@@ -316,6 +316,6 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         space = self.single_observation_space
         batch = list(iterate(batch_space(space, count), observations))
         for i in rows.tolist():
-            # A row of an array without further axes is a number, where environments give arrays.
+            # A row of a one-dimensional array is a scalar, but environments return arrays.
             last[i] = np.array(batch[i]) if isinstance(space, Box) else deepcopy(batch[i])
         return last

@@ -18,11 +18,11 @@ __all__ = ["DictInfoToList"]
 class DictInfoToList(
     VectorWrapper[ObsType, ActType, ObsType, ActType, ArrayType], RecordConstructorArgs
 ):
-    """Return infos as a list with one dict for each environment, in place of one dict of arrays.
+    """Return infos as a list with one dict per environment, instead of one dict of arrays.
 
-    An environment's dict has the keys whose mask (`_key`) is true for it, or that have no mask.
-    Nested dicts (`final_info`, `episode`) become nested dicts. Put this wrapper outside all others:
-    they expect the dict.
+    An environment's dict has the keys whose mask (`_key`) is true for it, and those without a mask.
+    Nested dicts (`final_info`, `episode`) become nested dicts. This wrapper must be the outermost:
+    other wrappers expect the dict of arrays.
 
     Example:
         >>> import gymcore as gym
@@ -59,10 +59,10 @@ class DictInfoToList(
         return observations, self._convert_info_to_list(infos)
 
     def _convert_info_to_list(self, vector_infos: dict[str, Any]) -> list[dict[str, Any]]:
-        """Return infos as a list.
+        """Convert infos to a list.
 
         Returns:
-            One dict for each environment. Numbers are numpy's scalars, rows of arrays are views.
+            One dict per environment. Numbers are NumPy scalars, rows of arrays are views.
         """
         if not isinstance(vector_infos, dict):
             raise ArgumentTypeError(f"Expected infos to be a dict, got {type(vector_infos)}")

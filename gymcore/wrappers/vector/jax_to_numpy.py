@@ -1,4 +1,4 @@
-"""A wrapper that lets JAX vector environments be used with NumPy."""
+"""A wrapper for using JAX vector environments with NumPy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["JaxToNumpy"]
 
 
 class JaxToNumpy(JaxToNumpyArrays, ArrayConversion):
-    """Use a vector environment whose arrays are JAX's with NumPy.
+    """Use a vector environment that works on JAX arrays with NumPy.
 
-    Arrays share their memory where they can; see `gymcore.wrappers.array_conversion`.
+    Arrays share memory where possible; see `gymcore.wrappers.array_conversion`.
     """

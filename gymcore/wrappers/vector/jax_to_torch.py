@@ -1,4 +1,4 @@
-"""A wrapper that lets JAX vector environments be used with PyTorch."""
+"""A wrapper for using JAX vector environments with PyTorch."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ __all__ = ["JaxToTorch"]
 
 
 class JaxToTorch(ToTorch, ArrayConversion):
-    """Use a vector environment whose arrays are JAX's with PyTorch.
+    """Use a vector environment that works on JAX arrays with PyTorch.
 
-    Arrays share their memory where they can; see `gymcore.wrappers.array_conversion`.
+    Arrays share memory where possible; see `gymcore.wrappers.array_conversion`.
     """
 
     _library = "jax.numpy"

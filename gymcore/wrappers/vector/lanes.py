@@ -1,4 +1,4 @@
-"""What vector wrappers with a state for each lane share: steps of some lanes, and their results."""
+"""Shared parts of vector wrappers with per-lane state, which can also step some lanes."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ Form = TypeVar("Form", bound="VectorForm")
 
 
 class LaneWrapper(VectorWrapper):
-    """The base of wrappers that follow the episodes of lanes, and step some lanes as well as all.
+    """Base class of wrappers that track the episode of each lane, and can also step some lanes.
 
-    Subclasses define `step(actions, env_ids=None)`, and `_begin` if they keep a state for lanes.
+    Subclasses define `step(actions, env_ids=None)`, and `_begin` if they have per-lane state.
     """
 
     def __init__(self, env: VectorEnv) -> None:
@@ -67,12 +67,12 @@ class LaneWrapper(VectorWrapper):
         return self._begin(observations, self._episodes.reset(options)), infos
 
     def _begin(self, observations: Any, begun: Mask) -> Any:
-        """Return the batch after a reset in which the lanes of a mask began an episode."""
+        """Return the observations after a reset of the lanes in a mask."""
         return observations
 
     @property
     def steps_some_lanes(self) -> bool:
-        """Whether the wrapped environment does."""
+        """Whether the wrapped environment can step some of its lanes."""
         return self.env.steps_some_lanes
 
     def end_episodes(self, mask: Mask) -> None:
@@ -81,10 +81,10 @@ class LaneWrapper(VectorWrapper):
         self._episodes.end(mask)
 
     def _step(self, actions: object, env_ids: EnvIds | None) -> tuple[VectorStep, Lanes | None]:
-        """Step the wrapped environment.
+        """Step all lanes of the wrapped environment, or those in `env_ids`.
 
         Returns:
-            The five results, and the lanes as int64 `[k]`, or None for all.
+            The five results, and the lanes as int64 `[k]`; None for all lanes.
         """
         if env_ids is None:
             return self.env.step(actions), None
@@ -98,19 +98,19 @@ class LaneWrapper(VectorWrapper):
 
 
 class SpacesOnly(Env):
-    """Stands for one environment of a batch when a wrapper of single environments is made."""
+    """A stand-in for one environment of a batch, for constructing a single wrapper."""
 
     def __init__(self, observation_space: Space, action_space: Space) -> None:
-        """Take the spaces."""
+        """Store the spaces."""
         self.observation_space = observation_space
         self.action_space = action_space
 
 
 def make_single(env: VectorEnv, wrapper: Any, base: type[Single], arguments: Info) -> Single:
-    """Return a wrapper of single environments around one that has only the spaces of the lanes.
+    """Return a single wrapper around an environment that has only the spaces of the lanes.
 
-    `wrapper` is a class derived from `base`, or a function that makes one of an environment and the
-    arguments; for anything else an `ArgumentTypeError` is raised.
+    `wrapper` is a class derived from `base`, or a function that returns an instance of it from an
+    environment and the arguments; for anything else an `ArgumentTypeError` is raised.
     """
     problem = f"Expected wrapper to be a class derived from {base.__name__}, got {wrapper!r}"
     if not callable(wrapper) or (isinstance(wrapper, type) and not issubclass(wrapper, base)):
@@ -122,10 +122,10 @@ def make_single(env: VectorEnv, wrapper: Any, base: type[Single], arguments: Inf
 
 
 class VectorForm:
-    """A mixin that gives a vector wrapper the arguments of a wrapper of single environments.
+    """A mixin that gives a vector wrapper the arguments of a single wrapper.
 
-    The base after it takes the vector environment and a function that wraps one environment, as
-    `VectorizeTransformObservation` does. The decorator `vector_form` names the single wrapper.
+    The next base class takes the vector environment and a function that wraps one environment, as
+    `VectorizeTransformObservation` does. The decorator `vector_form` sets the single wrapper.
     """
 
     _single: Callable[..., object]
@@ -136,14 +136,14 @@ class VectorForm:
         def wrap(lane: Env) -> object:
             return self._single(lane, *args, **kwargs)
 
-        begin: Callable[..., None] = super().__init__  # of the class beside this one
+        begin: Callable[..., None] = super().__init__  # that of the other base
         begin(env, wrap)
 
 
 def vector_form(single: type[Env]) -> Callable[[type[Form]], type[Form]]:
-    """Return a decorator that makes a class the vector form of a wrapper of single environments.
+    """Return a decorator that makes a class the vector version of a single wrapper.
 
-    The constructor gets the signature and the docstring of that of `single`.
+    The constructor gets the signature and docstring of that of `single`.
 
     Example:
         >>> import inspect
@@ -178,8 +178,8 @@ def set_spaces(
 ) -> None:
     """Set the spaces of a wrapper that applies a function to batches; warn if they disagree.
 
-    `what` is "observation" or "action". Without a batched space, it follows from the single one;
-    without either, the spaces stay those of the wrapped environment.
+    `what` is "observation" or "action". If `batched` is None, it is derived from `single`; if both
+    are None, the spaces are those of the wrapped environment.
     """
     if single is not None:
         setattr(wrapper, f"single_{what}_space", single)
@@ -196,7 +196,7 @@ def set_spaces(
 
 
 class BatchIndexer:
-    """Takes rows out of the batches of a space, of whatever structure, and puts rows in.
+    """Select and replace rows in batches of any space.
 
     Example:
         >>> import numpy as np
@@ -209,14 +209,14 @@ class BatchIndexer:
     """
 
     def __init__(self, space: Space) -> None:
-        """Take the space of one row."""
+        """Prepare for batches of `space`, the space of one row."""
         self.layout = layout_of(space)
 
     def check_actions(self, actions: object, count: int) -> None:
-        """Check the structure of a batch, and that its arrays have `count` rows.
+        """Check the structure of a batch, and that each of its arrays has `count` rows.
 
         Raises:
-            InvalidAction: If the structure or a number of rows is different.
+            InvalidAction: If the structure or the number of rows is wrong.
         """
         counts: set[int] = set()
 
@@ -240,7 +240,7 @@ class BatchIndexer:
         return _apply(self.layout, np.array, list, batch)
 
     def take(self, batch: Batch, rows: Lanes) -> Batch:
-        """Return a new batch of some rows."""
+        """Return a new batch with the given rows."""
         return _apply(
             self.layout,
             lambda array: np.asarray(array)[rows],
@@ -249,12 +249,12 @@ class BatchIndexer:
         )
 
     def put(self, batch: Batch, rows: Lanes, part: Batch) -> Batch:
-        """Return a batch with other rows; the arrays of `batch` are written to.
+        """Replace rows of a batch, and return the batch; its arrays are changed in place.
 
         Args:
-            batch: As `copy` returns it.
-            rows: int64 `[k]`, where.
-            part: A batch of k.
+            batch: A batch as returned by `copy`.
+            rows: Indices of the rows to replace, int64 `[k]`.
+            part: A batch of k rows.
         """
 
         def put_array(array: Array, values: npt.ArrayLike) -> Array:
@@ -269,7 +269,7 @@ class BatchIndexer:
         return _apply(self.layout, put_array, put_items, batch, part)
 
     def choose(self, mask: Mask, batch: Batch, other: Batch) -> Batch:
-        """Return a new batch of the rows of `batch` in the mask, and of `other` elsewhere."""
+        """Return a new batch: rows of `batch` where the mask is true, of `other` elsewhere."""
 
         def choose_array(rows: npt.ArrayLike, others: npt.ArrayLike) -> Array:
             return np.where(mask.reshape((-1,) + (1,) * (np.ndim(rows) - 1)), rows, others)
@@ -289,7 +289,7 @@ def _apply(
     on_items: Callable[..., list[object]],
     *batches: Any,
 ) -> Any:
-    """Apply functions to the arrays of batches, and to the lists of rows that no array holds."""
+    """Apply functions to the arrays of batches, and to the rows of parts that are not arrays."""
 
     def apply(part: Layout, *parts: Any) -> Any:
         if part[0] == "array":
@@ -302,7 +302,7 @@ def _apply(
 
 
 def _listed(space: Space, batch: Any) -> list[object]:
-    """Return the rows of a batch; the arrays of a stacked one tell how many there are."""
+    """Return the rows of a batch; the arrays of a stacked batch give their number."""
     arrays = batch
     while isinstance(arrays, dict):
         arrays = next(iter(arrays.values()))
@@ -321,10 +321,10 @@ def without(infos: Info, *names: str) -> Info:
 
 
 def join_infos(parts: list[tuple[Info, Lanes, Lanes]], num_rows: int) -> Info:
-    """Merge rows of several merged infos into one new dict with `num_rows` rows.
+    """Merge rows of several infos into one new dict with `num_rows` rows.
 
-    Each part has merged infos, the rows of its arrays to take, and their rows in the result. Last
-    observations that were one array in every part stay one array.
+    Each part consists of infos, the rows to take from their arrays, and the rows of the result.
+    Final observations that are one array in every part stay one array.
 
     Example:
         >>> import numpy as np

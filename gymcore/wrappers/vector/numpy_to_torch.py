@@ -1,4 +1,4 @@
-"""A wrapper that lets NumPy vector environments be used with PyTorch."""
+"""A wrapper for using NumPy vector environments with PyTorch."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ __all__ = ["NumpyToTorch"]
 
 
 class NumpyToTorch(ToTorch, ArrayConversion):
-    """Use a vector environment whose arrays are NumPy's with PyTorch.
+    """Use a vector environment that works on NumPy arrays with PyTorch.
 
-    Arrays share their memory where they can; see `gymcore.wrappers.array_conversion`.
+    Arrays share memory where possible; see `gymcore.wrappers.array_conversion`.
     """
 
     _library = "numpy"

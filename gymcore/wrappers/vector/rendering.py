@@ -1,4 +1,4 @@
-"""Vector wrappers about rendering: collect, show, record and observe the frames of a batch."""
+"""Vector wrappers that collect, show, record or observe the frames of a batch."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ class RenderCollection(
 ):
     """Collect the frames of every lane at every reset and step, for `render` to return as lists.
 
-    Equals `gymcore.wrappers.RenderCollection` around each lane. In SAME_STEP with
-    `reset_clean=False` the engine takes the last frames of episodes before it resets
-    (`VectorEnv.keep_final_frames`), and `infos["final_info"]` has them too. Gymnasium has this for
-    single environments only.
+    Equivalent to `gymcore.wrappers.RenderCollection` around each lane. In SAME_STEP with
+    `reset_clean=False` the engine renders the final frames of episodes before it resets
+    (`VectorEnv.keep_final_frames`); they are also in `infos["final_info"]`. Gymnasium has this
+    wrapper for single environments only.
 
     Attributes:
-        frame_list: For each lane, its frames since the last `render` (or reset, or ever; see the
-            arguments).
+        frame_list: For each lane, its frames collected since they were last cleared; see the
+            arguments.
 
     Example:
         >>> import gymcore
@@ -85,7 +85,7 @@ class RenderCollection(
         """Wrap a vector environment; see `gymcore.wrappers.RenderCollection`.
 
         Raises:
-            UnsupportedMode: in SAME_STEP with `reset_clean=False`, an engine that does not render
+            UnsupportedMode: If, in SAME_STEP with `reset_clean=False`, the engine cannot render
                 before it resets, as `AsyncVectorEnv` with a `worker` of your own.
         """
         VectorWrapper.__init__(self, env)
@@ -99,14 +99,14 @@ class RenderCollection(
             env.keep_final_frames()
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
-        """Reset the environments and collect the first frames of those that were reset."""
+        """Reset the environments, and collect the first frames of those that were reset."""
         result = self.env.reset(seed=seed, options=options)
         begun = self._episodes.reset(options)
         self._collect(begun, begun)
         return result
 
     def step(self, actions: ActType) -> VectorStep[ObsType, ArrayType]:
-        """Step the environments and collect a frame of each."""
+        """Step the environments, and collect a frame of each."""
         result = self.env.step(actions)
         begun, _ = self._episodes.step(np.asarray(result[2]), np.asarray(result[3]))
         if self._keeps and begun.any():
@@ -117,17 +117,17 @@ class RenderCollection(
         return result
 
     def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
-        """End episodes of the wrapped environment, and note it; see `VectorEnv.end_episodes`."""
+        """End episodes of the wrapped environment, and record it; see `VectorEnv.end_episodes`."""
         self.env.end_episodes(mask)
         self._episodes.end(mask)
 
     def keep_final_frames(self, keep: bool = True) -> None:
-        """Let the environment do so, unless this wrapper has it do so always."""
+        """Forward the call, unless this wrapper needs final frames itself; see `VectorEnv`."""
         if not self._keeps:
             self.env.keep_final_frames(keep)
 
     def _collect(self, begun: npt.NDArray[np.bool_], lanes: npt.NDArray[np.bool_]) -> None:
-        """Empty the lists of lanes that have begun an episode, and add a frame to those in use."""
+        """Clear the lists of lanes that have begun an episode; add a frame to those in `lanes`."""
         frames = self.env.render()
         if frames is None:
             raise error.FailedTypeCheck(
@@ -140,7 +140,7 @@ class RenderCollection(
             self.frame_list[i].append(frames[i])
 
     def render(self) -> Any:
-        """Return the collected frames, a list for each lane, and forget them if `pop_frames`."""
+        """Return the collected frames, one list per lane, and clear the lists if `pop_frames`."""
         frames = tuple(self.frame_list)
         if self.pop_frames:
             self.frame_list = [[] for _ in frames]
@@ -156,10 +156,10 @@ class HumanRendering(
         screen_size: Width and height of the window in pixels; None before the first frame if it was
             not given.
         scaled_subenv_size: Width and height of a lane's image in it; None before the first frame.
-        num_rows: Rows of lanes; None before the first frame.
-        num_cols: Lanes in a row; None before the first frame.
-        window: The window, which belongs to this wrapper alone; None before the first frame.
-        clock: Keeps the frame rate at `metadata["render_fps"]`.
+        num_rows: Number of rows in the grid of lanes; None before the first frame.
+        num_cols: Number of columns in the grid of lanes; None before the first frame.
+        window: The window, owned by this wrapper; None before the first frame.
+        clock: Clock that keeps the frame rate at `metadata["render_fps"]`.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class HumanRendering(
         env: VectorEnv[ObsType, ActType, ArrayType],
         screen_size: tuple[int, int] | None = None,
     ) -> None:
-        """Wrap a vector environment; `screen_size` None takes the size of one lane's frame."""
+        """Wrap a vector environment; `screen_size` None means the size of one lane's frame."""
         VectorWrapper.__init__(self, env)
         self._prepare_window(env)
         if screen_size is not None:
@@ -199,7 +199,7 @@ class HumanRendering(
         return result
 
     def _next_frames(self) -> list[npt.NDArray[np.uint8]]:
-        """Return the lanes' frames, each `[height, width, 3] uint8`; none if there are none yet."""
+        """Return the lanes' frames, each `[height, width, 3] uint8`; an empty list if none."""
         rendered: object = self.env.render()
         frames = list(rendered) if isinstance(rendered, (tuple, list, np.ndarray)) else [rendered]
         if frames and all(isinstance(frame, list) for frame in frames):
@@ -214,7 +214,7 @@ class HumanRendering(
         return [as_rgb(frame) for frame in frames]
 
     def _lay_out(self, count: int, height: int, width: int) -> tuple[int, int]:
-        """Find the grid in which the frames are largest; return the window's size."""
+        """Choose the grid in which the frames are largest; return the window's size."""
         if self.screen_size is None:
             self.screen_size = (width, height)
         across, down = self.screen_size
@@ -225,7 +225,7 @@ class HumanRendering(
         return self.screen_size
 
     def _render_frame(self) -> None:
-        """Show the lanes, and wait so that the frame rate is kept."""
+        """Show the lanes, and wait to keep the frame rate."""
         frames = self._next_frames()
         if not frames:
             return
@@ -239,7 +239,7 @@ class HumanRendering(
         cell_width, cell_height = self.scaled_subenv_size
         left = (size[0] - self.num_cols * cell_width) // 2
         top = (size[1] - self.num_rows * cell_height) // 2
-        # Pixels stay sharp when they are enlarged, and are averaged when the image is reduced.
+        # Pixels stay sharp when enlarged, and are averaged when reduced.
         enlarged = cell_width >= 2 * width
         scale = pygame.transform.scale if enlarged else pygame.transform.smoothscale
         for i, frame in enumerate(frames):
@@ -265,19 +265,20 @@ class HumanRendering(
 class RecordVideo(
     Recorder, VectorWrapper[ObsType, ActType, ObsType, ActType, ArrayType], RecordConstructorArgs
 ):
-    """Record a vector environment to mp4 or GIF files, all lanes side by side or the first alone.
+    """Record a vector environment to MP4 or GIF files: all lanes in a grid, or the first alone.
 
-    Episodes are those of the first lane. Everything else is as in `gymcore.wrappers.RecordVideo`:
-    frames are streamed to the encoder, and files appear when they are complete.
+    Episodes are those of the first lane. As with `gymcore.wrappers.RecordVideo`, frames are
+    streamed to the encoder, and files appear when they are complete.
 
-    With same-step autoreset a video of an episode ends with the frame that the engine takes before
-    it resets (`VectorEnv.keep_final_frames`); the other lanes show that frame only if their
-    episodes end in the same step. Where an engine cannot do so, a warning says that the frame is
-    missing, as it always is in Gymnasium. After a reset of some lanes (`options["reset_mask"]`) a
-    new episode begins if the first lane is one of them; either way the batch is recorded.
+    With same-step autoreset a video of an episode ends with the frame that the engine renders
+    before it resets (`VectorEnv.keep_final_frames`); the other lanes show their final frame only if
+    their episodes end in the same step. If an engine does not support this, a warning says that the
+    final frame is missing, as it always is in Gymnasium. After a reset of some lanes
+    (`options["reset_mask"]`) a new episode begins if the first lane is one of them; a frame is
+    recorded in any case.
 
     Attributes:
-        autoreset_mode: The mode of the environment.
+        autoreset_mode: Autoreset mode of the environment.
 
     For the other attributes see `gymcore.rendering.recorder.Recorder`.
 
@@ -308,8 +309,8 @@ class RecordVideo(
     ) -> None:
         """Wrap a vector environment; the arguments are those of `gymcore.wrappers.RecordVideo`.
 
-        `video_aspect_ratio` is the width and height that the whole image should have, up to a
-        factor; it gets as near as whole frames allow. `record_first_only` records the first lane
+        `video_aspect_ratio` is the desired ratio of width to height of the whole image, given as
+        two numbers and approximated with whole frames. `record_first_only` records the first lane
         alone.
         """
         VectorWrapper.__init__(self, env)
@@ -333,7 +334,7 @@ class RecordVideo(
         make_video_folder(self.video_folder)
         self._episodes = LaneEpisodes(env)
         self.autoreset_mode = self._episodes.mode
-        # Whether last frames can be had, are being taken, and are wanted by a wrapper further out.
+        # Whether final frames are available, being rendered, and wanted by an outer wrapper.
         self._can_keep = self._keeps = self._wanted = False
         if self._episodes.same_step:
             self._can_keep = self._try_to_keep()
@@ -348,7 +349,7 @@ class RecordVideo(
 
     @property
     def render_history(self) -> list[list[Any]]:
-        """For each lane, frames taken by the recording from a mode that ends in "_list"."""
+        """For each lane, frames that recording took from a "_list" render mode."""
         return self._history
 
     @property
@@ -371,7 +372,7 @@ class RecordVideo(
         try:
             result = self.env.step(actions)
         except BaseException:
-            self.finish()  # nothing may follow
+            self.finish()  # the video cannot continue
             raise
         _, _, terminations, truncations, infos = result
         begun, _ = self._episodes.step(np.asarray(terminations), np.asarray(truncations))
@@ -385,26 +386,26 @@ class RecordVideo(
         return result
 
     def render(self) -> Any:
-        """Render the environments; with a "_list" mode, add the frames that recording has taken."""
+        """Render the environments; in a "_list" mode, include the frames used by the recording."""
         frames = self.env.render()
         if self._history and frames is not None:
             frames = tuple(self.with_history(frames))
         return frames
 
     def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
-        """End episodes of the wrapped environment, and note it; see `VectorEnv.end_episodes`."""
+        """End episodes of the wrapped environment, and record it; see `VectorEnv.end_episodes`."""
         self.env.end_episodes(mask)
         self._episodes.end(mask)
 
     def keep_final_frames(self, keep: bool = True) -> None:
-        """Let the environment do so, also while nothing is recorded; see `VectorEnv`."""
+        """Keep final frames in the infos also while nothing is recorded; see `VectorEnv`."""
         if not self._can_keep:
             self.env.keep_final_frames(keep)
         self._wanted = keep
         self._keep_while_recording()
 
     def _try_to_keep(self) -> bool:
-        """Whether last frames can be had; rendering for them must not take frames from a list."""
+        """Return whether final frames are available; a "_list" mode would lose frames by it."""
         if str(self.env.render_mode).endswith("_list"):
             return False
         try:
@@ -424,7 +425,7 @@ class RecordVideo(
             self._keeps = keeps
 
     def _lanes(self, final_infos: Info | None = None) -> list[object]:
-        """Return the current frame of each lane, or its last frame where the infos have one."""
+        """Return the current frame of each lane, or its final frame if the infos have one."""
         rendered: tuple[object, ...] | None = self.env.render()
         lanes = list(rendered if rendered is not None else (None,))
         if final_infos and "final_frame" in final_infos:
@@ -433,7 +434,7 @@ class RecordVideo(
         return lanes
 
     def _capture_frame(self) -> None:
-        """Add the current frames of the lanes to the video, as one image."""
+        """Add the lanes' current frames to the video as one image."""
         self.record(self._lanes())
 
     def close(self, **kwargs: object) -> None:
@@ -449,11 +450,10 @@ class AddRenderObservation(
 ):
     """Observe the result of `render` for each lane, alone or in addition to the observations.
 
-    In SAME_STEP the last observations of episodes have frames of the last states: the engine takes
-    them before it resets (`VectorEnv.keep_final_frames`), and `infos["final_info"]` has them too.
-    Only a lane whose worker process died (`worker_restarted`) has none: its frame is black.
-
-    Gymnasium has this for single environments only.
+    In SAME_STEP the final observations of episodes have frames of the final states: the engine
+    renders them before it resets (`VectorEnv.keep_final_frames`), also into `infos["final_info"]`.
+    Only a lane whose worker process died (`worker_restarted`) has a black frame instead.
+    Gymnasium has this wrapper for single environments only.
 
     Example:
         >>> import gymcore as gym
@@ -474,7 +474,7 @@ class AddRenderObservation(
         """Wrap a vector environment; see `gymcore.wrappers.AddRenderObservation`.
 
         Raises:
-            UnsupportedMode: in SAME_STEP, an engine that does not render before it resets, as
+            UnsupportedMode: If the engine, in SAME_STEP, cannot render before it resets, as
                 `AsyncVectorEnv` with a `worker` of your own.
         """
         VectorObservationWrapper.__init__(self, env)
@@ -491,14 +491,14 @@ class AddRenderObservation(
         joined, self._join = join_frames(space, frames, *keys)
         self.single_observation_space = joined
         self.observation_space = batch_space(joined, self.num_envs)
-        # Batches have the order of their space.
+        # The entries of a batch are in the order of its space.
         self._order = None if render_only else tuple(joined.spaces)
 
     def keep_final_frames(self, keep: bool = True) -> None:
-        """Do nothing: the infos always have them, as this wrapper needs them itself."""
+        """Do nothing: this wrapper needs final frames itself, so the infos always have them."""
 
     def step(self, actions: ActType) -> VectorStep[WrapperObsType, ArrayType]:
-        """Step, and return observations with frames; see `VectorEnv.step`."""
+        """Step, and add frames to the observations; see `VectorEnv.step`."""
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         frames = self._frames()
         if "final_obs" in infos:
@@ -507,7 +507,7 @@ class AddRenderObservation(
         return joined, rewards, terminations, truncations, infos
 
     def _add_last(self, infos: Info, observations: ObsType, frames: npt.NDArray[np.uint8]) -> None:
-        """Add last frames to the last observations of episodes in the infos."""
+        """Add final frames to the final observations in the infos."""
         last = infos["final_obs"]
         if last.dtype != object:
             change_final_observations(
@@ -524,7 +524,7 @@ class AddRenderObservation(
         replace_final_obs(infos, joined)
 
     def observations(self, observations: ObsType) -> WrapperObsType:
-        """Return the observations with the current frames, which are new arrays."""
+        """Add the current frames to the observations; the frames are new arrays."""
         return self._joined(observations, self._frames())
 
     def _joined(self, observations: ObsType, frames: npt.NDArray[np.uint8]) -> WrapperObsType:

@@ -1,7 +1,7 @@
-"""Vector wrappers that take an action more than once.
+"""Vector wrappers that repeat actions.
 
-Each does to every lane what its namesake in `gymcore.wrappers.stateful_action` does to one
-environment, in every autoreset mode and under masked resets.
+Each applies its namesake in `gymcore.wrappers.stateful_action` to every lane, in every autoreset
+mode and with masked resets.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ __all__ = ["RepeatAction", "StickyAction"]
 
 
 class LaneRepeats(LaneWrapper):
-    """The base of `RepeatAction` and `MaxAndSkipObservation`.
+    """Base class of `RepeatAction` and `MaxAndSkipObservation`.
 
-    Lanes whose episode ends rest until the others have taken the action often enough.
+    A lane whose episode has ended is not stepped until the other lanes have finished repeating.
     """
 
-    _maximum = False  # of the last two observations
+    _maximum = False  # whether to take that of the last two observations
 
     def __init__(self, env: VectorEnv, times: int) -> None:
-        """Wrap `env`, or raise `UnsupportedMode` if it cannot step some lanes while others rest."""
+        """Wrap `env`; raise `UnsupportedMode` if it cannot step some lanes only."""
         super().__init__(env)
         if times > 1 and not env.steps_some_lanes:
             raise UnsupportedMode(
@@ -52,7 +52,7 @@ class LaneRepeats(LaneWrapper):
         self._times = times
         self._actions = BatchIndexer(env.single_action_space)
         self._observations = BatchIndexer(env.single_observation_space)
-        # What was returned last, for the lanes that a masked reset leaves out.
+        # The last returned observations, for the lanes that a masked reset does not reset.
         self._last: Array | None = None
         if self._maximum:
             self._last = np.array(create_empty_array(env.single_observation_space, env.num_envs))
@@ -68,8 +68,8 @@ class LaneRepeats(LaneWrapper):
         """Take the actions several times, in each lane until its episode ends.
 
         Returns:
-            As `VectorEnv.step`: sums of the rewards, and all else as the last step of each lane
-            left it. With next-step autoreset a lane that begins an episode only does that.
+            As `VectorEnv.step`: rewards are summed; all other results are those of the lane's last
+            step. With next-step autoreset, a lane that begins an episode is only reset.
         """
         lanes = None if env_ids is None else lane_indices(env_ids, self.num_envs, "env_ids")
         resting = self._resting(lanes)
@@ -77,10 +77,10 @@ class LaneRepeats(LaneWrapper):
         if self._maximum and "final_obs" in infos:
             self._raise_final(infos, observations.dtype, None)
         going = ~(terminated | truncated | resting)
-        previous = None  # observations of one step earlier
+        previous = None  # observations of the step before
         times = self._times
         while times > 1 and lanes is None and going.all():
-            # Only the results that change are copied.
+            # Copy only the results that change.
             previous = np.array(observations) if self._maximum else None
             rewards = rewards.copy()
             observations, more, terminated, truncated, infos = self.env.step(actions)
@@ -116,7 +116,7 @@ class LaneRepeats(LaneWrapper):
         times: int,
         previous: Any,
     ) -> tuple[Any, Info]:
-        """Take the actions again in the rows that are going, and write into the results.
+        """Take the actions again in the rows in `going`, and update the results in place.
 
         Returns:
             The observations and the infos.
@@ -124,7 +124,7 @@ class LaneRepeats(LaneWrapper):
         observations, rewards, terminated, truncated = results
         count = len(going)
         all_infos: list[tuple[Info, Lanes]] = [(infos, np.arange(count))]
-        last_infos = np.zeros(count, np.intp)  # which of these are a row's
+        last_infos = np.zeros(count, np.intp)  # index into `all_infos` for each row
         for k in range(1, times):
             rows = np.flatnonzero(going)
             if not rows.size:
@@ -145,13 +145,13 @@ class LaneRepeats(LaneWrapper):
         return observations, self._joined(all_infos, last_infos, lanes)
 
     def _end_previous(self, previous: Any, observations: Any, ended: Mask, infos: Info) -> None:
-        """Let rows that have begun another episode have no observation of one step earlier."""
+        """Discard the previous observations of rows that have begun another episode."""
         if "final_obs" in infos:
             self._raise_final(infos, previous.dtype, previous)
             previous[ended] = observations[ended]
 
     def _raise_final(self, infos: Info, dtype: Any, before: Any) -> None:
-        """Let last observations be the maximum of themselves and those before, if there are any."""
+        """Replace final observations by the maximum of them and the ones before, if given."""
         higher = infos["final_obs"].copy()
         for i in np.flatnonzero(infos["_final_obs"]).tolist():
             last = np.asarray(higher[i], dtype)
@@ -164,7 +164,7 @@ class LaneRepeats(LaneWrapper):
         last_infos: npt.NDArray[np.intp],
         lanes: Lanes | None,
     ) -> Info:
-        """Return one dict of the infos of each row's last step."""
+        """Return one dict with the infos of each row's last step."""
         parts = []
         for k, (infos, rows) in enumerate(all_infos):
             infos.pop("env_id", None)
@@ -178,10 +178,10 @@ class LaneRepeats(LaneWrapper):
 
 
 class LaneStreams:
-    """A generator for each lane: its environment's own where that is in this process.
+    """Random generators of the lanes: the environments' own if they are in this process.
 
-    What is drawn here, such an environment does not draw. Other lanes (of `AsyncVectorEnv`, which
-    could only give copies) get generators of their own, seeded by the seeds of `reset`.
+    An environment's own generator is advanced by the draws. Other lanes (of `AsyncVectorEnv`, which
+    could only provide copies) get separate generators, seeded with the seeds of `reset`.
 
     Example:
         >>> import gymcore as gym
@@ -194,12 +194,12 @@ class LaneStreams:
     """
 
     def __init__(self, env: VectorEnv) -> None:
-        """Take the vector environment."""
+        """Use the lanes of a vector environment."""
         self._engine: Any = env.unwrapped
         self._streams: dict[int, np.random.Generator] = {}
 
     def of(self, lanes: list[int]) -> list[np.random.Generator]:
-        """Return the generators of lanes."""
+        """Return the generators of the given lanes."""
         generators: list[np.random.Generator] | None = self._engine.lane_generators(lanes)
         if generators is not None:
             return generators
@@ -209,7 +209,7 @@ class LaneStreams:
         return [self._streams[lane] for lane in lanes]
 
     def seed(self, seeds: Sequence[int | None], lanes: Mask) -> None:
-        """Note a reset, by which environments have seeded their generators themselves."""
+        """Seed separate generators after a reset, in which environments have seeded their own."""
         if self._engine.lane_generators(()) is not None:
             return
         for lane in np.flatnonzero(lanes).tolist():
@@ -220,7 +220,7 @@ class LaneStreams:
 class RepeatAction(LaneRepeats, RecordConstructorArgs):
     """Take each action several times, and add up the rewards.
 
-    A lane whose episode ends earlier rests until the others are done.
+    A lane whose episode ends earlier is not stepped until the others are done.
 
     Example:
         >>> import gymcore as gym
@@ -234,7 +234,7 @@ class RepeatAction(LaneRepeats, RecordConstructorArgs):
         """Wrap a vector environment; the arguments are those of `gymcore.wrappers.RepeatAction`.
 
         Raises:
-            UnsupportedMode: If the environment steps all lanes or none.
+            UnsupportedMode: If the environment cannot step some of its lanes only.
         """
         count = check_repeats(num_repeats)
         LaneRepeats.__init__(self, env, count)
@@ -242,19 +242,19 @@ class RepeatAction(LaneRepeats, RecordConstructorArgs):
 
 
 class StickyAction(LaneWrapper, RecordConstructorArgs):
-    """Sometimes, in some lanes, take the last action again instead of the one that was given.
+    """Repeat the last action at random in some lanes, instead of taking the given one.
 
-    Random numbers come from each lane's own `np_random`, so a lane does what the single wrapper
-    would do. If environments are in other processes, or all lanes share one generator, this is not
-    possible: the wrapper then has one generator per lane, seeded by the seeds of `reset`.
+    Random numbers come from each lane's own `np_random`, so a lane behaves as with the single
+    wrapper. If environments are in other processes, or all lanes share one generator, this is not
+    possible: the wrapper then has one generator per lane, seeded with the seeds of `reset`.
 
     Attributes:
         repeat_action_duration_range: Minimum and maximum number of steps that an action is
             repeated.
-        last_action: The batch of actions taken last; None before the first.
-        is_sticky_actions: bool [num_envs], whether the next action will be the last one again.
-        num_repeats: int64 [num_envs], how many steps it sticks in all.
-        repeats_taken: int64 [num_envs], how many of them have been taken.
+        last_action: Batch of the last actions taken; None before the first.
+        is_sticky_actions: Whether the next action will be a repetition, bool [num_envs].
+        num_repeats: Total number of steps of the current repetition, int64 [num_envs].
+        repeats_taken: Number of these steps taken so far, int64 [num_envs].
 
     Example:
         >>> import gymcore as gym
@@ -286,7 +286,7 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
         self._streams = LaneStreams(env)
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
-        """Reset the environments, and forget their last actions; see `VectorEnv.reset`."""
+        """Reset the environments, and clear their last actions; see `VectorEnv.reset`."""
         results = self.env.reset(seed=seed, options=options)
         begun = self._episodes.reset(options)
         self._forget(np.flatnonzero(begun))
@@ -298,11 +298,11 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
         self.num_repeats[lanes] = self.repeats_taken[lanes] = 0
 
     def step(self, actions: object, env_ids: EnvIds | None = None) -> VectorStep:
-        """Step the environments with these actions, or some of the last; see `VectorEnv.step`.
+        """Step with the given actions, or the last ones where they repeat; see `VectorEnv.step`.
 
         Args:
-            actions: A row for each lane that is stepped; not changed.
-            env_ids: Which lanes, where the wrapped environment can step some; None for all.
+            actions: One row per stepped lane; not changed.
+            env_ids: Lanes to step, if the wrapped environment supports this; None for all.
         """
         if env_ids is None:
             lanes = np.arange(self.num_envs)
@@ -324,7 +324,7 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
         return results
 
     def _taken(self, actions: Any, lanes: Lanes) -> tuple[Any, Mask]:
-        """Return the actions that are taken, and in which lanes they are."""
+        """Return the actions to take, and a mask of the lanes that take one."""
         acting = ~self._resting(lanes)
         self._draw(lanes[acting & self._acted[lanes] & ~self.is_sticky_actions[lanes]])
         sticks = acting & self.is_sticky_actions[lanes]
@@ -338,10 +338,10 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
         return actions, acting
 
     def _draw(self, lanes: Lanes) -> None:
-        """Let chance decide in which lanes the last action begins to stick."""
+        """Choose at random the lanes in which the last action begins to repeat."""
         minimum, maximum = self.repeat_action_duration_range
         streams = self._streams.of(lanes.tolist())
-        # The numbers that `uniform` draws, and faster.
+        # Equal to the results of `uniform`, but faster.
         draws = np.array([stream.random() for stream in streams])
         rows = np.flatnonzero(draws < self.repeat_action_probability)
         begun = lanes[rows]
@@ -354,10 +354,10 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
 
     def _remember(self, actions: Any, lanes: Lanes, acting: Mask) -> None:
         if len(lanes) == self.num_envs and (lanes == np.arange(self.num_envs)).all():
-            # What a lane that does not act has here is never used.
+            # The rows of lanes that do not act are never used.
             self.last_action = self._rows.copy(actions)
         elif self.last_action is None:
-            whole = deepcopy(self.env.action_space.sample())  # room for all lanes
+            whole = deepcopy(self.env.action_space.sample())  # rows for all lanes
             self.last_action = self._rows.put(whole, lanes, actions)
         else:
             chosen = lanes[acting]

@@ -1,8 +1,8 @@
-"""Vector wrappers that make observations of several steps.
+"""Vector wrappers whose observations depend on earlier ones.
 
-Each does to every lane what its namesake in `gymcore.wrappers.stateful_observation` does to one
-environment, in every autoreset mode and under masked resets. In SAME_STEP the last observations in
-the infos are those that the namesake would have returned last.
+Each applies its namesake in `gymcore.wrappers.stateful_observation` to every lane, in every
+autoreset mode and with masked resets. In SAME_STEP the final observations in the infos are those
+that the namesake would return at the end of the episode.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ __all__ = [
 
 
 class LaneObservations(LaneWrapper):
-    """The base of wrappers whose observations depend on earlier ones of the same lane."""
+    """Base class of wrappers whose observations depend on earlier ones of the same lane."""
 
     def _next(self, observations: object, begun: Mask, lanes: Lanes | None) -> Any:
-        """Return the batch after a step."""
+        """Return the observations after a step; `begun` marks lanes with a new episode."""
         raise NotImplementedError
 
     def _last(self, observations: object, mask: Mask, lanes: Lanes | None) -> Any:
-        """Return the batch of last observations that the next call of `_next` leaves behind."""
+        """Return the final observations; called before `_next` for the same step."""
         raise NotImplementedError
 
     def step(self, actions: object, env_ids: EnvIds | None = None) -> VectorStep:
@@ -95,15 +95,15 @@ def lane_frames(
 ) -> FrameMemory | _ObjectFrames | _PartFrames:
     """Return a memory for the last observations of each lane.
 
-    Arrays are kept and stacked by compiled code, in whatever dicts and tuples they are, everything
-    else by Python.
+    Arrays, also nested in dicts and tuples, are stored and stacked by compiled code; all other
+    values by Python code.
 
     Args:
         space: The space of single observations.
         num_envs: Number of lanes.
         depth: Number of observations in a stack.
-        padding: What stands before the first observation; None for that observation.
-        oldest: Whether to return the oldest observation of each stack in place of stacks.
+        padding: Value in place of observations before the first one; None for the first one.
+        oldest: Whether to return the oldest observation of each stack instead of the stack.
 
     Example:
         >>> import numpy as np
@@ -131,7 +131,7 @@ def lane_frames(
 
 
 class _PartFrames:
-    """The `FrameMemory` of a dict or tuple: those of each part by itself."""
+    """A `FrameMemory` for a dict or tuple space, with a separate memory for each part."""
 
     def __init__(self, parts: dict[Any, Any] | tuple[Any, ...]) -> None:
         self._parts = parts
@@ -152,7 +152,7 @@ class _PartFrames:
 
 
 class _ObjectFrames:
-    """A `FrameMemory` of values that do not fit into an array: one list per lane."""
+    """A `FrameMemory` for values that do not fit into an array: one list per lane."""
 
     def __init__(
         self, space: Space, num_envs: int, depth: int, padding: object, oldest: bool
@@ -194,7 +194,7 @@ class _ObjectFrames:
         return self._batch(frames)
 
     def _batch(self, frames: list[list[object]]) -> Any:
-        """Return stacks, or their oldest observations, as a batch that is the caller's."""
+        """Return stacks, or their oldest observations, as a batch that the caller owns."""
         space, rows = self._space, [stack[0] for stack in frames]
         if not self._oldest:
             rows = [
@@ -206,7 +206,7 @@ class _ObjectFrames:
 
 
 class _FrameObservations(LaneObservations, RecordConstructorArgs):
-    """The base of wrappers that return what `_frames` make of the last observations."""
+    """Base class of wrappers that return the result of the memory `_frames`."""
 
     _frames: FrameMemory | _ObjectFrames | _PartFrames
 
@@ -221,7 +221,7 @@ class _FrameObservations(LaneObservations, RecordConstructorArgs):
 
 
 class DelayObservation(_FrameObservations):
-    """Return observations a number of steps late; before there are any, zeros.
+    """Delay observations by a number of steps; the first ones are zeros.
 
     Example:
         >>> import gymcore as gym
@@ -246,11 +246,11 @@ class DelayObservation(_FrameObservations):
 
 
 class FrameStackObservation(_FrameObservations):
-    """Return the last observations of each lane as one, the newest last.
+    """Stack the last observations of each lane, the newest last.
 
-    Arrays `[num_envs, ...]` become `[num_envs, stack_size, ...]`, also in dicts and tuples; of
-    other spaces there are tuples. Stacks of arrays are made by compiled code. They are the caller's
-    to keep and to write into; their memory is reused once they have no references.
+    Arrays `[num_envs, ...]` become `[num_envs, stack_size, ...]`, also in dicts and tuples; other
+    values become tuples. Stacks of arrays are made by compiled code. The caller may keep and change
+    them; their memory is reused once nothing refers to it.
 
     Example:
         >>> import gymcore as gym
@@ -280,13 +280,13 @@ class FrameStackObservation(_FrameObservations):
 
 
 class TimeAwareObservation(LaneObservations, RecordConstructorArgs):
-    """Add the number of steps since its episode began to each lane's observation.
+    """Add the number of steps since the beginning of the episode to each lane's observation.
 
-    See `gymcore.wrappers.TimeAwareObservation` for where it goes.
+    See `gymcore.wrappers.TimeAwareObservation` for the forms of the result.
 
     Attributes:
-        max_timesteps: Steps of the longest episode.
-        timesteps: int32 [num_envs], steps since the episode began. Never changed in place.
+        max_timesteps: Maximum number of steps in an episode.
+        timesteps: Steps in the current episodes so far, int32 [num_envs]. Never changed in place.
 
     Example:
         >>> import gymcore as gym
@@ -348,7 +348,7 @@ def _max_steps(env: VectorEnv) -> int:
         if isinstance(layer, TimeLimit):
             return layer._max_episode_steps
         layer = layer.env
-    # What an engine was made with counts more than the spec, which is that of the id.
+    # The limit that the engine was made with takes precedence over the one in the id's spec.
     limits: set[Any] = {getattr(layer, "max_episode_steps", None)} - {None}
     if not limits and env.spec is not None:
         limits = {env.spec.max_episode_steps} - {None, -1}
@@ -367,7 +367,7 @@ def _max_steps(env: VectorEnv) -> int:
 
 
 def _limits_of_lanes(env: VectorEnv) -> set[Any]:
-    """Return the time limits of single environments within."""
+    """Return the time limits of the single environments in a vector environment."""
     engine = env.unwrapped
     if not hasattr(engine, "get_attr"):
         return set()
@@ -385,8 +385,8 @@ def _limits_of_lanes(env: VectorEnv) -> set[Any]:
 class MaxAndSkipObservation(LaneRepeats, RecordConstructorArgs):
     """Take each action several times, and return the maximum of the last two observations.
 
-    Rewards are added up. A lane whose episode ends earlier rests until the others are done; its
-    observation is the maximum of its last two in this step, or the only one.
+    Rewards are added up. A lane whose episode ends earlier is not stepped until the others are
+    done; its observation is the maximum of its last two in this step, or the only one.
 
     Example:
         >>> import gymcore as gym
@@ -402,7 +402,7 @@ class MaxAndSkipObservation(LaneRepeats, RecordConstructorArgs):
         """Wrap a vector environment; see `gymcore.wrappers.MaxAndSkipObservation`.
 
         Raises:
-            UnsupportedMode: If the environment steps all lanes or none.
+            UnsupportedMode: If the environment cannot step some of its lanes only.
         """
         VectorWrapper.__init__(self, env)
         count = check_skip(skip, env.single_observation_space)
@@ -415,19 +415,19 @@ class NormalizeObservation(
     VectorObservationWrapper[npt.NDArray[np.float32], ActType, Array, ArrayType],
     RecordConstructorArgs,
 ):
-    """Shift and scale observations to mean 0 and variance 1, over all that have been seen.
+    """Normalize observations to mean 0 and variance 1 over all observations so far.
 
     Every observation of every lane is added to the statistics once, in each autoreset mode, and
     then normalized with them: `(observation - mean) / sqrt(var + epsilon)`, float32. The
-    observations of a step enter together. In SAME_STEP the last ones of the lanes that ended are
-    among these, and the first ones of their new episodes enter after them, as if a reset of these
-    lanes had followed. After a masked reset only the lanes that were reset enter; the others' rows
-    are returned as they were last.
+    observations of a step are added together. In SAME_STEP they include the final observations of
+    the lanes that ended; the first ones of the new episodes are added afterwards, as if these lanes
+    had been reset. After a masked reset only the lanes that were reset are added; the rows of other
+    lanes are the last ones returned.
 
     Attributes:
         obs_rms: The statistics, a `RunningMeanStd` of the shape of one lane's observation: float32,
             or float64 if observations are float64 or integers.
-        update_running_mean: Whether observations enter the statistics.
+        update_running_mean: Whether observations update the statistics.
 
     Example:
         >>> import gymcore as gym
@@ -475,15 +475,15 @@ class NormalizeObservation(
     def _with_rows(
         self, last: npt.NDArray[np.float32], mask: Mask, observations: Any
     ) -> npt.NDArray[np.float32]:
-        """Return a copy of `last` with these rows of the observations, normalized, in it."""
+        """Return a copy of `last` with the normalized observations in the rows of the mask."""
         result = last.copy()
         result[mask] = self.observations(np.asarray(observations)[mask])
         return result
 
     def observations(self, observations: Any) -> npt.NDArray[np.float32]:
-        """Add a batch of observations to the statistics, and return it normalized.
+        """Add a batch of observations to the statistics, and return the normalized batch.
 
         Returns:
-            float32, of the same shape; the caller may keep it.
+            A float32 array of the same shape, owned by the caller.
         """
         return self._normalize(observations)

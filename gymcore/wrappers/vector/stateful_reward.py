@@ -1,4 +1,4 @@
-"""Vector wrappers that change rewards by what came before them."""
+"""Vector wrappers that scale rewards by statistics of earlier rewards."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class NormalizeReward(
     VectorWrapper[ObsType, ActType, ObsType, ActType, Array],
     RecordConstructorArgs,
 ):
-    """Divide rewards by the deviation of their discounted sum over the steps of each lane.
+    """Divide rewards by the standard deviation of each lane's discounted sum.
 
-    A lane's sum is over its rewards so far, discounted by `gamma` per step; a termination resets it
-    (after the reward of that step). It is 0 when a lane is reset by `reset`, and in SAME_STEP
-    when its episode has ended. A step that only resets a lane (NEXT_STEP) changes nothing of it and
-    does not enter the statistics. This is what Gymnasium 1.4 does, except that a masked reset does
-    not change the sums of the other lanes.
+    A lane's sum covers its rewards so far, discounted by `gamma` per step; a termination resets it
+    (after the reward of that step). `reset` sets it to 0, and in SAME_STEP so does the end of an
+    episode. A step that only resets a lane (NEXT_STEP) does not change its sum or the statistics.
+    Gymnasium 1.4 does the same, except that a masked reset here does not change the sums of the
+    other lanes.
 
     Attributes:
         return_rms: The statistics of the sums, a `RunningMeanStd`.
-        accumulated_reward: The sums, float32 [num_envs]; changed in place.
-        update_running_mean: Whether the sums enter the statistics.
+        accumulated_reward: Discounted sums, float32 [num_envs]; changed in place.
+        update_running_mean: Whether the sums update the statistics.
 
     Example:
         >>> import gymcore as gym
@@ -58,7 +58,7 @@ class NormalizeReward(
         self._same_step = mode is AutoresetMode.SAME_STEP
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
-        """Reset, and begin the sums of the lanes that were reset; see `VectorEnv.reset`."""
+        """Reset, and set the sums of the lanes that were reset to 0; see `VectorEnv.reset`."""
         _, mask = split_reset_mask(options, self.env.num_envs)
         result = self.env.reset(seed=seed, options=options)
         lanes = slice(None) if mask is None else mask
@@ -94,7 +94,7 @@ class NormalizeReward(
         self._ended[mask] = True
 
     def normalize(self, reward: Any) -> Any:
-        """Return rewards divided by the deviation of the sums so far.
+        """Divide rewards by the standard deviation of the sums so far.
 
         Args:
             reward: A number or an array; not changed.

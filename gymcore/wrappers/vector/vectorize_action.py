@@ -33,7 +33,7 @@ __all__ = [
 class _LaneActions(
     VectorActionWrapper[ObsType, WrapperActType, ActType, ArrayType], RecordConstructorArgs
 ):
-    """The base of wrappers that change actions, of all lanes or of some."""
+    """Base class of wrappers that change the actions of all lanes or of some."""
 
     def step_lanes(
         self, actions: WrapperActType, env_ids: EnvIds
@@ -43,7 +43,7 @@ class _LaneActions(
         return self.env.step_lanes(self._some_actions(actions, len(lanes)), lanes)
 
     def _some_actions(self, actions: WrapperActType, n: int) -> ActType:
-        """Return the actions that `n` of the lanes get."""
+        """Return the actions that are passed to `n` lanes."""
         return self.actions(actions)
 
 
@@ -72,10 +72,11 @@ class TransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType])
 
         Args:
             env: The vector environment.
-            func: From a batch of actions of the wrapper to one of `env`.
-            action_space: Space of what `func` takes; None for the batched `single_action_space`.
-            single_action_space: Space of one action of such a batch. Without either the spaces are
-                those of `env`.
+            func: Function that maps a batch of actions of the wrapper to a batch of actions of
+                `env`.
+            action_space: Space of the arguments of `func`; None to batch `single_action_space`.
+            single_action_space: Space of one action. If both are None, the spaces are those of
+                `env`.
 
         Raises:
             ArgumentTypeError: If `env` is not a `VectorEnv`, `func` cannot be called, or a space is
@@ -94,17 +95,17 @@ class TransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType])
         self.func = func
 
     def actions(self, actions: WrapperActType) -> ActType:
-        """Return the batch of actions that `env` gets."""
+        """Return the batch of actions that is passed to `env`."""
         return self.func(_copy(actions))
 
 
 class VectorizeTransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType]):
-    """Apply a wrapper of single environments that changes actions to each action of a batch.
+    """Apply a single wrapper that changes actions to each action of a batch.
 
-    Wrappers of gymcore work on the whole batch at once; others are called for each action.
+    Wrappers of gymcore are applied to the whole batch at once; others are called for each action.
 
     Attributes:
-        wrapper: The wrapper, around an environment that has only the spaces.
+        wrapper: The single wrapper, around an environment that has only the spaces.
 
     Example:
         >>> import gymcore as gym
@@ -131,11 +132,11 @@ class VectorizeTransformAction(_LaneActions[ObsType, WrapperActType, ActType, Ar
         Args:
             env: The vector environment.
             wrapper: A class derived from `gymcore.wrappers.TransformAction`, or a function that
-                makes one from an environment.
-            **kwargs: Its arguments, except the environment.
+                returns an instance of it from an environment.
+            **kwargs: Arguments of `wrapper`, except the environment.
 
         Raises:
-            ArgumentTypeError: If `env` is not a `VectorEnv`, or `wrapper` is no such class.
+            ArgumentTypeError: If `env` is not a `VectorEnv`, or `wrapper` is not such a class.
         """
         _LaneActions.__init__(self, env)
         self.wrapper = make_single(env, wrapper, transform_action.TransformAction, kwargs)
@@ -146,10 +147,10 @@ class VectorizeTransformAction(_LaneActions[ObsType, WrapperActType, ActType, Ar
         self._shape, self._dtype = self.action_space.shape, env.action_space.dtype
 
     def actions(self, actions: WrapperActType) -> ActType:
-        """Return the batch of actions that `env` gets, a new one.
+        """Return the batch of actions that is passed to `env`, a new batch.
 
         Raises:
-            InvalidAction: If it is not a batch of one action for each environment.
+            InvalidAction: If `actions` is not a batch of one action per environment.
         """
         if self._whole_batch is None:
             return self._some_actions(actions, self.num_envs)
@@ -160,7 +161,7 @@ class VectorizeTransformAction(_LaneActions[ObsType, WrapperActType, ActType, Ar
             shape = (n, *(self.single_action_space.shape or ()))
             return self._checked(self._batch_function, actions, shape)
         single = self.env.single_action_space
-        # Copies, since the wrapper may change what it gets.
+        # Copied, since the wrapper may change its argument.
         each = iterate(batch_space(self.single_action_space, n), _copy(actions))
         changed = [self.wrapper.action(action) for action in each]
         if len(changed) != n:
@@ -170,7 +171,7 @@ class VectorizeTransformAction(_LaneActions[ObsType, WrapperActType, ActType, Ar
     def _checked(
         self, function: Callable[[Any], Any], actions: Any, shape: tuple[int, ...] | None
     ) -> Any:
-        """Return `function(actions)` in the dtype of the actions of `env`."""
+        """Check the shape of actions; return `function(actions)` in the dtype of `env`."""
         actions = np.asarray(actions)
         if actions.shape != shape:
             raise InvalidAction(f"Expected actions of shape {shape}, got {actions.shape}")
@@ -193,12 +194,12 @@ class ClipAction(VectorForm, VectorizeTransformAction):
 
 @vector_form(transform_action.RescaleAction)
 class RescaleAction(VectorForm, VectorizeTransformAction):
-    """Map the actions of a batch linearly from other bounds to those of a `Box` space."""
+    """Rescale the actions of a batch linearly to the bounds of a `Box` space."""
 
 
 @vector_form(transform_action.DiscretizeAction)
 class DiscretizeAction(VectorForm, VectorizeTransformAction):
-    """Choose among the middles of bins of bounded `Box` actions.
+    """Split each component of bounded `Box` actions into equal bins, chosen by index.
 
     Example:
         >>> import gymcore as gym
@@ -213,13 +214,13 @@ class DiscretizeAction(VectorForm, VectorizeTransformAction):
     wrapper: transform_action.DiscretizeAction
 
     def revert_actions(self, actions: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        """Return the batch of actions of the wrapper that are nearest to actions of `env`.
+        """Return the actions of the wrapper whose bin centers are nearest to actions of `env`.
 
         Args:
-            actions: `[num_envs, ...]`, a batch of actions of `env`.
+            actions: A batch of actions of `env`, `[num_envs, ...]`.
 
         Returns:
-            `[num_envs] int64`, numbers of bins; `[num_envs, n_dims]` with `multidiscrete`.
+            Bin indices, `[num_envs] int64`; `[num_envs, n_dims]` with `multidiscrete`.
 
         Raises:
             InvalidAction: If the shape is wrong.
@@ -235,12 +236,12 @@ Actions = TypeVar("Actions")
 
 
 def _copy(actions: Actions) -> Actions:
-    """Return actions whose numpy arrays are new ones; arrays of other packages are the same."""
+    """Copy the NumPy arrays in actions; arrays of other packages are not copied."""
     return map_leaves(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, actions)
 
 
 def _repeated(function: Change | None, n: int) -> Change | None:
-    """Return a function for batches of `n` that does not broadcast, which takes 4 times as long."""
+    """Return a version of `function` for batches of `n`: broadcasting takes 4 times as long."""
     if not isinstance(function, partial):
         return function
     arrays = isinstance(function.args[0], np.ndarray)  # bounds, or slope and offset

@@ -1,7 +1,7 @@
-"""Wrappers that change every observation of a batch by itself.
+"""Wrappers that change each observation of a batch separately.
 
-Each is its namesake of `gymcore.wrappers` applied to every lane, in every autoreset mode: in
-SAME_STEP the last observations in `infos["final_obs"]` are changed as well. They work on whole
+Each applies its namesake in `gymcore.wrappers` to every lane, in every autoreset mode: in
+SAME_STEP the final observations in `infos["final_obs"]` are changed as well. They work on whole
 batches, without a loop over the lanes.
 """
 
@@ -50,12 +50,12 @@ __all__ = [
 class _EachRow(
     VectorObservationWrapper[WrapperObsType, ActType, ObsType, ArrayType], RecordConstructorArgs
 ):
-    """Base of the wrappers that keep nothing: steps of some lanes are changed like those of all."""
+    """Base class of stateless wrappers, which treat steps of some lanes like steps of all."""
 
     def step_lanes(
         self, actions: ActType, env_ids: EnvIds
     ) -> VectorStep[WrapperObsType, ArrayType]:
-        """Step some environments, and return changed observations; see `VectorEnv.step_lanes`."""
+        """Step some environments, and change their observations; see `VectorEnv.step_lanes`."""
         observations, *flags, infos = self.env.step_lanes(actions, env_ids)
         change_final_observations(
             infos, observations, self.env, self.final_observations, self.observation_space
@@ -86,13 +86,13 @@ class TransformObservation(_EachRow[WrapperObsType, ActType, ObsType, ArrayType]
 
         Args:
             env: The vector environment.
-            func: From a batch of observations to what the caller gets. It should keep nothing from
-                call to call and not change the batch in place: in SAME_STEP it is also called for
-                the last observations of episodes, before those of the same step, and in a
-                `step_lanes` for as many rows as there are lanes.
-            observation_space: Space of the batches after the change; without it, batches of
+            func: Function that maps a batch of observations to the result. It should be stateless
+                and should not change the batch in place: in SAME_STEP it is also called for the
+                final observations of episodes, before those of the same step, and in `step_lanes`
+                with as many rows as there are lanes.
+            observation_space: Space of the resulting batches; None for batches of
                 `single_observation_space`.
-            single_observation_space: Space of their rows. A space that is not given stays as it is.
+            single_observation_space: Space of the rows. If both are None, the spaces do not change.
 
         Raises:
             ArgumentTypeError: If `env` is not a vector environment, `func` cannot be called, or a
@@ -120,12 +120,12 @@ class TransformObservation(_EachRow[WrapperObsType, ActType, ObsType, ArrayType]
 
 
 class VectorizeTransformObservation(_EachRow[WrapperObsType, ActType, ObsType, ArrayType]):
-    """Apply a wrapper for single environments to every lane of a batch.
+    """Apply a single wrapper to every lane of a batch.
 
-    gymcore's own wrappers do that with whole batches; another one is called for lane after lane.
+    Wrappers of gymcore are applied to the whole batch at once; others are called for each lane.
 
     Attributes:
-        wrapper: The wrapper for single environments, around one that only has the spaces.
+        wrapper: The single wrapper, around an environment that has only the spaces.
 
     Example:
         >>> import gymcore as gym
@@ -150,14 +150,14 @@ class VectorizeTransformObservation(_EachRow[WrapperObsType, ActType, ObsType, A
         Args:
             env: The vector environment.
             wrapper: A class derived from `gymcore.wrappers.TransformObservation`, or a function
-                that makes one from an environment. It is called once for all lanes, so the result
-                must not keep anything from observation to observation.
-            **kwargs: Its arguments, except the environment.
+                that returns an instance of it from an environment. One instance serves all lanes,
+                so it must not keep state between observations.
+            **kwargs: Arguments of `wrapper`, except the environment.
 
         Raises:
-            ArgumentTypeError: If `env` is not a vector environment, or `wrapper` makes no
+            ArgumentTypeError: If `env` is not a vector environment, or `wrapper` does not return a
                 `TransformObservation`.
-            InvalidArgument: If it is `AddRenderObservation`, which has a vector wrapper of its own.
+            InvalidArgument: If `wrapper` is `AddRenderObservation`; use its vector version.
         """
         if wrapper is transform_observation.AddRenderObservation:
             raise error.InvalidArgument(
@@ -171,7 +171,7 @@ class VectorizeTransformObservation(_EachRow[WrapperObsType, ActType, ObsType, A
         self._batch_function = self.wrapper._batch_function() or self._lane_by_lane
 
     def observations(self, observations: ObsType) -> WrapperObsType:
-        """Return the batch of what the wrapper makes of each row."""
+        """Return a batch with the wrapper applied to each row."""
         return self._batch_function(observations)
 
     def _lane_by_lane(self, observations: ObsType) -> WrapperObsType:
@@ -193,7 +193,7 @@ class FlattenObservation(VectorForm, VectorizeTransformObservation):
 
 @vector_form(transform_observation.GrayscaleObservation)
 class GrayscaleObservation(VectorForm, VectorizeTransformObservation):
-    """Make color images gray.
+    """Convert color images to gray.
 
     Example:
         >>> import gymcore as gym
@@ -206,7 +206,7 @@ class GrayscaleObservation(VectorForm, VectorizeTransformObservation):
 
 @vector_form(transform_observation.ResizeObservation)
 class ResizeObservation(VectorForm, VectorizeTransformObservation):
-    """Resize the images of one lane after the other, into one array."""
+    """Resize the images one lane at a time, into one array."""
 
 
 @vector_form(transform_observation.ReshapeObservation)
@@ -226,7 +226,7 @@ class DtypeObservation(VectorForm, VectorizeTransformObservation):
 
 @vector_form(transform_observation.DiscretizeObservation)
 class DiscretizeObservation(VectorForm, VectorizeTransformObservation):
-    """Cut the numbers of observations into equal bins, and observe the indices of the bins.
+    """Split each number of the observations into equal bins, and observe the bin indices.
 
     Gymnasium has this for single environments only.
 
@@ -246,17 +246,17 @@ class DiscretizeObservation(VectorForm, VectorizeTransformObservation):
     wrapper: transform_observation.DiscretizeObservation
 
     def revert_observation(self, obs: object) -> tuple[Array, Array]:
-        """Return the bounds of the bins that a batch of discrete observations stands for.
+        """Return the edges of the bins that a batch of discrete observations denotes.
 
         Args:
-            obs: `[num_envs]`, or `[num_envs, size]` if `multidiscrete`, integers.
+            obs: Integers, `[num_envs]`, or `[num_envs, size]` if `multidiscrete`.
 
         Returns:
             The lower and the upper edges, each `[num_envs, size]` in the dtype of the wrapped
             environment's observations.
 
         Raises:
-            FailedTypeCheck: If they are not integers.
-            IndexError: If there is no such bin. Also an `InvalidArgument`.
+            FailedTypeCheck: If `obs` are not integers.
+            IndexError: If there is no such bin; the error is also an `InvalidArgument`.
         """
         return self.wrapper._edges(obs, (self.num_envs,))

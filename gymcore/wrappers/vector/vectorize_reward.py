@@ -1,7 +1,7 @@
 """Wrappers that change batches of rewards.
 
-Each does to every lane what the wrapper of its name does to a single environment. In NEXT_STEP
-mode, a step that only resets a lane has the reward 0, which stays 0. (Gymnasium changes it.)
+Each applies its namesake in `gymcore.wrappers` to every lane. In NEXT_STEP mode, a step that only
+resets a lane has a reward of 0, which is not changed. (Gymnasium changes it.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["ClipReward", "TransformReward", "VectorizeTransformReward"]
 
 
 class _LaneRewards(LaneWrapper, VectorRewardWrapper, RecordConstructorArgs):
-    """The base of wrappers that change the rewards of steps, but not those of resets."""
+    """Base class of wrappers that change the rewards of steps, but not those of resets."""
 
     def step(self, actions: object, env_ids: EnvIds | None = None) -> VectorStep:
         """Step, and return changed rewards; see `VectorEnv.step`."""
@@ -47,8 +47,8 @@ class _LaneRewards(LaneWrapper, VectorRewardWrapper, RecordConstructorArgs):
 class TransformReward(_LaneRewards):
     """Apply a function to the batches of rewards.
 
-    In NEXT_STEP mode, the function's result for a lane that the step only resets is ignored: the
-    reward of that lane stays 0.
+    In NEXT_STEP mode, the function's result is ignored for a lane that the step only resets; its
+    reward is 0.
 
     Example:
         >>> import gymcore as gym
@@ -64,7 +64,7 @@ class TransformReward(_LaneRewards):
 
         Args:
             env: The vector environment.
-            func: From rewards `[num_envs]` to other ones.
+            func: Function that maps rewards `[num_envs]` to new ones.
 
         Raises:
             ArgumentTypeError: If `env` is not a `VectorEnv`, or `func` cannot be called.
@@ -80,10 +80,10 @@ class TransformReward(_LaneRewards):
 
 
 class VectorizeTransformReward(_LaneRewards):
-    """Apply a wrapper of single environments that changes rewards to each reward of a batch.
+    """Apply a single wrapper that changes rewards to each reward of a batch.
 
     Attributes:
-        wrapper: The wrapper, around an environment that does nothing.
+        wrapper: The single wrapper, around an environment that does nothing.
 
     Example:
         >>> import gymcore as gym
@@ -107,11 +107,11 @@ class VectorizeTransformReward(_LaneRewards):
         Args:
             env: The vector environment.
             wrapper: A class derived from `gymcore.wrappers.TransformReward`, or a function that
-                makes one from an environment.
-            **kwargs: Its arguments, except the environment.
+                returns an instance of it from an environment.
+            **kwargs: Arguments of `wrapper`, except the environment.
 
         Raises:
-            ArgumentTypeError: If `env` is not a `VectorEnv`, or `wrapper` no such class.
+            ArgumentTypeError: If `env` is not a `VectorEnv`, or `wrapper` is not such a class.
         """
         _LaneRewards.__init__(self, env)
         self.wrapper = make_single(env, wrapper, transform_reward.TransformReward, kwargs)
@@ -125,7 +125,7 @@ class VectorizeTransformReward(_LaneRewards):
 
 
 class ClipReward(VectorizeTransformReward):
-    """Move the rewards of a batch into an interval; see `wrappers.ClipReward`.
+    """Clip the rewards of a batch to an interval; see `wrappers.ClipReward`.
 
     Example:
         >>> import gymcore as gym
