@@ -54,7 +54,7 @@ __all__ = [
     "wrappers",
 ]
 
-# At first use: they load the compiled engine and its batches.
+# Imported at first use, because these packages load the compiled engine.
 __getattr__, __dir__ = lazy_namespace(
     __name__,
     {
@@ -67,7 +67,7 @@ __getattr__, __dir__ = lazy_namespace(
     },
 )
 
-# Names of these packages that layers above them define.
+# Names of these packages that are defined in higher layers.
 add_names(
     "gymcore.vector",
     {

@@ -35,7 +35,7 @@ Options: TypeAlias = Info | None
 Metadata: TypeAlias = dict[str, Any]
 
 # Environments that may still be open, by id (a user's environment may not be hashable), in order of
-# making; and the ids of those that `leave_open` excluded.
+# creation; and the ids of the environments that `leave_open` excluded.
 _environments: weakref.WeakValueDictionary[int, Env] = weakref.WeakValueDictionary()
 _left_open: set[int] = set()
 
@@ -51,7 +51,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _close_unasked(env: Env) -> None:
-    """Close an environment that may be closed already, or half made, or half torn down."""
+    """Close an environment that may already be closed, or only partly initialized or torn down."""
     if id(env) not in _left_open:
         with contextlib.suppress(Exception):
             env.close()
@@ -59,7 +59,7 @@ def _close_unasked(env: Env) -> None:
 
 @atexit.register
 def _close_all() -> None:
-    """Close every environment that is alive at exit, wrappers before what they wrap."""
+    """Close every environment that is alive at exit, wrappers before the wrapped environments."""
     for env in reversed(list(_environments.values())):
         _close_unasked(env)
 
@@ -68,7 +68,7 @@ def missing_attribute(owner: object, name: str, hint: str = "") -> AttributeErro
     """Return the error for an attribute that the usual lookup did not find, for `__getattr__`."""
     if hasattr(type(owner), name):
         try:
-            object.__getattribute__(owner, name)  # a property whose own code raised: its words
+            object.__getattribute__(owner, name)  # a property that raised: return its own error
         except AttributeError as error:
             return error
     if name == "seed":
@@ -78,14 +78,14 @@ def missing_attribute(owner: object, name: str, hint: str = "") -> AttributeErro
 
 
 class NoSeed:
-    """`seed` of a class that has no such attribute: raises an error with a hint.
+    """Descriptor for a missing `seed` attribute: reading it raises an error with a hint.
 
-    A `__getattr__` for this would make every attribute slower, a step of 64 lanes by 0.13 us.
-    Instances, subclasses and base classes after this one may have a `seed` of their own.
+    A `__getattr__` would slow down every attribute access, and a step of 64 lanes by 0.13 us.
+    Instances, subclasses and later base classes may define a `seed` of their own.
     """
 
     def __set_name__(self, holder: type, name: str) -> None:
-        """Remember the class, after which the search continues."""
+        """Remember the class; the search for `seed` continues with its base classes."""
         self._holder = holder
 
     def __get__(self, env: object, owner: type) -> Any:
@@ -98,7 +98,7 @@ class NoSeed:
 
 
 def without_mode(render: _Render) -> _Render:
-    """Let a call of `render` with a mode, as before Gym 0.26, say where the mode belongs."""
+    """Make `render(mode)`, the call before Gym 0.26, raise an error that says where modes go."""
 
     @functools.wraps(render)
     def checked(self: Env, *args: object, **kwargs: object) -> object:
@@ -124,12 +124,12 @@ class Env(Generic[ObsType, ActType]):
     the process that made it does so, not a forked child that inherited it.
 
     Attributes:
-        action_space: What `step` accepts.
-        observation_space: What `reset` and `step` return.
-        metadata: What the class offers: `render_modes`, `render_fps`.
-        render_mode: The mode chosen when the environment was made, None for no rendering.
-        reward_range: Smallest and largest possible reward of a step (Gym 0.26).
-        spec: The `EnvSpec` that `gymcore.make` used, None for an environment made by hand.
+        action_space: The space of the actions that `step` accepts.
+        observation_space: The space of the observations that `reset` and `step` return.
+        metadata: Properties of the class, such as `render_modes` and `render_fps`.
+        render_mode: The mode chosen when the environment was made, or None for no rendering.
+        reward_range: The smallest and largest possible reward of a step (Gym 0.26).
+        spec: The `EnvSpec` that `gymcore.make` used, or None if the class was called directly.
 
     Example:
         >>> from gymcore import spaces
@@ -162,75 +162,75 @@ class Env(Generic[ObsType, ActType]):
     _np_random: np.random.Generator | None = None
     _np_random_seed: int | None = None
 
-    # For `__del__`: at exit, the interpreter may set the globals of this module to None before.
+    # Kept for `__del__`: at exit, the interpreter may have set the module's globals to None.
     _is_finalizing = staticmethod(sys.is_finalizing)
 
     def __new__(cls, *args: object, **kwargs: object) -> Self:
-        """Make an environment that is closed at exit if its class has something to close."""
+        """Create an environment, which is closed at exit if its class defines `close`."""
         if cls.__init__ is object.__init__ and (args or kwargs):
             raise TypeError(f"{cls.__name__}() takes no arguments")
         new = super().__new__
-        env = new(cls) if new is object.__new__ else new(cls, *args, **kwargs)  # of a mixin
+        env = new(cls) if new is object.__new__ else new(cls, *args, **kwargs)  # a mixin's
         if cls.close is not Env.close and cls.close is not Wrapper.close:
             _left_open.discard(id(env))  # the environment that had this id is gone
             _environments[id(env)] = env
         return env
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
-        """Let the environment react to one action.
+        """Apply one action and return the result.
 
         Args:
             action: An element of `action_space`.
 
         Returns:
             A tuple of the observation (an element of `observation_space`), the reward, `terminated`
-            (the task reached a terminal state), `truncated` (the episode was cut off, by a time
-            limit for example; both may be true) and `info`, a dict of anything else. After either
-            flag, call `reset`.
+            (the task reached a terminal state), `truncated` (the episode was cut off, for example
+            by a time limit; both may be true) and `info`, a dict with additional information. Call
+            `reset` once either flag is true.
         """
         raise NotImplementedError
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
-        """Start a new episode. Call `super().reset(seed=seed)` first: it seeds the generator.
+        """Start a new episode. An override calls `super().reset(seed=seed)` first, to seed.
 
         Args:
-            seed: Seeds `np_random`. None keeps the generator as it is, so give a seed once, with
-                the first reset, and none later.
-            options: Further choices for this episode that the environment offers.
+            seed: The seed of `np_random`. None leaves the generator unchanged, so pass a seed to
+                the first reset only.
+            options: Options for this episode; each environment defines its own.
 
         Returns:
             A tuple of the first observation (an element of `observation_space`) and the info dict.
 
         Raises:
-            Error: if `seed` is negative or not an integer.
+            Error: If `seed` is negative or not an integer.
         """
         if seed is not None:
             self._np_random, self._np_random_seed = seeding.np_random(seed)
         return None  # type: ignore[return-value]  # a subclass returns the observation
 
-    if not TYPE_CHECKING:  # a type checker that saw this would accept it
+    if not TYPE_CHECKING:  # hidden, so that a type checker reports uses of `seed`
         seed = NoSeed()
 
     def render(self) -> Any:
-        """Show or return the current state, as `render_mode` says.
+        """Render the current state in the mode `render_mode`.
 
         Returns:
-            None for "human"; a uint8 array [height, width, 3] for "rgb_array"; text for "ansi"; a
-            list of the frames since the last call for the modes that end in "_list".
+            None for "human", a uint8 array [height, width, 3] for "rgb_array", text for "ansi". The
+            modes that end in "_list" return a list of the frames since the last call.
         """
         raise NotImplementedError
 
     def close(self) -> None:
-        """Free what the environment holds, such as a window; a second call must do nothing."""
+        """Free the environment's resources, such as a window; a second call must do nothing."""
 
     @property
     def unwrapped(self) -> Env[ObsType, ActType]:
-        """The environment inside all wrappers: itself."""
+        """The environment without its wrappers: the environment itself."""
         return self
 
     @property
     def np_random(self) -> np.random.Generator:
-        """The environment's random generator, seeded by the system unless a seed was given."""
+        """The random generator, seeded with entropy from the system unless a seed was given."""
         if self._np_random is None:
             self._np_random, self._np_random_seed = seeding.np_random()
         return self._np_random
@@ -242,7 +242,7 @@ class Env(Generic[ObsType, ActType]):
 
     @property
     def np_random_seed(self) -> int:
-        """The seed of `np_random`; -1 if the generator was set from outside."""
+        """The seed of `np_random`, or -1 if the generator was set by assignment."""
         if self._np_random_seed is None:
             self._np_random, self._np_random_seed = seeding.np_random()
         return self._np_random_seed
@@ -268,30 +268,30 @@ class Env(Generic[ObsType, ActType]):
             _close_unasked(self)
 
     def has_wrapper_attr(self, name: str) -> bool:
-        """Whether the environment (for a wrapper: any layer of it) has an attribute `name`."""
+        """Return whether the environment (a wrapper: any of its layers) has an attribute `name`."""
         return hasattr(self, name)
 
     def get_wrapper_attr(self, name: str) -> Any:
-        """Return an attribute (for a wrapper: of the outermost layer that has it).
+        """Return an attribute (of a wrapper: from the outermost layer that has it).
 
         Args:
             name: The attribute's name.
 
         Raises:
-            AttributeError: if no layer has it.
+            AttributeError: If no layer has the attribute.
         """
         return getattr(self, name)
 
     def set_wrapper_attr(self, name: str, value: object, *, force: bool = True) -> bool:
-        """Set an attribute (for a wrapper: on the outermost layer that has it).
+        """Set an attribute (of a wrapper: on the outermost layer that has it).
 
         Args:
             name: The attribute's name.
-            value: Its new value.
-            force: Set it even if no layer has it: on this object.
+            value: The new value.
+            force: Whether to set the attribute on this object if no layer has it.
 
         Returns:
-            Whether it was set.
+            Whether the attribute was set.
         """
         if force or hasattr(self, name):
             setattr(self, name, value)
@@ -303,9 +303,9 @@ class Wrapper(
     Env[WrapperObsType, WrapperActType],
     Generic[WrapperObsType, WrapperActType, ObsType, ActType],
 ):
-    """An environment around another one: it forwards every call, and a subclass overrides some.
+    """Base of wrappers: forwards every call to another environment; subclasses override some.
 
-    Only the interface of `Env` is forwarded. For an attribute that the inner environment adds, use
+    Only the interface of `Env` is forwarded. Read other attributes of the inner environment with
     `env.get_wrapper_attr("name")` or `env.unwrapped.name`. A wrapper that also derives from
     `RecordConstructorArgs` can be made again from `env.spec`.
 
@@ -318,7 +318,7 @@ class Wrapper(
 
     _cached_spec: EnvSpec | None = None
 
-    if not TYPE_CHECKING:  # a type checker sees those of `Env`
+    if not TYPE_CHECKING:  # a type checker sees the attributes of `Env`
         _action_space = _observation_space = _metadata = None
         action_space = overridable("action_space", "The action space.")
         observation_space = overridable("observation_space", "The observation space.")
@@ -337,7 +337,7 @@ class Wrapper(
             env: The environment to wrap.
 
         Raises:
-            ArgumentTypeError: if it is not an `Env`.
+            ArgumentTypeError: If `env` is not an `Env`.
         """
         if not isinstance(env, Env):
             hint = bridge_hint(env)
@@ -353,7 +353,7 @@ class Wrapper(
     if not TYPE_CHECKING:  # a type checker that saw this would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
-            """Raise, with a hint if an inner layer has the attribute (it is not passed on)."""
+            """Raise, with a hint if an inner layer has the attribute (it is not forwarded)."""
             raise self._missing_attribute(name)
 
     def _missing_attribute(self, name: str) -> AttributeError:
@@ -405,17 +405,17 @@ class Wrapper(
 
     @property
     def spec(self) -> EnvSpec | None:  # type: ignore[override]
-        """What `gymcore.make` needs to make the environment again, this wrapper included.
+        """The spec that makes the environment again with `gymcore.make`, including this wrapper.
 
-        A copy, made once: changing it does not change the environment. None if the environment was
-        not made by `gymcore.make`.
+        It is a copy, made once: changing it does not change the environment. None if the
+        environment was not made by `gymcore.make`.
         """
         if self._cached_spec is None and self.env.spec is not None:
             self._cached_spec = self._wrapped_spec(self.env.spec)
         return self._cached_spec
 
     def _wrapped_spec(self, inner: EnvSpec) -> EnvSpec:
-        """Return a copy of the wrapped environment's spec with this wrapper in it."""
+        """Return a copy of the wrapped environment's spec with this wrapper added."""
         kwargs = None
         if isinstance(self, RecordConstructorArgs):
             kwargs = dict(self._saved_kwargs)
@@ -431,7 +431,7 @@ class Wrapper(
 
     @classmethod
     def wrapper_spec(cls, **kwargs: object) -> WrapperSpec:
-        """Return the description of this wrapper with the arguments `kwargs`."""
+        """Return the spec of this wrapper with the arguments `kwargs`."""
         return WrapperSpec(cls.class_name(), place_of(cls), kwargs)
 
     @property
@@ -441,7 +441,7 @@ class Wrapper(
         )
 
     def has_wrapper_attr(self, name: str) -> bool:
-        """Whether this wrapper or a layer below it has an attribute `name`."""
+        """Return whether this wrapper or a layer below it has an attribute `name`."""
         return hasattr(self, name) or self.env.has_wrapper_attr(name)
 
     def get_wrapper_attr(self, name: str) -> Any:
@@ -493,7 +493,7 @@ class ObservationWrapper(Wrapper[WrapperObsType, ActType, ObsType, ActType]):
         return self.observation(observation), reward, terminated, truncated, info
 
     def observation(self, observation: ObsType) -> WrapperObsType:
-        """Return what the caller sees in place of the wrapped environment's `observation`."""
+        """Return the observation that replaces the wrapped environment's `observation`."""
         raise NotImplementedError
 
 
@@ -506,7 +506,7 @@ class RewardWrapper(Wrapper[ObsType, ActType, ObsType, ActType]):
         return observation, self.reward(reward), terminated, truncated, info
 
     def reward(self, reward: SupportsFloat) -> SupportsFloat:
-        """Return what the caller gets in place of the wrapped environment's `reward`."""
+        """Return the reward that replaces the wrapped environment's `reward`."""
         raise NotImplementedError
 
 
@@ -518,5 +518,5 @@ class ActionWrapper(Wrapper[ObsType, WrapperActType, ObsType, ActType]):
         return self.env.step(self.action(action))
 
     def action(self, action: WrapperActType) -> ActType:
-        """Return what the wrapped environment gets in place of the caller's `action`."""
+        """Return the action for the wrapped environment that replaces the caller's `action`."""
         raise NotImplementedError

@@ -1,9 +1,9 @@
 """The exceptions that gymcore raises on purpose, one tree under `Error`.
 
-An exception also derives from the built-in that fits it (`ValueError`, `TypeError`, ...), so
+Exceptions also derive from the matching built-in (`ValueError`, `TypeError`, ...), so that
 `except ValueError` and `except gymcore.error.Error` both work. Where the Gym API has always
-answered a mistake with an `assert`, the exception raised instead is an `AssertionError` as well, so
-code that catches that keeps working.
+used `assert`, the exception is also an `AssertionError`, so that code that catches
+`AssertionError` keeps working.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Error(Exception):
 
 
 class UnregisteredEnv(Error, LookupError):
-    """An environment id that the registry does not hold."""
+    """The environment id is not in the registry."""
 
 
 class NamespaceNotFound(UnregisteredEnv):
@@ -27,11 +27,11 @@ class NamespaceNotFound(UnregisteredEnv):
 
 
 class NameNotFound(UnregisteredEnv):
-    """The namespace exists (or none was given), but holds no environment of this name."""
+    """The namespace exists (or none was given), but contains no environment of this name."""
 
 
 class VersionNotFound(UnregisteredEnv):
-    """The environment exists, but never reached this version."""
+    """The environment exists, but has no such version."""
 
 
 class DeprecatedEnv(Error):
@@ -43,11 +43,11 @@ class RegistrationError(Error):
 
 
 class DependencyNotInstalled(Error, ImportError):
-    """An optional package is missing; the message has the pip command that installs it."""
+    """An optional package is missing; the message contains the pip command that installs it."""
 
 
 def bridge_hint(value: object) -> str:
-    """Return how to convert an object of Gymnasium's, for the end of a message; "" for others.
+    """Return a hint for error messages on converting a Gymnasium object; "" for other objects.
 
     Example:
         >>> bridge_hint(3)
@@ -70,15 +70,15 @@ class ArgumentTypeError(Error, TypeError):
 
 
 class FailedCheck(InvalidArgument, AssertionError):
-    """A bad value where the Gym API has always asserted: also an `AssertionError`."""
+    """An invalid value where the Gym API has always used `assert`: also an `AssertionError`."""
 
 
 class FailedTypeCheck(ArgumentTypeError, AssertionError):
-    """A bad type where the Gym API has always asserted: also an `AssertionError`."""
+    """A wrong type where the Gym API has always used `assert`: also an `AssertionError`."""
 
 
 class InvalidMask(FailedCheck):
-    """A sampling mask or probability that does not fit its space; nothing has been drawn."""
+    """A sampling mask or probability does not fit its space; nothing was drawn."""
 
 
 class MissingArgument(Error):
@@ -86,11 +86,11 @@ class MissingArgument(Error):
 
 
 class InvalidProbability(Error, ValueError):
-    """A probability outside its range."""
+    """A probability is outside its range."""
 
 
 class InvalidBound(Error, ValueError):
-    """A pair of bounds that is not an interval, or that is infinite where it must be finite."""
+    """A pair of bounds is not an interval, or is infinite where it must be finite."""
 
 
 class InvalidMetadata(Error):
@@ -98,19 +98,19 @@ class InvalidMetadata(Error):
 
 
 class UnsupportedMode(Error):
-    """A render mode (or another mode) that the environment does not have."""
+    """The environment does not support this render mode (or another mode)."""
 
 
 class CustomSpaceError(Error):
-    """The space is not one of gymcore's own, and the operation needs one of those."""
+    """The operation requires one of gymcore's own spaces."""
 
 
 class SpaceMismatch(Error, RuntimeError):
-    """Environments whose spaces differ too much to be batched; the message names them."""
+    """The environments' spaces differ too much to be batched; the message names them."""
 
 
 class DeprecatedWrapper(Error, ImportError):
-    """A wrapper's old name was used; the message has the new one."""
+    """A wrapper's old name was used; the message contains the new name."""
 
 
 # Life cycle
@@ -121,7 +121,7 @@ class ResetNeeded(Error, AssertionError):
 
 
 class InvalidAction(Error, AssertionError, ValueError, TypeError):
-    """An action outside the action space, or of wrong dtype or shape; nothing has been stepped."""
+    """The action is outside the action space or has the wrong dtype or shape; nothing stepped."""
 
 
 class ClosedEnvironmentError(Error):
@@ -129,11 +129,11 @@ class ClosedEnvironmentError(Error):
 
 
 class ConcurrentUseError(Error, RuntimeError):
-    """Two threads called the same object at once."""
+    """Two threads called the same object at the same time."""
 
 
 class StateNotSupported(Error, AttributeError):
-    """An environment of a batch that cannot save and restore its state."""
+    """An environment of a batch cannot save and restore its state."""
 
 
 class ForkedProcessError(Error, RuntimeError):
@@ -146,24 +146,24 @@ class ForkedProcessError(Error, RuntimeError):
 class EnvironmentFailed(Error):
     """Environments of a batch raised an exception.
 
-    The exception is also an instance of the class that they raised, so that `except ValueError`
-    catches a `ValueError`.
+    The exception is also an instance of the class that the environment raised, so that
+    `except ValueError` catches a `ValueError`.
 
     Attributes:
-        exit_code: None, or the exit code of the process if it died (`WorkerDied`).
+        exit_code: The exit code of the process if it died (`WorkerDied`), otherwise None.
     """
 
     exit_code: int | None = None
 
     def __init__(self, message: str, lanes: Sequence[int] = (), traceback: str = "") -> None:
-        """Keep the parts of the message.
+        """Store the parts of the message.
 
         Args:
             message: What happened, without the traceback.
             lanes: Indices of the environments.
             traceback: Text of the traceback.
         """
-        # Not super(): the class of the environment's exception may want other arguments.
+        # Not super(): the class of the environment's exception may require other arguments.
         Exception.__init__(self, message)
         self.message = message
         self.lanes = list(lanes)
@@ -178,7 +178,7 @@ class WorkerDied(EnvironmentFailed):
     """A worker process ended by itself or was killed.
 
     Attributes:
-        exit_code: Of the process; `-9` for one that signal 9 killed, None if it is not known.
+        exit_code: The exit code of the process; `-9` if signal 9 killed it, None if unknown.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class WorkerDied(EnvironmentFailed):
         traceback: str = "",
         exit_code: int | None = None,
     ) -> None:
-        """Keep the parts of the message, and the exit code."""
+        """Store the parts of the message and the exit code."""
         super().__init__(message, lanes, traceback)
         self.exit_code = exit_code
 
@@ -196,14 +196,14 @@ class WorkerDied(EnvironmentFailed):
 class WorkerTimeout(Error, TimeoutError):
     """Worker processes did not answer in time; the vector environment can still be used.
 
-    Also a `multiprocessing.TimeoutError` and a `TimeoutError`.
+    It is also a `multiprocessing.TimeoutError` and a `TimeoutError`.
 
     Attributes:
         lanes: Indices of the environments whose results are missing.
     """
 
     def __init__(self, message: str, lanes: Sequence[int] = ()) -> None:
-        """Keep the message and the lanes."""
+        """Store the message and the lanes."""
         super().__init__(message)
         self.lanes = list(lanes)
 
@@ -212,7 +212,7 @@ class _PendingCallError(Error):
     """Base of the two errors that carry the name of a pending asynchronous call."""
 
     def __init__(self, message: str, name: str) -> None:
-        """Keep the message (as `str(error)`) and the name of the call.
+        """Store the message (as `str(error)`) and the name of the call.
 
         Args:
             message: What went wrong.
@@ -222,29 +222,29 @@ class _PendingCallError(Error):
         self.name = name
 
     def __reduce__(self) -> tuple[type, tuple[str, str]]:
-        """Pickle with both arguments; the default would lose `name` and fail to load."""
+        """Pickle both arguments; the default would lose `name` and fail to load."""
         return type(self), (str(self), self.name)
 
 
 class AlreadyPendingCallError(_PendingCallError):
-    """An asynchronous call was made while another one (`name`) still waits to be collected."""
+    """An asynchronous call was made before the result of the pending one (`name`) was collected."""
 
 
 class NoAsyncCallError(_PendingCallError):
-    """A `*_wait` was called without the `*_async` call (`name`) that it waits for."""
+    """A `*_wait` method was called without the matching `*_async` call (`name`)."""
 
 
 class RemoteError(Error, ConnectionError):
     """An environment on another machine cannot be used any more, or not by this client.
 
-    This class itself: the server has answered with something that is not of the protocol, or not of
-    its own spaces.
+    This class itself is raised if the server's answer violates the protocol or does not belong to
+    the server's own spaces.
     """
 
 
 class RemoteRefused(RemoteError):
-    """The server refuses this client's key, protocol or request, or it serves another client."""
+    """The server rejected this client's key, protocol or request, or it serves another client."""
 
 
 class RemoteTimeout(RemoteError, TimeoutError):
-    """The server did not answer in time; a late reply is dropped."""
+    """The server did not answer in time; a late reply is discarded."""

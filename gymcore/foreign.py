@@ -1,4 +1,4 @@
-"""Adapts environments of Gymnasium's classes to gymcore's, without importing Gymnasium."""
+"""Adapters from Gymnasium's environments to gymcore's, which do not import Gymnasium."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from gymcore.specs import from_gymnasium_spec
 
 __all__ = ["Adapter", "ForeignEnv", "adopt", "make_adopted"]
 
-# Attributes of an adapter itself; all others are set on what it adapts.
+# Attributes of the adapter itself; all others are set on the adapted environment.
 _OWN = frozenset(
     {"env", "metadata", "render_mode", "spec", "action_space", "observation_space", "reward_range"}
 )
 
 
 class Adapter:
-    """With a package's `Env`, the base of environments adapted from another package.
+    """Mixin for an `Env` class whose instances adapt an environment of another package.
 
-    Only the classes of the spaces differ from those of the adapted environment. Results, the random
-    generator and all other attributes are the adapted environment's; setting one sets it there.
+    The spaces are converted to the classes of the given package. Results, the random generator and
+    all other attributes are those of the adapted environment; setting one sets it there.
 
     Attributes:
-        env: The adapted environment. It stays open when the adapter is collected.
+        env: The adapted environment. It stays open when the adapter is garbage-collected.
     """
 
     env: Env
@@ -39,7 +39,7 @@ class Adapter:
 
         Args:
             env: The environment.
-            package: The module with the classes of the adapter's spaces.
+            package: The module that defines the classes of the adapter's spaces.
         """
         self.env = env
         self.metadata = env.metadata
@@ -48,15 +48,15 @@ class Adapter:
         self.action_space = convert_space(env.action_space, package)
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[object, Info]:
-        """Begin an episode; see `Env.reset`."""
+        """Reset the adapted environment; see `Env.reset`."""
         return self.env.reset(seed=seed, options=options)
 
     def step(self, action: object) -> tuple[object, SupportsFloat, bool, bool, Info]:
-        """Step the environment; see `Env.step`."""
+        """Step the adapted environment; see `Env.step`."""
         return self.env.step(action)
 
     def render(self) -> Any:
-        """Return what the adapted environment renders."""
+        """Render the adapted environment; see `Env.render`."""
         return self.env.render()
 
     def close(self) -> None:
@@ -79,13 +79,13 @@ class Adapter:
 
         def __getattr__(self, name: str) -> object:
             """Return an attribute of the outermost layer that has it."""
-            if name == "env" or name.startswith("__"):  # also while it is copied
+            if name == "env" or name.startswith("__"):  # `env` is missing during a copy
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             env = self.env
             return env.get_wrapper_attr(name) if _has_layers(env) else getattr(env, name)
 
         def __setattr__(self, name: str, value: object) -> None:
-            """Set an attribute, on the outermost layer that has it."""
+            """Set an attribute on the outermost layer that has it."""
             if name in _OWN:
                 object.__setattr__(self, name, value)
             elif _has_layers(self.env):
@@ -101,7 +101,7 @@ class Adapter:
 
 
 class ForeignEnv(Adapter, Env):  # type: ignore[override]
-    """An environment of Gymnasium, adapted to gymcore's `Env`; see `Adapter`."""
+    """Gymnasium environment adapted to gymcore's `Env`; see `Adapter`."""
 
     def __init__(self, env: Env) -> None:
         """Adapt an environment."""
@@ -110,7 +110,7 @@ class ForeignEnv(Adapter, Env):  # type: ignore[override]
     if not TYPE_CHECKING:
 
         def __setattr__(self, name: str, value: object) -> None:
-            """Set an attribute; an environment without a spec may read the one of `make`."""
+            """Set an attribute; `spec` also on the inner environment if that has no spec."""
             super().__setattr__(name, value)
             inner = getattr(self.env, "unwrapped", None)
             if name == "spec" and getattr(inner, "spec", value) is None:
@@ -118,12 +118,12 @@ class ForeignEnv(Adapter, Env):  # type: ignore[override]
 
 
 def _has_layers(env: object) -> bool:
-    """Whether an environment reaches through its wrappers, as since Gymnasium 1.0."""
+    """Return whether an environment has `get_wrapper_attr` and others, added in Gymnasium 1.0."""
     return hasattr(env, "set_wrapper_attr")
 
 
 def is_gymnasium(value: object, module: str, name: str) -> bool:
-    """Whether a value is of a class of Gymnasium's, which need not be imported."""
+    """Return whether a value is an instance of a Gymnasium class, without importing it."""
     return any((cls.__module__, cls.__name__) == (module, name) for cls in type(value).__mro__)
 
 
@@ -133,7 +133,7 @@ def adopt(env: Any) -> Any:
     gymcore's engines and `make` apply this to the results of users' functions.
     """
     if isinstance(env, Adapter) and not isinstance(env, Env):
-        return env.env  # one of ours, on its way back
+        return env.env  # a gymcore environment that was adapted to another package
     if isinstance(env, Env) or not is_gymnasium(env, "gymnasium.core", "Env"):
         return env
     adapter = ForeignEnv(env)
@@ -142,10 +142,10 @@ def adopt(env: Any) -> Any:
 
 
 def make_adopted(env_fn: Callable[[], object]) -> Any:
-    """Return the environment that a function of a vector environment makes; see `adopt`.
+    """Call a vector environment's `env_fn` and return the adapted environment; see `adopt`.
 
     Raises:
-        AttributeError: It is not an environment, or lacks a space.
+        AttributeError: If the result is not an environment or has no spaces.
     """
     env = adopt(env_fn())
     if env is None:

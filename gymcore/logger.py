@@ -1,7 +1,7 @@
 """Warnings and errors for the user, sent through Python's `warnings` with a colour and a level.
 
-`min_level` decides what is shown: `WARN` (30, the default) shows everything, `ERROR` (40) only
-errors, anything higher nothing. Filters of the `warnings` module apply on top.
+`min_level` is the threshold: `WARN` (30, the default) shows everything, `ERROR` (40) only errors,
+and higher values nothing. The filters of the `warnings` module also apply.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ DISABLED = 50
 
 min_level: int = WARN
 
-# Python hides DeprecationWarnings raised outside __main__; ours are meant for the user, once each.
-# Someone who passed -W has decided already.
+# Python hides DeprecationWarnings raised outside __main__. Show gymcore's once each, unless the
+# user set filters with -W.
 if not sys.warnoptions:
     warnings.filterwarnings("once", category=DeprecationWarning, module=r"^gymcore\.")
 
 
 def set_level(level: int) -> None:
-    """Set `min_level`, as programs for Gym 0.26 do: `set_level(ERROR)` hides warnings."""
+    """Set `min_level` (a function of Gym 0.26): `set_level(ERROR)` hides warnings."""
     global min_level
     min_level = level
 
 
 def _formatted(msg: str, args: tuple[object, ...]) -> str:
-    """Return `msg % args`; a lone percent sign in a message without arguments is kept as it is."""
+    """Return `msg % args`; keep a lone percent sign in a message without arguments."""
     try:
         return msg % args
     except (TypeError, ValueError):
@@ -47,8 +47,8 @@ def warn(
     Args:
         msg: The text, with `%` placeholders for `args`.
         *args: Values for the placeholders.
-        category: The class of the warning; None is `UserWarning`.
-        stacklevel: 1 names the caller of this function in the warning, 2 the caller's caller.
+        category: The class of the warning; None means `UserWarning`.
+        stacklevel: Which caller the warning names: 1 is this function's caller, 2 is one above.
 
     Example:
         >>> import warnings
@@ -64,7 +64,7 @@ def warn(
 
 
 def deprecation(msg: str, *args: object) -> None:
-    """Warn, as a `DeprecationWarning`, about something that will go away.
+    """Issue a `DeprecationWarning`.
 
     Args:
         msg: The text, with `%` placeholders for `args`.

@@ -80,7 +80,7 @@ def install(era: str = "gymnasium==1.4") -> None:
 
     Raises:
         InvalidArgument: `era` is none of them.
-        Error: one of the packages has already been imported, so the program would use both.
+        Error: One of the packages has already been imported, so the program would use both.
 
     Example:
         >>> from gymcore.alias import install

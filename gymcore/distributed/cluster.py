@@ -20,8 +20,8 @@ def connected_ray(address: str | None = None) -> Any:
             if the program has called `ray.init` before.
 
     Raises:
-        DependencyNotInstalled: if Ray is not installed.
-        RemoteError: if there is no cluster at the address, or it refuses the token.
+        DependencyNotInstalled: If Ray is not installed.
+        RemoteError: If there is no cluster at the address, or it refuses the token.
     """
     try:
         import ray

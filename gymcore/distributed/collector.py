@@ -69,9 +69,9 @@ class Collector:
             actor_options: As for `ray.remote`, such as `num_cpus` (1 unless given).
 
         Raises:
-            InvalidArgument: if a number is out of range.
-            DependencyNotInstalled: if Ray is not installed.
-            RemoteError: if there is no such cluster.
+            InvalidArgument: If a number is out of range.
+            DependencyNotInstalled: If Ray is not installed.
+            RemoteError: If there is no such cluster.
         """
         self.num_actors = positive("num_actors", num_actors)
         self._arguments = make, policy, count("seed", seed)
@@ -98,9 +98,9 @@ class Collector:
             were collected with these weights.
 
         Raises:
-            WorkerTimeout: if no actor was in time.
-            WorkerDied: if an actor is lost repeatedly.
-            ClosedEnvironmentError: after `close`.
+            WorkerTimeout: If no actor was in time.
+            WorkerDied: If an actor is lost repeatedly.
+            ClosedEnvironmentError: After `close`.
             Exception: What the policy or the environments raised, unchanged; the actor is
                 replaced, and the next call collects again.
         """

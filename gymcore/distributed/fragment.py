@@ -86,7 +86,7 @@ class FragmentMaker:
         """Return a fragment of `steps` steps of each lane.
 
         Raises:
-            InvalidArgument: if the vector environment has another autoreset mode, or observations
+            InvalidArgument: If the vector environment has another autoreset mode, or observations
                 or actions that are not arrays.
         """
         rollout = self._rollout or self._begin()

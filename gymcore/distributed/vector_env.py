@@ -76,10 +76,10 @@ class RayVectorEnv(VectorEngine[Any, Any]):
             actor_options: As for `ray.remote`, such as `num_cpus` (1 unless given).
 
         Raises:
-            InvalidArgument: if a number is out of range.
-            DependencyNotInstalled: if Ray is not installed.
-            RemoteError: if there is no such cluster.
-            WorkerTimeout: if the cluster has no room for the actors.
+            InvalidArgument: If a number is out of range.
+            DependencyNotInstalled: If Ray is not installed.
+            RemoteError: If there is no such cluster.
+            WorkerTimeout: If the cluster has no room for the actors.
         """
         self._begin(positive("num_envs", num_envs), AutoresetMode.NEXT_STEP, copy=copy)
         num_actors = min(positive("num_actors", num_actors), self.num_envs)

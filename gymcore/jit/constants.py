@@ -149,7 +149,7 @@ def digest_of(value: Any) -> bytes:
     """Return a digest of the value of a constant: of functions, of all that they use too.
 
     Raises:
-        TypeError: if it has no value that a digest can hold.
+        TypeError: If it has no value that a digest can hold.
     """
     digest = hashlib.sha256()
     _add(digest.update, value, set())

@@ -212,7 +212,7 @@ def _check_syntax(
 
 
 def indexes(function: FunctionType) -> bool:
-    """Whether a function reads or writes arrays at computed places, or might."""
+    """Return whether a function reads or writes arrays at computed places, or might."""
     for one in reachable(function):
         tree = syntax_of(one)
         action = tree.args.args[2].arg if tree is not None and one is function else ""

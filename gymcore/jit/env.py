@@ -150,7 +150,7 @@ def _length(shape: tuple[int, ...]) -> int:
 
 
 def is_compiled() -> bool:
-    """Whether classes are compiled: warns once if Numba is missing."""
+    """Return whether classes are compiled: warns once if Numba is missing."""
     return os.environ.get("GYMCORE_JIT", "1") != "0" and _has_numba()
 
 

@@ -1,1 +1,1 @@
-"""The compiled batch: `NativeEnv` for one environment, `NativeVectorEnv` for many."""
+"""Compiled environments: `NativeEnv` for one environment, `NativeVectorEnv` for many."""

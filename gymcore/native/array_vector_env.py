@@ -1,4 +1,4 @@
-"""Vector environments whose physics is written on whole batches, over the compiled lifecycle."""
+"""Vector environments with physics written for whole batches, on top of the compiled engine."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from gymcore_ext.layouts import leaves
 Bools = npt.NDArray[np.bool_]
 
 
-# Action dtype and ranges of a kernel whose actions are passed to Python unchecked.
+# Action dtype and ranges of a kernel that passes actions to Python unchecked.
 _UNCHECKED: Action = ((np.int64, ()), ((0, 1),))
 
 
 def put_infos(infos: Info, source: Info, mask: Bools) -> None:
-    """Copy rows of a mask from infos of all lanes, arrays `[num_envs, ...]`, into those of a batch.
+    """Copy the rows of a mask from `source` (arrays `[num_envs, ...]`) to the infos of a batch.
 
     Example:
         >>> infos = {}
@@ -48,7 +48,7 @@ def put_infos(infos: Info, source: Info, mask: Bools) -> None:
 
 
 def _rows_of(array: Any, key: Any, rows: np.ndarray) -> np.ndarray:
-    """Return the array that infos have under a key, if rows can be written to it."""
+    """Return the infos' array for a key, after a check that `rows` can be written to it."""
     if isinstance(array, np.ndarray) and array.shape == rows.shape:
         return array
     raise error.InvalidArgument(
@@ -58,7 +58,7 @@ def _rows_of(array: Any, key: Any, rows: np.ndarray) -> np.ndarray:
 
 
 def _checked_infos(name: str, infos: Any, num_envs: int) -> Info:
-    """Return infos of all lanes, in which each value has a row for each lane."""
+    """Return infos of all lanes, after a check that each value has a row for each lane."""
     if not isinstance(infos, dict):
         raise error.ArgumentTypeError(f"{name}: expected a dict, got {infos!r:.80} ({type(infos)})")
     for key, value in infos.items():
@@ -78,26 +78,26 @@ def _checked_infos(name: str, infos: Any, num_envs: int) -> Info:
 
 
 class ArrayVectorEnv(VectorEngine[Any, Any]):
-    """Base of vector environments whose physics is written on arrays of all lanes.
+    """Base of vector environments whose physics works on arrays of all lanes.
 
-    A subclass computes the physics; the compiled engine does the rest: it checks
-    actions, counts steps, ends episodes at the time limit, resets in any autoreset mode, keeps last
-    observations and statistics, and returns arrays that belong to the caller. Subclasses define:
+    A subclass computes the physics and the compiled engine does the rest: it checks actions, counts
+    steps, ends episodes at the time limit, resets in any autoreset mode, keeps last observations
+    and statistics, and returns arrays that belong to the caller. Subclasses define:
 
-    - `reset_lanes(mask)`: begin episodes in the lanes of a bool `[num_envs]` mask. Returns
-      observations and infos of all lanes; only rows of the mask are read.
-    - `step_lanes(actions)`: step all lanes. Returns observations, rewards `[num_envs]`, terminated
-      `[num_envs]`, truncated `[num_envs]`, which may be left out, and infos. Rows of lanes in
-      `resetting` are not read: these begin an episode.
+    - `reset_lanes(mask)`: Begin episodes in the lanes of a bool `[num_envs]` mask. Return
+      observations and infos of all lanes; only the rows of the mask are read.
+    - `step_lanes(actions)`: Step all lanes. Return observations, rewards `[num_envs]`, terminated
+      `[num_envs]`, truncated `[num_envs]` (may be left out) and infos. Rows of lanes in `resetting`
+      are not read, because these lanes begin an episode.
 
-    Observations are batches of the observation space: NumPy arrays, or objects that become
-    one without a copy, such as CPU tensors. Infos are dicts of arrays `[num_envs, ...]`. All of
-    these are copied. Results do not depend on the size of a batch if its lanes draw from their own
-    streams: with `random(mask, size)`, or with the generators in `np_random`.
+    Observations are batches of the observation space: NumPy arrays, or objects that convert to
+    arrays without a copy, such as CPU tensors. Infos are dicts of arrays `[num_envs, ...]`. The
+    engine copies all of these. Results do not depend on the batch size if the lanes draw from their
+    own streams: with `random(mask, size)`, or with the generators in `np_random`.
 
     Attributes:
         resetting: Bool `[num_envs]`, in `step_lanes`: lanes that are about to be reset.
-        reset_options: In `reset_lanes`, what `reset(options=...)` got, without `reset_mask`.
+        reset_options: In `reset_lanes`, the `options` of `reset` without `reset_mask`.
         max_episode_steps: Steps after which an episode is truncated; None for no limit.
 
     Example:
@@ -137,22 +137,22 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         copy: bool = True,
         render_mode: str | None = None,
     ) -> None:
-        """Make the batch.
+        """Create the batch.
 
         Args:
-            observation_space: Space of one lane's observation: arrays, in Dict and Tuple too.
+            observation_space: Space of one lane's observation: an array, or Dict and Tuple of them.
             action_space: Space of one lane's action. Only actions that are one array are checked.
             num_envs: Number of lanes.
-            max_episode_steps: Steps after which an episode is truncated; None or -1 for none.
+            max_episode_steps: Steps after which an episode is truncated; None or -1 for no limit.
             autoreset_mode: When an ended lane begins a new episode.
-            episode_statistics: Report ended episodes in `infos["episode"]`.
-            copy: Whether returned arrays are the caller's to keep.
-            render_mode: For the subclass.
+            episode_statistics: Whether to report ended episodes in `infos["episode"]`.
+            copy: Whether returned arrays belong to the caller; if False, steps reuse them.
+            render_mode: The render mode, which the subclass implements.
 
         Raises:
-            InvalidArgument: A value out of range, or an observation space whose elements are not
-                arrays.
-            ArgumentTypeError: A number that is not an integer.
+            InvalidArgument: If a value is out of range, or elements of the observation space are
+                not arrays.
+            ArgumentTypeError: If a number is not an integer.
         """
         self._begin(
             positive("num_envs", num_envs),
@@ -170,7 +170,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         self.render_mode = render_mode
         self.reset_options: dict[str, Any] = {}
         self.resetting = self._begun = np.zeros(num_envs, np.bool_)
-        self._is_inside = False  # of `step_lanes` or `reset_lanes`
+        self._is_inside = False  # whether `step_lanes` or `reset_lanes` is running
         self._step_infos: Info = {}
         self._reset_infos: Info = {}
 
@@ -211,18 +211,18 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         raise NotImplementedError(f"{type(self).__name__}.reset_lanes")
 
     def step_lanes(self, actions: Any) -> tuple[Any, ...]:  # type: ignore[override]
-        """Step all lanes; return observations, rewards, ends and infos of all lanes; see the class.
+        """Step all lanes; return observations, rewards, flags and infos of all lanes.
 
         Args:
-            actions: A batch of the action space; a copy, if it is one array.
+            actions: A batch of the action space, copied if it is one array.
         """
         raise NotImplementedError(f"{type(self).__name__}.step_lanes")
 
     def random(self, mask: Bools, size: int) -> npt.NDArray[np.float64]:
         """Draw uniformly from [0, 1): float64 `[lanes in the mask, size]`.
 
-        Each row is what `Generator.random(size)` of its lane draws; scaled as `low + (high - low) *
-        x` it is what `Generator.uniform` draws.
+        Each row equals `Generator.random(size)` of its lane; `low + (high - low) * x` equals
+        `Generator.uniform`.
         """
         return self._batch.random(mask.nonzero()[0], size)
 
@@ -235,7 +235,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         """Return generators over the random streams of some lanes."""
         return self._seeds.generators(lanes)
 
-    # --- what they get -------------------------------------------------------------------------
+    # --- the engine ----------------------------------------------------------------------------
 
     @property
     def _needs_reset(self) -> bool:
@@ -257,7 +257,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         if not self._checks_actions:
             return actions
         if isinstance(actions, np.ndarray):
-            actions = actions.copy()  # what was checked is stepped, whoever writes to the array
+            actions = actions.copy()  # the caller may change the array after the check
         return self._batch.checked_actions(actions, count)
 
     def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
@@ -318,7 +318,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
             )
 
     def _before_reset(self, ended: Bools) -> Info:
-        """Begin the next episodes in the step that ended these; return the last infos."""
+        """Begin the next episodes of lanes that ended in this step; return their last infos."""
         self._begun = ended.copy()
         final: Info = {}
         self._put_infos(final, self._step_infos, ended)
@@ -326,7 +326,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         return final
 
     def _checked_infos(self, method: str, infos: Any) -> Any:
-        """Return infos that a method has returned, if `_put_infos` takes them."""
+        """Check the infos that a method has returned, and return them for `_put_infos`."""
         return _checked_infos(f"{method}: infos", infos, self.num_envs)
 
     def _put_infos(self, infos: Info, source: Any, mask: Bools) -> None:
@@ -345,9 +345,9 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
 
 
 def _copy_rows(array: Any, name: str, values: Any) -> None:
-    """Copy values of all lanes into an array of the kind."""
+    """Copy values of all lanes into an array of the same kind of numbers."""
     rows = np.asarray(values)
-    if rows.shape != array.shape and (rows.ndim or array.ndim > 1):  # not a number for all lanes
+    if rows.shape != array.shape and (rows.ndim or array.ndim > 1):  # one number fits all lanes
         raise error.InvalidArgument(
             f"{name}: expected an array of shape {array.shape} ({array.dtype}), got shape "
             f"{rows.shape} ({rows.dtype})"

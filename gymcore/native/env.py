@@ -1,4 +1,4 @@
-"""A compiled environment as a single `Env`: a batch of one over the kernel that batches run."""
+"""Base classes of compiled environments: an `Env` that is a batch of one lane."""
 
 from __future__ import annotations
 
@@ -36,56 +36,56 @@ from gymcore_ext.engine.lane_memory import kernel_spec
 if TYPE_CHECKING:
     from gymcore.vector.protocols import CompiledEngine
 
-# Mode of a Batch that leaves the lifecycle to the wrappers around a single environment.
+# Mode of a `Batch` that leaves episodes to the wrappers around a single environment.
 SINGLE = 3
 
 
-# Twice this is still finite.
+# Twice this number is still finite.
 _LARGEST_BOUND = sys.float_info.max / 2
 
-# Attributes of an environment that lanes of a batch do not share with it.
+# Attributes of an environment that the lanes of a batch do not share with it.
 _NOT_SHARED = ("_batch", "_np_random", "_np_random_seed", "_renderer", "render_mode", "spec")
 
 
 class NativeEnv(DrawnEnv[Any, ActType]):
-    """Base of the compiled environments. A subclass declares; `gymcore_ext` computes.
+    """Base of the compiled environments. Subclasses only declare; `gymcore_ext` computes.
 
     A subclass sets `kernel_module`, its spaces and `metadata`, declares physics parameters as
     `Parameter` attributes, and describes how it is drawn with `picture_size`, `draw` and `scene`.
 
-    Observations are new arrays that the caller may keep. `np_random` is a view of the lane's own
-    random stream. One thread at a time may use an environment.
+    Observations are new arrays, which the caller may keep. `np_random` is a view of the lane's own
+    random stream. Only one thread at a time may use an environment.
     """
 
     kernel_module: ClassVar[str]
-    # A static method `draw(surface, state, **scene())`, of environments that can be rendered.
+    # Static method `draw(surface, state, **scene())` of environments that can be rendered.
     draw: ClassVar[Callable[..., None]]
     parameters: ClassVar[dict[str, Parameter]] = {}
-    # Constructor arguments besides these, the same for all lanes of a batch.
+    # Other constructor arguments, which have the same value for all lanes of a batch.
     arguments: ClassVar[tuple[str, ...]] = ()
-    # Whether rewards and infos are NumPy's scalars, as Gymnasium's are where it computes with them.
+    # Whether rewards and infos are NumPy scalars, as Gymnasium's are if it computes with NumPy.
     numpy_scalars: ClassVar[bool] = False
     # Names of infos, or "reward", that are float32 after a float32 action.
     float32_numbers: ClassVar[tuple[str, ...]] = ()
-    # Attributes of a lane that may be set, besides parameters.
+    # Attributes of a lane other than parameters that may be set.
     settable: ClassVar[tuple[str, ...]] = ()
     derived: ClassVar[frozenset[str]] = frozenset()
-    # Methods and properties, besides those of bases, that compiled code takes the place of: a
-    # subclass may not override them, as that would change nothing, but the method that observes.
+    # Methods and properties, in addition to the bases' ones, that compiled code replaces. An
+    # override would have no effect and is an error, except for `observation_method`.
     compiled_methods: ClassVar[frozenset[str]] = frozenset()
     instead: ClassVar[str] = "change what super().step() returns"
     observation_method: ClassVar[str | None] = None
-    # What makes the observation of a reset and of a step in Python, or refuses the step.
+    # Override that observes in Python after a reset and a step, or that rejects the step.
     _observe: ClassVar[Callable[[Any], Any] | None] = None
     _observe_step: ClassVar[Callable[[Any], Any] | None] = None
 
-    # Attributes that copies and pickles leave out, as they are made again.
+    # Attributes that are left out of copies and pickles, and are created again.
     _not_pickled: ClassVar[tuple[str, ...]] = ("_batch", "_np_random", "_renderer")
 
-    # A lane of a vector environment is looked at through an object that shares its batch.
+    # An object that represents a lane of a vector environment shares the batch of that.
     _lane: int = 0
     _shares_batch: bool = False
-    # Whether spaces and parameters are known to be the kernel's, as those of built-in classes are.
+    # Whether spaces and parameters are known to match the kernel, as for built-in classes.
     fits_kernel: bool = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -103,10 +103,10 @@ class NativeEnv(DrawnEnv[Any, ActType]):
             cls.fits_kernel = False
 
     def check_kernel(self) -> None:
-        """Raise `InvalidArgument` if a parameter or a space is not the kernel's.
+        """Raise `InvalidArgument` if a parameter or a space does not match the kernel.
 
-        Environments of your own classes are checked at their first reset, when their constructor
-        has run, and those that a vector environment takes its spaces from when it is made.
+        Environments of your own classes are checked at their first reset, after the constructor has
+        run. The one that gives a vector environment its spaces is checked when that is made.
         """
         for parameter in self.parameters.values():
             parameter.rows(self._batch.spec)
@@ -116,14 +116,14 @@ class NativeEnv(DrawnEnv[Any, ActType]):
 
     @classmethod
     def _find_overrides(cls) -> None:
-        """Honour what a subclass overrides, or raise: now, or once it steps by compiled code."""
+        """Apply a subclass's overrides; raise for ignored ones, now or at a compiled step."""
         compiled = (vars(base).get("compiled_methods", ()) for base in cls.__mro__)
         methods = (property, FunctionType, staticmethod, classmethod)
         ignored = [
             name
             for name in sorted(set().union(*compiled))
             if (override := cls._override(name)) is not None
-            # A plain value fixes a parameter of that name.
+            # A plain value sets a fixed value for a parameter.
             and (name not in cls.parameters or isinstance(override, methods))
         ]
         if ignored:
@@ -143,16 +143,16 @@ class NativeEnv(DrawnEnv[Any, ActType]):
 
     @classmethod
     def _override(cls, name: str) -> Any:
-        """What a subclass outside this package, or its mixin, has by a name; None if nothing."""
+        """Return the attribute if a class outside this package defines it, otherwise None."""
         owner = next((base for base in cls.__mro__ if name in vars(base)), NativeEnv)
         return None if _is_built_in(owner) else vars(owner)[name]
 
     def __init__(self, render_mode: str | None = None, **parameters: Any) -> None:
-        """Make the batch of one.
+        """Create the batch of one lane.
 
         Args:
-            render_mode: one of `metadata["render_modes"]`, or None.
-            **parameters: values of declared `Parameter` attributes.
+            render_mode: One of `metadata["render_modes"]`, or None.
+            **parameters: Values of declared `Parameter` attributes.
         """
         for name in parameters.keys() - self.parameters.keys():
             raise TypeError(f"{type(self).__name__} got an unexpected keyword argument {name!r}")
@@ -163,9 +163,9 @@ class NativeEnv(DrawnEnv[Any, ActType]):
 
     @classmethod
     def with_parameters(cls, **arguments: object) -> Self:
-        """Make an environment for `make`, which accepts every parameter, as `make_vec` does.
+        """Create an environment for `make`, which accepts every parameter, as `make_vec` does.
 
-        The constructor has the arguments of Gymnasium's; other parameters are set afterwards.
+        The constructor takes only Gymnasium's arguments; other parameters are set afterwards.
         """
         others = cls.parameters.keys() & arguments.keys()
         for argument in inspect.signature(cls).parameters.values() if others else ():
@@ -178,30 +178,30 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         return self
 
     def _own_batch(self) -> Batch:
-        """The batch of one of a single environment."""
+        """Return a batch of one lane for a single environment."""
         batch = self.make_batch(1, mode=SINGLE, **self.batch_options())
         batch.numpy_scalars, batch.float32_numbers = self.numpy_scalars, self.float32_numbers
         return batch
 
     @classmethod
     def kernel_spec(cls) -> dict[str, Any]:
-        """Sizes, names and defaults of the kernel (see `gymcore_ext.engine.lane_memory`)."""
+        """Return the kernel's sizes, names and defaults; see `gymcore_ext.engine.lane_memory`."""
         return _spec_of(cls.kernel_module)
 
     def make_batch(self, num_envs: int, **options: Any) -> Batch:
-        """Lane memory over this environment's kernel."""
+        """Return a batch of lanes of this environment's kernel."""
         return Batch(import_module(self.kernel_module).kernel, num_envs, errors=error, **options)
 
     def batch_options(self) -> dict[str, Any]:
-        """Options of a batch that follow from `arguments`, such as the table of its kernel."""
+        """Return options of a batch that depend on `arguments`, such as the kernel's table."""
         return {}
 
     def fixed_digest(self) -> int:
-        """Digest of all that is fixed when it is made: states are of one such environment."""
+        """Return a digest of everything fixed at construction; states only fit the same digest."""
         return digest(self.kernel_module.encode())
 
     def state_bounds(self) -> dict[str, tuple[float, float]]:
-        """Bounds of columns of the state, by name; where the lower one is an int, of whole numbers.
+        """Return bounds of state columns, by name; a lower bound of type int means whole numbers.
 
         All other columns may hold any finite number.
         """
@@ -209,14 +209,14 @@ class NativeEnv(DrawnEnv[Any, ActType]):
 
     @classmethod
     def lane_of(cls, envs: CompiledEngine, lane: int, seed: int) -> Self:
-        """One lane of a native vector environment, to look at and to set parameters of.
+        """Return one lane of a native vector environment, for inspection and setting parameters.
 
         Args:
-            envs: the vector environment, whose memory the lane's object shares.
-            lane: its index.
-            seed: what the lane was seeded with.
+            envs: The vector environment, whose memory the returned object shares.
+            lane: Index of the lane.
+            seed: The seed of the lane.
         """
-        # Without the constructor, and unlike what `Env.__new__` makes, not closed at exit.
+        # Skips the constructor and `Env.__new__`, so that the object is not closed at exit.
         self = object.__new__(cls)
         self.__dict__.update(envs._model.shared_attributes())
         self._batch = envs._batch
@@ -230,8 +230,8 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         return self
 
     def shared_attributes(self) -> dict[str, Any]:
-        """What follows from `arguments`, and so is the same in all lanes of a batch."""
-        # A copy, which no other thread adds a first-use attribute to.
+        """Return the attributes that depend on `arguments`, which all lanes of a batch share."""
+        # Iterate over a copy: another thread may add an attribute at first use.
         return {k: v for k, v in self.__dict__.copy().items() if k not in _NOT_SHARED}
 
     # --- stepping ------------------------------------------------------------------------------
@@ -240,12 +240,12 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         """Begin an episode; see `Env.reset`.
 
         Args:
-            seed: seeds `np_random`, as in Gymnasium.
-            options: bounds of the initial state, under the names that the class documents.
+            seed: The seed of `np_random`, as in Gymnasium.
+            options: Bounds of the initial state, under the names that the class documents.
 
         Raises:
-            InvalidArgument: bounds that are not finite numbers, or are in the wrong order; an
-                option of another name.
+            InvalidArgument: If bounds are not finite numbers or are in the wrong order, or if there
+                is no option of a name.
         """
         bounds = self.reset_bounds(options)
         self._prepare_reset(seed)
@@ -258,7 +258,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
 
     @classmethod
     def reset_bounds(cls, options: dict[str, Any] | None) -> tuple[float, ...] | None:
-        """The kernel's reset bounds as the options give them; None for its defaults."""
+        """Return the kernel's reset bounds from the options; None for the defaults."""
         if options is None:
             return None
         defaults = cls.kernel_spec()["reset_options"]
@@ -287,11 +287,11 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         self._batch.seed(seed, 0, 1)
         self._np_random_seed = seed
         self._np_random = self._batch.generator(0)
-        # The lane's memory holds the stream alone.
+        # The lane's memory holds the stream only, not the seed sequence.
         seeding.set_seed_sequence(self._np_random, np.random.SeedSequence(seed))
 
     def _ensure_seeded(self) -> None:
-        """Make the view of the lane's stream, seeded by the system unless a seed was given."""
+        """Create the view of the lane's stream, seeded by the system unless a seed was given."""
         if self._np_random is not None:
             return
         if self._shares_batch:
@@ -328,9 +328,9 @@ class NativeEnv(DrawnEnv[Any, ActType]):
 
     @property
     def state(self) -> Any:
-        """The physics state, float64 [state_size], a copy; None before the first reset.
+        """A copy of the physics state, float64 [state_size]; None before the first reset.
 
-        Of a `jit.Env` it is a record with the fields of `State`. Assign a sequence to change it.
+        For a `jit.Env` it is a record with the fields of `State`. Assign a sequence to set it.
         """
         if not self._batch.is_ready:
             return None
@@ -344,31 +344,31 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         write_states(self._batch, [value], np.array([self._lane]))
 
     def get_state(self) -> np.ndarray:
-        """Everything that determines later steps, random stream included: a structured array [1].
+        """Return the complete state, including the random stream, as a structured array [1].
 
-        Wrappers have a state of their own, such as the steps counted by `TimeLimit`: copy or pickle
-        the whole environment to keep that too.
+        Wrappers have their own state, such as the step count of `TimeLimit`; copy or pickle the
+        whole environment to save that too.
         """
         self._ensure_seeded()
         return save_lanes(self._batch, self, self.spec, np.array([self._lane]))
 
     def check_state(self, state: np.ndarray) -> dict[str, Any]:
-        """Return the fields of a state that `set_state` accepts, or raise what that raises."""
+        """Return the fields of a state that `set_state` accepts, or raise as `set_state` does."""
         return checked_lanes(self._batch, self, self.spec, state, np.array([self._lane]))
 
     def set_state(self, state: np.ndarray) -> None:
-        """Continue from what `get_state` returned, here or from a lane of a vector environment.
+        """Continue from a state that `get_state` of this or a vector environment returned.
 
         Raises:
-            InvalidArgument: the state of another environment, or an impossible one; nothing has
-                changed.
+            InvalidArgument: If it is the state of another environment or is impossible; nothing
+                is changed.
         """
         write_lanes(self._batch, self.check_state(state), np.array([self._lane]))
         self._np_random = self._batch.generator(self._lane)
         self._np_random_seed = -1
 
     def close(self) -> None:
-        """Close the window, if there is one; a lane of a vector environment ends with that."""
+        """Close the window, if any. A lane of a vector environment is closed with that instead."""
         if not self._shares_batch:
             super().close()
 
@@ -378,7 +378,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
             super().__del__()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Constructor state, and the lane as an array: batches and windows are made again."""
+        """Return the attributes and the lane as an array; batches and windows are made again."""
         state = {k: v for k, v in self.__dict__.items() if k not in self._not_pickled}
         seeded = self._shares_batch or self._np_random is not None
         indices = np.array([self._lane])
@@ -386,7 +386,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the batch again and put the lane back; the copy of a lane has a batch of its own."""
+        """Create the batch again and restore the lane; a copied lane gets a batch of its own."""
         state = dict(state)
         saved, seeded = state.pop("_saved")
         if state.pop("_shares_batch", False):
@@ -403,19 +403,19 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         return self._batch.observe()
 
     def _note_action(self, action: npt.NDArray[np.float32]) -> None:
-        """Remember an action that is drawn."""
+        """Store the last action, for environments that draw it."""
 
     def scene(self) -> dict[str, Any]:
-        """Keyword arguments of `draw` besides the state."""
+        """Return the keyword arguments of `draw`, which follow the state."""
         return {}
 
     def text(self) -> str:
-        """The state as text, of an environment with that render mode."""
+        """Return the state as text, if the environment has the render mode "ansi"."""
         raise NotImplementedError
 
     @without_mode
     def render(self) -> Any:
-        """The frame [height, width, 3] uint8 for "rgb_array"; a str for "ansi"; else None."""
+        """Return a uint8 frame [height, width, 3] for "rgb_array", a str for "ansi", else None."""
         if not self._has_render_mode():
             return None
         state = self.state
@@ -431,7 +431,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
 
 
 def _is_built_in(made: Any) -> bool:
-    """Whether a class or function is this package's own."""
+    """Return whether a class or function is this package's own."""
     return str(made.__module__).partition(".")[0] == "gymcore"
 
 
@@ -441,7 +441,7 @@ def _spec_of(kernel_module: str) -> dict[str, Any]:
 
 
 def as_bound(value: Any) -> float:
-    """A reset option as a float between whose negative and itself numbers can be drawn."""
+    """Return a reset option as a float that, with its negative, spans a finite range."""
     try:
         number = float(value)
     except OverflowError:
@@ -461,11 +461,11 @@ class NativeDiscreteEnv(NativeEnv[int]):
     """A compiled environment with discrete actions."""
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, Info]:
-        """Step by one action of `action_space`; see `Env.step`.
+        """Step with an action of `action_space`; see `Env.step`.
 
         Raises:
-            InvalidAction: not an element of `action_space`.
-            ResetNeeded: before the first reset.
+            InvalidAction: If the action is not an element of `action_space`.
+            ResetNeeded: If the environment has not been reset.
         """
         if not self.action_space.contains(action):
             raise self._invalid(action)
@@ -478,10 +478,10 @@ class NativeDiscreteEnv(NativeEnv[int]):
 
 
 class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):
-    """A compiled environment with float32 actions, clipped by its physics."""
+    """A compiled environment with float32 actions, which its physics clips."""
 
     def _as_numbers(self, action: Any) -> npt.NDArray[np.float32]:
-        """An unusual action, such as truths, as float32 numbers."""
+        """Return an action of another type, such as booleans, as float32 numbers."""
         try:
             numbers = np.array(action, np.float32, order="C")
         except (TypeError, ValueError):
@@ -493,13 +493,13 @@ class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):
     def step(
         self, action: npt.NDArray[np.float32]
     ) -> tuple[npt.NDArray[np.float32], float, bool, bool, Info]:
-        """Step by a float32 array of the shape of `action_space`; see `Env.step`.
+        """Step with a float32 array of the shape of `action_space`; see `Env.step`.
 
         Other numbers are rounded to float32; the physics clips values outside the bounds.
 
         Raises:
-            InvalidAction: a wrong shape, not numbers, or nan.
-            ResetNeeded: before the first reset.
+            InvalidAction: If the shape is wrong or a value is nan or not a number.
+            ResetNeeded: If the environment has not been reset.
         """
         try:
             observation, reward, terminated = self._batch.step_single_numbers(action)

@@ -1,4 +1,4 @@
-"""Spaces as kernels know them: arrays of an observation, numbers and ranges of an action."""
+"""Conversion of spaces to the arrays and ranges with which kernels describe them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gymcore.spaces.layouts import Layout, has_objects, layout_of
 
 
 def array_layout(name: str, space: Space) -> Layout:
-    """Return the layout of a space of arrays; others are an `InvalidArgument`."""
+    """Return the layout of a space of arrays; raise `InvalidArgument` for other spaces."""
     layout = layout_of(space)
     if has_objects(layout):
         raise error.InvalidArgument(
@@ -40,9 +40,9 @@ Action = tuple[tuple[Any, tuple[int, ...]], tuple[tuple[int, int], ...]]
 
 
 def checked_action(space: Any) -> Action | None:
-    """Return what a kernel must know of its actions to check them, or None for other spaces.
+    """Return the data that a kernel needs to check actions, or None if it cannot check them.
 
-    These are dtype and shape, and the lowest value and the number of values of each integer.
+    This is dtype and shape, and the lowest value and the number of values of each integer.
 
     Example:
         >>> checked_action(MultiDiscrete([2, 3], start=[0, 1]))
@@ -64,7 +64,7 @@ def checked_action(space: Any) -> Action | None:
 
 
 def check_spaces(env: Any) -> None:
-    """Raise `InvalidArgument` if an environment declares other spaces than its kernel has."""
+    """Raise `InvalidArgument` if the spaces of an environment do not match its kernel."""
     kernel, name = env._batch.spec, type(env).__name__
     observed = kernel["observation_parts"]
     layout = layout_of(env.observation_space)
@@ -75,7 +75,7 @@ def check_spaces(env: Any) -> None:
         )
     shape, ranges = kernel["action_shape"], kernel["action_ranges"]
     action = checked_action(env.action_space)
-    # Float actions are converted; how many integers there are, the shared table may decide.
+    # Float actions are converted. The range of integers may depend on the shared table (None).
     if action is None or action[0][1] != shape or (action[1] != ranges and ranges is not None):
         expected = _shown(((kernel["action_dtype"], shape),)) + "".join(
             f", {lowest} to {lowest + n - 1}" for lowest, n in ranges or ()

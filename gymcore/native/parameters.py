@@ -1,4 +1,4 @@
-"""Constructor parameters of compiled physics as attributes of an environment."""
+"""Attributes of an environment for the constructor parameters of compiled physics."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gymcore_ext.engine.batch import Batch
 # Sizes, names and defaults of a kernel; see `gymcore_ext.engine.lane_memory.kernel_spec`.
 KernelSpec: TypeAlias = dict[str, Any]
 Number: TypeAlias = SupportsFloat | SupportsIndex | str
-# From a value to one float64 for each column, and back.
+# Functions from a value to one float64 for each column, and back.
 Encode: TypeAlias = Callable[[Any], tuple[float, ...]]
 Decode: TypeAlias = Callable[[Sequence[float]], object]
 
 
 class Lane(Protocol):
-    """A lane of a batch: a single environment, or one of a vector environment."""
+    """A lane of a batch: a single environment or a lane of a vector environment."""
 
     _batch: Batch
     _lane: int
@@ -38,7 +38,7 @@ def as_float(value: Number) -> float:
 
 
 def as_number(value: Number) -> tuple[float, ...]:
-    """Return one finite number, as the only column of a parameter."""
+    """Return a finite number as the only column of a parameter."""
     number = as_float(value)
     if not math.isfinite(number):
         raise InvalidArgument(f"expected a finite number, got {value}")
@@ -46,7 +46,7 @@ def as_number(value: Number) -> tuple[float, ...]:
 
 
 def as_positive(value: Number) -> tuple[float, ...]:
-    """Return one finite number above zero."""
+    """Return a finite number above zero as the only column of a parameter."""
     (number,) = as_number(value)
     if number <= 0.0:
         raise InvalidArgument(f"expected a number above 0, got {number}")
@@ -70,10 +70,10 @@ def first(columns: Sequence[float]) -> float:
 
 
 class Parameter:
-    """An attribute of an environment that lives in the parameter columns of its batch.
+    """An attribute of an environment that is stored in parameter columns of its batch.
 
-    Reading it on the class gives the default. On a lane of a vector environment it reads and
-    writes that lane's value.
+    On the class it is the default. On a lane of a vector environment it reads and writes that
+    lane's value.
     """
 
     def __init__(
@@ -82,12 +82,12 @@ class Parameter:
         encode: Encode = as_number,
         decode: Decode = first,
     ) -> None:
-        """Name the columns, if their name is not the attribute's, and the conversions.
+        """Set the columns and the conversions.
 
         Args:
-            *columns: Names of kernel parameters.
-            encode: Returns a value's columns; raises for anything else.
-            decode: Returns the value of columns.
+            *columns: Names of kernel parameters; none if there is one with the attribute's name.
+            encode: Function that returns the columns of a value, or raises if it is invalid.
+            decode: Function that returns the value of columns.
         """
         self.columns = columns
         self.encode = encode
@@ -100,7 +100,7 @@ class Parameter:
         self.columns = self.columns or (name,)
 
     def rows(self, kernel_spec: KernelSpec) -> list[int]:
-        """Return the rows of the columns in the kernel's parameters; raise if it lacks one."""
+        """Return the rows of the columns in the kernel's parameters; raise if one is missing."""
         names = list(kernel_spec["parameters"])
         if missing := [column for column in self.columns if column not in names]:
             raise InvalidArgument(
@@ -110,14 +110,14 @@ class Parameter:
         return [names.index(column) for column in self.columns]
 
     def encoded(self, value: object) -> tuple[float, ...]:
-        """Return the columns of a value; an error names the parameter."""
+        """Return the columns of a value; errors name the parameter."""
         try:
             return self.encode(value)
         except (InvalidArgument, ArgumentTypeError) as error:
             raise type(error)(f"{self.name}: {error}") from None
 
     def __get__(self, env: Lane | None, owner: Any) -> Any:
-        """Return the lane's value; of the class, the default."""
+        """Return the lane's value, or the default if read on the class."""
         if env is None:
             defaults = list(owner.kernel_spec()["parameters"].values())
             return self.decode([defaults[row] for row in self.rows(owner.kernel_spec())])
@@ -151,7 +151,7 @@ class Derived:
         self.name = name
 
     def __get__(self, env: object, owner: type) -> float:
-        """Return the value of the environment, or that of the class's defaults."""
+        """Return the value for the environment, or for the class's defaults."""
         return self.value(owner if env is None else env)
 
     def __set__(self, env: object, value: Number) -> None:
@@ -168,7 +168,7 @@ def write_parameter(
 ) -> None:
     """Write one value of a parameter for each of the lanes, or one for all of them (None).
 
-    While all lanes have the same values, the batch keeps one set for all, which steps faster.
+    As long as all lanes have the same values, the batch stores them once, which makes steps faster.
     Nothing changes if a value is invalid for the parameter.
     """
     rows = parameter.rows(batch.spec)
@@ -184,7 +184,7 @@ def write_parameter(
 
 
 def write_table(batch: Batch, table: npt.NDArray[np.float64]) -> None:
-    """Give the batch its parameters, [parameter_count, num_envs]; one set if all lanes agree."""
+    """Set a batch's parameters [parameter_count, num_envs]; one column if all lanes are equal."""
     if (table == table[:, :1]).all():
         table = table[:, :1]
     batch.set_parameters(np.ascontiguousarray(table))

@@ -1,4 +1,4 @@
-"""States of lanes of compiled environments: saved as one record for each lane, and their seeds."""
+"""Saved states of lanes of compiled environments, one record for each lane, and lane seeds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # `elapsed` of a lane that was saved before its first reset.
 NEVER_RESET = -1
-# Version of the records' layout: part of their identity.
+# Version of the record layout, which is part of a record's identity.
 LAYOUT = 1
 
 # Records of saved lanes, or their fields by name.
@@ -29,23 +29,23 @@ Indices: TypeAlias = npt.NDArray[np.int64]
 
 
 class Model(Protocol):
-    """The environment that a batch is of: what its saved lanes depend on."""
+    """The environment of a batch, with the properties that saved lanes depend on."""
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
         """The declared parameters."""
 
     def fixed_digest(self) -> int:
-        """Return a digest of all that is fixed when the environment is made."""
+        """Return a digest of everything that is fixed when the environment is made."""
 
     def state_bounds(self) -> Mapping[str, tuple[float, float]]:
         """Return bounds of columns of the state."""
 
 
 class StateStore(Protocol):
-    """The owner of the lanes of a batch, where they are not columns, with their states.
+    """The owner of the states of a batch's lanes, if these are not columns of the batch.
 
-    They may also have `valid(saved)`, which returns the states that lanes can have, bool [lanes].
+    It may also have `valid(saved)`, which returns whether each state is possible, bool [lanes].
     """
 
     saved_dtype: np.dtype
@@ -60,12 +60,12 @@ class StateStore(Protocol):
 def lane_dtype(kernel_spec: KernelSpec, store: StateStore | None = None) -> np.dtype:
     """Return the structured dtype of one saved lane.
 
-    Fields: `state` float64 (the columns of the physics; or what `store` saves), `random` uint64 [5]
-    (PCG64 state and increment, high words first, and the buffered half draw), `elapsed` int32 (-1
-    before the first reset), `episode_return` float64, `ended` bool, `parameters` float64,
-    `steps_after_end` int32 (of a single CartPole that has been stepped since it terminated, else
-    -1), `identity` uint64 [2] (digests of the environment's id, 0 if it has none, and of all that
-    is fixed when it is made: kernel, table or model).
+    Fields: `state` float64 (the columns of the physics, or the data that `store` saves), `random`
+    uint64 [5] (PCG64 state and increment, high words first, and the buffered half draw), `elapsed`
+    int32 (-1 before the first reset), `episode_return` float64, `ended` bool, `parameters` float64,
+    `steps_after_end` int32 (for a single CartPole that has been stepped since it terminated, else
+    -1), `identity` uint64 [2] (digests of the environment's id, 0 if it has none, and of everything
+    that is fixed when it is made: kernel, table or model).
     """
     columns = np.dtype((np.float64, (len(kernel_spec["state_names"]),)))
     return np.dtype(
@@ -91,7 +91,7 @@ def digest(*parts: Any) -> int:
 
 
 def _identity(model: Model, spec: EnvSpec | None) -> npt.NDArray[np.uint64]:
-    """Return the `identity` of the records of an environment made from `spec`, if from any."""
+    """Return the `identity` of records of an environment made from `spec` (None if from none)."""
     name = 0 if spec is None else digest(spec.id.encode())
     return np.array([name, digest(b"%d %d" % (LAYOUT, model.fixed_digest()))], np.uint64)
 
@@ -106,11 +106,11 @@ def read_states(batch: Batch, indices: Indices | list[int]) -> Records:
 
 
 def write_states(batch: Batch, values: Sequence[Any], indices: Indices) -> None:
-    """Write physics states, a sequence of numbers or a record each, into lanes.
+    """Write physics states, each a sequence of numbers or a record, into lanes.
 
     Raises:
-        InvalidArgument: A value is not a number for every column, or not a record that lanes can
-            have; nothing has changed.
+        InvalidArgument: If a value does not have a number for every column, or is not a possible
+            record; nothing is changed.
     """
     external = batch.store if hasattr(batch.store, "fields") else None
     if len(indices) < batch.num_envs and not batch.is_ready:
@@ -180,14 +180,14 @@ def save_lanes(batch: Batch, model: Model, spec: EnvSpec | None, indices: Indice
 def checked_lanes(
     batch: Batch, model: Model, spec: EnvSpec | None, saved: object, indices: Indices
 ) -> Fields:
-    """Return copies of the fields of saved lanes, which may be written to these lanes.
+    """Check saved lanes and return copies of their fields, which may be written to `indices`.
 
-    The arguments are those of `save_lanes`, and its result.
+    `saved` is the result of `save_lanes`, which the other arguments belong to.
 
     Raises:
-        InvalidArgument: The lanes are of another environment, or of another number, or some were
-            never reset and others were; or a value is one that no lane can have.
-        ArgumentTypeError: `saved` is not an array.
+        InvalidArgument: If the lanes belong to another environment, their number is wrong, only
+            some of them were ever reset, or a value is impossible.
+        ArgumentTypeError: If `saved` is not an array.
     """
     external = _store_of(batch)
     wanted = lane_dtype(batch.spec, external)
@@ -199,7 +199,7 @@ def checked_lanes(
             f"state: expected {len(indices)} lanes of {name} ({wanted}), "
             f"got shape {saved.shape} of {saved.dtype}"
         )
-    # Copied, so that no other thread changes what has been checked.
+    # Copied, so that no other thread can change the values after the check.
     fields = {name: np.copy(saved[name]) for name in wanted.names or ()}
     (own_id, fixed), ids = _identity(model, spec), fields["identity"][:, 0]
     of_another_id = (ids != own_id) & (ids != 0) & (own_id != 0)
@@ -228,12 +228,12 @@ def checked_lanes(
 def _valid_fields(
     batch: Batch, model: Model, saved: Fields, fresh: npt.NDArray[np.bool_], indices: Indices
 ) -> Iterable[tuple[str, npt.NDArray[np.bool_]]]:
-    """Yield names of fields of saved lanes, and whether their values are possible, bool [lanes]."""
+    """Yield field names of saved lanes, each with whether its values are possible, bool [lanes]."""
     yield "elapsed", saved["elapsed"] >= NEVER_RESET
     yield "steps_after_end", saved["steps_after_end"] >= -1
     yield "ended", saved["ended"].view(np.uint8) <= 1
     yield "episode_return", ~np.isnan(saved["episode_return"])
-    # PCG64's increment is odd; the last number is whether half a draw is buffered, and that half.
+    # PCG64's increment is odd. The last number holds a flag for a buffered half draw, and the half.
     halves = np.ascontiguousarray(saved["random"][:, 4:]).view(np.uint32)
     yield "random", (saved["random"][:, 3] % 2 == 1) & (halves[:, 0] <= 1)
     external = _store_of(batch)
@@ -262,7 +262,7 @@ def _is_encoded(
     columns: npt.NDArray[np.float64],
     current: npt.NDArray[np.float64],
 ) -> bool:
-    """Return whether setting attributes can turn a lane's current columns into these."""
+    """Return whether setting attributes can produce these columns from a lane's current ones."""
     reached = current.copy()
     for parameter in model.parameters.values():
         rows = parameter.rows(batch.spec)
@@ -274,7 +274,7 @@ def _is_encoded(
 
 
 def write_lanes(batch: Batch, saved: Fields | Records, indices: Indices) -> None:
-    """Write the checked fields of saved lanes back."""
+    """Write checked fields of saved lanes into the lanes of a batch."""
     external = _store_of(batch)
     fresh = saved["elapsed"] == NEVER_RESET
     table = batch.get_parameters()
@@ -300,7 +300,7 @@ def write_lanes(batch: Batch, saved: Fields | Records, indices: Indices) -> None
     batch.exclusively(load)
 
 
-# The seed of a stream that was not seeded here, such as that of a saved state.
+# Seed of a stream that was not seeded by `LaneSeeds`, such as the stream of a saved state.
 UNKNOWN = -1
 
 
@@ -310,13 +310,13 @@ class LaneSeeds:
     def __init__(self, batch: Batch) -> None:
         """Store the batch, whose streams are not seeded yet."""
         self._batch = batch
-        # The first lane's seed if the others count on from it (a million lanes need no list), a
+        # An int if lane i has the seed `known + i` (a million lanes need no list), a list with a
         # seed for each lane, or None.
         self.known: int | list[int] | None = None
         self._generators: dict[int, np.random.Generator] = {}
 
     def _seed(self, first: int, lo: int, hi: int) -> None:
-        """Seed lanes lo, lo + 1, ... of [lo, hi) with first, first + 1, ..., for subclasses."""
+        """Seed lanes lo, lo + 1, ... of [lo, hi) with first, first + 1, ...; may be overridden."""
         self._batch.seed(first, lo, hi)
 
     def seed_all(self, first: int) -> None:
@@ -342,9 +342,9 @@ class LaneSeeds:
     def reset(
         self, seed: int | list[int | None] | None, mask: npt.NDArray[np.bool_] | None
     ) -> None:
-        """Seed the lanes that a reset begins (None for all), as `seed` says.
+        """Seed the lanes of a mask (None for all) at a reset.
 
-        An integer seeds lane `i` with `seed + i`; a list has a seed, or None, for each lane.
+        An integer seeds lane `i` with `seed + i`; a list has a seed or None for each lane.
         """
         if seed is None:
             self.ensure()
@@ -356,7 +356,7 @@ class LaneSeeds:
             self.seed_lanes([seed + lane for lane in range(self._batch.num_envs)], mask)
 
     def forget(self, lanes: Indices) -> None:
-        """Record that these lanes' streams were not seeded here."""
+        """Record that the streams of these lanes were not seeded by this object."""
         unseeded = [UNKNOWN] * self._batch.num_envs
         known = unseeded if self.known is None else list(self.as_tuple())
         for lane in lanes.tolist():
@@ -364,7 +364,7 @@ class LaneSeeds:
         self.known = known
 
     def generators(self, lanes: Iterable[int]) -> list[np.random.Generator]:
-        """Return a generator over the random stream of each lane, which advances the stream."""
+        """Return a generator for each lane; drawing from it advances the lane's random stream."""
         self.ensure()
         known = self._generators
         for lane in lanes:

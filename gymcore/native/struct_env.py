@@ -1,4 +1,4 @@
-"""Environments whose lanes are structs: the functions of one lane, compiled, and spaces."""
+"""Environments whose lanes are structs, with compiled functions that process one lane."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from gymcore_ext.lanes.struct_lanes import StructLanes
 
 
 class StructEnv(NativeEnv[Any]):
-    """Base of environments whose state is a struct, with compiled functions of one lane.
+    """Base of environments whose state is a struct, with compiled functions for one lane.
 
     `StructEnv.of` makes a class from the functions (`gymcore_lane_functions` in
-    `gymcore/kernel.h`), the size of the struct and the spaces. Single environments and batches run
-    in the engine like the built-in ones: autoreset modes, parameters by lane, threads, states.
+    `gymcore/kernel.h`), the size of the struct and the spaces. The engine runs its environments and
+    batches like built-in ones, with autoreset modes, parameters per lane, threads and states.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012
     kernel_module = ""
     vector_class: ClassVar[type[NativeVectorEnv]]
-    # What faults of lanes mean, by their numbers; they can be left out.
+    # Messages of lane faults, by number; optional.
     fault_texts: ClassVar[Sequence[str]] = ()
-    # The arguments of `of`; of a class whose instances differ in them, `make_batch` sets them.
+    # The arguments of `of`. If they differ between instances, `make_batch` of the class sets them.
     functions: object
     lane_bytes: int
     saved_bytes: int = 0
@@ -56,25 +56,25 @@ class StructEnv(NativeEnv[Any]):
         reset_options: dict[str, float] | None = None,
         shared: object = None,
     ) -> type[Self]:
-        """Return the class of an environment; `vector_class` is that of its batches.
+        """Return the class of an environment; its `vector_class` is the class of its batches.
 
         Args:
             name: Name of the class.
-            functions: Capsule of the functions of one lane.
-            lane_bytes: Bytes of a lane, which is zero before `make` or its first reset.
-            saved_bytes: Bytes that the function `save` writes, a multiple of 8; 0 for lanes that
-                are saved as they are.
+            functions: Capsule of the functions for one lane.
+            lane_bytes: Bytes of a lane; its memory is zero before `make` or its first reset.
+            saved_bytes: Bytes that the function `save` writes, a multiple of 8; 0 if lanes are
+                saved as raw bytes.
             observation_space: Box, Discrete, MultiDiscrete, MultiBinary, or Dict and Tuple of
                 these. `observe` gets the row of each array, in the order of the space.
             action_space: Discrete, MultiDiscrete, MultiBinary, or a Box of floats. `step` gets
                 int64 values, or floats.
-            parameters: Names and defaults of the numbers that functions get as `parameters`; they
-                are arguments of the constructor, and may differ from lane to lane.
+            parameters: Names and defaults of the numbers that functions get as `parameters`. They
+                are arguments of the constructor and may differ from lane to lane.
             reset_options: Names and defaults of options of `reset`.
-            shared: Capsule of what all lanes have in common, or None.
+            shared: Capsule of data that all lanes share, or None.
 
         Raises:
-            InvalidArgument: A space that compiled code cannot check or fill.
+            InvalidArgument: If compiled code cannot check or fill elements of a space.
         """
         defaults = dict(parameters or {})
         array_layout("observation_space", observation_space)
@@ -99,7 +99,7 @@ class StructEnv(NativeEnv[Any]):
         return made
 
     def __init__(self, render_mode: str | None = None, **parameters: Any) -> None:
-        """Make the environment; the arguments are its parameters."""
+        """Create the environment; the arguments are its parameters."""
         super().__init__(render_mode, **parameters)
         self.observation_space, self.action_space = self.spaces_of_lane
 
@@ -137,21 +137,21 @@ class StructEnv(NativeEnv[Any]):
 
     @classmethod
     def raise_faults(cls, faults: list[tuple[int, int]]) -> None:
-        """Raise because lanes cannot go on, given `[(lane, fault), ...]`."""
+        """Raise an error for lanes that cannot continue, given `[(lane, fault), ...]`."""
         lanes, fault = [lane for lane, _ in faults], faults[0][1]
         text = cls.fault_texts[fault] if cls.fault_texts else f"fault {fault}"
         raise error.Error(f"lanes {lanes}: {text}")
 
     def fixed_digest(self) -> int:
-        """Return a digest of name and size."""
+        """Return a digest of the class name and the lane size."""
         return digest(f"{type(self).__qualname__} {self.lane_bytes}".encode())
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
-        """Step by an element of `action_space`; see `Env.step`.
+        """Step with an element of `action_space`; see `Env.step`.
 
         Raises:
-            InvalidAction: Not an element of `action_space`.
-            ResetNeeded: Before the first reset.
+            InvalidAction: If the action is not an element of `action_space`.
+            ResetNeeded: If the environment has not been reset.
         """
         if not self.action_space.contains(action):
             raise self._invalid(action)

@@ -1,4 +1,4 @@
-"""The vector environment over compiled physics: `make_vec`'s engine for the built-in ids."""
+"""The vector environment for compiled physics: the engine of `make_vec` for built-in ids."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ Bools = npt.NDArray[np.bool_]
 Frame = npt.NDArray[np.uint8]
 Observations = Any  # an array, or a tuple of arrays: a batch of the observation space
 
-# What lane memory can be asked for, and what its step counters hold.
+# Largest number of lanes, and the largest value of the step counters.
 _MAX_LANES, _MAX_STEPS = 2**40, 2**31 - 1
 
-# Height and width that a window may take: larger batches are shown smaller.
+# Maximum height and width of the window: frames of larger batches are scaled down.
 _MAX_WINDOW = (840, 1280)
 
 
 class Rollout(NamedTuple):
-    """What `NativeVectorEnv.rollout` writes: arrays with leading axes [T, num_envs].
+    """The arrays that `NativeVectorEnv.rollout` writes, with leading axes [T, num_envs].
 
-    Observations are batches of the observation space: an array, or a tuple of them.
+    Observations are batches of the observation space: an array, or a tuple of arrays.
     """
 
     observations: Any
@@ -60,16 +60,16 @@ class Rollout(NamedTuple):
 
 
 class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
-    """Steps a batch of compiled environments in one call, without Python objects per lane.
+    """Vector environment that steps a batch of compiled lanes without Python objects per lane.
 
-    Lane `i` of `reset(seed=s)` equals `make(id).reset(seed=s + i)`, bit for bit, for any batch
-    size, number of threads and instruction set. Arrays that `reset` and `step` return belong to
-    the caller: their memory is reused only when no reference to them, or to a view of them, is
-    left. With `copy=False` they are the same buffers at every call.
+    After `reset(seed=s)`, lane `i` equals `make(id)` after `reset(seed=s + i)`, bit for bit, for
+    any batch size, number of threads and instruction set. Arrays that `reset` and `step` return
+    belong to the caller: their memory is reused only when no reference to them, or to a view of
+    them, is left. With `copy=False`, every call returns the same buffers.
 
-    Options of `reset`, besides `reset_mask`, are bounds of the initial state as the environment
-    names them. One thread at a time may use an environment; another one gets `ConcurrentUseError`.
-    After an error nothing has changed.
+    Options of `reset` other than `reset_mask` are bounds of the initial state, under the
+    environment's names. Only one thread at a time may use an environment; a second one gets
+    `ConcurrentUseError`. An error leaves the environment unchanged.
 
     Example:
         >>> import gymcore as gym
@@ -86,7 +86,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
 
     stacks_final_obs = True
     state_is_array = True
-    # Attributes that copies and pickles leave out, as they are made again.
+    # Attributes that are left out of copies and pickles, and are created again.
     _not_pickled: ClassVar[tuple[str, ...]] = ("_batch", "_seeds", "_window")
 
     env_class: ClassVar[type[NativeEnv[Any]]]
@@ -114,27 +114,27 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         on_worker_death: str = "raise",
         **parameters: Any,
     ) -> None:
-        """Make the batch.
+        """Create the batch.
 
         Args:
-            num_envs: number of lanes.
-            max_episode_steps: steps after which an episode is truncated; None or -1 for none.
-            render_mode: None, "rgb_array" (`render` returns a frame each) or "human" (one window
-                with all lanes).
-            autoreset_mode: when an ended lane begins a new episode.
-            num_threads: threads that share a step. None: as many of those that the process may use
-                as the time that lanes take is worth, while sharing is faster.
-            copy: whether returned arrays are the caller's to keep.
-            episode_statistics: report ended episodes in `info["episode"]`, as
+            num_envs: Number of lanes.
+            max_episode_steps: Steps after which an episode is truncated; None or -1 for no limit.
+            render_mode: None, "rgb_array" (`render` returns a frame for each lane) or "human" (one
+                window with all lanes).
+            autoreset_mode: When an ended lane begins a new episode.
+            num_threads: Number of threads that share a step. None: as many as the measured time of
+                the lanes justifies, up to the number of CPUs that the process may use.
+            copy: Whether returned arrays belong to the caller; if False, calls reuse them.
+            episode_statistics: Whether to report ended episodes in `info["episode"]`, as
                 `wrappers.vector.RecordEpisodeStatistics` does: "r", "l" and "t" (s).
-            num_workers: for `AsyncVectorEnv`; has no effect here.
-            batch_size: how many results `recv` returns; None for all.
-            on_worker_death: for `AsyncVectorEnv`; "restart" warns here.
-            **parameters: physics parameters of the environment, each a value or one for each lane.
+            num_workers: An option of `AsyncVectorEnv`; no effect here.
+            batch_size: Number of results that `recv` returns; None for all.
+            on_worker_death: An option of `AsyncVectorEnv`; "restart" causes a warning here.
+            **parameters: Physics parameters of the environment: one value, or one for each lane.
 
         Raises:
-            InvalidArgument: a value out of range, or not one for each lane.
-            ArgumentTypeError: an argument that neither the engine nor the physics has.
+            InvalidArgument: If a value is out of range, or there is not one for each lane.
+            ArgumentTypeError: If neither the engine nor the physics has an argument.
         """
         self._begin(
             positive("num_envs", num_envs, _MAX_LANES),
@@ -158,7 +158,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         self._last_actions: np.ndarray | None = None
         self._keeps_frames = False
         self._window: Any = None
-        # What lanes share: spaces, and what follows from arguments that are not parameters.
+        # Lanes share the spaces and everything that depends on non-parameter arguments.
         shared = parameters.keys() & set(self.env_class.arguments)
         self._model = self.env_class(**{name: parameters.pop(name) for name in shared})
         if not self._model.fits_kernel:
@@ -186,7 +186,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         )
         self._seeds = LaneSeeds(self._batch)
 
-    # The bounds of a batch's spaces take as much memory as its lanes: made at first use.
+    # Made at first use, because the bounds of a batch's spaces take as much memory as its lanes.
 
     @cached_property
     def observation_space(self) -> Space:  # type: ignore[override]
@@ -219,18 +219,18 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         """Step every lane, or some of them; see `VectorEngine.step`.
 
         Args:
-            actions: int64 [num_envs] or float32 [num_envs, size]. Other integers are converted, for
-                float32 all numbers are, and the physics clips values outside a continuous space.
-            env_ids: As there.
+            actions: int64 [num_envs] or float32 [num_envs, size]. Other integers are converted (for
+                float32, any numbers); the physics clips values outside a continuous space.
+            env_ids: As for `VectorEngine.step`.
 
         Returns:
             observations float32 [num_envs, size], rewards float64 [num_envs], terminated and
             truncated bool [num_envs], and infos: in same-step mode `final_obs` float32
-            [num_envs, size] (rows of `_final_obs`, zeros elsewhere) and `final_info`; with
-            `episode_statistics` `episode`. Empty when no episode ended.
+            [num_envs, size] (zeros where `_final_obs` is False) and `final_info`; with
+            `episode_statistics`, `episode`. Infos are empty if no episode ended.
 
         Raises:
-            InvalidAction: Also for a discrete action out of range, and for nan.
+            InvalidAction: If actions do not fit, a discrete action is out of range or one is nan.
         """
         if env_ids is not None:
             return self._step_some("step", actions, env_ids)
@@ -259,7 +259,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         return results
 
     def _check_ready_to_step(self) -> None:
-        """Raise the errors of other engines: those of the compiled batch do not name this one."""
+        """Raise the errors of the other engines, which name this object."""
         self._check_call("step")
         self._check_reset("step")
 
@@ -285,20 +285,20 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         """Step every lane and write the results into the caller's arrays.
 
         Args:
-            actions: as for `step`.
-            observations: float32 [num_envs, size], C-contiguous like all of these; none may share
-                memory with another or with the actions.
-            rewards: float64 [num_envs], or float32, rounded.
+            actions: As for `step`.
+            observations: float32 [num_envs, size]. This and the other arrays must be C-contiguous
+                and share no memory with each other or with the actions.
+            rewards: float64 [num_envs], or float32, which receives rounded values.
             terminated: bool [num_envs].
             truncated: bool [num_envs].
-            final_observations: None, or as the observations: the last ones of lanes that ended,
-                zeros elsewhere. Same-step autoreset only.
+            final_observations: None, or an array like `observations` for the last observations of
+                lanes that ended, zeros elsewhere. Same-step autoreset only.
 
         Returns:
-            The infos that `step` would return; their `final_obs` is `final_observations`, if given.
+            The infos that `step` would return; `final_obs` is `final_observations`, if given.
 
         Raises:
-            InvalidArgument: an array of the wrong dtype, shape or layout; and as `step`.
+            InvalidArgument: If an array has the wrong dtype, shape or layout. Also see `step`.
         """
         if self._sent:
             self._check_call("step")
@@ -324,19 +324,19 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
     ) -> Callable[[], dict[str, Any]]:
         """Return a function that calls `step_into` with these arrays, which are checked once.
 
-        For loops that fill the same rows repeatedly: a call takes less time than `step`.
+        Use it in loops that fill the same arrays repeatedly: a call takes less time than `step`.
 
         Args:
-            actions: an array, whose values each call reads and checks.
-            observations: as for `step_into`, and so are the others.
-            rewards: likewise.
-            terminated: likewise.
-            truncated: likewise.
-            final_observations: likewise.
+            actions: An array; every call reads and checks its values.
+            observations: As for `step_into`.
+            rewards: As for `step_into`.
+            terminated: As for `step_into`.
+            truncated: As for `step_into`.
+            final_observations: As for `step_into`.
 
         Raises:
-            InvalidArgument: an array of the wrong dtype, shape or layout.
-            ResetNeeded: before `reset`.
+            InvalidArgument: If an array has the wrong dtype, shape or layout.
+            ResetNeeded: If the environment has not been reset.
 
         Example:
             >>> import gymcore as gym
@@ -365,24 +365,24 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         truncated: Bools | None = None,
         final_observations: Observations | bool | None = None,
     ) -> Rollout:
-        """Step every lane through T batches of actions, with the GIL released for the whole call.
+        """Step every lane with T batches of actions; the GIL is released for the whole call.
 
         Args:
             actions: [T, num_envs] or [T, num_envs, size].
-            observations: float32 [T, num_envs, size] to write into; like the others, a new array if
-                None. `observations[t]` is what `step(actions[t])` returns.
+            observations: float32 [T, num_envs, size] to write to; None makes a new array, as for
+                the next three. `observations[t]` is the result of `step(actions[t])`.
             rewards: float64 [T, num_envs].
             terminated: bool [T, num_envs].
             truncated: bool [T, num_envs].
-            final_observations: float32 [T, num_envs, size], or True for a new one: the last
+            final_observations: float32 [T, num_envs, size], or True for a new array: the last
                 observations of episodes that ended, zeros elsewhere. Same-step autoreset only.
 
         Returns:
             The five arrays; the last one is None unless requested.
 
         Raises:
-            InvalidArgument: an array of the wrong dtype, shape or layout, or autoreset disabled.
-            InvalidAction: an invalid action in any of the T batches; nothing was stepped.
+            InvalidArgument: If a dtype, shape or layout is wrong, or autoreset is disabled.
+            InvalidAction: If any action of the T batches is invalid; nothing is stepped.
         """
         self._check_call("step")
         try:
@@ -402,14 +402,14 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         return arrays
 
     def _empty_observations(self, shape: tuple[int, ...]) -> Any:
-        """New arrays [*shape, ...] for observations."""
+        """Return new arrays [*shape, ...] for observations."""
         return self._batch.empty_observations(shape)
 
     # --- random streams ------------------------------------------------------------------------
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:
-        """The seed of every lane; -1 for a lane whose stream was set from outside."""
+        """The seed of every lane; -1 for a lane whose stream was set by the caller."""
         return self._seeds.as_tuple()
 
     def lane_generators(self, lanes: Sequence[int]) -> list[np.random.Generator]:
@@ -423,7 +423,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             raise error.InvalidArgument(
                 "name: call set_state() of the vector environment, not of its lanes"
             )
-        # What is an array already needs no object for each lane.
+        # Values that are stored as an array need no object for each lane.
         if name in self.env_class.parameters:
             parameter = self.env_class.parameters[name]
             values = self._batch.get_parameters()[parameter.rows(self._batch.spec)]
@@ -443,7 +443,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
     def lane_envs(self) -> Iterator[NativeEnv[Any]]:
         """Iterate over the lanes as environments for reading, which share the batch's memory."""
         seeds = self.np_random_seed
-        elapsed = self._batch.view_lifecycle()[1]  # of lanes that have just been reset: 0
+        elapsed = self._batch.view_lifecycle()[1]  # 0 for lanes that have just been reset
         for lane in range(self.num_envs):
             env = self.env_class.lane_of(self, lane, seeds[lane])
             if self._last_actions is not None and elapsed[lane]:
@@ -454,19 +454,19 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         """Set a physics parameter, `state` or `np_random` of the lanes.
 
         Args:
-            name: the attribute.
-            values: a list, tuple or array with one value for each lane, or one for all.
+            name: Name of the attribute.
+            values: A list, tuple or array with one value for each lane, or one value for all.
 
         Raises:
-            InvalidArgument: not one value for each lane, or one out of range; nothing has changed.
-            ArgumentTypeError: a value of the wrong type; nothing has changed.
-            AttributeError: lanes have no such attribute, or it cannot be set per lane.
+            InvalidArgument: If the number of values is wrong, or one is out of range (no change).
+            ArgumentTypeError: If a value has the wrong type (no change).
+            AttributeError: If lanes have no such attribute, or it cannot be set per lane.
         """
         super().set_attr(name, values)
 
     def _set_lanes_attr(self, name: str, values: Any) -> None:
         env_class = self.env_class
-        # One value of these is an array itself.
+        # One value of these attributes is an array itself.
         has_columns = name in env_class.parameters and len(env_class.parameters[name].columns) > 1
         one_value_ndim = 1 if has_columns or name == "state" else 0
         is_list = isinstance(values, (list, tuple)) and not (has_columns and np.ndim(values) == 1)
@@ -506,7 +506,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             )
 
     def _set_streams(self, generators: list[Any]) -> None:
-        """Let every lane draw on from where a generator is; the generators are not shared."""
+        """Set every lane's random stream to the state of a generator, which is copied."""
         states = []
         for lane, generator in enumerate(generators):
             state = getattr(getattr(generator, "bit_generator", None), "state", None)
@@ -522,16 +522,16 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
 
     @one_at_a_time(error)
     def get_state(self, lanes: EnvIds | None = None) -> np.ndarray:
-        """Return everything that determines what lanes do next, random streams included.
+        """Return the complete states of lanes, including their random streams.
 
-        Lanes can be saved before their first reset, too.
+        Lanes can also be saved before their first reset.
 
         Args:
             lanes: Indices or a mask; None for all.
 
         Returns:
             A structured array with one record per lane (`gymcore.native.state.lane_dtype`), a
-            copy. It holds no pickles: `numpy.save(..., allow_pickle=False)` writes it.
+            copy. It contains no pickles, so `numpy.save(..., allow_pickle=False)` can write it.
         """
         self._check_call("get_state")
         return self._save_lanes(lane_indices(lanes, self.num_envs))
@@ -546,17 +546,17 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         self._seeds.forget(lanes)
 
     def _write_lanes(self, saved: Any, lanes: Lanes) -> None:
-        """Put saved lanes, which have been checked, into the batch."""
+        """Write saved lanes, which have been checked, into the batch."""
         write_lanes(self._batch, saved, lanes)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Settings, and the lanes as an array: copies and pickles continue bit for bit."""
+        """Return the settings and the lanes as an array, so that copies continue bit for bit."""
         state = {k: v for k, v in self.__dict__.items() if k not in self._not_pickled}
         state["_saved"] = self._save_lanes(np.arange(self.num_envs)), self._seeds.known
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the batch again and put the lanes back."""
+        """Create the batch again and restore the lanes."""
         state = dict(state)
         saved, seeds = state.pop("_saved")
         self.__dict__.update(state)
@@ -571,7 +571,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
     # --- rendering -----------------------------------------------------------------------------
 
     def _note_actions(self, actions: np.ndarray, lanes: Lanes | None = None) -> None:
-        """Remember the last actions of lanes, which some environments draw."""
+        """Store the last actions of lanes, which some environments draw."""
         if not self.single_action_space.shape:
             return
         if lanes is not None:
@@ -593,7 +593,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         self._batch.set_before_reset(self._final_frames if self._keeps_frames else None)
 
     def _final_frames(self, ended: Bools, lanes: Lanes | None) -> dict[str, Any]:
-        """The entries of the final infos with the frames of lanes before they are reset."""
+        """Return entries for the final infos with the frames of lanes before they are reset."""
         rows = np.flatnonzero(ended)
         row_of = dict(zip((rows if lanes is None else lanes[rows]).tolist(), rows, strict=True))
         states = self._states()
@@ -606,7 +606,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
 
     @without_mode
     def render(self) -> tuple[Any, ...] | None:
-        """A frame [height, width, 3] uint8 of every lane, or a str, or the window for "human"."""
+        """Return a uint8 frame [height, width, 3] or a str for each lane; for "human" show them."""
         self._check_call("render")
         if self.render_mode is None:
             logger.warn(
@@ -628,13 +628,13 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         return self._frames()
 
     def render_tiled(self, columns: int | None = None) -> Frame:
-        """All lanes in one frame [height, width, 3] uint8, `columns` in a row (None: enough)."""
+        """Return all lanes in one uint8 frame [height, width, 3], `columns` per row (None: any)."""
         from gymcore.rendering.tiling import tile_frames
 
         return tile_frames(self._frames(), columns)
 
     def _frames(self) -> tuple[Frame, ...]:
-        """A frame [height, width, 3] uint8 of every lane."""
+        """Return a uint8 frame [height, width, 3] of every lane."""
         self._check_rendered()
         lanes = zip(self.lane_envs(), self._states(), strict=True)
         return tuple(env._render_frame("rgb_array", state) for env, state in lanes)
@@ -644,7 +644,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             raise error.ResetNeeded("render: expected reset() before the first render()")
 
     def _show(self) -> None:
-        """Show all lanes in the window of "human" mode, which is opened if need be."""
+        """Show all lanes in the window of "human" mode, which is opened if necessary."""
         if self.render_mode != "human":
             return
         from gymcore.rendering.frames import Renderer, draw_frame

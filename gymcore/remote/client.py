@@ -70,11 +70,11 @@ class Client:
             max_message_bytes: The largest message that is received.
 
         Raises:
-            InvalidArgument: if an argument has an impossible value.
-            RemoteRefused: if the server rejects this client, serves another one, or hosts
+            InvalidArgument: If an argument has an impossible value.
+            RemoteRefused: If the server rejects this client, serves another one, or hosts
                 something else.
-            RemoteTimeout: if there is no answer in time.
-            DependencyNotInstalled: if msgpack is missing.
+            RemoteTimeout: If there is no answer in time.
+            DependencyNotInstalled: If msgpack is missing.
         """
         check_msgpack()
         self.address, self._target = _parsed(address)
@@ -128,10 +128,10 @@ class Client:
         """Send a request; a reply to an earlier one is dropped.
 
         Raises:
-            ArgumentTypeError: if the arguments cannot be sent; nothing has been sent.
-            InvalidArgument: if a frame is larger than the server accepts; nothing has been sent.
-            ClosedEnvironmentError: after `close`.
-            ForkedProcessError: in a forked child of the process that began the session.
+            ArgumentTypeError: If the arguments cannot be sent; nothing has been sent.
+            InvalidArgument: If a frame is larger than the server accepts; nothing has been sent.
+            ClosedEnvironmentError: After `close`.
+            ForkedProcessError: In a forked child of the process that began the session.
         """
         self._check_open(verb)
         self._send_request(arguments, verb)
@@ -148,10 +148,10 @@ class Client:
         Raises:
             EnvironmentFailed: What the environment has raised, of that class too if it is one of
                 Python's or gymcore's.
-            RemoteRefused: if the server refuses the request, as after a restart.
-            RemoteError: if the reply is not of the protocol.
-            RemoteTimeout: if there is no reply in time.
-            ClosedEnvironmentError: after `close`.
+            RemoteRefused: If the server refuses the request, as after a restart.
+            RemoteError: If the reply is not of the protocol.
+            RemoteTimeout: If there is no reply in time.
+            ClosedEnvironmentError: After `close`.
         """
         self._check_open(self._verb)
         limit = self._timeout if seconds is None else seconds

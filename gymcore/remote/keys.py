@@ -33,9 +33,9 @@ def make_keys(directory: str | Path) -> list[Path]:
         The four files.
 
     Raises:
-        InvalidArgument: if one of them exists.
-        OSError: if they cannot be written. After any error no file or folder is left of this call.
-        DependencyNotInstalled: if cryptography is missing.
+        InvalidArgument: If one of them exists.
+        OSError: If they cannot be written. After any error no file or folder is left of this call.
+        DependencyNotInstalled: If cryptography is missing.
     """
     folder = Path(directory)
     texts: dict[Path, bytes] = {}
@@ -93,7 +93,7 @@ def server_context(directory: str | Path) -> ssl.SSLContext:
     """Return what a server's connections are encrypted with.
 
     Raises:
-        InvalidArgument: if a key is missing, is none, or can be read by others than its owner.
+        InvalidArgument: If a key is missing, is none, or can be read by others than its owner.
     """
     folder = Path(directory)
     context = _context(ssl.PROTOCOL_TLS_SERVER, folder, "server")

@@ -92,8 +92,8 @@ class Server:
             log: Called with a line for each connection and refusal, and with steps per second.
 
         Raises:
-            InvalidArgument: if an argument has an impossible value, or the address cannot be bound.
-            DependencyNotInstalled: if msgpack is missing.
+            InvalidArgument: If an argument has an impossible value, or the address cannot be bound.
+            DependencyNotInstalled: If msgpack is missing.
         """
         check_msgpack()
         try:

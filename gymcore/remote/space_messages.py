@@ -20,7 +20,7 @@ def space_message(space: Space) -> list[object]:
     """Return a space as its name and arguments.
 
     Raises:
-        ArgumentTypeError: if it is, or holds, a space that does not travel.
+        ArgumentTypeError: If it is, or holds, a space that does not travel.
     """
     if isinstance(space, Box):
         return ["Box", space.low, space.high, space.dtype.newbyteorder("<").str]
@@ -44,7 +44,7 @@ def space_of(message: Iterable[Any]) -> Space:
     """Return the space of a message.
 
     Raises:
-        InvalidArgument: if there is no such space.
+        InvalidArgument: If there is no such space.
     """
     try:
         name, *arguments = message

@@ -118,9 +118,9 @@ class Connection:
         """Return the frames of the next message; None as long as it is not complete.
 
         Raises:
-            NotTheProtocol: if the peer does not greet, or sends no message or one too large.
-            ConnectionError: if the peer has closed the connection.
-            ssl.SSLError: if the peer has no key that is known here, or is not encrypted.
+            NotTheProtocol: If the peer does not greet, or sends no message or one too large.
+            ConnectionError: If the peer has closed the connection.
+            ssl.SSLError: If the peer has no key that is known here, or is not encrypted.
         """
         try:
             self._shake_hands()

@@ -59,7 +59,7 @@ class HostedVectorEnv:
             attributes: Names that clients may read with `get_attr`.
 
         Raises:
-            ArgumentTypeError: if a space cannot be sent.
+            ArgumentTypeError: If a space cannot be sent.
         """
         self.envs = envs
         self._attributes = tuple(attributes)
@@ -89,7 +89,7 @@ class HostedVectorEnv:
         """Return the reply to a request.
 
         Raises:
-            InvalidArgument: if there is no such request.
+            InvalidArgument: If there is no such request.
         """
         if verb == "step":
             actions, env_ids = arguments
@@ -172,9 +172,9 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
             max_message_bytes: The largest message that is received.
 
         Raises:
-            InvalidArgument: if an argument has an impossible value.
-            RemoteRefused: if the server rejects this client or hosts something else.
-            RemoteTimeout: if there is no answer in time.
+            InvalidArgument: If an argument has an impossible value.
+            RemoteRefused: If the server rejects this client or hosts something else.
+            RemoteTimeout: If there is no answer in time.
         """
         self._client = Client(address, KIND, keys, connect_timeout, timeout, max_message_bytes)
         try:

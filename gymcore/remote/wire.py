@@ -75,8 +75,8 @@ def encode(message: object) -> list[Frame]:
         The header, and the bytes of each large array in their order, which are not copied.
 
     Raises:
-        ArgumentTypeError: if there is anything else in the message.
-        InvalidArgument: if it is too large or nested too deeply, or has an integer of more than 64
+        ArgumentTypeError: If there is anything else in the message.
+        InvalidArgument: If it is too large or nested too deeply, or has an integer of more than 64
             bits or a text that is not Unicode.
 
     Example:
@@ -151,7 +151,7 @@ def decode(frames: Sequence[Frame]) -> Any:
     """Return the message of some frames; its arrays are the caller's own.
 
     Raises:
-        InvalidArgument: if the frames are not what `encode` returns; nothing has been allocated for
+        InvalidArgument: If the frames are not what `encode` returns; nothing has been allocated for
             what is wrong.
     """
     if not frames or len(frames[0]) > MAX_HEADER_BYTES:

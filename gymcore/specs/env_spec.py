@@ -192,8 +192,8 @@ class EnvSpec:
             their values.
 
         Raises:
-            InvalidArgument: if an entry point is a function or a class instead of "module:name".
-            ArgumentTypeError: if an argument in `kwargs`, or of a wrapper, has no form in
+            InvalidArgument: If an entry point is a function or a class instead of "module:name".
+            ArgumentTypeError: If an argument in `kwargs`, or of a wrapper, has no form in
                 JSON.
 
         Example:
@@ -246,8 +246,8 @@ class EnvSpec:
             trusted: Whether entry points may be anything, as in a spec that you make yourself.
 
         Raises:
-            json.JSONDecodeError: if the text is not JSON.
-            InvalidArgument: if it is not a JSON object of a spec; if its argument `env_id`
+            json.JSONDecodeError: If the text is not JSON.
+            InvalidArgument: If it is not a JSON object of a spec; if its argument `env_id`
                 names a module to import, unless `trusted`.
         """
         import json

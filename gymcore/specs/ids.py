@@ -20,8 +20,8 @@ def parse_env_id(env_id: str) -> tuple[str | None, str, int | None]:
         A tuple of the namespace (or None), the name, and the version (or None).
 
     Raises:
-        Error: if the id does not have that form.
-        ArgumentTypeError: if it is not a string.
+        Error: If the id does not have that form.
+        ArgumentTypeError: If it is not a string.
 
     Example:
         >>> parse_env_id("ALE/Pong-v5")

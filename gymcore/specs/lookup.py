@@ -21,7 +21,7 @@ def _follow_alias(env_id: str) -> EnvSpec | None:
     """Return what a retired id stands for now, with a deprecation warning, or None.
 
     Raises:
-        DeprecatedEnv: if the new environment behaves differently.
+        DeprecatedEnv: If the new environment behaves differently.
     """
     alias = aliases.get(env_id)
     if alias is None or alias.new_id not in registry:
@@ -50,7 +50,7 @@ def spec(env_id: str) -> EnvSpec:
         The spec itself, not a copy.
 
     Raises:
-        Error: one of the registry's errors, with a suggestion, if the id is not registered.
+        Error: One of the registry's errors, with a suggestion, if the id is not registered.
 
     Example:
         >>> spec("CartPole-v1").max_episode_steps
@@ -92,7 +92,7 @@ def registered_id(env_id: object) -> str:
             left out. "gymnasium:" and an id of Gymnasium's registry without a module stay.
 
     Raises:
-        InvalidArgument: if it is not the id of a registered environment.
+        InvalidArgument: If it is not the id of a registered environment.
     """
     if isinstance(env_id, str):
         prefix = GYMNASIUM if env_id.startswith(GYMNASIUM) else ""
@@ -119,9 +119,9 @@ def find_spec(env_id: str) -> EnvSpec:
             registry, which may have a module too.
 
     Raises:
-        DependencyNotInstalled: if the id is one of Gymnasium's, which is missing.
-        ModuleNotFoundError: if the module cannot be imported.
-        Error: one of the registry's errors, with a suggestion, if the id is not registered.
+        DependencyNotInstalled: If the id is one of Gymnasium's, which is missing.
+        ModuleNotFoundError: If the module cannot be imported.
+        Error: One of the registry's errors, with a suggestion, if the id is not registered.
     """
     if env_id.startswith(GYMNASIUM):
         return spec(env_id)

@@ -24,7 +24,7 @@ def unregistered(env_id: str) -> error.Error:
     """Return the error that says which part of an id is not registered, and what may be meant.
 
     Raises:
-        Error: if the id is malformed.
+        Error: If the id is malformed.
     """
     ns, name, version = parse_env_id(env_id)
     namespaces = {spec.namespace for spec in registry.values() if spec.namespace is not None}

@@ -1,4 +1,4 @@
-"""Vector environments: many copies of an environment stepped as one, and their wrappers."""
+"""Vector environments, which step many copies of an environment at once, and their wrappers."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ __all__ = [
     "utils",
 ]
 
-# At first use: it loads compiled code and `multiprocessing`. `gymcore/__init__.py` adds what layers
-# above this one define: `ArrayVectorEnv`, `NativeVectorEnv` and `make`.
+# Imported at first use: the module loads compiled code and `multiprocessing`. `gymcore/__init__.py`
+# adds `ArrayVectorEnv`, `NativeVectorEnv` and `make`, which are defined in higher layers.
 __getattr__, __dir__ = lazy_namespace(
     __name__, {".async_vector_env": ("AsyncState", "AsyncVectorEnv", "CustomWorkerVectorEnv")}
 )

@@ -67,10 +67,10 @@ from gymcore_ext.arrays import one_at_a_time
 
 __all__ = ["AsyncState", "AsyncVectorEnv", "CustomWorkerVectorEnv"]
 
-# How long a worker that is idle may take to accept a message, in seconds.
+# Seconds that an idle worker may take to accept a message.
 _ACCEPT_SECONDS = 60.0
 
-# How long a death may go unnoticed while results come, in seconds.
+# Seconds between checks for dead workers while results of other workers arrive.
 _LOOK_SECONDS = 0.2
 
 # Position of `worker` among the arguments of `AsyncVectorEnv`.
@@ -80,7 +80,7 @@ _Result = TypeVar("_Result")
 
 
 class AsyncState(Enum):
-    """Which call is pending."""
+    """The call that is pending."""
 
     DEFAULT = "default"
     WAITING_RESET = "reset"
@@ -89,16 +89,16 @@ class AsyncState(Enum):
 
 
 class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
-    """Steps environments in worker processes that each own a range of them.
+    """Vector environment whose environments run in worker processes, a range of them in each.
 
-    Observations, actions, rewards, flags and numeric infos lie in memory that all processes share.
-    If a worker dies, hangs or raises, an exception here names its environments; `close`
-    always succeeds, and leaves no process or memory behind.
+    Observations, actions, rewards, flags and numeric infos are in shared memory. If a worker dies,
+    hangs or raises, this process raises an exception that names the worker's environments. `close`
+    always succeeds and leaves no process or memory behind.
 
-    Other infos, results of calls, states and failures come from workers as pickles, which may run
-    any code here: run only environments that you trust.
+    Workers send other infos, results of calls, states and failures as pickles. Loading a pickle can
+    run any code in this process, so use only environments that you trust.
 
-    With `worker`, your own worker loop, the object is a `CustomWorkerVectorEnv`.
+    If you pass `worker`, your own worker loop, the object is a `CustomWorkerVectorEnv`.
 
     Example:
         >>> import gymcore as gym
@@ -112,7 +112,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> AsyncVectorEnv:
-        """Make a `CustomWorkerVectorEnv` if the arguments, those of `__init__`, have a `worker`."""
+        """Create a `CustomWorkerVectorEnv` if `worker` is among the arguments of `__init__`."""
         has_worker = (
             kwargs.get("worker", args[_WORKER] if len(args) > _WORKER else None) is not None
         )
@@ -143,34 +143,34 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
 
         Args:
             env_fns: Functions without arguments that each make one environment.
-            shared_memory: Whether observations lie in shared memory; if not, they are pickled.
-            copy: Whether `reset` and `step` return observations that are the caller's to keep. If
-                False they return views of the shared memory, which the next call overwrites.
-            context: How processes are started: "fork", "spawn", "forkserver", or None for the
-                default of `multiprocessing`.
+            shared_memory: Whether observations are in shared memory; if False, they are pickled.
+            copy: Whether `reset` and `step` return copies of the observations. If False, they
+                return views of the shared memory, which the next call overwrites.
+            context: The start method of the processes: "fork", "spawn", "forkserver", or None for
+                the default of `multiprocessing`.
             daemon: Whether workers are daemon processes, which cannot start child processes.
             worker: A loop to run in one process for each environment instead of the engine's own;
                 see `CustomWorkerVectorEnv`.
             observation_mode: As for `SyncVectorEnv`.
             autoreset_mode: When an ended environment is reset.
             max_concurrency: Maximum number of environments that run at the same time.
-            num_workers: Number of processes; None for the CPUs that this process may use.
-            batch_size: How many results `recv` returns; None for all.
-            on_worker_death: "raise" a `WorkerDied` from then on, or "restart": the environments of
-                that worker are made again and reset, and report themselves truncated, with
-                `info["worker_restarted"]`.
-            episode_statistics: Report ended episodes in `info["episode"]`.
-            num_threads: For the compiled engine; has no effect here.
-            start_timeout: How long making the environments may take (s); None forever.
+            num_workers: Number of processes; None for the number of CPUs this process may use.
+            batch_size: Number of results that `recv` returns; None for all.
+            on_worker_death: With "raise", the current and later calls raise `WorkerDied`. With
+                "restart", the worker's environments are made again and reset; their episodes are
+                reported as truncated, with `info["worker_restarted"]`.
+            episode_statistics: Whether to report ended episodes in `info["episode"]`.
+            num_threads: An option of the compiled engine; no effect here.
+            start_timeout: Maximum time for making the environments (s); None for no limit.
 
         Raises:
-            InvalidArgument: No functions, or an invalid option (a `ValueError`).
-            ArgumentTypeError: A wrong type, or a function or a space that cannot be shared between
-                processes (a `TypeError`).
-            SpaceMismatch: The environments' spaces cannot be batched (a `RuntimeError`).
-            EnvironmentFailed: A constructor raised.
-            WorkerDied: A worker ended while it made its environments.
-            WorkerTimeout: They were not made in time.
+            InvalidArgument: If there are no functions or an option is invalid (a `ValueError`).
+            ArgumentTypeError: If an argument has the wrong type, or if a function or space cannot
+                be shared between processes (a `TypeError`).
+            SpaceMismatch: If the environments' spaces cannot be batched (a `RuntimeError`).
+            EnvironmentFailed: If a constructor raises.
+            WorkerDied: If a worker ends while it makes its environments.
+            WorkerTimeout: If the environments are not made within `start_timeout`.
         """
         self._state = AsyncState.DEFAULT
         self._owner = os.getpid()
@@ -204,8 +204,8 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         except BaseException:
             self._shut_down(0.0)
             raise
-        # Closes the workers when this object is collected, and at the end of the program. Not
-        # `atexit`: this runs before `multiprocessing` waits for processes that are not daemons.
+        # Close the workers when this object is collected and when the program ends. `atexit` would
+        # be too late: `multiprocessing` waits for its non-daemon processes before.
         from multiprocessing.util import Finalize
 
         assert self._engine is not None
@@ -214,7 +214,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         )
 
     def _start(self, num_workers: int, start_timeout: float | None) -> None:
-        """Start the workers, and lay out the memory that they share."""
+        """Start the workers and allocate the shared memory."""
         if self.worker is not None:
             raise InvalidArgument(
                 "worker: expected a class that is derived from CustomWorkerVectorEnv, got "
@@ -263,15 +263,15 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         self._all = list(range(self.num_envs))
         self._ready = False  # a full reset has succeeded since the start or the last failure
         self._ended = np.zeros(self.num_envs, dtype=np.bool_)
-        # The pending request: its number, the workers it went to, and the arguments of a reset.
+        # The pending request: its number, its workers and, for a reset, the arguments.
         self._request = 0
         self._awaited: list[int] = []
         self._resets: dict[int, tuple[Any, ...]] = {}
-        # Lanes of restarted workers that have not been reported yet, and their last observations.
+        # Lanes of restarted workers whose restart is not reported yet, and their last observations.
         self._lost: set[int] = set()
         self._last_observations: dict[int, Any] = {}
-        # `send` and `recv`: lanes that a restart has completed, whether messages of lanes that were
-        # taken back may still come, and when the workers were checked.
+        # For `send` and `recv`: sent lanes whose step was lost in a restart, whether messages of
+        # withdrawn lanes may still arrive, and when the workers were last checked.
         self._given_up: list[int] = []
         self._dropped = False
         self._checked_at = 0.0
@@ -311,7 +311,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
             )
         if self._received is not None:  # lanes were sent since the last reset
             super()._check_call(method.removesuffix("_async"), sending=sending)
-        # Workers that died between two steps. `recv` finds deaths itself, with the lanes concerned.
+        # Restart workers that died between two steps. `recv` detects deaths and their lanes itself.
         if self._restarts and self._pool.dead and method != "recv":
             self._restart(list(self._pool.dead))
 
@@ -346,7 +346,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         self._awaited = list(args)
 
     def _collect(self, call: str, timeout: float | None) -> tuple[Replies, list[int]]:
-        """Wait for the pending request; whatever happens, nothing is pending afterwards."""
+        """Wait for the pending request. No request is pending afterwards, even after an error."""
         try:
             if not self._awaited:
                 return {}, []
@@ -367,7 +367,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         """Reset environments; see `VectorEngine.reset`.
 
         Raises:
-            WorkerDied: A worker died.
+            WorkerDied: If a worker dies.
         """
         return self._call_whole(
             lambda: self.reset_async(seed=seed, options=options), self.reset_wait
@@ -392,13 +392,13 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
     def _begin_reset(
         self, seeds: list[int | None], env_options: dict[str, Any] | None, mask: Mask | None
     ) -> None:
-        """Send a reset of the lanes of a mask, None for all, to the workers."""
+        """Ask the workers to reset the lanes of a mask; None for all."""
         lanes = self._all if mask is None else np.flatnonzero(mask).tolist()
-        if mask is None:  # take back what was sent and not received
+        if mask is None:  # withdraw the lanes that were sent and not received
             self._given_up.clear()
             sent = self._channel.outstanding()
             if len(sent):
-                # A worker that finds a lane and a reset at once must not step the lane after it.
+                # A worker that finds a lane and a reset must not step the lane after the reset.
                 self._channel.forget(sent)
                 self._dropped = True
         self._resets = {lane: (seeds[lane], env_options) for lane in lanes}
@@ -406,14 +406,14 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
 
     @one_at_a_time(error)
     def reset_wait(self, timeout: float | None = None) -> tuple[ObsType, dict[str, Any]]:
-        """Return the results of `reset_async`; infos may come as pickles of the workers.
+        """Return the results of `reset_async`; workers may send infos as pickles.
 
         Args:
-            timeout: How long to wait, in seconds; None forever.
+            timeout: Maximum time to wait, in seconds; None waits forever.
 
         Raises:
-            WorkerTimeout: The results did not come in time; they will be dropped.
-            NoAsyncCallError: There was no `reset_async`.
+            WorkerTimeout: If the results do not arrive in time; they will be discarded.
+            NoAsyncCallError: If `reset_async` was not called before.
         """
         timeout = checked_timeout(timeout)
         self._check_pending(AsyncState.WAITING_RESET)
@@ -428,12 +428,12 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
             lost = {lane for index in died for lane in range(*self._pool.bounds[index])}
             self._post_calls("reset", {lane: self._resets[lane] for lane in lanes if lane in lost})
             again, died = self._collect("reset_wait", timeout)
-            if died:  # by this very reset: not once more
+            if died:  # the same reset killed a worker again: do not retry
                 raise self._pool.death(died, "reset_wait")
             replies.update(again)
         infos = self._infos(lanes, overflow_of(replies), lanes, self.num_envs, True)
         if len(lanes) == self.num_envs:
-            if self._dropped:  # what came with results of lanes that were under way
+            if self._dropped:  # drop messages that came with results of withdrawn lanes
                 self._dropped = False
                 self._pool.drop_lane_messages()
             self._ready = True
@@ -449,7 +449,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         """Step every environment, or some of them; see `VectorEngine.step`.
 
         Raises:
-            WorkerDied: A worker died.
+            WorkerDied: If a worker dies.
         """
         if env_ids is not None:
             return self._step_some("step", actions, env_ids)
@@ -468,7 +468,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         self._state = AsyncState.WAITING_STEP
 
     def _begin_step(self, checked: Any) -> None:
-        """Send a step of all lanes to the workers."""
+        """Ask the workers to step all lanes."""
         if self._action_layout is None:
             self._post_lanes(self._all, checked)
             return
@@ -480,7 +480,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
             self._request = self._pool.post(worker_process.STEP)
 
     def _checked_actions(self, actions: Any, count: int) -> Any:
-        """Return actions as arrays that can lie in shared memory, if possible; or else a list."""
+        """Return actions as arrays for shared memory if possible, otherwise as a list."""
         if self._action_layout is None:
             return super()._checked_actions(actions, count)
         return checked_actions(self._action_layout, actions, count)
@@ -492,9 +492,9 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
             self._memory.single_precision[lanes] = actions.dtype == np.float32
 
     def _post_lanes(self, lanes: Sequence[int], single: list[Any] | None) -> None:
-        """Request a step of some lanes, whose actions are in shared memory or in the list.
+        """Request a step of some lanes, whose actions are in shared memory or in `single`.
 
-        Lanes that a restarted worker has lost are not stepped: they only report that.
+        Lanes whose worker was restarted are not stepped; they only report the restart.
         """
         args: dict[int, tuple[Any, ...]] = dict.fromkeys(lanes, ())
         if single is not None:
@@ -505,15 +505,15 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
 
     @one_at_a_time(error)
     def step_wait(self, timeout: float | None = None) -> StepResult:
-        """Return the results of `step_async`; infos may come as pickles of the workers.
+        """Return the results of `step_async`; workers may send infos as pickles.
 
         Args:
-            timeout: How long to wait, in seconds; None forever.
+            timeout: Maximum time to wait, in seconds; None waits forever.
 
         Raises:
-            WorkerTimeout: The results did not come in time; they will be dropped, and the next
-                step waits until the environments have done this one.
-            NoAsyncCallError: There was no `step_async`.
+            WorkerTimeout: If the results do not arrive in time. They will be discarded, and the
+                next step waits until the environments have finished this one.
+            NoAsyncCallError: If `step_async` was not called before.
         """
         timeout = checked_timeout(timeout)
         self._check_pending(AsyncState.WAITING_STEP)
@@ -546,8 +546,8 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
     def _send_lanes(self, actions: Any, lanes: Lanes) -> None:
         """Begin to step lanes.
 
-        A worker steps the waiting environment that has used the least time so far: a slow one is
-        stepped less often, but always gets its turn.
+        A worker always steps the waiting environment that has used the least time so far. Slow
+        environments are stepped less often, but are never starved.
         """
         if self._action_layout is None:
             raise InvalidArgument(
@@ -560,7 +560,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         self._channel.submit([lane for lane in chosen if lane not in self._lost])
 
     def _receive_lanes(self, timeout: float | None) -> tuple[list[int], StepResult]:
-        """Return the lanes that are ready first; infos may come as pickles of the workers."""
+        """Return the first lanes that are ready; workers may send infos as pickles."""
         lanes = self._wait_ready(timeout)
         self._received = lanes
         return lanes, self._lane_results(lanes)
@@ -573,7 +573,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
     def _wait_ready(self, timeout: float | None) -> list[int]:
         pool, size = self._pool, self.batch_size
         started = time.monotonic()
-        # Also where the others are so fast that there is never a wait for the dead one.
+        # Check at intervals: if the other lanes are fast enough, `recv` never waits for a dead one.
         check_workers = started > self._checked_at + _LOOK_SECONDS
         while True:
             done = self._given_up[:size]
@@ -604,7 +604,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
                 raise worker_timeout(outstanding.tolist(), "recv", timeout)
 
     def _give_up(self, workers: Sequence[int]) -> None:
-        """Restart workers; what they were stepping counts as done."""
+        """Restart workers, and count the lanes that they were stepping as done."""
         before = set(self._channel.outstanding().tolist())
         lanes = [
             lane for index in workers for lane in range(*self._pool.bounds[index]) if lane in before
@@ -613,7 +613,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         self._given_up += lanes
 
     def _lane_results(self, lanes: list[int]) -> StepResult:
-        """Return the results of some lanes that have been stepped, or raise their failures."""
+        """Return the results of lanes that have been stepped, or raise their failures."""
         memory = self._memory
         alive = [lane for lane in lanes if lane not in self._lost]
         failed = [lane for lane in alive if memory.failed[lane]]
@@ -630,7 +630,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         return self._results_of(lanes, self._overflow_messages(alive))
 
     def _overflow_messages(self, lanes: Sequence[int]) -> dict[int, bytes]:
-        """Return the infos that have come, or come now, as messages of single lanes."""
+        """Return the infos that workers sent, or send now, as messages of single lanes."""
         slots = self._memory.slots
         return {
             lane: self._pool.lane_message(lane, "overflow")
@@ -643,7 +643,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
     def _results_of(
         self, lanes: list[int], overflow: dict[int, bytes], whole: bool = False
     ) -> StepResult:
-        """Return the results of lanes that have been stepped; `whole`: of all, in order."""
+        """Return the results of stepped lanes; `whole` means all lanes, in order."""
         memory = self._memory
         index = slice(None) if whole else np.asarray(lanes, dtype=np.int64)
         rewards = memory.rewards[index].copy()
@@ -651,7 +651,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         truncations = memory.truncated[index].copy()
         rows: Sequence[int] = range(len(lanes))
         alive = lanes
-        if self._lost:  # their infos are those of the reset in a new worker
+        if self._lost:  # skip lost lanes, whose infos are from the reset in the new worker
             rows = [row for row in rows if lanes[row] not in self._lost]
             alive = [lanes[row] for row in rows]
         infos = self._infos(alive, overflow, rows, len(lanes), whole)
@@ -677,7 +677,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         num_rows: int,
         whole: bool,
     ) -> dict[str, Any]:
-        """Return the merged infos of lanes; a subclass may merge those of a whole batch itself."""
+        """Return the merged infos of lanes; subclasses may override the merge of whole batches."""
         own = whole and type(self)._add_info is not VectorEnv._add_info
         add_info = self._add_info if own else None
         return self._results.infos(lanes, overflow, rows, num_rows, add_info)
@@ -687,14 +687,14 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         results = self._results
         try:
             return results.observations() if lanes is None else results.some_observations(lanes)
-        except EnvironmentFailed:  # one that does not fit its space
+        except EnvironmentFailed:  # an observation does not fit its space
             self._ready = False
             raise
 
     # --- restarted workers ---------------------------------------------------------------------
 
     def _restart(self, workers: Sequence[int]) -> None:
-        """Start workers again; their lanes have lost their episodes."""
+        """Restart workers. Their lanes lose the current episodes."""
         for index in workers:
             lanes = range(*self._pool.bounds[index])
             last = {}
@@ -704,7 +704,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
             self._post_messages("restart", {index: (self._final_frames,)})
             replies, _ = self._pool.wait(self._request, [index], "restart", None)
             self._pool.keep_overflow(replies)
-            # For the observations that are pickled; the infos of this reset belong to no step.
+            # Reads pickled observations; the infos of this reset belong to no step and are dropped.
             self._results.infos(lanes, self._overflow_messages(lanes), lanes, self.num_envs)
             if not self._ready:
                 continue
@@ -726,7 +726,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         """Begin a call; `call_wait` returns its results.
 
         Raises:
-            InvalidArgument: A method that the batch has its own call for (a `ValueError`).
+            InvalidArgument: If the batch has its own method for `name` (a `ValueError`).
         """
         self._check_call("call_async")
         check_name_of_call(name)
@@ -735,21 +735,21 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
 
     @one_at_a_time(error)
     def call_wait(self, timeout: float | None = None) -> tuple[Any, ...]:
-        """Return the results of `call_async`, which come as pickles of the workers.
+        """Return the results of `call_async`, which workers send as pickles.
 
         Args:
-            timeout: How long to wait, in seconds; None forever.
+            timeout: Maximum time to wait, in seconds; None waits forever.
 
         Raises:
-            WorkerTimeout: The results did not come in time; they will be dropped.
-            NoAsyncCallError: There was no `call_async`.
+            WorkerTimeout: If the results do not arrive in time; they will be discarded.
+            NoAsyncCallError: If `call_async` was not called before.
         """
         timeout = checked_timeout(timeout)
         self._check_pending(AsyncState.WAITING_CALL)
         return tuple(self._call_results(timeout))
 
     def _begin_call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Send a call of every lane to the workers."""
+        """Ask the workers to call a method of every lane."""
         self._post_calls("call", dict.fromkeys(self._all, (name, args, kwargs)))
 
     def _post_calls(self, call: str, args: dict[int, tuple[Any, ...]]) -> None:
@@ -835,11 +835,11 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         """Close every environment and end the workers; calling it again does nothing.
 
         Args:
-            **kwargs: `timeout`: how long environments may take (s), None for 10 s; `terminate`: end
-                the processes without closing the environments.
+            **kwargs: `timeout`, the maximum time for closing the environments (s; None for 10 s),
+                and `terminate`, whether to end the processes without closing the environments.
 
         Raises:
-            EnvironmentFailed: An environment's `close` raised. Everything is closed nevertheless.
+            EnvironmentFailed: If an environment's `close` raises. Everything is closed anyway.
         """
         self.close_extras(**kwargs)
 
@@ -850,8 +850,8 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         """Close the environments and end the workers.
 
         Args:
-            timeout: How long environments may take, in seconds; None for 10 s.
-            terminate: End the processes without closing the environments.
+            timeout: Maximum time for closing the environments, in seconds; None for 10 s.
+            terminate: Whether to end the processes without closing the environments.
         """
         if self.closed and self._engine is None:
             return
@@ -871,25 +871,25 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         finalize = self.__dict__.pop("_finalize", None)
         if finalize is not None:
             finalize.cancel()
-        # Or they would keep the shared memory.
+        # These references would keep the shared memory alive.
         for name in ("_memory", "_channel", "_results", "_action_rows"):
             self.__dict__.pop(name, None)
         failures = [] if self._engine is None else self._engine.close(timeout)
-        # Only now: a key press may have ended the closing, and the next `close` goes on with it.
+        # Cleared last: if a KeyboardInterrupt stopped the closing, the next `close` continues it.
         self._engine = None
         return failures
 
 
-# Signatures of a class are those of `__new__`, which takes what `__init__` takes.
+# `inspect` shows the signature of `__new__` for the class; show that of `__init__` instead.
 AsyncVectorEnv.__new__.__dict__["__signature__"] = inspect.signature(AsyncVectorEnv.__init__)
 
 
 class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):
-    """Steps environments in processes that each run your own loop, `worker`.
+    """Vector environment whose worker processes run your own loop, `worker`.
 
-    `AsyncVectorEnv(..., worker=loop)` is one too. The loop uses the protocol of
-    `gymcore.vector.workers.custom`. There is no `send` and `recv`, and there are no steps of some
-    environments, restarts, saved states or episode statistics.
+    `AsyncVectorEnv(..., worker=loop)` returns one. The loop implements the protocol of
+    `gymcore.vector.workers.custom`. `send` and `recv`, stepping some of the environments, restarts,
+    saved states and episode statistics are not supported.
     """
 
     _workers: CustomWorkers
@@ -898,7 +898,7 @@ class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):
     ends_episodes = False
     _needs_reset = False
 
-    # What the workers know, not this process.
+    # Only the workers have this state, so use the base class's methods.
     keep_final_frames = VectorEngine.keep_final_frames
     _save_lanes = VectorEngine._save_lanes
     _load_lanes = VectorEngine._load_lanes
@@ -921,7 +921,7 @@ class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):
         self._engine = self._workers = CustomWorkers(self, start_timeout)
 
     def _adopt_spaces_of_samples(self) -> None:
-        """Take spaces and metadata from environments that are made here and closed again."""
+        """Read spaces and metadata from environments that are made here and closed again."""
         different = self.observation_mode == "different"
         envs: list[Any] = []
         try:
@@ -940,10 +940,10 @@ class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):
                 env.close()
 
     def _check_alive(self) -> None:
-        pass  # `CustomWorkers.post` finds deaths
+        pass  # `CustomWorkers.post` detects dead workers
 
     def _finish(self, wait: Callable[[float | None], _Result], timeout: float | None) -> _Result:
-        """Wait for results; whatever happens, nothing is pending afterwards."""
+        """Wait for results. No call is pending afterwards, even after an error."""
         try:
             return wait(timeout)
         finally:

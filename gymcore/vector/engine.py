@@ -1,4 +1,4 @@
-"""The contract of vector environments, written once, for the engines that step the lanes."""
+"""Base class of the engines, with the contract of vector environments that all of them share."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ Lanes: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 StepResult: TypeAlias = tuple[Any, npt.NDArray[np.float64], Mask, Mask, Info]
 
-# Types of floating-point actions that environments get as they were given.
+# Types of floating-point actions that reach the environments unconverted.
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
-# Methods of an environment that the batch has its own call for.
+# Methods of an environment for which the batch has its own methods.
 _BATCH_CALLS = ("reset", "step", "close", "_setattr", "_check_spaces")
 
-# How many lanes a message names.
+# Maximum number of lanes that a message names.
 _MAX_NAMED = 8
 
 _MAX_THREADS = 1024
@@ -67,15 +67,15 @@ _MAX_THREADS = 1024
 class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, ActType]):
     """Base class of the vector environments that step lanes themselves.
 
-    This class has the contract: which call may follow which, what actions, lanes, masks, seeds and
-    options mean, the queue of `send` and `recv`, and all errors of these. An engine defines the
-    methods of the section "what steps the lanes", whose arguments have been checked.
+    This class implements the contract: the order of calls, the meaning of actions, lanes, masks,
+    seeds and options, the queue of `send` and `recv`, and the errors of all these. An engine
+    defines the methods of the section "what steps the lanes"; their arguments are already checked.
 
-    One thread at a time may use an engine; another one gets `ConcurrentUseError`.
+    Only one thread at a time may use an engine; a second one gets `ConcurrentUseError`.
 
     Attributes:
         autoreset_mode: When an ended lane begins a new episode.
-        batch_size: How many results `recv` returns.
+        batch_size: Number of results that `recv` returns.
     """
 
     steps_some_lanes: bool = True
@@ -87,9 +87,9 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
     _caller: CurrentCaller
     _action_layout: Layout | None
 
-    # Lanes that were sent, and their actions; None if there are none.
+    # Lanes that were sent and their actions; None if there are none.
     _sent: tuple[Lanes, Any] | None
-    # Lanes that the next `send` without indices takes: None after a reset, empty after a `send`.
+    # Lanes that the next `send` without indices uses: None after a reset, empty after a `send`.
     _received: Sequence[int] | Lanes | None
 
     def _begin(
@@ -105,10 +105,10 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         on_worker_death: str = "raise",
         has_workers: bool = False,
     ) -> None:
-        """Check and store the options that all engines have.
+        """Check and store the options that all engines accept.
 
-        Those of other engines are checked too: a program can change engines without changing
-        options.
+        Options that affect only other engines are checked too, so that a program can switch
+        engines without changing its options.
         """
         self._caller = CurrentCaller()
         self.num_envs = num_envs
@@ -146,30 +146,30 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
     def _reset_lanes(
         self, seed: int | list[int | None] | None, options: Options, mask: Mask | None
     ) -> tuple[ObsType, Info]:
-        """Reset the lanes of a mask, None for all.
+        """Reset the lanes of a mask; None for all.
 
         An integer `seed` seeds lane `i` with `seed + i`; a list has an entry for each lane.
         """
         raise NotImplementedError
 
     def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
-        """Step some lanes, None for all, with actions that `_checked_actions` has returned."""
+        """Step lanes (None for all) with actions that `_checked_actions` has returned."""
         raise NotImplementedError
 
     def _ended_lanes(self) -> Mask:
-        """Return the lanes whose episode has ended and that have not begun another one."""
+        """Return the lanes whose episode has ended and that have not begun a new one."""
         raise NotImplementedError
 
     def _end_lanes(self, mask: Mask) -> None:
-        """End the episodes of the lanes of a mask, where `ends_episodes` is true."""
+        """End the episodes of the lanes of a mask; called only if `ends_episodes` is true."""
         raise NotImplementedError
 
     def _call_lanes(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return what each lane returns from a method, or has as an attribute."""
+        """Return the result of a method, or the value of an attribute, for each lane."""
         raise UnsupportedMode(f"call: {self} does not have this call")
 
     def _set_lanes_attr(self, name: str, values: Any) -> None:
-        """Set an attribute of each lane, as `values_per_env` understands values."""
+        """Set an attribute of each lane; `values_per_env` defines the form of `values`."""
         raise UnsupportedMode(f"set_attr: {self} does not have this call")
 
     def _save_lanes(self, lanes: Lanes) -> Any:
@@ -177,7 +177,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         raise UnsupportedMode(f"get_state: {self} does not have this call")
 
     def _load_lanes(self, states: Any, lanes: Lanes) -> None:
-        """Check as many states as lanes, and continue the lanes from them."""
+        """Check the states, one for each lane, and continue the lanes from them."""
         raise UnsupportedMode(f"set_state: {self} does not have this call")
 
     def _sent_lanes(self) -> Sequence[int] | Lanes:
@@ -185,7 +185,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         return self._sent[0] if self._sent else ()
 
     def _send_lanes(self, actions: Any, lanes: Lanes) -> None:
-        """Begin to step lanes. Without workers that means to queue them for `recv`.
+        """Begin to step lanes. Without workers, queue them for `recv`.
 
         If a signal handler raises, the queue is either unchanged or fully updated.
         """
@@ -202,20 +202,20 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         size = self.batch_size
         assert self._sent is not None  # `recv` has checked it
         lanes, actions = self._sent
-        # Before the step: an exception of an environment must not step the others again.
+        # Dequeue before the step: if an environment raises, the others must not be stepped again.
         self._sent = (lanes[size:], actions[size:]) if len(lanes) > size else None
         lanes, actions = lanes[:size], actions[:size]
         try:
             return lanes, self._step_engine(actions, lanes)
         except BaseException:
             if self._needs_reset:
-                self._clear_queue()  # a reset of all comes first
+                self._clear_queue()  # all lanes must be reset first
             raise
 
     # --- which call may follow which -----------------------------------------------------------
 
     def _clear_queue(self) -> None:
-        """Drop what was sent, as a reset of all lanes does."""
+        """Discard the lanes that were sent, as a reset of all lanes does."""
         self._sent = None
         self._received = None
 
@@ -226,7 +226,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
             )
 
     def _check_call(self, method: str, *, sending: bool = False) -> None:
-        """Raise unless a call may begin; `sending`: also while lanes wait for `recv`."""
+        """Raise unless a call may begin; with `sending`, it may while lanes wait for `recv`."""
         self._check_open()
         if not sending and (count := len(self._sent_lanes())):
             raise AlreadyPendingCallError(
@@ -240,7 +240,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
             raise ResetNeeded(f"{method}: call reset() of {self} first")
 
     def _check_steppable(self, lanes: Lanes | None) -> None:
-        """Raise unless lanes, None for all, may be stepped."""
+        """Raise unless lanes (None for all) may be stepped."""
         self._check_reset("step")
         if self.autoreset_mode is AutoresetMode.DISABLED:
             mask = self._ended_lanes()
@@ -260,29 +260,29 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
 
     @one_at_a_time(error)
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
-        """Reset all environments, or those that `options["reset_mask"]` selects.
+        """Reset all environments, or the ones that `options["reset_mask"]` selects.
 
-        A reset of all drops actions that were sent and whose results were not received.
+        A reset of all discards actions that were sent and whose results were not received.
 
         Args:
-            seed: None continues the random streams (the first time: uses the system's entropy); an
+            seed: None continues the random streams (the first reset uses the system's entropy); an
                 integer `s` seeds environment `i` with `s + i`; a sequence has one seed or None for
                 each environment.
-            options: Passed on to the environments, without `reset_mask` (the dict itself is left as
-                it is). `reset_mask` `[num_envs] bool` selects which ones to reset.
+            options: Options for the environments. `reset_mask` `[num_envs] bool` selects the
+                environments to reset; it is not passed to them, and the dict is not modified.
 
         Returns:
-            The observations, with the last ones of environments not reset, and the merged infos of
-            those that were.
+            The observations (the last observation for environments that were not reset) and the
+            merged infos of the environments that were reset.
 
         Raises:
-            ClosedEnvironmentError: After `close`.
-            ResetNeeded: A mask leaves out environments that have never been reset, or not since one
-                of them failed.
-            InvalidArgument: A bad seed, mask or option (a `ValueError`); nothing was reset.
-            ArgumentTypeError: One of the wrong type (a `TypeError`); nothing was reset.
-            AlreadyPendingCallError: A mask, while results are still to be received.
-            EnvironmentFailed: An environment raised; all have to be reset.
+            ClosedEnvironmentError: If the environment is closed.
+            ResetNeeded: If a mask leaves out environments before the first reset, or before the
+                first reset after a failure.
+            InvalidArgument: If a seed, mask or option is invalid (`ValueError`); nothing is reset.
+            ArgumentTypeError: If one has the wrong type (`TypeError`); nothing is reset.
+            AlreadyPendingCallError: If a mask is given before all results are received.
+            EnvironmentFailed: If an environment raises; all must be reset next.
         """
         request = self._checked_reset("reset", seed, options)
         results = self._reset_lanes(*request)
@@ -293,7 +293,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
     def _checked_reset(
         self, method: str, seed: Seeds, options: Options
     ) -> tuple[int | list[int | None] | None, Options, Mask | None]:
-        """Return the arguments of `_reset_lanes`."""
+        """Check the arguments of `reset` and return the arguments of `_reset_lanes`."""
         self._check_call(method, sending=True)
         seeds = checked_seeds(seed, self.num_envs)
         env_options, mask = split_reset_mask(options, self.num_envs)
@@ -316,11 +316,11 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         """Step every environment, or some of them.
 
         Args:
-            actions: One action for each environment that is stepped. Numbers keep their type where
-                the space has that kind of numbers: a float64 action reaches the environment as a
-                Python float.
-            env_ids: Which ones to step, indices or a mask; None for all. Results have a row for
-                each of them, in this order, and `infos["env_id"]` int64 names them.
+            actions: One action for each environment that is stepped. Numbers keep their type if the
+                space has that kind of number: a float64 action reaches the environment as a Python
+                float.
+            env_ids: Indices or a mask of the environments to step; None for all. The results have
+                one row for each of them, in this order, and `infos["env_id"]` int64 lists them.
 
         Returns:
             observations: The batch of observations.
@@ -330,13 +330,13 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
             infos: The merged infos.
 
         Raises:
-            ClosedEnvironmentError: After `close`.
-            ResetNeeded: Before `reset`, after a failure, or, when autoreset is disabled, on an
-                ended episode.
-            InvalidAction: Not one action for each environment, or of another structure or type.
-            AlreadyPendingCallError: Results are still to be received.
-            UnsupportedMode: `env_ids`, where the engine steps all environments or none.
-            EnvironmentFailed: An environment raised; all have to be reset.
+            ClosedEnvironmentError: If the environment is closed.
+            ResetNeeded: If a reset is needed: at first, after a failure or, if autoreset is
+                disabled, after the end of an episode.
+            InvalidAction: If there is not one action for each environment, or one does not fit.
+            AlreadyPendingCallError: If results have not been received yet.
+            UnsupportedMode: If `env_ids` is given and the engine can only step all environments.
+            EnvironmentFailed: If an environment raises; all must be reset next.
         """
         if env_ids is not None:
             return self._step_some("step", actions, env_ids)
@@ -347,7 +347,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
 
     @one_at_a_time(error)
     def step_lanes(self, actions: Any, env_ids: EnvIds) -> StepResult:
-        """Step some of the environments; see `step`, which this is with `env_ids`."""
+        """Step some of the environments, like `step` with `env_ids`."""
         return self._step_some("step_lanes", actions, env_ids)
 
     def _step_some(self, method: str, actions: Any, env_ids: EnvIds) -> StepResult:
@@ -360,7 +360,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         return results
 
     def _checked_actions(self, actions: Any, count: int) -> Any:
-        """Return the actions of so many lanes as `_step_engine` takes them: a list."""
+        """Return the actions of `count` lanes in the form that `_step_engine` takes: a list."""
         layout = self._action_layout
         if layout is not None:
             return split_batch(layout, checked_actions(layout, actions, count), count)
@@ -380,7 +380,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         return single
 
     def _find_action_layout(self) -> None:
-        """Note how actions of the spaces are laid out, for `_checked_actions`."""
+        """Set the layout of actions, for `_checked_actions`."""
         self._action_layout = action_layout(self.single_action_space, self.action_space)
 
     @one_at_a_time(error)
@@ -388,13 +388,13 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         """Request a step of some environments; `recv` returns the results.
 
         Args:
-            actions: One action for each of them; copied.
-            env_ids: Which ones, indices or a mask; None for those of the last `recv`, or all after
-                a `reset` of all.
+            actions: One action for each of the environments; copied.
+            env_ids: Indices or a mask of the environments; None for the ones that the last `recv`
+                returned, or for all after a `reset` of all.
 
         Raises:
-            InvalidArgument: Environments that were sent already (a `ValueError`).
-            Error: What `step` raises for its arguments.
+            InvalidArgument: If an environment is already being stepped (a `ValueError`).
+            Error: If `step` would raise it for its arguments.
         """
         self._check_some_lanes("send")
         self._check_call("send", sending=True)
@@ -420,16 +420,16 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
     def recv(self, timeout: float | None = None) -> StepResult:
         """Return the results of `batch_size` of the environments that were sent.
 
-        Engines without workers step them now, in the order in which they were sent.
+        Engines without workers step the environments now, in the order in which they were sent.
 
         Args:
-            timeout: How long to wait for workers, in seconds; None forever.
+            timeout: Maximum time to wait for workers, in seconds; None waits forever.
 
         Returns:
-            As `step`, with `batch_size` rows; `infos["env_id"]` int64 names the environments.
+            As for `step`, with `batch_size` rows; `infos["env_id"]` int64 lists the environments.
 
         Raises:
-            NoAsyncCallError: Fewer environments than that were sent; and as `step`.
+            NoAsyncCallError: If fewer environments than `batch_size` were sent. Also see `step`.
         """
         self._check_some_lanes("recv")
         timeout = checked_timeout(timeout)
@@ -451,7 +451,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
 
     @one_at_a_time(error)
     def end_episodes(self, mask: Mask) -> None:
-        """End episodes, as if the last step had; see `VectorEnv.end_episodes`."""
+        """End episodes as if the last step had ended them; see `VectorEnv.end_episodes`."""
         if not self.ends_episodes:
             VectorEnv.end_episodes(self, mask)  # raises
         self._check_call("end_episodes")
@@ -470,7 +470,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
     def np_random(self) -> tuple[np.random.Generator, ...]:
         """The generator of each environment: drawing from it advances the environment's stream.
 
-        They are copies where environments are in other processes.
+        If the environments run in other processes, the generators are copies.
         """
         return self._generators()
 
@@ -483,13 +483,13 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
 
         Args:
             name: Name of a method or attribute of the environment or of one of its wrappers.
-            *args: For the method.
-            **kwargs: For the method.
+            *args: Positional arguments of the method.
+            **kwargs: Keyword arguments of the method.
 
         Raises:
-            InvalidArgument: A method that the batch has its own call for (a `ValueError`).
-            AttributeError: Environments have no such attribute.
-            EnvironmentFailed: The method raised.
+            InvalidArgument: If the batch has its own method for `name` (a `ValueError`).
+            AttributeError: If the environments have no such attribute.
+            EnvironmentFailed: If the method raises.
         """
         self._check_call("call")
         check_name_of_call(name)
@@ -508,7 +508,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
             values: A list or tuple of one value for each environment, or one value for all.
 
         Raises:
-            InvalidArgument: A list or tuple of another length (a `ValueError`).
+            InvalidArgument: If a list or tuple has the wrong length (a `ValueError`).
         """
         self._check_call("set_attr")
         self._set_lanes_attr(name, values)
@@ -517,14 +517,14 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
 
     @one_at_a_time(error)
     def get_state(self, lanes: Sequence[int] | np.ndarray | None = None) -> Any:
-        """Return everything that determines what environments do next, one copy per lane.
+        """Return copies of the complete states of environments, one for each lane.
 
         Args:
             lanes: Indices or a mask; None for all.
 
         Raises:
-            StateNotSupported: An environment has no `get_state` and `set_state`, or a wrapper
-                around them does not pickle (an `AttributeError`).
+            StateNotSupported: If an environment has no `get_state` and `set_state`, or a wrapper
+                around it cannot be pickled (an `AttributeError`).
         """
         self._check_call("get_state")
         self._check_reset("get_state")
@@ -532,20 +532,20 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
 
     @one_at_a_time(error)
     def set_state(self, state: Any, lanes: Sequence[int] | np.ndarray | None = None) -> None:
-        """Continue environments from states, which may be those of other lanes or batches.
+        """Continue environments from saved states, which may come from other lanes or batches.
 
-        States of Python environments hold pickles, which may run any code: set only states that you
-        trust.
+        States of Python environments contain pickles, and loading a pickle can run any code: use
+        only states that you trust.
 
         Args:
-            state: One state for each of the lanes, as `get_state` returned them.
+            state: One state for each of the lanes, as returned by `get_state`.
             lanes: Indices or a mask; None for all.
 
         Raises:
-            InvalidArgument: Not one state for each lane, or states of other environments or
-                wrappers (a `ValueError`); nothing has changed.
-            ArgumentTypeError: Not states (a `TypeError`); nothing has changed.
-            ResetNeeded: Some lanes of a batch that has not been reset.
+            InvalidArgument: If there is not one state for each lane, or a state belongs to another
+                environment or other wrappers (a `ValueError`); nothing is changed.
+            ArgumentTypeError: If `state` is not a batch of states (a `TypeError`); nothing changed.
+            ResetNeeded: If only some lanes are given and the batch has not been reset.
         """
         self._check_call("set_state")
         indices = lane_indices(lanes, self.num_envs)
@@ -561,7 +561,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
 
 
 def check_name_of_call(name: str) -> None:
-    """Raise `InvalidArgument` for a method that the batch has its own call for."""
+    """Raise `InvalidArgument` if the batch has its own method of this name."""
     if name in _BATCH_CALLS:
         raise InvalidArgument(
             f"Trying to call function `{name}` with `call`, use `{name}` directly instead."
@@ -569,7 +569,7 @@ def check_name_of_call(name: str) -> None:
 
 
 def shown_lanes(lanes: np.ndarray) -> str:
-    """Return the first of some lanes, for a message.
+    """Return the first few lanes as text, for a message.
 
     Example:
         >>> shown_lanes(np.arange(20))
@@ -580,11 +580,11 @@ def shown_lanes(lanes: np.ndarray) -> str:
 
 
 def checked_timeout(timeout: Any) -> float | None:
-    """Return a timeout (s) that something can be compared with; None is forever.
+    """Check a timeout (s) and return it as an int or float; None means no limit.
 
     Raises:
-        ArgumentTypeError: Not a number (a `TypeError`).
-        InvalidArgument: nan (a `ValueError`).
+        ArgumentTypeError: If it is not a number (a `TypeError`).
+        InvalidArgument: If it is nan (a `ValueError`).
     """
     if timeout is None:
         return None
@@ -598,11 +598,11 @@ def checked_timeout(timeout: Any) -> float | None:
 def checked_actions(layout: Layout, actions: Any, count: int) -> Any:
     """Return a batch of actions as arrays of the layout's shapes.
 
-    Integers are converted to the layout's dtype. Floating-point actions that are one array keep
-    their precision, float32 or float64; those within tuples and dicts are converted.
+    Integers are converted to the layout's dtype. Floating-point actions in a single array keep
+    their precision, float32 or float64; arrays within tuples and dicts are converted.
 
     Raises:
-        InvalidAction: Another structure, shape, or numbers that the dtype cannot hold.
+        InvalidAction: If the structure or a shape is wrong, or the dtype cannot hold a number.
     """
     if layout[0] != "array":
         parts = leaves(layout, "actions", actions, InvalidAction, InvalidAction)
@@ -620,7 +620,7 @@ def checked_actions(layout: Layout, actions: Any, count: int) -> Any:
 
 
 def _checked_array(dtype: np.dtype, shape: tuple[int, ...], actions: Any, name: str) -> np.ndarray:
-    """Return actions as an array of this shape that can be converted to the dtype."""
+    """Return actions as an array of shape `shape` that can be converted to the dtype."""
     expected = f"{name}: expected {dtype} array of shape {shape}"
     try:
         array = np.asarray(actions)

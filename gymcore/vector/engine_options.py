@@ -1,4 +1,4 @@
-"""What engines of Python environments check when they are made: functions, values and spaces."""
+"""Checks of the functions, values and spaces that engines of Python environments are given."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def checked_functions(env_fns: Iterable[Any]) -> tuple[EnvFn, ...]:
     """Return the functions that make the environments.
 
     Raises:
-        ArgumentTypeError: Something that is not a function.
-        InvalidArgument: No functions.
+        ArgumentTypeError: If `env_fns` or one of its elements has the wrong type.
+        InvalidArgument: If there are no functions.
     """
     if callable(env_fns):
         raise ArgumentTypeError(
@@ -53,10 +53,10 @@ def checked_functions(env_fns: Iterable[Any]) -> tuple[EnvFn, ...]:
 
 
 def values_per_env(values: Any, num_envs: int) -> Sequence[Any]:
-    """Return the values of a `set_attr`, one for each environment.
+    """Return the values for `set_attr`, one for each environment.
 
     Raises:
-        InvalidArgument: A list or tuple of another length.
+        InvalidArgument: If a list or tuple has the wrong length.
     """
     if not isinstance(values, (list, tuple)):
         return [values] * num_envs
@@ -71,12 +71,12 @@ def values_per_env(values: Any, num_envs: int) -> Sequence[Any]:
 def adopt_spaces(
     envs: PythonEngine, observation_spaces: Sequence[Space], action_spaces: Sequence[Space]
 ) -> None:
-    """Set the four spaces of a vector environment, from those of each of its environments.
+    """Set the four spaces of a vector environment from the spaces of its environments.
 
     Raises:
-        SpaceMismatch: They cannot be batched (a `RuntimeError`).
-        InvalidArgument: An unknown `observation_mode` (a `ValueError`).
-        ArgumentTypeError: A tuple of something else than spaces (a `TypeError`).
+        SpaceMismatch: If the spaces cannot be batched (a `RuntimeError`).
+        InvalidArgument: If `observation_mode` is unknown (a `ValueError`).
+        ArgumentTypeError: If `observation_mode` is a pair, but not of spaces (a `TypeError`).
     """
     name, num_envs, mode = type(envs).__name__, envs.num_envs, envs.observation_mode
     if isinstance(mode, tuple) and len(mode) == 2:
@@ -109,10 +109,10 @@ def adopt_spaces(
 def check_equal_spaces(
     kind: str, single_space: Space, spaces: Sequence[Space], vector_class: str
 ) -> None:
-    """Raise unless all spaces, of this kind ("observation" or "action"), equal `single_space`.
+    """Check that all spaces of a kind ("observation" or "action") equal `single_space`.
 
     Raises:
-        SpaceMismatch: Some differ (a `RuntimeError`); the message names them.
+        SpaceMismatch: If some differ (a `RuntimeError`); the message names them.
     """
     odd = [
         i for i, space in enumerate(spaces) if space is not single_space and space != single_space
@@ -143,16 +143,16 @@ def check_equal_spaces(
 def check_equivalent_spaces(
     single_space: Space, spaces: Sequence[Space], vector_class: str
 ) -> None:
-    """Raise unless every observation space has the shape and dtype of `single_space`.
+    """Check that every observation space has the shape and dtype of `single_space`.
 
     Raises:
-        SpaceMismatch: Some differ (a `RuntimeError`); the message names them.
+        SpaceMismatch: If some differ (a `RuntimeError`); the message names them.
     """
     odd = [
         i for i, space in enumerate(spaces) if not is_space_dtype_shape_equiv(space, single_space)
     ]
     if odd:
-        # The words of Gymnasium's two engines differ, and programs match on them.
+        # The messages of Gymnasium's two engines differ, and programs match on them.
         lanes = "sub-environment's" if "Async" in vector_class else "sub-environments"
         raise SpaceMismatch(
             f"{vector_class}(..., observation_mode='different' or custom space) however the "
@@ -175,7 +175,7 @@ def _named(expected: Space, spaces: Sequence[Space], odd: list[int], fits: Fits)
 
 
 def _difference(expected: Space, space: Space, fits: Fits) -> str:
-    """Return in which part, shape or dtype `space` differs; "" where the spaces show it."""
+    """Describe the part, shape or dtype in which `space` differs; "" if the spaces show it."""
     parts = named_leaves(space)
     for path, wanted in named_leaves(expected).items():
         part = parts.get(path)

@@ -1,8 +1,8 @@
 """Last observations and frames of ended episodes in the infos of a same-step batch.
 
-Compiled environments give them as one array `[num_envs, ...]`, others as an object array with None
-where no episode has ended. What changes observations changes these as well, and does it with
-batches, whichever of the two they came in.
+Compiled environments return them as one array `[num_envs, ...]`, others as an object array with
+None where no episode has ended. Wrappers that change observations change these as well, and work on
+batches in both cases.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _FRAME = "final_frame"
 
 
 def final_batch(infos: dict[str, Any], observations: Any, env: Batched) -> Any | None:
-    """Return what `env.step` returned as a batch in which ended lanes have their last observation.
+    """Return the observations of `env.step` with the last observation of each lane that ended.
 
-    The other rows are those of `observations`, so that the whole is an element of the observation
-    space. None if no episode has ended in the same step.
+    The other rows are the rows of `observations`, so the batch is an element of the observation
+    space. Return None if no episode ended in this step.
     """
     if "final_obs" not in infos:
         return None
@@ -52,10 +52,10 @@ def final_batch(infos: dict[str, Any], observations: Any, env: Batched) -> Any |
 
 
 def put_final_batch(infos: dict[str, Any], batch: Any, space: Space) -> None:
-    """Put the ended lanes' rows of a batch into the infos, in place of what was there.
+    """Replace the last observations in the infos by the ended lanes' rows of a batch.
 
-    One array stays one array if the batch is one, with zeros in the other rows; otherwise the infos
-    get an object array of copies. `space` is the batched observation space.
+    If the infos have one array and the batch is one array, the result is one array with zeros in
+    the other rows; otherwise an object array of copies. `space` is the batched observation space.
     """
     mask = infos["_final_obs"]
     if infos["final_obs"].dtype != object and isinstance(batch, np.ndarray):
@@ -70,7 +70,7 @@ def put_final_batch(infos: dict[str, Any], batch: Any, space: Space) -> None:
 
 
 def replace_final_obs(infos: dict[str, Any], final_obs: np.ndarray) -> None:
-    """Put other last observations into the infos of a same-step step, under every name."""
+    """Replace the last observations in the infos of a same-step batch, under every name."""
     infos["final_obs"] = final_obs
     if "final_observation" in infos:
         infos["final_observation"] = split_rows(final_obs, infos["_final_obs"])
@@ -86,11 +86,11 @@ def change_final_observations(
     """Apply a function of batches to the last observations in the infos, if there are any.
 
     Args:
-        infos: What `env.step` returned; changed.
-        observations: What it returned beside, not changed.
-        env: The environment that returned them.
-        change: From a batch of `env.observation_space` to one of `space`. Rows of lanes that have
-            not ended hold their current observation; their results are dropped.
+        infos: The infos that `env.step` returned; changed in place.
+        observations: The observations that it returned; not changed.
+        env: The environment that returned both.
+        change: Maps a batch of `env.observation_space` to a batch of `space`. Rows of lanes that
+            have not ended hold the current observation; their results are discarded.
         space: The batched observation space after the change.
     """
     batch = final_batch(infos, observations, env)
@@ -99,7 +99,7 @@ def change_final_observations(
 
 
 def frame_columns(frames: dict[int, np.ndarray], count: int) -> dict[str, Any]:
-    """Return last frames, arrays by row, as entries of a `final_info` of `count` rows."""
+    """Return last frames (dict from row to array) as entries of a `final_info` of `count` rows."""
     first = next(iter(frames.values()))
     column = np.zeros((count, *first.shape), first.dtype)
     mask = np.zeros(count, np.bool_)
@@ -110,16 +110,16 @@ def frame_columns(frames: dict[int, np.ndarray], count: int) -> dict[str, Any]:
 
 
 def add_final_frames(infos: dict[str, Any], frames: dict[int, Any]) -> None:
-    """Put last frames, by row, into the `final_info` of a step, which is replaced by a copy."""
+    """Add last frames (a dict from row to array) to a copy of `final_info` in `infos`."""
     columns = frame_columns(frames, len(infos["_final_info"]))
     infos["final_info"] = {**infos["final_info"], **columns}
 
 
 def final_frames(infos: dict[str, Any], frames: np.ndarray) -> np.ndarray:
-    """Return frames with the last frame of its episode for each lane that has ended.
+    """Return frames in which each lane that has ended shows the last frame of its episode.
 
-    `infos` are those of a step after `keep_final_frames`; `frames` are what `render` returned then,
-    stacked, and are not changed. A lane whose worker process died gets a black frame.
+    `infos` come from a step after `keep_final_frames`; `frames` are the stacked results of `render`
+    after this step, and are not changed. A lane whose worker process died gets a black frame.
 
     Example:
         >>> import gymcore as gym

@@ -1,4 +1,4 @@
-"""Infos of ended episodes under the names of Gym 0.26, beside those of Gymnasium."""
+"""Infos of ended episodes under Gym 0.26's names in addition to Gymnasium's."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = [
 
 
 class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
-    """Last infos of ended episodes, readable as Gym 0.26 and as Gymnasium give them.
+    """Last infos of ended episodes, in the forms of both Gym 0.26 and Gymnasium.
 
-    As an object array `[num_envs]` it holds one dict for each ended episode, None elsewhere.
-    Indexed by a string it is the merged dict of arrays.
+    As an object array `[num_envs]` it holds a dict for each ended episode and None elsewhere.
+    Indexing with a string returns an entry of the merged dict of arrays.
 
     Example:
         >>> import numpy as np
@@ -33,7 +33,7 @@ class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
         ({'score': np.int64(9)}, array([0, 9]), True)
     """
 
-    merged: dict[str, Any] = {}  # noqa: RUF012 (of an array that was made in another way)
+    merged: dict[str, Any] = {}  # noqa: RUF012 (for arrays not made by `from_merged`)
 
     @classmethod
     def from_merged(cls, merged: dict[str, Any], mask: npt.NDArray[np.bool_]) -> FinalInfos:
@@ -48,7 +48,7 @@ class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
             self.merged = source.merged
 
     def __getitem__(self, key: Any) -> Any:
-        """Return entries by index, or a column of the merged dict by name."""
+        """Return entries by index, or an entry of the merged dict by name."""
         if isinstance(key, str):
             return self.merged[key]
         return super().__getitem__(key)
@@ -61,9 +61,9 @@ class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
 
 
 def add_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
-    """Return the infos of a same-step step with `final_observation` and Gym 0.26's `final_info`.
+    """Return infos of a same-step batch with `final_observation` and Gym 0.26's `final_info`.
 
-    The argument is not changed. Without `final_obs`, or with these names, it is returned itself.
+    The argument is not changed; it is returned itself if it lacks `final_obs` or has these names.
 
     Example:
         >>> import numpy as np
@@ -88,7 +88,7 @@ def add_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
 
 
 def remove_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
-    """Return infos without what `add_gym26_names` added; the same dict if it added nothing."""
+    """Return infos without the entries of `add_gym26_names`; the same dict if there are none."""
     if "final_observation" not in infos:
         return infos
     added = ("final_observation", "_final_observation")
@@ -98,7 +98,7 @@ def remove_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
 
 
 class ForwardsAttributes:
-    """Forwards public attributes that an object does not have to its `env`."""
+    """Mixin that forwards public attributes that an object does not have to its `env`."""
 
     if not TYPE_CHECKING:
 
@@ -110,13 +110,13 @@ class ForwardsAttributes:
 
 
 class Gym26VectorEnv(ForwardsAttributes, VectorWrapper[Any, Any, Any, Any, np.ndarray]):
-    """A same-step vector environment whose infos have Gym 0.26's names beside Gymnasium's.
+    """A same-step vector environment whose infos also have Gym 0.26's names.
 
-    Where an episode has ended, the infos hold its last observation as `final_obs` (as the engine
-    gives it) and as `final_observation` (an object array, None where no episode has ended), its
-    last info as `final_info` (a `FinalInfos`), and a mask for each.
+    When episodes end, the infos hold their last observations as `final_obs` (in the engine's form)
+    and as `final_observation` (an object array, None where no episode has ended), their last infos
+    as `final_info` (a `FinalInfos`), and a mask for each.
 
-    Other attributes are forwarded to the wrapped environment, as by Gym's wrappers.
+    Other attributes are forwarded to the wrapped environment, as Gym's wrappers do.
     """
 
     has_gym26_infos = True

@@ -1,4 +1,4 @@
-"""When episodes end and begin: the modes of autoreset, and which lanes begin or end an episode."""
+"""Autoreset modes, and tracking of the lanes that begin or end an episode."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ Mask = npt.NDArray[np.bool_]
 class AutoresetMode(Enum):
     """When an environment whose episode has ended is reset.
 
-    A mode's value, as in `AutoresetMode("SameStep")`, is accepted wherever the mode is; so are
-    "same_step", "same-step" and the like.
+    Functions that take a mode also accept its value, such as "SameStep", and other spellings of it,
+    such as "same_step" and "same-step".
     """
 
     NEXT_STEP = "NextStep"
-    """The step after the last one resets: its action is ignored, its reward is 0, its flags False,
-    and it returns the first observation and info of the new episode."""
+    """The step after the last one resets: its action is ignored, its reward is 0, its flags are
+    False, and it returns the first observation and info of the new episode."""
 
     SAME_STEP = "SameStep"
-    """The last step resets at once and returns the new episode's observation and info; the old
-    ones are in `info["final_obs"]` and `info["final_info"]`."""
+    """The last step itself resets and returns the new episode's first observation and info; the old
+    episode's last ones are in `info["final_obs"]` and `info["final_info"]`."""
 
     DISABLED = "Disabled"
-    """Nothing is reset but by the caller: `reset(options={"reset_mask": terminated | truncated})`.
-    Stepping an ended environment raises `gymcore.error.ResetNeeded`."""
+    """The caller resets: `reset(options={"reset_mask": terminated | truncated})`. Stepping an ended
+    environment raises `gymcore.error.ResetNeeded`."""
 
     @classmethod
     def _missing_(cls, value: object) -> AutoresetMode:
@@ -44,24 +44,24 @@ class AutoresetMode(Enum):
         raise ValueError(f"{value!r} is not a valid AutoresetMode: expected one of {expected}")
 
 
-AutoresetMode.__module__ = "gymcore.vector.vector_env"  # where Gymnasium has it, and pickles look
+AutoresetMode.__module__ = "gymcore.vector.vector_env"  # Gymnasium's place, stored in pickles
 
-# What compiled code calls the modes (gymcore_ext/engine/episodes.pxd).
+# The numbers of the modes in compiled code (gymcore_ext/engine/episodes.pxd).
 AUTORESET_NUMBERS = {mode: number for number, mode in enumerate(AutoresetMode)}
 
 
 class LaneEpisodes:
-    """What a vector wrapper with a state for each lane has to know about episodes.
+    """Tracks the starts and ends of episodes for a vector wrapper that keeps a state per lane.
 
     Call `reset` with the options of every reset, `step` with the flags of every step, and `end` in
     the wrapper's `end_episodes`.
 
     Attributes:
-        mode: The `AutoresetMode` of the environment; NEXT_STEP where its metadata has none.
-        same_step: Whether that is SAME_STEP: the row of a lane that has ended is then the first
-            observation of its new episode, and the last one of the old is in the infos.
-        ended: `[num_envs] bool`, lanes whose episode has ended and that have not begun another one.
-            The next step resets them (NEXT_STEP) or must not be made (DISABLED). Never changed in
+        mode: The `AutoresetMode` of the environment; NEXT_STEP if its metadata has none.
+        same_step: Whether the mode is SAME_STEP: the row of a lane that has ended is then the first
+            observation of its new episode, and the old episode's last one is in the infos.
+        ended: `[num_envs] bool`, lanes whose episode has ended and that have not begun a new one.
+            The next step resets them (NEXT_STEP) or is not allowed (DISABLED). Never changed in
             place.
 
     Example:
@@ -78,7 +78,7 @@ class LaneEpisodes:
     """
 
     def __init__(self, env: Any) -> None:
-        """Begin without an episode; only the size and the mode of `env` are read."""
+        """Start with no episode begun; only the size and the mode of `env` are read."""
         self.mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         self.same_step = self.mode is AutoresetMode.SAME_STEP
         self._num_envs = env.num_envs
@@ -87,9 +87,9 @@ class LaneEpisodes:
         self.ended: Mask = self._none
 
     def reset(self, options: dict[str, Any] | None) -> Mask:
-        """Note a reset with these options; return the lanes that have begun an episode.
+        """Record a reset with these options; return the lanes that have begun an episode.
 
-        They are a new array `[num_envs] bool`: `options["reset_mask"]`, or all.
+        The mask is a new array `[num_envs] bool`: `options["reset_mask"]`, or all True.
         """
         _, mask = split_reset_mask(options, self._num_envs)
         begun = np.ones(self._num_envs, np.bool_) if mask is None else mask.copy()
@@ -99,12 +99,12 @@ class LaneEpisodes:
     def step(
         self, terminated: Mask, truncated: Mask, lanes: npt.NDArray[np.int64] | None = None
     ) -> tuple[Mask, Mask]:
-        """Record a step; return two masks `[num_envs] bool` that must not be changed.
+        """Record a step; return two masks `[num_envs] bool`, which must not be changed.
 
-        `begun`: lanes whose row is the first observation of an episode. In NEXT_STEP these had
+        `begun`: lanes whose row is the first observation of an episode. In NEXT_STEP they had
         ended before, took no action and got no reward; in SAME_STEP they ended in this step.
-        `ended`: lanes whose episode ended in this step. With `lanes`, all arrays have a row for
-        each of these instead.
+        `ended`: lanes whose episode ended in this step. If `lanes` is given, all arrays have one
+        row for each of these lanes instead.
         """
         ended: Mask = terminated | truncated
         if self.same_step:
@@ -119,6 +119,6 @@ class LaneEpisodes:
         return begun, ended
 
     def end(self, mask: Mask) -> None:
-        """Note that an outer wrapper has ended episodes; see `VectorEnv.end_episodes`."""
+        """Record that an outer wrapper has ended episodes; see `VectorEnv.end_episodes`."""
         if not self.same_step:
             self.ended = self.ended | mask

@@ -15,18 +15,18 @@ __all__ = ["LaneState", "check_state", "load_env", "save_env"]
 
 
 class LaneState(NamedTuple):
-    """Everything that determines what a lane does next; pickles if the environment's state does.
+    """The complete state of a lane; it can be pickled if the environment's state can.
 
-    `wrappers` are pickles, which `set_state` loads: a state from a source that you do not trust may
-    run any code. Records of native environments are plain arrays.
+    `wrappers` holds pickles, which `set_state` loads: a state from an untrusted source may run any
+    code. States of native environments are plain arrays.
 
     Attributes:
-        env: What `get_state` returned, of the outermost layer of the environment that has one.
+        env: The result of `get_state` of the outermost layer that has this method.
         wrappers: The attributes of the wrappers around that layer, outermost first: name of the
             class, pickle.
         observation: The lane's last observation.
-        ended: Whether its episode has ended.
-        elapsed: Steps of the episode.
+        ended: Whether the lane's episode has ended.
+        elapsed: Number of steps of the episode.
         episode_return: Sum of the episode's rewards.
     """
 
@@ -42,8 +42,8 @@ def save_env(env: Env, lane: int) -> tuple[Any, tuple[tuple[str, bytes], ...]]:
     """Return the first two parts of a `LaneState`; errors name the lane.
 
     Raises:
-        StateNotSupported: The environment has no `get_state` and `set_state`, or a wrapper around
-            them does not pickle.
+        StateNotSupported: If the environment has no `get_state` and `set_state`, or a wrapper
+            around it cannot be pickled.
     """
     layers, inner = _layers(env, lane)
     wrappers = tuple((_name(layer), _pickled(layer, [*layers, inner], lane)) for layer in layers)
@@ -51,14 +51,14 @@ def save_env(env: Env, lane: int) -> tuple[Any, tuple[tuple[str, bytes], ...]]:
 
 
 def check_state(env: Env, state: Any, lane: int) -> None:
-    """Raise unless this is a `LaneState` of such an environment with the same wrappers.
+    """Check that `state` is a `LaneState` of such an environment with the same wrappers.
 
-    What `get_state` of the environment returned is checked by its `check_state`, if it has one.
+    The environment's own part is checked by its `check_state`, if it has one.
 
     Raises:
-        ArgumentTypeError: Not a `LaneState`.
-        InvalidArgument: A state of another environment or other wrappers, or one that cannot be.
-        StateNotSupported: The environment has no `get_state` and `set_state`.
+        ArgumentTypeError: If it is not a `LaneState`.
+        InvalidArgument: If it belongs to another environment or other wrappers, or is impossible.
+        StateNotSupported: If the environment has no `get_state` and `set_state`.
     """
     if not isinstance(state, LaneState):
         raise ArgumentTypeError(
@@ -82,7 +82,7 @@ def check_state(env: Env, state: Any, lane: int) -> None:
 
 
 def load_env(env: Env, state: LaneState) -> None:
-    """Bring an environment into a state that `check_state` has accepted."""
+    """Set an environment to a state that `check_state` has accepted."""
     layers, inner = _layers(env, -1)
     loaded = [_Loader(pickled, [*layers, inner]).load() for _, pickled in state.wrappers]
     inner.set_state(state.env)
@@ -126,7 +126,7 @@ def _pickled(layer: Any, layers: list[Any], lane: int) -> bytes:
 
 
 class _Saver(pickle.Pickler):
-    """Writes references to layers of the environment as their numbers."""
+    """Pickler that writes references to layers of the environment as their numbers."""
 
     def __init__(self, file: io.BytesIO, layers: list[Any]) -> None:
         super().__init__(file, protocol=5)
@@ -137,7 +137,7 @@ class _Saver(pickle.Pickler):
 
 
 class _Loader(pickle.Unpickler):
-    """Puts this environment's layers in the place of the numbers."""
+    """Unpickler that replaces the numbers by the layers of this environment."""
 
     def __init__(self, pickled: bytes, layers: list[Any]) -> None:
         super().__init__(io.BytesIO(pickled))

@@ -1,4 +1,4 @@
-"""What functions below the vector environments need of these, and of what makes environments."""
+"""Protocols of vector environments, for functions in lower layers, and the type of `env_fns`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["Batched", "CompiledEngine", "EnvFn", "LoopEngine", "PythonEngine", "RunsRollouts"]
 
 EnvFn: TypeAlias = Callable[[], Env]
-"""Makes one environment of a vector environment."""
+"""A function that makes one environment of a vector environment."""
 
 
 class Batched(Protocol):
-    """A vector environment or a wrapper of one; `VectorEnv` describes the attributes."""
+    """A vector environment or a wrapper of one; see `VectorEnv` for the attributes."""
 
     num_envs: int
     metadata: dict[str, Any]
@@ -34,14 +34,14 @@ class Batched(Protocol):
 
 
 class PythonEngine(Batched, Protocol):
-    """An engine of environments in Python, whose spaces follow from theirs."""
+    """An engine of Python environments, which derives its spaces from theirs."""
 
     env_fns: tuple[EnvFn, ...]
     observation_mode: str | tuple[Space, Space]
 
 
 class LoopEngine(PythonEngine, Protocol):
-    """An engine whose worker processes run a loop of the user's; see `AsyncVectorEnv`."""
+    """An engine whose worker processes run the user's own loop; see `AsyncVectorEnv`."""
 
     autoreset_mode: AutoresetMode
     context: str | None
@@ -53,7 +53,7 @@ class LoopEngine(PythonEngine, Protocol):
 
 
 class CompiledEngine(Protocol):
-    """An engine of compiled lanes, which can be looked at as environments one by one."""
+    """An engine of compiled lanes, each of which can be viewed as a single environment."""
 
     single_observation_space: Space
     single_action_space: Space
@@ -76,4 +76,4 @@ class RunsRollouts(Protocol):
         truncated: npt.NDArray[np.bool_],
         final_observations: npt.NDArray[np.generic] | None,
     ) -> object:
-        """Step every lane through all of the actions."""
+        """Step every lane with each row of `actions`."""

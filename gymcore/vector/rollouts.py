@@ -1,7 +1,7 @@
 """Rollouts: steps of a vector environment, written to arrays [T, num_envs, ...].
 
-`gymcore collect`, `gymcore.learn.RolloutCollector` and the actors of `gymcore.distributed` step
-their environments with this.
+`gymcore collect`, `gymcore.learn.RolloutCollector` and the actors of `gymcore.distributed` use this
+module to step their environments.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ OnEnd = Callable[["int | Lanes", Lanes, object], None]
 
 
 class Steps(NamedTuple):
-    """The arrays that T steps are written to.
+    """The arrays for the results of T steps.
 
     Attributes:
         rewards: float64 [T, num_envs].
         terminated: bool [T, num_envs].
         truncated: bool [T, num_envs].
         observations: [T + 1, num_envs, ...], an array or nested dicts and tuples of arrays. Step t
-            acts on row t, and row t + 1 is written. None if observations are not stored.
+            acts on row t and writes row t + 1. None if observations are not stored.
     """
 
     rewards: npt.NDArray[np.float64]
@@ -66,23 +66,23 @@ class Steps(NamedTuple):
 class Rollout:
     """Steps a vector environment, or some of its lanes, in any autoreset mode.
 
-    Where autoreset is disabled, lanes whose episode has ended are reset before the next step.
+    If autoreset is disabled, lanes whose episode has ended are reset before the next step.
 
     Attributes:
         envs: The vector environment.
-        mode: Its `AutoresetMode`.
+        mode: The `AutoresetMode` of `envs`.
         observations: The current observations, which the next step acts on; set by `reset`.
     """
 
     observations: object = None
 
     def __init__(self, envs: VectorEnv, lanes: Lanes | None = None) -> None:
-        """Prepare to step these lanes; None stands for all."""
+        """Prepare to step these lanes; None means all."""
         self.envs = envs
         self.mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         self._lanes = lanes
         self._step = envs.step if lanes is None else partial(envs.step_lanes, env_ids=lanes)
-        self._scratch: npt.NDArray[np.generic] | None = None  # observations that nobody stores
+        self._scratch: npt.NDArray[np.generic] | None = None  # observations that are not stored
 
     def reset(self, seed: int | None) -> None:
         """Begin the first episodes of all lanes."""
@@ -94,12 +94,12 @@ class Rollout:
         """Take a step.
 
         Returns:
-            The observations that the next step acts on, rewards, flags of termination and
-            truncation; the lanes whose last observation is not among the observations, and these
-            last observations (two times None if there are none, or if `finals` is False); infos.
+            A tuple of the observations that the next step acts on, rewards, flags of termination
+            and of truncation, the lanes whose last observation is not among the observations, these
+            last observations (both None if there are none or `finals` is False), and infos.
 
         Raises:
-            InvalidArgument: If a same-step environment gives no last observations.
+            InvalidArgument: If a same-step environment returns no last observations.
         """
         observations, rewards, terminated, truncated, infos = self._step(actions)
         disabled = self.mode is AutoresetMode.DISABLED
@@ -120,7 +120,7 @@ class Rollout:
         return observations, rewards, terminated, truncated, ended, last, infos
 
     def _reset(self, done: Bools) -> object:
-        """Reset lanes of this rollout, and return its observations."""
+        """Reset lanes of this rollout, and return the rollout's observations."""
         mask = np.zeros(self.envs.num_envs, np.bool_)
         mask[slice(None) if self._lanes is None else self._lanes] = done
         observations: object = self.envs.reset(options={"reset_mask": mask})[0]
@@ -129,13 +129,13 @@ class Rollout:
     def collect(
         self, act: Callable[[int, object], object], steps: Steps, on_end: OnEnd | None = None
     ) -> int:
-        """Take the steps one by one, and return how many.
+        """Take the steps one by one, and return the number of steps taken.
 
         Args:
-            act: Returns the actions, given the number of the step and the observations; None ends
-                the rollout.
+            act: Function of the step number and the observations that returns the actions, or None
+                to end the rollout.
             steps: The arrays, one row for each step.
-            on_end: Gets the last observations of episodes, as `step` returns them.
+            on_end: Function that receives the last observations that `step` returns.
         """
         for t in range(len(steps.rewards)):
             actions = act(t, self.observations)
@@ -160,9 +160,9 @@ class Rollout:
         )
 
     def run(self, actions: npt.NDArray[np.generic], steps: Steps, on_end: OnEnd | None) -> None:
-        """Take the steps of actions [T, num_envs, ...] in one call, directly into the arrays.
+        """Step with actions [T, num_envs, ...] in one call that writes directly to the arrays.
 
-        The arguments are those of `collect`; `observations` are not updated.
+        The other arguments are the same as for `collect`. `observations` is not updated.
         """
         space, rows = self.envs.observation_space, len(actions)
         if self._scratch is None or self._scratch.shape[1] < rows:
@@ -185,7 +185,7 @@ class Rollout:
 
 
 def rows_like(count: int, batch: object) -> object:
-    """Return arrays [count, ...] for as many batches of this structure."""
+    """Return arrays [count, ...] for `count` batches of this structure."""
     return map_leaves(lambda leaf: np.empty((count, *leaf.shape), leaf.dtype), batch)
 
 

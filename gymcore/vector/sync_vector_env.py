@@ -30,17 +30,17 @@ __all__ = ["SyncVectorEnv"]
 
 
 class SyncVectorEnv(VectorEngine[ObsType, ActType]):
-    """Steps a list of environments in order.
+    """Vector environment that steps a list of environments in order.
 
-    An exception in `reset` or `step` of an environment is raised as an `EnvironmentFailed` that is
-    also an instance of the exception's own class, and the next call must be a `reset` of all
+    If `reset` or `step` of an environment raises, the exception becomes an `EnvironmentFailed` that
+    is also an instance of the exception's own class, and the next call must be a `reset` of all
     environments.
 
-    A subclass may have a `step` in Python that writes Gymnasium's buffers: `_rewards`,
+    A subclass may define a `step` in Python that writes Gymnasium's buffers: `_rewards`,
     `_terminations`, `_truncations`, `_autoreset_envs`, `_observations` and `_env_obs`.
 
     Attributes:
-        envs: The environments. One may be replaced between two calls, and so may its methods.
+        envs: The environments. An environment or its methods may be replaced between two calls.
 
     Example:
         >>> import gymcore as gym
@@ -72,25 +72,25 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
         Args:
             env_fns: Functions without arguments that each make one environment, gymcore's or
                 Gymnasium's.
-            copy: Whether `reset` and `step` return observations that are the caller's to keep. If
-                False they return one buffer that the next call overwrites.
-            observation_mode: "same", every environment has the first one's observation space;
-                "different", spaces of the same shape and dtype with different bounds; or a tuple
-                `(observation_space, single_observation_space)` to announce.
+            copy: Whether `reset` and `step` return copies of the observations. If False, they
+                return one buffer, which the next call overwrites.
+            observation_mode: "same" if all environments have the same observation space;
+                "different" if only shape and dtype are the same and bounds differ; or a tuple
+                `(observation_space, single_observation_space)` of the spaces to use.
             autoreset_mode: When an ended environment is reset.
-            num_workers: For `AsyncVectorEnv`. Options of other engines have no effect here; they
-                are accepted so that a program can change engines by changing one word.
-            batch_size: How many results `recv` returns; None for all.
-            on_worker_death: For `AsyncVectorEnv`; "restart" warns here.
-            episode_statistics: Report ended episodes in `info["episode"]`, as
+            num_workers: An option of `AsyncVectorEnv`. Options of other engines have no effect
+                here; they are accepted so that a program can switch engines by changing one word.
+            batch_size: Number of results that `recv` returns; None for all.
+            on_worker_death: An option of `AsyncVectorEnv`; "restart" causes a warning here.
+            episode_statistics: Whether to report ended episodes in `info["episode"]`, as
                 `wrappers.vector.RecordEpisodeStatistics` does: "r", "l" and "t" (s).
-            num_threads: For the compiled engine.
+            num_threads: An option of the compiled engine.
 
         Raises:
-            InvalidArgument: No functions, or an invalid option (a `ValueError`).
-            ArgumentTypeError: Something that is not a function or a space (a `TypeError`).
-            SpaceMismatch: The environments' spaces cannot be batched (a `RuntimeError`).
-            EnvironmentFailed: A constructor raised; the environments made before are closed.
+            InvalidArgument: If there are no functions or an option is invalid (a `ValueError`).
+            ArgumentTypeError: If a function or space has the wrong type (a `TypeError`).
+            SpaceMismatch: If the environments' spaces cannot be batched (a `RuntimeError`).
+            EnvironmentFailed: If a constructor raises; the environments made before are closed.
         """
         self.env_fns = checked_functions(env_fns)
         self._begin(
@@ -128,7 +128,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
             self._make_step_buffers()
 
     def _make_step_buffers(self) -> None:
-        """Make the buffers of Gymnasium's `step`, for a subclass that writes them in its own."""
+        """Allocate the buffers of Gymnasium's `step`, for a subclass whose `step` writes them."""
         self._env_obs: list[Any] = [None] * self.num_envs
         self._observations = create_empty_array(self.single_observation_space, self.num_envs)
         self._rewards = np.zeros(self.num_envs)
@@ -137,7 +137,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
         self._autoreset_envs = np.zeros(self.num_envs, np.bool_)
 
     def _bind(self) -> None:
-        """Make the loop over the environments."""
+        """Create the loop over the environments."""
         self._find_action_layout()
         layout = layout_of(self.single_observation_space, copy=self.copy)
         self._loop = EnvLoop(
@@ -151,7 +151,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
         self._loop.final_frames = self._final_frames
 
     def _merging(self) -> Any:
-        """Return how infos are merged, or None where it is the way of `VectorEnv`."""
+        """Return the function that merges infos, or None if it is `VectorEnv._add_info`."""
         if type(self)._add_info is VectorEnv._add_info:
             return None
         owner = weakref.proxy(self)  # the loop must not keep its owner alive
@@ -195,7 +195,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
             raise
 
     def _raise_failed_lane(self, problem: Exception) -> None:
-        """Raise an exception that an environment raised as `EnvironmentFailed`."""
+        """Raise `EnvironmentFailed` if `problem` was raised by an environment."""
         if self._loop.failed_lane >= 0:
             from gymcore.vector.workers.failures import environment_failed
 
@@ -209,7 +209,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
 
     @property
     def envs(self) -> list[Env]:
-        """The environments. One may be replaced between two calls, and so may its methods."""
+        """The environments. An environment or its methods may be replaced between two calls."""
         return self._envs
 
     @envs.setter
@@ -279,14 +279,14 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
     # --- copies --------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the environments and what is known of their episodes."""
+        """Return the environments and the state of their episodes."""
         state = {name: value for name, value in self.__dict__.items() if name != "_loop"}
         loop, lanes = self._loop, range(self.num_envs)
         state["_lanes"] = None if loop.needs_reset else [loop.save_lane(lane) for lane in lanes]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the loop again; durations of episodes start again."""
+        """Create the loop again; the durations of episodes restart."""
         state = dict(state)
         lanes = state.pop("_lanes")
         self.__dict__.update(state)
@@ -299,10 +299,10 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
     # --- ending --------------------------------------------------------------------------------
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close every environment; one that fails does not keep the others open.
+        """Close every environment, even if `close` of another one fails.
 
         Raises:
-            EnvironmentFailed: An environment's `close` raised. Everything is closed nevertheless.
+            EnvironmentFailed: If an environment's `close` raises. Everything is closed anyway.
         """
         self.closed = True
         self._close_envs()
@@ -326,7 +326,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
 
 @contextlib.contextmanager
 def _naming_lane(lane: int, call: str) -> Iterator[None]:
-    """Let an exception of an environment say which one it was, and in what."""
+    """Raise an environment's exception as one that names the environment and the call."""
     try:
         yield
     except StateNotSupported:

@@ -1,9 +1,9 @@
 """The base classes of vector environments and of wrappers around them.
 
-A vector environment steps `num_envs` independent copies of one environment at once: observations,
-rewards and flags are batched along a first axis, and the info dicts are merged into one dict of
-arrays (see `gymcore.vector.utils.infos`). An ended episode is followed by a new one in the same
-slot; `AutoresetMode` says when.
+A vector environment steps `num_envs` independent copies of one environment at once. Observations,
+rewards and flags are batched along the first axis, and the info dicts are merged into one dict of
+arrays (see `gymcore.vector.utils.infos`). When an episode ends, a new one begins in the same slot;
+`AutoresetMode` determines when.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 ArrayType = TypeVar("ArrayType", default=Any)
 
-# What several lanes take and give: one seed or one for each, indices or a mask, a batch's results.
+# One seed or one for each lane; indices or a mask of lanes; the results of a step.
 Seeds: TypeAlias = int | Sequence[int | None] | None
 EnvIds: TypeAlias = Sequence[int] | np.ndarray
 VectorStep: TypeAlias = tuple[ObsType, ArrayType, ArrayType, ArrayType, Info]
@@ -66,19 +66,19 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         action_space: Space of a whole batch of actions.
         single_observation_space: Space of one environment's observation.
         single_action_space: Space of one environment's action.
-        metadata: As an environment's, with the additional entry `autoreset_mode`.
-        spec: How `gymcore.make_vec` made this, or None.
+        metadata: The metadata of an environment, with the additional entry `autoreset_mode`.
+        spec: The spec that `gymcore.make_vec` used, or None.
         render_mode: The render mode of the environments, or None.
         closed: Whether `close` has been called.
-        is_vector_env: True, for code that serves both kinds of environments.
-        steps_some_lanes: Whether `step_lanes` steps some environments while the others rest, as
-            this package's engines do.
-        stacks_final_obs: Whether `infos["final_obs"]` is one array with zeros for environments that
-            have not ended, not an object array.
-        state_is_array: Whether `get_state` returns one structured array, which holds no pickles.
-        has_gym26_infos: Whether infos of ended episodes have Gym 0.26's names beside Gymnasium's.
+        is_vector_env: True, for code that handles both kinds of environments.
+        steps_some_lanes: Whether `step_lanes` can step some environments and not the others; this
+            package's engines can.
+        stacks_final_obs: Whether `infos["final_obs"]` is one array, with zeros for environments
+            that have not ended, instead of an object array.
+        state_is_array: Whether `get_state` returns one structured array, without pickles.
+        has_gym26_infos: Whether infos of ended episodes also have Gym 0.26's names.
 
-    A vector environment is a context manager that closes itself on leaving:
+    A vector environment is a context manager; leaving the `with` block closes it:
 
     Example:
         >>> import gymcore as gym
@@ -110,13 +110,13 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     def reset(  # type: ignore[return]
         self, *, seed: Seeds = None, options: Options = None
     ) -> tuple[ObsType, Info]:
-        """Start new episodes; this base only seeds `np_random`, for subclasses to call.
+        """Start new episodes. The base class only seeds `np_random`; overrides call it first.
 
         Args:
-            seed: None keeps the generators as they are; an integer `s` seeds environment `i` with
-                `s + i`; a sequence gives one seed or None for each environment.
-            options: For the environments. `options["reset_mask"]` `[num_envs] bool` selects which
-                ones to reset; the others keep their last observation.
+            seed: None leaves the generators unchanged; an integer `s` seeds environment `i` with
+                `s + i`; a sequence has one seed or None for each environment.
+            options: Options for the environments. `options["reset_mask"]` `[num_envs] bool` selects
+                the environments to reset; the others keep their last observation.
 
         Returns:
             The batch of first observations, and the merged infos.
@@ -133,88 +133,88 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         Returns:
             observations: The batch of observations.
             rewards: `[num_envs] float64`.
-            terminations: `[num_envs] bool`, the episode has reached an end state.
-            truncations: `[num_envs] bool`, the episode was cut off (both flags may be set).
+            terminations: `[num_envs] bool`, whether the episode reached a terminal state.
+            truncations: `[num_envs] bool`, whether the episode was cut off (both may be true).
             infos: The merged infos.
 
         Raises:
-            ResetNeeded: Before the first `reset`, or, when autoreset is disabled, on an ended
-                episode.
-            ClosedEnvironmentError: After `close`.
+            ResetNeeded: If there was no `reset`, or, when autoreset is disabled, if an episode has
+                ended.
+            ClosedEnvironmentError: If the environment is closed.
         """
         raise NotImplementedError(f"{self} step function is not implemented.")
 
-    if not TYPE_CHECKING:  # a type checker that saw this would accept it
+    if not TYPE_CHECKING:  # hidden, so that a type checker reports uses of `seed`
         seed = NoSeed()
 
     def render(self) -> tuple[RenderFrame, ...] | None:
-        """Return a frame for each environment, or None where `render_mode` opens a window."""
+        """Return a frame for each environment, or None if `render_mode` opens a window."""
         raise NotImplementedError(f"{self} render function is not implemented.")
 
     def close(self, **kwargs: Any) -> None:
-        """Close every environment, by `close_extras(**kwargs)`; a second call does nothing."""
+        """Close every environment with `close_extras(**kwargs)`; a second call does nothing."""
         if self.closed:
             return
         self.close_extras(**kwargs)
         self.closed = True
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Free what a subclass holds; `close` calls this once, with its arguments."""
+        """Free the resources of a subclass; `close` calls this once, with its arguments."""
 
     def step_lanes(self, actions: ActType, env_ids: EnvIds) -> VectorStep[ObsType, ArrayType]:
-        """Step some of the environments while the others rest, where `steps_some_lanes` is true.
+        """Step some of the environments and not the others, if `steps_some_lanes` is true.
 
         Args:
-            actions: A row for each of them.
-            env_ids: Which ones, indices or a mask `[num_envs] bool`.
+            actions: One action for each of the environments.
+            env_ids: Indices or a mask `[num_envs] bool` of the environments to step.
 
         Returns:
-            As `step`, with a row for each of them in their order; `infos["env_id"]` int64 names
-            them.
+            As for `step`, with one row for each of the environments, in the order of `env_ids`;
+            `infos["env_id"]` int64 lists them.
 
         Raises:
-            UnsupportedMode: This environment steps all or none.
+            UnsupportedMode: If this environment can only step all environments.
         """
         raise UnsupportedMode(f"step_lanes: {self} cannot step some of its environments")
 
     def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
-        """End the episodes of some environments, as if their last step had.
+        """End the episodes of some environments, as if their last step had ended them.
 
-        For wrappers that truncate. The next step resets the environments in the mask `[num_envs]
-        bool` (NEXT_STEP), or must not be made before they are reset (DISABLED). In SAME_STEP a
-        wrapper resets them itself.
+        Wrappers that truncate episodes use this. The next step resets the environments in the mask
+        `[num_envs] bool` (NEXT_STEP), or is not allowed before they are reset (DISABLED). In
+        SAME_STEP, the wrapper must reset them itself.
 
         Raises:
-            UnsupportedMode: This environment cannot do so, or not in its autoreset mode.
+            UnsupportedMode: If this environment, or its autoreset mode, does not support it.
         """
         raise UnsupportedMode(f"end_episodes: {self} does not let a wrapper end episodes")
 
     @property
     def steps_some_lanes(self) -> bool:
-        """Whether `step_lanes` steps some environments while the others rest: not by default."""
+        """Whether `step_lanes` can step some environments and not the others; False by default."""
         return False
 
     @property
     def ends_episodes(self) -> bool:
-        """Whether `end_episodes` ends episodes, where the autoreset mode allows it."""
+        """Whether `end_episodes` ends episodes, if the autoreset mode allows it."""
         return type(self).end_episodes is not VectorEnv.end_episodes
 
     def keep_final_frames(self, keep: bool = True) -> None:
-        """In SAME_STEP, render environments whose episode ends before they are reset.
+        """In SAME_STEP, render an environment whose episode has ended before it is reset.
 
-        For wrappers that need the frame of an episode's last state. Steps then return it in
-        `infos["final_info"]["final_frame"]`. In the other modes this does nothing: there `render`
-        shows the last state.
+        Wrappers that need the frame of an episode's last state use this. Steps then return it in
+        `infos["final_info"]["final_frame"]`. In the other modes this has no effect, because
+        `render` shows the last state.
 
         Raises:
-            UnsupportedMode: This environment cannot do so.
+            UnsupportedMode: If this environment does not support it.
         """
         raise UnsupportedMode(f"keep_final_frames: {self} does not render before it resets")
 
     def lane_generators(self, lanes: Sequence[int]) -> list[np.random.Generator] | None:
-        """Return the generators that some environments draw from, for drawing from them too.
+        """Return the random generators of some environments, so that callers can draw from them.
 
-        None where they are not in this process, or all environments share one.
+        None if they are in another process or if all environments share one generator.
         """
         return None
 
@@ -222,7 +222,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     def np_random(self) -> np.random.Generator | tuple[np.random.Generator, ...]:
         """The generator of the batch, made with a random seed at first use.
 
-        Vector environments with one generator for each environment return a tuple of these.
+        Vector environments with one generator for each environment return a tuple of generators.
         """
         if self._np_random is None:
             self._np_random, self._np_random_seed = seeding.np_random()
@@ -235,7 +235,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
 
     @property
     def np_random_seed(self) -> int | tuple[int, ...] | None:
-        """The seed of `np_random`; -1 if the generator was set directly."""
+        """The seed of `np_random`, or -1 if the generator was set by assignment."""
         if self._np_random_seed is None:
             self._np_random, self._np_random_seed = seeding.np_random()
         return self._np_random_seed
@@ -246,7 +246,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         return self
 
     def _call_whole(self, begin: Callable[[], None], wait: Callable[[], _Result]) -> _Result:
-        """Begin a call and return its results; after an exception no call is pending."""
+        """Begin a call and return its results; no call is pending after an exception."""
         begin()
         return wait()
 
@@ -262,11 +262,11 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         return self
 
     def __exit__(self, *args: Any) -> None:
-        """Close the environments and let an exception pass."""
+        """Close the environments; exceptions propagate."""
         self.close()
 
     def __repr__(self) -> str:
-        """Return the class, the id where there is one, and the number of environments."""
+        """Return the class, the id if there is one, and the number of environments."""
         num_envs = getattr(self, "num_envs", None)
         if self.spec is None:
             return f"{type(self).__name__}(num_envs={num_envs})"
@@ -277,11 +277,11 @@ class VectorWrapper(
     VectorEnv[WrapperObsType, WrapperActType, ArrayType],
     Generic[WrapperObsType, WrapperActType, ObsType, ActType, ArrayType],
 ):
-    """A vector environment that forwards every call to another one, for subclasses to override.
+    """Base of vector wrappers: forwards every call to another one; subclasses override some.
 
-    The spaces and `metadata` may be set on the wrapper; what is not set is the wrapped
-    environment's. `call`, `get_attr` and `set_attr` reach through to the sub-environments. Other
-    attributes are not forwarded: use `wrapper.env` or `wrapper.unwrapped`.
+    Spaces and `metadata` that are not set on the wrapper are those of the wrapped environment.
+    `call`, `get_attr` and `set_attr` are forwarded to the sub-environments. Other attributes are
+    not forwarded: use `wrapper.env` or `wrapper.unwrapped`.
 
     Example:
         >>> import gymcore as gym
@@ -322,7 +322,7 @@ class VectorWrapper(
             env: The vector environment; closing the wrapper closes it.
 
         Raises:
-            ArgumentTypeError: `env` is not a `VectorEnv` (a `TypeError`).
+            ArgumentTypeError: If `env` is not a `VectorEnv` (a `TypeError`).
         """
         if not isinstance(env, VectorEnv):
             raise ArgumentTypeError(
@@ -351,10 +351,10 @@ class VectorWrapper(
 
     @property
     def steps_some_lanes(self) -> bool:
-        """Whether `step_lanes` steps some of the environments.
+        """Whether `step_lanes` can step some of the environments.
 
-        True where the wrapped environment does, and `step` is not overridden without `step_lanes`.
-        A wrapper whose `step` takes `env_ids` overrides this.
+        True if the wrapped environment can and `step` is not overridden without `step_lanes`. A
+        wrapper whose `step` takes `env_ids` overrides this.
         """
         cls = type(self)
         lanes_too = cls.step is VectorWrapper.step or cls.step_lanes is not VectorWrapper.step_lanes
@@ -377,11 +377,11 @@ class VectorWrapper(
         return self.env.render()
 
     def close(self, **kwargs: Any) -> None:
-        """Close the wrapped environment, with these arguments."""
+        """Close the wrapped environment with these arguments."""
         self.env.close(**kwargs)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Free what the wrapped environment holds, with these arguments."""
+        """Call `close_extras` of the wrapped environment with these arguments."""
         self.env.close_extras(**kwargs)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
@@ -409,8 +409,8 @@ class VectorWrapper(
 class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, ActType, ArrayType]):
     """A wrapper that changes observations: define `observations`.
 
-    It serves every autoreset mode. In SAME_STEP the last observations of ended episodes, which are
-    in the infos, are changed as well (see `final_observations`).
+    It supports every autoreset mode. In SAME_STEP, the last observations of ended episodes, which
+    are in the infos, are changed as well (see `final_observations`).
 
     Example:
         >>> import gymcore as gym
@@ -448,12 +448,12 @@ class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, A
     def final_observations(self, observations: ObsType) -> WrapperObsType:
         """Return the changed batch of last observations, in SAME_STEP when an episode has ended.
 
-        Called before `observations` is called for the same step. Define it if `observations`
-        keeps state between calls; by default it is that function.
+        `step` calls this before `observations`. Define it if `observations` keeps state between
+        calls; by default it calls `observations`.
 
         Args:
             observations: A batch with the last observations of the lanes that have ended, and the
-                current ones of the others, whose result is dropped.
+                current observations of the others, whose results are discarded.
         """
         return self.observations(observations)
 

@@ -151,7 +151,7 @@ class WorkerProcess:
             self._poll.register(self._pidfd, select.POLLIN)
 
     def alive(self) -> bool:
-        """Whether the process runs."""
+        """Return whether the process runs."""
         if self._poll is not None:
             return not self._poll.poll(0)
         return not self._ended and self.process.exitcode is None

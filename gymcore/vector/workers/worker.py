@@ -497,7 +497,7 @@ def _close_all(envs: list[Env], first: int) -> list[Failure]:
 
 
 def _is_later(number: int, request: int) -> bool:
-    """Whether a request came after another one; numbers begin again after 2^32."""
+    """Return whether a request came after another one; numbers begin again after 2^32."""
     return 0 < (number - request) % 2**32 < 2**31
 
 
@@ -506,5 +506,5 @@ def _send(stream: MessageStream, message: Any) -> None:
 
 
 def _always() -> bool:
-    """Whether the parent lives: while this process does, it does."""
+    """Return whether the parent lives: while this process does, it does."""
     return True
