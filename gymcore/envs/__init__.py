@@ -31,7 +31,7 @@ __all__ = [
     "spec",
 ]
 
-# Rows of an id, the class in `gymcore.envs`, the time limit, the reward threshold, and arguments.
+# Row: id, class in `gymcore.envs`, time limit, reward threshold, keyword arguments.
 _Row = tuple[str, str, int | None, float | None, dict[str, Any]]
 
 _CARTPOLE = "classic_control.cartpole:CartPoleEnv"
@@ -81,7 +81,7 @@ _MUJOCO = (
     ("HumanoidStandup", "humanoidstandup", 1000, None, (2,)),
 )
 
-# Over functions that use JAX; the packages that they name import it.
+# Environments with JAX functions; the packages named here import JAX.
 _PHYS2D: tuple[_Row, ...] = (
     ("phys2d/CartPole-v0", "phys2d.cartpole:CartPoleJaxEnv", 200, 195.0, {}),
     ("phys2d/CartPole-v1", "phys2d.cartpole:CartPoleJaxEnv", 500, 475.0, {}),
@@ -94,7 +94,7 @@ _TABULAR: tuple[_Row, ...] = (
 
 
 def _register(rows: Iterable[_Row], checked: bool = True, batched: bool = True) -> None:
-    """Register built-in environments; batched ones have a class `<Name>VectorEnv` beside theirs."""
+    """Register built-in environments; batched ones also have a class `<Name>VectorEnv`."""
     for env_id, place, limit, threshold, kwargs in rows:
         entry_point = f"gymcore.envs.{place}"
         register(
@@ -121,7 +121,7 @@ for _name, _module, _limit, _threshold, _retired in _MUJOCO:
         for _version in (4, 5)
     )
 
-# Without wind, which is the default, v2 and v3 fly the same; v3 has wider bounds of observations.
+# Without wind, the default, v2 and v3 have the same dynamics; v3 has wider observation bounds.
 for _id in ("LunarLander", "LunarLanderContinuous"):
     register_alias(f"{_id}-v2", f"{_id}-v3")
 for _id in ("BipedalWalker", "BipedalWalkerHardcore"):
@@ -146,7 +146,7 @@ _register(
     for _name, (_kind, _kwargs) in _BABYAI_IDS.items()
 )
 
-# Environments of the package `gym`, under the ids by which they can be had in Gymnasium.
+# Environments of the package `gym`, under the same ids as in Gymnasium.
 for _version in (21, 26):
     register(
         id=f"GymV{_version}Environment-v0",

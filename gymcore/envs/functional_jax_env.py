@@ -1,6 +1,6 @@
-"""Environments and vector environments over a `FuncEnv` that uses JAX (`pip install jax`).
+"""Environments and vector environments for a `FuncEnv` written with JAX (`pip install jax`).
 
-For one that uses NumPy see `gymcore.experimental.functional_env`.
+For functions written with NumPy see `gymcore.experimental.functional_env`.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 __all__ = ["FunctionalJaxEnv", "FunctionalJaxVectorEnv", "load_jax"]
 
 ParamsType = TypeVar("ParamsType", bound="FunctionalParams")
-# Parameters, or the class itself, which holds the default ones. The base class allows None, which
-# this library's functions do not use.
+# Parameters, or their class, which has the default values. The base class allows None, which the
+# functions of this library do not use.
 ParamsLike: TypeAlias = Any
 
 
 def load_jax() -> ModuleType:
-    """Import jax and return it; if it is not installed, raise `DependencyNotInstalled`."""
+    """Import and return jax; raise `DependencyNotInstalled` if it is not installed."""
     try:
         return importlib.import_module("jax")
     except ImportError as problem:
@@ -54,7 +54,7 @@ def load_jax() -> ModuleType:
 
 
 class _JaxEnv:
-    """What an environment and a vector environment over JAX functions have in common."""
+    """The common base of single and vector environments for JAX functions."""
 
     func_env: FuncEnv
     rng: jax.Array
@@ -74,21 +74,21 @@ class _JaxEnv:
         self.rng = self._jax.random.PRNGKey(seed)
 
     def _next_key(self) -> jax.Array:
-        """Return a new key; another one is stored for the next call."""
+        """Return a new key, and store another one for the next call."""
         key, self.rng = self._jax.random.split(self.rng)
         return key
 
 
 class FunctionalJaxEnv(_JaxEnv, FunctionalEnv[ObsType, ActType]):
-    """A `FunctionalEnv` over JAX functions, which are compiled.
+    """A `FunctionalEnv` for JAX functions, which are compiled.
 
-    Observations and infos are JAX arrays; the reward is a `float`, the flags are `bool`. A reset,
-    and a step, each take one new key.
+    Observations and infos are JAX arrays; the reward is a `float`, the flags are `bool`. Each reset
+    and each step uses one new key.
 
     Attributes:
-        func_env: The functions, compiled: a copy of what was given.
+        func_env: The compiled functions, a copy of the argument.
         state: The current state.
-        rng: The key from which the next ones are split.
+        rng: The key from which the next keys are split.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class FunctionalJaxEnv(_JaxEnv, FunctionalEnv[ObsType, ActType]):
         render_mode: str | None = None,
         spec: EnvSpec | None = None,
     ) -> None:
-        """Take the functions; `FunctionalEnv` describes the arguments.
+        """Wrap the functions; `FunctionalEnv` describes the arguments.
 
         Raises `DependencyNotInstalled` if JAX is missing.
         """
@@ -112,7 +112,7 @@ class FunctionalJaxEnv(_JaxEnv, FunctionalEnv[ObsType, ActType]):
         self.spec = spec
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
-        """Begin an episode; see `Env.reset`. There are no options."""
+        """Start an episode; see `Env.reset`. There are no options."""
         check_options(options)
         if seed is not None:
             self._seed_key(seeding.checked_seed(seed))
@@ -126,18 +126,18 @@ class FunctionalJaxEnv(_JaxEnv, FunctionalEnv[ObsType, ActType]):
 
 
 class FunctionalJaxVectorEnv(VectorEnv, _JaxEnv):
-    """A vector environment over JAX functions, which are vectorised and compiled; NEXT_STEP only.
+    """A vector environment for JAX functions, which are vectorized and compiled; NEXT_STEP only.
 
-    All results are JAX arrays with a first axis of lanes. The step after the end of an episode
-    resets the lane: its reward is 0. `reset(options={"reset_mask": mask})` resets some lanes.
+    All results are JAX arrays whose first axis is the lane. The step after the end of an episode
+    resets the lane, with a reward of 0. `reset(options={"reset_mask": mask})` resets some lanes.
 
     Attributes:
-        func_env: The functions, vectorised and compiled: a copy of what was given.
+        func_env: The vectorized and compiled functions, a copy of the argument.
         state: The states of all lanes.
-        rng: The key from which the next ones are split.
-        steps: `[num_envs]`, steps of the current episodes.
-        prev_done: `[num_envs] bool`, lanes that the next step resets.
-        time_limit: Steps after which an episode is truncated; 0 for no limit.
+        rng: The key from which the next keys are split.
+        steps: Steps of the current episodes, `[num_envs]`.
+        prev_done: Whether the next step resets the lane, `[num_envs] bool`.
+        time_limit: Number of steps after which an episode is truncated; 0 for no limit.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class FunctionalJaxVectorEnv(VectorEnv, _JaxEnv):
         render_mode: str | None = None,
         spec: EnvSpec | None = None,
     ) -> None:
-        """Take the functions for one lane; `FunctionalVectorEnv` describes the arguments.
+        """Wrap functions for one lane; `FunctionalVectorEnv` describes the arguments.
 
         Raises `DependencyNotInstalled` if JAX is missing.
         """
@@ -169,7 +169,7 @@ class FunctionalJaxVectorEnv(VectorEnv, _JaxEnv):
         self._observations: object = None
 
     def _where(self, mask: jax.Array, yes: object, no: object) -> object:
-        """Choose the rows of one of two batches."""
+        """Return rows of `yes` where the mask is true, and of `no` elsewhere."""
         jnp = self._jax.numpy
 
         def choose(a: jax.Array, b: jax.Array) -> jax.Array:
@@ -181,10 +181,10 @@ class FunctionalJaxVectorEnv(VectorEnv, _JaxEnv):
         return self._jax.random.split(key, self.num_envs)
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[object, Info]:
-        """Begin episodes; see `VectorEnv.reset`. `reset_mask` is the only option.
+        """Start episodes; see `VectorEnv.reset`. `reset_mask` is the only option.
 
-        All lanes share one key, so there is one seed for all of them. A mask in the first reset is
-        a `ResetNeeded` error.
+        All lanes share one key, so only one seed is accepted. A mask in the first reset raises
+        `ResetNeeded`.
         """
         options, mask = split_reset_mask(options, self.num_envs)
         check_options(options)
@@ -209,10 +209,10 @@ class FunctionalJaxVectorEnv(VectorEnv, _JaxEnv):
         return self._observations, self.func_env.state_info(self.state)
 
     def step(self, actions: npt.ArrayLike) -> tuple[object, jax.Array, jax.Array, jax.Array, Info]:
-        """Take an action in every lane; see `VectorEnv.step`.
+        """Take one action in each lane; see `VectorEnv.step`.
 
         Raises:
-            ResetNeeded: before `reset`.
+            ResetNeeded: If `reset` has not been called.
         """
         if self.state is None:
             raise error.ResetNeeded("Cannot call env.step() before calling env.reset()")
@@ -241,39 +241,39 @@ class FunctionalJaxVectorEnv(VectorEnv, _JaxEnv):
         return self._observations, rewards, terminated, truncated, infos
 
     def render(self) -> Any:
-        """Return a frame of each lane's state, [num_envs, height, width, 3] uint8.
+        """Return one frame per lane, [num_envs, height, width, 3] uint8.
 
         Raises:
-            UnsupportedMode: If the environment was made without a render mode.
+            UnsupportedMode: If the environment has no render mode.
         """
         leaves, structure = self._jax.tree_util.tree_flatten(self.state)
         rows = zip(*leaves, strict=True)
         return np.stack([self._frames.draw(structure.unflatten(row)) for row in rows])
 
     def close_extras(self, **kwargs: object) -> None:
-        """Free what rendering holds."""
+        """Release the render state."""
         self._frames.close()
 
 
-# --- shared by this library's environments over JAX functions -------------------------------------
+# --- base classes of this library's own environments with JAX functions ---------------------------
 
 
 class RegisteredJaxEnv(FunctionalJaxEnv, EzPickle):
-    """An environment over the functions of the class `functional`.
+    """An environment for the functions of the class `functional`.
 
-    A pickle, or a copy, holds the arguments only: call `reset` before you use it.
+    A pickle or copy contains only the arguments: call `reset` before using it.
     """
 
     functional: ClassVar[type[FuncEnv]]
 
     def __init__(self, render_mode: str | None = None, **kwargs: Any) -> None:
-        """Make the environment; `kwargs` are arguments of `functional`."""
+        """Create the environment; `kwargs` are arguments of `functional`."""
         EzPickle.__init__(self, render_mode=render_mode, **kwargs)
         super().__init__(self.functional(**kwargs), metadata=self.metadata, render_mode=render_mode)
 
 
 class RegisteredJaxVectorEnv(FunctionalJaxVectorEnv, EzPickle):
-    """A vector environment over the functions of the class `functional`; pickled likewise."""
+    """A vector environment for the functions of the class `functional`; pickled the same way."""
 
     functional: ClassVar[type[FuncEnv]]
 
@@ -284,7 +284,7 @@ class RegisteredJaxVectorEnv(FunctionalJaxVectorEnv, EzPickle):
         max_episode_steps: int = 200,
         **kwargs: Any,
     ) -> None:
-        """Make the vector environment; `kwargs` are arguments of `functional`."""
+        """Create the vector environment; `kwargs` are arguments of `functional`."""
         EzPickle.__init__(self, num_envs, render_mode, max_episode_steps, **kwargs)
         super().__init__(
             self.functional(**kwargs), num_envs, max_episode_steps, self.metadata, render_mode
@@ -293,20 +293,20 @@ class RegisteredJaxVectorEnv(FunctionalJaxVectorEnv, EzPickle):
 
 @dataclasses.dataclass(frozen=True)
 class FunctionalParams:
-    """A base for parameters; see `functional_params`."""
+    """Base class of parameters; see `functional_params`."""
 
     def replace(self, **updates: Any) -> Self:
-        """Return a copy with other values of some fields."""
+        """Return a copy with new values of some fields."""
         return dataclasses.replace(self, **updates)
 
 
 @dataclass_transform(frozen_default=True)
 def functional_params(cls: type[ParamsType]) -> type[ParamsType]:
-    """Make a class a frozen dataclass whose fields are leaves for JAX's transformations.
+    """Make a class a frozen dataclass that is registered as a pytree with JAX.
 
     Parameters can then be passed to functions made by `jax.jit`, `jax.vmap` and `jax.grad`, and a
-    field may be an array with a row for each lane. The class itself holds the default parameters,
-    so every field needs a default.
+    field may be an array with one row per lane. The class itself holds the default parameters, so
+    every field needs a default.
     """
     params = dataclasses.dataclass(frozen=True)(cls)
     names = [field.name for field in dataclasses.fields(params)]
@@ -315,10 +315,10 @@ def functional_params(cls: type[ParamsType]) -> type[ParamsType]:
 
 
 class DrawnFunctions:
-    """A mixin for functions with one class of parameters, whose render state begins with a surface.
+    """A mixin for functions with one class of parameters and a surface first in the render state.
 
     Attributes:
-        params_class: The class of the parameters; None for functions without.
+        params_class: Class of the parameters; None for functions without parameters.
     """
 
     params_class: ClassVar[Callable[..., Any] | None] = None
@@ -336,19 +336,19 @@ class DrawnFunctions:
         return render_state, as_frame(render_state[0])
 
     def render_close(self, render_state: Any, params: ParamsLike = None) -> None:
-        """Do nothing: a render state holds only memory."""
+        """Do nothing: a render state holds nothing but memory."""
 
     def get_default_params(self, **kwargs: Any) -> Any:
-        """Return the default parameters, with other values of the fields that are given."""
+        """Return the default parameters, with the given fields replaced."""
         return None if self.params_class is None else self.params_class(**kwargs)
 
 
 def new_surface(width: int, height: int) -> pygame.Surface:
-    """Return a surface to draw on; no display is opened."""
+    """Return a surface to draw on, without opening a display."""
     return load_pygame().Surface((width, height), depth=24)
 
 
 def as_frame(surface: pygame.Surface) -> npt.NDArray[np.uint8]:
-    """Return a copy of the pixels of a surface, [height, width, 3] uint8."""
+    """Return the pixels of a surface as a copy, [height, width, 3] uint8."""
     pixels = load_pygame().surfarray.array3d(surface)
     return np.ascontiguousarray(pixels.swapaxes(0, 1))

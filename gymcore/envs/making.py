@@ -1,6 +1,6 @@
-"""`make` and `make_vec`: from an id to an environment, or to a batch of them.
+"""`make` and `make_vec`: create an environment, or a batch of environments, from an id.
 
-An argument that both accept means the same, and raises the same error, in both of them.
+An argument that both functions accept has the same meaning and raises the same errors in both.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _NO_METADATA = {"render_modes": ()}
 
 
 def _found_spec(id: str | EnvSpec, problem: str, is_remote: bool = False) -> EnvSpec:
-    """Return the spec of the argument `id`; an id that a server makes need not be known here.
+    """Return the spec for the argument `id`; an id for a server need not be registered here.
 
-    `problem` is the message for another type, which differs between Gymnasium's functions.
+    `problem` is the message for another type; it differs between Gymnasium's functions.
     """
     if isinstance(id, EnvSpec):
         return id
@@ -57,7 +57,7 @@ def _found_spec(id: str | EnvSpec, problem: str, is_remote: bool = False) -> Env
 
 
 def _checked_limit(limit: int | None) -> int | None:
-    """Return the argument `max_episode_steps` as an int, -1 for no limit, or None if not given."""
+    """Return the argument `max_episode_steps` as an int: -1 for no limit, or None if not given."""
     if limit is None:
         return None
     is_none = isinstance(limit, (int, np.integer)) and limit == -1
@@ -65,9 +65,9 @@ def _checked_limit(limit: int | None) -> int | None:
 
 
 def own_kwargs(spec: EnvSpec) -> Kwargs:
-    """Return a deep copy of the registered arguments, so that no two environments share them.
+    """Return a deep copy of the registered arguments, so that environments do not share them.
 
-    Arguments of which one cannot be copied are shared, all but their containers.
+    If an argument cannot be deep-copied, only the containers are copied.
     """
     try:
         return copy.deepcopy(spec.kwargs)
@@ -76,16 +76,16 @@ def own_kwargs(spec: EnvSpec) -> Kwargs:
 
 
 def _split_kwargs(spec: EnvSpec) -> tuple[Kwargs, Kwargs]:
-    """Return the environment's arguments, and those of `make_vec` that the spec of a batch has."""
+    """Return the environment's arguments, and those of `make_vec` stored in a batch's spec."""
     kwargs = own_kwargs(spec)
     names = ("num_envs", "vectorization_mode", "vector_kwargs", "wrappers")
     return kwargs, {name: kwargs.pop(name) for name in names if name in kwargs}
 
 
 def _render_wrapper(creator: Callable[..., object], kwargs: Kwargs) -> EnvWrapper | None:
-    """Return the wrapper that the asked-for render mode needs; `kwargs` gets the mode below it.
+    """Return the wrapper that the render mode requires; set the mode below it in `kwargs`.
 
-    Warn of a mode that a class does not list; the class decides what to do about it.
+    Warn about a mode that the class does not list; the class decides how to treat it.
     """
     mode = kwargs.get("render_mode")
     metadata = getattr(creator, "metadata", None)
@@ -117,7 +117,7 @@ def _render_wrapper(creator: Callable[..., object], kwargs: Kwargs) -> EnvWrappe
 
 
 def _call(creator: Callable[..., Made], spec: EnvSpec, kwargs: Kwargs) -> Made:
-    """Call an entry point; a `TypeError` also says which arguments it was given."""
+    """Call an entry point; add its arguments to the message of a `TypeError`."""
     try:
         return creator(**kwargs)
     except TypeError as problem:
@@ -127,13 +127,13 @@ def _call(creator: Callable[..., Made], spec: EnvSpec, kwargs: Kwargs) -> Made:
         )
         try:
             explained = type(problem)(message)
-        except Exception:  # a subclass whose constructor wants something else
+        except Exception:  # a subclass with other constructor arguments
             explained = TypeError(message)
         raise explained.with_traceback(problem.__traceback__) from problem
 
 
 def _check_env(env: object, spec: EnvSpec) -> Env:
-    """Return what an entry point has made, or raise if it is not an environment."""
+    """Return the result of an entry point; raise if it is not an environment."""
     if isinstance(env, Env):
         return env
     incompatible = ""
@@ -152,11 +152,11 @@ def _check_env(env: object, spec: EnvSpec) -> Env:
 
 
 def _check_prior_wrappers(env: Env, spec: EnvSpec) -> int:
-    """Return how many recorded wrappers the creator itself put around the environment."""
+    """Return the number of recorded wrappers that the creator itself has applied."""
     if not isinstance(env, Wrapper) or env.spec is None:
         return 0
     made = env.spec.additional_wrappers
-    is_known = len(made) <= len(spec.additional_wrappers)  # a creator may also add its own
+    is_known = len(made) <= len(spec.additional_wrappers)  # a creator may also add others
     for env_wrapper, spec_wrapper in zip(made, spec.additional_wrappers, strict=False):
         if is_known and env_wrapper != spec_wrapper:
             raise error.InvalidArgument(
@@ -172,33 +172,33 @@ def make(
     disable_env_checker: bool | None = None,
     **kwargs: Any,
 ) -> Env:
-    """Make an environment.
+    """Create an environment.
 
     From the inside to the outside it is wrapped in `PassiveEnvChecker`, `OrderEnforcing`,
     `TimeLimit`, the spec's additional wrappers, and `HumanRendering` or `RenderCollection` if the
-    render mode that was asked for needs one of those.
+    requested render mode needs one of them.
 
     Args:
         id: `[module:][namespace/]name[-v(version)]` (the module is imported first; without a
-            version the newest is taken), "gymnasium:" and an id of Gymnasium's registry, or a
-            spec such as `env.spec`. The spec of a vector environment makes one environment like
-            those that it consists of.
-        max_episode_steps: Time limit, in place of the registered one; -1 for none.
-        disable_env_checker: Whether to leave out `PassiveEnvChecker`; None uses the registered
+            version the latest is used), "gymnasium:" and an id in Gymnasium's registry, or a spec
+            such as `env.spec`. The spec of a vector environment makes a single environment like
+            those in the batch.
+        max_episode_steps: Time limit instead of the registered one; -1 for none.
+        disable_env_checker: Whether to leave out `PassiveEnvChecker`; None for the registered
             setting.
-        **kwargs: Arguments of the environment, which replace the registered ones, such as
-            `render_mode`. A compiled environment also accepts its parameters, such as `gravity`.
+        **kwargs: Arguments of the environment, such as `render_mode`, which replace the registered
+            ones. A compiled environment also accepts its parameters, such as `gravity`.
 
     Returns:
-        The environment. Its `spec` makes it again, wrappers included.
+        The environment. Its `spec` recreates it, including wrappers.
 
     Raises:
         ArgumentTypeError: If `id` is neither a string nor a spec, or the entry point does not
-            make an `Env`.
+            return an `Env`.
         Error: If the id is not registered (with a suggestion), or cannot be made.
-        InvalidArgument: If `id` is a spec from JSON that names anything but environments and
+        InvalidArgument: If `id` is a spec from JSON that names anything except environments and
             wrappers; see `EnvSpec.from_json`.
-        TypeError: from the environment's constructor, with the arguments it was given.
+        TypeError: If the environment's constructor raises it; the arguments are added to it.
 
     Example:
         >>> env = make("CartPole-v1")
@@ -222,13 +222,13 @@ def make(
     creator = load_creator(env_spec, env_spec.entry_point, Env)
     env_kwargs = {**own_kwargs(env_spec), **kwargs}
     metadata = getattr(creator, "metadata", _NO_METADATA)
-    if not isinstance(metadata, property):  # of a wrapper class, which has those of its environment
+    if not isinstance(metadata, property):  # of a wrapper class: the environment's metadata
         rules.CREATOR_METADATA_IS_DICT.check(metadata)
         rules.apply(rules.CREATOR_METADATA, metadata)
     asked = env_kwargs.get("render_mode")
     render_wrapper = _render_wrapper(creator, env_kwargs)
     try:
-        create = getattr(creator, "with_parameters", creator)  # of a compiled environment
+        create = getattr(creator, "with_parameters", creator)  # for compiled environments
         env = _check_env(adopt(_call(create, env_spec, env_kwargs)), env_spec)
     except TypeError as problem:
         is_wrapped = render_wrapper is not None and asked == "human"
@@ -241,7 +241,7 @@ def make(
             ) from problem
         raise
 
-    # The base environment's spec knows nothing of wrappers: each of them adds itself in `env.spec`.
+    # The base environment's spec has no wrappers: each wrapper adds itself in `env.spec`.
     env.unwrapped.spec = env_spec.copy(
         kwargs=env_kwargs,
         order_enforce=False,
@@ -263,7 +263,7 @@ def make(
     for wrapper in env_spec.additional_wrappers[made_by_creator:]:
         wrap = load_creator(env_spec, wrapper.entry_point, Wrapper)
         arguments = snapshot(wrapper.kwargs)
-        for name in getattr(wrap, "_tuple_arguments", ()):  # a spec that was JSON has lists
+        for name in getattr(wrap, "_tuple_arguments", ()):  # JSON turns tuples into lists
             if isinstance(arguments.get(name), list):
                 arguments[name] = tuple(arguments[name])
         env = wrap(env=env, **arguments)
@@ -273,7 +273,7 @@ def make(
 def _make_like_batch(
     spec: EnvSpec, limit: int | None, disable_env_checker: bool | None, kwargs: Kwargs
 ) -> Env:
-    """Make one environment like those of the batch that `make_vec` gave this spec."""
+    """Make a single environment like those of the batch that `make_vec` gave this spec."""
     arguments, batch = _split_kwargs(spec)
     given = {"max_episode_steps": limit, "disable_env_checker": disable_env_checker}
     arguments.update(kwargs)
@@ -287,7 +287,7 @@ def make_wrapped(
     wrappers: Sequence[Callable[[Made], Made]],
     kwargs: Kwargs,
 ) -> Made:
-    """Make an environment of a vector environment; as a plain function, it pickles."""
+    """Make one environment of a vector environment; as a plain function, it can be pickled."""
     env = make_env(spec, **kwargs)
     for wrapper in wrappers:
         env = wrapper(env)
@@ -300,7 +300,7 @@ _VECTOR_MODES = (VectorizeMode.VECTOR_ENTRY_POINT, VectorizeMode.NATIVE)
 def _chosen_mode(
     mode: VectorizeMode | str | None, spec: EnvSpec, wrappers: Sequence[EnvWrapper]
 ) -> VectorizeMode:
-    """Return the mode that was asked for, or the fastest that can do what was asked for."""
+    """Return the requested mode, or the fastest one that supports the arguments."""
     if mode is None:
         wrapped = bool(wrappers or spec.additional_wrappers) and spec.entry_point is not None
         if wrapped or _vector_entry_point(spec) is None:
@@ -316,16 +316,16 @@ def _chosen_mode(
 
 
 def _vector_entry_point(spec: EnvSpec) -> VectorEnvCreator | str | None:
-    """Return the registered vector environment, or the one of a class that brings its own."""
+    """Return the registered vector environment, or the vector class of the environment's class."""
     if spec.vector_entry_point is not None or spec.entry_point is None:
         return spec.vector_entry_point
     return getattr(load_creator(spec, spec.entry_point, Env), "vector_class", None)
 
 
 class _Batch(NamedTuple):
-    """The arguments of `make_vec`, checked."""
+    """The checked arguments of `make_vec`."""
 
-    spec: EnvSpec  # without arguments
+    spec: EnvSpec  # without its arguments
     num_envs: int
     vector_kwargs: Kwargs
     wrappers: Sequence[EnvWrapper]
@@ -333,7 +333,7 @@ class _Batch(NamedTuple):
 
 
 def _make_native(batch: _Batch) -> VectorEnv:
-    """Make the vector environment that was registered for the id, or is derived from its class."""
+    """Make the vector environment registered for the id, or the vector class of its class."""
     from gymcore.vector import VectorEnv
 
     spec = batch.spec
@@ -354,13 +354,13 @@ def _make_native(batch: _Batch) -> VectorEnv:
             f"parameter in spec being not empty ({spec.additional_wrappers})."
         )
     arguments = dict(batch.kwargs)
-    # The checker wraps single environments; a program that turns it off may still choose this mode.
+    # The checker wraps single environments, but a program that disables it may use this mode.
     arguments.pop("disable_env_checker", None)
     if twice := sorted(arguments.keys() & batch.vector_kwargs.keys()):
         raise error.InvalidArgument(f"vector_kwargs: {twice} given as environment arguments too")
 
     creator = load_creator(spec, entry_point, VectorEnv)
-    # The class of a batch of compiled environments has its metadata in that of a single one.
+    # The batch class of compiled environments has its metadata in the class of single ones.
     if _render_wrapper(getattr(creator, "env_class", creator), arguments) is not None:
         raise error.UnsupportedMode(
             f"render_mode: {batch.kwargs['render_mode']!r} needs a wrapper of single environments, "
@@ -376,7 +376,7 @@ def _make_native(batch: _Batch) -> VectorEnv:
 
 
 def _make_of_singles(batch: _Batch, mode: VectorizeMode) -> VectorEnv:
-    """Make a vector environment that runs environments of `make`."""
+    """Make a vector environment from single environments made by `make`."""
     from gymcore import vector
 
     if batch.spec.entry_point is None:
@@ -390,7 +390,7 @@ def _make_of_singles(batch: _Batch, mode: VectorizeMode) -> VectorEnv:
 
 
 def _make_on_ray(batch: _Batch) -> VectorEnv:
-    """Make a vector environment over actors that each have one of `make_vec`."""
+    """Make a vector environment whose Ray actors each have a vector environment of `make_vec`."""
     from gymcore.distributed.vector_env import RAY_OPTIONS, RayVectorEnv
 
     others = dict(batch.vector_kwargs)
@@ -403,7 +403,7 @@ def _make_on_ray(batch: _Batch) -> VectorEnv:
 
 
 def _make_remote(batch: _Batch, num_envs: int | None) -> VectorEnv:
-    """Make the client of a vector environment that a server has made."""
+    """Make a client of a vector environment on a server."""
     from gymcore.remote import RemoteVectorEnv
 
     if batch.wrappers:
@@ -415,7 +415,7 @@ def _make_remote(batch: _Batch, num_envs: int | None) -> VectorEnv:
 
 
 def _check_autoreset_mode(env: VectorEnv) -> None:
-    """Warn if the environment does not say how it resets ended episodes."""
+    """Warn if the environment's metadata does not name its autoreset mode."""
     from gymcore.vector import AutoresetMode
 
     metadata = env.metadata
@@ -436,19 +436,19 @@ def make_vec(
     wrappers: Sequence[EnvWrapper] | None = None,
     **kwargs: Any,
 ) -> VectorEnv:
-    """Make a vector environment: several copies of an environment that are stepped together.
+    """Create a vector environment: several copies of an environment that are stepped together.
 
     Args:
-        id: As for `make`; `make_vec(envs.spec)` makes the same vector environment again.
-            Arguments given here take the place of those in the spec.
-        num_envs: Number of copies. None takes that of the spec, else 1; with "remote" the server's.
-        vectorization_mode: How they run (`VectorizeMode` or its value). None takes the registered
-            vector environment if there is one, else (or if wrappers, or a render mode that needs a
-            wrapper, are asked for) "sync".
+        id: As for `make`; `make_vec(envs.spec)` creates the same vector environment again.
+            Arguments given here replace those in the spec.
+        num_envs: Number of copies; None for the spec's, or 1. With "remote" None for the server's.
+        vectorization_mode: How they run (a `VectorizeMode` or its value). None selects the
+            registered vector environment, or "sync" if there is none or the arguments need
+            wrappers around single environments.
         vector_kwargs: Options of the vector environment, in every mode: `autoreset_mode`, `copy`,
-            `num_threads`, ...; with "ray" those of `RayVectorEnv` (`num_actors`, `address`) and of
-            the vector environments in its actors.
-        wrappers: Wrappers (or functions) to put around each environment. Not possible with
+            `num_threads` and so on; with "ray" those of `RayVectorEnv` (`num_actors`, `address`)
+            and of the vector environments in its actors.
+        wrappers: Wrappers (or functions) to apply to each environment. Not supported with
             "vector_entry_point" and "native".
         **kwargs: As for `make`: `max_episode_steps` (-1 for no limit), `render_mode` and the
             environment's own arguments.
@@ -458,9 +458,9 @@ def make_vec(
 
     Raises:
         ArgumentTypeError: If `id` is neither a string nor a spec, or `num_envs` is not an integer.
-        InvalidArgument: If `num_envs` or `vectorization_mode` is not valid, or for a spec from JSON
-            as in `make`.
-        Error: If the id is not registered (with a suggestion), or has nothing for the mode.
+        InvalidArgument: If `num_envs` or `vectorization_mode` is invalid, or `id` is a spec from
+            JSON that `make` would reject.
+        Error: If the id is not registered (with a suggestion), or does not support the mode.
 
     Example:
         >>> envs = make_vec("CartPole-v1", num_envs=3)
@@ -493,7 +493,7 @@ def make_vec(
 
     batch = _Batch(env_spec.copy(kwargs={}), count, vector_kwargs, wrappers, env_kwargs)
     if mode is VectorizeMode.REMOTE:
-        # All keyword arguments are the client's.
+        # All keyword arguments go to the client.
         others = {name: value for name, value in env_kwargs.items() if name not in kwargs}
         batch = batch._replace(vector_kwargs={**vector_kwargs, **kwargs}, kwargs=others)
         env = _make_remote(batch, num_envs and count)
@@ -507,7 +507,7 @@ def make_vec(
             env = _make_native(batch._replace(kwargs=limited))
             batch = batch._replace(kwargs=limited)
         except (error.DependencyNotInstalled, error.UnsupportedMode):
-            # For want of a library or a render mode; single environments may do without.
+            # A library or render mode is missing; single environments may not need it.
             if asked is not None or env_spec.entry_point is None:
                 raise
             mode = VectorizeMode.SYNC
@@ -528,4 +528,4 @@ def make_vec(
     return env
 
 
-EnvSpec.maker = staticmethod(make)  # specs are a layer below and do not import this one
+EnvSpec.maker = staticmethod(make)  # specs are a layer below and cannot import this module

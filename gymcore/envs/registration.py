@@ -1,4 +1,4 @@
-"""The registry of environments: every public name for registering, finding, making and listing."""
+"""The public functions for registering, finding, making and listing environments."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ __all__ = [
 ]
 
 current_namespace: str | None = None
-"""The namespace that `register` puts ids into, set by `namespace`."""
+"""The namespace that `register` adds to ids, set by `namespace`."""
 
 
 @contextlib.contextmanager
 def namespace(ns: str) -> Generator[None, None, None]:
-    """Put every id that is registered in a `with` block into a namespace.
+    """Add a namespace to every id that is registered in a `with` block.
 
     Args:
         ns: The namespace.
@@ -107,9 +107,8 @@ def register(
 ) -> None:
     """Register an environment, so that `make` and `make_vec` find it.
 
-    The arguments are the fields of `EnvSpec`, which describes them. An entry point "module:name" is
-    imported when the environment is made. An id that is already registered is replaced, with a
-    warning.
+    The arguments are the fields of `EnvSpec`; see there. An entry point "module:name" is imported
+    when the environment is made. An id that is already registered is replaced, with a warning.
 
     Raises:
         InvalidArgument: If there is neither an entry point nor a vector entry point.
@@ -150,23 +149,23 @@ def register(
     _check_spec_register(new_spec)
     if full_id in registry:
         if str(entry_point).startswith("ale_py."):
-            return  # ale-py registers its games when it is imported; here they are compiled
+            return  # ale-py registers its games at import; here they are built in
         logger.warn(f"Overriding environment {full_id} already in registry.")
     registry[full_id] = new_spec
 
 
 def register_alias(old_id: str, new_id: str, *, change: str | None = None) -> None:
-    """Register a retired id as a name of its successor.
+    """Register a retired id as an alias of its successor.
 
-    An environment that is registered under `old_id` itself takes precedence. It does not
-    appear in `registry`.
+    An environment registered under `old_id` itself takes precedence. The alias does not appear in
+    `registry`.
 
     Args:
-        old_id: The id people still type.
+        old_id: The retired id.
         new_id: The id to use instead; it may be registered later.
         change: None if the new environment behaves the same: the old id then makes the new
-            environment, with a deprecation warning. Else what differs, in words: the old id then
-            raises `DeprecatedEnv`, which says so.
+            environment, with a deprecation warning. Otherwise a description of the difference:
+            the old id then raises `DeprecatedEnv` with this text.
 
     Raises:
         Error: If an id is malformed.
@@ -187,7 +186,7 @@ differs: the start is drawn at random. Please use `Maze-v1` instead.
 
 
 def register_envs(env_module: ModuleType) -> None:
-    """Do nothing; a linter sees a module that is imported and passed to this function as used.
+    """Do nothing; linters regard a module that is passed to this function as used.
 
     Args:
         env_module: The imported module.
@@ -199,7 +198,7 @@ def register_envs(env_module: ModuleType) -> None:
 
 
 def _family(env_spec: EnvSpec) -> str | None:
-    """Return the namespace of a spec, or the package that its entry point is in, or None."""
+    """Return the namespace of a spec, the package of its entry point, or None."""
     if env_spec.namespace is not None:
         return env_spec.namespace
     if not isinstance(env_spec.entry_point, str):
@@ -217,16 +216,16 @@ def pprint_registry(
     exclude_namespaces: Sequence[str | None] | None = None,
     disable_print: bool = False,
 ) -> str | None:
-    """Print the ids of a registry, by family.
+    """Print the ids of a registry, grouped by family.
 
     Args:
         print_registry: The registry.
-        num_cols: Ids per line.
-        exclude_namespaces: Families to leave out; None is that of the environments without one.
-        disable_print: Return the text instead.
+        num_cols: Number of ids per line.
+        exclude_namespaces: Families to leave out; None stands for environments without one.
+        disable_print: Whether to return the text instead of printing it.
 
     Returns:
-        The text if `disable_print`, else None.
+        The text if `disable_print`, otherwise None.
 
     Raises:
         InvalidArgument: If `num_cols` is less than 1.

@@ -1,4 +1,4 @@
-"""`gymcore.vector.make`: Gym 0.26's function, with the current engines."""
+"""`gymcore.vector.make`: Gym 0.26's function with the current engines."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ def make(
     disable_env_checker: bool | None = None,
     **kwargs: Any,
 ) -> Gym26VectorEnv:
-    """Make a vector environment as Gym 0.26 did: ended episodes restart in the same step.
+    """Create a vector environment as in Gym 0.26: ended episodes restart in the same step.
 
     Args:
-        id: The environment's id, or its spec.
+        id: Id or spec of the environment.
         num_envs: Number of environments.
-        asynchronous: True steps them in worker processes, False one after another in this process;
-            None uses the compiled engine if the id has one and no wrappers are given, otherwise
-            this process.
-        wrappers: A function, or several, applied to each single environment.
-        disable_env_checker: True leaves the environment checker out; else the first environment
-            has it.
-        **kwargs: For the environment, as in `gymcore.make`.
+        asynchronous: Whether to step them in worker processes instead of one after another in this
+            process; None selects the compiled engine if the id has one and no wrappers are given,
+            otherwise this process.
+        wrappers: One or several functions that are applied to each single environment.
+        disable_env_checker: Whether to leave out the environment checker; otherwise the first
+            environment has it.
+        **kwargs: Arguments of the environment, as in `gymcore.make`.
 
     Returns:
-        The vector environment. When an episode ends, `infos` holds its last observation under both
-        `final_observation` and `final_obs`, and its last info under `final_info`.
+        The vector environment. When an episode ends, `infos` has its final observation under both
+        `final_observation` and `final_obs`, and its final info under `final_info`.
 
     Raises:
-        Error: The environment cannot be made.
-        ArgumentTypeError: `wrappers` is neither a function nor functions (a `TypeError`).
+        Error: If the environment cannot be made.
+        ArgumentTypeError: If `wrappers` is neither a function nor functions (a `TypeError`).
 
     Example:
         >>> import gymcore as gym
@@ -57,7 +57,7 @@ def make(
         >>> observations.shape
         (3, 4)
     """
-    # Resolved here because worker processes may not have the registration.
+    # Resolved here, because worker processes may not have the registration.
     spec = id if isinstance(id, EnvSpec) else find_spec(id)
     has_engine = spec.vector_entry_point is not None and not spec.additional_wrappers
     if asynchronous is None and wrappers is None and has_engine:
@@ -83,9 +83,9 @@ def single_env_fns(
     disable_env_checker: bool | None,
     kwargs: Kwargs,
 ) -> list[Callable[[], Made]]:
-    """Return functions that make single environments by `make_env`; only the first is checked.
+    """Return functions that make single environments with `make_env`; only the first is checked.
 
-    Other arguments are as for `make`.
+    The other arguments are those of `make`.
     """
     if wrappers is None:
         wrappers = ()

@@ -42,12 +42,12 @@ class AcrobotEnv(NativeDiscreteEnv):
     - Observation float32 [6]: cos and sin of the first angle (0 hangs down), cos and sin of the
       second (relative to the first link), both angular velocities (rad/s).
     - Reward: -1 per step, 0 at the goal. Terminates with the tip one link length above the bar.
-    - Reset options `low`, `high`: bounds of the uniform start of all four numbers (-0.1, 0.1).
+    - Reset options `low`, `high`: bounds of the uniform initial state, all four (-0.1, 0.1).
 
-    Attributes: dt (s), LINK_LENGTH_1, LINK_LENGTH_2 (drawn only), LINK_MASS_1, LINK_MASS_2,
-    LINK_COM_POS_1, LINK_COM_POS_2, LINK_MOI, MAX_VEL_1, MAX_VEL_2, AVAIL_TORQUE, book_or_nips,
-    torque_noise_max (N m; each torque is changed by a uniform draw up to this; single environments
-    only).
+    Attributes: dt (s), LINK_LENGTH_1, LINK_LENGTH_2 (used only for drawing), LINK_MASS_1,
+    LINK_MASS_2, LINK_COM_POS_1, LINK_COM_POS_2, LINK_MOI, MAX_VEL_1, MAX_VEL_2, AVAIL_TORQUE,
+    book_or_nips, torque_noise_max (N m; half-width of the uniform noise on each torque; single
+    environments only).
 
     Example:
         >>> import gymcore as gym
@@ -81,14 +81,14 @@ class AcrobotEnv(NativeDiscreteEnv):
     )
     actions_num = 3
     SCREEN_DIM = 500
-    action_arrow = domain_fig = None  # never anything else in Gymnasium
+    action_arrow = domain_fig = None  # always None in Gymnasium
     torque_noise_max = 0.0
 
     def __init__(self, render_mode: str | None = None) -> None:
-        """Make an Acrobot.
+        """Create an Acrobot.
 
         Args:
-            render_mode: None, "human" or "rgb_array".
+            render_mode: Render mode: None, "human" or "rgb_array".
         """
         super().__init__(render_mode)
         high = np.array([1.0, 1.0, 1.0, 1.0, self.MAX_VEL_1, self.MAX_VEL_2], np.float32)
@@ -96,18 +96,18 @@ class AcrobotEnv(NativeDiscreteEnv):
         self.action_space = spaces.Discrete(3)
 
     def step(self, action: int) -> tuple[npt.NDArray[np.float32], float, bool, bool, Info]:
-        """Step by one action, with a noisy torque if `torque_noise_max` is positive.
+        """Take one step, with a noisy torque if `torque_noise_max` is positive.
 
         Raises:
-            InvalidAction: not an element of `action_space`.
-            ResetNeeded: before the first reset.
+            InvalidAction: If `action` is not an element of `action_space`.
+            ResetNeeded: If `reset` has not been called.
         """
         noise = self.torque_noise_max
         try:
             if not noise:
                 return NativeDiscreteEnv.step(self, action)
             if not self.action_space.contains(action) or not self._batch.is_ready:
-                return super().step(action)  # raises
+                return super().step(action)  # raises the error
         except error.ResetNeeded:
             raise error.ResetNeeded("Call reset before using AcrobotEnv object.") from None
         torques = self.AVAIL_TORQUE
@@ -157,7 +157,7 @@ class AcrobotEnv(NativeDiscreteEnv):
         disc(surface, JOINT, elbow, HALF_WIDTH * scale)
 
     def scene(self) -> Info:
-        """Return the lengths of the links."""
+        """Return the link lengths for drawing."""
         return {"link_length_1": self.LINK_LENGTH_1, "link_length_2": self.LINK_LENGTH_2}
 
 
@@ -169,7 +169,7 @@ AcrobotVectorEnv = NativeVectorEnv.of(AcrobotEnv)
 LINK: Color = (0, 204, 204)
 JOINT: Color = (204, 204, 0)
 
-# Metres.
+# Lengths in metres.
 MARGIN = 0.2
 HALF_WIDTH = 0.1
 TARGET_HEIGHT = 1.0
@@ -180,19 +180,19 @@ def _background(size: tuple[int, int], scale: float) -> pygame.Surface:
     """Return the target line; cached, so callers must not draw on it."""
     width, height = size
     surface = blank(size)
-    # In the middle of a pixel row, where a line one pixel thick is sharp.
+    # In the middle of a row of pixels, where a line one pixel thick is sharp.
     target = math.floor(height / 2.0 - TARGET_HEIGHT * scale) + 0.5
     bar(surface, BLACK, (-2.0, target), (width + 2.0, target), 0.5, 0.5)
     return surface
 
 
-# --- functions that programs import besides the environment ---------------------------------------
+# --- functions kept for programs that import them -------------------------------------------------
 
 
 def wrap(x: float, m: float, M: float) -> float:
-    """Bring `x` into [m, M] by adding or subtracting the width of the interval.
+    """Shift `x` into [m, M] by multiples of the interval's width.
 
-    If `x` is not finite, or `m` is not below `M`, that is an `InvalidArgument` (a `ValueError`).
+    An `InvalidArgument` (a `ValueError`) is raised if `x` is not finite or `m` is not below `M`.
 
     Example:
         >>> wrap(190, -180, 180)
@@ -209,7 +209,7 @@ def wrap(x: float, m: float, M: float) -> float:
 
 
 def bound(x: float, m: Any, M: float | None = None) -> float:
-    """Clip `x` to [m, M]; `m` holds both bounds if `M` is None (else an `ArgumentTypeError`).
+    """Clip `x` to [m, M]; if `M` is None, `m` must hold both bounds (else `ArgumentTypeError`).
 
     Example:
         >>> bound(5, 0, 1), bound(-5, (0, 1))
@@ -229,15 +229,15 @@ def rk4(
     """Integrate an autonomous differential equation by the classical Runge-Kutta method.
 
     Args:
-        derivs: From a state [n] to its derivatives [n].
-        y0: The state at `t[0]`, float64 [n]; not changed.
-        t: Times; one step from each to the next.
+        derivs: Function that maps a state [n] to its derivatives [n].
+        y0: State at `t[0]`, float64 [n]; not changed.
+        t: Times; one integration step leads from each to the next.
 
     Returns:
         The first four numbers of the state at `t[-1]`: for Acrobot, all except the torque.
 
     Raises:
-        InvalidArgument: `t` is empty, or the state is not one-dimensional (a `ValueError`).
+        InvalidArgument: If `t` is empty, or the state is not one-dimensional (a `ValueError`).
 
     Example:
         >>> rk4(lambda y: -y, [1.0, 2.0], [0, 0.1, 0.2]).round(4)

@@ -24,7 +24,7 @@ INTEGRATORS = ("euler", "semi-implicit euler")
 
 
 class CartPoleEnv(NativeDiscreteEnv):
-    """A pole hinged on a cart; the force on the cart has a fixed size and one of two directions.
+    """A pole hinged on a cart that is pushed left or right by a force of fixed size.
 
     Equations: Barto, Sutton and Anderson (1983), without friction, as corrected by Florian (2007).
 
@@ -33,11 +33,11 @@ class CartPoleEnv(NativeDiscreteEnv):
     - Actions: 0 pushes left, 1 pushes right.
     - Reward: 1 per step; with `sutton_barto_reward` 0 per step, and -1 for the last one.
     - Terminates beyond `x_threshold` or `theta_threshold_radians`.
-    - Reset options `low`, `high`: bounds of the uniform start of all four numbers (-0.05, 0.05).
+    - Reset options `low`, `high`: bounds of the uniform initial state, all four (-0.05, 0.05).
 
-    Attributes (numbers that may be set at any time): gravity, masscart, masspole, length (half the
-    pole), force_mag, tau (s per step), theta_threshold_radians, x_threshold, and
-    kinematics_integrator ("euler" or "semi-implicit euler"). total_mass and polemass_length follow.
+    Attributes (numbers that can be set at any time): gravity, masscart, masspole, length (half the
+    pole), force_mag, tau (s per step), theta_threshold_radians, x_threshold, kinematics_integrator
+    ("euler" or "semi-implicit euler"). total_mass and polemass_length are computed from them.
 
     Example:
         >>> import gymcore as gym
@@ -69,11 +69,11 @@ class CartPoleEnv(NativeDiscreteEnv):
     polemass_length = Derived(lambda env: env.masspole * env.length, "masspole * length")
 
     def __init__(self, sutton_barto_reward: bool = False, render_mode: str | None = None) -> None:
-        """Make a CartPole.
+        """Create a CartPole.
 
         Args:
-            sutton_barto_reward: Reward 0 per step and -1 at the end, instead of 1 per step.
-            render_mode: None, "human" or "rgb_array".
+            sutton_barto_reward: Whether the reward is 0 per step and -1 at the end, instead of 1.
+            render_mode: Render mode: None, "human" or "rgb_array".
         """
         super().__init__(render_mode, sutton_barto_reward=sutton_barto_reward)
         self.observation_space, self.action_space = make_spaces()
@@ -82,12 +82,12 @@ class CartPoleEnv(NativeDiscreteEnv):
     def reset(
         self, *, seed: int | None = None, options: Options = None
     ) -> tuple[npt.NDArray[np.float32], Info]:
-        """Begin an episode; see the class for `options`."""
+        """Start an episode; see the class for `options`."""
         self.steps_beyond_terminated = None
         return super().reset(seed=seed, options=options)
 
     def step(self, action: int) -> tuple[npt.NDArray[np.float32], float, bool, bool, Info]:
-        """Push left (0) or right (1). Steps after a termination earn no reward."""
+        """Push left (0) or right (1). The reward of steps after a termination is 0."""
         if not self.action_space.contains(action):
             raise self._invalid(action)
         try:
@@ -120,7 +120,7 @@ class CartPoleEnv(NativeDiscreteEnv):
         return saved
 
     def set_state(self, state: np.ndarray) -> None:
-        """See `NativeEnv.set_state`. A lane of a batch that ended outside the bounds terminated."""
+        """See `NativeEnv.set_state`. A batch lane that ended out of bounds counts as terminated."""
         super().set_state(state)
         beyond = int(state["steps_after_end"][0])
         if beyond < 0 and state["ended"][0]:
@@ -173,12 +173,12 @@ class CartPoleEnv(NativeDiscreteEnv):
         disc(surface, AXLE, axle, POLE_HALF_WIDTH)
 
     def scene(self) -> Info:
-        """Return the length of the pole and the width of the track."""
+        """Return the length of the pole and the width of the track for drawing."""
         return {"length": self.length, "x_threshold": self.x_threshold}
 
 
 def make_spaces() -> tuple[spaces.Box, spaces.Discrete]:
-    """Return both spaces; bounds are twice the thresholds, which the last step may pass."""
+    """Return both spaces; bounds are twice the thresholds, which the last step may exceed."""
     high = np.array(
         [2 * CartPoleEnv.x_threshold, math.inf, 2 * CartPoleEnv.theta_threshold_radians, math.inf],
         np.float32,
@@ -187,7 +187,7 @@ def make_spaces() -> tuple[spaces.Box, spaces.Discrete]:
 
 
 class CartPoleVectorEnv(NativeVectorEnv):
-    """Many CartPoles in one batch; see `NativeVectorEnv`."""
+    """A batch of CartPoles; see `NativeVectorEnv`."""
 
     env_class = CartPoleEnv
 
@@ -199,7 +199,7 @@ class CartPoleVectorEnv(NativeVectorEnv):
         sutton_barto_reward: Any = False,
         **options: Any,
     ) -> None:
-        """Make the batch; `options` are those of `NativeVectorEnv`."""
+        """Create the batch; `options` are those of `NativeVectorEnv`."""
         super().__init__(
             num_envs,
             max_episode_steps,
@@ -210,12 +210,12 @@ class CartPoleVectorEnv(NativeVectorEnv):
 
     @property
     def state(self) -> npt.NDArray[np.float64] | None:
-        """The physics states [4, num_envs] float64, a copy; None before the first reset."""
+        """Physics states, float64 [4, num_envs], a copy; None before the first reset."""
         return self._batch.view_state().copy() if self._batch.is_ready else None
 
     @property
     def prev_done(self) -> npt.NDArray[np.bool_]:
-        """Which lanes' last step ended their episode [num_envs] bool, a copy."""
+        """Whether each lane's last step ended its episode, bool [num_envs], a copy."""
         return self._batch.view_lifecycle()[0].astype(bool)
 
 
@@ -224,7 +224,7 @@ class CartPoleVectorEnv(NativeVectorEnv):
 POLE: Color = (202, 152, 101)
 AXLE: Color = (129, 132, 203)
 
-# Pixels, measured from the lower edge where vertical.
+# Pixels; vertical positions are measured from the lower edge.
 TRACK_HEIGHT = 100.5
 AXLE_HEIGHT = 107.5
 CART_HALF_LENGTH = 25.0
@@ -238,6 +238,6 @@ def _background(size: tuple[int, int]) -> pygame.Surface:
     width, height = size
     surface = blank(size)
     track = height - TRACK_HEIGHT
-    # The ends lie outside the image, so that the line's round corners do not show.
+    # The ends are outside the image, so that the line's round caps are not visible.
     bar(surface, BLACK, (-2.0, track), (width + 2.0, track), 0.5, 0.5)
     return surface

@@ -1,4 +1,4 @@
-"""MountainCarContinuous: the mountain car with a continuous force, and a cost for it."""
+"""MountainCarContinuous: the mountain car with a continuous force that has a cost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Continuous_MountainCarEnv(MountainCarRendering[NDArray[np.float32]], Nativ
 
     - Observation float32 [2]: position, velocity (per step). Action float32 [1]: force.
     - Reward: -0.1 times the squared action before clipping, and 100 at the goal.
-    - Reset options `low`, `high`: bounds of the uniform start position (-0.6, -0.4).
+    - Reset options `low`, `high`: bounds of the uniform initial position (-0.6, -0.4).
 
     Attributes: min_action, max_action, min_position, max_position, max_speed, goal_position,
     goal_velocity, power.
@@ -39,10 +39,10 @@ class Continuous_MountainCarEnv(MountainCarRendering[NDArray[np.float32]], Nativ
     power = Parameter()
 
     def __init__(self, render_mode: str | None = None, goal_velocity: float = 0) -> None:
-        """Make a MountainCarContinuous.
+        """Create a MountainCarContinuous.
 
         Args:
-            render_mode: None, "human" or "rgb_array".
+            render_mode: Render mode: None, "human" or "rgb_array".
             goal_velocity: Minimum velocity at the goal.
         """
         super().__init__(render_mode, goal_velocity=goal_velocity)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class MountainCarRendering(NativeEnv[ActType]):
-    """The track of both mountain cars, and their drawing: a hill, a car and a flag."""
+    """The track of both mountain cars, and the drawing of the hill, the car and the flag."""
 
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 30}  # noqa: RUF012
     screen_width, screen_height = 600, 400
@@ -58,8 +58,8 @@ class MountainCarRendering(NativeEnv[ActType]):
             surface: Surface to draw on, by default 600 x 400 pixels; every pixel is overwritten.
             state: `(position, velocity)`.
             goal_position: Position of the flag.
-            min_position: The position at the left edge.
-            max_position: The position at the right edge.
+            min_position: Position at the left edge.
+            max_position: Position at the right edge.
         """
         position, _ = map(float, state)
         size = surface.get_size()
@@ -72,7 +72,7 @@ class MountainCarRendering(NativeEnv[ActType]):
         upward = (-tilt_sine, -tilt_cosine)
 
         def from_foot(along: float, above: float) -> Point:
-            """Return the pixel `along` and `above` the slope, measured from below the car."""
+            """Return the pixel `along` and `above` the slope, relative to the foot of the car."""
             return (
                 foot_x + along * forward[0] + above * upward[0],
                 foot_y + along * forward[1] + above * upward[1],
@@ -91,7 +91,7 @@ class MountainCarRendering(NativeEnv[ActType]):
             disc(surface, WHEEL, from_foot(along, WHEEL_HEIGHT), WHEEL_RADIUS)
 
     def scene(self) -> Info:
-        """Return the positions of the flag and of the ends of the track."""
+        """Return the positions of the flag and of the ends of the track for drawing."""
         return {
             "goal_position": self.goal_position,
             "min_position": self.min_position,
@@ -106,7 +106,7 @@ class MountainCarEnv(MountainCarRendering[int], NativeDiscreteEnv):
 
     - Observation float32 [2]: position, velocity (per step).
     - Reward: -1 per step. Terminates at `goal_position` with at least `goal_velocity`.
-    - Reset options `low`, `high`: bounds of the uniform start position (-0.6, -0.4).
+    - Reset options `low`, `high`: bounds of the uniform initial position (-0.6, -0.4).
 
     Attributes: min_position, max_position, max_speed, goal_position, goal_velocity, force, gravity.
 
@@ -119,7 +119,7 @@ class MountainCarEnv(MountainCarRendering[int], NativeDiscreteEnv):
     """
 
     kernel_module = "gymcore_ext.physics.mountain_car"
-    # Arrow keys of pygame (left 1073741904, right 1073741903) without importing it.
+    # Arrow keys of pygame (left 1073741904, right 1073741903), without importing pygame.
     keys: ClassVar[dict[tuple[int, ...], int]] = {
         (): 1,
         (1073741904,): 0,
@@ -131,10 +131,10 @@ class MountainCarEnv(MountainCarRendering[int], NativeDiscreteEnv):
     gravity = Parameter()
 
     def __init__(self, render_mode: str | None = None, goal_velocity: float = 0) -> None:
-        """Make a MountainCar.
+        """Create a MountainCar.
 
         Args:
-            render_mode: None, "human" or "rgb_array".
+            render_mode: Render mode: None, "human" or "rgb_array".
             goal_velocity: Minimum velocity at the goal.
         """
         super().__init__(render_mode, goal_velocity=goal_velocity)
@@ -156,7 +156,7 @@ MountainCarVectorEnv = NativeVectorEnv.of(MountainCarEnv)
 WHEEL: Color = (128, 128, 128)
 FLAG: Color = (204, 204, 0)
 
-# Pixels.
+# Sizes in pixels.
 CAR_HALF_LENGTH = 20.0
 CAR_HALF_HEIGHT = 10.0
 CAR_CLEARANCE = 10.0
@@ -185,7 +185,7 @@ def _background(size: tuple[int, int], goal: float, low: float, high: float) -> 
     surface = blank(size)
 
     def distance_from_hill(x: Pixels, y: Pixels) -> Pixels:
-        # The vertical distance, shortened by the slope: exact enough within a pixel of the line.
+        # The vertical distance, reduced by the slope, is accurate within a pixel of the line.
         position = x / scale + low
         rows = height - 0.5 - (0.45 * np.sin(3.0 * position) + 0.55) * scale
         steepness = np.sqrt(1.0 + (1.35 * np.cos(3.0 * position)) ** 2)
@@ -195,7 +195,7 @@ def _background(size: tuple[int, int], goal: float, low: float, high: float) -> 
     paint(surface, BLACK, (0.0, 0.0), (float(width), float(height)), distance_from_hill)
 
     foot_x, foot_y = _on_hill(size, goal, low, high)
-    # In the middle of a pixel column, where a line one pixel thick is sharp.
+    # In the middle of a column of pixels, where a line one pixel thick is sharp.
     foot_x = math.floor(foot_x) + 0.5
     top_y = foot_y - FLAGPOLE_HEIGHT
     bar(surface, BLACK, (foot_x, foot_y), (foot_x, top_y), 0.5, 0.5)

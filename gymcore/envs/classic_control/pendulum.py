@@ -30,13 +30,13 @@ from gymcore.rendering.shapes import (
 if TYPE_CHECKING:
     import pygame
 
-# Half-widths of the start, in radians and radians a second.
+# Half-widths of the initial angle and angular velocity, in radians and radians per second.
 DEFAULT_X = math.pi
 DEFAULT_Y = 1.0
 
 
 def angle_normalize(x: float) -> float:
-    """Return the angle in [-pi, pi), in radians; arrays work too."""
+    """Return an angle or array of angles in radians, wrapped to [-pi, pi)."""
     return ((x + math.pi) % (2 * math.pi)) - math.pi
 
 
@@ -45,10 +45,10 @@ class PendulumEnv(NativeContinuousEnv):
 
     - Observation float32 [3]: cos(theta), sin(theta), angular velocity (rad/s); theta 0 is upright.
     - Action float32 [1]: torque (N m), clipped to `max_torque`.
-    - Reward: -(theta^2 + 0.1 theta_dot^2 + 0.001 torque^2), theta taken in [-pi, pi). It never
-      terminates.
-    - Reset options `x_init`, `y_init`: largest angle and angular velocity of the uniform start
-      (pi, 1).
+    - Reward: -(theta^2 + 0.1 theta_dot^2 + 0.001 torque^2), with theta in [-pi, pi). The episode
+      never terminates.
+    - Reset options `x_init`, `y_init`: half-widths of the uniform initial angle and angular
+      velocity (pi, 1).
 
     Attributes: max_speed, max_torque, dt (s), g (m/s^2), m (kg), l (m).
 
@@ -77,11 +77,11 @@ class PendulumEnv(NativeContinuousEnv):
     last_u: float | None = None
 
     def __init__(self, render_mode: str | None = None, g: float = 10.0) -> None:
-        """Make a Pendulum.
+        """Create a Pendulum.
 
         Args:
-            render_mode: None, "human" or "rgb_array".
-            g: gravity, m/s^2.
+            render_mode: Render mode: None, "human" or "rgb_array".
+            g: Gravity, m/s^2.
         """
         super().__init__(render_mode, g=g)
         high = np.array([1.0, 1.0, self.max_speed], np.float32)
@@ -91,13 +91,13 @@ class PendulumEnv(NativeContinuousEnv):
     def reset(
         self, *, seed: int | None = None, options: Options = None
     ) -> tuple[npt.NDArray[np.float32], Info]:
-        """Begin an episode; see the class for `options`."""
+        """Start an episode; see the class for `options`."""
         self.last_u = None
         return super().reset(seed=seed, options=options)
 
     @classmethod
     def reset_bounds(cls, options: Options) -> tuple[float, ...] | None:
-        """Return the bounds, which are half-widths, so that neither may be negative."""
+        """Return the bounds; they are half-widths, so neither may be negative."""
         bounds = super().reset_bounds(options)
         if bounds is not None and min(bounds) < 0:
             raise error.InvalidArgument(
@@ -121,9 +121,9 @@ class PendulumEnv(NativeContinuousEnv):
         Args:
             surface: Surface to draw on, by default 500 x 500 pixels; every pixel is overwritten.
             state: `(theta, theta_dot)`; theta in radians from upright, positive counter-clockwise.
-            last_torque: The torque of the last step in N m, positive counter-clockwise; None
-                draws no arrow.
-            max_torque: The torque that gets the largest arrow.
+            last_torque: Torque of the last step in N m, positive counter-clockwise; None draws no
+                arrow.
+            max_torque: Torque that is drawn with the largest arrow.
         """
         theta, _ = map(float, state)
         width, height = surface.get_size()
@@ -133,7 +133,7 @@ class PendulumEnv(NativeContinuousEnv):
         axle = (width / 2.0, height / 2.0)
         sine, cosine = sin_cos(theta)
         toward_tip = (-sine, -cosine)
-        # The round ends lie beyond the axle and beyond the tip.
+        # The rounded ends extend beyond the axle and the tip.
         near, far = -ROD_HALF_WIDTH * scale, (ROD_LENGTH + ROD_HALF_WIDTH) * scale
         half_width = ROD_HALF_WIDTH * scale
         bar(
@@ -150,7 +150,7 @@ class PendulumEnv(NativeContinuousEnv):
         disc(surface, BLACK, axle, AXLE_RADIUS * scale)
 
     def scene(self) -> Info:
-        """Return the torque of the last step, for its arrow."""
+        """Return the torque of the last step for drawing its arrow."""
         limit = self.max_torque
         torque = 0.0 if self.last_u is None else min(max(float(self.last_u), -limit), limit)
         return {"last_torque": torque, "max_torque": limit}
@@ -163,12 +163,12 @@ PendulumVectorEnv = NativeVectorEnv.of(PendulumEnv)
 
 ROD: Color = (204, 77, 77)
 
-# Metres. The image shows a square of 4.4 m around the axle.
+# Lengths in metres. The image shows a square of 4.4 m around the axle.
 VIEW = 4.4
 ROD_LENGTH = 1.0
 ROD_HALF_WIDTH = 0.1
 AXLE_RADIUS = 0.05
-# The torque arrow at full torque; it scales with the torque.
+# The torque arrow at maximum torque; it scales with the torque.
 ARROW_RADIUS = 0.46
 ARROW_HALF_THICKNESS = 0.014
 ARROW_HEAD_HALF_WIDTH = 0.065
@@ -176,14 +176,14 @@ ARROW_HEAD_LENGTH = 0.17
 
 
 def _draw_torque(surface: pygame.Surface, axle: Point, scale: float, share: float) -> None:
-    """Draw three quarters of a ring with an arrow head; its size is `share`, from -1 to 1."""
+    """Draw three quarters of a ring with an arrow head; `share`, from -1 to 1, is its size."""
     size = abs(share) * scale
     radius = ARROW_RADIUS * size
-    # Any thinner, and the arrow of a small torque would fade instead of getting smaller.
+    # If it were thinner, the arrow of a small torque would fade instead of getting smaller.
     half_thickness = max(ARROW_HALF_THICKNESS * size, 0.6)
     if radius <= 2.0 * half_thickness:
         return
-    # The ring's open quarter is the upper one on the side of the arrow head.
+    # The open quarter of the ring is the upper one on the side of the arrow head.
     side = math.copysign(1.0, share)
 
     def distance(x: Pixels, y: Pixels) -> Pixels:

@@ -1,4 +1,4 @@
-"""Parsing the bounds of the initial state in `reset(options=...)`."""
+"""Parsing of the bounds of the initial state in `reset(options=...)`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def verify_number_and_cast(x: object) -> float:
     """Return `x` as a finite float.
 
     Raises:
-        InvalidArgument: `x` is not a finite number (a `ValueError`).
+        InvalidArgument: If `x` is not a finite number (a `ValueError`).
     """
     return as_bound(x)
 
@@ -24,7 +24,7 @@ def maybe_parse_reset_bounds(
     """Return `low` and `high` of reset options, or the defaults.
 
     Raises:
-        InvalidArgument: a bound is not a finite number, or `low` exceeds `high` (a `ValueError`).
+        InvalidArgument: If a bound is not a finite number, or `low` exceeds `high`.
 
     Example:
         >>> maybe_parse_reset_bounds({"low": 1}, 0.0, 3.0)

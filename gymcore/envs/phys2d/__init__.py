@@ -1,7 +1,7 @@
-"""Physics in two dimensions as functions that use JAX, and environments over them.
+"""Physics in two dimensions as JAX functions, and environments that use them.
 
 Importing this package imports jax (`pip install jax`), and raises
-`gymcore.error.DependencyNotInstalled` where there is none.
+`gymcore.error.DependencyNotInstalled` if it is not installed.
 """
 
 from gymcore.envs.functional_jax_env import load_jax

@@ -1,10 +1,10 @@
-"""CartPole as functions of a state, which JAX compiles, batches and differentiates.
+"""CartPole as functions of a state that JAX compiles, vectorizes and differentiates.
 
 Equations: A. G. Barto, R. S. Sutton, C. W. Anderson, "Neuronlike adaptive elements that can solve
 difficult learning control problems" (1983), without friction, in the form of R. V. Florian,
 "Correct equations for the dynamics of the cart-pole system" (2007), eqs. 23-24, explicit Euler.
-Reference environment: phys2d/CartPole-v1, with which `CartPoleParams.polemass_length` is 0.6, the
-sum of 0.1 and 0.5, where the equations have the product: the episodes are not those of CartPole-v1.
+Reference environment: phys2d/CartPole-v1. There, and here, `CartPoleParams.polemass_length` is 0.6,
+the sum of 0.1 and 0.5 instead of their product; episodes differ from those of CartPole-v1.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ _METADATA = {"render_modes": ["rgb_array"], "render_fps": 50, "jax": True}
 
 @functional_params
 class CartPoleParams(FunctionalParams):
-    """Parameters of `CartPoleFunctional`; the class itself holds the default ones.
+    """Parameters of `CartPoleFunctional`; the class itself holds the defaults.
 
     Attributes:
-        gravity: m/s^2.
-        masscart: kg; only `total_mass` is used in the equations.
-        masspole: kg.
-        total_mass: kg.
+        gravity: Gravity, m/s^2.
+        masscart: Mass of the cart, kg; the equations use only `total_mass`.
+        masspole: Mass of the pole, kg.
+        total_mass: Total mass, kg.
         length: Half the length of the pole, m.
-        polemass_length: What couples the pole to the cart; kg m in the equations (see the module).
-        force_mag: Size of the force, N.
-        tau: Time of a step, s.
+        polemass_length: Coupling of pole and cart; kg m in the equations (see the module).
+        force_mag: Magnitude of the force, N.
+        tau: Duration of a step, s.
         theta_threshold_radians: Largest angle that does not end an episode.
         x_threshold: Largest distance from the middle that does not end an episode, m.
-        x_init: Half-width of the uniform start of all four numbers.
-        sutton_barto_reward: Whether the reward is 0, and -1 after a state that ends an episode,
-            instead of 1.
-        screen_width: Pixels; not used: `render_init` has its own.
-        screen_height: Pixels; not used.
+        x_init: Half-width of the uniform initial values of all four numbers.
+        sutton_barto_reward: Whether the reward is 0, and -1 after a terminal state, instead
+            of 1.
+        screen_width: Width in pixels; not used, since `render_init` has its own.
+        screen_height: Height in pixels; not used.
     """
 
     gravity: float = 9.8
@@ -83,10 +83,10 @@ class CartPoleFunctional(
 ):
     """A pole hinged on a cart that is pushed left or right by a force of fixed size.
 
-    - State, and observation, float32 [4]: position (m), velocity (m/s), angle (rad, 0 is upright),
+    - State and observation float32 [4]: position (m), velocity (m/s), angle (rad, 0 is upright),
       angular velocity (rad/s).
     - Action: 0 left, 1 right.
-    - Reward: 1; with `sutton_barto_reward` 0, and -1 in the steps after a state that is terminal.
+    - Reward: 1; with `sutton_barto_reward` 0, and -1 in steps that start in a terminal state.
     - Terminal: |position| > `x_threshold` or |angle| > `theta_threshold_radians`.
 
     Example:
@@ -106,7 +106,7 @@ class CartPoleFunctional(
     params_class = CartPoleParams
 
     def initial(self, rng: PRNGKeyType, params: ParamsLike = CartPoleParams) -> StateType:
-        """Return the first state, float32 [4], uniform within `x_init`; see `FuncEnv.initial`."""
+        """Return the initial state, float32 [4], uniform within `x_init`; see `FuncEnv.initial`."""
         return jax.random.uniform(rng, (4,), minval=-params.x_init, maxval=params.x_init)
 
     def transition(
@@ -162,7 +162,7 @@ class CartPoleFunctional(
         params: ParamsLike = CartPoleParams,
     ) -> jax.Array:
         """Return the reward, float32; see the class and `FuncEnv.reward`."""
-        # The state before the step is the one that counts, as in the reference environment.
+        # As in the reference environment, this depends on the state before the step.
         fallen = jnp.where(self._fallen(state, params), -1.0, 0.0)
         return jnp.where(params.sutton_barto_reward, fallen, 1.0)
 
@@ -185,7 +185,7 @@ class CartPoleFunctional(
 
 
 class CartPoleJaxEnv(RegisteredJaxEnv):
-    """phys2d/CartPole-v0 and -v1: a CartPole whose functions JAX compiles."""
+    """phys2d/CartPole-v0 and -v1: CartPole with functions compiled by JAX."""
 
     metadata = _METADATA
 
@@ -193,7 +193,7 @@ class CartPoleJaxEnv(RegisteredJaxEnv):
 
 
 class CartPoleJaxVectorEnv(RegisteredJaxVectorEnv):
-    """Many CartPoles in one call of compiled functions; see `FunctionalJaxVectorEnv`."""
+    """A batch of CartPoles in one call of compiled functions; see `FunctionalJaxVectorEnv`."""
 
     metadata = {**_METADATA, "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
 

@@ -1,4 +1,4 @@
-"""Pendulum as functions of a state, which JAX compiles, batches and differentiates.
+"""Pendulum as functions of a state that JAX compiles, vectorizes and differentiates.
 
 Equations: a uniform rod of mass m and length l that turns about its end (moment of inertia
 m l^2 / 3), semi-implicit Euler. Reference environment: phys2d/Pendulum-v0.
@@ -37,17 +37,17 @@ RenderStateType = tuple["pygame.Surface", "pygame.time.Clock", float | None]
 
 @functional_params
 class PendulumParams(FunctionalParams):
-    """Parameters of `PendulumFunctional`; the class itself holds the default ones.
+    """Parameters of `PendulumFunctional`; the class itself holds the defaults.
 
     Attributes:
-        max_speed: Largest angular velocity, rad/s.
-        dt: Time of a step, s.
+        max_speed: Maximum angular velocity, rad/s.
+        dt: Duration of a step, s.
         g: Gravity, m/s^2.
         m: Mass, kg.
         l: Length, m.
-        high_x: Half-width of the uniform start of the angle, rad.
-        high_y: That of the angular velocity, rad/s.
-        screen_dim: Pixels; not used: `render_init` has its own.
+        high_x: Half-width of the uniform initial angle, rad.
+        high_y: Half-width of the uniform initial angular velocity, rad/s.
+        screen_dim: Size in pixels; not used, since `render_init` has its own.
     """
 
     max_speed: float = 8.0
@@ -68,11 +68,11 @@ class PendulumFunctional(
     - State float32 [2]: angle (rad, 0 is upright, not wrapped), angular velocity (rad/s).
     - Observation float32 [3]: cosine and sine of the angle, angular velocity.
     - Action float32 [1]: torque (N m), clipped to `max_torque`.
-    - Reward: -(angle^2 + 0.1 velocity^2 + 0.001 torque^2), with the angle in [-pi, pi), of the
+    - Reward: -(angle^2 + 0.1 velocity^2 + 0.001 torque^2), with the angle in [-pi, pi), for the
       state before the step. No state is terminal.
 
     Attributes:
-        max_torque: N m; an option, `PendulumFunctional({"max_torque": 5.0})`.
+        max_torque: Maximum torque, N m; an option: `PendulumFunctional({"max_torque": 5.0})`.
     """
 
     max_torque: float = 2.0
@@ -82,7 +82,7 @@ class PendulumFunctional(
     params_class = PendulumParams
 
     def initial(self, rng: PRNGKeyType, params: ParamsLike = PendulumParams) -> StateType:
-        """Return the first state, float32 [2], uniform; see `FuncEnv.initial`."""
+        """Return the initial state, float32 [2], uniform; see `FuncEnv.initial`."""
         high = jnp.array([params.high_x, params.high_y])
         return jax.random.uniform(rng, (2,), minval=-high, maxval=high)
 
@@ -149,7 +149,7 @@ class PendulumFunctional(
 
 
 class PendulumJaxEnv(RegisteredJaxEnv):
-    """A Pendulum whose functions JAX compiles: phys2d/Pendulum-v0; see `FunctionalJaxEnv`."""
+    """phys2d/Pendulum-v0: Pendulum with functions compiled by JAX; see `FunctionalJaxEnv`."""
 
     metadata = {  # noqa: RUF012
         "render_modes": ["rgb_array"],
@@ -162,7 +162,7 @@ class PendulumJaxEnv(RegisteredJaxEnv):
 
 
 class PendulumJaxVectorEnv(RegisteredJaxVectorEnv):
-    """Many Pendulums in one call of compiled functions; see `FunctionalJaxVectorEnv`."""
+    """A batch of Pendulums in one call of compiled functions; see `FunctionalJaxVectorEnv`."""
 
     metadata = {  # noqa: RUF012
         "render_modes": ["rgb_array"],

@@ -1,7 +1,7 @@
-"""Blackjack as functions of a state, which JAX compiles and batches.
+"""Blackjack as functions of a state that JAX compiles and vectorizes.
 
 Rules: R. S. Sutton and A. G. Barto, "Reinforcement Learning" (2018), example 5.1. Reference
-environment: tabular/Blackjack-v0, from whose keys the same cards are drawn.
+environment: tabular/Blackjack-v0, which draws the same cards from the same keys.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ PRNGKeyType: TypeAlias = jax.Array
 RenderStateType = tuple["pygame.Surface", str, str]
 
 SCREEN_SIZE = (384, 376)
-# 21 aces are the longest hand that is not over 21.
+# 21 aces are the longest hand that does not exceed 21.
 LONGEST_HAND = 21
-# How a ten of the dealer is drawn, and the suit of the open card.
+# Text for a ten of the dealer, and suit of the open card.
 FACE, SUIT = "Q", "S"
 
 
 @functional_params
 class BlackJackParams(FunctionalParams):
-    """Parameters of `BlackjackFunctional`; the class itself holds the default ones.
+    """Parameters of `BlackjackFunctional`; the class itself holds the defaults.
 
     Attributes:
-        natural: Whether an ace and a ten of two cards wins 1.5.
-        sutton_and_barto: The book's rules: an ace and a ten of two cards wins against all but the
-            same; `natural` is then without effect.
+        natural: Whether an ace and a ten as the first two cards win 1.5.
+        sutton_and_barto: Whether to use the book's rules: an ace and a ten as the first two cards
+            win against everything but the same; `natural` then has no effect.
     """
 
     natural: bool = False
@@ -53,14 +53,14 @@ class BlackJackParams(FunctionalParams):
 
 
 class EnvState(NamedTuple):
-    """A table.
+    """The cards on a table.
 
     Attributes:
-        dealer_hand: `[21] float32`, the open card first.
-        player_hand: `[21] float32`.
+        dealer_hand: The dealer's cards, `[21] float32`, the open card first.
+        player_hand: The player's cards, `[21] float32`.
         dealer_cards: Number of the dealer's cards.
         player_cards: Number of the player's cards.
-        done: 1 if the hand is over, else 0.
+        done: 1 if the hand is over, otherwise 0.
     """
 
     dealer_hand: jax.Array
@@ -78,7 +78,7 @@ def take(env_state: tuple[EnvState, PRNGKeyType]) -> tuple[EnvState, PRNGKeyType
 
 
 def notake(env_state: tuple[EnvState, PRNGKeyType]) -> tuple[EnvState, PRNGKeyType]:
-    """Draw all cards of the dealer, which ends the hand; return the table and the next key."""
+    """Draw all cards of the dealer and end the hand; return the table and the next key."""
     state, key = env_state
     key, hand, cards = jax.lax.while_loop(
         dealer_stop, draw_card_wrapper, (key, state.dealer_hand, state.dealer_cards)
@@ -93,9 +93,9 @@ class BlackjackFunctional(
 
     - Observation int32 [3]: the player's points, the dealer's open card (1 is an ace), and whether
       the player has a usable ace.
-    - Action: 0 stick, 1 hit. After a stick the dealer draws up to 17 points.
-    - Reward: 1 won, 0 drawn or not over, -1 lost; see `BlackJackParams`.
-    - Terminal: after a stick, and with more than 21 points.
+    - Action: 0 stick, 1 hit. After a stick the dealer draws until reaching at least 17 points.
+    - Reward: 1 for a win, 0 for a draw or an unfinished hand, -1 for a loss; see `BlackJackParams`.
+    - Terminal: after a stick, or with more than 21 points.
     """
 
     action_space = spaces.Discrete(2)
@@ -129,7 +129,7 @@ class BlackjackFunctional(
     def observation(
         self, state: EnvState, rng: PRNGKeyType, params: ParamsLike = BlackJackParams
     ) -> jax.Array:
-        """Return what the player sees, int32 [3]; see `FuncEnv.observation`."""
+        """Return the player's view, int32 [3]; see `FuncEnv.observation`."""
         hand = state.player_hand
         return jnp.array([sum_hand(hand), state.dealer_hand[0], usable_ace(hand)], jnp.int32)
 
@@ -160,7 +160,7 @@ class BlackjackFunctional(
     def render_init(  # type: ignore[override]
         self, screen_width: int = SCREEN_SIZE[0], screen_height: int = SCREEN_SIZE[1]
     ) -> RenderStateType:
-        """Return a surface of this size, the face of a ten, and the open card's suit."""
+        """Return a surface of this size, the text of a ten, and the suit of the open card."""
         return new_surface(screen_width, screen_height), FACE, SUIT
 
     def _draw(self, state: EnvState, render_state: RenderStateType, params: ParamsLike) -> None:
@@ -174,7 +174,7 @@ class BlackjackFunctional(
 
 
 def _of_arrays(state: EnvState) -> EnvState:
-    """Return the state with counts as int32: both branches of a condition must agree on types."""
+    """Return the state with counts as int32: both branches of a condition need the same types."""
     counts = {
         name: jnp.asarray(getattr(state, name), jnp.int32)
         for name in ("dealer_cards", "player_cards", "done")
@@ -183,7 +183,7 @@ def _of_arrays(state: EnvState) -> EnvState:
 
 
 class BlackJackJaxEnv(RegisteredJaxEnv):
-    """A hand of blackjack whose functions JAX compiles: tabular/Blackjack-v0."""
+    """tabular/Blackjack-v0: Blackjack with functions compiled by JAX."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 50, "jax": True}  # noqa: RUF012
 
@@ -197,12 +197,12 @@ deck = jnp.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10], jnp.int32)
 
 
 def cmp(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return 1 if a > b, -1 if a < b, else 0, int32."""
+    """Return 1 if a > b, -1 if a < b, otherwise 0, int32."""
     return jnp.greater(a, b).astype(jnp.int32) - jnp.less(a, b).astype(jnp.int32)
 
 
 def random_card(key: PRNGKeyType) -> tuple[jax.Array, PRNGKeyType]:
-    """Return a card of an endless deck, int32, and the next key."""
+    """Return a card from an endless deck, int32, and the next key."""
     key = jax.random.split(key)[0]
     return jax.random.choice(key, deck), key
 
@@ -223,37 +223,37 @@ def draw_card_wrapper(
 
 
 def draw_hand(key: PRNGKeyType, hand: jax.Array) -> tuple[jax.Array, PRNGKeyType]:
-    """Return a hand whose first two cards are drawn, and the next key."""
+    """Return a hand with two drawn cards, and the next key."""
     key, hand, _ = draw_card(key, hand, 0)
     key, hand, _ = draw_card(key, hand, 1)
     return hand, key
 
 
 def usable_ace(hand: jax.Array) -> jax.Array:
-    """Return whether a hand has an ace that may count 11 without going beyond 21."""
+    """Return whether a hand has an ace that can count 11 without exceeding 21."""
     return jnp.any(hand == 1) & (jnp.sum(hand) + 10 <= 21)
 
 
 def sum_hand(hand: jax.Array) -> jax.Array:
-    """Return the points of a hand, of its dtype, with a usable ace counted 11."""
+    """Return the points of a hand in its dtype, with a usable ace counted as 11."""
     return jnp.sum(hand) + (10 * usable_ace(hand)).astype(hand.dtype)
 
 
 def is_bust(hand: jax.Array) -> jax.Array:
-    """Return whether a hand is over 21."""
+    """Return whether a hand exceeds 21."""
     return sum_hand(hand) > 21
 
 
 def score(hand: jax.Array) -> jax.Array:
-    """Return the points of a hand, 0 if it is over 21."""
+    """Return the points of a hand, 0 if it exceeds 21."""
     return jnp.where(is_bust(hand), 0, sum_hand(hand))
 
 
 def is_natural(hand: jax.Array) -> jax.Array:
-    """Return whether a hand is just an ace and a ten."""
+    """Return whether a hand consists of an ace and a ten."""
     return (jnp.count_nonzero(hand) == 2) & (sum_hand(hand) == 21)
 
 
 def dealer_stop(val: tuple[PRNGKeyType, jax.Array, int | jax.Array]) -> jax.Array:
-    """Return whether the dealer, whose hand is `val[1]`, draws another card: up to 16 points."""
+    """Return whether the dealer, with the hand `val[1]`, draws another card (below 17 points)."""
     return sum_hand(val[1]) < 17

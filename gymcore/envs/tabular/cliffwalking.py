@@ -1,4 +1,4 @@
-"""CliffWalking as functions of a state, which JAX compiles and batches.
+"""CliffWalking as functions of a state that JAX compiles and vectorizes.
 
 Rules: R. S. Sutton and A. G. Barto, "Reinforcement Learning" (2018), example 6.6. Reference
 environment: tabular/CliffWalking-v0.
@@ -29,14 +29,14 @@ NO_ACTION = -1
 
 
 class RenderStateType(NamedTuple):
-    """The constant data that rendering needs.
+    """Constant data for rendering.
 
     Attributes:
-        screen: The surface to draw on, `cell_size` pixels a place.
-        shape: Rows and columns of the grid.
-        nS: Number of places.
-        cell_size: Width and height of a place, pixels.
-        cliff: `shape` bool, where the cliff is.
+        screen: Surface to draw on, `cell_size` pixels per cell.
+        shape: Numbers of rows and columns of the grid.
+        nS: Number of cells.
+        cell_size: Width and height of a cell in pixels.
+        cliff: Whether each cell is cliff, bool array of this shape.
     """
 
     screen: pygame.Surface
@@ -47,10 +47,10 @@ class RenderStateType(NamedTuple):
 
 
 class EnvState(NamedTuple):
-    """A walker.
+    """The state of the walker.
 
     Attributes:
-        player_position: `[2] int32`, row and column.
+        player_position: Row and column, `[2] int32`.
         last_action: The last action, -1 before the first.
         fallen: Whether the last step led over the edge, bool or `[1] bool`.
     """
@@ -73,7 +73,7 @@ class CliffWalkingFunctional(
 
     - Observation int32 [1]: `row * 12 + column`.
     - Action int32 [1]: 0 up, 1 right, 2 down, 3 left.
-    - Reward: -1 a step; -100 for a fall, which leads back to the start and ends nothing.
+    - Reward: -1 per step; -100 for a fall, which leads to the start and does not end the episode.
     - Terminal: at the goal.
     """
 
@@ -93,7 +93,7 @@ class CliffWalkingFunctional(
         key: PRNGKeyType,
         params: None = None,
     ) -> EnvState:
-        """Return the walker after an action; others than 0 to 3 do not move it."""
+        """Return the state after an action; actions other than 0 to 3 have no effect."""
         taken = jnp.asarray(action)[0]
         moves = jnp.array([*STEPS, (0, 0)], jnp.int32)
         move = moves[jnp.where((taken >= 0) & (taken < len(STEPS)), taken, len(STEPS))]
@@ -104,13 +104,13 @@ class CliffWalkingFunctional(
         return EnvState(position, taken, fallen[None])
 
     def initial(self, rng: PRNGKeyType, params: None = None) -> EnvState:
-        """Return a walker at the start."""
+        """Return the state with the walker at the start."""
         return EnvState(jnp.array(divmod(START, COLUMNS), jnp.int32), NO_ACTION, False)
 
     def observation(
         self, state: EnvState, rng: PRNGKeyType | None = None, params: None = None
     ) -> jax.Array:
-        """Return the number of the place, int32 [1]."""
+        """Return the index of the cell, int32 [1]."""
         row, column = state.player_position
         return jnp.array([row * COLUMNS + column], jnp.int32)
 
@@ -134,7 +134,7 @@ class CliffWalkingFunctional(
     def render_init(  # type: ignore[override]
         self, screen_width: int = 600, screen_height: int = 500
     ) -> RenderStateType:
-        """Return a surface of 768 x 256 pixels, whatever the arguments, and the grid.
+        """Return a surface of 768 x 256 pixels, regardless of the arguments, and the grid.
 
         Raises:
             DependencyNotInstalled: If pygame is missing.
@@ -150,7 +150,7 @@ class CliffWalkingFunctional(
 
 
 class CliffWalkingJaxEnv(RegisteredJaxEnv):
-    """A walk along the cliff whose functions JAX compiles: tabular/CliffWalking-v0."""
+    """tabular/CliffWalking-v0: CliffWalking with functions compiled by JAX."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 50, "jax": True}  # noqa: RUF012
 

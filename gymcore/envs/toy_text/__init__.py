@@ -1,4 +1,4 @@
-"""Toy text, compiled: environments of few states, and `TabularEnv` for your own table."""
+"""Toy text, compiled: environments with few states, and `TabularEnv` for your own table."""
 
 from gymcore.envs.toy_text.blackjack import BlackjackEnv
 from gymcore.envs.toy_text.cliffwalking import CliffWalkingEnv

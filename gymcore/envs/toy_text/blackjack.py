@@ -1,4 +1,4 @@
-"""Blackjack: get closer to 21 than the dealer without going beyond."""
+"""Blackjack: get closer to 21 than the dealer without exceeding it."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ class BlackjackEnv(NativeDiscreteEnv):
 
     - Observation: a tuple of ints: the player's sum (4 to 31), the dealer's open card (1 to 10, 1
       is an ace), and whether the player has an ace that counts 11.
-    - Actions: 0 stick, 1 hit. The dealer then draws up to 17.
-    - Reward: 1 won, 0 drawn or not over, -1 lost. With `sab` (the book's rules) an ace and a ten
-      of two cards wins against all but the same; else, with `natural`, it wins 1.5.
-    - Terminates when the player sticks or goes beyond 21.
+    - Actions: 0 stick, 1 hit. After a stick the dealer draws until reaching at least 17.
+    - Reward: 1 for a win, 0 for a draw or an unfinished hand, -1 for a loss. With `sab` (the book's
+      rules) an ace and a ten as the first two cards win against everything but the same; otherwise,
+      with `natural`, they win 1.5.
+    - Terminates when the player sticks or exceeds 21.
 
-    Attributes: `natural`, `sab` (may be set at any time); after the first reset `player` and
+    Attributes: `natural`, `sab` (can be set at any time); after the first reset `player` and
     `dealer` (lists of cards), `dealer_top_card_suit`, `dealer_top_card_value_str`.
 
     Example:
@@ -63,13 +64,12 @@ class BlackjackEnv(NativeDiscreteEnv):
     def __init__(
         self, render_mode: str | None = None, natural: bool = False, sab: bool = False
     ) -> None:
-        """Make a table.
+        """Create a Blackjack table.
 
         Args:
-            render_mode: None, "human" or "rgb_array".
-            natural: Whether an ace and a ten of two cards win 1.5.
-            sab: Whether to play by the rules of Sutton and Barto's book; `natural` then has no
-                effect.
+            render_mode: Render mode: None, "human" or "rgb_array".
+            natural: Whether an ace and a ten as the first two cards win 1.5.
+            sab: Whether to use the rules of Sutton and Barto's book; `natural` then has no effect.
         """
         check_render_mode(self.metadata, render_mode)
         super().__init__(render_mode, natural=natural, sab=sab)
@@ -79,11 +79,11 @@ class BlackjackEnv(NativeDiscreteEnv):
         self.action_space = spaces.Discrete(2)
 
     def reset(self, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
-        """Deal; see `Env.reset`. Arguments may be positional, as in Gymnasium's Blackjack."""
+        """Deal a hand; see `Env.reset`. Arguments can be positional, as in Gymnasium."""
         return super().reset(seed=seed, options=options)
 
     def state_bounds(self) -> dict[str, tuple[float, float]]:
-        """Return bounds of sums, aces and the first twelve cards of hands, and of the open card."""
+        """Return bounds of sums, aces, the first twelve cards of each hand, and the open card."""
         return {
             **dict.fromkeys(("player_sum", "dealer_sum"), (2, math.inf)),
             **dict.fromkeys(("player_ace", "dealer_ace"), (0, 1)),
@@ -94,7 +94,7 @@ class BlackjackEnv(NativeDiscreteEnv):
         }
 
     def _columns(self, name: str) -> dict[str, int]:
-        """Return the lane's state by the names of its columns."""
+        """Return the lane's state as a dict with the column names as keys."""
         state = self.state
         if state is None:
             raise AttributeError(
@@ -105,12 +105,12 @@ class BlackjackEnv(NativeDiscreteEnv):
 
     @property
     def player(self) -> list[int]:
-        """The player's cards, at most the first twelve; a new list."""
+        """The player's cards, at most the first twelve, a new list."""
         return unpacked(self._columns("player")["player_cards"])
 
     @property
     def dealer(self) -> list[int]:
-        """The dealer's cards, the open one first; a new list."""
+        """The dealer's cards, the open one first, a new list."""
         return unpacked(self._columns("dealer")["dealer_cards"])
 
     @property
@@ -135,9 +135,9 @@ class BlackjackEnv(NativeDiscreteEnv):
         suit: str,
         value: str,
     ) -> None:
-        """Draw one table on a surface that is six wide and five high; every pixel is overwritten.
+        """Draw one table on a surface with an aspect ratio of 6:5; every pixel is overwritten.
 
-        The dealer's second card lies face down until the dealer draws. `suit` (C, D, H or S) and
+        The dealer's second card is face down until the dealer draws. `suit` (C, D, H or S) and
         `value` describe the dealer's first card; `state` is not used.
         """
         size = surface.get_size()
@@ -154,7 +154,7 @@ class BlackjackEnv(NativeDiscreteEnv):
         _write(pen, f"Player  {total}{verdict}", LABEL, (0.5, height - 0.075), 0.055)
 
     def scene(self) -> dict[str, Any]:
-        """Return the hands, and the dealer's open card."""
+        """Return the hands and the dealer's open card for drawing."""
         return {
             "player": self.player,
             "dealer": self.dealer,
@@ -164,7 +164,7 @@ class BlackjackEnv(NativeDiscreteEnv):
 
 
 def unpacked(cards: int) -> list[int]:
-    """Return the cards in a hexadecimal number, one for each digit."""
+    """Return the cards encoded in a hexadecimal number, one per digit."""
     return [int(digit, 16) for digit in f"{max(0, cards):x}"]
 
 
@@ -184,7 +184,7 @@ RED: Color = (202, 84, 72)
 INK: Color = (56, 62, 76)
 LABEL: Color = (232, 244, 236)
 
-CARD_WIDTH, CARD_HEIGHT = 0.155, 0.225  # of the image's width
+CARD_WIDTH, CARD_HEIGHT = 0.155, 0.225  # as fractions of the image's width
 
 
 @lru_cache(maxsize=4)
@@ -200,7 +200,7 @@ def _background(size: tuple[int, int]) -> pygame.Surface:
 
 
 def _write(pen: Pen, text: str, color: Color, center: Point, height: float) -> None:
-    """Write text centered on a point; `height` is the height of a line."""
+    """Write text centered at a point; `height` is the height of a line."""
     line = render_text(text, max(8, round(height * pen.tile)), color)
     x, y = pen.at(center)
     pen.surface.blit(line, line.get_rect(center=(round(x), round(y))))
@@ -233,7 +233,7 @@ def _draw_suit(pen: Pen, suit: str, center: Point, size: float) -> None:
 
 
 def _draw_card(pen: Pen, left: float, top: float, value: str | None, suit: str | None) -> None:
-    """Draw a card: face down without a value, and only the value without a suit."""
+    """Draw a card: face down without a value, or only the value without a suit."""
     right, bottom = left + CARD_WIDTH, top + CARD_HEIGHT
     pen.box(EDGE, (left + 0.004, top + 0.006), (right + 0.006, bottom + 0.008), 0.018)
     pen.box(PAPER, (left, top), (right, bottom), 0.018)
@@ -253,7 +253,7 @@ def _draw_card(pen: Pen, left: float, top: float, value: str | None, suit: str |
 
 
 def card_name(card: int) -> str:
-    """Return the text on a card: A or its number."""
+    """Return the text on a card: A or a number."""
     return "A" if card == 1 else str(card)
 
 
@@ -265,9 +265,9 @@ def _draw_hand(pen: Pen, values: Sequence[str | None], suit: str | None, top: fl
         _draw_card(pen, left + k * step, top, value, suit if k == 0 else None)
 
 
-# --- functions that programs import besides the environment ---------------------------------------
+# --- functions kept for programs that import them -------------------------------------------------
 
-# One of each value; jack, queen and king count 10.
+# One card of each rank; jack, queen and king count 10.
 deck = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10]
 
 
@@ -292,12 +292,12 @@ def draw_hand(np_random: np.random.Generator) -> list[int]:
 
 
 def usable_ace(hand: Sequence[int]) -> int:
-    """Return 1 if an ace of the hand can count 11 without going beyond 21, else 0."""
+    """Return 1 if the hand has an ace that can count 11 without exceeding 21, otherwise 0."""
     return int(1 in hand and sum(hand) + 10 <= 21)
 
 
 def sum_hand(hand: Sequence[int]) -> int:
-    """Return the points of the hand, with an ace as 11 if that is not beyond 21.
+    """Return the points of the hand, with an ace as 11 if that does not exceed 21.
 
     Example:
         >>> sum_hand([1, 5]), sum_hand([1, 5, 10])
@@ -312,10 +312,10 @@ def is_bust(hand: Sequence[int]) -> bool:
 
 
 def score(hand: Sequence[int]) -> int:
-    """Return the points of the hand, or 0 beyond 21."""
+    """Return the points of the hand, or 0 if they exceed 21."""
     return 0 if is_bust(hand) else sum_hand(hand)
 
 
 def is_natural(hand: Sequence[int]) -> bool:
-    """Return whether the hand is an ace and a ten."""
+    """Return whether the hand consists of an ace and a ten."""
     return sorted(hand) == [1, 10]

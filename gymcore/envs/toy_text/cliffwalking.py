@@ -36,7 +36,7 @@ def is_cliff(state: int) -> bool:
 
 @lru_cache(maxsize=2)
 def _transitions(is_slippery: bool) -> Transitions:
-    """Return the table."""
+    """Return the table of transitions."""
     turns = (-1, 0, 1) if is_slippery else (0,)
 
     def outcome(state: int, direction: int) -> tuple[float, int, int, bool]:
@@ -61,11 +61,11 @@ class CliffWalkingEnv(GridEnv):
     Example 6.6 of R. S. Sutton and A. G. Barto, "Reinforcement Learning" (2018).
 
     - Observation: `row * 12 + column`, an int.
-    - Actions: 0 up, 1 right, 2 down, 3 left. With `is_slippery` the move is the intended one or
-      one of the two at right angles to it, with the same probability.
-    - Reward: -1 a step; -100 for a fall, which leads back to the start and ends nothing.
+    - Actions: 0 up, 1 right, 2 down, 3 left. With `is_slippery` the move is the intended one or one
+      of the two perpendicular ones, each with the same probability.
+    - Reward: -1 per step; -100 for a fall, which leads to the start and does not end the episode.
     - Terminates at the goal.
-    - Info: `prob`, the probability of the move that was made.
+    - Info: `prob`, the probability of the transition.
 
     Attributes: `shape`, `nS`, `nA`, `is_slippery`, `start_state_index`, and those of `TabularEnv`:
     `P`, `s`, `lastaction`, `initial_state_distrib`.
@@ -85,11 +85,11 @@ class CliffWalkingEnv(GridEnv):
     shape = SHAPE
 
     def __init__(self, render_mode: str | None = None, is_slippery: bool = False) -> None:
-        """Make a cliff.
+        """Create the environment.
 
         Args:
-            render_mode: None, "human", "rgb_array" or "ansi".
-            is_slippery: Whether moves may go wrong.
+            render_mode: Render mode: None, "human", "rgb_array" or "ansi".
+            is_slippery: Whether moves may go in a perpendicular direction.
         """
         self.is_slippery = is_slippery
         self.start_state_index = START
@@ -97,7 +97,7 @@ class CliffWalkingEnv(GridEnv):
         self._make(_transitions(bool(is_slippery)), render_mode)
 
     def text(self) -> str:
-        """Return the grid: x the walker, C cliff, T the goal, o other places."""
+        """Return the grid as text: x is the walker, C the cliff, T the goal, o any other cell."""
         here = self.s
 
         def letter(state: int) -> str:
@@ -112,9 +112,9 @@ class CliffWalkingEnv(GridEnv):
 
     @staticmethod
     def draw(surface: pygame.Surface, state: Sequence[float]) -> None:
-        """Draw one cliff on a surface three times as wide as high; every pixel is overwritten.
+        """Draw one grid on a surface with an aspect ratio of 3:1; every pixel is overwritten.
 
-        `state` is `(s, lastaction, ...)`, where -1 means no action yet.
+        `state` is `(s, lastaction, ...)`; an action of -1 means none yet.
         """
         size = surface.get_size()
         surface.blit(_background(size), (0, 0))

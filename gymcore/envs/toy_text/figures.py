@@ -1,4 +1,4 @@
-"""Shapes that the drawings of grids share: tiles, the walker, a flag. Lengths are in tiles."""
+"""Shapes for drawing grids: tiles, the walker, a flag. Lengths are in tiles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POLE: Color = (112, 92, 76)
 FLAG: Color = (72, 150, 106)
 
 
-# Letters as one stroke each, through points (x to the right, y down) of a field of 4 x 6.
+# Letters as one stroke each, through points (x to the right, y down) of a 4 x 6 field.
 STROKES: dict[str, tuple[Point, ...]] = {
     "B": ((0, 3), (3, 3), (4, 4), (4, 5), (3, 6), (0, 6), (0, 0), (3, 0), (4, 1), (4, 2), (3, 3)),
     "G": ((4, 1), (3, 0), (1, 0), (0, 1), (0, 5), (1, 6), (3, 6), (4, 5), (4, 3), (2.4, 3)),
@@ -44,16 +44,16 @@ STROKES: dict[str, tuple[Point, ...]] = {
 
 
 class Pen:
-    """Draws in units of a tile whose upper left corner is the origin."""
+    """Draws in units of a tile, with the origin at its upper left corner."""
 
     def __init__(self, surface: pygame.Surface, corner: Point, tile: float) -> None:
-        """Take the corner and the side of the tile in pixels."""
+        """Store the upper left corner and the side length of the tile in pixels."""
         self.surface = surface
         self.corner = corner
         self.tile = tile
 
     def at(self, point: Point) -> Point:
-        """Return a point of the tile in pixels."""
+        """Convert a point of the tile to pixels."""
         return (self.corner[0] + point[0] * self.tile, self.corner[1] + point[1] * self.tile)
 
     def fill(self, color: Color) -> None:
@@ -95,7 +95,7 @@ class Pen:
 def look(action: float, steps: Sequence[tuple[int, int]]) -> Point:
     """Return the direction (x, y) in which the walker looks after an action.
 
-    Without an action (negative) it faces the viewer. `steps` are each action's (rows, columns).
+    Without an action (negative) it faces the viewer. `steps` has the (rows, columns) per action.
     """
     if action < 0:
         return (0.0, 1.0)
@@ -111,7 +111,7 @@ def draw_flag(pen: Pen, color: Color = FLAG) -> None:
 
 
 def draw_head(pen: Pen, center: Point, look: Point) -> None:
-    """Draw the walker's head with a cap; the face is hidden when the walker looks away."""
+    """Draw the walker's head with a cap; the face is hidden if the walker looks away."""
     x, y = center
 
     def near(dx: float, dy: float) -> Point:
@@ -128,7 +128,7 @@ def draw_head(pen: Pen, center: Point, look: Point) -> None:
 
 
 def draw_walker(pen: Pen, look: Point = (0.0, 1.0), coat: Color = COAT) -> None:
-    """Draw a person in a coat and a cap, who looks right, left, at the viewer, or away."""
+    """Draw a person in a coat and a cap who looks right, left, at the viewer, or away."""
     pen.box(SHADOW, (0.28, 0.86), (0.72, 0.94), 0.04)
     for side in (0.42, 0.58):
         pen.line(HAT, (side, 0.64), (side, 0.84), 0.10)

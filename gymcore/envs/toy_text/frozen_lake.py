@@ -43,13 +43,13 @@ MAPS = {
 }
 
 Board = npt.NDArray[np.bytes_]
-Rewards = tuple[float, float, float]  # of reaching the goal, a hole, and frozen ice
+Rewards = tuple[float, float, float]  # for the goal, a hole, and frozen ice
 
 
 def is_valid(board: Sequence[Sequence[str]], max_size: int) -> bool:
-    """Return whether a path leads from the upper left corner to a goal G around the holes H.
+    """Return whether a path around the holes H leads from the upper left corner to a goal G.
 
-    Only `max_size` rows and columns of the board count.
+    Only the first `max_size` rows and columns of the board are used.
 
     Example:
         >>> is_valid(["SF", "HG"], 2), is_valid(["SH", "HG"], 2)
@@ -75,12 +75,12 @@ def generate_random_map(size: int = 8, p: float = 0.8, seed: int | None = None) 
     """Return a random square map with a path from the upper left start to the lower right goal.
 
     Args:
-        size: rows and columns, at least 2.
-        p: probability that a tile is frozen, above 0; more than 1 counts as 1.
-        seed: what the map is drawn from; None for the system's entropy.
+        size: Number of rows and of columns, at least 2.
+        p: Probability that a tile is frozen, above 0; values above 1 count as 1.
+        seed: Seed of the map; None for entropy from the system.
 
     Raises:
-        InvalidArgument: `size` or `p` is out of range.
+        InvalidArgument: If `size` or `p` is out of range.
 
     Example:
         >>> generate_random_map(4, seed=7)
@@ -142,7 +142,7 @@ def _transitions(
     rewards: Rewards,
     types: tuple[type, ...],
 ) -> Transitions:
-    """Return the table of a map; `types` distinguishes 1 from 1.0 in the cache."""
+    """Return the table of transitions; `types` distinguishes 1 from 1.0 in the cache."""
     goal, hole, frozen = rewards
     ncol = len(rows[0])
     shape = (len(rows), ncol)
@@ -171,14 +171,14 @@ def _transitions(
 
 
 class FrozenLakeEnv(GridEnv):
-    """A walk over a frozen lake, whose ice is slippery.
+    """A walk across a frozen lake with slippery ice.
 
     - Observation: `row * ncol + column`, an int.
     - Actions: 0 left, 1 down, 2 right, 3 up. On slippery ice the move is the intended one with
-      `success_rate`, else one of the two at right angles to it.
+      probability `success_rate`, otherwise one of the two perpendicular ones.
     - Reward: `reward_schedule` for reaching the goal, a hole, or any other tile: 1, 0, 0.
     - Terminates at the goal and in a hole.
-    - Info: `prob`, the probability of the move that was made.
+    - Info: `prob`, the probability of the transition.
 
     Attributes: `desc` (array [nrow, ncol] of single bytes), `nrow`, `ncol`, `reward_range`, and
     those of `TabularEnv`: `P`, `s`, `lastaction`, `initial_state_distrib`.
@@ -204,20 +204,20 @@ class FrozenLakeEnv(GridEnv):
         success_rate: float = 1.0 / 3.0,
         reward_schedule: tuple[int, int, int] = (1, 0, 0),
     ) -> None:
-        """Make a lake.
+        """Create the environment.
 
         Args:
-            render_mode: None, "human", "rgb_array" or "ansi".
+            render_mode: Render mode: None, "human", "rgb_array" or "ansi".
             desc: Rows of the letters S (start), F (frozen), H (hole) and G (goal); None for the map
-                of that name.
+                named `map_name`.
             map_name: "4x4" or "8x8"; None for a random map.
-            is_slippery: Whether moves may go wrong.
+            is_slippery: Whether moves may go in a perpendicular direction.
             success_rate: Probability of the intended move on slippery ice.
-            reward_schedule: Rewards for reaching the goal, a hole, a frozen tile.
+            reward_schedule: Rewards for reaching the goal, a hole, and a frozen tile.
 
         Raises:
-            InvalidArgument: an invalid map, or an unknown name.
-            InvalidProbability: a success rate outside [0, 1].
+            InvalidArgument: If the map is invalid, or the name is unknown.
+            InvalidProbability: If `success_rate` is outside [0, 1].
         """
         if desc is None:
             desc = generate_random_map() if map_name is None else named_map(map_name)
@@ -231,7 +231,7 @@ class FrozenLakeEnv(GridEnv):
         self._make(_transitions(rows, bool(is_slippery), rate, rewards, types), render_mode)
 
     def text(self) -> str:
-        """Return the map with the place of the walker in red, below the last action."""
+        """Return the map as text with the walker's cell in red, below the last action."""
         letters = [[chr(letter[0]) for letter in row] for row in self.desc.tolist()]
         row, col = divmod(self.s, self.ncol)
         letters[row][col] = colorize(letters[row][col], "red", highlight=True)
@@ -243,7 +243,7 @@ class FrozenLakeEnv(GridEnv):
     def draw(surface: pygame.Surface, state: Sequence[float], *, desc: Board) -> None:
         """Draw one lake with the map `desc`, bytes [rows, columns]; every pixel is overwritten.
 
-        `state` is `(s, lastaction, ...)`, where -1 means no action yet.
+        `state` is `(s, lastaction, ...)`; an action of -1 means none yet.
         """
         rows = tuple("".join(chr(letter[0]) for letter in row) for row in desc.tolist())
         size = surface.get_size()
@@ -259,12 +259,12 @@ class FrozenLakeEnv(GridEnv):
             draw_walker(pen, look(state[1], STEPS))
 
     def scene(self) -> Info:
-        """Return the map."""
+        """Return the map for drawing."""
         return {"desc": self.desc}
 
 
 def named_map(name: str) -> list[str]:
-    """Return a map of MAPS; an unknown name is an `InvalidArgument`."""
+    """Return a map of MAPS; raise `InvalidArgument` if the name is unknown."""
     if name not in MAPS:
         raise InvalidArgument(f"map_name: expected one of {', '.join(MAPS)} or None, got {name!r}")
     return MAPS[name]

@@ -1,4 +1,4 @@
-"""Environments of finitely many states and actions, given by a table."""
+"""Environments with finitely many states and actions, defined by a table."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from gymcore.native.state import digest
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore_ext.physics.tabular import pack
 
-# Transitions of states and actions, as mappings or sequences of Outcome; and a probability for each
-# state. Both are checked.
+# Transitions by state and action, as mappings or sequences of Outcome, and the probabilities of
+# the initial states. Both are checked.
 Table: TypeAlias = Mapping[int, Any] | Sequence[Any] | np.ndarray
 # (probability, next state, reward, terminated)
 Outcome: TypeAlias = tuple[float, int, float, bool]
 
 
 class TabularEnv(NativeDiscreteEnv):
-    """A Markov decision process given by its table of transitions, at compiled speed.
+    """A Markov decision process defined by its table of transitions, at compiled speed.
 
     - Observation: the state, an int of `Discrete(len(P))`.
     - Actions: `Discrete(len(P[0]))`.
     - Info: `prob`, the probability of the transition that was drawn; 1 after a reset.
-    - One random number is drawn at every step and reset, also where there is nothing to choose.
+    - Every step and reset draws one random number, even if there is only one outcome.
 
-    Attributes: `P` (fixed: make another environment of a changed copy), `initial_state_distrib`
-    float64 [states], `s` (the state; may be set), `lastaction` (None after a reset).
+    Attributes: `P` (immutable: make a new environment with a changed copy), `initial_state_distrib`
+    float64 [states], `s` (the state; can be set), `lastaction` (None after a reset).
 
     Example:
         >>> from gymcore.envs.toy_text import TabularEnv
@@ -58,24 +58,24 @@ class TabularEnv(NativeDiscreteEnv):
     def __init__(
         self, P: Table, initial_distribution: npt.ArrayLike, render_mode: str | None = None
     ) -> None:
-        """Make the environment.
+        """Create the environment.
 
         Args:
-            P: `P[state][action]` is a sequence of (probability, next state, reward, terminated);
+            P: `P[state][action]` is a sequence of (probability, next state, reward, terminated), in
                 mappings or sequences. Copied.
-            initial_distribution: The probability of each first state.
-            render_mode: None; it cannot be rendered.
+            initial_distribution: Probabilities of the initial states.
+            render_mode: None; other render modes are not supported.
 
         Raises:
-            InvalidArgument: The table is invalid; the message names the entry.
-            ArgumentTypeError: An argument has another type.
+            InvalidArgument: If the table is invalid; the message names the entry.
+            ArgumentTypeError: If an argument has the wrong type.
         """
         self._make(Transitions(P, initial_distribution), render_mode)
 
     def _make(
         self, transitions: Transitions, render_mode: str | None, **parameters: object
     ) -> None:
-        """Make the spaces and the batch; a subclass's `__init__` ends with this."""
+        """Create the spaces and the batch; called at the end of a subclass's `__init__`."""
         check_render_mode(self.metadata, render_mode)
         self._transitions = transitions
         self.observation_space = spaces.Discrete(transitions.num_states)
@@ -83,7 +83,7 @@ class TabularEnv(NativeDiscreteEnv):
         NativeDiscreteEnv.__init__(self, render_mode, **parameters)
 
     def batch_options(self) -> Info:
-        """Return the table, and the number of its actions."""
+        """Return the table and its number of actions."""
         return {
             "shared": self._transitions.capsule,
             "choices": self._transitions.num_actions,
@@ -108,11 +108,11 @@ class TabularEnv(NativeDiscreteEnv):
 
     @property
     def initial_state_distrib(self) -> npt.NDArray[np.float64]:
-        """Distribution of first states, float64 [states]; not writable."""
+        """Distribution of the initial state, float64 [states]; read-only."""
         return self._transitions.initial
 
     def step(self, action: int) -> tuple[int, float, bool, bool, Info]:
-        """Step by an action; see `NativeDiscreteEnv.step`."""
+        """Take one step; see `NativeDiscreteEnv.step`."""
         observation, reward, *rest = super().step(action)
         return (observation, self._transitions.reward(reward), *rest)
 
@@ -141,7 +141,7 @@ class TabularEnv(NativeDiscreteEnv):
 
     @property
     def s(self) -> int:
-        """The state; it may be set."""
+        """The state; can be set."""
         return int(self._column("s"))
 
     @s.setter
@@ -150,7 +150,7 @@ class TabularEnv(NativeDiscreteEnv):
 
     @property
     def lastaction(self) -> int | None:
-        """The action that led to the state; None after a reset."""
+        """The last action; None after a reset."""
         action = int(self._column("lastaction"))
         return None if action < 0 else action
 
@@ -164,7 +164,7 @@ class TabularEnv(NativeDiscreteEnv):
 
 
 class TabularVectorEnv(NativeVectorEnv):
-    """Many copies of one table in one batch; see `NativeVectorEnv`.
+    """A batch of environments with the same table; see `NativeVectorEnv`.
 
     Example:
         >>> from gymcore.envs.toy_text import TabularVectorEnv
@@ -185,13 +185,13 @@ Place = tuple[int, int]
 
 
 def moved(place: Place, step: Place, shape: Place) -> Place:
-    """Return the place (row, column) after a step, clipped to the grid."""
+    """Return the cell (row, column) after a step, clipped to the grid."""
     row = min(max(place[0] + step[0], 0), shape[0] - 1)
     return row, min(max(place[1] + step[1], 0), shape[1] - 1)
 
 
 def probability(name: str, value: Number) -> float:
-    """Return a float from 0 to 1; anything else is an `InvalidProbability`."""
+    """Return a float from 0 to 1; raise `InvalidProbability` for anything else."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -209,30 +209,30 @@ class GridEnv(TabularEnv):
 
     shape: Place
 
-    # Side of a tile in pixels.
+    # Side length of a tile in pixels.
     tile = 64
-    # The info of a reset: an int or a float, as in Gymnasium.
+    # `prob` in the info of a reset: an int or a float, as in Gymnasium.
     first_prob: float = 1
 
     @property
     def picture_size(self) -> tuple[int, int]:  # type: ignore[override]
-        """Width and height in pixels: small maps have large tiles."""
+        """Width and height in pixels; small maps have large tiles."""
         rows, columns = self.shape
         tile = max(8, min(self.tile, 1024 // max(rows, columns)))
         return columns * tile, rows * tile
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[int, Info]:
-        """Begin an episode; see `NativeEnv.reset`."""
+        """Start an episode; see `NativeEnv.reset`."""
         observation, infos = super().reset(seed=seed, options=options)
         return observation, {**infos, "prob": self.first_prob}
 
 
 # --- tables --------------------------------------------------------------------------------------
 
-# Largest difference from 1 of the sum of an action's probabilities.
+# Largest accepted deviation from 1 of the sum of an action's probabilities.
 TOLERANCE = 1e-8
 
-# The number of draws of 53 bits, which is more than the largest of them.
+# Number of different 53-bit draws, one more than the largest draw.
 DRAWS = 2**53
 
 OUTCOME = np.dtype(
@@ -254,38 +254,38 @@ def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
 
 
 class FixedDict(dict):
-    """A dict that cannot be changed; copies are plain dicts."""
+    """An immutable dict; copies are plain dicts."""
 
     __setitem__ = __delitem__ = __ior__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse
 
     def __reduce__(self) -> tuple[type, tuple[object]]:
-        """Copy and pickle as a dict."""
+        """Copy and pickle as a plain dict."""
         return dict, (dict(self),)
 
 
 class FixedList(list):
-    """A list that cannot be changed; copies are plain lists."""
+    """An immutable list; copies are plain lists."""
 
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
     append = clear = extend = insert = pop = remove = _refuse
     reverse = sort = _refuse
 
     def __reduce__(self) -> tuple[type, tuple[object]]:
-        """Copy and pickle as a list."""
+        """Copy and pickle as a plain list."""
         return list, (list(self),)
 
 
 class Transitions:
-    """A checked table of transitions, which environments and batches may share.
+    """A checked table of transitions, which environments and batches can share.
 
     Attributes:
-        P: `P[state][action]` is a list of (probability, next state, reward, terminated); fixed.
-        initial: float64 [states], the distribution of first states; not writable.
+        P: `P[state][action]` is a list of (probability, next state, reward, terminated); immutable.
+        initial: Distribution of the initial state, float64 [states]; read-only.
         num_states: Number of states.
-        num_actions: Number of actions of each of them.
-        masks: Which actions change something, int8 [states, actions]; or None.
-        digest: Digest of the probabilities, states, rewards and ends.
+        num_actions: Number of actions in each state.
+        masks: Whether each action changes something, int8 [states, actions]; or None.
+        digest: Digest of the probabilities, states, rewards and terminations.
         capsule: The table for `gymcore_ext.engine.batch.Batch(shared=...)`.
 
     Example:
@@ -299,7 +299,7 @@ class Transitions:
     ) -> None:
         """Check the table and copy it.
 
-        `P` and `initial` are as for `TabularEnv`; `masks` int8 [states, actions] is for kernels
+        `P` and `initial` are those of `TabularEnv`; `masks` int8 [states, actions] is for kernels
         that report which actions change something. Errors name the invalid entry.
         """
         self.num_states = _length(P, "P")
@@ -318,7 +318,7 @@ class Transitions:
             (s, FixedDict((a, FixedList(outcomes)) for a, outcomes in enumerate(row)))
             for s, row in enumerate(rows)
         )
-        # Rewards as the caller wrote them: 1 stays an int.
+        # Rewards with their original types: 1 stays an int.
         self._rewards = {
             float(outcome[2]): outcome[2] for row in rows for each in row for outcome in each
         }
@@ -337,19 +337,19 @@ class Transitions:
         return count
 
     def reward(self, value: float) -> float:
-        """Return a reward as the table has it: an int if an int was given."""
+        """Return a reward with the type it has in the table: an int if an int was given."""
         return self._rewards.get(value, value)
 
     def __reduce__(self) -> tuple[type[Transitions], tuple[object, ...]]:
-        """Pickle the arguments."""
+        """Pickle the constructor arguments."""
         return Transitions, (self.P, self.initial, self.masks)
 
     def __copy__(self) -> Transitions:
-        """Return this table, which cannot change."""
+        """Return this table, since it is immutable."""
         return self
 
     def __deepcopy__(self, memo: object) -> Transitions:
-        """Return this table, which cannot change."""
+        """Return this table, since it is immutable."""
         return self
 
 
@@ -382,7 +382,7 @@ def _distribution(initial: npt.ArrayLike, states: int) -> npt.NDArray[np.float64
             f"initial_distribution: expected {states} probabilities, as many as P has states, got "
             f"shape {chances.shape}"
         )
-    bad = ~((chances >= 0) & (chances <= 1 + TOLERANCE))  # nan is neither
+    bad = ~((chances >= 0) & (chances <= 1 + TOLERANCE))  # also true for nan
     if bad.any():
         state = int(np.flatnonzero(bad)[0])
         raise InvalidArgument(
@@ -397,7 +397,7 @@ def _distribution(initial: npt.ArrayLike, states: int) -> npt.NDArray[np.float64
 
 
 def _outcomes(entry: Any, state: int, action: int, table: Transitions) -> list[Outcome]:
-    """Return the outcomes of an action, checked."""
+    """Check the outcomes of an action, and return them."""
     name = f"P[{state}][{action}]"
     if _length(entry, name) == 0:
         raise InvalidArgument(f"{name}: expected at least one outcome, got none")
@@ -409,7 +409,7 @@ def _outcomes(entry: Any, state: int, action: int, table: Transitions) -> list[O
 
 
 def _outcome(entry: Any, name: str, states: int) -> Outcome:
-    """Return one outcome, checked."""
+    """Check one outcome, and return it."""
     try:
         probability, state, reward, terminated = entry
         probability, reward = probability + 0, reward + 0
@@ -432,8 +432,8 @@ def _outcome(entry: Any, name: str, states: int) -> Outcome:
 def _flat(rows: list[list[list[Outcome]]]) -> np.ndarray:
     """Return outcomes [states, actions, width] as records of OUTCOME.
 
-    Where the probabilities of an action add up to less than 1 by rounding, its first outcome is
-    repeated at the end to catch the remaining draws. Further entries are never reached.
+    If rounding makes an action's probabilities sum to less than 1, its first outcome is repeated at
+    the end for the remaining draws. Further entries are never reached.
     """
     padded = [[_records(outcomes) for outcomes in row] for row in rows]
     width = max(len(records) for row in padded for records in row)
@@ -447,17 +447,17 @@ def _flat(rows: list[list[list[Outcome]]]) -> np.ndarray:
 def _packed(
     flat: np.ndarray, starts: npt.NDArray[np.float64], masks: npt.NDArray[np.int8] | None
 ) -> object:
-    """Return the capsule of a table for the compiled loops."""
+    """Return the table as a capsule for the compiled loops."""
     _, actions, width = flat.shape
     flat = flat.reshape(-1, width)
-    # Compared as integers: -0.0 is not 0.0.
+    # Compared as integers, because -0.0 must differ from 0.0.
     fields = [flat[name].view(np.int64) for name in ("probability", "reward")]
     different, indices = np.unique(
         np.stack([*fields, flat["terminated"]], axis=2).reshape(-1, 3), axis=0, return_inverse=True
     )
     outcomes = np.stack([flat["next"], indices.reshape(-1, width)], axis=2).astype(np.int32)
     limits = np.ceil(np.minimum(flat["cumulative"], 1.0) * DRAWS).astype(np.int64)
-    # Where all outcomes are the same, any limits are right.
+    # If all outcomes are the same, the limits do not matter.
     several = (outcomes != outcomes[:, :1]).any(axis=(1, 2))
     shared = np.unique(limits[several, :-1], axis=0)
     first = second = DRAWS

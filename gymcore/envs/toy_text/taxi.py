@@ -1,4 +1,4 @@
-"""Taxi: fetch a passenger and bring them where they want to go."""
+"""Taxi: pick up a passenger and drive them to their destination."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ NUM_STATES, NUM_ACTIONS = 500, 6
 SOUTH, NORTH, EAST, WEST, PICKUP, DROPOFF = range(6)
 NAMES = ("South", "North", "East", "West", "Pickup", "Dropoff")
 STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1))
-# The directions to the left and to the right of a direction of travel.
+# The directions to the left and right of each direction of travel.
 SIDES = ((EAST, WEST), (WEST, EAST), (NORTH, SOUTH), (SOUTH, NORTH))
 IN_TAXI = 4
 
 
 def encode(taxi_row: int, taxi_col: int, pass_loc: int, dest_idx: int) -> int:
-    """Return the state as one number."""
+    """Encode the state as one number."""
     return ((taxi_row * 5 + taxi_col) * 5 + pass_loc) * 4 + dest_idx
 
 
 def decode(state: int) -> tuple[int, int, int, int]:
-    """Return taxi row and column, the passenger's place (4: the taxi), and the destination."""
+    """Return taxi row and column, the passenger's location (4 is the taxi), and the destination."""
     rest, dest_idx = divmod(state, 4)
     rest, pass_loc = divmod(rest, 5)
     return (*divmod(rest, 5), pass_loc, dest_idx)
 
 
 def _driven(place: tuple[int, int], direction: int) -> tuple[int, int]:
-    """Return the cell that a drive leads to; walls and the edge of the map stop it."""
+    """Return the cell after a drive; walls and the edge of the map block it."""
     row, col = place
     if direction in (EAST, WEST):
         border = MAP[1 + row][2 * col + (2 if direction == EAST else 0)]
@@ -66,7 +66,7 @@ def _driven(place: tuple[int, int], direction: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=16)
 def _transitions(straight: float | None) -> Transitions:
-    """Return the table; `straight` is the probability of the intended drive, None if it is dry."""
+    """Return the table; `straight` is the probability of the intended drive, None without rain."""
 
     def drives(place: tuple[int, int], action: int) -> Iterator[tuple[float, tuple[int, int]]]:
         there = _driven(place, action)
@@ -75,7 +75,7 @@ def _transitions(straight: float | None) -> Transitions:
             return
         yield straight, there
         for side in SIDES[action]:
-            # A taxi that stands in front of a wall does not slip.
+            # A taxi in front of a wall does not slip.
             yield (1 - straight) / 2, _driven(place, side) if there != place else place
 
     def outcomes(state: int, action: int) -> list[tuple[float, int, int, bool]]:
@@ -101,7 +101,7 @@ def _transitions(straight: float | None) -> Transitions:
 
 @cache
 def _masks() -> npt.NDArray[np.int8]:
-    """Return which actions change something in each state, int8 [500, 6]."""
+    """Return whether each action changes something in each state, int8 [500, 6]."""
     masks = np.zeros((NUM_STATES, NUM_ACTIONS), np.int8)
     for state in range(NUM_STATES):
         row, col, passenger, _ = decode(state)
@@ -120,7 +120,7 @@ def _as_probability(value: Number) -> tuple[float, ...]:
 
 
 class TaxiEnv(GridEnv):
-    """A taxi in a small town with walls, and a passenger who wants to go from one stop to another.
+    """A taxi in a small town with walls, and a passenger who travels from one stop to another.
 
     T. G. Dietterich, "Hierarchical Reinforcement Learning with the MAXQ Value Function
     Decomposition" (2000).
@@ -128,17 +128,17 @@ class TaxiEnv(GridEnv):
     - Observation: `encode(taxi_row, taxi_col, pass_loc, dest_idx)`, an int below 500; stops are 0
       red, 1 green, 2 yellow, 3 blue, and `pass_loc` 4 is the taxi.
     - Actions: 0 south, 1 north, 2 east, 3 west, 4 pick up, 5 drop off.
-    - Reward: 20 for the passenger at the destination, -10 for an illegal pickup or dropoff, -1
-      for all else.
+    - Reward: 20 for delivering the passenger, -10 for an illegal pickup or dropoff, -1 for anything
+      else.
     - Terminates when the passenger is dropped off at the destination.
-    - In rain (`is_rainy`) a drive goes where it should with `rainy_probability`, else to a side.
-    - A fickle passenger (`fickle_passenger`) changes destination once after the first drive with
-      them, with `fickle_probability`.
-    - Info: `prob`, the probability of the drive that was made, and `action_mask` int8 [6], 1 for
-      actions that change something.
+    - In rain (`is_rainy`) a drive goes straight with `rainy_probability`, otherwise to a side.
+    - A fickle passenger (`fickle_passenger`) changes the destination once, after the first drive
+      with them, with `fickle_probability`.
+    - Info: `prob`, the probability of the transition, and `action_mask` int8 [6], 1 for actions
+      that change something.
 
     Attributes: `desc`, `locs`, `rainy_probability`, `fickle_passenger`, `fickle_probability` (the
-    latter two may be set at any time), `fickle_step` (whether the passenger will still change
+    last two can be set at any time), `fickle_step` (whether the passenger will still change the
     destination), and those of `TabularEnv`: `P`, `s`, `lastaction`, `initial_state_distrib`.
 
     Example:
@@ -183,17 +183,17 @@ class TaxiEnv(GridEnv):
         rainy_probability: float = 0.8,
         fickle_probability: float = 0.3,
     ) -> None:
-        """Make a town.
+        """Create the environment.
 
         Args:
-            render_mode: None, "human", "rgb_array" or "ansi".
-            is_rainy: Whether drives may go wrong.
-            fickle_passenger: Whether the passenger may change destination.
+            render_mode: Render mode: None, "human", "rgb_array" or "ansi".
+            is_rainy: Whether drives may go to a side.
+            fickle_passenger: Whether the passenger may change the destination.
             rainy_probability: Probability of the intended drive in rain.
-            fickle_probability: Probability that the passenger of an episode changes destination.
+            fickle_probability: Probability that an episode's passenger changes the destination.
 
         Raises:
-            InvalidProbability: a probability outside [0, 1].
+            InvalidProbability: If a probability is outside [0, 1].
         """
         self.is_rainy = is_rainy
         self.rainy_probability = rainy_probability
@@ -210,14 +210,14 @@ class TaxiEnv(GridEnv):
         )
 
     def state_bounds(self) -> dict[str, tuple[float, float]]:
-        """Return the bounds of the table, and of whether the passenger will change destination."""
+        """Return the bounds of the table, and of whether the destination will still change."""
         return {**super().state_bounds(), "fickle_step": (0, 1)}
 
     def encode(self, taxi_row: int, taxi_col: int, pass_loc: int, dest_idx: int) -> int:
-        """Return the state as one number.
+        """Encode the state as one number.
 
         Raises:
-            InvalidArgument: a value is out of range.
+            InvalidArgument: If a value is out of range.
         """
         limits = {"taxi_row": 5, "taxi_col": 5, "pass_loc": 5, "dest_idx": 4}
         values = (taxi_row, taxi_col, pass_loc, dest_idx)
@@ -227,23 +227,23 @@ class TaxiEnv(GridEnv):
         return encode(*values)
 
     def decode(self, i: int) -> tuple[int, int, int, int]:
-        """Return taxi row and column, the passenger's place (4: the taxi), and the destination.
+        """Return taxi row and column, the passenger's location (4: the taxi), and the destination.
 
         Raises:
-            FailedCheck: `i` is not a state.
+            FailedCheck: If `i` is not a state.
         """
         if not 0 <= i < NUM_STATES:
             raise FailedCheck(f"i: expected a state from 0 to {NUM_STATES - 1}, got {i!r}")
         return decode(int(i))
 
     def action_mask(self, state: int) -> npt.NDArray[np.int8]:
-        """Return which actions change something in a state, int8 [6], a new array."""
+        """Return whether each action changes something in a state, int8 [6], a new array."""
         self.decode(state)
         return _masks()[int(state)].copy()
 
     @property
     def fickle_step(self) -> bool:
-        """Whether the passenger will change destination in this episode, and has not yet."""
+        """Whether the passenger will still change the destination in this episode."""
         return self._batch.is_ready and bool(self._column("fickle_step"))
 
     @fickle_step.setter
@@ -252,10 +252,10 @@ class TaxiEnv(GridEnv):
         self._write_column("fickle_step", float(bool(value)))
 
     def text(self) -> str:
-        """Return the map, above the last action.
+        """Return the map as text, above the last action.
 
-        The passenger's stop is blue, the destination magenta, the taxi yellow, or green with the
-        passenger in it.
+        The passenger's stop is blue and the destination magenta. The taxi is yellow, or green if
+        the passenger is in it.
         """
         letters = [list(row) for row in MAP]
         row, col, passenger, goal = decode(self.s)
@@ -277,13 +277,13 @@ class TaxiEnv(GridEnv):
         return "\n".join([*map("".join, letters), foot, ""])
 
     def get_surf_loc(self, map_loc: tuple[int, int]) -> tuple[int, int]:
-        """Return the place of a cell of the town in the image.
+        """Return the position in the image of a cell of the town.
 
         Args:
-            map_loc: Row and column.
+            map_loc: Row and column of the cell.
 
         Returns:
-            x and y of its upper left corner, in pixels of this library's image.
+            x and y of the cell's upper left corner, in pixels of this library's image.
         """
         width, height = self.picture_size
         return int(map_loc[1] * width / SHAPE[1]), int(map_loc[0] * height / SHAPE[0])
@@ -297,7 +297,7 @@ class TaxiEnv(GridEnv):
         Args:
             surface: Surface to draw on, a square; every pixel is overwritten.
             state: `(s, ...)`.
-            orientation: The direction in which the taxi faces: 0 south, 1 north, 2 east, 3 west.
+            orientation: Direction in which the taxi faces: 0 south, 1 north, 2 east, 3 west.
             is_rainy: Whether it rains.
         """
         size = surface.get_size()
@@ -310,14 +310,14 @@ class TaxiEnv(GridEnv):
 
         draw_flag(pen(LOCS[goal]), WHITE)
         _draw_taxi(pen((row, col)), orientation, passenger == IN_TAXI)
-        if passenger != IN_TAXI:  # in front of a taxi, and in the color of the destination
+        if passenger != IN_TAXI:  # drawn over the taxi, in the destination's color
             stop = LOCS[passenger]
             beside = Pen(surface, ((stop[1] + 0.27) * tile, (stop[0] + 0.22) * tile), tile * 0.76)
             beside.box(STREET, (0.30, 0.10), (0.70, 0.96), 0.16)
             draw_walker(beside, coat=COATS[goal])
 
     def scene(self) -> Info:
-        """Return the direction of the taxi, and whether it rains."""
+        """Return the taxi's direction, and whether it rains, for drawing."""
         action = self.lastaction
         if action is not None and action < PICKUP:
             self.taxi_orientation = action
@@ -338,10 +338,10 @@ GLASS: Color = (96, 124, 150)
 TIRE: Color = (58, 62, 72)
 LIGHT: Color = (255, 244, 196)
 RAIN: Color = (158, 184, 208)
-# Red, green, yellow, blue: the stop, and the coat of a passenger who goes there.
+# Red, green, yellow, blue: colors of the stops, and of the coats of passengers bound for them.
 STOPS: tuple[Color, ...] = ((232, 134, 120), (128, 196, 142), (246, 214, 104), (128, 168, 222))
 COATS: tuple[Color, ...] = ((202, 84, 72), (70, 146, 92), (206, 160, 40), (66, 112, 186))
-# Walls stand to the right of these places.
+# Each wall is on the right side of one of these cells.
 WALLS = ((0, 1), (1, 1), (3, 0), (4, 0), (3, 2), (4, 2))
 SIDE = 5
 

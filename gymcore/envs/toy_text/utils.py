@@ -1,4 +1,4 @@
-"""Draws from a distribution as tabular environments do, and a check of their render mode."""
+"""Sampling as tabular environments do it, and a check of their render mode."""
 
 from __future__ import annotations
 
