@@ -1,4 +1,4 @@
-"""Tensorforce's environment interface, for environments of every kind."""
+"""Tensorforce's environment interface for all kinds of environments."""
 
 from gymcore.environment.environment import (
     Environment,

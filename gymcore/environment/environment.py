@@ -35,13 +35,13 @@ from gymcore.specs.ids import check_no_module
 __all__ = ["Environment", "EnvironmentWrapper", "GymEnvironment", "RemoteEnvironment"]
 
 ABORTED = 2
-"""Terminal code of an episode that a time limit ended; 1 is a true end, 0 none."""
+"""Terminal code of an episode ended by a time limit; 1 is a terminal state, 0 is neither."""
 
 RESET = -1
-"""What `receive_execute` returns for `terminal` after `start_reset`."""
+"""The `terminal` that `receive_execute` returns after `start_reset`."""
 
 GYM_KEYS = ("default", "gym", "openai_gym", "gymnasium", "gymcore")
-"""Names under which `create` knows environments with the interface of Gym; `level` says which."""
+"""Names under which `create` makes environments with Gym's interface; `level` selects one."""
 
 REMOTES = (None, "multiprocessing", "socket-client", "socket-server")
 CLIENT_OPTIONS = ("keys", "connect_timeout", "timeout", "max_message_bytes")
@@ -54,8 +54,8 @@ Shaping = str | RewardShaping | None
 class Environment:
     """Base class of environments with Tensorforce's interface.
 
-    A subclass defines `states`, `actions`, `reset` and `execute`. Make environments with `create`,
-    which adds checks of the life cycle, a time limit and shaped rewards.
+    A subclass defines `states`, `actions`, `reset` and `execute`. Use `create` to make
+    environments: it adds checks of the order of calls, a time limit and reward shaping.
 
     Example:
         >>> class Coin(Environment):
@@ -75,15 +75,15 @@ class Environment:
     """
 
     def states(self) -> Spec:
-        """Return the specification of the states: of one value, or a nested dict of those.
+        """Return the specification of the states: of one value, or a nested dict of specifications.
 
-        A value has a `type` ("bool", "int" or "float"), a `shape`, and may have `num_values` (an
-        int's), `min_value` and `max_value`.
+        The specification of a value has a `type` ("bool", "int" or "float") and a `shape`, and may
+        have `num_values` (of an int), `min_value` and `max_value`.
         """
         raise NotImplementedError
 
     def actions(self) -> Spec:
-        """Return the specification of the actions, as `states` does."""
+        """Return the specification of the actions, in the same form as `states`."""
         raise NotImplementedError
 
     def max_episode_timesteps(self) -> int | None:
@@ -95,26 +95,26 @@ class Environment:
         return False
 
     def num_actors(self) -> int:
-        """Return how many actors an episode has; `reset` and `execute` have a row for each."""
+        """Return the number of actors; `reset` and `execute` have one row per actor."""
         return 1
 
     def episode_return(self, parallel: Any = None) -> Any:
-        """Return the return of the episode if that is not the sum of the rewards, else None."""
+        """Return the episode's return if it is not the sum of the rewards, otherwise None."""
         return None
 
     def seed(self, seed: int) -> None:
-        """Seed the next reset; environments without random numbers need not define this."""
+        """Seed the next reset; environments without random numbers need not define this method."""
 
     def reset(self, num_parallel: int | None = None) -> Any:
-        """Begin an episode.
+        """Start an episode.
 
         Args:
-            num_parallel: Number of environments that begin an episode; None for one, without the
-                axis.
+            num_parallel: Number of environments that start an episode; None for one, without the
+                extra axis.
 
         Returns:
-            The states; with `num_parallel` a pair: the indices of the environments int64
-            `[num_parallel]`, and states with one more axis in front.
+            The states; with `num_parallel` a pair: the indices of the environments, int64
+            `[num_parallel]`, and states with an additional first axis.
         """
         raise NotImplementedError
 
@@ -122,47 +122,47 @@ class Environment:
         """Take one step.
 
         Args:
-            actions: Actions of the specification; in parallel a row for each environment whose
-                episode continues, in the order of the indices returned last.
+            actions: Actions that match the specification; in parallel, one row per environment
+                with an unfinished episode, in the order of the last returned indices.
 
         Returns:
             A tuple of states, terminal (0; 1 in a terminal state; 2 if the episode was cut off) and
-            reward. In parallel the indices of the environments whose episodes continue, their
-            states, and int64 terminals and rewards of all environments that were stepped.
+            reward. In parallel, the indices and states are those of environments with unfinished
+            episodes; int64 terminals and rewards are those of all environments that were stepped.
         """
         raise NotImplementedError
 
     def final_states(self) -> Any:
-        """Return states in which episodes ended in the last `execute`, for bootstrapping.
+        """Return the states in which episodes ended in the last `execute`, for bootstrapping.
 
-        In parallel these have a row for each environment whose episode ended, in their order; None
-        if there is none, or if the environment does not know.
+        In parallel, they have one row per environment whose episode ended, in order. The result is
+        None if no episode ended or the environment does not provide the states.
         """
         return None
 
     def abort(self, parallel: npt.NDArray[np.int64]) -> None:
-        """End the episodes of some of the environments that run in parallel, by their indices.
+        """End the episodes of some of the parallel environments, given by index.
 
         Raises:
-            InvalidArgument: This environment cannot do so.
+            InvalidArgument: If this environment does not support it.
         """
         raise InvalidArgument(f"{self} cannot end the episodes of some environments")
 
     def start_reset(self, num_parallel: int | None = None) -> None:
-        """Request a reset, whose result `receive_execute` returns."""
+        """Request a reset; `receive_execute` returns its result."""
         self._start(lambda: self._after_reset(self.reset(num_parallel), num_parallel))
 
     def start_execute(self, actions: Any) -> None:
-        """Request a step, whose result `receive_execute` returns."""
+        """Request a step; `receive_execute` returns its result."""
         self._start(lambda: self.execute(actions))
 
     def receive_execute(self) -> Any:
-        """Return the result of what was asked for.
+        """Return the result of the last request.
 
-        After `start_reset` it is like that of `execute`, with terminal -1 and reward None.
+        After `start_reset` it has the form of `execute`, with terminal -1 and reward None.
 
         Raises:
-            ResetNeeded: If nothing was asked for.
+            ResetNeeded: If there was no request.
         """
         asked, self._asked = self._asked, None
         if asked is None:
@@ -184,7 +184,7 @@ class Environment:
         return *result, RESET, None
 
     def close(self) -> None:
-        """Free what the environment holds."""
+        """Release the resources of the environment."""
 
     def __str__(self) -> str:
         """Return the name of the class."""
@@ -209,31 +209,31 @@ class Environment:
         port: int | None = None,
         **kwargs: Any,
     ) -> Environment:
-        """Make an environment.
+        """Create an environment.
 
         Args:
-            environment: An id or a class of environments of gymcore or Gymnasium, or one of those;
-                a key ("gym", "default"); a subclass or an object of `Environment`; a module, or
-                `module.Class`, that has one; a dict of these arguments, or the path of a JSON file
-                with such a dict.
-            max_episode_timesteps: The time limit; not above the environment's own.
+            environment: An id, a class or an instance of environments of gymcore or Gymnasium; a
+                key ("gym", "default"); a subclass or an instance of `Environment`; a module, or
+                `module.Class`, that contains one; a dict of these arguments, or the path of a JSON
+                file with such a dict.
+            max_episode_timesteps: Time limit; not above the environment's own.
             reward_shaping: A function of (states, actions, terminal, reward, next_states), or an
-                expression of these (`shaping.parse_expression`), that returns the reward, or
-                (reward, terminal). In parallel, a function gets rows for the environments that were
-                stepped; an expression is computed for each of them.
-            remote: None; "multiprocessing" for a process of its own; "socket-server" to let a
-                client use it over TCP until it closes it, and return None then; "socket-client" to
-                use that of a server.
-            blocking: Whether `receive_execute` of a remote environment waits for the reply; if not,
-                it returns None until there is one.
-            host: With sockets, the IP address; this machine by default. Another needs `keys`.
-            port: With sockets, the port.
+                expression of them (`shaping.parse_expression`), that returns the reward, or
+                (reward, terminal). In parallel, a function gets one row per environment that was
+                stepped; an expression is evaluated for each of them.
+            remote: None; "multiprocessing" for a separate process; "socket-server" to serve one
+                client over TCP until it closes the environment, and then return None;
+                "socket-client" to use the environment of a server.
+            blocking: Whether `receive_execute` of a remote environment waits for the reply;
+                otherwise it returns None until the reply has arrived.
+            host: IP address for sockets; the default is this machine. Any other requires `keys`.
+            port: Port for sockets.
             **kwargs: Arguments of the environment; with sockets also those of `remote.Server` and
                 `remote.Client`, such as `keys`, `timeout` and `max_message_bytes`.
 
         Raises:
             ArgumentTypeError: If `environment` is none of these.
-            InvalidArgument: If an argument has an impossible value or does not fit another.
+            InvalidArgument: If an argument is invalid or incompatible with another one.
             UnregisteredEnv: If a name is neither a key, a module nor an id.
         """
         if remote not in REMOTES:
@@ -274,7 +274,7 @@ class Environment:
 
 
 def _check_hello(client: Client) -> None:
-    """Raise a `RemoteError` if a server describes no environment."""
+    """Raise a `RemoteError` if a server does not describe an environment."""
     for name, kinds in HELLO.items():
         if name not in client.hello or not isinstance(client.hello[name], kinds):
             raise client.malformed(f"{name} as {kinds}", client.hello.get(name))
@@ -295,14 +295,14 @@ def _serve(environment: Environment, host: str, port: int, options: dict[str, An
 
 
 class GymEnvironment(GymAdapter, Environment):
-    """An environment with the interface of Gym, or many of them, as an `Environment`."""
+    """One or many environments with Gym's interface as an `Environment`."""
 
 
 class EnvironmentWrapper(Environment):
-    """An environment as it is used: its life cycle is checked, it has a time limit and rewards.
+    """An environment with checks of the order of calls, a time limit and reward shaping.
 
     Attributes:
-        environment: The environment inside.
+        environment: The wrapped environment.
     """
 
     def __init__(
@@ -329,7 +329,7 @@ class EnvironmentWrapper(Environment):
         self._running = False
         self._timestep = 0
         self._checked = [False, False]
-        # Whether steps in parallel in which no episode ends need no work of this class.
+        # Whether this class has nothing to do in parallel steps in which no episode ends.
         self._passes_on = False
         self._last: Any = None
         self._final_states: Any = None
@@ -355,7 +355,7 @@ class EnvironmentWrapper(Environment):
         return self.environment.num_actors()
 
     def episode_return(self, parallel: Any = None) -> Any:
-        """Return the episode's return where the environment knows it better than its rewards."""
+        """Return the episode's return if it is not the sum of the rewards; see `Environment`."""
         return self.environment.episode_return(parallel)
 
     def final_states(self) -> Any:
@@ -367,11 +367,11 @@ class EnvironmentWrapper(Environment):
         self.environment.seed(seed)
 
     def reset(self, num_parallel: int | None = None) -> Any:
-        """Begin an episode; see `Environment.reset`.
+        """Start an episode; see `Environment.reset`.
 
         Raises:
-            InvalidArgument: If the environment does not run in parallel, or the states are not what
-                `states()` says (looked at in the first reset).
+            InvalidArgument: If the environment does not support `num_parallel`, or the states do
+                not match `states()` (checked in the first reset).
         """
         if num_parallel is None:
             result = self.environment.reset()
@@ -400,9 +400,9 @@ class EnvironmentWrapper(Environment):
         """Take one step; see `Environment.execute`.
 
         Raises:
-            ResetNeeded: before `reset`, and when all episodes have ended.
-            InvalidArgument: If states, terminal or reward are not what they should be (looked at in
-                the first step), or if the shaping of rewards goes on where an episode has ended.
+            ResetNeeded: If `reset` has not been called, or all episodes have ended.
+            InvalidArgument: If states, terminal or reward are invalid (checked in the first step),
+                or reward shaping continues an episode that has ended.
         """
         if not self._running:
             raise ResetNeeded(
@@ -435,7 +435,7 @@ class EnvironmentWrapper(Environment):
     def _after_parallel(
         self, actions: Any, parallel: Any, states: Any, terminal: Any, reward: Any
     ) -> Any:
-        """Return the results of environments that run in parallel; `_num_live` were stepped."""
+        """Return the results of parallel environments, of which `_num_live` were stepped."""
         is_int64 = isinstance(terminal, np.ndarray) and terminal.dtype == np.int64
         terminal = np.asarray(terminal, np.int64)
         if not self._checked[1]:
@@ -462,7 +462,7 @@ class EnvironmentWrapper(Environment):
     def _ended_here(
         self, actions: Any, parallel: Any, states: Any, terminal: Any, reward: Any
     ) -> Any:
-        """Return the results of a step with shaped rewards, and after the time limit."""
+        """Return the results of a step after reward shaping and the time limit."""
         went_on = terminal == 0
         rows = _scattered(went_on, states, self._final_states)
         if self._shape is not None:
@@ -487,19 +487,19 @@ class EnvironmentWrapper(Environment):
         self.environment.close()
 
     def __str__(self) -> str:
-        """Return the name of the environment inside."""
+        """Return the name of the wrapped environment."""
         return str(self.environment)
 
 
 class RemoteEnvironment(Environment):
-    """An environment in another process, which has the time limit and shapes the rewards.
+    """An environment in another process, where the time limit and reward shaping are applied.
 
-    An exception of the environment is raised here, as `EnvironmentFailed` and of its own class; the
-    environment can be used further. After the end of the process every call is an error.
+    An exception of the environment is raised here as an `EnvironmentFailed` of its own class; the
+    environment remains usable. After the process has ended, every call raises an error.
     """
 
     def __init__(self, connection: Any, blocking: bool) -> None:
-        """Take over a connection to an environment.
+        """Take ownership of a connection to an environment.
 
         Args:
             connection: A `ProcessConnection`.
@@ -533,7 +533,7 @@ class RemoteEnvironment(Environment):
         return self._hello["num_actors"]
 
     def episode_return(self, parallel: Any = None) -> Any:
-        """Return the episode's return where the environment knows it better than its rewards."""
+        """Return the episode's return if it is not the sum of the rewards; see `Environment`."""
         return self._ask("episode_return", parallel)
 
     def final_states(self) -> Any:
@@ -545,7 +545,7 @@ class RemoteEnvironment(Environment):
         self._ask("seed", seed)
 
     def reset(self, num_parallel: int | None = None) -> Any:
-        """Begin an episode; see `Environment.reset`."""
+        """Start an episode; see `Environment.reset`."""
         self._in_parallel = num_parallel is not None
         self._final_states = None
         return self._ask("reset", num_parallel)
@@ -556,19 +556,19 @@ class RemoteEnvironment(Environment):
         return result
 
     def start_reset(self, num_parallel: int | None = None) -> None:
-        """Request a reset, whose result `receive_execute` returns."""
+        """Request a reset; `receive_execute` returns its result."""
         self._begin("reset", num_parallel)
         self._in_parallel = num_parallel is not None
         self._final_states = None
 
     def start_execute(self, actions: Any) -> None:
-        """Request a step, whose result `receive_execute` returns."""
+        """Request a step; `receive_execute` returns its result."""
         self._begin("execute", actions)
 
     def receive_execute(self) -> Any:
-        """Return the result of what was asked for; None if it is not there and `blocking` is false.
+        """Return the result of the last request; None if not `blocking` and there is no reply yet.
 
-        What the environment has raised, or that its process has ended, is raised here, once.
+        An exception of the environment, or the end of its process, is raised here once.
         """
         verb = self._waiting
         if verb is None:
@@ -587,7 +587,7 @@ class RemoteEnvironment(Environment):
         return result
 
     def close(self) -> None:
-        """Close the environment and end its process, any number of times."""
+        """Close the environment and end its process; can be called more than once."""
         self._connection.close()
 
     def __str__(self) -> str:
@@ -615,7 +615,7 @@ def _check_terminal(terminal: Any) -> None:
 
 
 def _scattered(first: npt.NDArray[np.bool_], some: Any, others: Any) -> Any:
-    """Return rows in their order: `some` where the mask is true and `others` where it is not."""
+    """Return rows in order: `some` where the mask is true, `others` elsewhere."""
     if first.all():
         return some
     if others is None:
@@ -630,7 +630,7 @@ def _scattered(first: npt.NDArray[np.bool_], some: Any, others: Any) -> Any:
 
 
 def _shaping(shaping: Shaping) -> RewardShaping | None:
-    """Return the function that shapes rewards, of one environment or of rows."""
+    """Return the reward shaping function, for one environment or for rows."""
     if shaping is None or callable(shaping):
         return shaping
     expression = parse_expression(shaping)
@@ -652,7 +652,7 @@ def _shaping(shaping: Shaping) -> RewardShaping | None:
 
 
 def _reward_and_terminal(shaped: Any, terminal: Any) -> Any:
-    """Return shaped rewards and terminals; those of the environment where only rewards are."""
+    """Return shaped rewards and terminals; the latter are the environment's if not shaped."""
     reward, new = shaped if isinstance(shaped, tuple) else (shaped, terminal)
     _check_terminal(new)
     if np.ndim(terminal) == 0:
@@ -674,7 +674,7 @@ def _reward_and_terminal(shaped: Any, terminal: Any) -> Any:
 def _created(
     environment: Any, limit: int | None, shaping: Shaping, kwargs: Spec
 ) -> EnvironmentWrapper:
-    """Return the environment that the arguments of `create` describe."""
+    """Make the environment described by the arguments of `create`."""
     if isinstance(environment, Environment):
         if kwargs:
             raise InvalidArgument(
@@ -715,7 +715,7 @@ def _created(
             return _created(described, limit, shaping, kwargs)
         except Error:
             raise
-        except Exception as problem:  # whatever a forged file causes, as arguments that are unknown
+        except Exception as problem:  # any error that a forged file or unknown arguments cause
             raise InvalidArgument(f"{environment}: {problem}") from problem
     if found := _class_of_module(environment):
         return _created(found, limit, shaping, kwargs)
@@ -724,7 +724,7 @@ def _created(
 
 
 def _described(described: Spec, limit: int | None, shaping: Shaping) -> EnvironmentWrapper:
-    """Return the environment that a dict describes; arguments given beside it come first."""
+    """Make the environment described by a dict; explicit arguments take precedence."""
     own_limit = described.pop("max_episode_timesteps", None)
     own_shaping = described.pop("reward_shaping", None)
     kind = described.pop("type", "default")
@@ -738,7 +738,7 @@ def _described(described: Spec, limit: int | None, shaping: Shaping) -> Environm
 
 
 def _merged(described: Spec, kwargs: Mapping[str, Any], name: str) -> Spec:
-    """Return a dict with arguments added; what both have must be equal."""
+    """Return a dict with arguments added; values given in both must be equal."""
     for key, value in kwargs.items():
         if isinstance(described.get(key), Mapping) and isinstance(value, Mapping):
             described[key] = _merged(dict(described[key]), value, f"{name}{key}/")
@@ -750,7 +750,7 @@ def _merged(described: Spec, kwargs: Mapping[str, Any], name: str) -> Spec:
 
 
 def _read_json(path: str) -> Spec:
-    """Return the dict of a JSON file, which names neither code to import nor a folder to make."""
+    """Return the dict in a JSON file, which may name neither code to import nor a folder."""
     try:
         described = json.loads(Path(path).read_text())
     except ValueError as problem:
@@ -775,7 +775,7 @@ def _read_json(path: str) -> Spec:
 
 
 def _class_of_module(name: str) -> type | None:
-    """Return the class of environments in a module, or the class that `module.Class` names."""
+    """Return the environment class in a module, or the class named by `module.Class`."""
     if not all(part.isidentifier() for part in name.split(".")):
         return None
     module = _imported(name)
@@ -800,7 +800,7 @@ def _class_of_module(name: str) -> type | None:
 
 
 def _imported(name: str) -> ModuleType | None:
-    """Return a module, or None if there is none; errors of the module's own are raised."""
+    """Return a module, or None if it does not exist; errors inside the module are raised."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as missing:

@@ -1,4 +1,4 @@
-"""An `Env`, or many of them in a vector environment, as states, actions, `reset` and `execute`."""
+"""Adapter from an `Env` or a vector environment to states, actions, `reset` and `execute`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from gymcore.wrappers import RecordVideo, TimeLimit
 __all__ = ["GymAdapter", "is_level"]
 
 TERMINATED, TRUNCATED = 1, 2
-"""Terminal codes: a true end, and an episode that was cut off, as by a time limit."""
+"""Terminal codes: a terminal state, and an episode cut off, for example by a time limit."""
 
 
 def is_level(value: object) -> bool:
-    """Return whether this is an environment, a class of environments, or a vector environment."""
+    """Return whether a value is an environment, an environment class or a vector environment."""
     methods = all(callable(getattr(value, name, None)) for name in ("reset", "step"))
     return methods and (isinstance(value, type) or hasattr(value, "observation_space"))
 
@@ -37,11 +37,11 @@ def is_level(value: object) -> bool:
 class GymAdapter:
     """Environments of gymcore or Gymnasium, adapted to `Environment`.
 
-    One environment serves `reset()`. A vector environment without autoreset serves
-    `reset(num_parallel)`; it is made when it is needed, and again for another number.
+    One environment is used for `reset()`. A vector environment without autoreset is used for
+    `reset(num_parallel)`; it is made when needed, and again for another number.
 
     Attributes:
-        env: The environment, or None where a vector environment was given.
+        env: The environment, or None if a vector environment was given.
         envs: The vector environment, or None before the first `reset(num_parallel)`.
     """
 
@@ -64,21 +64,21 @@ class GymAdapter:
 
         Args:
             level: An id, an environment, a vector environment, or a class of environments. An id
-                without a version is the newest version without its time limit.
+                without a version means the latest version without its time limit.
             visualize: Whether to show a window.
-            max_episode_timesteps: The time limit, not above that of the environment; None for that.
-            import_modules: Modules that register environments, imported first.
+            max_episode_timesteps: Time limit, not above the environment's own; None for its own.
+            import_modules: Modules that register environments; imported first.
             min_value: Lower bound of states that have none; states are clipped to it.
-            max_value: Upper bound, as `min_value`.
-            terminal_reward: Added to the reward in a terminal state.
-            reward_threshold: The return from which the task counts as solved.
-            drop_states_indices: Entries to leave out of states of one axis.
-            visualize_directory: Where videos of episodes are written.
-            seed: Of the first reset.
+            max_value: Upper bound of states that have none; states are clipped to it.
+            terminal_reward: Number added to the reward in a terminal state.
+            reward_threshold: Return at which the task counts as solved.
+            drop_states_indices: Entries to remove from one-dimensional states.
+            visualize_directory: Folder for videos of episodes.
+            seed: Seed of the first reset.
             **kwargs: Arguments of the environment.
 
         Raises:
-            InvalidArgument: If an argument has an impossible value.
+            InvalidArgument: If an argument is invalid.
             ArgumentTypeError: If a space has no specification.
         """
         for module in [import_modules] if isinstance(import_modules, str) else import_modules:
@@ -104,11 +104,11 @@ class GymAdapter:
         self._to_values, self._from_values = self._states.to_values, self._actions.from_values
         self._live: Any = None
         self._no_ends: Any = None  # the terminals of steps in which no episode ends
-        self._all_live: Any = None  # both after a reset, of this many environments
+        self._all_live: Any = None  # the same two arrays after a reset, for this many environments
         self._final_states: Any = None
 
     def _open(self, level: Any, limit: int | None, kwargs: dict[str, Any]) -> None:
-        """Make the environment, and what makes a vector environment of such."""
+        """Make the environment, and the function that makes a vector environment of its kind."""
         mode = AutoresetMode.DISABLED
         if isinstance(level, str):
             registered = find_spec(level)
@@ -158,11 +158,11 @@ class GymAdapter:
         return self._actions.spec
 
     def max_episode_timesteps(self) -> int | None:
-        """Return the time limit of the environment, or None."""
+        """Return the environment's time limit, or None."""
         return self._limit
 
     def is_vectorizable(self) -> bool:
-        """Return whether environments can run in parallel: not if one was given that exists."""
+        """Return whether environments can run in parallel: False if an instance was given."""
         return self.envs is not None or self._make_batch is not None
 
     def seed(self, seed: int) -> None:
@@ -170,7 +170,7 @@ class GymAdapter:
         self._seed = seed
 
     def reset(self, num_parallel: int | None = None) -> Any:
-        """Begin an episode, or as many as are asked for; see `Environment.reset`."""
+        """Start one or several episodes; see `Environment.reset`."""
         seed, self._seed = self._seed, None
         self._final_states = None
         if num_parallel is None:
@@ -205,7 +205,7 @@ class GymAdapter:
         else:
             observations, rewards, terminated, truncated, _ = envs.step_lanes(actions, live)
         states = self._to_values(observations)
-        # A search through bytes takes a tenth of the time of `any`.
+        # Searching the bytes takes a tenth of the time of `any`.
         if 1 not in terminated.tobytes() and 1 not in truncated.tobytes():
             self._final_states = None
             return live, states, self._no_ends, rewards
@@ -229,11 +229,11 @@ class GymAdapter:
         return self._final_states
 
     def abort(self, parallel: npt.NDArray[np.int64]) -> None:
-        """End the episodes of some of the environments, by their indices."""
+        """End the episodes of some of the environments, given by index."""
         self._set_live(np.setdiff1d(self._live, parallel, assume_unique=True))
 
     def _set_live(self, indices: npt.NDArray[np.int64]) -> None:
-        """Set the environments whose episodes go on; the caller gets these arrays too."""
+        """Set the environments with unfinished episodes; the caller shares these arrays."""
         self._live, self._no_ends = indices, np.zeros(len(indices), np.int64)
         self._live.flags.writeable = self._no_ends.flags.writeable = False
 
@@ -245,13 +245,13 @@ class GymAdapter:
 
 
 def _limited(env: Any, limit: int | None) -> Env:
-    """Return an environment, one of Gymnasium as one of ours, with a time limit if there is one."""
+    """Return an environment, converted from Gymnasium if needed, with a time limit if given."""
     own = env if isinstance(env, Env) else GymV26Environment(env=env)
     return own if limit is None else TimeLimit(own, limit)
 
 
 def _checked_limit(limit: int | None, registered: int | None) -> int | None:
-    """Return the time limit that holds; the environment's own cannot be raised."""
+    """Return the effective time limit; it cannot exceed the environment's own."""
     if limit is None:
         return registered
     positive("max_episode_timesteps", limit, maximum=registered)
@@ -261,7 +261,7 @@ def _checked_limit(limit: int | None, registered: int | None) -> int | None:
 def _narrowed(
     states: SpaceSpec, low: float | None, high: float | None, dropped: Iterable[int] | None
 ) -> SpaceSpec:
-    """Return the specification of a `Box` with bounds where it has none, and fewer entries."""
+    """Return the specification of a `Box` with missing bounds added and entries removed."""
     spec, to_values = dict(states.spec), states.to_values
     if low is None and high is None and dropped is None:
         return states

@@ -1,4 +1,4 @@
-"""An `Environment` as an `Env`, and several of them as a `VectorEnv`."""
+"""An `Environment` as an `Env`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["EnvironmentEnv"]
 
 
 class EnvironmentEnv(Env):
-    """An `Environment` with the interface of Gym.
+    """An `Environment` with Gym's interface.
 
-    Masks among the states are in the info dict. For a vector environment, give functions that
+    Masks in the states are moved to the info dict. For a vector environment, pass functions that
     make such environments to `SyncVectorEnv` or `AsyncVectorEnv`.
 
     Attributes:
@@ -43,11 +43,11 @@ class EnvironmentEnv(Env):
         self.action_space, _, self._to_actions = space_of_spec(actions)
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
-        """Begin an episode.
+        """Start an episode.
 
         Args:
-            seed: Of the environment and of `np_random`.
-            options: Without effect.
+            seed: Seed of the environment and of `np_random`.
+            options: Ignored.
 
         Returns:
             The observation, and the masks.
@@ -58,13 +58,13 @@ class EnvironmentEnv(Env):
         return self._observed(self.environment.reset())
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
-        """Take one step; terminal 1 is terminated, 2 truncated."""
+        """Take one step; terminal 1 means terminated, 2 truncated."""
         states, terminal, reward = self.environment.execute(self._to_actions(action))
         observation, masks = self._observed(states)
         return observation, float(reward), terminal == 1, terminal == ABORTED, masks
 
     def _observed(self, states: Any) -> tuple[Any, Info]:
-        """Return the observation and the masks of states."""
+        """Split states into the observation and the masks."""
         masks = {}
         if isinstance(states, Mapping):
             spec = self.environment.states()

@@ -1,4 +1,4 @@
-"""An `Environment` in its own process: requests to it, and its replies."""
+"""An `Environment` in a separate process: requests and replies."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from gymcore.vector.workers.worker import ProcessSetup, install_registered
 __all__ = ["ProcessConnection"]
 
 LANES = [0]
-"""The environment, as messages number it."""
+"""Index of the environment in messages."""
 
 CLOSE_SECONDS = 10.0
-"""How long an environment may take to close."""
+"""Time limit for closing an environment, in seconds."""
 
 
 def _always() -> bool:
@@ -37,9 +37,9 @@ def _always() -> bool:
 
 
 def _serve(setup: ProcessSetup, pickled: bytes) -> None:
-    """Make an environment, and answer requests until it is closed; the process's main function.
+    """Make an environment, and answer requests until it is closed; main function of the process.
 
-    Replies have the number of their request, so that the parent can tell late ones.
+    Replies have the number of their request, so that the parent can recognize late ones.
     """
     stream = MessageStream(setup.connection)
     number, verb = 0, "create"
@@ -66,21 +66,21 @@ def _serve(setup: ProcessSetup, pickled: bytes) -> None:
 
 
 class ProcessConnection:
-    """Requests to an environment in its own process, one at a time.
+    """A connection that sends one request at a time to an environment in a separate process.
 
     Attributes:
-        hello: What the environment says of itself (`HostedEnvironment.hello`).
+        hello: The environment's description (`HostedEnvironment.hello`).
     """
 
     def __init__(self, create: Callable[[], Any]) -> None:
         """Start the process and make the environment in it.
 
         Args:
-            create: Makes the environment; it is pickled by cloudpickle.
+            create: Function that makes the environment; it is pickled with cloudpickle.
 
         Raises:
-            EnvironmentFailed: What making it has raised, of that class too.
-            WorkerDied: The process has ended.
+            EnvironmentFailed: If `create` raises an error; it is also of that error's class.
+            WorkerDied: If the process has ended.
         """
         self._number = 0
         self._verb = "create"
@@ -101,11 +101,11 @@ class ProcessConnection:
             raise
 
     def send(self, verb: str, *arguments: Any) -> None:
-        """Send a request; a reply to an earlier one is dropped.
+        """Send a request; the reply to an earlier one is discarded.
 
         Raises:
-            ClosedEnvironmentError: After `close`, or after the process has ended.
-            WorkerDied: The process has ended.
+            ClosedEnvironmentError: If the environment is closed, or its process ended earlier.
+            WorkerDied: If the process has ended.
         """
         worker = self._open()
         self._number += 1
@@ -119,16 +119,16 @@ class ProcessConnection:
         """Return the reply to the last request.
 
         Args:
-            seconds: How long to wait; None forever, 0 not at all.
+            seconds: Time to wait; None for no limit, 0 to return immediately.
 
         Returns:
             The reply; None if there is none and `seconds` is 0.
 
         Raises:
-            EnvironmentFailed: What the environment has raised, of that class too.
-            ClosedEnvironmentError: After `close`, or after the process has ended.
-            WorkerDied: The process has ended.
-            WorkerTimeout: It has not answered in time. Its reply is dropped when it comes.
+            EnvironmentFailed: If the environment raised an error; it is also of that error's class.
+            ClosedEnvironmentError: If the environment is closed, or its process ended earlier.
+            WorkerDied: If the process has ended.
+            WorkerTimeout: If there is no reply in time. A late reply is discarded.
         """
         worker = self._open()
         limit = math.inf if seconds is None else seconds
@@ -149,7 +149,7 @@ class ProcessConnection:
         return reply
 
     def close(self) -> None:
-        """Close the environment and end its process, any number of times."""
+        """Close the environment and end its process; can be called more than once."""
         if self._worker is None:
             return
         try:

@@ -1,4 +1,4 @@
-"""What can be asked of an `Environment` in another process or on another machine."""
+"""Requests to an `Environment` in another process or on another machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["HELLO", "KIND", "VERBS", "HostedEnvironment"]
 
 KIND = "environment"
 VERBS = ("seed", "reset", "execute", "episode_return", "close")
-"""All requests there are: what is asked for never names an attribute."""
+"""All possible requests; a request never names an attribute."""
 
 HELLO: dict[str, type | tuple[type, ...]] = {
     "name": str,
@@ -21,14 +21,14 @@ HELLO: dict[str, type | tuple[type, ...]] = {
     "is_vectorizable": bool,
     "num_actors": int,
 }
-"""What the reply to "hello" holds besides its kind, and the types."""
+"""The entries of the reply to "hello", except its kind, with their types."""
 
 
 class HostedEnvironment:
-    """An environment that answers requests, of another process or machine.
+    """An environment that answers requests from another process or machine.
 
     Attributes:
-        environment: As `Environment.create` returns it.
+        environment: An environment as returned by `Environment.create`.
     """
 
     def __init__(self, environment: Any) -> None:
@@ -37,7 +37,7 @@ class HostedEnvironment:
         self._steps = 0
 
     def hello(self) -> dict[str, Any]:
-        """Return what does not change."""
+        """Return the constant properties of the environment."""
         described: dict[str, Any] = {"kind": KIND, "name": str(self.environment)}
         for name in HELLO:
             if name != "name":
@@ -45,18 +45,18 @@ class HostedEnvironment:
         return described
 
     def steps(self) -> int:
-        """Return how many steps of environments there have been."""
+        """Return the number of environment steps so far."""
         return self._steps
 
     def respond(self, verb: str, arguments: Sequence[object]) -> Any:
-        """Return the reply to a request; closing is left to who made the environment.
+        """Return the reply to a request; the owner of the environment handles closing.
 
         Args:
             verb: One of `VERBS`.
-            arguments: Of the method.
+            arguments: Arguments of the method.
 
         Returns:
-            What the method returns; of `execute` a pair with `final_states()`.
+            The result of the method; for `execute`, a pair of it and `final_states()`.
 
         Raises:
             InvalidArgument: If there is no such request.

@@ -1,9 +1,9 @@
 """Rewards shaped by an expression, such as `"reward - 0.1 * abs(next_states[0])"`.
 
-An expression is parsed once into functions of the variables; it can access nothing else:
-no attributes but those of `math`, `np` and `random` that are listed here, no keyword arguments, no
+An expression is parsed once into functions of the variables. It cannot access anything else: it
+has no attributes except those of `math`, `np` and `random` listed here, no keyword arguments, no
 comprehensions, and no arguments that functions write to. It cannot make arrays larger than the
-largest that it is given, or than `MIN_ELEMENTS`, nor integers of more than 64 bits.
+largest of its variables, or `MIN_ELEMENTS`, nor integers of more than 64 bits.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ VARIABLES = ("states", "actions", "terminal", "reward", "next_states")
 
 Variables = Mapping[str, Any]
 Evaluate = Callable[[Variables], Any]
-"""A part of an expression, compiled: called with the variables, it returns the part's value."""
+"""A compiled part of an expression: a function that maps the variables to the part's value."""
 
 MAX_LENGTH = 10_000
-"""Characters of an expression; the parser's recursion is bounded by it."""
+"""Maximum number of characters; it bounds the recursion of the parser."""
 
 
 MIN_ELEMENTS = 1024
-"""Elements that an array may have even if all variables are smaller."""
+"""Number of elements that an array may have even if all variables are smaller."""
 MAX_DIGITS = 300
-"""Digits that numbers are rounded to, before or after the point: time grows with them."""
+"""Maximum number of digits for rounding, on either side of the point; it bounds the time."""
 MAX_DIFFERENCES = 32
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    """Return a power in floating point: integers of Python could grow without bound."""
+    """Return a power in floating point; Python integers could grow without bound."""
     with np.errstate(all="ignore"):
         return np.float64(base) ** exponent
 
@@ -51,19 +51,19 @@ def _checked_count(name: str, value: Any, low: int, high: int) -> int:
 
 
 def _round(value: Any, digits: Any = None) -> Any:
-    """Round as `round` does."""
+    """Equivalent of `round`."""
     if digits is None:
         return round(value)
     return round(value, _checked_count("digits of round", digits, -MAX_DIGITS, MAX_DIGITS))
 
 
 def _round_array(value: Any, digits: Any = 0) -> Any:
-    """Round as `np.round` does."""
+    """Equivalent of `np.round`."""
     return np.round(value, _checked_count("decimals of round", digits, -MAX_DIGITS, MAX_DIGITS))
 
 
 def _differences(value: Any, times: Any = 1) -> Any:
-    """Return differences of neighbours as `np.diff` does."""
+    """Equivalent of `np.diff`."""
     return np.diff(value, _checked_count("n of diff", times, 0, MAX_DIFFERENCES))
 
 
@@ -110,30 +110,30 @@ MODULES: dict[str, dict[str, Any]] = {
     "random": {name: getattr(random, name) for name in ("gauss", "random", "uniform")},
 }
 MODULES["np"] |= {"diff": _differences, "round": _round_array}
-# Arguments that functions of NumPy take at least and at most, of those that are not ufuncs: what
-# follows is a dtype, or an array to write to.
+# Minimum and maximum number of arguments of NumPy functions that are not ufuncs. Any further
+# argument would be a dtype or an output array.
 REDUCTIONS = "all any argmax argmin cumsum diff max mean median min prod round std sum var"
 ARGUMENTS = {"clip": (3, 3), "dot": (2, 2), "where": (3, 3)}
 ARGUMENTS |= dict.fromkeys(REDUCTIONS.split(), (1, 2))
 
 
 def parse_expression(expression: str) -> Evaluate:
-    """Return a function that computes an expression from its variables.
+    """Compile an expression into a function of its variables.
 
     An expression consists of numbers, `states`, `actions`, `terminal`, `reward` and `next_states`,
     their items (`states["position"][0]`), arithmetic, comparisons, `and`, `or`, `not`,
     `a if b else c`, calls of `abs`, `min`, `max`, `sum`, `len`, `round`, `int`, `float` and `bool`,
-    and names of `math`, `np` and `random` as `np.exp`. It may be a pair, `(reward, terminal)`.
+    and names of `math`, `np` and `random` such as `np.exp`. It may be a pair `(reward, terminal)`.
 
     Args:
-        expression: Python's syntax.
+        expression: The expression in Python syntax.
 
     Returns:
-        A function of a dict of the variables. What fails in it, as a division by zero, is an
-        `InvalidArgument` too.
+        A function of a dict of the variables. If the evaluation fails, for example with a division
+        by zero, it raises an `InvalidArgument`.
 
     Raises:
-        InvalidArgument: If it is not such an expression; the message shows the part that is not.
+        InvalidArgument: If it is not such an expression; the message shows the invalid part.
 
     Example:
         >>> shaped = parse_expression("reward - abs(states['x'][0]) if terminal == 0 else -1")
@@ -169,7 +169,7 @@ reward, next_states, abs, bool, float, int, len, max, min, round, sum, got 'open
 
 
 def _explained(compiled: Evaluate, expression: str) -> Evaluate:
-    """Return a function whose exceptions say which expression has failed."""
+    """Return a function whose exceptions name the expression that failed."""
 
     def evaluate(variables: Variables) -> Any:
         try:
@@ -185,7 +185,7 @@ def _explained(compiled: Evaluate, expression: str) -> Evaluate:
 
 
 def _tuple(parts: list[Evaluate], length: int, expression: str) -> Evaluate:
-    """Return a function that computes several values."""
+    """Compile several values into a function that returns a tuple."""
     if len(parts) != length:
         raise InvalidArgument(
             f"reward_shaping: expected reward, or (reward, terminal), got {expression[:100]!r}"
@@ -194,12 +194,12 @@ def _tuple(parts: list[Evaluate], length: int, expression: str) -> Evaluate:
 
 
 def _refuse(node: ast.AST, expected: str) -> InvalidArgument:
-    """Return the error of a part that is not allowed."""
+    """Return the error for a part that is not allowed."""
     return InvalidArgument(f"reward_shaping: expected {expected}, got {ast.unparse(node)!r}")
 
 
 def _compiled(node: ast.expr) -> Evaluate:
-    """Return a function that computes a part of an expression."""
+    """Compile a part of an expression."""
     if isinstance(node, ast.Constant):
         return _constant(node)
     if isinstance(node, ast.Name):
@@ -236,17 +236,17 @@ def _compiled(node: ast.expr) -> Evaluate:
 
 
 def _constant(node: ast.Constant) -> Evaluate:
-    """Return a function that returns a number."""
+    """Compile a number."""
     value = node.value
     if not isinstance(value, (bool, int, float)):
         raise _refuse(node, "a number")
-    # An integer without bound would make products without bound.
+    # An unbounded integer would allow unbounded products.
     number = float(value) if isinstance(value, int) and abs(value) > 2**53 else value
     return lambda variables: number
 
 
 def _attribute(node: ast.expr) -> Any:
-    """Return what a name as `np.exp` is."""
+    """Return the object with a name such as `np.exp`."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         members = MODULES.get(node.value.id, {})
         if node.attr in members:
@@ -255,7 +255,7 @@ def _attribute(node: ast.expr) -> Any:
 
 
 def _call(node: ast.Call) -> Evaluate:
-    """Return a function that calls one of the functions listed above."""
+    """Compile a call of one of the functions listed above."""
     if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
         raise _refuse(node, "arguments by position")
     if isinstance(node.func, ast.Name):
@@ -289,7 +289,7 @@ def _call(node: ast.Call) -> Evaluate:
 
 
 def _check_arguments(node: ast.Call, function: Any) -> None:
-    """Raise if a function of NumPy is given too few arguments, or ones that it would write to."""
+    """Raise if a NumPy function has too few arguments, or one to which it would write."""
     if isinstance(function, np.ufunc):
         least = most = function.nin
     else:
@@ -301,7 +301,7 @@ def _check_arguments(node: ast.Call, function: Any) -> None:
 
 
 def _largest(value: Any) -> int:
-    """Return the number of elements of the largest array in a variable, or of all variables."""
+    """Return the size of the largest array in a variable, or in all variables."""
     if isinstance(value, Mapping):
         return max(map(_largest, value.values()), default=0)
     if isinstance(value, (list, tuple)):
@@ -310,7 +310,7 @@ def _largest(value: Any) -> int:
 
 
 def _check_size(variables: Variables, size: int) -> None:
-    """Raise if an array of so many elements is larger than expressions may make."""
+    """Raise if an array of this size is larger than expressions may make."""
     if size > MIN_ELEMENTS and size > (most := max(MIN_ELEMENTS, _largest(variables))):
         raise InvalidArgument(
             f"reward_shaping: expected arrays of at most {most} elements, got {size}"
@@ -321,7 +321,7 @@ def _operands(variables: Variables, *values: Any) -> list[Any]:
     """Return numbers and arrays to compute with; lists and tuples become arrays.
 
     Raises:
-        InvalidArgument: A value is something else, or the result would be too large.
+        InvalidArgument: If a value has another type, or the result would be too large.
     """
     operands = []
     for value in values:
@@ -348,14 +348,14 @@ def _check_dot(variables: Variables, *values: Any) -> None:
 
 
 def _bounded(value: Any) -> Any:
-    """Return an integer of more than 64 bits as a float: products could grow without bound."""
+    """Convert integers of more than 64 bits to floats, because products could grow unbounded."""
     if type(value) is int and not -(2**63) <= value < 2**63:
         return float(value)
     return value
 
 
 def _item(node: ast.Subscript) -> Evaluate:
-    """Return a function that takes an item, by a name or an index, or by a slice."""
+    """Compile the selection of an item, by name, index or slice."""
     value = _compiled(node.value)
     index = _index(node.slice)
 
@@ -369,7 +369,7 @@ def _item(node: ast.Subscript) -> Evaluate:
 
 
 def _check_indices(variables: Variables, items: np.ndarray, place: Any) -> None:
-    """Raise if indices that are arrays would repeat too many items."""
+    """Raise if index arrays would repeat too many items."""
     parts = place if isinstance(place, tuple) else (place,)
     arrays = [part for part in map(np.asarray, parts) if part.ndim and part.dtype.kind in "iu"]
     if arrays:
@@ -379,7 +379,7 @@ def _check_indices(variables: Variables, items: np.ndarray, place: Any) -> None:
 
 
 def _index(node: ast.expr) -> Evaluate:
-    """Return a function that computes an index, a name, a slice or a tuple of these."""
+    """Compile an index, a name, a slice or a tuple of them."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         name = node.value
         return lambda variables: name
@@ -395,7 +395,7 @@ def _index(node: ast.expr) -> Evaluate:
 
 
 def _logic(node: ast.BoolOp) -> Evaluate:
-    """Return a function that computes `a and b` or `a or b`, of as many parts as there are."""
+    """Compile `a and b` or `a or b`, with any number of parts."""
     parts = [_compiled(part) for part in node.values]
     decides = isinstance(node.op, ast.Or)
 
@@ -411,7 +411,7 @@ def _logic(node: ast.BoolOp) -> Evaluate:
 
 
 def _comparison(node: ast.Compare) -> Evaluate:
-    """Return a function that computes `a < b`, or a chain of comparisons."""
+    """Compile `a < b`, or a chain of comparisons."""
     for op in node.ops:
         if type(op) not in COMPARE:
             raise _refuse(node, "comparisons by ==, !=, <, <=, > and >=")

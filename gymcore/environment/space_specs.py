@@ -1,15 +1,15 @@
-"""Between spaces and the specifications of an `Environment`, with their values, in both directions.
+"""Conversion between spaces and specifications of an `Environment`, including their values.
 
 | space | specification |
 |---|---|
 | `Discrete` | an int with `num_values`; values start at 0 |
 | `MultiBinary` | bools |
-| `MultiDiscrete` | ints with `num_values`; scalars `gymmdc0`, `gymmdc1`, ... if these differ |
-| `Box` | floats, with the bounds that are equal for all entries or all finite |
+| `MultiDiscrete` | ints with `num_values`; if these differ, scalars `gymmdc0`, `gymmdc1`, ... |
+| `Box` | floats, with bounds if these are all equal or all finite |
 | `Tuple` | components `gymtpl0`, `gymtpl1`, ... |
 | `Dict` | components by key |
 
-Every function here takes one value, or a batch whose values have one more axis in front.
+All functions here accept one value, or a batch of values with an additional first axis.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Spac
 __all__ = ["SpaceSpec", "space_of_spec", "spec_of_space"]
 
 UNBOUNDED = 1e6
-"""A bound of this size or larger is none."""
+"""A bound of this magnitude or larger counts as no bound."""
 
 Convert = Callable[[Any], Any]
 
 
 class SpaceSpec(NamedTuple):
-    """A space as a specification.
+    """A space converted to a specification.
 
     Attributes:
-        spec: The specification, in full form.
-        to_values: Makes values of the specification from an element of the space, or from a batch.
-        from_values: Makes an element, or a batch, from values.
+        spec: The specification in full form.
+        to_values: Function that converts an element of the space, or a batch, to values.
+        from_values: Function that converts values to an element, or a batch.
     """
 
     spec: Spec
@@ -48,20 +48,20 @@ class SpaceSpec(NamedTuple):
 
 
 def same(values: Any) -> Any:
-    """Return values as they are."""
+    """Return values unchanged."""
     return values
 
 
 def spec_of_space(space: Space, kind: Kind) -> SpaceSpec:
-    """Return the specification of a space, and the conversions of its elements.
+    """Return the specification of a space, and functions that convert its elements.
 
     Args:
-        space: Of observations or actions.
+        space: Space of observations or actions.
         kind: "states" or "actions".
 
     Raises:
-        ArgumentTypeError: If it is, or holds, a space that no specification describes.
-        InvalidArgument: If actions have unequal bounds of which some are infinite.
+        ArgumentTypeError: If the space is, or contains, one that has no specification.
+        InvalidArgument: If bounds of actions are unequal and some are infinite.
 
     Example:
         >>> from gymcore.spaces import Discrete
@@ -86,7 +86,7 @@ def _integers(shape: tuple[int, ...], number: int, kind: Kind) -> Spec:
 
 
 def _shifted(start: npt.ArrayLike) -> tuple[Convert, Convert]:
-    """Return what takes the first value off, and what puts it on again."""
+    """Return functions that subtract and add the first value."""
     if not np.any(start):
         return same, same
     return lambda values: values - start, lambda values: values + start
@@ -133,7 +133,7 @@ def _of_box(space: Box, kind: Kind) -> SpaceSpec:
 
 
 def _bound(bound: np.ndarray, kind: Kind) -> Any:
-    """Return a bound of a Box: a number if all are equal, None if that is none at all, an array."""
+    """Return a bound of a Box: a number if all are equal, None if there is none, or an array."""
     first = bound.flat[0]
     if np.all(bound == first):
         return float(first) if abs(float(first)) < UNBOUNDED else None
@@ -188,7 +188,7 @@ def _components(spaces: Mapping[str, Space], kind: Kind) -> dict[str, SpaceSpec]
 
 
 def _component_names(keys: list[str]) -> dict[str, str]:
-    """Return a component's name for each key: the key, changed only where it is not allowed."""
+    """Return the component name of each key: the key, changed only if it is not allowed."""
     names: dict[str, str] = {}
     for key in keys:
         name = str(key).replace("/", "_") or "_"
@@ -209,12 +209,12 @@ DESCRIBED: dict[type, Callable[[Any, Kind], SpaceSpec]] = {
 
 
 class SpecSpace(NamedTuple):
-    """A specification as a space.
+    """A specification converted to a space.
 
     Attributes:
         space: The space.
-        to_element: Makes an element of the space from values of the specification.
-        from_element: Makes values from an element.
+        to_element: Function that converts values of the specification to an element.
+        from_element: Function that converts an element to values.
     """
 
     space: Space
@@ -223,10 +223,10 @@ class SpecSpace(NamedTuple):
 
 
 def space_of_spec(spec: Spec) -> SpecSpace:
-    """Return the space of a specification in its full form, and the conversions of its values.
+    """Return the space of a specification in full form, and functions that convert its values.
 
-    Bools are a `MultiBinary`, whose shape is `(1,)` for a scalar; integers with a number of values
-    are `Discrete` or `MultiDiscrete`, other numbers a `Box` of int64 or float32.
+    Bools become a `MultiBinary`, with shape `(1,)` for a scalar; integers with a number of values
+    become `Discrete` or `MultiDiscrete`; other numbers become a `Box` of int64 or float32.
 
     Example:
         >>> space_of_spec({"x": {"type": "int", "shape": (2,), "num_values": 3}}).space

@@ -1,8 +1,8 @@
-"""What an `Environment` says of its states and actions: a value's type, shape and range.
+"""Specifications of the states and actions of an `Environment`: type, shape and range of values.
 
-A specification describes one value, as `{"type": "float", "shape": (4,), "min_value": 0.0}`, or is
-a dict, nested to any depth, of such specifications. A dict with a `type` or a `shape` describes a
-value.
+A specification describes one value, such as `{"type": "float", "shape": (4,), "min_value": 0.0}`,
+or is a dict of specifications, nested to any depth. A dict with a `type` or a `shape` describes
+one value.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Spec = dict[str, Any]
 Kind = Literal["states", "actions"]
 
 COUNTS = ("num_values", "num_states", "num_actions")
-"""Names of the number of an integer's values: all are accepted, and each means the same."""
+"""Names for the number of an integer's values; all are accepted, with the same meaning."""
 
 TYPES: dict[object, str] = {
     bool: "bool",
@@ -43,14 +43,14 @@ TYPES: dict[object, str] = {
 }
 ENTRIES = {"type", "shape", "min_value", "max_value", *COUNTS}
 RESERVED = {"bool", "int", "float", "parallel", "reward", "terminal", "horizons", *ENTRIES}
-"""Names that no component of a nested specification may have."""
+"""Names that components of a nested specification must not have."""
 
 BOUND_DIFFERENCE = 1e-6
-"""The least difference between `min_value` and `max_value`."""
+"""Smallest allowed difference between `min_value` and `max_value`."""
 
 
 def is_value(spec: Mapping[str, Any]) -> bool:
-    """Return whether a specification describes one value, not a dict of them."""
+    """Return whether a specification describes one value, and is not a dict of specifications."""
     return "type" in spec or "shape" in spec
 
 
@@ -58,17 +58,17 @@ def checked_spec(spec: object, kind: Kind, name: str = "") -> Spec:
     """Return a specification in full form: types by name, shapes as tuples, both names of counts.
 
     Args:
-        spec: Of one value, or a nested dict. `type` is "bool", "int" or "float", Python's type or
-            NumPy's, and may be left out of a state ("float"). `shape` is an integer or a sequence
-            of them, a scalar's by default. An integer may have `num_values` (`num_states` and
-            `num_actions` mean the same); numbers may have `min_value` and `max_value`, which are
-            numbers or arrays of the first axes of the shape.
+        spec: Specification of one value, or a nested dict. `type` is "bool", "int" or "float", or
+            the Python or NumPy type; states may omit it ("float"). `shape` is an integer or a
+            sequence of integers; the default is a scalar. An integer may have `num_values`
+            (`num_states` and `num_actions` are synonyms); numbers may have `min_value` and
+            `max_value`, which are numbers or arrays for the first axes of the shape.
         kind: "states" or "actions".
-        name: Of the component, for messages.
+        name: Name of the component, for messages.
 
     Raises:
         ArgumentTypeError: If something has the wrong type.
-        InvalidArgument: If something has an impossible value; the message names the component.
+        InvalidArgument: If something is invalid; the message names the component.
 
     Example:
         >>> checked_spec({"type": int, "num_values": 3}, "actions")
@@ -141,7 +141,7 @@ def _checked_value(spec: Mapping[str, Any], kind: Kind, where: str) -> Spec:
 
 
 def _type_name(value: Any, where: str) -> str:
-    """Return "bool", "int" or "float" of a name, a Python type or a NumPy type."""
+    """Return "bool", "int" or "float" for a name, a Python type or a NumPy type."""
     if isinstance(value, str) and value in ("bool", "int", "float"):
         return value
     try:
@@ -169,7 +169,7 @@ def _checked_shape(shape: int | Iterable[int], where: str) -> tuple[int, ...]:
 
 
 def _checked_bound(bound: npt.ArrayLike, shape: tuple[int, ...], where: str) -> float | np.ndarray:
-    """Return a bound, a number or an array of the first axes of a shape."""
+    """Return a bound as a number or an array for the first axes of a shape."""
     array = np.asarray(bound)
     if array.dtype.kind not in "iuf":
         raise ArgumentTypeError(f"{where}: expected numbers, got {bound!r}")
@@ -183,15 +183,15 @@ def _checked_bound(bound: npt.ArrayLike, shape: tuple[int, ...], where: str) -> 
 
 
 def along(bound: npt.ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-    """Return a bound with the axes that it lacks, so that it broadcasts to a shape."""
+    """Return a bound with missing axes added, so that it broadcasts to a shape."""
     array = np.asarray(bound)
     return array.reshape(array.shape + (1,) * (len(shape) - array.ndim))
 
 
 def leaves(spec: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, Spec]]:
-    """Yield the specifications of values, each with its path: names joined by "/".
+    """Yield the specifications of values with their paths: names joined by "/".
 
-    The path of a specification of one value alone is "".
+    The path of a specification of a single value is "".
 
     Example:
         >>> [path for path, _ in leaves({"a": {"b": {"type": "int"}}, "c": {"type": "bool"}})]
@@ -209,18 +209,18 @@ def check_values(
 ) -> None:
     """Raise unless values have the types and shapes of a specification.
 
-    Bounds are not checked. Integers are accepted for floats. States may contain entries whose
+    Bounds are not checked. Integers are accepted as floats. States may contain entries whose
     names end in `_mask`; states of a single value are then called "state".
 
     Args:
         values: One value, or nested dicts of values.
-        spec: As `checked_spec` returns it.
+        spec: Specification as returned by `checked_spec`.
         kind: "states" or "actions".
-        num: Number of environments, if each value has one more axis in front, for these.
-        name: Of the component, for messages.
+        num: Number of environments, if each value has an additional first axis for them.
+        name: Name of the component, for messages.
 
     Raises:
-        InvalidArgument: naming the component, what is expected and what there is.
+        InvalidArgument: If values differ from the specification; the message names the component.
     """
     where = f"{kind} of {name!r}" if name else kind
     if is_value(spec):

@@ -1,1 +1,1 @@
-"""Windows, drawings, text, tiling and video files."""
+"""Windows, drawing, text, tiling and video files."""

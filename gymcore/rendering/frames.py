@@ -1,7 +1,7 @@
-"""Frames and windows of environments that draw with pygame, which the first frame imports.
+"""Frames and windows of environments that draw with pygame, which is imported for the first frame.
 
 Frames for `"rgb_array"` are drawn in memory: no display is opened and no SDL subsystem is started,
-so they work on a machine without a screen.
+so rendering works on a machine without a screen.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ class Renderer:
         """Check the settings; the first frame imports pygame and opens the window.
 
         Args:
-            draw: called as `draw(surface, *args, **context)` with the arguments of `render`; draws
-                the whole frame on a `pygame.Surface` and must not keep the surface.
-            size: width and height in pixels.
-            fps: frames a second in a window; `render` sleeps to keep it.
+            draw: Function called as `draw(surface, *args, **context)` with the arguments of
+                `render`; it draws the whole frame on a `pygame.Surface` and must not keep it.
+            size: Width and height in pixels.
+            fps: Frames per second in a window; `render` sleeps to keep this rate.
             render_mode: `"rgb_array"` or `"human"`.
-            metadata_id: the window's title, such as the environment's id.
+            metadata_id: Title of the window, such as the environment's id.
 
         Raises:
-            gymcore.error.UnsupportedMode: `render_mode` is another one.
-            gymcore.error.InvalidArgument: `size` or `fps` is not positive.
+            gymcore.error.UnsupportedMode: If `render_mode` is another one.
+            gymcore.error.InvalidArgument: If `size` or `fps` is not positive.
         """
         self.render_mode = render_mode
         width, height = size
@@ -76,10 +76,10 @@ class Renderer:
 
     @property
     def render_mode(self) -> str:
-        """What `render` does. It may be changed between frames, as `gymcore.compat` does.
+        """The render mode. It may be changed between frames, as `gymcore.compat` does.
 
         Raises:
-            gymcore.error.UnsupportedMode: it is set to something else.
+            gymcore.error.UnsupportedMode: If it is set to any other value.
         """
         return self._render_mode
 
@@ -92,22 +92,22 @@ class Renderer:
         self._render_mode = mode
 
     def render(self, *args: object, **context: object) -> NDArray[np.uint8] | None:
-        """Draw one frame, and return it or show it.
+        """Draw one frame, and return or show it.
 
-        A window that something else in the process has closed opens again. Its close button does
-        nothing by itself: SDL's events, `QUIT` among them, stay queued for `pygame.event.get()`.
+        A window that other code in the process has closed is opened again. The close button has no
+        effect by itself: SDL's events, including `QUIT`, stay queued for `pygame.event.get()`.
 
         Args:
-            *args: passed to the drawing function after the surface.
-            **context: passed to the drawing function.
+            *args: Arguments of the drawing function after the surface.
+            **context: Keyword arguments of the drawing function.
 
         Returns:
             For `"rgb_array"` the frame [height, width, 3] uint8, a new array that the caller owns;
             for `"human"` None.
 
         Raises:
-            gymcore.error.DependencyNotInstalled: pygame is not installed.
-            gymcore.error.Error: `"human"` on a machine where no window can be opened.
+            gymcore.error.DependencyNotInstalled: If pygame is not installed.
+            gymcore.error.Error: If the mode is `"human"` and no window can be opened.
         """
         pygame = load_pygame()
         if self.render_mode == "rgb_array":
@@ -118,9 +118,9 @@ class Renderer:
     def _render_frame(
         self, pygame: ModuleType, args: tuple[object, ...], context: dict[str, object]
     ) -> NDArray[np.uint8]:
-        """Return a new frame. The surface lies over the array's own memory: nothing is copied."""
+        """Return a new frame. The surface uses the array's own memory: nothing is copied."""
         width, height = self.size
-        # Zeros, not uninitialised memory: a drawing that leaves pixels out is still reproducible.
+        # Zeros, so that pixels that a drawing leaves out are reproducible.
         frame = np.zeros((height, width, 3), dtype=np.uint8)
         self._draw(pygame.image.frombuffer(frame, self.size, "RGB"), *args, **context)
         return frame
@@ -128,7 +128,7 @@ class Renderer:
     def _render_window(
         self, pygame: ModuleType, args: tuple[object, ...], context: dict[str, object]
     ) -> None:
-        """Show a frame in the window, which is opened when there is none, and wait for its time."""
+        """Show a frame in the window, which is opened if needed; wait to keep the frame rate."""
         if self._surface is None or self._clock is None:
             pixels = np.zeros((self.size[1], self.size[0], 3), dtype=np.uint8)
             self._surface = pygame.image.frombuffer(pixels, self.size, "RGB")
@@ -142,23 +142,23 @@ class Renderer:
 
     @property
     def surface(self) -> pygame.Surface | None:
-        """What the window shows; None while there is no window."""
+        """Surface of the window; None if there is no window."""
         return self._surface
 
     @property
     def clock(self) -> pygame.time.Clock | None:
-        """What times the window; None while there is no window."""
+        """Clock of the window; None if there is no window."""
         return self._clock
 
     def close(self) -> None:
-        """Close the window, if there is one; other renderers' windows stay open."""
+        """Close the window, if there is one; windows of other renderers stay open."""
         if self._window is not None:
             self._window.close()
         self._window = self._surface = self._clock = None
 
 
 class DrawnEnv(Env[ObsType, ActType]):
-    """Base of environments that are drawn with pygame.
+    """Base class of environments that are drawn with pygame.
 
     Attributes:
         picture_size: Width and height of a frame.
@@ -171,18 +171,18 @@ class DrawnEnv(Env[ObsType, ActType]):
 
     @property
     def screen(self) -> pygame.Surface | None:
-        """The `pygame.Surface` that the window shows; None while there is no window."""
+        """The `pygame.Surface` of the window; None if there is no window."""
         return None if self._renderer is None else self._renderer.surface
 
     surf = screen
 
     @property
     def clock(self) -> pygame.time.Clock | None:
-        """The `pygame.time.Clock` that times the window; None while there is no window."""
+        """The `pygame.time.Clock` of the window; None if there is no window."""
         return None if self._renderer is None else self._renderer.clock
 
     def _has_render_mode(self) -> bool:
-        """Return whether there is a render mode; warn if not."""
+        """Return whether there is a render mode; warn if there is none."""
         if self.render_mode is None:
             logger.warn(
                 "You are calling render method without specifying any render mode. You can specify "
@@ -195,7 +195,7 @@ class DrawnEnv(Env[ObsType, ActType]):
         return self.spec.id if self.spec is not None else type(self).__name__
 
     def _drawn(self, draw: Callable[..., None], mode: str, *args: object, **context: object) -> Any:
-        """Render with the first drawing function; it must not keep the environment alive."""
+        """Render with the first given drawing function; it must not keep the environment alive."""
         if self._renderer is None:
             fps = self.metadata["render_fps"]
             self._renderer = Renderer(draw, self.picture_size, fps, mode, self._title())
@@ -212,7 +212,7 @@ class DrawnEnv(Env[ObsType, ActType]):
 
 
 def draw_frame(surface: pygame.Surface, frame: NDArray[np.uint8]) -> None:
-    """Draw a finished frame [height, width, 3] uint8, scaled if the surface has another size."""
+    """Draw a complete frame [height, width, 3] uint8, scaled to the size of the surface."""
     pygame = load_pygame()
     height, width = frame.shape[:2]
     pixels = pygame.image.frombuffer(np.ascontiguousarray(frame), (width, height), "RGB")

@@ -1,4 +1,4 @@
-"""Recording frames to video files: which episodes and steps, their names, and their lengths."""
+"""Recording of video files: selection of episodes and steps, file names and lengths."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def always(episode: int) -> bool:
 
 
 class RecordedFrames:
-    """The frames of a video, which are in its file: only their number is known."""
+    """The frames of a video, of which only the number is known: they are in the file."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -56,26 +56,26 @@ class RecordedFrames:
 
 
 class Recorder:
-    """Writes frames to one video after another, in the memory of one frame.
+    """Records one video after another, with only one frame in memory.
 
-    A file appears under its name when it is complete. The frames of several lanes are put side by
-    side. Everything that records videos uses this class; the wrappers `RecordVideo` derive from it.
+    A file appears under its name when it is complete. The frames of several lanes are arranged in a
+    grid. Everything that records videos uses this class; the wrappers `RecordVideo` derive from it.
 
     Attributes:
-        episode_trigger: Returns for the number of an episode whether to record it, or None.
-        step_trigger: Returns for the number of a step whether to begin a video, or None.
-        gc_trigger: Returns for the number of an episode whether to collect garbage after its video.
-        video_folder: The folder of the files, an absolute path.
-        name_prefix: Prefix of the files' names.
+        episode_trigger: Takes the number of an episode and returns whether to record it; or None.
+        step_trigger: Takes the number of a step and returns whether to begin a video; or None.
+        gc_trigger: Takes the number of an episode; returns whether to collect garbage after it.
+        video_folder: Folder for the files, an absolute path.
+        name_prefix: Prefix of the file names.
         video_length: A video ends when it has more frames than this; infinite for whole episodes.
         frames_per_sec: Frames per second of the videos.
         format: "mp4" or "gif".
-        disable_logger: Whether the names of finished files are not printed.
+        disable_logger: Whether to print no file names.
         recording: Whether a video is being recorded.
-        step_id: Number of the last step since the recorder was made; -1 before the first.
+        step_id: Number of the last step of this recorder; -1 before the first.
         episode_id: Number of the current episode; -1 before the first.
-        frame_cols: Lanes in a row of the image; -1 before the first frame.
-        frame_rows: Rows of lanes in the image; -1 before the first frame.
+        frame_cols: Number of columns in the grid of lanes; -1 before the first frame.
+        frame_rows: Number of rows in the grid of lanes; -1 before the first frame.
     """
 
     recording = False
@@ -97,16 +97,16 @@ class Recorder:
         aspect_ratio: float = 1.0,
         first_only: bool = False,
     ) -> None:
-        """Check and keep the arguments, most of which the attributes describe.
+        """Check and store the arguments, most of which the attributes describe.
 
-        Without a trigger of episodes or steps, `capped_cubic_video_schedule` is that of episodes.
-        `video_length` 0 stands for whole episodes. `overwrite` says whether existing files are
-        replaced. `aspect_ratio` is the ratio of width to height that the lanes, side by side, are
-        to approach; `first_only` says whether only the first lane is recorded.
+        If neither trigger is given, `capped_cubic_video_schedule` is used for episodes. A
+        `video_length` of 0 means whole episodes. `overwrite` tells whether existing files are
+        replaced. `aspect_ratio` is the desired ratio of width to height of the grid of lanes;
+        `first_only` tells whether only the first lane is recorded.
 
         Raises:
-            InvalidArgument: If the format is unknown, or the length negative.
-            ArgumentTypeError: If the length is not a number, or a trigger not a function.
+            InvalidArgument: If the format is unknown, or the length is negative.
+            ArgumentTypeError: If the length is not a number, or a trigger is not a function.
         """
         if format not in VIDEO_FORMATS:
             raise error.InvalidArgument(f"format: expected 'mp4' or 'gif', got {format!r}")
@@ -140,11 +140,11 @@ class Recorder:
 
     @property
     def recorded_frames(self) -> RecordedFrames:
-        """The frames of the current video: only how many there are is known."""
+        """The frames of the current video, of which only the number is known."""
         return RecordedFrames(0 if self._writer is None else self._writer.frames)
 
     def begin_episode(self) -> None:
-        """Count an episode. It ends the video of the last one, and begins one if triggered."""
+        """Count an episode: end the last episode's video, and begin one if triggered."""
         self.episode_id += 1
         if self.recording and self.video_length == float("inf"):
             self.stop_recording()
@@ -158,20 +158,20 @@ class Recorder:
             self.start_recording(f"{self.name_prefix}-step-{self.step_id}")
 
     def start_recording(self, video_name: str) -> None:
-        """Begin a video with this name, without suffix. If one is being recorded, it ends."""
+        """Begin a video with this name, without suffix. A video being recorded is finished."""
         self.begin(os.path.join(self.video_folder, f"{video_name}.{self.format}"))
 
     def begin(self, path: str | os.PathLike[str]) -> None:
-        """Begin a video at a path, whose suffix is .mp4 or .gif. If one is being recorded, it ends.
+        """Begin a video at a path with the suffix .mp4 or .gif. A video being recorded is finished.
 
-        Errors are those of `VideoWriter`.
+        Raises the same errors as `VideoWriter`.
         """
         self.finish()
         self._writer = VideoWriter(path, self.frames_per_sec, overwrite=self._overwrite)
         self.recording = True
 
     def stop_recording(self) -> None:
-        """Finish the file of the video; without frames there is none."""
+        """Finish the video file; without frames there is no file."""
         if not self.recording or self._writer is None:
             raise error.FailedCheck("stop_recording was called, but no recording was started")
         writer, self._writer = self._writer, None
@@ -190,7 +190,7 @@ class Recorder:
             self.stop_recording()
 
     def discard(self) -> None:
-        """End the video without a file, if one is being recorded."""
+        """Abort the current video, if any, without leaving a file."""
         writer, self._writer = self._writer, None
         self.recording = False
         if writer is not None:
@@ -199,7 +199,7 @@ class Recorder:
     def record(self, lanes: Sequence[object]) -> None:
         """Add a frame as `add` does, and end the video if it is long enough.
 
-        A frame that cannot be recorded ends the video with a warning, not the program.
+        A frame that cannot be recorded ends the video with a warning instead of an error.
         """
         try:
             self.add(lanes)
@@ -212,15 +212,15 @@ class Recorder:
             self.stop_recording()
 
     def add(self, lanes: Sequence[object]) -> None:
-        """Add one frame to the video: the frames of all lanes, side by side.
+        """Add one frame to the video: the frames of all lanes in a grid.
 
         Args:
-            lanes: What `render` returned for each lane: a frame for `as_rgb`, or a list. The last
-                frame of a list is recorded; `with_history` returns all of them later.
+            lanes: Result of `render` for each lane: a frame for `as_rgb`, or a list. The last frame
+                of a list is recorded; `with_history` returns all of them later.
 
         Raises:
             FailedCheck: If no video is being recorded.
-            ArgumentTypeError: If a lane has no array of numbers. The video can go on.
+            ArgumentTypeError: If a lane has no array of numbers. The video can be continued.
             InvalidArgument: If frames have another shape, or other sizes than before.
             VideoEncodingFailed: If the file cannot be written. The recording has ended.
         """
@@ -254,7 +254,7 @@ class Recorder:
             raise
 
     def with_history(self, lanes: Sequence[list[object]]) -> list[list[object]]:
-        """Return the frames of each lane after those that recording has taken from its lists."""
+        """Return the frames of each lane, preceded by those that recording took from its lists."""
         history, self._history = self._history or [[] for _ in lanes], []
         return [before + lane for before, lane in zip(history, lanes, strict=True)]
 
@@ -274,7 +274,7 @@ class Recorder:
         return tiling(frames)
 
     def __del__(self) -> None:
-        """Finish the file, and say that its owner should have done it."""
+        """Finish the file, and warn that its owner should have done so."""
         writer = self._writer
         if self.recording and writer is not None and not writer.closed:
             try:
@@ -289,7 +289,7 @@ class Recorder:
 
 
 def make_video_folder(folder: str) -> None:
-    """Make a folder for videos; if it exists, warn that its files may be replaced."""
+    """Create a folder for videos; if it exists, warn that its files may be replaced."""
     if os.path.isdir(folder):
         logger.warn(
             f"Overwriting existing videos at {folder} folder (try specifying a different "

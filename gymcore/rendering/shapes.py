@@ -1,8 +1,8 @@
 """Anti-aliased shapes at sub-pixel positions.
 
-A shape is a signed distance function, negative inside, in pixels. A pixel's coverage is how far
-its centre lies inside the edge, from 0 half a pixel outside to 1 half a pixel inside. pygame's own
-anti-aliased polygons round their corners to whole pixels, so a slowly turning pole would jitter.
+A shape is a signed distance function in pixels, negative inside. The coverage of a pixel depends on
+the distance of its centre from the edge: 0 half a pixel outside, 1 half a pixel inside. pygame's
+anti-aliased polygons round corners to whole pixels, so a slowly turning pole would jitter.
 
 Coordinates are screen coordinates: x to the right, y down, pixel (i, j) covers [i, i+1) x [j, j+1).
 """
@@ -37,9 +37,9 @@ def sin_cos(angle: float) -> tuple[float, float]:
 
 
 def blank(size: tuple[int, int]) -> pygame.Surface:
-    """Return a new white surface of `size` (width, height), in the pixel layout of an RGB array.
+    """Return a new white surface of `size` (width, height) with the pixel layout of an RGB array.
 
-    A renderer draws on surfaces of this layout, so blitting a background is a plain memory copy.
+    Renderers draw on surfaces of this layout, so blitting a background is a plain memory copy.
     """
     import pygame
 
@@ -65,19 +65,19 @@ def paint(
     """Blend the shape with signed distance `distance` onto `surface`.
 
     Args:
-        surface: what to draw on, in any pixel format.
-        color: red, green and blue, 0 to 255.
-        center: origin of the coordinates that `distance` gets, in pixels; may lie off the surface.
-        reach: half width and half height of a box around `center` that holds the shape; nothing
-            is drawn outside it. A box that is off the surface, or nowhere (NaN), is skipped.
-        distance: called once with x [1, w] and y [h, 1], float32 pixel centres from `center`;
-            returns the signed distances [h, w] in a new float32 array, which is overwritten.
+        surface: Surface to draw on, in any pixel format.
+        color: Red, green and blue, 0 to 255.
+        center: Origin of the coordinates passed to `distance`, in pixels; may be off the surface.
+        reach: Half width and half height of a box around `center` that contains the shape; nothing
+            is drawn outside it. A box that is off the surface or NaN is skipped.
+        distance: Called once with x [1, w] and y [h, 1], float32 pixel centres relative to
+            `center`; returns the signed distances [h, w] in a new float32 array, which is changed.
     """
     import pygame
 
     width, height = surface.get_size()
     center_x, center_y = center
-    # One pixel more than the shape: its soft edge reaches half a pixel out.
+    # One pixel more than the shape, because its soft edge extends by half a pixel.
     reach_x, reach_y = reach[0] + 1.0, reach[1] + 1.0
     on_surface_x = -reach_x < center_x < width + reach_x
     on_surface_y = -reach_y < center_y < height + reach_y
@@ -95,7 +95,7 @@ def paint(
     coverage *= 255.0
     np.clip(coverage, 0.0, 255.0, out=coverage)
 
-    # Four bytes at once: writing the three colour bytes of each pixel costs more than the blending.
+    # Four bytes at once: writing three separate color bytes per pixel costs more than the blending.
     rgba = int.from_bytes(bytes((*color, 255)), sys.byteorder)
     layer = np.full(coverage.shape, rgba, dtype=np.uint32).view(np.uint8)
     np.rint(coverage, out=layer[:, 3::4], casting="unsafe")
@@ -111,10 +111,10 @@ def bar(
     half_width: float,
     corner_radius: float = 1.0,
 ) -> None:
-    """Draw a straight bar from `start` to `end`, the middles of its ends, in pixels.
+    """Draw a straight bar from `start` to `end`, the midpoints of its ends, in pixels.
 
-    `corner_radius` is between 0.5 (sharp corners) and `half_width` (round ends); the corners stay
-    between `start` and `end`.
+    `corner_radius` is between 0.5 (sharp corners) and `half_width` (round ends); the corners do
+    not extend beyond `start` and `end`.
     """
     center = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
     half_length = math.dist(start, end) / 2
@@ -153,11 +153,11 @@ def disc(surface: pygame.Surface, color: Color, center: Point, radius: float) ->
 
 
 def convex_polygon(surface: pygame.Surface, color: Color, points: Sequence[Point]) -> None:
-    """Fill the convex polygon with corners `points` (three or more, in either direction round)."""
+    """Fill the convex polygon with corners `points` (three or more, in either orientation)."""
     xs, ys = zip(*points, strict=True)
     center = ((min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2)
     middle = (math.fsum(xs) / len(xs), math.fsum(ys) / len(ys))
-    # Each edge as a half plane: unit normal away from the middle, and its distance from `center`.
+    # Each edge as a half plane: outward unit normal, and its distance from `center`.
     edges: list[tuple[float, float, float]] = []
     for index, (x0, y0) in enumerate(points):
         x1, y1 = points[(index + 1) % len(points)]
@@ -185,7 +185,7 @@ def convex_polygon(surface: pygame.Surface, color: Color, points: Sequence[Point
 def outlined_polygon(
     surface: pygame.Surface, fill: Color, edge: Color, points: Sequence[Point], width: float
 ) -> None:
-    """Draw a convex polygon with an edge, `width` pixels thick, in another color."""
+    """Draw a convex polygon with an edge in another color, `width` pixels thick."""
     convex_polygon(surface, fill, points)
     for start, end in zip(points, (*points[1:], points[0]), strict=True):
         bar(surface, edge, start, end, width / 2, 0.5)

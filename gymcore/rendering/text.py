@@ -18,10 +18,10 @@ Color = tuple[int, int, int]
 def render_text(
     text: str, size: int, color: Color, background: Color | None = None, *, scaled: bool = True
 ) -> pygame.Surface:
-    """Return a surface that shows a line of text; calls share it, so do not draw on it.
+    """Return a surface with a line of text; it is cached, so callers must not draw on it.
 
-    The font is not cached: after pygame has been quit and initialized again, using an old font, or
-    only freeing it, reads freed memory. `size` is pygame's font height; without a `background` the
+    The font is not cached: after pygame has been quit and initialized again, using or even freeing
+    an old font reads freed memory. `size` is pygame's font height; without a `background` the
     surface is transparent; `scaled` lets pygame scale its default font.
     """
     load_pygame()

@@ -1,4 +1,4 @@
-"""The frames of a batch side by side in one frame."""
+"""The frames of a batch arranged in one frame."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _Frames = npt.NDArray[np.uint8] | Sequence[npt.NDArray[np.uint8]]
 
 
 def columns_for(count: int, height: int, width: int, ratio: float) -> int:
-    """Return how many frames to put in a row so that the image approaches a width-to-height ratio.
+    """Return the number of columns with which a grid of frames approaches a width-to-height ratio.
 
-    This is the number for which the frames are largest, and then the one that leaves the fewest
-    places empty. `height` and `width` are those of a frame.
+    The frames are made as large as possible; among equal sizes, the one with the fewest empty cells
+    is chosen. `height` and `width` are those of a frame.
 
     Example:
         >>> columns_for(6, 400, 600, 1.0), columns_for(6, 400, 600, 16 / 9)
@@ -28,7 +28,7 @@ def columns_for(count: int, height: int, width: int, ratio: float) -> int:
 
     def merit(columns: int) -> tuple[float, int, float]:
         rows = -(-count // columns)
-        # Size of a frame when the whole is fitted into `ratio` x 1.
+        # Size of a frame when the grid is fitted into `ratio` x 1.
         size = min(ratio / (columns * width), 1.0 / (rows * height))
         whole = columns * width / (rows * height)
         return (round(size * height * width, 12), -rows * columns, -abs(math.log(whole / ratio)))
@@ -37,10 +37,10 @@ def columns_for(count: int, height: int, width: int, ratio: float) -> int:
 
 
 class Tiling:
-    """Copies the frames of a batch into one large frame, the same array every time.
+    """Copies the frames of a batch into one large frame, always the same array.
 
     Attributes:
-        rows: Rows.
+        rows: Number of rows.
 
     Example:
         >>> import numpy as np
@@ -50,17 +50,17 @@ class Tiling:
     """
 
     def __init__(self, count: int, height: int, width: int, columns: int) -> None:
-        """Allocate the large frame, black, for `count` frames of this size, `columns` in a row."""
+        """Allocate the black grid for `count` frames of this size in `columns` columns."""
         self.columns, self.rows = columns, -(-count // columns)
         self.height, self.width = height, width
         self._tiled = np.zeros((self.rows * height, self.columns * width, 3), np.uint8)
 
     def __call__(self, frames: _Frames, *, lines: bool = False) -> npt.NDArray[np.uint8]:
-        """Return these frames in one, an array that the next call overwrites.
+        """Return the frames in one array, which the next call overwrites.
 
         Args:
-            frames: Each `[height, width, 3] uint8`.
-            lines: Draw a gray line, one pixel wide, between frames.
+            frames: Frames, each `[height, width, 3] uint8`.
+            lines: Whether to draw a gray line, one pixel wide, between frames.
         """
         height, width = self.height, self.width
         for i, frame in enumerate(frames):
@@ -74,19 +74,19 @@ class Tiling:
 
 
 def tile_frames(frames: _Frames, columns: int | None = None) -> npt.NDArray[np.uint8]:
-    """Lay the frames of a batch out in one new frame, row by row from the upper left.
+    """Arrange the frames of a batch in one new frame, row by row from the upper left.
 
     Args:
         frames: uint8 [n, height, width, 3], or a sequence of n frames [height, width, 3].
-        columns: frames in a row; None makes as many columns as rows, or one more.
+        columns: Number of columns; None for as many columns as rows, or one more.
 
     Returns:
-        A new array [rows * height, columns * width, 3] uint8. Places without a frame are black.
+        A new array [rows * height, columns * width, 3] uint8. Empty cells are black.
 
     Raises:
-        gymcore.error.ArgumentTypeError: `frames` is not uint8, or `columns` not an integer.
-        gymcore.error.InvalidArgument: `frames` has another shape or no frame, or `columns` is not
-            positive.
+        gymcore.error.ArgumentTypeError: If `frames` is not uint8, or `columns` not an integer.
+        gymcore.error.InvalidArgument: If `frames` has another shape or is empty, or `columns` is
+            not positive.
 
     Example:
         >>> red, blue = np.zeros((2, 1, 1, 3), dtype=np.uint8)
@@ -110,7 +110,7 @@ def tile_frames(frames: _Frames, columns: int | None = None) -> npt.NDArray[np.u
 def _as_batch(
     frames: npt.NDArray[np.uint8] | Sequence[npt.NDArray[np.uint8]],
 ) -> npt.NDArray[np.uint8]:
-    """Return `frames` as one array [n, height, width, 3], after checking dtype and shape."""
+    """Return `frames` as one array [n, height, width, 3] after checking dtype and shape."""
     if not isinstance(frames, np.ndarray):
         for index, frame in enumerate(frames):
             if not isinstance(frame, np.ndarray):

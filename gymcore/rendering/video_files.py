@@ -1,6 +1,6 @@
-"""Video files, mp4 or animated GIF: frames go to ffmpeg one by one.
+"""Video files, MP4 or animated GIF: frames are passed to ffmpeg one by one.
 
-A file has a random name with the suffix `.part`, in the same folder, until it is complete.
+Until a file is complete, it has a random name with the suffix `.part` in the same folder.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ __all__ = ["VIDEO_FORMATS", "VideoEncodingFailed", "VideoWriter", "as_rgb", "fin
 
 VIDEO_FORMATS = ("mp4", "gif")
 
-#: Seconds for ffmpeg to finish a file before it is interrupted, and again before it is killed.
+#: Seconds to wait for ffmpeg to finish before it is interrupted, and again before it is killed.
 _TIMEOUT = 60.0
-#: Browsers play a GIF frame that claims to last less than 20 ms for 100 ms.
+#: Browsers show a GIF frame with a duration below 20 ms for 100 ms.
 _MAX_GIF_FPS = 50
 
 _OUTPUT = {
     "mp4": (
         *("-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-pix_fmt", "yuv420p"),
-        # The index comes first, so that a browser can play before it has the whole file.
+        # The index comes first, so that a browser can start to play while it loads the file.
         *("-movflags", "+faststart", "-f", "mp4"),
     ),
-    # A palette for every frame: a common one would need all frames at once.
+    # One palette per frame: a common one would need all frames at once.
     "gif": (
         "-filter_complex",
         "split[a][b];[a]palettegen=stats_mode=single[p];[b][p]paletteuse=new=1:dither=none",
@@ -47,11 +47,11 @@ _OUTPUT = {
 
 
 class VideoEncodingFailed(error.Error, OSError):
-    """ffmpeg could not write a video file; the message has the end of its output."""
+    """Raised if ffmpeg could not write a video file; the message has the end of its output."""
 
 
 def find_ffmpeg() -> str:
-    """Return the path of imageio-ffmpeg's ffmpeg; raise DependencyNotInstalled without one."""
+    """Return the path of imageio-ffmpeg's ffmpeg; raise DependencyNotInstalled if missing."""
     try:
         import imageio_ffmpeg
 
@@ -63,16 +63,16 @@ def find_ffmpeg() -> str:
 
 
 def as_rgb(frame: object) -> npt.NDArray[np.uint8]:
-    """Return a frame as `[height, width, 3] uint8`; itself if it is that already.
+    """Convert a frame to `[height, width, 3] uint8`; return it unchanged if it has this form.
 
     Args:
         frame: `[height, width, 3]`; `[height, width, 4]`, whose alpha is dropped; or
-            `[height, width]` or `[height, width, 1]`, grayscale. Numbers are 0 to 255, except that
-            grayscale floats are a depth and are scaled from black (minimum) to white (maximum).
+            `[height, width]` or `[height, width, 1]`, grayscale. Values are 0 to 255; grayscale
+            floats, however, are a depth and are scaled from black (minimum) to white (maximum).
 
     Raises:
-        ArgumentTypeError: `frame` is not an array of numbers.
-        InvalidArgument: it has another shape.
+        ArgumentTypeError: If `frame` is not an array of numbers.
+        InvalidArgument: If `frame` has another shape.
 
     Example:
         >>> import numpy as np
@@ -106,9 +106,9 @@ def as_rgb(frame: object) -> npt.NDArray[np.uint8]:
 
 
 class VideoWriter:
-    """Writes frames to a video file as they come, in the memory of one frame.
+    """Writes frames to a video file as they arrive, with only one frame in memory.
 
-    A writer that is collected finishes its file, and so does the end of the program.
+    The file is also finished when the writer is garbage-collected or the program exits.
 
     Attributes:
         path: Path of the file, which exists after `close`.
@@ -137,15 +137,15 @@ class VideoWriter:
         """Prepare to write; the first frame starts the file.
 
         Args:
-            path: Path of the file. Its folder must exist; an existing file is replaced, but
+            path: Path of the file. Its folder must exist. An existing regular file is replaced, but
                 nothing else, and no symbolic link.
             fps: Frames per second. A GIF shows at most 50, and skips frames above that.
             format: "mp4" or "gif"; None takes it from the path's suffix.
-            overwrite: Whether an existing file is replaced; else `write` or `close` fails.
+            overwrite: Whether to replace an existing file; otherwise `write` or `close` fails.
 
         Raises:
-            InvalidArgument: the suffix or the format is another one, or `fps` is not positive.
-            DependencyNotInstalled: there is no ffmpeg.
+            InvalidArgument: If the suffix or format is another one, or `fps` is not positive.
+            DependencyNotInstalled: If ffmpeg is missing.
         """
         self.path = Path(path)
         self.format = self.path.suffix[1:].lower() if format is None else format
@@ -168,9 +168,9 @@ class VideoWriter:
         self._padded: npt.NDArray[np.uint8] | None = None
 
     def write(self, frame: npt.NDArray[np.generic]) -> None:
-        """Add a frame for `as_rgb`, of the size of the first one (else an `InvalidArgument`).
+        """Add a frame for `as_rgb`; it must have the size of the first one (`InvalidArgument`).
 
-        If ffmpeg fails, the file is removed and `VideoEncodingFailed` raised; after `close`,
+        If ffmpeg fails, the file is removed and `VideoEncodingFailed` is raised; after `close`,
         `ClosedEnvironmentError` is raised.
         """
         if self.closed:
@@ -206,7 +206,7 @@ class VideoWriter:
     def _begin(self, height: int, width: int) -> None:
         """Start ffmpeg for frames of this size."""
         self.size = (height, width)
-        # H.264 stores colors for squares of four pixels.
+        # H.264 stores one color for each square of four pixels.
         even = (height + height % 2, width + width % 2) if self.format == "mp4" else self.size
         if even != self.size:
             self._padded = np.empty((*even, 3), np.uint8)
@@ -225,10 +225,10 @@ class VideoWriter:
         self._finalizer = weakref.finalize(self, self._encoder.finish, quiet=True)
 
     def close(self) -> None:
-        """Finish the file, and wait for it; a second call does nothing. Without frames, no file.
+        """Finish the file, and wait for it; further calls do nothing. No frames, no file.
 
         Raises:
-            VideoEncodingFailed: ffmpeg failed; the file is removed.
+            VideoEncodingFailed: If ffmpeg failed; the file is removed.
         """
         if self.closed:
             return
@@ -239,7 +239,7 @@ class VideoWriter:
             self._encoder.finish()
 
     def discard(self) -> None:
-        """Stop without a file; an existing file of that name stays. Not after `close`."""
+        """Stop without a file; an existing file of that name is kept. Must not follow `close`."""
         if self.closed:
             return
         self.closed = True
@@ -252,15 +252,15 @@ class VideoWriter:
         return self
 
     def __exit__(self, *args: object) -> None:
-        """Finish the file, also after an exception."""
+        """Finish the file, even after an exception."""
         self.close()
 
 
 class _Encoder:
-    """A running ffmpeg, which reads a pipe and writes a file."""
+    """A running ffmpeg that reads a pipe and writes a file."""
 
     def __init__(self, command: list[str], path: Path, overwrite: bool) -> None:
-        """Start ffmpeg with `command`, to which the path of the output file is added."""
+        """Start ffmpeg with `command` plus the path of the output file."""
         self._owner = os.getpid()
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed with ffmpeg)
         try:
@@ -268,7 +268,7 @@ class _Encoder:
         except OSError as exc:
             self._log.close()
             raise VideoEncodingFailed(f"cannot write {path}: {exc.strerror or exc}") from None
-        # In a new session Ctrl-C does not reach ffmpeg: the program ends, and finishes the file.
+        # In a new session, ffmpeg does not receive Ctrl-C: the program exits and finishes the file.
         options: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
             options = {"creationflags": subprocess.CREATE_NO_WINDOW}
@@ -276,7 +276,7 @@ class _Encoder:
             with self._file.part.open("r+b") as part:
                 output = str(self._file.part)
                 if sys.platform == "linux":
-                    # An interrupt here leaves an ffmpeg behind: it must not make the file again.
+                    # An interrupt here leaves ffmpeg running; it must not create the file again.
                     output = f"/proc/self/fd/{part.fileno()}"
                     options["pass_fds"] = (part.fileno(),)
                 self._process = subprocess.Popen(
@@ -304,7 +304,7 @@ class _Encoder:
         except (OSError, ValueError) as exc:
             self._fail(exc)
         except BaseException:
-            # Interrupted within a frame: all that follow would be shifted.
+            # The frame was interrupted, so all further frames would be shifted.
             self.abandon()
             raise
 
@@ -338,13 +338,13 @@ class _Encoder:
                 return
             except subprocess.TimeoutExpired:
                 if sys.platform != "win32":
-                    # ffmpeg takes this as the end of its input.
+                    # ffmpeg treats this signal as the end of its input.
                     self._process.send_signal(signal.SIGINT)
         self._process.kill()
         self._process.wait()
 
     def _fail(self, cause: BaseException) -> None:
-        """End ffmpeg, remove the file and raise its error."""
+        """Stop ffmpeg, remove the file and raise ffmpeg's error."""
         self._stop()
         self._log.seek(0)
         output = self._log.read().decode(errors="replace").strip()
@@ -354,13 +354,13 @@ class _Encoder:
         raise VideoEncodingFailed(f"ffmpeg could not write {self._file.path}: {message}") from cause
 
     def abandon(self) -> None:
-        """End ffmpeg and remove the file."""
+        """Stop ffmpeg and remove the file."""
         self._stop()
         self._log.close()
         self._file.discard()
 
     def _stop(self) -> None:
-        """End ffmpeg; it has a second to report an error."""
+        """Stop ffmpeg; it has one second to report an error."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()

@@ -1,4 +1,4 @@
-"""pygame, imported lazily, and windows for human rendering, several in one process."""
+"""Lazy import of pygame, and windows for human rendering, several in one process."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def load_pygame() -> ModuleType:
-    """Return the module pygame, of pygame-ce or of the old pygame; the first call imports it.
+    """Import and return the module pygame, from pygame-ce or the original pygame.
 
-    The import prints no banner: the environment variable for that is set while it runs.
+    The import prints no banner: the corresponding environment variable is set meanwhile.
 
     Raises:
-        gymcore.error.DependencyNotInstalled: pygame is not installed.
+        gymcore.error.DependencyNotInstalled: If pygame is not installed.
     """
     pygame = sys.modules.get("pygame")
     if pygame is not None:
@@ -32,7 +32,7 @@ def load_pygame() -> ModuleType:
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     try:
         with warnings.catch_warnings():
-            # pygame 2.6 imports pkg_resources, which warns about itself when it is there.
+            # pygame 2.6 imports pkg_resources, if it is installed, which warns about itself.
             warnings.simplefilter("ignore")
             return importlib.import_module("pygame")
     except ImportError as exc:
@@ -45,7 +45,7 @@ def load_pygame() -> ModuleType:
 
 
 class _SurfaceBackend:
-    """`pygame.Window` with a surface, as in pygame-ce from 2.5."""
+    """A `pygame.Window` with a surface, as in pygame-ce since 2.5."""
 
     def __init__(self, pygame: ModuleType, title: str, size: tuple[int, int]) -> None:
         self.window: Any = pygame.Window(title, size)
@@ -56,10 +56,10 @@ class _SurfaceBackend:
 
 
 class _TextureBackend:
-    """A window and a software renderer of `pygame._sdl2`, as in pygame 2.
+    """A window with a software renderer of `pygame._sdl2`, as in pygame 2.
 
-    A hardware renderer would need an OpenGL context, which could disturb a simulator that draws
-    with OpenGL in the same process, and often fails in containers.
+    A hardware renderer would need an OpenGL context. That could disturb a simulator that draws with
+    OpenGL in the same process, and often fails in containers.
     """
 
     def __init__(self, pygame: ModuleType, title: str, size: tuple[int, int]) -> None:
@@ -68,7 +68,7 @@ class _TextureBackend:
         self.window: Any = video.Window(title, size)
         self._renderer = video.Renderer(self.window, accelerated=0)
         self._texture = video.Texture(self._renderer, size, streaming=True)
-        # pygame before 2.2 mixes up the channels of a texture updated from 24-bit pixels.
+        # pygame before 2.2 swaps the channels of a texture that is updated from 24-bit pixels.
         self._pixels = pygame.Surface(size, depth=32)
 
     def show(self, frame: pygame.Surface) -> None:
@@ -81,18 +81,18 @@ class _TextureBackend:
 _Backend: TypeAlias = _SurfaceBackend | _TextureBackend
 
 _windows: weakref.WeakSet[Window] = weakref.WeakSet()
-# Windows lost in a restart of the video subsystem. SDL may reuse their memory for new windows, and
-# pygame would destroy these if the objects were deleted.
+# Windows lost in a restart of the video subsystem. SDL may reuse their memory for new windows,
+# which pygame would destroy if these objects were deleted.
 _lost: list[_Backend] = []
 _display_is_ours = False
 _quit_is_registered = False
 
 
 class Window:
-    """One window on the screen that shows frames.
+    """A window on the screen that shows frames.
 
-    Closing one does not affect the others. The first window starts the video subsystem, and the
-    last stops it unless the program uses it too. A window that is collected closes.
+    Closing a window does not affect the others. The first window starts the video subsystem, and
+    the last one stops it unless the program uses it too. A garbage-collected window is closed.
     """
 
     _backend: _Backend | None = None
@@ -134,7 +134,7 @@ class Window:
         """Whether the window exists; False after `close` or `pygame.quit`."""
         if self._backend is None:
             return False
-        # SDL frees windows when its video subsystem stops, and using one after that crashes.
+        # SDL frees windows when its video subsystem stops; using a freed window would crash.
         pygame = load_pygame()
         if not pygame.display.get_init():
             self._backend = None
@@ -149,18 +149,18 @@ class Window:
         return exists
 
     def show(self, frame: pygame.Surface) -> None:
-        """Copy `frame`, of the window's size, onto the screen.
+        """Copy `frame`, which has the window's size, to the screen.
 
         Raises:
-            gymcore.error.ClosedEnvironmentError: the window is closed.
+            gymcore.error.ClosedEnvironmentError: If the window is closed.
         """
         if not self.is_open or self._backend is None:
             raise error.ClosedEnvironmentError("the window is closed")
         self._backend.show(frame)
 
     def close(self) -> None:
-        """Remove the window from the screen; a second call does nothing."""
-        # A window lost to `pygame.display.quit` must not stop the display that came after it.
+        """Remove the window from the screen; further calls do nothing."""
+        # A window lost in `pygame.display.quit` must not stop the display started after it.
         if self.is_open and self._backend is not None:
             self._backend.window.destroy()
             self._backend = None
@@ -171,7 +171,7 @@ class Window:
 
 
 def _close_all() -> None:
-    """Close every window; `pygame.quit()` calls this once and forgets it."""
+    """Close every window; `pygame.quit()` calls this once and unregisters it."""
     global _quit_is_registered
     _quit_is_registered = False
     for window in list(_windows):
@@ -179,7 +179,7 @@ def _close_all() -> None:
 
 
 def _stop_display_if_unused(pygame: ModuleType) -> None:
-    """Stop the video subsystem if it was started here and has no window."""
+    """Stop the video subsystem if it was started here and has no windows."""
     global _display_is_ours
     if not _display_is_ours or any(window.is_open for window in _windows):
         return

@@ -1,4 +1,4 @@
-"""Helpers for environment authors and users."""
+"""Utilities for authors and users of environments."""
 
 from gymcore.utils.colorize import colorize
 from gymcore.utils.ezpickle import EzPickle

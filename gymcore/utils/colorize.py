@@ -1,4 +1,4 @@
-"""`gymcore.base.colorize` under the path that Gymnasium has for it."""
+"""`gymcore.base.colorize` under the path that it has in Gymnasium."""
 
 from gymcore.base.colorize import color2num, colorize
 

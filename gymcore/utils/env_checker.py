@@ -1,7 +1,7 @@
-"""Checks of an environment before it is used: its spaces, seeding, determinism and returned data.
+"""Checks of an environment before use: spaces, seeding, determinism and returned data.
 
-`check_env` runs all of them. Errors are raised for what would break a program, warnings for what is
-probably a mistake.
+`check_env` runs all of them. Problems that would break a program raise errors, probable mistakes
+cause warnings.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _HOW_TO = f"See {rules.GUIDE} for more info."
 
 
 def _reset_pair(env: Env, **kwargs: Any) -> tuple[object, Info]:
-    """Reset, and return observation and info; raise `FailedCheck` if these are not two."""
+    """Reset, and return observation and info; raise `FailedCheck` unless there are two results."""
     result = env.reset(**kwargs)
     rules.RESET_UNPACKS.check(result)
     return result[0], result[1]
@@ -63,16 +63,16 @@ def _step_five(env: Env, action: object) -> tuple[object, SupportsFloat, bool, b
 
 
 def check_reset_seed_determinism(env: Env) -> None:
-    """Check that `reset(seed=...)` seeds the environment's generator and determines what follows.
+    """Check that `reset(seed=...)` seeds the environment's generator and is deterministic.
 
     Args:
         env: The environment; it is reset five times.
 
     Raises:
-        Error: `reset` has no argument `seed`.
-        FailedCheck: (also an `AssertionError`) It cannot be reset with a seed, an observation lies
-            outside the observation space, one seed leads to different observations (unless the spec
-            says `nondeterministic`), or the generator is not seeded.
+        Error: If `reset` has no argument `seed`.
+        FailedCheck: If it cannot be reset with a seed, an observation is outside the observation
+            space, the same seed gives different observations (unless the spec is
+            `nondeterministic`), or the generator is not seeded. Also an `AssertionError`.
     """
     parameters = inspect.signature(env.reset).parameters
     rules.RESET_TAKES.check(parameters, "seed", article="a")
@@ -121,8 +121,8 @@ def check_reset_options(env: Env) -> None:
         env: The environment; it is reset once.
 
     Raises:
-        Error: `reset` has no argument `options`.
-        FailedCheck: (also an `AssertionError`) It cannot be reset with options.
+        Error: If `reset` has no argument `options`.
+        FailedCheck: If it cannot be reset with options (also an `AssertionError`).
     """
     rules.RESET_TAKES.check(inspect.signature(env.reset).parameters, "options", article="an")
     try:
@@ -158,7 +158,7 @@ def check_reset_return_type(env: Env) -> None:
         env: The environment; it is reset once.
 
     Raises:
-        FailedCheck: (also an `AssertionError`) It does not.
+        FailedCheck: If it does not (also an `AssertionError`).
     """
     result = env.reset()
     rules.RESET_RETURNS_TUPLE.demand(result)
@@ -168,17 +168,17 @@ def check_reset_return_type(env: Env) -> None:
 
 
 def check_step_determinism(env: Env, seed: int = 123) -> None:
-    """Check that the first step after `reset(seed=seed)` always returns the same.
+    """Check that the first step after `reset(seed=seed)` always gives the same results.
 
-    If the spec says `nondeterministic`, nothing is checked.
+    Nothing is checked if the spec is `nondeterministic`.
 
     Args:
         env: The environment; it is reset and stepped twice, and its action space is seeded.
         seed: Seed of the environment and of the action.
 
     Raises:
-        FailedCheck: (also an `AssertionError`) The results or the generators' states differ, or the
-            first step truncates.
+        FailedCheck: If the results or the generators' states differ, or the first step truncates
+            (also an `AssertionError`).
     """
     if env.spec is not None and env.spec.nondeterministic:
         return
@@ -210,7 +210,7 @@ def check_returned_data_not_reused(env: Env, seed: int = 123) -> None:
         seed: Seed of the environment and of the actions.
 
     Raises:
-        FailedCheck: (also an `AssertionError`) Two calls returned data that share memory.
+        FailedCheck: If two calls returned data that share memory (also an `AssertionError`).
     """
     env.action_space.seed(seed)
     calls = ["env.reset() (call 1)"]
@@ -235,7 +235,7 @@ def check_space_limit(space: Space, space_type: str) -> None:
     """Warn about infinite bounds, and about actions that are not in [-1, 1] or [0, 1].
 
     Args:
-        space: The space; a `Box` inside of `Dict` and `Tuple` is checked as well.
+        space: The space; boxes in a `Dict` or `Tuple` are checked as well.
         space_type: "observation" or "action".
     """
     if isinstance(space, Box):
@@ -260,15 +260,15 @@ def check_env(
         env: The environment; it is reset and stepped several times, and rendered if it has a render
             mode.
         warn: Ignored.
-        skip_render_check: Do not render the environment, and do not make it in each of its render
-            modes (which needs `env.spec`).
-        skip_close_check: Do not make a second environment and close it twice.
+        skip_render_check: Whether to skip rendering, and making the environment in each of its
+            render modes (which needs `env.spec`).
+        skip_close_check: Whether to skip making a second environment and closing it twice.
 
     Raises:
-        ArgumentTypeError: `env` is not an `Env`, or one of its spaces is not a `Space`.
-        AttributeError: A space is missing.
-        Error: `reset` has no argument `seed` or `options`.
-        FailedCheck: (also an `AssertionError`) Another check failed.
+        ArgumentTypeError: If `env` is not an `Env`, or one of its spaces is not a `Space`.
+        AttributeError: If a space is missing.
+        Error: If `reset` has no argument `seed` or `options`.
+        FailedCheck: If another check failed (also an `AssertionError`).
 
     Example:
         >>> import gymcore
@@ -305,7 +305,7 @@ def check_env(
 
 
 def _check_render_modes(env: Env) -> None:
-    """Render, and make the environment again in each of its render modes."""
+    """Render, and make a new environment in each of the render modes."""
     if env.render_mode is not None:
         env_render_passive_checker(env)
     if env.spec is None:
@@ -324,7 +324,7 @@ def _check_render_modes(env: Env) -> None:
 
 
 def _check_close(spec: EnvSpec) -> None:
-    """Close a new environment twice; the second time must not raise."""
+    """Close a new environment twice; raise if the second call fails."""
     other = spec.make()
     other.close()
     try:

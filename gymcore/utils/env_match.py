@@ -1,4 +1,4 @@
-"""A check that two environments return the same, step by step."""
+"""A check that two environments return the same results, step by step."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ def check_environments_match(
     skip_render: bool = False,
     info_comparison: str = "equivalence",
 ) -> None:
-    """Check that two environments return the same for the same random actions.
+    """Check that two environments return the same results for the same random actions.
 
-    Both are reset with `seed`, also after the end of an episode. `data_equivalence` compares.
+    Both are reset with `seed`, also after each episode. `data_equivalence` compares results.
 
     Args:
         env_a: One environment; its action space is seeded and sampled.
         env_b: The other.
         num_steps: Number of steps.
         seed: Seed of the environments and of the actions.
-        skip_obs: Do not compare observations and their spaces.
-        skip_rew: Do not compare rewards.
-        skip_terminal: Do not compare `terminated`.
-        skip_truncated: Do not compare `truncated`.
-        skip_render: Do not compare frames. Otherwise they are compared if both environments have
-            the same render mode, which is not None or "human".
-        info_comparison: "equivalence": infos are the same; "superset": the info of `env_b` contains
+        skip_obs: Whether to skip observations and their spaces.
+        skip_rew: Whether to skip rewards.
+        skip_terminal: Whether to skip `terminated`.
+        skip_truncated: Whether to skip `truncated`.
+        skip_render: Whether to skip frames. Otherwise they are compared if both environments have
+            the same render mode, and it is not None or "human".
+        info_comparison: "equivalence": infos are equal; "superset": the info of `env_b` contains
             that of `env_a`; "keys-equivalence": infos have the same keys; "keys-superset": the info
             of `env_b` has all keys of that of `env_a`; "skip": infos are not compared.
 
     Raises:
-        FailedCheck: (also an `AssertionError`) Something differs: the message has the step and both
-            values. Or `info_comparison` is none of the above.
+        FailedCheck: If results differ (the message has the step and both values), or
+            `info_comparison` is none of the above. Also an `AssertionError`.
 
     Example:
         >>> import gymcore

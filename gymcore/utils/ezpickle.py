@@ -1,4 +1,4 @@
-"""`gymcore.base.ezpickle` under the path that Gymnasium has for it."""
+"""`gymcore.base.ezpickle` under the path that it has in Gymnasium."""
 
 from gymcore.base.ezpickle import EzPickle
 

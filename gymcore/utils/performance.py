@@ -1,4 +1,4 @@
-"""Measures how fast an environment steps, renders, and is made and reset."""
+"""Benchmarks of stepping, rendering, making and resetting an environment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["benchmark_init", "benchmark_render", "benchmark_step", "benchmark_ve
 T = TypeVar("T")
 
 _BLOCK = 64
-"""Number of actions that are sampled at a time, outside of the measured time."""
+"""Number of actions sampled at a time, outside the measured time."""
 
 
 def rate_of(prepare: Callable[[], T], run: Callable[[T], int], target_duration: float) -> float:
@@ -38,7 +38,7 @@ def rate_of(prepare: Callable[[], T], run: Callable[[T], int], target_duration: 
 def benchmark_step(env: Env, target_duration: float = 5, seed: int | None = None) -> float:
     """Return steps per second with random actions, including the resets of ended episodes.
 
-    It measures for about `target_duration` seconds; `seed` seeds the environment and the actions.
+    The measurement takes about `target_duration` seconds; `seed` seeds the environment and actions.
 
     Example:
         >>> import gymcore
@@ -97,10 +97,10 @@ def benchmark_vector_step(
 def benchmark_init(
     env_lambda: Callable[[], Env], target_duration: float = 5, seed: int | None = None
 ) -> float:
-    """Return the number of environments that `env_lambda` makes, and that are reset, per second.
+    """Return the number of environments per second that `env_lambda` makes and that are reset.
 
-    It measures for about `target_duration` seconds; `seed` is passed to each reset. Closing is not
-    measured.
+    The measurement takes about `target_duration` seconds; `seed` is passed to each reset. Closing
+    is not measured.
 
     Example:
         >>> import gymcore

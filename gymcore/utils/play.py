@@ -1,4 +1,4 @@
-"""Playing environments with the keyboard, in a pygame window."""
+"""Playing environments with the keyboard in a pygame window."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ __all__ = ["MissingKeysToAction", "PlayPlot", "PlayableGame", "display_arr", "pl
 
 
 KeyCodes: TypeAlias = dict[tuple[int, ...], object]
-"""Actions by combinations of key codes."""
+"""Actions by combination of key codes."""
 
 
 class MissingKeysToAction(error.Error):
-    """There are no keys: neither the environment nor the caller specifies any."""
+    """Raised if neither the environment nor the caller defines keys."""
 
 
 class PlayableGame:
-    """A window, and the keys that are pressed in it.
+    """A window, and the keys pressed in it.
 
     Attributes:
-        relevant_keys: Keys that are part of a combination.
+        relevant_keys: Keys that occur in a combination.
         original_video_size: Width and height of the zoomed frame in pixels.
         video_size: Width and height of the frame in the window in pixels.
-        screen: The window's surface.
-        pressed_keys: Relevant keys that are down.
-        tapped_keys: Relevant keys that were pressed, however briefly, since the last step.
-        running: False after the window was closed or Escape was pressed.
+        screen: Surface of the window.
+        pressed_keys: Relevant keys that are held down.
+        tapped_keys: Relevant keys pressed, however briefly, since the last step.
+        running: Whether the game continues; False after Escape or closing the window.
     """
 
     def __init__(
@@ -62,9 +62,9 @@ class PlayableGame:
             zoom: Factor by which frames are enlarged.
 
         Raises:
-            InvalidArgument: The render mode is another one.
-            ArgumentTypeError: `keys_to_action` is not a dict.
-            MissingKeysToAction: There are no keys.
+            InvalidArgument: If the environment has another render mode.
+            ArgumentTypeError: If `keys_to_action` is not a dict.
+            MissingKeysToAction: If no keys are defined.
         """
         if env.render_mode not in {"rgb_array", "rgb_array_list"}:
             raise error.InvalidArgument(
@@ -117,10 +117,10 @@ class PlayableGame:
         return (max(1, int(width * zoom)), max(1, int(height * zoom)))
 
     def process_event(self, event: pygame.event.Event) -> None:
-        """Handle pressed and released keys, and changes of the window's size, focus and end.
+        """Handle key presses and releases, resizing, loss of focus and closing of the window.
 
         Args:
-            event: A pygame event; others are ignored.
+            event: A pygame event; other kinds are ignored.
         """
         pygame = load_pygame()
         if event.type == pygame.KEYDOWN:
@@ -138,7 +138,7 @@ class PlayableGame:
             scale = min(event.x / width, event.y / height)
             self.video_size = (max(1, round(width * scale)), max(1, round(height * scale)))
         elif event.type == pygame.WINDOWFOCUSLOST:
-            # Another window will receive the release events.
+            # The release events will go to another window.
             self.pressed_keys.clear()
 
 
@@ -148,16 +148,16 @@ def display_arr(
     video_size: tuple[int, int],
     transpose: bool | None,
 ) -> None:
-    """Draw a frame into the upper left corner of a surface.
+    """Draw a frame in the upper left corner of a surface.
 
     Args:
         screen: The surface.
         arr: The frame, uint8 [height, width, 3].
-        video_size: Width and height in pixels to which it is scaled.
+        video_size: Width and height in pixels to which the frame is scaled.
         transpose: Whether the axes have this order; otherwise `arr` is [width, height, 3].
 
     Raises:
-        FailedTypeCheck: (also an `AssertionError`) `arr` is not a uint8 array.
+        FailedTypeCheck: If `arr` is not a uint8 array (also an `AssertionError`).
     """
     if not isinstance(arr, np.ndarray) or arr.dtype != np.uint8:
         kind = arr.dtype if isinstance(arr, np.ndarray) else type(arr)
@@ -170,7 +170,7 @@ def display_arr(
 
 
 def _noop_action(space: Space, noop: object) -> object:
-    """Return the action without a key: `noop`, or zeros if it is 0 and actions are arrays."""
+    """Return the action without keys: `noop`, or zeros if it is 0 and actions are arrays."""
     if isinstance(noop, int) and noop == 0 and space.shape:
         zeros = np.zeros(space.shape, space.dtype)
         if zeros in space:
@@ -179,7 +179,7 @@ def _noop_action(space: Space, noop: object) -> object:
 
 
 def _environment_keys(env: Env) -> KeyCodes | None:
-    """Return the keys of the environment's own method, or of this package's tables, or None."""
+    """Return the keys of the environment's own method, or of the tables here, or None."""
     for holder in (env, env.unwrapped):
         if hasattr(holder, "get_keys_to_action"):
             return holder.get_keys_to_action()
@@ -188,7 +188,7 @@ def _environment_keys(env: Env) -> KeyCodes | None:
 
 
 def _key_codes(keys_to_action: dict[Any, Any]) -> KeyCodes:
-    """Return the mapping, with sorted key codes instead of letters."""
+    """Return the mapping with sorted key codes instead of letters."""
     if not isinstance(keys_to_action, dict):
         raise error.ArgumentTypeError(
             f"keys_to_action must be a dictionary, got {type(keys_to_action)}"
@@ -222,32 +222,32 @@ def play(
     wait_on_player: bool = False,
     wait_for_start: bool = False,
 ) -> None:
-    """Let a person play until the window is closed or Escape is pressed.
+    """Let a person play until they close the window or press Escape.
 
     Args:
         env: An environment with render mode "rgb_array" or "rgb_array_list".
         transpose: Whether frames are [height, width, 3], as in all environments of this package.
-        fps: Steps per second; None stands for `metadata["render_fps"]`, or 30.
+        fps: Steps per second; None for `metadata["render_fps"]`, or 30 if it is missing.
         zoom: Factor by which frames are enlarged.
         callback: Called after every step with `(obs_t, obs_tp1, action, rew, terminated, truncated,
             info)`; `PlayPlot(...).callback` plots. After a reset, `obs_t` is the first observation;
             Gymnasium passes a tuple of it and its info.
         keys_to_action: Maps combinations of keys to actions. A combination is a string of letters,
             or a tuple of letters and pygame's key codes. It is active while exactly these keys are
-            down. None calls the environment's `get_keys_to_action`, or uses the keys of
+            held down. None calls the environment's `get_keys_to_action`, or uses the keys of
             `gymcore.utils.play_keys`.
         seed: Seed of the first reset.
-        noop: The action while no combination is active. If it is 0 and actions are arrays, it
-            stands for zeros.
-        wait_on_player: Whether to step only while a key is down.
-        wait_for_start: Whether each episode begins when a key is pressed; the window's title says
-            so.
+        noop: Action while no combination is active. A value of 0 means zeros if actions are
+            arrays.
+        wait_on_player: Whether to step only while a key is held down.
+        wait_for_start: Whether each episode waits for a key press to begin; the window's title
+            says so.
 
     Raises:
-        InvalidArgument: The render mode returns no images, a combination is empty, or its action is
-            not in the action space.
-        MissingKeysToAction: There are no keys.
-        DependencyNotInstalled: pygame is missing.
+        InvalidArgument: If the render mode returns no images, a combination is empty, or its action
+            is not in the action space.
+        MissingKeysToAction: If no keys are defined.
+        DependencyNotInstalled: If pygame is missing.
     """
     given = keys_to_action is not None
     if keys_to_action is None:
@@ -340,15 +340,15 @@ def _loop(
 
 
 class PlayPlot:
-    """Plots numbers of the last steps, each in a diagram of its own; for `gymcore.utils.play`.
+    """Plots numbers of the last steps, each in its own diagram; for `gymcore.utils.play`.
 
     Attributes:
-        data_callback: Returns the numbers of a step.
+        data_callback: Function that returns the numbers of a step.
         fig: The matplotlib figure.
-        ax: Its axes.
+        ax: Axes of the figure.
         t: Number of steps so far.
         data: The last numbers of each diagram.
-        cur_plot: The line of each diagram; None before the first step.
+        cur_plot: Line of each diagram; None before the first step.
 
     Example:
         >>> import matplotlib
@@ -368,14 +368,14 @@ class PlayPlot:
         """Open the figure.
 
         Args:
-            callback: Is called with `(obs_t, obs_tp1, action, rew, terminated, truncated, info)`,
-                and returns a number for each diagram.
+            callback: Function called with `(obs_t, obs_tp1, action, rew, terminated, truncated,
+                info)`; returns one number per diagram.
             horizon_timesteps: Number of steps to show.
             plot_names: Titles of the diagrams.
 
         Raises:
-            InvalidArgument: There is no title, or the horizon is not positive.
-            DependencyNotInstalled: matplotlib is missing.
+            InvalidArgument: If there is no title, or the horizon is not positive.
+            DependencyNotInstalled: If matplotlib is missing.
         """
         if not plot_names:
             raise error.InvalidArgument("plot_names: expected at least one name, got none")
@@ -401,7 +401,7 @@ class PlayPlot:
         self.t = 0
         self.cur_plot: list[Line2D | None] = [None] * len(plot_names)
         self.data: list[deque[float]] = [deque(maxlen=horizon_timesteps) for _ in plot_names]
-        # None for a backend that only writes files.
+        # The attribute is None for a backend that only writes files.
         self._shows = getattr(self.fig.canvas, "required_interactive_framework", None) is not None
         if self._shows:
             self.fig.show()
@@ -420,7 +420,7 @@ class PlayPlot:
 
         Args:
             obs_t: Observation before the step.
-            obs_tp1: Observation after it.
+            obs_tp1: Observation after the step.
             action: The action.
             rew: The reward.
             terminated: Whether the episode has reached a terminal state.
@@ -428,7 +428,7 @@ class PlayPlot:
             info: The info.
 
         Raises:
-            InvalidArgument: The user's callback does not return one number for each title.
+            InvalidArgument: If the user's callback does not return one number per title.
         """
         points = list(self.data_callback(obs_t, obs_tp1, action, rew, terminated, truncated, info))
         if len(points) != len(self.data):

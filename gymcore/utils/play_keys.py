@@ -1,7 +1,7 @@
 """The default keys for playing the environments of this package and others.
 
 A control is `(keys, action, words)`: a combination of keys, its action, and a description for the
-legend. Arrow keys have alternatives (A instead of `left`, for example).
+legend. Arrow keys have alternatives, such as A for `left`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gymcore.spaces import Space
 
 __all__ = ["Keys", "default_keys", "every_keys"]
 
-#: Key codes of SDL 2 (pygame's K_LEFT, ...); those of letters are their ASCII codes.
+#: Key codes of SDL 2 (pygame's K_LEFT and so on); codes of letters are their ASCII codes.
 _CODES = {
     **{"right": 1073741903, "left": 1073741904, "down": 1073741905, "up": 1073741906},
     **{"page up": 1073741899, "page down": 1073741902, "left shift": 1073742049},
@@ -35,8 +35,8 @@ class Keys(NamedTuple):
     """The keys of an environment.
 
     Attributes:
-        actions: Maps combinations of key codes to actions, for `gymcore.utils.play`; `()` stands
-            for the action without a key, if it is not 0.
+        actions: Maps combinations of key codes to actions, for `gymcore.utils.play`; `()` is the
+            combination without keys, if its action is not 0.
         legend: Lines that describe the keys.
     """
 
@@ -45,19 +45,19 @@ class Keys(NamedTuple):
 
 
 def _moves(left: _Action, right: _Action, nothing: _Action | None) -> list[_Control]:
-    """Return the controls of an environment whose agent moves left or right."""
+    """Return the controls of an environment in which the agent moves left or right."""
     controls: list[_Control] = [(("left",), left, "push left"), (("right",), right, "push right")]
     return controls if nothing is None else [*controls, ((), nothing, "")]
 
 
 def _directions(left: int, down: int, right: int, up: int) -> list[_Control]:
-    """Return the controls of an environment whose agent moves on a grid."""
+    """Return the controls of an environment in which the agent moves on a grid."""
     moves = {"left": left, "right": right, "up": up, "down": down}
     return [((key,), action, key) for key, action in moves.items()]
 
 
 def _lander(left: _Action, main: _Action, right: _Action) -> list[_Control]:
-    """Return the controls of the lander's three engines, of which one fires at a time."""
+    """Return the controls of the lander's three engines, which fire one at a time."""
     return [
         (("left",), left, "push left"),
         (("up",), main, "main engine"),
@@ -66,7 +66,7 @@ def _lander(left: _Action, main: _Action, right: _Action) -> list[_Control]:
 
 
 def _car(steer: Mapping[str, _Action], pedals: Mapping[str, _Action]) -> list[_Control]:
-    """Return the controls of the car; continuous actions can steer and accelerate together."""
+    """Return the controls of the car; continuous actions allow steering while accelerating."""
     words = {"left": "steer left", "right": "steer right", "up": "gas", "down": "brake"}
     controls: list[_Control] = [
         ((key,), action, words[key]) for key, action in {**steer, **pedals}.items()
@@ -95,8 +95,8 @@ _GRID_WORLD = [
     _WALK,  # with moving obstacles
 ]
 
-# By the name of the environment, or what it begins with before a hyphen. The first list whose
-# actions are in its action space is used.
+# By the name of the environment, or its part before a hyphen. The first list whose actions are in
+# the environment's action space is used.
 _CONTROLS: dict[str, list[list[_Control]]] = {
     "CartPole": [_moves(0, 1, None)],
     "Acrobot": [_moves(0, 2, 1)],
@@ -122,12 +122,12 @@ _CONTROLS: dict[str, list[list[_Control]]] = {
     ],
 }
 
-# Keys that increase and decrease the numbers of a continuous action, in their order.
+# Keys that increase and decrease the numbers of a continuous action, in order.
 _UP, _DOWN = "qwertyuiop", "asdfghjkl;"
 
 
 def default_keys(env: Env) -> Keys | None:
-    """Return the keys of an environment that is in this module's tables; None for others."""
+    """Return the keys of an environment in this module's tables; None for others."""
     name = str(getattr(getattr(env, "spec", None), "name", None)).partition("-")[0]
     for controls in _CONTROLS.get(name, ()):
         if all(_typed(action, env.action_space) in env.action_space for _, action, _ in controls):
@@ -138,8 +138,8 @@ def default_keys(env: Env) -> Keys | None:
 def every_keys(env: Env) -> Keys | None:
     """Return the keys of an environment with up to ten discrete, or with continuous actions.
 
-    They are those of the environment, otherwise those of this module's tables, otherwise digits, or
-    two letters for each of the first ten numbers of an action; None for other action spaces.
+    The environment's own keys come first, then those in this module's tables, then digits, or two
+    letters for each of the first ten numbers of an action; None for other action spaces.
     """
     for holder in (env, env.unwrapped):
         if hasattr(holder, "get_keys_to_action"):
@@ -161,7 +161,7 @@ def every_keys(env: Env) -> Keys | None:
 
 
 def _numbers(space: spaces.Box) -> Keys:
-    """Return two letters for each number of an action; keys of two numbers can be combined."""
+    """Return two letters for each number of an action; keys of several numbers can be combined."""
     count = min(space.shape[0], len(_UP))
     middle = np.clip(np.zeros(space.shape), space.low, space.high)
     single: list[_Control] = []
@@ -200,7 +200,7 @@ def _typed(action: _Action, space: Space) -> object:
 
 
 def _legend_of(actions: Mapping[Any, object], names: list[str] | None) -> list[str]:
-    """Return a line for each combination of an environment's own keys."""
+    """Return one line for each combination of an environment's own keys."""
     words = {code: name for name, code in _CODES.items()}
     lines = []
     for keys, action in actions.items():

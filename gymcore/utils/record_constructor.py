@@ -1,4 +1,4 @@
-"""`gymcore.base.record_constructor` under the path that Gymnasium has for it."""
+"""`gymcore.base.record_constructor` under the path that it has in Gymnasium."""
 
 from gymcore.base.record_constructor import RecordConstructorArgs
 

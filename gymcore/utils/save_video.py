@@ -27,31 +27,31 @@ def save_video(
     save_logger: str | None = None,
     **kwargs: Any,
 ) -> None:
-    """Write the frames of one episode to mp4 files.
+    """Write the frames of one episode to MP4 files.
 
     Call it at the end of an episode of an environment with `render_mode="rgb_array_list"`. The
     wrapper `RecordVideo` does not need a list of frames.
 
     Args:
         frames: A list of frames, uint8 [height, width, 3].
-        video_folder: The folder of the files, which is created if necessary. A file of the same
-            name is replaced.
-        episode_trigger: Says for `episode_index` whether to write
-            `{name_prefix}-episode-{episode_index}.mp4`. Without either trigger, it is
+        video_folder: Folder for the files, created if missing. A file of the same name is
+            replaced.
+        episode_trigger: Takes `episode_index` and returns whether to write
+            `{name_prefix}-episode-{episode_index}.mp4`. If neither trigger is given, it is
             `capped_cubic_video_schedule`.
-        step_trigger: Says for the number of a step whether to write
+        step_trigger: Takes the number of a step and returns whether to write
             `{name_prefix}-step-{number}.mp4`, which begins with that step's frame.
         video_length: Maximum number of frames of a video; None for all.
-        name_prefix: Prefix of the files' names.
+        name_prefix: Prefix of the file names.
         episode_index: Index of the episode.
-        step_starting_index: Number of the first frame's step.
-        save_logger: Any string, such as "bar", prints the files' names; None does not.
-        **kwargs: `fps`, frames per second; or `durations`, a list of equal durations of frames in
-            seconds.
+        step_starting_index: Step number of the first frame.
+        save_logger: Any string, such as "bar", to print the file names; None to print nothing.
+        **kwargs: `fps`, the frames per second; or `durations`, a list of equal durations of
+            frames in seconds.
 
     Raises:
-        ArgumentTypeError: `frames` is not a list, or there is another keyword.
-        InvalidArgument: There are no frames, or neither `fps` nor `durations`.
+        ArgumentTypeError: If `frames` is not a list, or there is another keyword.
+        InvalidArgument: If there are no frames, or neither `fps` nor `durations` is given.
 
     Example:
         >>> import gymcore
@@ -97,7 +97,7 @@ def save_video(
 
 
 def _frames_per_second(kwargs: dict[str, Any]) -> float:
-    """Return the frame rate, given the keywords of `save_video`."""
+    """Return the frame rate for the keyword arguments of `save_video`."""
     fps, durations = kwargs.pop("fps", None), kwargs.pop("durations", None)
     if kwargs:
         raise error.ArgumentTypeError(

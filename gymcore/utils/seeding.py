@@ -1,4 +1,4 @@
-"""`gymcore.base.seeding` under the path that Gymnasium has for it."""
+"""`gymcore.base.seeding` under the path that it has in Gymnasium."""
 
 from gymcore.base.seeding import RNG, RandomNumberGenerator, np_random
 

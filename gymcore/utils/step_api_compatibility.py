@@ -1,6 +1,6 @@
 """Conversion of `step`'s results between one flag (Gym up to 0.25) and two (Gym 0.26, Gymnasium).
 
-In the old form, `info["TimeLimit.truncated"]` says why an episode is done. As in Gymnasium, the
+In the old form, `info["TimeLimit.truncated"]` tells how an episode ended. As in Gymnasium, the
 infos are changed in place.
 """
 
@@ -74,8 +74,8 @@ def convert_to_terminated_truncated_step_api(
         A tuple of five elements. Observation, reward and infos are the same objects.
 
     Raises:
-        FailedCheck: (also an `AssertionError`) There are neither four nor five elements.
-        ArgumentTypeError: The infos of a vector environment are neither a list nor a dict.
+        FailedCheck: If there are neither four nor five elements (also an `AssertionError`).
+        ArgumentTypeError: If the infos of a vector environment are neither a list nor a dict.
 
     Example:
         >>> info = {"TimeLimit.truncated": True, "x": 1}
@@ -103,7 +103,7 @@ def convert_to_terminated_truncated_step_api(
 def convert_to_done_step_api(step_returns: _Results, is_vector_env: bool = False) -> _Results:
     """Convert the result of `step` to four elements: observation, reward, done, info.
 
-    If an episode is done, `info["TimeLimit.truncated"]` says whether it was truncated and not
+    If an episode is done, `info["TimeLimit.truncated"]` tells whether it was truncated and not
     terminated.
 
     Args:
@@ -115,8 +115,8 @@ def convert_to_done_step_api(step_returns: _Results, is_vector_env: bool = False
         A tuple of four elements. Observation, reward and infos are the same objects.
 
     Raises:
-        FailedCheck: (also an `AssertionError`) There are neither four nor five elements.
-        ArgumentTypeError: The infos of a vector environment are neither a list nor a dict.
+        FailedCheck: If there are neither four nor five elements (also an `AssertionError`).
+        ArgumentTypeError: If the infos of a vector environment are neither a list nor a dict.
 
     Example:
         >>> convert_to_done_step_api((0, 1.0, False, True, {"x": 1}))
@@ -162,8 +162,8 @@ def step_api_compatibility(
         `convert_to_done_step_api`.
 
     Raises:
-        FailedCheck: (also an `AssertionError`) There are neither four nor five elements.
-        ArgumentTypeError: The infos of a vector environment are neither a list nor a dict.
+        FailedCheck: If there are neither four nor five elements (also an `AssertionError`).
+        ArgumentTypeError: If the infos of a vector environment are neither a list nor a dict.
 
     Example:
         >>> step_api_compatibility((0, 1.0, True, {}))
