@@ -8,19 +8,20 @@ from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memset
 
 from gymcore_ext.minigrid.building cimport (
-    ANY, COLOR_ORDER, MANY_TRIES, add_distractors, add_door, add_object, build_corridor, build_locked_box, chosen_kind,
-    connect_all, draw_bool, draw_color, draw_element, draw_fraction, draw_int, draw_subset, fail, has_neighbor,
-    is_endless, make_rooms, new_object, number, place_agent_in_room, place_in_room, put, remove_wall, room_at, room_of,
+    ANY, COLOR_ORDER, MANY_TRIES, add_distractors, add_door, add_object, build_corridor, build_locked_box,
+    chosen_kind, connect_all, draw_bool, draw_color, draw_element, draw_fraction, draw_int, draw_subset, fail,
+    has_neighbor, is_endless, make_rooms, new_object, number, place_agent_in_room, place_in_room, put, remove_wall,
+    room_at, room_of,
 )
 from gymcore_ext.minigrid.grid cimport (
-    BALL, BLUE, BOX, COLORS, DOOR, EMPTY, ENDLESS, GREY, KEY, LOCKED, MAX_SIDE, NO_CHOICE, NO_FAULT, NO_PLACE,
-    NOT_CONNECTED, RED, REJECTED, RULES_CAPSULE, STEP_X, STEP_Y, build_t, cell_t, color_of, generate_t, kind_of,
+    BALL, BLUE, BOX, COLORS, DOOR, EMPTY, ENDLESS, GREY, KEY, LOCKED, MAX_SIDE, NOT_CONNECTED, NO_CHOICE, NO_FAULT,
+    NO_PLACE, RED, REJECTED, RULES_CAPSULE, STEP_X, STEP_Y, build_t, cell_t, color_of, generate_t, kind_of,
     make_cell, object_at, object_t, rules_t, state_of,
 )
 from gymcore_ext.minigrid.instructions cimport (
-    ANY_COLOR, ANY_KIND, ANYWHERE, GO_TO, ON_LEFT, OPEN_DOOR, PICK_UP, PUT_NEXT, VERBS, description_t, follow,
-    hand_over, instruction_of, instruction_t, is_next_to, is_possible_instruction, mark_objects, matches, task_t,
-    write_instruction,
+    ANYWHERE, ANY_COLOR, ANY_KIND, GO_TO, ON_LEFT, OPEN_DOOR, PICK_UP, PUT_NEXT, VERBS, description_t,
+    give_start_object, instruction_of, instruction_t, is_next_to, is_possible_instruction, mark_objects, matches,
+    step_instruction, task_t, write_instruction,
 )
 
 
@@ -30,43 +31,43 @@ cdef enum:
 
 # --- instructions -----------------------------------------------------------------------------------------------------
 
-cdef inline description_t described(int kind, int color=ANY_COLOR, int location=ANYWHERE) noexcept nogil:
+cdef inline description_t describe(int kind, int color=ANY_COLOR, int location=ANYWHERE) noexcept nogil:
     return description_t(<uint8_t> kind, <uint8_t> color, <uint8_t> location, False)
 
 
-cdef inline description_t like(build_t* b, int identity) noexcept nogil:
+cdef inline description_t describe_object(build_t* b, int identity) noexcept nogil:
     """The description of an object by its kind and color; of any object after a fault."""
-    cdef cell_t cell = <cell_t> EMPTY if b.fault else object_at(b.lane, b.level, identity)
-    return described(kind_of(cell), color_of(cell))
+    cdef cell_t cell = <cell_t> EMPTY if b.fault else object_at(b.lane, identity)
+    return describe(kind_of(cell), color_of(cell))
 
 
-cdef inline void repaint(build_t* b, int identity, cell_t look) noexcept nogil:
-    """Change what an object with an identity looks like."""
+cdef inline void change_appearance(build_t* b, int identity, cell_t look) noexcept nogil:
+    """Change what an object with an identity looks describe_object."""
     put(b, b.lane.objects[identity].x, b.lane.objects[identity].y, look | <cell_t> (identity << 9))
 
 
-cdef inline task_t* ask(build_t* b, int verb, description_t what, int clause=0) noexcept nogil:
+cdef inline task_t* add_task(build_t* b, int verb, description_t what, int clause=0) noexcept nogil:
     """Add a task to a clause of the instruction, which has two tasks at most."""
-    cdef instruction_t* asked = instruction_of(b.lane, b.level)
-    cdef task_t* task = &asked.tasks[2 * clause + (asked.counts[clause] > 0)]
-    asked.counts[clause] = 1 + (asked.counts[clause] > 0)
+    cdef instruction_t* instr = instruction_of(b.lane)
+    cdef task_t* task = &instr.tasks[2 * clause + (instr.counts[clause] > 0)]
+    instr.counts[clause] = 1 + (instr.counts[clause] > 0)
     task.verb = <uint8_t> verb
     task.objects[0] = what
     return task
 
 
-cdef inline void ask_put_next(build_t* b, description_t what, description_t beside, int clause=0) noexcept nogil:
-    ask(b, PUT_NEXT, what, clause).objects[1] = beside
+cdef inline void add_put_next(build_t* b, description_t what, description_t beside, int clause=0) noexcept nogil:
+    add_task(b, PUT_NEXT, what, clause).objects[1] = beside
 
 
 cdef inline void reverse_clauses(build_t* b) noexcept nogil:
     """Let the second clause be carried out before the first one."""
-    cdef instruction_t* asked = instruction_of(b.lane, b.level)
+    cdef instruction_t* instr = instruction_of(b.lane)
     cdef int k
     for k in range(2):
-        asked.tasks[k], asked.tasks[2 + k] = asked.tasks[2 + k], asked.tasks[k]
-    asked.counts[0], asked.counts[1] = asked.counts[1], asked.counts[0]
-    asked.backwards = True
+        instr.tasks[k], instr.tasks[2 + k] = instr.tasks[2 + k], instr.tasks[k]
+    instr.counts[0], instr.counts[1] = instr.counts[1], instr.counts[0]
+    instr.backwards = True
 
 
 # --- conditions -------------------------------------------------------------------------------------------------------
@@ -109,42 +110,42 @@ cdef inline void require_reachable(build_t* b) noexcept nogil:
 
 cdef void reject_trivial(build_t* b) noexcept nogil:
     """Reject an instruction to put objects next to themselves, or to where they are."""
-    cdef const instruction_t* asked = instruction_of(b.lane, b.level)
+    cdef const instruction_t* instr = instruction_of(b.lane)
     cdef const object_t* item
     cdef int k, identity, marks
     for k in range(4):
         for identity in range(1, b.lane.object_count + 1):
-            marks = asked.marks[identity] >> 2 * k & 3
+            marks = instr.marks[identity] >> 2 * k & 3
             item = &b.lane.objects[identity]
-            reject_if(b, asked.tasks[k].verb == PUT_NEXT and marks & 1 and (
-                marks == 3 or is_next_to(b.lane, b.level, item.x, item.y, 2 * k + 1)))
+            reject_if(b, instr.tasks[k].verb == PUT_NEXT and marks & 1 and (
+                marks == 3 or is_next_to(b.lane, item.x, item.y, 2 * k + 1)))
 
 
 cdef void reject_needed_keys(build_t* b) noexcept nogil:
     """Reject an instruction that involves a key, by its color, which opens a locked door."""
-    cdef const instruction_t* asked = instruction_of(b.lane, b.level)
+    cdef const instruction_t* instr = instruction_of(b.lane)
     cdef const description_t* what
     cdef cell_t door
     cdef int k, identity
     for identity in range(1, b.lane.object_count + 1):
-        door = object_at(b.lane, b.level, identity)
+        door = object_at(b.lane, identity)
         for k in range(8):
-            what = &asked.tasks[k >> 1].objects[k & 1]
+            what = &instr.tasks[k >> 1].objects[k & 1]
             reject_if(b, kind_of(door) == DOOR and state_of(door) == LOCKED and what.kind == KEY
                       and what.color == color_of(door))
 
 
 cdef void generate(build_t* b) noexcept nogil:
     """Generate levels until one is accepted, and set the time limit unless there is one."""
-    cdef instruction_t* asked = instruction_of(b.lane, b.level)
+    cdef instruction_t* instr = instruction_of(b.lane)
     cdef int rounds = 0, k, moves = 0
     while rounds < MANY_LEVELS:
         b.fault = NO_FAULT
-        memset(asked, 0, sizeof(instruction_t))
+        memset(instr, 0, sizeof(instruction_t))
         make_rooms(b)
         b.level.rules.attempt(b)
         if not b.fault:
-            mark_objects(b.lane, b.level)
+            mark_objects(b.lane)
             reject_trivial(b)
         if b.fault != REJECTED and b.fault != NO_PLACE and b.fault != NOT_CONNECTED:
             break
@@ -154,14 +155,14 @@ cdef void generate(build_t* b) noexcept nogil:
         b.fault = ENDLESS
     if b.lane.max_steps == 0:
         for k in range(4):
-            if k & 1 < asked.counts[k >> 1]:
-                moves += 2 if asked.tasks[k].verb == PUT_NEXT else 1
+            if k & 1 < instr.counts[k >> 1]:
+                moves += 2 if instr.tasks[k].verb == PUT_NEXT else 1
         b.lane.max_steps = moves * b.room_size * b.room_size * b.columns * b.rows
 
 
 # --- parts of levels --------------------------------------------------------------------------------------------------
 
-cdef inline int scatter(build_t* b, int count, bint unique=False) noexcept nogil:
+cdef inline int place_agent_and_objects(build_t* b, int count, bint unique=False) noexcept nogil:
     """Place the agent, connect all rooms, and add objects that it can reach; return the first of them."""
     cdef int first
     place_agent_in_room(b)
@@ -195,10 +196,10 @@ cdef int lock_random_room(build_t* b, int distractors, bint other_colors, int* d
     door[0] = add_door(b, column, row, ANY, ANY, True)
     key_column = draw_int(b, 0, b.columns)
     key_row = draw_int(b, 0, b.rows)
-    add_object(b, key_column, key_row, KEY, like(b, door[0]).color)
+    add_object(b, key_column, key_row, KEY, describe_object(b, door[0]).color)
     other_colors = other_colors and draw_bool(b)
     for i in range(COLORS):
-        if not (other_colors and COLOR_ORDER[i] == like(b, door[0]).color):
+        if not (other_colors and COLOR_ORDER[i] == describe_object(b, door[0]).color):
             colors[count] = COLOR_ORDER[i]
             count += 1
     connect_all(b, colors, count)
@@ -222,13 +223,13 @@ cdef inline int add_four_doors(build_t* b, int locked) noexcept nogil:
 
 cdef void go_to(build_t* b) noexcept nogil:
     """Numbers: objects; whether all doors are open."""
-    cdef int first = scatter(b, number(b, 0)), k
+    cdef int first = place_agent_and_objects(b, number(b, 0)), k
     cdef cell_t cell
-    ask(b, GO_TO, like(b, first + draw_int(b, 0, number(b, 0))))
+    add_task(b, GO_TO, describe_object(b, first + draw_int(b, 0, number(b, 0))))
     for k in range(1, b.lane.object_count + 1):
-        cell = object_at(b.lane, b.level, k)
+        cell = object_at(b.lane, k)
         if number(b, 1) and kind_of(cell) == DOOR:
-            repaint(b, k, make_cell(DOOR, color_of(cell)))
+            change_appearance(b, k, make_cell(DOOR, color_of(cell)))
 
 
 cdef void go_to_red_ball(build_t* b) noexcept nogil:
@@ -239,9 +240,9 @@ cdef void go_to_red_ball(build_t* b) noexcept nogil:
     first = add_distractors(b, ANY, ANY, number(b, 0), False)
     for k in range(first, b.lane.object_count + 1):
         if number(b, 1):
-            repaint(b, k, make_cell(like(b, k).kind, GREY))
+            change_appearance(b, k, make_cell(describe_object(b, k).kind, GREY))
     require_reachable(b)
-    ask(b, GO_TO, described(BALL, RED))
+    add_task(b, GO_TO, describe(BALL, RED))
 
 
 cdef void go_to_red_blue_ball(build_t* b) noexcept nogil:
@@ -251,23 +252,23 @@ cdef void go_to_red_blue_ball(build_t* b) noexcept nogil:
     place_agent_in_room(b)
     add_distractors(b, ANY, ANY, number(b, 0), False)
     for k in range(1, b.lane.object_count + 1):
-        cell = object_at(b.lane, b.level, k)
+        cell = object_at(b.lane, k)
         reject_if(b, kind_of(cell) == BALL and (color_of(cell) == RED or color_of(cell) == BLUE))
     color = BLUE if draw_int(b, 0, 2) else RED
     add_object(b, 0, 0, BALL, color)
     require_reachable(b)
-    ask(b, GO_TO, described(BALL, color))
+    add_task(b, GO_TO, describe(BALL, color))
 
 
 cdef void go_to_unlocked(build_t* b) noexcept nogil:
     cdef int door, room = lock_random_room(b, 2, False, &door)
-    ask(b, GO_TO, like(b, add_distractors(b, room % b.columns, room // b.columns, 1, False)))
+    add_task(b, GO_TO, describe_object(b, add_distractors(b, room % b.columns, room // b.columns, 1, False)))
 
 
 cdef void go_to_door(build_t* b) noexcept nogil:
     cdef int first = add_four_doors(b, ANY)
     place_agent_in_room(b, 1, 1)
-    ask(b, GO_TO, like(b, first + draw_int(b, 0, 4)))
+    add_task(b, GO_TO, describe_object(b, first + draw_int(b, 0, 4)))
 
 
 cdef void go_to_object_or_door(build_t* b) noexcept nogil:
@@ -276,26 +277,26 @@ cdef void go_to_object_or_door(build_t* b) noexcept nogil:
     first = add_distractors(b, 1, 1, 8, False)
     add_four_doors(b, ANY)
     require_reachable(b)
-    ask(b, GO_TO, like(b, first + draw_int(b, 0, 12)))
+    add_task(b, GO_TO, describe_object(b, first + draw_int(b, 0, 12)))
 
 
 cdef void open_any(build_t* b) noexcept nogil:
     cdef uint8_t doors[256 * 4]
     cdef int count = 0, column, row, side
-    scatter(b, 18)
+    place_agent_and_objects(b, 18)
     for column in range(b.columns):
         for row in range(b.rows):
             for side in range(4):
                 if room_at(b, column, row).doors[side]:
                     doors[count] = room_at(b, column, row).doors[side]
                     count += 1
-    ask(b, OPEN_DOOR, like(b, draw_element(b, doors, count)))
+    add_task(b, OPEN_DOOR, describe_object(b, draw_element(b, doors, count)))
 
 
 cdef void open_red_door(build_t* b) noexcept nogil:
     add_door(b, 0, 0, 0, RED, False)
     place_agent_in_room(b, 0, 0)
-    ask(b, OPEN_DOOR, described(DOOR, RED))
+    add_task(b, OPEN_DOOR, describe(DOOR, RED))
 
 
 cdef void open_door(build_t* b) noexcept nogil:
@@ -308,9 +309,9 @@ cdef void open_door(build_t* b) noexcept nogil:
     if by == 0:
         by = 1 + draw_int(b, 0, 2)
     if by == 1:
-        ask(b, OPEN_DOOR, described(DOOR, colors[0])).strict = number(b, 0) != 0
+        add_task(b, OPEN_DOOR, describe(DOOR, colors[0])).strict = number(b, 0) != 0
     else:
-        ask(b, OPEN_DOOR, described(DOOR, ANY_COLOR, ON_LEFT + draw_int(b, 0, 4))).strict = number(b, 0) != 0
+        add_task(b, OPEN_DOOR, describe(DOOR, ANY_COLOR, ON_LEFT + draw_int(b, 0, 4))).strict = number(b, 0) != 0
     place_agent_in_room(b, 1, 1)
 
 
@@ -324,15 +325,15 @@ cdef void open_two_doors(build_t* b) noexcept nogil:
             colors[k] = <uint8_t> (number(b, k) - 1)
         add_door(b, 1, 1, 0 if k else 2, colors[k], False)
     place_agent_in_room(b, 1, 1)
-    ask(b, OPEN_DOOR, described(DOOR, colors[0])).strict = number(b, 2) != 0
-    ask(b, OPEN_DOOR, described(DOOR, colors[1]), 1)
+    add_task(b, OPEN_DOOR, describe(DOOR, colors[0])).strict = number(b, 2) != 0
+    add_task(b, OPEN_DOOR, describe(DOOR, colors[1]), 1)
 
 
 cdef void open_in_order(build_t* b) noexcept nogil:
     """Numbers: doors; whether another door is a failure."""
     cdef uint8_t colors[COLORS]
     cdef uint8_t doors[COLORS]
-    cdef uint8_t asked[2]
+    cdef uint8_t chosen[2]
     cdef int k, mode, count = number(b, 0)
     if not 2 <= count <= COLORS:
         fail(b, NO_CHOICE)
@@ -341,16 +342,16 @@ cdef void open_in_order(build_t* b) noexcept nogil:
     for k in range(count):
         doors[k] = <uint8_t> add_door(b, 1, 1, ANY, colors[k], False)
     place_agent_in_room(b, 1, 1)
-    draw_subset(b, doors, count, 2, asked)
+    draw_subset(b, doors, count, 2, chosen)
     mode = draw_int(b, 0, 3)
     for k in range(2 if mode else 1):
-        ask(b, OPEN_DOOR, like(b, asked[k]), k).strict = number(b, 1) != 0
+        add_task(b, OPEN_DOOR, describe_object(b, chosen[k]), k).strict = number(b, 1) != 0
     if mode == 2:
         reverse_clauses(b)
 
 
 cdef void pick_up(build_t* b) noexcept nogil:
-    ask(b, PICK_UP, like(b, scatter(b, 18) + draw_int(b, 0, 18)))
+    add_task(b, PICK_UP, describe_object(b, place_agent_and_objects(b, 18) + draw_int(b, 0, 18)))
 
 
 cdef void pick_up_blocked(build_t* b) noexcept nogil:
@@ -359,7 +360,7 @@ cdef void pick_up_blocked(build_t* b) noexcept nogil:
     connect_all(b)
     first = add_distractors(b, ANY, ANY, 20, False)
     reject_if(b, not b.fault and are_reachable(b))
-    ask(b, PICK_UP, like(b, first + draw_int(b, 0, 20)))
+    add_task(b, PICK_UP, describe_object(b, first + draw_int(b, 0, 20)))
 
 
 cdef void pick_up_distinct(build_t* b) noexcept nogil:
@@ -367,13 +368,13 @@ cdef void pick_up_distinct(build_t* b) noexcept nogil:
     cdef int first = add_distractors(b, ANY, ANY, 5), by
     cdef description_t what
     place_agent_in_room(b, 0, 0)
-    what = like(b, first + draw_int(b, 0, 5))
+    what = describe_object(b, first + draw_int(b, 0, 5))
     by = draw_int(b, 0, 3)
     if by == 0:
         what.color = ANY_COLOR
     elif by == 1:
         what.kind = ANY_KIND
-    ask(b, PICK_UP, what).strict = number(b, 0) != 0
+    add_task(b, PICK_UP, what).strict = number(b, 0) != 0
 
 
 cdef void pick_up_above(build_t* b) noexcept nogil:
@@ -381,13 +382,13 @@ cdef void pick_up_above(build_t* b) noexcept nogil:
     add_door(b, 1, 1, 3, ANY, False)
     place_agent_in_room(b, 1, 1)
     connect_all(b)
-    ask(b, PICK_UP, like(b, target))
+    add_task(b, PICK_UP, describe_object(b, target))
 
 
 cdef void pick_up_only(build_t* b) noexcept nogil:
     add_object(b, 0, 0, BALL)
     place_agent_in_room(b)
-    ask(b, PICK_UP, described(BALL))
+    add_task(b, PICK_UP, describe(BALL))
 
 
 cdef void find_object(build_t* b) noexcept nogil:
@@ -395,12 +396,12 @@ cdef void find_object(build_t* b) noexcept nogil:
     cdef int column = draw_int(b, 0, b.rows), row = draw_int(b, 0, b.columns), target = add_object(b, column, row)
     place_agent_in_room(b, 1, 1)
     connect_all(b)
-    ask(b, PICK_UP, described(like(b, target).kind))
+    add_task(b, PICK_UP, describe(describe_object(b, target).kind))
 
 
 cdef void key_corridor(build_t* b) noexcept nogil:
     """Numbers: the kind of the object."""
-    ask(b, PICK_UP, described(like(b, build_corridor(b, chosen_kind(b, 0))).kind))
+    add_task(b, PICK_UP, describe(describe_object(b, build_corridor(b, chosen_kind(b, 0))).kind))
 
 
 cdef void act_on_object_or_door(build_t* b) noexcept nogil:
@@ -408,16 +409,16 @@ cdef void act_on_object_or_door(build_t* b) noexcept nogil:
     cdef description_t what
     add_four_doors(b, False)
     place_agent_in_room(b, 1, 1)
-    what = like(b, first + draw_int(b, 0, 9))
-    ask(b, GO_TO if draw_bool(b) else OPEN_DOOR if what.kind == DOOR else PICK_UP, what)
+    what = describe_object(b, first + draw_int(b, 0, 9))
+    add_task(b, GO_TO if draw_bool(b) else OPEN_DOOR if what.kind == DOOR else PICK_UP, what)
 
 
 cdef void put_next_local(build_t* b) noexcept nogil:
     """Numbers: objects."""
-    cdef int count = number(b, 0), first = scatter(b, count, True), one, other
+    cdef int count = number(b, 0), first = place_agent_and_objects(b, count, True), one, other
     one = draw_int(b, 0, count)
     other = draw_int(b, 0, count - 1)
-    ask_put_next(b, like(b, first + one), like(b, first + other + (other >= one)))
+    add_put_next(b, describe_object(b, first + one), describe_object(b, first + other + (other >= one)))
 
 
 cdef inline void fill_two_rooms(build_t* b, int count, int* left, int* right) noexcept nogil:
@@ -436,9 +437,9 @@ cdef void put_next(build_t* b) noexcept nogil:
     beside += draw_int(b, 0, number(b, 0))
     if draw_bool(b):
         what, beside = beside, what
-    ask_put_next(b, like(b, what), like(b, beside))
+    add_put_next(b, describe_object(b, what), describe_object(b, beside))
     if number(b, 1):
-        instruction_of(b.lane, b.level).carried = <uint8_t> what
+        instruction_of(b.lane).start_object = <uint8_t> what
 
 
 cdef void move_two_across(build_t* b) noexcept nogil:
@@ -453,38 +454,38 @@ cdef void move_two_across(build_t* b) noexcept nogil:
         other[side] = draw_int(b, 0, count - 1)
         other[side] += firsts[side] + (other[side] >= one[side])
         one[side] += firsts[side]
-    ask_put_next(b, like(b, one[0]), like(b, one[1]))
-    ask_put_next(b, like(b, other[1]), like(b, other[0]), 1)
+    add_put_next(b, describe_object(b, one[0]), describe_object(b, one[1]))
+    add_put_next(b, describe_object(b, other[1]), describe_object(b, other[0]), 1)
 
 
 cdef void unlock(build_t* b) noexcept nogil:
     cdef int door
     lock_random_room(b, 3, True, &door)
-    ask(b, OPEN_DOOR, like(b, door))
+    add_task(b, OPEN_DOOR, describe_object(b, door))
 
 
 cdef void unlock_local(build_t* b) noexcept nogil:
     """Numbers: whether there are other objects."""
     cdef int door = add_door(b, 1, 1, ANY, ANY, True)
-    add_object(b, 1, 1, KEY, like(b, door).color)
+    add_object(b, 1, 1, KEY, describe_object(b, door).color)
     add_distractors(b, 1, 1, 3 if number(b, 0) else 0)
     place_agent_in_room(b, 1, 1)
-    ask(b, OPEN_DOOR, described(DOOR))
+    add_task(b, OPEN_DOOR, describe(DOOR))
 
 
 cdef void key_in_box(build_t* b) noexcept nogil:
     cdef int door = add_door(b, 1, 1, ANY, ANY, True), box
-    cdef cell_t key = new_object(b, KEY, like(b, door).color)
+    cdef cell_t key = new_object(b, KEY, describe_object(b, door).color)
     box = place_in_room(b, 1, 1, new_object(b, BOX, draw_color(b)))
     b.lane.objects[box].contents = key if box else <cell_t> EMPTY
     place_agent_in_room(b, 1, 1)
-    ask(b, OPEN_DOOR, described(DOOR))
+    add_task(b, OPEN_DOOR, describe(DOOR))
 
 
 cdef void unlock_pick_up(build_t* b) noexcept nogil:
     """Numbers: whether there are other objects; whether a ball blocks the door, and the box is called a box only."""
     cdef int box = build_locked_box(b, number(b, 1), 4 if number(b, 0) else 0)
-    ask(b, PICK_UP, described(BOX) if number(b, 1) else like(b, box))
+    add_task(b, PICK_UP, describe(BOX) if number(b, 1) else describe_object(b, box))
 
 
 cdef void unlock_to_unlock(build_t* b) noexcept nogil:
@@ -496,7 +497,7 @@ cdef void unlock_to_unlock(build_t* b) noexcept nogil:
     add_object(b, 1, 0, KEY, colors[1])
     add_object(b, 0, 0, BALL)
     place_agent_in_room(b, 1, 0)
-    ask(b, PICK_UP, described(BALL))
+    add_task(b, PICK_UP, describe(BALL))
 
 
 # --- every instruction of the language --------------------------------------------------------------------------------
@@ -518,7 +519,7 @@ cdef int lock_room(build_t* b) noexcept nogil:
     while not is_endless(b, &rounds, MANY_TRIES):
         column, row = draw_int(b, 0, b.columns), draw_int(b, 0, b.rows)
         if row * b.columns + column != locked:
-            add_object(b, column, row, KEY, like(b, door).color)
+            add_object(b, column, row, KEY, describe_object(b, door).color)
             break
     return locked
 
@@ -528,19 +529,19 @@ cdef description_t draw_description(build_t* b, int first, int count, int locked
 
     Numbers: 2, whether by location too; 4, whether an object in the locked room is enough.
     """
-    cdef description_t what = described(BOX)
+    cdef description_t what = describe(BOX)
     cdef const object_t* item
     cdef int _, color, identity, last = b.room_size - 1
     cdef int left = locked % b.columns * last, top = locked // b.columns * last
     for _ in range(101):
         color = draw_int(b, 0, COLORS + 1)
-        what = described(
+        what = describe(
             draw_element(b, &DESCRIBED_KINDS[first], count), COLOR_ORDER[color - 1] if color else <int> ANY_COLOR)
         if number(b, 2) and draw_bool(b):
             what.location = <uint8_t> (ON_LEFT + draw_int(b, 0, 4))
         for identity in range(1, b.lane.object_count + 1):
             item = &b.lane.objects[identity]
-            if not b.fault and matches(b.lane, b.level, &what, identity) and (
+            if not b.fault and matches(b.lane, &what, identity) and (
                 number(b, 4) or locked < 0
                 or not (left <= item.x <= left + last and top <= item.y <= top + last)
             ):
@@ -568,9 +569,9 @@ cdef void draw_task(build_t* b, int clause, int locked) noexcept nogil:
     else:
         what = draw_description(b, 0, 4 if verb == GO_TO else 3, locked)
     if verb == PUT_NEXT:
-        ask_put_next(b, what, draw_description(b, 0, 4, locked), clause)
+        add_put_next(b, what, draw_description(b, 0, 4, locked), clause)
     else:
-        ask(b, verb, what, clause)
+        add_task(b, verb, what, clause)
 
 
 cdef void any_instruction(build_t* b) noexcept nogil:
@@ -605,7 +606,7 @@ RULES = {}
 cdef int add_rules(const char* name, generate_t attempt, const char* arguments="") except -1:
     cdef rules_t* rules = &TABLE[len(RULES)]
     rules.arguments, rules.attempt, rules.extra_bytes = arguments, attempt, sizeof(instruction_t)
-    rules.generate, rules.begin, rules.step = generate, hand_over, follow
+    rules.generate, rules.begin, rules.step = generate, give_start_object, step_instruction
     rules.write_mission, rules.is_possible = write_instruction, is_possible_instruction
     RULES[name.decode()] = PyCapsule_New(rules, RULES_CAPSULE, NULL)
     return 0

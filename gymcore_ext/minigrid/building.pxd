@@ -1,14 +1,14 @@
-"""Building a level: MiniGrid's random draws in its order, walls, objects in places, and grids of rooms.
+"""Generating a level: MiniGrid's random draws in its order, walls, objects, and grids of rooms.
 
-A fault ends a level: after it, nothing here draws, changes the grid or ends the level for another reason, so that
-levels are written without checks. A loop of a level must end after a fault and after many rounds (`is_endless`).
+After a fault the functions here neither draw nor change anything, and the first fault stays, so that levels need not
+check for faults. Loops of levels must end after a fault and after too many rounds (`is_endless`).
 """
 from libc.stdint cimport uint32_t, uint8_t
 
 from gymcore_ext.minigrid.grid cimport (
-    BAD_DOOR, BALL, BOX, CLOSED, COLORS, DOOR, EMPTY, ENDLESS, GREY, KEY, LOCKED, MAX_OBJECTS, MAX_ROOMS, NO_CHOICE,
-    NO_PLACE, NOT_CONNECTED, NOWHERE, OUTSIDE, REMOVED, STEP_X, STEP_Y, TOO_MANY, WALL, build_t, cell_t, color_of,
-    front_cell, identity_of, kind_of, make_cell, object_at, object_t, rng_t, room_t, set_cell,
+    BAD_DOOR, BALL, BOX, CLOSED, COLORS, DOOR, EMPTY, ENDLESS, GREY, KEY, LOCKED, MAX_OBJECTS, MAX_ROOMS,
+    NOT_CONNECTED, NOWHERE, NO_CHOICE, NO_PLACE, OUTSIDE, REMOVED, STEP_X, STEP_Y, TOO_MANY, WALL, build_t, cell_t,
+    color_of, front_cell, identity_of, kind_of, make_cell, object_at, object_t, rng_t, room_t, set_cell,
 )
 
 
@@ -19,9 +19,9 @@ cdef extern from "gymcore/rng.h":
 
 
 cdef enum:
-    ANY = -1                  # to be drawn: a kind, a color, a side, a room
-    MANY_TRIES = 1_000_000    # where MiniGrid tries without end; a place in a full grid is found far sooner
-    ROOM_TRIES = 1000         # of objects in rooms
+    ANY = -1                  # a random kind, color, side or room
+    MANY_TRIES = 1_000_000    # where MiniGrid tries without limit; the last free cell of a grid is found far sooner
+    ROOM_TRIES = 1000         # tries of placing an object in a room
     MANY_DOORS = 5000         # tries of connecting rooms
 
 ctypedef bint (*reject_t)(const build_t* b, int x, int y) noexcept nogil
@@ -37,13 +37,13 @@ cdef extern from *:
 # --- faults and draws -------------------------------------------------------------------------------------------------
 
 cdef inline void fail(build_t* b, int fault) noexcept nogil:
-    """End the level, unless it has ended."""
+    """Record a fault, unless there is one."""
     if not b.fault:
         b.fault = fault
 
 
 cdef inline bint is_endless(build_t* b, int* rounds, int limit) noexcept nogil:
-    """Count a round of a loop; whether the loop must end because the level did, or does now after too many."""
+    """Count a round of a loop, and return whether the loop must end: after a fault, or after too many rounds."""
     rounds[0] += 1
     if rounds[0] > limit:
         fail(b, ENDLESS)
@@ -51,52 +51,50 @@ cdef inline bint is_endless(build_t* b, int* rounds, int limit) noexcept nogil:
 
 
 cdef inline int number(const build_t* b, int k) noexcept nogil:
-    """One of the lane's parameters, as an integer."""
+    """Return a parameter of the lane as an integer."""
     cdef double value = b.numbers[k]
     return <int> value if -1e6 < value < 1e6 else 0
 
 
 cdef inline int chosen_kind(const build_t* b, int k) noexcept nogil:
-    """The kind of object that one of the lane's parameters says: 0 for ANY, or 1 + its place among the kinds."""
+    """Return the kind of object that a parameter selects: 0 for ANY, 1 to 3 for key, ball and box."""
     return KEY - 1 + min(number(b, k), 3) if number(b, k) > 0 else <int> ANY
 
 
 cdef inline int draw_int(build_t* b, int low, int high) noexcept nogil:
-    """Uniform on low to high - 1: `_rand_int`."""
+    """Draw an integer from low to high - 1: `_rand_int`."""
     if low >= high:
         fail(b, NO_CHOICE)
     return low if b.fault else low + <int> below(b.rng, <uint32_t> (high - low))
 
 
 cdef inline bint draw_bool(build_t* b) noexcept nogil:
-    """Either with probability 1/2: `_rand_bool`."""
+    """Draw a bool: `_rand_bool`."""
     return draw_int(b, 0, 2) == 0
 
 
 cdef inline double draw_fraction(build_t* b) noexcept nogil:
-    """Uniform on [0, 1): `_rand_float(0, 1)`."""
+    """Draw a number from [0, 1): `_rand_float(0, 1)`."""
     return 0.0 if b.fault else random(b.rng)
 
 
 cdef inline int draw_element(build_t* b, const uint8_t* elements, int count) noexcept nogil:
-    """One of some numbers: `_rand_elem`."""
+    """Draw an element: `_rand_elem`."""
     return elements[draw_int(b, 0, count)] if count > 0 else draw_int(b, 0, 0)
 
 
 cdef inline int draw_color(build_t* b) noexcept nogil:
-    """`_rand_color`."""
+    """Draw a color: `_rand_color`."""
     return draw_element(b, COLOR_ORDER, COLORS)
 
 
 cdef inline int draw_kind(build_t* b) noexcept nogil:
-    """A key, a ball or a box."""
+    """Draw a key, a ball or a box."""
     return draw_element(b, KIND_ORDER, 3)
 
 
-cdef inline void draw_subset(
-    build_t* b, const uint8_t* elements, int count, int size, uint8_t* subset
-) noexcept nogil:
-    """Some of at most 255 numbers, each at most once, in the order in which they are drawn: `_rand_subset`."""
+cdef inline void draw_subset(build_t* b, const uint8_t* elements, int count, int size, uint8_t* subset) noexcept nogil:
+    """Draw distinct elements of at most 255: `_rand_subset`."""
     cdef uint8_t left[256]
     cdef int k, i, place
     for k in range(count):
@@ -109,7 +107,7 @@ cdef inline void draw_subset(
 
 
 cdef inline void shuffle(build_t* b, uint8_t* elements, int count) noexcept nogil:
-    """`Generator.shuffle` of at most 256 numbers: it draws as many bits as a place has, until they are small enough."""
+    """Shuffle at most 256 elements as `Generator.shuffle` does: masked random bits, drawn until they are in range."""
     cdef int k, other, mask
     if b.fault:
         return
@@ -126,15 +124,15 @@ cdef inline void shuffle(build_t* b, uint8_t* elements, int count) noexcept nogi
 # --- cells and objects ------------------------------------------------------------------------------------------------
 
 cdef inline void put(build_t* b, int x, int y, cell_t cell) noexcept nogil:
-    """Put an object, or EMPTY, into a cell: `Grid.set` and `put_obj`."""
+    """Put an object, or EMPTY, into a cell: `Grid.set`, `put_obj`."""
     if not (0 <= x < b.width and 0 <= y < b.height):
         fail(b, OUTSIDE)
     if not b.fault:
-        set_cell(b.lane, b.level, x, y, cell)
+        set_cell(b.lane, x, y, cell)
 
 
 cdef inline void fill(build_t* b, int x, int y, int width, int height, cell_t cell) noexcept nogil:
-    """Put the same object, which has no identity, into a rectangle of cells: `horz_wall`, `vert_wall`."""
+    """Fill a rectangle with an object without identity: `horz_wall`, `vert_wall`."""
     cdef int i, j
     if x < 0 or y < 0 or x + width > b.width or y + height > b.height:
         fail(b, OUTSIDE)
@@ -150,7 +148,7 @@ cdef inline void walls(build_t* b, int x, int y, int width, int height) noexcept
 
 
 cdef inline void wall_around(build_t* b, int x, int y, int width, int height) noexcept nogil:
-    """Walls along the border of a rectangle: `wall_rect`."""
+    """Put walls along the border of a rectangle: `wall_rect`."""
     walls(b, x, y, width, 1)
     walls(b, x, y + height - 1, width, 1)
     walls(b, x, y, 1, height)
@@ -158,7 +156,7 @@ cdef inline void wall_around(build_t* b, int x, int y, int width, int height) no
 
 
 cdef inline cell_t new_object(build_t* b, int kind, int color, int state=0) noexcept nogil:
-    """An object with an identity, the next number; it is nowhere yet."""
+    """Return a new object with the next identity, which is not in the grid yet."""
     cdef int identity = b.lane.object_count + 1
     cdef object_t* item
     if identity > MAX_OBJECTS:
@@ -179,7 +177,7 @@ cdef inline bint is_agent_at(const build_t* b, int x, int y) noexcept nogil:
 cdef inline bint draw_place(
     build_t* b, int x, int y, int width, int height, reject_t reject, int max_tries
 ) noexcept nogil:
-    """Draw an empty cell of a rectangle, in which neither the agent is nor `reject` is true: it is (b.x, b.y)."""
+    """Draw (b.x, b.y), an empty cell of a rectangle without the agent that `reject` accepts; return whether it did."""
     cdef int right = min(max(x, 0) + width, b.width), lower = min(max(y, 0) + height, b.height)
     for _ in range(max_tries + 1):
         b.x = draw_int(b, max(x, 0), right)
@@ -215,9 +213,7 @@ cdef inline void set_agent(build_t* b, int x, int y, int direction) noexcept nog
         b.lane.agent_x, b.lane.agent_y, b.lane.agent_dir = <uint8_t> x, <uint8_t> y, <uint8_t> (direction & 3)
 
 
-cdef inline void place_agent(
-    build_t* b, int x, int y, int width, int height, int max_tries=MANY_TRIES
-) noexcept nogil:
+cdef inline void place_agent(build_t* b, int x, int y, int width, int height, int max_tries=MANY_TRIES) noexcept nogil:
     """Put the agent into a random empty cell of a rectangle, in a random direction: `place_agent`."""
     b.lane.agent_x = b.lane.agent_y = NOWHERE
     if not draw_place(b, x, y, width, height, NULL, max_tries):
@@ -228,7 +224,7 @@ cdef inline void place_agent(
 # --- grids of rooms ---------------------------------------------------------------------------------------------------
 
 cdef inline room_t* room_at(build_t* b, int column, int row) noexcept nogil:
-    """A room; the first one, and a fault, if there is no such room."""
+    """Return a room; the first one, with a fault, if there is no such room."""
     if 0 <= column < b.columns and 0 <= row < b.rows:
         return &b.rooms[row * b.columns + column]
     fail(b, OUTSIDE)
@@ -240,7 +236,7 @@ cdef inline int room_left(const build_t* b, int column) noexcept nogil:
 
 
 cdef inline int room_of(const build_t* b, int x, int y) noexcept nogil:
-    """The number of the room of a position, row by row: `room_from_pos`. Walls belong to the room that they begin."""
+    """Return the index of the room of a position: `room_from_pos`. Left and upper walls belong to a room."""
     return y // (b.room_size - 1) * b.columns + x // (b.room_size - 1)
 
 
@@ -249,12 +245,12 @@ cdef inline bint has_neighbor(const build_t* b, int column, int row, int side) n
 
 
 cdef inline bint is_near_agent(const build_t* b, int x, int y) noexcept nogil:
-    """Whether a position is the agent's or next to it: `reject_next_to`."""
+    """Return whether a position is the agent's or next to it: `reject_next_to`."""
     return abs(b.lane.agent_x - x) + abs(b.lane.agent_y - y) < 2
 
 
 cdef inline void make_rooms(build_t* b) noexcept nogil:
-    """Make an empty grid of closed rooms, and put the agent into the middle: `RoomGrid._gen_grid`."""
+    """Make a grid of closed, empty rooms with the agent in the middle: `RoomGrid._gen_grid`."""
     cdef int column, row, x, y, last = b.room_size - 1
     cdef room_t* room
     cdef const room_t* neighbor
@@ -289,7 +285,7 @@ cdef inline void make_rooms(build_t* b) noexcept nogil:
 
 
 cdef inline int place_in_room(build_t* b, int column, int row, cell_t cell) noexcept nogil:
-    """Put an object into a random place of a room, not next to the agent, and return its identity."""
+    """Put an object into a random cell of a room, not next to the agent, and return its identity."""
     room_at(b, column, row)
     place(b, cell, room_left(b, column), room_left(b, row), b.room_size, b.room_size, is_near_agent, ROOM_TRIES)
     if KEY <= kind_of(cell) <= BOX:
@@ -306,10 +302,8 @@ cdef inline int add_object(build_t* b, int column, int row, int kind=ANY, int co
     return place_in_room(b, column, row, new_object(b, kind, color))
 
 
-cdef inline int add_door(
-    build_t* b, int column, int row, int side=ANY, int color=ANY, int locked=ANY
-) noexcept nogil:
-    """Put a new door between a room and its neighbor, and return its identity. Its position is (b.x, b.y)."""
+cdef inline int add_door(build_t* b, int column, int row, int side=ANY, int color=ANY, int locked=ANY) noexcept nogil:
+    """Put a new door at (b.x, b.y), between a room and its neighbor, and return its identity."""
     cdef room_t* room = room_at(b, column, row)
     cdef cell_t door
     cdef int rounds = 0
@@ -352,7 +346,7 @@ cdef inline void remove_wall(build_t* b, int column, int row, int side) noexcept
 
 
 cdef inline void place_agent_in_room(build_t* b, int column=ANY, int row=ANY) noexcept nogil:
-    """Put the agent into a room, not in front of an object: `RoomGrid.place_agent`."""
+    """Put the agent into a room so that it faces no object: `RoomGrid.place_agent`."""
     cdef int rounds = 0
     cdef cell_t front
     if column == ANY:
@@ -362,13 +356,13 @@ cdef inline void place_agent_in_room(build_t* b, int column=ANY, int row=ANY) no
     room_at(b, column, row)
     while not is_endless(b, &rounds, MANY_TRIES):
         place_agent(b, room_left(b, column), room_left(b, row), b.room_size, b.room_size, ROOM_TRIES)
-        front = front_cell(b.lane, b.level)
+        front = front_cell(b.lane)
         if front == EMPTY or kind_of(front) == WALL:
             break
 
 
 cdef inline bint are_connected(build_t* b) noexcept nogil:
-    """Whether all rooms can be reached from the agent's through doors."""
+    """Return whether doors lead from the agent's room to all others."""
     cdef uint8_t is_reached[MAX_ROOMS]
     cdef int stack[MAX_ROOMS]
     cdef int count = 1, reached = 1, k, room, other
@@ -390,7 +384,7 @@ cdef inline bint are_connected(build_t* b) noexcept nogil:
 
 
 cdef inline void connect_all(build_t* b, const uint8_t* colors=COLOR_ORDER, int count=COLORS) noexcept nogil:
-    """Add doors between random rooms until all are connected, in random ones of `colors`."""
+    """Add doors of random `colors` between random rooms until all are connected."""
     cdef int column, row, side, other
     if b.fault:
         return
@@ -411,10 +405,8 @@ cdef inline void connect_all(build_t* b, const uint8_t* colors=COLOR_ORDER, int 
     fail(b, NOT_CONNECTED)
 
 
-cdef inline int add_distractors(
-    build_t* b, int column=ANY, int row=ANY, int count=10, bint unique=True
-) noexcept nogil:
-    """Add random objects to a room or, with ANY, to random ones; return the first of their consecutive identities."""
+cdef inline int add_distractors(build_t* b, int column=ANY, int row=ANY, int count=10, bint unique=True) noexcept nogil:
+    """Add random objects to a room, or to random rooms; return the first of their consecutive identities."""
     cdef int first = b.lane.object_count + 1, added = 0, rounds = 0, color, kind, x, y
     while added < count and not is_endless(b, &rounds, MANY_TRIES):
         color = draw_color(b)
@@ -431,11 +423,11 @@ cdef inline int add_distractors(
 # --- levels of both families ------------------------------------------------------------------------------------------
 
 cdef inline int color_of_object(build_t* b, int identity) noexcept nogil:
-    return color_of(object_at(b.lane, b.level, identity))
+    return color_of(object_at(b.lane, identity))
 
 
 cdef inline int build_locked_box(build_t* b, bint blocked, int distractors) noexcept nogil:
-    """Put a box behind a locked door, which a ball may block, the key and others before it; return the box."""
+    """Put a box behind a locked door, and its key, other objects and the agent before it; return the box."""
     cdef int box = add_object(b, 1, 0, BOX), door = add_door(b, 0, 0, 0, ANY, True), x = b.x - 1, y = b.y
     if blocked:
         put(b, x, y, new_object(b, BALL, draw_color(b)))
@@ -446,7 +438,7 @@ cdef inline int build_locked_box(build_t* b, bint blocked, int distractors) noex
 
 
 cdef inline int build_corridor(build_t* b, int kind) noexcept nogil:
-    """Make a corridor of the second column, and lock an object on its right, with the key on its left; return it."""
+    """Open the second column of rooms to a corridor, with a locked object on its right and the key on its left."""
     cdef int row, door, target
     for row in range(1, b.rows):
         remove_wall(b, 1, row, 3)

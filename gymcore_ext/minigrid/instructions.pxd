@@ -1,7 +1,7 @@
-"""Instructions of BabyAI: what they describe, whether they are done, and their text.
+"""BabyAI's instructions: the objects that they describe, whether they are carried out, and their text.
 
-An instruction is one clause or two, which are carried out in order; a clause is one task or two, in any order. An
-object matches a description by what and where it is when the episode begins, and keeps the mark of it afterwards.
+An instruction consists of one or two clauses, carried out in order, and a clause of one or two tasks, carried out in
+any order. Objects that match a description when the episode begins are marked, and keep the mark.
 
 Reference: M. Chevalier-Boisvert et al., "BabyAI: A Platform to Study the Sample Efficiency of Grounded Language
 Learning" (ICLR 2019), and the classes of minigrid's `envs.babyai.core.verifier`.
@@ -9,17 +9,17 @@ Learning" (ICLR 2019), and the classes of minigrid's `envs.babyai.core.verifier`
 from libc.stdint cimport uint8_t
 
 from gymcore_ext.minigrid.grid cimport (
-    BOX, COLORS, DOOR, DROP, EMPTY, GREY, KINDS, MAX_OBJECTS, NAMES, NOWHERE, OPEN, PICKUP, STEP_X, STEP_Y, TERMINATED,
-    TOGGLE, UNSEEN, act, append, can_pick_up, cell_at, cell_t, color_of, extra_of, front_cell, front_x, front_y,
-    identity_of, kind_of, lane_t, level_t, object_at, object_t, rng_t, set_cell, state_of, success_reward,
+    BOX, COLORS, DOOR, DROP, EMPTY, GREY, KINDS, MAX_OBJECTS, NAMES, NOWHERE, OPEN, PICKUP, STEP_X, STEP_Y,
+    TERMINATED, TOGGLE, UNSEEN, act, append, can_pick_up, cell_at, cell_t, color_of, extra_of, front_cell, front_x,
+    front_y, identity_of, kind_of, lane_t, object_at, object_t, rng_t, set_cell, state_of, success_reward,
 )
 
 
-cdef enum:  # what a task asks for
+cdef enum:  # verbs of tasks
     GO_TO, PICK_UP, OPEN_DOOR, PUT_NEXT
     VERBS
 
-cdef enum:  # where a described object is, seen from where the agent starts
+cdef enum:  # locations in descriptions, relative to the agent's first position and direction
     ANYWHERE, ON_LEFT, ON_RIGHT, IN_FRONT, BEHIND
     LOCATIONS
 
@@ -30,13 +30,13 @@ cdef enum:
 
 ctypedef struct description_t:
     uint8_t kind, color, location
-    uint8_t several             # whether more than one object matches
+    uint8_t several             # whether more than one object matches, so that the text has the article a
 
 
 ctypedef struct task_t:
     uint8_t verb
-    uint8_t strict              # whether opening another door, or picking up another object, is a failure
-    description_t objects[2]    # what; and what to put it next to
+    uint8_t strict              # whether to open another door, or to pick up another object, is a failure
+    description_t objects[2]    # the object, and the one to put it next to
 
 
 ctypedef struct missing_t:
@@ -44,28 +44,28 @@ ctypedef struct missing_t:
 
 
 ctypedef struct instruction_t:
-    task_t tasks[4]             # of the first clause to be carried out, then of the second one
-    uint8_t counts[2]           # tasks of each clause
+    task_t tasks[4]             # two of the first clause to be carried out, two of the second one
+    uint8_t counts[2]           # number of tasks of each clause
     uint8_t backwards           # whether the text names the second clause first
-    uint8_t clause              # which clause is being carried out
+    uint8_t clause              # the clause that is being carried out
     uint8_t done                # bit k: task k is done
-    uint8_t carried             # identity of the object that the agent gets after the first observation
-    # Marked objects that were picked up, or opened, since the last drop action, and where. Until then they count as
-    # being there, as the reference environment looks for objects only when something is dropped.
+    uint8_t start_object        # identity of the object that the agent gets after the first observation, or 0
+    # Positions and marks of objects that were picked up or opened since the last drop action. "go to" still counts them
+    # as being there, since the reference environment updates positions only when an object is dropped.
     uint8_t missing_count
     missing_t missing[MAX_OBJECTS]
     uint8_t marks[MAX_OBJECTS + 1]  # by identity, bit 2 k + i: matches description i of task k
 
 
-cdef inline instruction_t* instruction_of(const lane_t* lane, const level_t* level) noexcept nogil:
-    return <instruction_t*> extra_of(lane, level)
+cdef inline instruction_t* instruction_of(const lane_t* lane) noexcept nogil:
+    return <instruction_t*> extra_of(lane)
 
 
 # --- descriptions -----------------------------------------------------------------------------------------------------
 
-cdef inline bint is_located(const lane_t* lane, const level_t* level, int location, int x, int y) noexcept nogil:
-    """Whether a position is in the agent's room, walls included, and in that direction from the agent."""
-    cdef int last = level.room_size - 1, dx = STEP_X[lane.agent_dir], dy = STEP_Y[lane.agent_dir]
+cdef inline bint is_located(const lane_t* lane, int location, int x, int y) noexcept nogil:
+    """Return whether a position is in the agent's room, walls included, and in a direction from the agent."""
+    cdef int last = lane.room_size - 1, dx = STEP_X[lane.agent_dir], dy = STEP_Y[lane.agent_dir]
     cdef int left = lane.agent_x // last * last, top = lane.agent_y // last * last, ahead, right
     if not (left <= x <= left + last and top <= y <= top + last):
         return False
@@ -78,123 +78,117 @@ cdef inline bint is_located(const lane_t* lane, const level_t* level, int locati
     return ahead > 0 if location == IN_FRONT else ahead < 0
 
 
-cdef inline bint matches(
-    const lane_t* lane, const level_t* level, const description_t* described, int identity
-) noexcept nogil:
-    """Whether an object in the grid is as described."""
-    cdef cell_t cell = object_at(lane, level, identity)
+cdef inline bint matches(const lane_t* lane, const description_t* described, int identity) noexcept nogil:
+    """Return whether an object in the grid matches a description."""
+    cdef cell_t cell = object_at(lane, identity)
+    cdef const object_t* item
     if cell == EMPTY or not (described.kind == ANY_KIND or described.kind == kind_of(cell)):
         return False
     if not (described.color == ANY_COLOR or described.color == color_of(cell)):
         return False
-    return described.location == ANYWHERE or is_located(
-        lane, level, described.location, lane.objects[identity].x, lane.objects[identity].y
-    )
+    item = &lane.objects[identity]
+    return described.location == ANYWHERE or is_located(lane, described.location, item.x, item.y)
 
 
-cdef inline void mark_objects(const lane_t* lane, const level_t* level) noexcept nogil:
+cdef inline void mark_objects(const lane_t* lane) noexcept nogil:
     """Mark the objects that the instruction describes."""
-    cdef instruction_t* self = instruction_of(lane, level)
+    cdef instruction_t* instr = instruction_of(lane)
     cdef description_t* described
     cdef int k, identity, count
     for k in range(8):
-        described = &self.tasks[k >> 1].objects[k & 1]
-        if k >> 1 & 1 >= self.counts[k >> 2] or (k & 1 and self.tasks[k >> 1].verb != PUT_NEXT):
+        described = &instr.tasks[k >> 1].objects[k & 1]
+        if k >> 1 & 1 >= instr.counts[k >> 2] or (k & 1 and instr.tasks[k >> 1].verb != PUT_NEXT):
             continue
-        # Walls are grey objects too.
+        # Walls are grey objects, too.
         count = 2 * (described.kind == ANY_KIND and described.color == GREY)
         for identity in range(1, lane.object_count + 1):
-            if matches(lane, level, described, identity):
-                self.marks[identity] |= 1 << k
+            if matches(lane, described, identity):
+                instr.marks[identity] |= 1 << k
                 count += 1
         described.several = count > 1
 
 
-cdef inline bint is_next_to(const lane_t* lane, const level_t* level, int x, int y, int mark) noexcept nogil:
-    """Whether a cell beside a position holds an object with a mark."""
-    cdef const instruction_t* self = instruction_of(lane, level)
+cdef inline bint is_next_to(const lane_t* lane, int x, int y, int mark) noexcept nogil:
+    """Return whether a neighbor of a position holds an object with a mark."""
+    cdef const instruction_t* instr = instruction_of(lane)
     cdef int side
     for side in range(4):
-        if self.marks[identity_of(cell_at(lane, level, x + STEP_X[side], y + STEP_Y[side]))] >> mark & 1:
+        if instr.marks[identity_of(cell_at(lane, x + STEP_X[side], y + STEP_Y[side]))] >> mark & 1:
             return True
     return False
 
 
 # --- tasks ------------------------------------------------------------------------------------------------------------
 
-cdef inline int task_outcome(
-    const lane_t* lane, const level_t* level, int k, int action, int carried_before
-) noexcept nogil:
-    """1 if an action did task k, -1 if it may not be done, 0 otherwise.
+cdef inline int task_outcome(const lane_t* lane, int k, int action, int carried_before) noexcept nogil:
+    """Return 1 if an action completed task k, -1 if it made the task fail, otherwise 0.
 
-    `carried_before` is the identity of what the agent carried when the task was last looked at, 0 for nothing or never.
+    `carried_before` is the identity of the object that the agent carried when the task was last checked, or 0.
     """
-    cdef const instruction_t* self = instruction_of(lane, level)
-    cdef const task_t* task = &self.tasks[k]
+    cdef const instruction_t* instr = instruction_of(lane)
+    cdef const task_t* task = &instr.tasks[k]
     cdef int x = front_x(lane), y = front_y(lane), mark = 2 * k, i
-    cdef cell_t cell = cell_at(lane, level, x, y)
+    cdef cell_t cell = cell_at(lane, x, y)
     if task.verb == GO_TO:
-        for i in range(self.missing_count):
-            if self.missing[i].x == x and self.missing[i].y == y and self.missing[i].marks >> mark & 1:
+        for i in range(instr.missing_count):
+            if instr.missing[i].x == x and instr.missing[i].y == y and instr.missing[i].marks >> mark & 1:
                 return 1
-        return self.marks[identity_of(cell)] >> mark & 1
+        return instr.marks[identity_of(cell)] >> mark & 1
     if task.verb == OPEN_DOOR and action == TOGGLE and kind_of(cell) == DOOR:
-        return 1 if self.marks[identity_of(cell)] >> mark & 1 and state_of(cell) == OPEN else -task.strict
+        return 1 if instr.marks[identity_of(cell)] >> mark & 1 and state_of(cell) == OPEN else -task.strict
     if task.verb == PICK_UP and action == PICKUP and lane.carrying != EMPTY:
-        return 1 if not carried_before and self.marks[identity_of(lane.carrying)] >> mark & 1 else -task.strict
+        return 1 if not carried_before and instr.marks[identity_of(lane.carrying)] >> mark & 1 else -task.strict
     if task.verb == PUT_NEXT and action == DROP and carried_before and identity_of(cell) == carried_before:
-        return self.marks[carried_before] >> mark & 1 and is_next_to(lane, level, x, y, mark + 1)
+        return instr.marks[carried_before] >> mark & 1 and is_next_to(lane, x, y, mark + 1)
     return 0
 
 
-cdef inline int clause_outcome(
-    const lane_t* lane, const level_t* level, int action, int carried_before
-) noexcept nogil:
-    """As `task_outcome`, for the clause that is being carried out. One of two tasks cannot fail."""
-    cdef instruction_t* self = instruction_of(lane, level)
-    cdef int first = 2 * self.clause, k
-    if self.counts[self.clause] == 1:
-        return task_outcome(lane, level, first, action, carried_before)
+cdef inline int clause_outcome(const lane_t* lane, int action, int carried_before) noexcept nogil:
+    """Return the outcome of the current clause as `task_outcome` does. A clause of two tasks cannot fail."""
+    cdef instruction_t* instr = instruction_of(lane)
+    cdef int first = 2 * instr.clause, k
+    if instr.counts[instr.clause] == 1:
+        return task_outcome(lane, first, action, carried_before)
     for k in range(first, first + 2):
-        if not self.done >> k & 1 and task_outcome(lane, level, k, action, carried_before) > 0:
-            self.done |= 1 << k
-    return self.done >> first & 3 == 3
+        if not instr.done >> k & 1 and task_outcome(lane, k, action, carried_before) > 0:
+            instr.done |= 1 << k
+    return instr.done >> first & 3 == 3
 
 
-cdef inline void hand_over(lane_t* lane, const level_t* level) noexcept nogil:
-    """Let the agent carry the object that it begins with."""
-    cdef instruction_t* self = instruction_of(lane, level)
-    cdef object_t* item = &lane.objects[self.carried]
+cdef inline void give_start_object(lane_t* lane) noexcept nogil:
+    """Let the agent carry the object that the level gives it after the first observation."""
+    cdef instruction_t* instr = instruction_of(lane)
+    cdef object_t* item = &lane.objects[instr.start_object]
     cdef cell_t cell
-    if self.carried:
-        cell = object_at(lane, level, self.carried)
+    if instr.start_object:
+        cell = object_at(lane, instr.start_object)
         if can_pick_up(cell) and lane.carrying == EMPTY:
-            set_cell(lane, level, item.x, item.y, EMPTY)
+            set_cell(lane, item.x, item.y, EMPTY)
             item.x = item.y = NOWHERE
             lane.carrying = cell
-        self.carried = 0
+        instr.start_object = 0
 
 
-cdef inline int follow(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil:
-    """Act, and end the episode when the instruction is done or cannot be done any more."""
-    cdef instruction_t* self = instruction_of(lane, level)
+cdef inline int step_instruction(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
+    """Apply an action, and end the episode when the instruction is carried out or has failed."""
+    cdef instruction_t* instr = instruction_of(lane)
     cdef int x = front_x(lane), y = front_y(lane), flags, outcome
     cdef int carried_before = identity_of(lane.carrying) if lane.step_count else 0
     cdef cell_t cell
-    hand_over(lane, level)
-    cell = cell_at(lane, level, x, y)
-    flags = act(lane, level, action, reward)
+    give_start_object(lane)
+    cell = cell_at(lane, x, y)
+    flags = act(lane, action, reward)
     if action == DROP:
-        self.missing_count = 0
-    elif (action == PICKUP or action == TOGGLE) and cell != EMPTY and self.missing_count < MAX_OBJECTS:
-        if identity_of(front_cell(lane, level)) != identity_of(cell) and self.marks[identity_of(cell)]:
-            self.missing[self.missing_count] = missing_t(<uint8_t> x, <uint8_t> y, self.marks[identity_of(cell)])
-            self.missing_count += 1
-    outcome = clause_outcome(lane, level, action, carried_before)
-    if outcome > 0 and self.clause == 0 and self.counts[1]:
-        # The next clause is looked at for the first time, after the same action.
-        self.clause = 1
-        outcome = clause_outcome(lane, level, action, 0)
+        instr.missing_count = 0
+    elif (action == PICKUP or action == TOGGLE) and cell != EMPTY and instr.missing_count < MAX_OBJECTS:
+        if identity_of(front_cell(lane)) != identity_of(cell) and instr.marks[identity_of(cell)]:
+            instr.missing[instr.missing_count] = missing_t(<uint8_t> x, <uint8_t> y, instr.marks[identity_of(cell)])
+            instr.missing_count += 1
+    outcome = clause_outcome(lane, action, carried_before)
+    if outcome > 0 and instr.clause == 0 and instr.counts[1]:
+        # The same action is checked against the next clause, for which it is the first.
+        instr.clause = 1
+        outcome = clause_outcome(lane, action, 0)
     if outcome:
         flags |= TERMINATED
         reward[0] = success_reward(lane) if outcome > 0 else 0.0
@@ -205,7 +199,7 @@ cdef inline int follow(lane_t* lane, const level_t* level, int action, rng_t* rn
 
 cdef extern from *:
     """
-    /* By the numbers of locations and verbs. */
+    /* Indexed by locations and verbs. */
     static const char *const minigrid_location_words[] = {
         "", " on your left", " on your right", " in front of you", " behind you"};
     static const char *const minigrid_verb_words[] = {"go to ", "pick up ", "open ", "put "};
@@ -221,11 +215,11 @@ cdef inline char* append_description(char* at, const description_t* described) n
     return append(append(at, NAMES[described.kind]), LOCATION_WORDS[described.location])
 
 
-cdef inline char* append_clause(char* at, const instruction_t* self, int clause) noexcept nogil:
+cdef inline char* append_clause(char* at, const instruction_t* instr, int clause) noexcept nogil:
     cdef const task_t* task
     cdef int k
-    for k in range(self.counts[clause]):
-        task = &self.tasks[2 * clause + k]
+    for k in range(instr.counts[clause]):
+        task = &instr.tasks[2 * clause + k]
         at = append(append(at, " and " if k else ""), VERB_WORDS[task.verb])
         at = append_description(at, &task.objects[0])
         if task.verb == PUT_NEXT:
@@ -233,28 +227,28 @@ cdef inline char* append_clause(char* at, const instruction_t* self, int clause)
     return at
 
 
-cdef inline int write_instruction(const lane_t* lane, const level_t* level, char* text) noexcept nogil:
-    """Write the instruction, at most 350 bytes, and return how many."""
-    cdef const instruction_t* self = instruction_of(lane, level)
-    cdef char* at = append_clause(text, self, self.backwards)
-    if self.counts[1]:
-        at = append_clause(append(at, " after you " if self.backwards else ", then "), self, not self.backwards)
+cdef inline int write_instruction(const lane_t* lane, char* text) noexcept nogil:
+    """Write the instruction, at most 350 bytes, and return its length."""
+    cdef const instruction_t* instr = instruction_of(lane)
+    cdef char* at = append_clause(text, instr, instr.backwards)
+    if instr.counts[1]:
+        at = append_clause(append(at, " after you " if instr.backwards else ", then "), instr, not instr.backwards)
     return <int> (at - text)
 
 
-cdef inline bint is_possible_instruction(const lane_t* lane, const level_t* level) noexcept nogil:
-    """Whether every number of a saved instruction is one that it can have."""
-    cdef const instruction_t* self = instruction_of(lane, level)
+cdef inline bint is_possible_instruction(const lane_t* lane) noexcept nogil:
+    """Return whether every number of a saved instruction is in its range."""
+    cdef const instruction_t* instr = instruction_of(lane)
     cdef const description_t* described
     cdef int k
     for k in range(8):
-        described = &self.tasks[k >> 1].objects[k & 1]
+        described = &instr.tasks[k >> 1].objects[k & 1]
         if not (
-            self.tasks[k >> 1].verb < VERBS and self.tasks[k >> 1].strict <= 1
+            instr.tasks[k >> 1].verb < VERBS and instr.tasks[k >> 1].strict <= 1
             and (described.kind == ANY_KIND or DOOR <= described.kind <= BOX)
             and described.color <= ANY_COLOR and described.location < LOCATIONS
         ):
             return False
     return (
-        self.counts[0] <= 2 and self.counts[1] <= 2 and self.backwards <= 1 and self.clause <= 1
-        and self.carried <= lane.object_count and self.missing_count <= MAX_OBJECTS and not self.marks[0])
+        instr.counts[0] <= 2 and instr.counts[1] <= 2 and instr.backwards <= 1 and instr.clause <= 1
+        and instr.start_object <= lane.object_count and instr.missing_count <= MAX_OBJECTS and not instr.marks[0])

@@ -1,8 +1,8 @@
-"""One lane of a grid world: a new level, a step, what the agent sees, and whether a saved lane can be.
+"""One lane of a grid world: generating a level, a step, observations, and the checks of saved lanes.
 
-Observations are those of MiniGrid and of its wrappers, to the bit. The shadows are its `process_vis`: row by row from
-the agent away, light spreads to both sides through what can be seen through, and from each cell that it reaches to the
-three cells ahead.
+Observations equal those of MiniGrid and of its wrappers, to the bit. Visibility is that of its `process_vis`: row by
+row, starting at the agent, light spreads to both sides through transparent cells, and from each cell that it reaches
+to the three cells ahead.
 """
 cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
@@ -10,9 +10,9 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset, strchr
 
 from gymcore_ext.minigrid.grid cimport (
-    ACTIONS, AGENT, BAD_START, COLORS, DOOR, EMPTY, GOAL, GREY, KINDS, LAVA, LONG_MISSION, MAX_OBJECTS,
-    MAX_ROOMS, MAX_SIDE, MAX_TEXT, NAMES, NO_FAULT, NO_GOAL, NOTES, NOWHERE, OPEN, RED, RULES_CAPSULE, STATES, STEP_X,
-    STEP_Y, WALL, WORDS, act, append, build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t, cells_of,
+    ACTIONS, AGENT, BAD_START, COLORS, DOOR, EMPTY, GOAL, GREY, KINDS, LAVA, LONG_MISSION, MAX_OBJECTS, MAX_ROOMS,
+    MAX_SIDE, MAX_TEXT, NAMES, NOWHERE, NO_FAULT, NO_GOAL, OPEN, RED, RULES_CAPSULE, STATES, STEP_X, STEP_Y,
+    TARGETS, WALL, WORDS, act, append, build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t, cells_of,
     color_of, identity_of, kind_of, lane_t, level_t, make_cell, object_t, rng_t, rules_t, state_of,
 )
 
@@ -27,14 +27,14 @@ cnp.import_array()
 
 cdef const char* LEVEL_CAPSULE = "gymcore_ext.minigrid.level"
 
-# What an image shows, and of what arrays an observation consists: by the numbers of `level_t`.
+# What an image shows, and which arrays an observation has, by their numbers in `level_t`.
 OBSERVES = ("partial", "one_hot", "full", "symbolic", "rgb_partial", "rgb")
 LAYOUTS = ("dict", "image", "flat")
 
 
 cdef enum:
     MAX_VIEW = 63          # cells, so that a row is the bits of a word
-    LOOK = 511             # the bits of a cell that say what it looks like
+    APPEARANCE = 511       # the bits of a cell without the identity of its object
     LETTERS = 28           # a to z, blank and comma
     FLAT_TEXT = 96         # characters of the mission in a flat observation
     CHANNELS = KINDS + COLORS + STATES   # of one-hot vectors
@@ -43,29 +43,29 @@ cdef enum:
 cdef enum:  # as OBSERVES
     PARTIAL, ONE_HOT, FULL, SYMBOLIC, RGB_PARTIAL, RGB
 
-cdef enum:  # as LAYOUTS: image and directions, the image, or image and mission in one vector
+cdef enum:  # as LAYOUTS: image, direction and mission; the image alone; image and mission in one vector
     DICT, IMAGE, FLAT
 
 
 ctypedef struct view_t:
     cell_t cells[MAX_VIEW * MAX_VIEW]   # [across, ahead], as in the image; the agent is in the middle of the last row
-    uint64_t rows[MAX_VIEW]             # bits of the cells across that are visible, for each step ahead
+    uint64_t rows[MAX_VIEW]             # for each step ahead, a bit for each visible cell across
 
 
-# What cells look like, by their lowest nine bits: kind, color, state and whether light passes, a byte each from the
-# lowest one, as processors with little-endian memory (all that are supported) store them.
-cdef uint32_t looks[LOOK + 1]
+# Kind, color, state and transparency of a cell, by its lowest nine bits: one byte each, the kind in the lowest one.
+# Little-endian memory, which all supported processors have, holds them in this order.
+cdef uint32_t appearances[APPEARANCE + 1]
 
 
-cdef void fill_looks() noexcept:
+cdef void fill_appearances() noexcept:
     cdef cell_t cell
-    for cell in range(LOOK + 1):
-        looks[cell] = (
+    for cell in range(APPEARANCE + 1):
+        appearances[cell] = (
             kind_of(cell) | color_of(cell) << 8 | state_of(cell) << 16
             | <uint32_t> (kind_of(cell) != WALL and (kind_of(cell) != DOOR or state_of(cell) == OPEN)) << 24)
 
 
-fill_looks()
+fill_appearances()
 
 
 # --- missions ---------------------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ cdef int write_mission(const lane_t* lane, const level_t* level, char* text) noe
     cdef char* at = text
     cdef int word = 1
     if level.rules.write_mission != NULL:
-        return level.rules.write_mission(lane, level, text)
+        return level.rules.write_mission(lane, text)
     template = level.rules.missions
     for _ in range(lane.words[0]):
         template = strchr(template, c"\n") + 1
@@ -103,17 +103,18 @@ cdef bint find_goal(lane_t* lane, const level_t* level) noexcept nogil:
 
 
 cdef void clear(lane_t* lane, const level_t* level) noexcept nogil:
-    """Make the lane an empty grid, with the agent nowhere."""
+    """Empty the grid, and take the agent out of it."""
     cdef cell_t* cells = cells_of(lane)
     cdef int k
     lane.step_count = 0
     lane.max_steps = 1
     lane.agent_x = lane.agent_y = NOWHERE
     lane.agent_dir = lane.object_count = lane.goal_x = lane.goal_y = 0
+    lane.width, lane.height, lane.room_size = <uint8_t> level.width, <uint8_t> level.height, <uint8_t> level.room_size
     lane.fault = NO_FAULT
     lane.carrying = EMPTY
     memset(lane.words, 0, sizeof(lane.words))
-    memset(lane.notes, 0, sizeof(lane.notes))
+    memset(lane.targets, 0, sizeof(lane.targets))
     lane.objects[0].x = lane.objects[0].y = 0
     lane.objects[0].contents = EMPTY
     for k in range(level.width * level.height):
@@ -136,7 +137,7 @@ cdef void reset(
     build.room_size, build.columns, build.rows = level.room_size, level.columns, level.rows
     build.fault = build.x = build.y = 0
     level.rules.generate(&build)
-    if not build.fault and not can_overlap(cell_at(lane, level, lane.agent_x, lane.agent_y)):
+    if not build.fault and not can_overlap(cell_at(lane, lane.agent_x, lane.agent_y)):
         build.fault = BAD_START
     if not build.fault and level.layout == FLAT and write_mission(lane, level, text) > FLAT_TEXT:
         build.fault = LONG_MISSION
@@ -155,29 +156,29 @@ cdef int step(
     cdef lane_t* lane = <lane_t*> memory
     cdef const level_t* level = <const level_t*> shared
     if level.rules.step != NULL:
-        return level.rules.step(lane, level, <int> (<const int64_t*> action)[0], rng, reward)
-    return act(lane, level, <int> (<const int64_t*> action)[0], reward)
+        return level.rules.step(lane, <int> (<const int64_t*> action)[0], rng, reward)
+    return act(lane, <int> (<const int64_t*> action)[0], reward)
 
 
 # --- what the agent sees ----------------------------------------------------------------------------------------------
 
 cdef inline void clip_range(int start, int step, int limit, int size, int* low, int* high) noexcept nogil:
-    """The range of k in [0, size) for which 0 <= start + k * step < limit; step is 1 or -1."""
+    """Write the range of k in [0, size) for which 0 <= start + k * step < limit; step is 1 or -1."""
     low[0] = max(0, -start if step > 0 else start - limit + 1)
     high[0] = min(size, limit - start if step > 0 else start + 1)
 
 
 cdef inline uint64_t spread_up(uint64_t light, uint64_t clear) noexcept nogil:
-    """The clear cells of a row that light reaches from those that it is in, going to higher bits.
+    """Return the clear cells of a row that light reaches by spreading to higher bits.
 
-    The sum carries each of them through the clear cells above it, which changes all of these but those with light.
+    The addition carries each lit bit through the clear bits above it, and so flips all of these except the lit ones.
     """
     light &= clear
     return (clear ^ clear + light | light) & clear
 
 
 cdef inline uint64_t spread_down(uint64_t light, uint64_t clear, int size) noexcept nogil:
-    """The same, going to lower bits."""
+    """Return the clear cells of a row that light reaches by spreading to lower bits."""
     cdef int shift = 1
     light &= clear
     while shift < size:
@@ -194,7 +195,7 @@ cdef inline void cast_shadows(view_t* view, int size) noexcept nogil:
         row = ahead
         clear = 0
         for i in range(size):
-            clear |= <uint64_t> (looks[view.cells[i * size + j] & LOOK] >> 24) << i
+            clear |= <uint64_t> (appearances[view.cells[i * size + j] & APPEARANCE] >> 24) << i
         reached = spread_up(row, clear & ~last)
         row |= reached << 1
         ahead = reached | reached << 1
@@ -204,8 +205,8 @@ cdef inline void cast_shadows(view_t* view, int size) noexcept nogil:
         view.rows[j] = row
 
 
-cdef inline void look_ahead(const lane_t* lane, const level_t* level, view_t* view, int size) noexcept nogil:
-    """Turn the grid so that the agent looks up, cut out what lies ahead, and find out what is visible."""
+cdef inline void extract_view(const lane_t* lane, const level_t* level, view_t* view, int size) noexcept nogil:
+    """Rotate the grid so that the agent faces up, copy the cells ahead of it, and determine which are visible."""
     cdef int ahead_x = STEP_X[lane.agent_dir], ahead_y = STEP_Y[lane.agent_dir], right_x = -ahead_y, right_y = ahead_x
     cdef int x = lane.agent_x + ahead_x * (size - 1) - right_x * (size // 2)
     cdef int y = lane.agent_y + ahead_y * (size - 1) - right_y * (size // 2)
@@ -233,49 +234,50 @@ cdef inline void look_ahead(const lane_t* lane, const level_t* level, view_t* vi
     view.cells[(size // 2 + 1) * size - 1] = lane.carrying
 
 
-cdef void look(const lane_t* lane, const level_t* level, view_t* view) noexcept nogil:
-    if level.view_size == 7:   # the usual size, with loops of a constant count
-        look_ahead(lane, level, view, 7)
+cdef void view_of(const lane_t* lane, const level_t* level, view_t* view) noexcept nogil:
+    if level.view_size == 7:   # the default, as loops with a constant count
+        extract_view(lane, level, view, 7)
     else:
-        look_ahead(lane, level, view, level.view_size)
+        extract_view(lane, level, view, level.view_size)
 
 
-cdef inline void encode_cell(uint32_t look, bint one_hot, uint8_t* image) noexcept nogil:
-    """Kind, color and state of a cell, numbers or one-hot vectors."""
+cdef inline void encode_cell(uint32_t appearance, bint one_hot, uint8_t* image) noexcept nogil:
+    """Write kind, color and state of a cell, as numbers or as one-hot vectors."""
     if one_hot:
         memset(image, 0, CHANNELS)
-        image[look & 15] = image[KINDS + (look >> 8 & 7)] = image[KINDS + COLORS + (look >> 16 & 3)] = 1
+        image[appearance & 15] = image[KINDS + (appearance >> 8 & 7)] = 1
+        image[KINDS + COLORS + (appearance >> 16 & 3)] = 1
     else:
-        image[0], image[1], image[2] = <uint8_t> look, <uint8_t> (look >> 8), <uint8_t> (look >> 16)
+        image[0], image[1], image[2] = <uint8_t> appearance, <uint8_t> (appearance >> 8), <uint8_t> (appearance >> 16)
 
 
 cdef inline void encode_view(const view_t* view, int size, bint one_hot, uint8_t* image) noexcept nogil:
-    """What the agent sees; cells that it does not see are zeros."""
+    """Write what the agent sees; invisible cells are zeros."""
     cdef int i, j, channels = CHANNELS if one_hot else 3
-    cdef uint32_t look
+    cdef uint32_t appearance
     for i in range(size):
         for j in range(size):
-            look = looks[view.cells[i * size + j] & LOOK] & -<uint32_t> (view.rows[j] >> i & 1)
+            appearance = appearances[view.cells[i * size + j] & APPEARANCE] & -<uint32_t> (view.rows[j] >> i & 1)
             if one_hot or (i == size - 1 and j == size - 1):
-                encode_cell(look, one_hot, image)
+                encode_cell(appearance, one_hot, image)
             else:
-                memcpy(image, &look, 4)   # one store; the last byte is the next cell's, which is written after it
+                memcpy(image, &appearance, 4)   # one store; the next cell overwrites the fourth byte
             image += channels
 
 
 cdef void encode_grid(const lane_t* lane, const level_t* level, uint8_t* image) noexcept nogil:
-    """The whole grid, [width, height]: the agent is an object whose state is its direction."""
+    """Write the whole grid, [width, height, 3]; the agent is an object whose state is its direction."""
     cdef const cell_t* cells = cells_of(lane)
     cdef int x, y
     for x in range(level.width):
         for y in range(level.height):
-            encode_cell(looks[cells[y * level.width + x] & LOOK], False, image + (x * level.height + y) * 3)
+            encode_cell(appearances[cells[y * level.width + x] & APPEARANCE], False, image + (x * level.height + y) * 3)
     image += (lane.agent_x * level.height + lane.agent_y) * 3
     image[0], image[1], image[2] = AGENT, RED, lane.agent_dir
 
 
 cdef void write_symbols(const lane_t* lane, const level_t* level, int64_t* image) noexcept nogil:
-    """Position and kind of every cell, [width, height, 3]; an empty one is of kind -1."""
+    """Write position and kind of every cell, [width, height, 3]; the kind of an empty cell is -1."""
     cdef const cell_t* cells = cells_of(lane)
     cdef int x, y, kind
     for x in range(level.width):
@@ -287,21 +289,26 @@ cdef void write_symbols(const lane_t* lane, const level_t* level, int64_t* image
             image += 3
 
 
+cdef inline void copy_rows(uint8_t* image, const uint8_t* tile, int side, int stride) noexcept nogil:
+    cdef int row
+    for row in range(side):
+        memcpy(image + row * stride, tile + row * side * 3, side * 3)
+
+
 cdef inline void copy_tile(
     const level_t* level, cell_t cell, int direction, bint highlight, uint8_t* image, int stride
 ) noexcept nogil:
-    """Copy the picture of a cell, in which the agent may be (`direction` 0 to 3, or -1), into an image."""
-    cdef int bytes_of_row = 3 * level.tile_size
-    cdef const uint8_t* tile = level.tiles
-    tile += <int64_t> (level.tile_of[cell & LOOK] + 2 * (direction + 1) + highlight) * level.tile_size * bytes_of_row
-    for _ in range(level.tile_size):
-        memcpy(image, tile, bytes_of_row)
-        tile += bytes_of_row
-        image += stride
+    """Copy the picture of a cell into an image; `direction` is the agent's if it is in the cell, otherwise -1."""
+    cdef int side = level.tile_size, number = level.tile_of[cell & APPEARANCE] + 2 * (direction + 1) + highlight
+    cdef const uint8_t* tile = level.tiles + <int64_t> number * side * side * 3
+    if side == 8:   # the default, as copies of a constant size
+        copy_rows(image, tile, 8, stride)
+    else:
+        copy_rows(image, tile, side, stride)
 
 
 cdef void draw_view(const view_t* view, const level_t* level, uint8_t* image) noexcept nogil:
-    """What the agent sees, in pixels."""
+    """Draw what the agent sees."""
     cdef int i, j, size = level.view_size, side = level.tile_size, stride = 3 * side * size
     cdef bint visible
     for j in range(size):
@@ -313,7 +320,7 @@ cdef void draw_view(const view_t* view, const level_t* level, uint8_t* image) no
 
 
 cdef void draw_grid(const lane_t* lane, const level_t* level, const view_t* view, uint8_t* image) noexcept nogil:
-    """The whole grid, in pixels."""
+    """Draw the whole grid."""
     cdef int ahead_x = STEP_X[lane.agent_dir], ahead_y = STEP_Y[lane.agent_dir]
     cdef int x, y, i, j, size = level.view_size, side = level.tile_size, stride = 3 * side * level.width
     cdef bint here, visible
@@ -329,7 +336,7 @@ cdef void draw_grid(const lane_t* lane, const level_t* level, const view_t* view
 
 
 cdef void write_letters(const lane_t* lane, const level_t* level, uint8_t* letters) noexcept nogil:
-    """The mission as one-hot vectors of its characters, [FLAT_TEXT, LETTERS]."""
+    """Write the mission as one-hot vectors of its characters, [FLAT_TEXT, LETTERS]."""
     cdef char text[MAX_TEXT]
     cdef int k, letter
     memset(letters, 0, LETTERS * FLAT_TEXT)
@@ -345,7 +352,7 @@ cdef void write_image(const lane_t* lane, const level_t* level, uint8_t* image) 
     elif level.observes == SYMBOLIC:
         write_symbols(lane, level, <int64_t*> image)
     else:
-        look(lane, level, &view)
+        view_of(lane, level, &view)
         if level.observes == RGB_PARTIAL:
             draw_view(&view, level, image)
         elif level.observes == RGB:
@@ -356,9 +363,7 @@ cdef void write_image(const lane_t* lane, const level_t* level, uint8_t* image) 
             encode_view(&view, level.view_size, level.observes == ONE_HOT, image)
 
 
-cdef void observe(
-    const void* memory, const void* shared, const double* parameters, void* const* parts
-) noexcept nogil:
+cdef void observe(const void* memory, const void* shared, const double* parameters, void* const* parts) noexcept nogil:
     cdef const lane_t* lane = <const lane_t*> memory
     cdef const level_t* level = <const level_t*> shared
     write_image(lane, level, <uint8_t*> parts[0])
@@ -382,7 +387,7 @@ cdef bint is_possible_cell(cell_t cell, const lane_t* lane) noexcept nogil:
 
 
 cdef int check(const void* memory, const void* shared) noexcept nogil:
-    """Whether every number of a lane is one that it can have; before its first reset, it is zero."""
+    """Return whether every number of a saved lane is in its range; all are zero before the first reset."""
     cdef const lane_t* lane = <const lane_t*> memory
     cdef const level_t* level = <const level_t*> shared
     cdef const object_t* item
@@ -394,7 +399,8 @@ cdef int check(const void* memory, const void* shared) noexcept nogil:
                 return False
         return True
     if not (
-        0 <= lane.step_count <= MANY and 0 < lane.max_steps
+        lane.width == level.width and lane.height == level.height and lane.room_size == level.room_size
+        and 0 <= lane.step_count <= MANY and 0 < lane.max_steps
         and lane.agent_x < level.width and lane.agent_y < level.height
         and lane.agent_dir < 4 and lane.fault == NO_FAULT and lane.object_count <= MAX_OBJECTS
         and lane.goal_x < level.width and lane.goal_y < level.height
@@ -414,7 +420,7 @@ cdef int check(const void* memory, const void* shared) noexcept nogil:
     for k in range(level.width * level.height):
         if not is_possible_cell(cells_of(lane)[k], lane):
             return False
-    return level.rules.is_possible == NULL or level.rules.is_possible(lane, level)
+    return level.rules.is_possible == NULL or level.rules.is_possible(lane)
 
 
 cdef int fault_of(const void* memory) noexcept nogil:
@@ -429,7 +435,7 @@ functions.check = check
 functions.faulted = fault_of
 FUNCTIONS = functions_capsule(&functions)
 
-# What the numbers of faults say.
+# Texts of faults, by their numbers in grid.pxd.
 FAULT_TEXTS = ("", *(f"the level {text}" for text in (
     "found no place for an object", "chose among nothing", "put something outside of the grid",
     "did not connect all rooms", "did not end", f"has more than {MAX_OBJECTS} objects or {MAX_ROOMS} rooms",
@@ -451,11 +457,11 @@ cdef tuple image_shape(const level_t* level):
 
 
 cdef int set_tiles(level_t* level, const uint8_t[:, :, :, ::1] tiles, const int32_t[::1] tile_of) except -1:
-    """Let a level draw with pictures of cells, which are kept alive elsewhere."""
-    cdef int look
-    for look in range(LOOK + 1):
-        if len(tile_of) != LOOK + 1 or not 0 <= tile_of[look] <= tiles.shape[0] - 10:
-            raise ValueError("tile_of: expected 512 numbers of tiles")
+    """Set the pictures of cells that a level draws with; the caller keeps both arrays alive."""
+    cdef int appearance
+    for appearance in range(APPEARANCE + 1):
+        if len(tile_of) != APPEARANCE + 1 or not 0 <= tile_of[appearance] <= tiles.shape[0] - 10:
+            raise ValueError("tile_of: expected 512 indices of tiles")
     if not 0 < tiles.shape[1] == tiles.shape[2] or tiles.shape[3] != 3:
         raise ValueError("tiles: expected squares of three colors")
     level.tiles, level.tile_of, level.tile_size = &tiles[0, 0, 0, 0], &tile_of[0], <int32_t> tiles.shape[1]
@@ -463,25 +469,25 @@ cdef int set_tiles(level_t* level, const uint8_t[:, :, :, ::1] tiles, const int3
 
 
 cdef class Level:
-    """What the lanes of a batch share: size and rules of their levels, and what is observed of them.
+    """What the lanes of a batch share: the rules and the size of their levels, and what an observation is.
 
     Args:
         rules: A capsule of `levels.RULES` or `babyai.RULES`.
         width, height: Cells of the grid.
-        rooms: Of a grid of rooms: cells of a room with both walls, columns and rows.
+        rooms: Size of a room in cells, both walls included, columns and rows; zeros if the level is no grid of rooms.
         view_size: Cells that the agent sees ahead and across, odd.
-        see_through_walls: Whether nothing casts shadows.
-        observes: One of OBSERVES: what the image is.
-        layout: One of LAYOUTS: of what arrays an observation consists.
-        highlight: Whether pixels of the whole grid show what the agent sees.
-        tiles: uint8 [n, side, side, 3], pictures of cells, for pixels.
-        tile_of: int32 [512]: by the lowest nine bits of a cell, the first of its ten tiles: without an agent and
-            with one of each direction, each of them not highlighted and highlighted.
+        see_through_walls: Whether the agent sees what is behind walls and closed doors.
+        observes: What the image shows, one of OBSERVES.
+        layout: Which arrays an observation has, one of LAYOUTS.
+        highlight: Whether pictures of the whole grid highlight what the agent sees.
+        tiles: Pictures of cells, uint8 [n, side, side, 3], if the image is a picture.
+        tile_of: Index of the first of ten tiles, int32 [512], by the lowest nine bits of a cell. The ten show the cell
+            without an agent and with one in each direction, each first without and then with highlighting.
         goal_directions: float64 [2 * height - 1, 2 * width - 1], observed as third array: the element at
             [height - 1 + y, width - 1 + x] if the goal is x cells to the right of the agent and y below it.
 
     Attributes:
-        parts: Dtype and shape of each array that an observation consists of.
+        parts: Dtype and shape of each array of an observation.
 
     Raises:
         ValueError: If a number is out of range, or an array has another shape.
@@ -531,7 +537,7 @@ cdef class Level:
 
     @property
     def capsule(self):
-        """The level, for what runs lanes of it; it keeps the level alive."""
+        """The `shared` data of lanes of this level; the capsule keeps the level alive."""
         return owned_capsule(&self.level, LEVEL_CAPSULE, self)
 
     @property
@@ -541,23 +547,25 @@ cdef class Level:
 
     @property
     def lane_dtype(self):
-        """The first bytes of a lane, which are the same for all rules, as a structured type."""
+        """Structured type of the first bytes of a lane; rules append bytes of their own."""
+        byte = np.uint8
         return np.dtype([
-            ("objects", [("x", np.uint8), ("y", np.uint8), ("contents", np.uint16)], (MAX_OBJECTS + 1,)),
-            ("step_count", np.int32), ("max_steps", np.int32), ("carrying", np.uint16), ("agent_x", np.uint8),
-            ("agent_y", np.uint8), ("agent_dir", np.uint8), ("fault", np.uint8), ("object_count", np.uint8),
-            ("goal_x", np.uint8), ("goal_y", np.uint8), ("words", np.uint8, (WORDS,)), ("notes", np.uint8, (NOTES,)),
+            ("objects", [("x", byte), ("y", byte), ("contents", np.uint16)], (MAX_OBJECTS + 1,)),
+            ("words", byte, (WORDS,)), ("targets", byte, (TARGETS,)), ("goal_x", byte), ("goal_y", byte),
+            ("object_count", byte), ("width", byte), ("height", byte), ("room_size", byte), ("fault", byte),
+            ("agent_x", byte), ("agent_y", byte), ("agent_dir", byte), ("carrying", np.uint16),
+            ("step_count", np.int32), ("max_steps", np.int32),
             ("cells", np.uint16, (self.level.height, self.level.width)),
-        ])
+        ], align=True)
 
     @property
     def arguments(self):
-        """Names of what a lane's parameters after `max_steps` say; a position is two of them."""
+        """Names of the arguments that a lane's parameters after `max_steps` hold; a position takes two of these."""
         return self.level.rules.arguments.decode().split()
 
     @property
     def num_actions(self):
-        """How many actions there are."""
+        """Number of actions."""
         return self.level.rules.action_count or ACTIONS
 
     cdef lane_t* _checked(self, const uint8_t[::1] lane) except NULL:
@@ -566,12 +574,12 @@ cdef class Level:
         return <lane_t*> &lane[0]
 
     def begin(self, uint8_t[::1] lane):
-        """Let happen what does after the first observation of an episode, if it has not happened yet."""
+        """Apply what the rules change after the first observation of an episode, unless it has been applied."""
         if self.level.rules.begin != NULL:
-            self.level.rules.begin(self._checked(lane), &self.level)
+            self.level.rules.begin(self._checked(lane))
 
     def frame(self, const uint8_t[::1] lane, tiles, tile_of, bint agent_pov, bint highlight):
-        """A picture of a lane, uint8 [height, width, 3]: of what the agent sees, or of the whole grid."""
+        """Return a picture of what the agent sees, or of the whole grid, uint8 [height, width, 3]."""
         cdef level_t level = self.level
         level.observes, level.highlight = RGB_PARTIAL if agent_pov else RGB, highlight
         set_tiles(&level, tiles, tile_of)
@@ -580,7 +588,7 @@ cdef class Level:
         return frame
 
     def mission(self, const uint8_t[::1] lane):
-        """The mission of a lane, as text."""
+        """Return the mission of a lane."""
         cdef char text[MAX_TEXT]
         return text[:write_mission(self._checked(lane), &self.level, text)].decode()
 
@@ -590,11 +598,11 @@ cdef class Missions:
 
     Args:
         level: What the lanes share.
-        lanes: uint8 [num_lanes, bytes from a lane to the next one], their memory.
-        elapsed: int32 [num_lanes], steps of their episodes.
+        lanes: Memory of the lanes, uint8 [num_lanes, bytes from one lane to the next].
+        elapsed: Steps of their episodes, int32 [num_lanes].
 
     Attributes:
-        texts: The missions when they were last read, an object array [num_lanes]. It is replaced, not changed.
+        texts: The missions as last read, an object array [num_lanes]. A new mission replaces the array.
     """
 
     cdef Level level
@@ -609,7 +617,7 @@ cdef class Missions:
         self.texts = np.empty(len(lanes), object)
 
     def read(self, bint again=False):
-        """Read the missions of episodes that have not been stepped, or of all again, and return `texts`."""
+        """Read the missions of new episodes, or of all lanes if `again` is true, and return `texts`."""
         cdef char text[MAX_TEXT]
         cdef Py_ssize_t lane
         texts = self.texts

@@ -7,16 +7,16 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport uint8_t
 
 from gymcore_ext.minigrid.building cimport (
-    ANY, COLOR_ORDER, add_door, add_object, build_corridor, build_locked_box, chosen_kind, color_of_object, draw_color,
-    draw_int, draw_kind, draw_place, draw_subset, fail, fill, is_endless, make_rooms, new_object, number, place,
-    place_agent, place_agent_in_room, place_anywhere, place_in_room, put, reject_t, set_agent, shuffle, wall_around,
-    walls,
+    ANY, COLOR_ORDER, add_door, add_object, build_corridor, build_locked_box, chosen_kind, color_of_object,
+    draw_color, draw_int, draw_kind, draw_place, draw_subset, fail, fill, is_endless, make_rooms, new_object,
+    number, place, place_agent, place_agent_in_room, place_anywhere, place_in_room, put, reject_t, set_agent,
+    shuffle, wall_around, walls,
 )
 from gymcore_ext.minigrid.grid cimport (
     BALL, BLUE, BOX, CLOSED, COLORS, DONE, DOOR, DROP, EMPTY, FORWARD, GOAL, GREEN, GREY, KEY, KINDS, LAVA, LEFT,
     LOCKED, MAX_ROOMS, OPEN, PICKUP, RED, RULES_CAPSULE, STEP_X, STEP_Y, TERMINATED, TOGGLE, TOO_MANY, WALL, YELLOW,
-    act, build_t, cell_at, cell_t, color_of, front_cell, front_x, front_y, generate_t, identity_of, kind_of, lane_t,
-    level_t, make_cell, object_at, object_t, rng_t, rules_t, state_of, step_t, success_reward,
+    act, build_t, cell_at, cell_t, cells_of, color_of, front_cell, front_x, front_y, generate_t, identity_of,
+    kind_of, lane_t, make_cell, object_at, object_t, rng_t, rules_t, state_of, step_t, success_reward,
 )
 
 
@@ -36,23 +36,23 @@ cdef inline cell_t obstacle(bint is_wall=False) noexcept nogil:
 
 
 cdef inline void start_at(build_t* b, int first) noexcept nogil:
-    """Put the agent where three numbers say: x, y and direction; anywhere if x is 0."""
+    """Put the agent where three numbers set_mission: x, y and direction; anywhere if x is 0."""
     if number(b, first):
         set_agent(b, number(b, first), number(b, first + 1), number(b, first + 2))
     else:
         place_agent(b, 0, 0, b.width, b.height)
 
 
-cdef inline void say(build_t* b, int text, int word1=0, int word2=0, int word3=0, int word4=0) noexcept nogil:
+cdef inline void set_mission(build_t* b, int text, int word1=0, int word2=0, int word3=0, int word4=0) noexcept nogil:
     """Set the mission: one of the templates, and kinds or KINDS + colors that fill it."""
     cdef uint8_t* words = b.lane.words
     words[0], words[1], words[2], words[3], words[4] = (
         <uint8_t> text, <uint8_t> word1, <uint8_t> word2, <uint8_t> word3, <uint8_t> word4)
 
 
-cdef inline void note(build_t* b, int first, int x, int y) noexcept nogil:
+cdef inline void set_target(build_t* b, int first, int x, int y) noexcept nogil:
     """Remember a position."""
-    b.lane.notes[first], b.lane.notes[first + 1] = <uint8_t> x, <uint8_t> y
+    b.lane.targets[first], b.lane.targets[first + 1] = <uint8_t> x, <uint8_t> y
 
 
 cdef inline int end(lane_t* lane, bint success, double* reward) noexcept nogil:
@@ -62,8 +62,8 @@ cdef inline int end(lane_t* lane, bint success, double* reward) noexcept nogil:
 
 
 cdef inline bint is_beside(const lane_t* lane, int first) noexcept nogil:
-    """Whether the agent is next to a position in the notes."""
-    return abs(lane.agent_x - lane.notes[first]) + abs(lane.agent_y - lane.notes[first + 1]) == 1
+    """Whether the agent is next to a position in the targets."""
+    return abs(lane.agent_x - lane.targets[first]) + abs(lane.agent_y - lane.targets[first + 1]) == 1
 
 
 # --- levels with a goal -----------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ cdef void lava_gap(build_t* b) noexcept nogil:
     y = draw_int(b, 1, b.height - 1)
     fill(b, x, 1, 1, b.height - 2, obstacle(number(b, 0)))
     put(b, x, y, EMPTY)
-    say(b, number(b, 0))
+    set_mission(b, number(b, 0))
 
 
 cdef void crossing(build_t* b) noexcept nogil:
@@ -167,7 +167,7 @@ cdef void crossing(build_t* b) noexcept nogil:
         along = draw_int(b, lines[not axis][along] + 1, lines[not axis][along + 1])
         put(b, along if axis else across, across if axis else along, EMPTY)
         counts[axis] += 1
-    say(b, number(b, 1))
+    set_mission(b, number(b, 1))
 
 
 cdef void dist_shift(build_t* b) noexcept nogil:
@@ -276,7 +276,7 @@ cdef void locked_room(build_t* b) noexcept nogil:
         key_room = draw_int(b, 0, 6)
     put_in_side_room(b, key_room, make_cell(KEY, colors[locked]))
     place_agent(b, left, 0, right - left, b.height)
-    say(b, 0, KINDS + colors[locked], KINDS + colors[key_room], KINDS + colors[locked])
+    set_mission(b, 0, KINDS + colors[locked], KINDS + colors[key_room], KINDS + colors[locked])
 
 
 cdef void put_in_side_room(build_t* b, int k, cell_t cell) noexcept nogil:
@@ -298,12 +298,12 @@ cdef void fetch(build_t* b) noexcept nogil:
             return
     place_agent(b, 0, 0, b.width, b.height)
     target = draw_int(b, 1, number(b, 0) + 1)
-    cell = object_at(b.lane, b.level, target)
-    say(b, draw_int(b, 0, 5), KINDS + color_of(cell), kind_of(cell))
+    cell = object_at(b.lane, target)
+    set_mission(b, draw_int(b, 0, 5), KINDS + color_of(cell), kind_of(cell))
 
 
-cdef int step_fetch(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil:
-    cdef int flags = act(lane, level, action, reward)
+cdef int step_fetch(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
+    cdef int flags = act(lane, action, reward)
     if lane.carrying != EMPTY:
         flags |= end(
             lane, kind_of(lane.carrying) == lane.words[2] and KINDS + color_of(lane.carrying) == lane.words[1], reward)
@@ -340,36 +340,36 @@ cdef int place_different_objects(build_t* b, reject_t reject) noexcept nogil:
     return draw_int(b, 1, number(b, 0) + 1)
 
 
-cdef cell_t note_object(build_t* b, int identity) noexcept nogil:
+cdef cell_t target_object(build_t* b, int identity) noexcept nogil:
     """Remember where an object is, and return it."""
-    note(b, 0, b.lane.objects[identity].x, b.lane.objects[identity].y)
-    return object_at(b.lane, b.level, identity)
+    set_target(b, 0, b.lane.objects[identity].x, b.lane.objects[identity].y)
+    return object_at(b.lane, identity)
 
 
 cdef void go_to_object(build_t* b) noexcept nogil:
-    cdef cell_t target = note_object(b, place_different_objects(b, NULL))
-    say(b, 0, KINDS + color_of(target), kind_of(target))
+    cdef cell_t target = target_object(b, place_different_objects(b, NULL))
+    set_mission(b, 0, KINDS + color_of(target), kind_of(target))
 
 
 cdef void put_near(build_t* b) noexcept nogil:
     cdef int moved = place_different_objects(b, is_near_object), target = moved, rounds = 0
-    cdef cell_t cell = note_object(b, moved), other
+    cdef cell_t cell = target_object(b, moved), other
     while target == moved and not is_endless(b, &rounds, MANY_LEVELS):
         target = draw_int(b, 1, number(b, 0) + 1)
-    other = note_object(b, target)
-    say(b, 0, KINDS + color_of(cell), kind_of(cell), KINDS + color_of(other), kind_of(other))
+    other = target_object(b, target)
+    set_mission(b, 0, KINDS + color_of(cell), kind_of(cell), KINDS + color_of(other), kind_of(other))
 
 
-cdef int step_put_near(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil:
+cdef int step_put_near(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
     cdef cell_t carried = lane.carrying
-    cdef int flags = act(lane, level, action, reward)
+    cdef int flags = act(lane, action, reward)
     if action == PICKUP and lane.carrying != EMPTY:
         if kind_of(lane.carrying) != lane.words[2] or KINDS + color_of(lane.carrying) != lane.words[1]:
             flags |= TERMINATED
     if action == DROP and carried != EMPTY:
         flags |= end(
-            lane, lane.carrying == EMPTY and abs(front_x(lane) - lane.notes[0]) <= 1
-            and abs(front_y(lane) - lane.notes[1]) <= 1, reward)
+            lane, lane.carrying == EMPTY and abs(front_x(lane) - lane.targets[0]) <= 1
+            and abs(front_y(lane) - lane.targets[1]) <= 1, reward)
     return flags
 
 
@@ -395,12 +395,12 @@ cdef void go_to_door(build_t* b) noexcept nogil:
         put(b, x[k], y[k], make_cell(DOOR, colors[k], CLOSED))
     place_agent(b, 0, 0, width, height)
     target = draw_int(b, 0, 4)
-    note(b, 0, x[target], y[target])
-    say(b, 0, KINDS + colors[target])
+    set_target(b, 0, x[target], y[target])
+    set_mission(b, 0, KINDS + colors[target])
 
 
-cdef int step_go_to(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil:
-    cdef int flags = act(lane, level, action, reward)
+cdef int step_go_to(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
+    cdef int flags = act(lane, action, reward)
     if action == TOGGLE:
         flags |= TERMINATED
     if action == DONE:
@@ -430,24 +430,22 @@ cdef void dynamic_obstacles(build_t* b) noexcept nogil:
             return
 
 
-cdef int step_dynamic_obstacles(
-    lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward
-) noexcept nogil:
+cdef int step_dynamic_obstacles(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
     """Each obstacle moves to a random empty cell around it, if there is one, before the agent acts."""
-    cdef cell_t front = front_cell(lane, level)
+    cdef cell_t front = front_cell(lane)
     cdef build_t b
     cdef object_t item
     cdef int k, flags
-    b.lane, b.level, b.rng, b.cells = lane, level, rng, <cell_t*> (lane + 1)
-    b.width, b.height, b.fault = level.width, level.height, 0
+    b.lane, b.rng, b.cells = lane, rng, cells_of(lane)
+    b.width, b.height, b.fault = lane.width, lane.height, 0
     for k in range(1, lane.object_count + 1):
         item = lane.objects[k]
-        if identity_of(cell_at(lane, level, item.x, item.y)) != k:
+        if identity_of(cell_at(lane, item.x, item.y)) != k:
             continue
         if draw_place(&b, item.x - 1, item.y - 1, 3, 3, NULL, 100):
-            put(&b, b.x, b.y, b.cells[item.y * level.width + item.x])
+            put(&b, b.x, b.y, b.cells[item.y * lane.width + item.x])
             put(&b, item.x, item.y, EMPTY)
-    flags = act(lane, level, action if action <= FORWARD else LEFT, reward)
+    flags = act(lane, action if action <= FORWARD else LEFT, reward)
     if action == FORWARD and front != EMPTY and kind_of(front) != GOAL:
         reward[0] = -1.0
         flags |= TERMINATED
@@ -474,14 +472,14 @@ cdef void memory(build_t* b) noexcept nogil:
     upper = BALL - draw_int(b, 0, 2)
     put(b, last + 1, middle - 2, make_cell(upper, GREEN))
     put(b, last + 1, middle + 2, make_cell(KEY + BALL - upper, GREEN))
-    note(b, 0, last + 1, middle - 1 if kind == upper else middle + 1)
-    note(b, 2, last + 1, middle + 1 if kind == upper else middle - 1)
+    set_target(b, 0, last + 1, middle - 1 if kind == upper else middle + 1)
+    set_target(b, 2, last + 1, middle + 1 if kind == upper else middle - 1)
 
 
-cdef int step_memory(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil:
-    cdef int flags = act(lane, level, TOGGLE if action == PICKUP else action, reward)
-    cdef bint success = lane.agent_x == lane.notes[0] and lane.agent_y == lane.notes[1]
-    if success or lane.agent_x == lane.notes[2] and lane.agent_y == lane.notes[3]:
+cdef int step_memory(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
+    cdef int flags = act(lane, TOGGLE if action == PICKUP else action, reward)
+    cdef bint success = lane.agent_x == lane.targets[0] and lane.agent_y == lane.targets[1]
+    if success or lane.agent_x == lane.targets[2] and lane.agent_y == lane.targets[3]:
         flags |= end(lane, success, reward)
     return flags
 
@@ -491,40 +489,40 @@ cdef void red_blue_doors(build_t* b) noexcept nogil:
     wall_around(b, 0, 0, 2 * size, size)
     wall_around(b, size // 2, 0, size, size)
     place_agent(b, size // 2, 0, size, size)
-    note(b, 0, size // 2, draw_int(b, 1, size - 1))
-    note(b, 2, size // 2 + size - 1, draw_int(b, 1, size - 1))
-    put(b, b.lane.notes[0], b.lane.notes[1], make_cell(DOOR, RED, CLOSED))
-    put(b, b.lane.notes[2], b.lane.notes[3], make_cell(DOOR, BLUE, CLOSED))
+    set_target(b, 0, size // 2, draw_int(b, 1, size - 1))
+    set_target(b, 2, size // 2 + size - 1, draw_int(b, 1, size - 1))
+    put(b, b.lane.targets[0], b.lane.targets[1], make_cell(DOOR, RED, CLOSED))
+    put(b, b.lane.targets[2], b.lane.targets[3], make_cell(DOOR, BLUE, CLOSED))
 
 
-cdef inline bint is_open(const lane_t* lane, const level_t* level, int first) noexcept nogil:
-    """Whether there is an open door at a position in the notes."""
-    cdef cell_t cell = cell_at(lane, level, lane.notes[first], lane.notes[first + 1])
+cdef inline bint is_open(const lane_t* lane, int first) noexcept nogil:
+    """Whether there is an open door at a position in the targets."""
+    cdef cell_t cell = cell_at(lane, lane.targets[first], lane.targets[first + 1])
     return kind_of(cell) == DOOR and state_of(cell) == OPEN
 
 
-cdef int step_red_blue_doors(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil:
-    cdef bint red = is_open(lane, level, 0), blue = is_open(lane, level, 2)
-    cdef int flags = act(lane, level, action, reward)
-    if is_open(lane, level, 2):
+cdef int step_red_blue_doors(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
+    cdef bint red = is_open(lane, 0), blue = is_open(lane, 2)
+    cdef int flags = act(lane, action, reward)
+    if is_open(lane, 2):
         flags |= end(lane, red, reward)
-    elif is_open(lane, level, 0) and blue:
+    elif is_open(lane, 0) and blue:
         flags |= end(lane, False, reward)
     return flags
 
 
 # --- grids of rooms ---------------------------------------------------------------------------------------------------
 
-cdef inline void aim_at(build_t* b, int identity) noexcept nogil:
+cdef inline void set_object_to_pick_up(build_t* b, int identity) noexcept nogil:
     """Make picking up an object the mission."""
-    cdef cell_t cell = object_at(b.lane, b.level, identity)
-    b.lane.notes[0] = <uint8_t> identity
-    say(b, 0, KINDS + color_of(cell), kind_of(cell))
+    cdef cell_t cell = object_at(b.lane, identity)
+    b.lane.targets[0] = <uint8_t> identity
+    set_mission(b, 0, KINDS + color_of(cell), kind_of(cell))
 
 
-cdef int step_pick_up(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil:
-    cdef int flags = act(lane, level, action, reward)
-    if action == PICKUP and lane.carrying != EMPTY and identity_of(lane.carrying) == lane.notes[0]:
+cdef int step_pick_up(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
+    cdef int flags = act(lane, action, reward)
+    if action == PICKUP and lane.carrying != EMPTY and identity_of(lane.carrying) == lane.targets[0]:
         flags |= end(lane, True, reward)
     return flags
 
@@ -533,26 +531,26 @@ cdef void unlock(build_t* b) noexcept nogil:
     cdef int door
     make_rooms(b)
     door = add_door(b, 0, 0, 0, ANY, True)
-    note(b, 0, b.x, b.y)
+    set_target(b, 0, b.x, b.y)
     add_object(b, 0, 0, KEY, color_of_object(b, door))
     place_agent_in_room(b, 0, 0)
 
 
-cdef int step_unlock(lane_t* lane, const level_t* level, int action, rng_t* rng, double* reward) noexcept nogil:
-    cdef int flags = act(lane, level, action, reward)
-    if action == TOGGLE and is_open(lane, level, 0):
+cdef int step_unlock(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
+    cdef int flags = act(lane, action, reward)
+    if action == TOGGLE and is_open(lane, 0):
         flags |= end(lane, True, reward)
     return flags
 
 
 cdef void unlock_pickup(build_t* b) noexcept nogil:
     make_rooms(b)
-    aim_at(b, build_locked_box(b, number(b, 0), 0))
+    set_object_to_pick_up(b, build_locked_box(b, number(b, 0), 0))
 
 
 cdef void key_corridor(build_t* b) noexcept nogil:
     make_rooms(b)
-    aim_at(b, build_corridor(b, chosen_kind(b, 0)))
+    set_object_to_pick_up(b, build_corridor(b, chosen_kind(b, 0)))
 
 
 cdef inline void block_door(build_t* b, int side) noexcept nogil:
@@ -580,7 +578,7 @@ cdef void obstructed_maze_1d(build_t* b) noexcept nogil:
     add_key(b, 0, 0, colors[0], number(b, 0))
     target = add_object(b, 1, 0, BALL, BLUE)
     place_agent_in_room(b, 0, 0)
-    aim_at(b, target)
+    set_object_to_pick_up(b, target)
 
 
 cdef void obstructed_maze(build_t* b) noexcept nogil:
@@ -606,7 +604,7 @@ cdef void obstructed_maze(build_t* b) noexcept nogil:
     k = draw_int(b, 0, quarters)
     target = add_object(b, 0 if k & 2 else 2, 2 if k == 1 or k == 2 else 0, BALL, BLUE)
     place_agent_in_room(b, number(b, 0), number(b, 1))
-    aim_at(b, target)
+    set_object_to_pick_up(b, target)
 
 
 # --- the rules --------------------------------------------------------------------------------------------------------
