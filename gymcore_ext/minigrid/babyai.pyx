@@ -1,7 +1,7 @@
 """BabyAI's levels: grids of rooms with an instruction.
 
-Reference environments: BabyAI-*-v0 and -v1 of minigrid 3.2, whose draws are made in their order. Levels that its
-`RejectSampling` and `RecursionError` reject are generated again, from where the random stream is.
+Reference environments: BabyAI-*-v0 and -v1 of minigrid 3.2; random numbers are drawn in their order. Levels that its
+`RejectSampling` and `RecursionError` reject are generated again with the next random numbers.
 """
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport uint8_t, uint16_t
@@ -26,7 +26,7 @@ from gymcore_ext.minigrid.instructions cimport (
 
 
 cdef enum:
-    MANY_LEVELS = 10_000   # levels that may be rejected before one is accepted
+    MANY_LEVELS = 10_000   # rejected levels before generation fails
 
 
 # --- instructions -----------------------------------------------------------------------------------------------------
@@ -36,18 +36,18 @@ cdef inline description_t describe(int kind, int color=ANY_COLOR, int location=A
 
 
 cdef inline description_t describe_object(build_t* b, int identity) noexcept nogil:
-    """The description of an object by its kind and color; of any object after a fault."""
+    """Return the description of an object by kind and color; after a fault, of nothing."""
     cdef cell_t cell = <cell_t> EMPTY if b.fault else object_at(b.lane, identity)
     return describe(kind_of(cell), color_of(cell))
 
 
-cdef inline void change_appearance(build_t* b, int identity, cell_t look) noexcept nogil:
-    """Change what an object with an identity looks describe_object."""
-    put(b, b.lane.objects[identity].x, b.lane.objects[identity].y, look | <cell_t> (identity << 9))
+cdef inline void change_appearance(build_t* b, int identity, cell_t appearance) noexcept nogil:
+    """Change kind, color or state of an object, which keeps its identity."""
+    put(b, b.lane.objects[identity].x, b.lane.objects[identity].y, appearance | <cell_t> (identity << 9))
 
 
 cdef inline task_t* add_task(build_t* b, int verb, description_t what, int clause=0) noexcept nogil:
-    """Add a task to a clause of the instruction, which has two tasks at most."""
+    """Add a task to a clause of the instruction, which has at most two, and return it."""
     cdef instruction_t* instr = instruction_of(b.lane)
     cdef task_t* task = &instr.tasks[2 * clause + (instr.counts[clause] > 0)]
     instr.counts[clause] = 1 + (instr.counts[clause] > 0)
@@ -61,7 +61,7 @@ cdef inline void add_put_next(build_t* b, description_t what, description_t besi
 
 
 cdef inline void reverse_clauses(build_t* b) noexcept nogil:
-    """Let the second clause be carried out before the first one."""
+    """Swap the clauses, so that the second one is carried out first."""
     cdef instruction_t* instr = instruction_of(b.lane)
     cdef int k
     for k in range(2):
@@ -78,7 +78,7 @@ cdef inline void reject_if(build_t* b, bint condition) noexcept nogil:
 
 
 cdef bint are_reachable(build_t* b) noexcept nogil:
-    """Whether the agent can come next to all objects, through doors, without moving any."""
+    """Return whether the agent can reach all objects through doors without moving any."""
     cdef uint8_t is_reached[MAX_SIDE * MAX_SIDE]
     cdef uint16_t stack[MAX_SIDE * MAX_SIDE]
     cdef const object_t* item
@@ -109,7 +109,7 @@ cdef inline void require_reachable(build_t* b) noexcept nogil:
 
 
 cdef void reject_trivial(build_t* b) noexcept nogil:
-    """Reject an instruction to put objects next to themselves, or to where they are."""
+    """Reject an instruction to put an object next to itself, or next to one that it is already beside."""
     cdef const instruction_t* instr = instruction_of(b.lane)
     cdef const object_t* item
     cdef int k, identity, marks
@@ -122,7 +122,7 @@ cdef void reject_trivial(build_t* b) noexcept nogil:
 
 
 cdef void reject_needed_keys(build_t* b) noexcept nogil:
-    """Reject an instruction that involves a key, by its color, which opens a locked door."""
+    """Reject an instruction about a key that opens a locked door."""
     cdef const instruction_t* instr = instruction_of(b.lane)
     cdef const description_t* what
     cdef cell_t door
@@ -136,7 +136,7 @@ cdef void reject_needed_keys(build_t* b) noexcept nogil:
 
 
 cdef void generate(build_t* b) noexcept nogil:
-    """Generate levels until one is accepted, and set the time limit unless there is one."""
+    """Generate levels until one is accepted, and set the time limit if the lane has none."""
     cdef instruction_t* instr = instruction_of(b.lane)
     cdef int rounds = 0, k, moves = 0
     while rounds < MANY_LEVELS:
@@ -149,7 +149,7 @@ cdef void generate(build_t* b) noexcept nogil:
             reject_trivial(b)
         if b.fault != REJECTED and b.fault != NO_PLACE and b.fault != NOT_CONNECTED:
             break
-        # Thousands of doors were tried: a hundred times the work of another level.
+        # This level tried thousands of doors: a hundred times the work of others.
         rounds += 100 if b.fault == NOT_CONNECTED else 1
     if b.fault == REJECTED:
         b.fault = ENDLESS
@@ -163,7 +163,7 @@ cdef void generate(build_t* b) noexcept nogil:
 # --- parts of levels --------------------------------------------------------------------------------------------------
 
 cdef inline int place_agent_and_objects(build_t* b, int count, bint unique=False) noexcept nogil:
-    """Place the agent, connect all rooms, and add objects that it can reach; return the first of them."""
+    """Place the agent, connect all rooms, and add objects that it can reach; return the first object."""
     cdef int first
     place_agent_in_room(b)
     connect_all(b)
@@ -181,15 +181,18 @@ cdef inline void place_agent_outside(build_t* b, int room) noexcept nogil:
 
 
 cdef int lock_random_room(build_t* b, int distractors, bint other_colors, int* door) noexcept nogil:
-    """Lock a room, put its key and objects anywhere, connect the others, place the agent in one; return the locked one.
+    """Lock a room, put its key into any room, connect the other rooms, and place the agent outside of the locked one.
 
-    The reference environment means to keep key and objects out of the locked room, but compares numbers by `is`.
+    The reference environment tries to keep the key out of the locked room, but compares rooms by `is`.
 
     Args:
         b: The level.
-        distractors: How many objects each room gets.
-        other_colors: Whether no other door has the color of the locked one with a probability of 1/2.
-        door: Identity of the locked door, written.
+        distractors: Number of further objects in each room.
+        other_colors: Whether, with a probability of 1/2, no other door has the color of the locked one.
+        door: Set to the identity of the locked door.
+
+    Returns:
+        The index of the locked room.
     """
     cdef uint8_t colors[COLORS]
     cdef int column = draw_int(b, 0, b.columns), row = draw_int(b, 0, b.rows), key_column, key_row, i, j, count = 0
@@ -212,7 +215,7 @@ cdef int lock_random_room(build_t* b, int distractors, bint other_colors, int* d
 
 
 cdef inline int add_four_doors(build_t* b, int locked) noexcept nogil:
-    """Add a door on each side of the room in the middle, in random order; return the first one."""
+    """Add a door to each side of the middle room, in random order; return the first one."""
     cdef int first = add_door(b, 1, 1, ANY, ANY, locked), _
     for _ in range(3):
         add_door(b, 1, 1, ANY, ANY, locked)
@@ -222,7 +225,7 @@ cdef inline int add_four_doors(build_t* b, int locked) noexcept nogil:
 # --- levels -----------------------------------------------------------------------------------------------------------
 
 cdef void go_to(build_t* b) noexcept nogil:
-    """Numbers: objects; whether all doors are open."""
+    """Parameters: objects; whether all doors are open."""
     cdef int first = place_agent_and_objects(b, number(b, 0)), k
     cdef cell_t cell
     add_task(b, GO_TO, describe_object(b, first + draw_int(b, 0, number(b, 0))))
@@ -233,7 +236,7 @@ cdef void go_to(build_t* b) noexcept nogil:
 
 
 cdef void go_to_red_ball(build_t* b) noexcept nogil:
-    """Numbers: other objects; whether they are grey."""
+    """Parameters: other objects; whether they are grey."""
     cdef int first, k
     place_agent_in_room(b)
     add_object(b, 0, 0, BALL, RED)
@@ -246,7 +249,7 @@ cdef void go_to_red_ball(build_t* b) noexcept nogil:
 
 
 cdef void go_to_red_blue_ball(build_t* b) noexcept nogil:
-    """Numbers: other objects."""
+    """Parameters: other objects."""
     cdef cell_t cell
     cdef int k, color
     place_agent_in_room(b)
@@ -300,7 +303,7 @@ cdef void open_red_door(build_t* b) noexcept nogil:
 
 
 cdef void open_door(build_t* b) noexcept nogil:
-    """Numbers: whether another door is a failure; the description: 1 by color, 2 by location, 0 at random."""
+    """Parameters: whether another door is a failure; the description: 1 by color, 2 by location, 0 at random."""
     cdef uint8_t colors[4]
     cdef int k, by = number(b, 1)
     draw_subset(b, COLOR_ORDER, COLORS, 4, colors)
@@ -316,7 +319,7 @@ cdef void open_door(build_t* b) noexcept nogil:
 
 
 cdef void open_two_doors(build_t* b) noexcept nogil:
-    """Numbers: 1 + colors of the doors, 0 for random ones; whether another door is a failure at first."""
+    """Parameters: 1 + colors of the doors, 0 for random ones; whether another door is a failure at first."""
     cdef uint8_t colors[2]
     cdef int k
     draw_subset(b, COLOR_ORDER, COLORS, 2, colors)
@@ -330,7 +333,7 @@ cdef void open_two_doors(build_t* b) noexcept nogil:
 
 
 cdef void open_in_order(build_t* b) noexcept nogil:
-    """Numbers: doors; whether another door is a failure."""
+    """Parameters: doors; whether another door is a failure."""
     cdef uint8_t colors[COLORS]
     cdef uint8_t doors[COLORS]
     cdef uint8_t chosen[2]
@@ -364,7 +367,7 @@ cdef void pick_up_blocked(build_t* b) noexcept nogil:
 
 
 cdef void pick_up_distinct(build_t* b) noexcept nogil:
-    """Numbers: whether another object is a failure."""
+    """Parameters: whether another object is a failure."""
     cdef int first = add_distractors(b, ANY, ANY, 5), by
     cdef description_t what
     place_agent_in_room(b, 0, 0)
@@ -400,7 +403,7 @@ cdef void find_object(build_t* b) noexcept nogil:
 
 
 cdef void key_corridor(build_t* b) noexcept nogil:
-    """Numbers: the kind of the object."""
+    """Parameters: the kind of the object."""
     add_task(b, PICK_UP, describe(describe_object(b, build_corridor(b, chosen_kind(b, 0))).kind))
 
 
@@ -414,7 +417,7 @@ cdef void act_on_object_or_door(build_t* b) noexcept nogil:
 
 
 cdef void put_next_local(build_t* b) noexcept nogil:
-    """Numbers: objects."""
+    """Parameters: objects."""
     cdef int count = number(b, 0), first = place_agent_and_objects(b, count, True), one, other
     one = draw_int(b, 0, count)
     other = draw_int(b, 0, count - 1)
@@ -422,7 +425,7 @@ cdef void put_next_local(build_t* b) noexcept nogil:
 
 
 cdef inline void fill_two_rooms(build_t* b, int count, int* left, int* right) noexcept nogil:
-    """Put the agent and objects into a room, and objects into the next one; return the first object of each."""
+    """Put the agent and objects into a room, and objects into the next one; write the first object of each."""
     place_agent_in_room(b, 0, 0)
     left[0] = add_distractors(b, 0, 0, count)
     right[0] = add_distractors(b, 1, 0, count)
@@ -430,7 +433,7 @@ cdef inline void fill_two_rooms(build_t* b, int count, int* left, int* right) no
 
 
 cdef void put_next(build_t* b) noexcept nogil:
-    """Numbers: objects in each room; whether the agent gets the object to be moved after the first observation."""
+    """Parameters: objects in each room; whether the agent gets the object to be moved after the first observation."""
     cdef int what, beside
     fill_two_rooms(b, number(b, 0), &what, &beside)
     what += draw_int(b, 0, number(b, 0))
@@ -443,7 +446,7 @@ cdef void put_next(build_t* b) noexcept nogil:
 
 
 cdef void move_two_across(build_t* b) noexcept nogil:
-    """Numbers: objects in each room."""
+    """Parameters: objects in each room."""
     cdef int[2] firsts
     cdef int[2] one
     cdef int[2] other
@@ -465,7 +468,7 @@ cdef void unlock(build_t* b) noexcept nogil:
 
 
 cdef void unlock_local(build_t* b) noexcept nogil:
-    """Numbers: whether there are other objects."""
+    """Parameters: whether there are other objects."""
     cdef int door = add_door(b, 1, 1, ANY, ANY, True)
     add_object(b, 1, 1, KEY, describe_object(b, door).color)
     add_distractors(b, 1, 1, 3 if number(b, 0) else 0)
@@ -483,7 +486,7 @@ cdef void key_in_box(build_t* b) noexcept nogil:
 
 
 cdef void unlock_pick_up(build_t* b) noexcept nogil:
-    """Numbers: whether there are other objects; whether a ball blocks the door, and the box is called a box only."""
+    """Parameters: whether there are other objects; whether a ball blocks the door, and the box is called a box only."""
     cdef int box = build_locked_box(b, number(b, 1), 4 if number(b, 0) else 0)
     add_task(b, PICK_UP, describe(BOX) if number(b, 1) else describe_object(b, box))
 
@@ -502,12 +505,12 @@ cdef void unlock_to_unlock(build_t* b) noexcept nogil:
 
 # --- every instruction of the language --------------------------------------------------------------------------------
 
-# What a description may name, in the order in which it is drawn.
+# The kinds that a description may have, in the order of the draws.
 cdef uint8_t[4] DESCRIBED_KINDS = [BOX, BALL, KEY, DOOR]
 
 
 cdef int lock_room(build_t* b) noexcept nogil:
-    """Lock a random room, and put its key into another one; return the room."""
+    """Lock a random room, put its key into another one, and return the index of the locked room."""
     cdef int rounds = 0, column = 0, row = 0, side = 0, door, locked
     while not is_endless(b, &rounds, MANY_TRIES):
         column, row, side = draw_int(b, 0, b.columns), draw_int(b, 0, b.rows), draw_int(b, 0, 4)
@@ -525,9 +528,9 @@ cdef int lock_room(build_t* b) noexcept nogil:
 
 
 cdef description_t draw_description(build_t* b, int first, int count, int locked) noexcept nogil:
-    """Draw descriptions, of `count` kinds from the `first` one on, until there is such an object.
+    """Draw descriptions of `count` kinds from the `first` one on, until an object matches.
 
-    Numbers: 2, whether by location too; 4, whether an object in the locked room is enough.
+    Parameter 2: whether locations are drawn, too; 4: whether an object in the locked room is enough.
     """
     cdef description_t what = describe(BOX)
     cdef const object_t* item
@@ -551,7 +554,7 @@ cdef description_t draw_description(build_t* b, int first, int count, int locked
 
 
 cdef int draw_digit(build_t* b, int k) noexcept nogil:
-    """Draw one of the digits of a number to the base 8, from the last one on."""
+    """Draw one of the octal digits of a parameter."""
     cdef int digits = number(b, k), count = 0
     while count < 6 and digits >> 3 * count:
         count += 1
@@ -575,9 +578,9 @@ cdef void draw_task(build_t* b, int clause, int locked) noexcept nogil:
 
 
 cdef void any_instruction(build_t* b) noexcept nogil:
-    """Numbers: objects; the probability of a locked room; whether descriptions have locations; whether objects may be
-    in the way; whether a description may be of objects in the locked room only; verbs + 1, and forms of the instruction
-    (1 a task, 2 two tasks, 3 two clauses), both as digits to the base 8.
+    """Parameters: objects; the probability of a locked room; whether descriptions have locations; whether objects may
+    be in the way; whether a description may match objects in the locked room only; octal digits of verbs + 1; octal
+    digits of forms of the instruction (1 a task, 2 two tasks, 3 two clauses).
     """
     cdef int locked = -1, form, clause, _
     if draw_fraction(b) < b.numbers[1]:

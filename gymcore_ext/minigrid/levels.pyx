@@ -1,7 +1,7 @@
-"""MiniGrid's own levels: how each is generated, and what else than a goal or lava ends an episode of it.
+"""MiniGrid's own levels: how each is generated, and which events besides a goal and lava end its episodes.
 
-Reference environments: MiniGrid-*-v0 and -v1 of minigrid 3.2, whose draws are made in their order. The numbers that a
-level takes, in the order in which `number` counts them, are listed with its rules at the end.
+Reference environments: MiniGrid-*-v0 and -v1 of minigrid 3.2; random numbers are drawn in their order. The table at
+the end lists the arguments of each level in the order in which `number` counts them.
 """
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport uint8_t
@@ -31,12 +31,12 @@ cdef inline cell_t goal() noexcept nogil:
 
 
 cdef inline cell_t obstacle(bint is_wall=False) noexcept nogil:
-    """A wall, or lava."""
+    """Return a wall, or lava."""
     return make_cell(WALL, GREY) if is_wall else make_cell(LAVA, RED)
 
 
 cdef inline void start_at(build_t* b, int first) noexcept nogil:
-    """Put the agent where three numbers set_mission: x, y and direction; anywhere if x is 0."""
+    """Put the agent at the position and in the direction of three parameters; anywhere if the first one is 0."""
     if number(b, first):
         set_agent(b, number(b, first), number(b, first + 1), number(b, first + 2))
     else:
@@ -44,14 +44,14 @@ cdef inline void start_at(build_t* b, int first) noexcept nogil:
 
 
 cdef inline void set_mission(build_t* b, int text, int word1=0, int word2=0, int word3=0, int word4=0) noexcept nogil:
-    """Set the mission: one of the templates, and kinds or KINDS + colors that fill it."""
+    """Set the mission: the number of its template, and the kinds and KINDS + colors that fill it."""
     cdef uint8_t* words = b.lane.words
     words[0], words[1], words[2], words[3], words[4] = (
         <uint8_t> text, <uint8_t> word1, <uint8_t> word2, <uint8_t> word3, <uint8_t> word4)
 
 
 cdef inline void set_target(build_t* b, int first, int x, int y) noexcept nogil:
-    """Remember a position."""
+    """Store a position that the mission is about."""
     b.lane.targets[first], b.lane.targets[first + 1] = <uint8_t> x, <uint8_t> y
 
 
@@ -62,7 +62,7 @@ cdef inline int end(lane_t* lane, bint success, double* reward) noexcept nogil:
 
 
 cdef inline bint is_beside(const lane_t* lane, int first) noexcept nogil:
-    """Whether the agent is next to a position in the targets."""
+    """Return whether the agent is next to a stored position."""
     return abs(lane.agent_x - lane.targets[first]) + abs(lane.agent_y - lane.targets[first + 1]) == 1
 
 
@@ -128,11 +128,11 @@ cdef void lava_gap(build_t* b) noexcept nogil:
 
 
 cdef void crossing(build_t* b) noexcept nogil:
-    """Rivers down and across, every second column and row at most, and openings along a path to the goal."""
+    """Put rivers into some even columns and rows, with openings along a random path to the goal."""
     cdef uint8_t rivers[256]
     cdef uint8_t path[256]
     cdef bint is_chosen[256]
-    cdef uint8_t lines[2][130]   # the columns, and the rows, of rivers, ascending, between those of the outer walls
+    cdef uint8_t lines[2][130]   # ascending columns and rows of rivers, between those of the outer walls
     cdef int counts[2]
     cdef int axis, k, across, along, downs = (b.width - 3) // 2, total = 2 * downs
     cdef cell_t river = obstacle(number(b, 1))
@@ -160,7 +160,7 @@ cdef void crossing(build_t* b) noexcept nogil:
         lines[axis][counts[axis] + 1] = <uint8_t> (b.width - 1)
     total = counts[0] + counts[1]
     shuffle(b, path, total)
-    counts[0] = counts[1] = 0   # how many were crossed
+    counts[0] = counts[1] = 0   # rivers crossed by the path
     for k in range(total):
         axis = path[k]
         across, along = lines[axis][counts[axis] + 1], counts[not axis]
@@ -183,7 +183,7 @@ cdef struct box_t:   # a room of a chain
 
 
 cdef bint draw_room(build_t* b, box_t* rooms, int count, int door_x, int door_y, int side) noexcept nogil:
-    """Draw a room behind a door in one of its walls; whether it is inside of the grid and apart from others."""
+    """Draw a room behind a door in one of its walls; return whether it fits into the grid without overlap."""
     cdef box_t* room = &rooms[count]
     cdef int k
     room.width = draw_int(b, 4, number(b, 2) + 1)
@@ -208,7 +208,7 @@ cdef bint draw_room(build_t* b, box_t* rooms, int count, int door_x, int door_y,
 
 
 cdef int draw_chain(build_t* b, box_t* rooms, int wanted) noexcept nogil:
-    """Draw rooms, each behind a door of the one before, until there are as many as wanted or eight tries fail."""
+    """Draw up to `wanted` rooms, each behind a door of the previous one with eight tries, and return how many."""
     cdef int x = draw_int(b, 0, b.width - 2), y = draw_int(b, 0, b.width - 2), side = 2, out, count
     cdef box_t* room
     if not draw_room(b, rooms, 0, x, y, side):
@@ -255,7 +255,7 @@ cdef void multi_room(build_t* b) noexcept nogil:
 
 
 cdef void locked_room(build_t* b) noexcept nogil:
-    """A hallway between rooms with doors of all colors, one of them locked, with the goal."""
+    """Make a hallway between six rooms with doors of all colors, one of which is locked and has the goal."""
     cdef int left = b.width // 2 - 2, right = b.width // 2 + 2, third = b.height // 3, k, locked, key_room, rounds = 0
     cdef uint8_t colors[COLORS]
     wall_around(b, 0, 0, b.width, b.height)
@@ -311,7 +311,7 @@ cdef int step_fetch(lane_t* lane, int action, rng_t* rng, double* reward) noexce
 
 
 cdef bint is_near_object(const build_t* b, int x, int y) noexcept nogil:
-    """Whether a position is an object's or one of the eight around it."""
+    """Return whether a position is that of an object or one of its eight neighbors."""
     cdef const object_t* item
     cdef int k
     for k in range(1, b.lane.object_count + 1):
@@ -322,7 +322,7 @@ cdef bint is_near_object(const build_t* b, int x, int y) noexcept nogil:
 
 
 cdef int place_different_objects(build_t* b, reject_t reject) noexcept nogil:
-    """Place as many objects as number 0 says, of different kinds or colors, and the agent; return one of them."""
+    """Place `number(b, 0)` distinct objects and the agent, and return the identity of a random object."""
     cdef int rounds = 0, count = 0, kind, color
     cdef uint8_t known[COLORS]
     wall_around(b, 0, 0, b.width, b.height)
@@ -341,7 +341,7 @@ cdef int place_different_objects(build_t* b, reject_t reject) noexcept nogil:
 
 
 cdef cell_t target_object(build_t* b, int identity) noexcept nogil:
-    """Remember where an object is, and return it."""
+    """Store the position of an object, and return the object."""
     set_target(b, 0, b.lane.objects[identity].x, b.lane.objects[identity].y)
     return object_at(b.lane, identity)
 
@@ -431,7 +431,7 @@ cdef void dynamic_obstacles(build_t* b) noexcept nogil:
 
 
 cdef int step_dynamic_obstacles(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
-    """Each obstacle moves to a random empty cell around it, if there is one, before the agent acts."""
+    """Move each obstacle to a random empty cell around it, if there is one, and then the agent."""
     cdef cell_t front = front_cell(lane)
     cdef build_t b
     cdef object_t item
@@ -453,7 +453,7 @@ cdef int step_dynamic_obstacles(lane_t* lane, int action, rng_t* rng, double* re
 
 
 cdef void memory(build_t* b) noexcept nogil:
-    """Notes: where success is, and where failure."""
+    """Targets: the positions of success and of failure."""
     cdef int middle = b.height // 2, last, kind, upper
     wall_around(b, 0, 0, b.width, b.height)
     last = draw_int(b, 4, b.width - 2) if number(b, 0) else b.width - 3
@@ -496,7 +496,7 @@ cdef void red_blue_doors(build_t* b) noexcept nogil:
 
 
 cdef inline bint is_open(const lane_t* lane, int first) noexcept nogil:
-    """Whether there is an open door at a position in the targets."""
+    """Return whether there is an open door at a stored position."""
     cdef cell_t cell = cell_at(lane, lane.targets[first], lane.targets[first + 1])
     return kind_of(cell) == DOOR and state_of(cell) == OPEN
 
@@ -514,7 +514,7 @@ cdef int step_red_blue_doors(lane_t* lane, int action, rng_t* rng, double* rewar
 # --- grids of rooms ---------------------------------------------------------------------------------------------------
 
 cdef inline void set_object_to_pick_up(build_t* b, int identity) noexcept nogil:
-    """Make picking up an object the mission."""
+    """Set the mission of picking up an object."""
     cdef cell_t cell = object_at(b.lane, identity)
     b.lane.targets[0] = <uint8_t> identity
     set_mission(b, 0, KINDS + color_of(cell), kind_of(cell))
@@ -582,7 +582,7 @@ cdef void obstructed_maze_1d(build_t* b) noexcept nogil:
 
 
 cdef void obstructed_maze(build_t* b) noexcept nogil:
-    """Doors from the middle room to side rooms, and locked ones from there to corners, one of which has the ball."""
+    """Add doors from the middle room to side rooms, and locked doors from there to the corners, one with the ball."""
     cdef uint8_t colors[COLORS]
     cdef bint in_box = number(b, 2), blocked = number(b, 3), keys_last = number(b, 5)
     cdef int k, column, row, turn, side, color, quarters = max(0, min(number(b, 4), 4)), target

@@ -23,7 +23,7 @@ _LANGUAGE: dict[str, Any] = {
 
 
 def of_language(**fixed: Any) -> Level:
-    """Return a level whose instruction is any of a part of the language."""
+    """Return a level whose instructions are drawn from the language, restricted by `fixed`."""
     free = {name: value for name, value in _LANGUAGE.items() if name not in fixed}
     return of_rooms("LevelGen", fixed, **free)
 
@@ -81,7 +81,7 @@ LEVELS = {
     "BossLevelNoUnlock": of_language(locked_room_prob=0, implicit_unlock=False),
 }
 
-# Classes that need arguments, so that no id has their name alone.
+# Classes without an id of their own name, as minigrid's need arguments.
 _PARAMETRIC = {"OpenDoorsOrder", "PutNext", "MoveTwoAcross", "FindObjS5", "OneRoomS8"}
 _LOCAL = ((5, 2), (6, 2), (6, 3), (6, 4), (7, 4), (7, 5), *((8, n) for n in range(2, 8)))
 _SMALL = {"room_size": 5, "num_rows": 2, "num_cols": 2}

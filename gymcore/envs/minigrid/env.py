@@ -1,4 +1,4 @@
-"""MiniGrid and BabyAI: grid worlds that compiled code generates, steps and observes."""
+"""MiniGrid and BabyAI: grid worlds whose levels, steps and observations are compiled."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DIRECTIONS = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)])
 
 
 class Actions(IntEnum):
-    """The actions of all levels but those with moving obstacles, which have the first three."""
+    """The actions. Levels with moving obstacles have the first three."""
 
     left = 0
     right = 1
@@ -49,7 +49,7 @@ class Actions(IntEnum):
 
 
 def _max_steps(least: int) -> Parameter:
-    """Return the parameter of a time limit of at least so many steps; 0 where the level decides."""
+    """Return the parameter of a time limit of at least `least` steps; 0 lets the level decide."""
 
     def encode(value: Any) -> tuple[float, ...]:
         is_flag = isinstance(value, (bool, np.bool_))
@@ -64,7 +64,7 @@ def _max_steps(least: int) -> Parameter:
 
 
 def _goal_directions(width: int, height: int, kind: str) -> npt.NDArray[np.float64]:
-    """Return slopes or angles to a goal, by the cells down and to the right of the agent."""
+    """Return slopes or angles, indexed by the rows and columns from the agent to a goal."""
     down, right = np.mgrid[1 - height : height, 1 - width : width].astype(np.float64)
     if kind == "angle_atan2":
         return np.arctan2(down, right)
@@ -75,7 +75,7 @@ def _goal_directions(width: int, height: int, kind: str) -> npt.NDArray[np.float
 
 
 class MiniGridEnv(StructEnv):
-    """A grid world: an agent turns, moves, carries objects, and opens doors and boxes.
+    """A grid world in which an agent turns, moves, carries objects, and opens doors and boxes.
 
     - Observation: a dict of `image` uint8 [7, 7, 3] (types, colors and states of the cells that the
       agent sees; it stands in the middle of the last row), `direction` (0 right, 1 down, 2 left, 3
@@ -83,13 +83,13 @@ class MiniGridEnv(StructEnv):
     - Actions: `Actions`.
     - Reward: 1 - 0.9 * steps / max_steps for success, otherwise 0.
 
-    Levels, missions, observations, rewards and ends are those of minigrid 3.2 for the same seed.
+    Episodes equal those of minigrid 3.2 for the same seed, to the bit.
 
     Attributes:
-        max_steps: Steps after which the next episodes are truncated; 0 where the level decides.
-        grid: The cells, as a view that can be written to between steps.
-        agent_pos, agent_dir, carrying, mission: Of the current episode; they can be set.
-        step_count: Steps of the episode.
+        max_steps: Time limit of the next episodes in steps; 0 lets the level decide.
+        grid: The cells, a view that can be written to between steps.
+        agent_pos, agent_dir, carrying, mission: State of the current episode, which can be set.
+        step_count: Number of steps of the current episode.
 
     Example:
         >>> import gymcore as gym
@@ -116,7 +116,7 @@ class MiniGridEnv(StructEnv):
     max_steps = _max_steps(1)
     actions = Actions
     _not_pickled = (*StructEnv._not_pickled, "_level", "shared")
-    _mission: str | None = None  # once it was read or set
+    _mission: str | None = None  # None until it is read or set
 
     def __init__(
         self,
@@ -139,23 +139,25 @@ class MiniGridEnv(StructEnv):
 
         Args:
             render_mode: None, "human" or "rgb_array".
-            max_steps: Steps after which an episode is truncated; None for the level's own limit.
-            see_through_walls: Whether nothing casts shadows; None as the level says.
+            max_steps: Time limit in steps; None for the level's own.
+            see_through_walls: Whether the agent sees what is behind walls and closed doors; None
+                for the level's own setting.
             agent_view_size: Cells that the agent sees ahead and across, odd, at least 3.
-            observes: "partial" or "one_hot", what the agent sees; "full" or "symbolic", the whole
-                grid; "rgb_partial" or "rgb", pixels of these.
-            layout: "dict"; "image", the image alone; or "flat", a vector of image and mission.
-            goal_direction: None, or "slope", "angle" or "angle_atan2": observe that to a goal, too.
-            obs_tile_size: Pixels of the side of a cell in observations.
-            highlight: Whether frames show what the agent sees.
-            tile_size: Pixels of the side of a cell in frames.
+            observes: "partial" or "one_hot" for what the agent sees, "full" or "symbolic" for the
+                whole grid, "rgb_partial" or "rgb" for pictures of the two.
+            layout: "dict"; "image" for the image alone; "flat" for a vector of image and mission.
+            goal_direction: "slope", "angle" or "angle_atan2" to observe the direction to the goal,
+                too; or None.
+            obs_tile_size: Side of a cell in observed pictures, in pixels.
+            highlight: Whether pictures of the whole grid highlight what the agent sees.
+            tile_size: Side of a cell in frames, in pixels.
             agent_pov: Whether frames show what the agent sees instead of the whole grid.
-            screen_size: Pixels of the side of a window.
-            **arguments: Of the level; the page of the family lists them.
+            screen_size: Side of the window, in pixels.
+            **arguments: Arguments of the level, listed in the documentation of the family.
 
         Raises:
-            InvalidArgument: An impossible value.
-            TypeError: An unknown argument.
+            InvalidArgument: If a value is impossible.
+            TypeError: If there is no argument of a name.
         """
         for name, value, known in (
             ("observes", observes, OBSERVES),
@@ -214,7 +216,7 @@ class MiniGridEnv(StructEnv):
         (dtype, image_shape), *others = level.parts
         low = -1 if self._observed["observes"] == "symbolic" else 0  # an empty cell
         image = spaces.Box(low, 255, image_shape, dtype.type)
-        # An OrderedDict, since `Dict` sorts the keys of others: this is the order of `parts`.
+        # `Dict` sorts the keys of a plain dict; this is the order of `parts`.
         parts = OrderedDict[str, spaces.Space](image=image, direction=spaces.Discrete(4))
         if len(others) > 1:
             parts["goal_direction"] = spaces.Box(-np.inf, np.inf, (), np.float64)
@@ -226,7 +228,7 @@ class MiniGridEnv(StructEnv):
         return super().make_batch(num_envs, **options)
 
     def fixed_digest(self) -> int:
-        """Return a digest of the level's rules and arguments, and of what the agent sees."""
+        """Return a digest of the level's rules and arguments, which states have to share."""
         return digest(repr((self.kind, sorted(self._fixed.items()))).encode())
 
     # --- an episode ----------------------------------------------------------------------------
@@ -235,7 +237,7 @@ class MiniGridEnv(StructEnv):
         """Generate a level; see `Env.reset`.
 
         Raises:
-            Error: No level came out, as where objects have no place.
+            Error: If no level can be generated, for example because objects do not fit into it.
         """
         self._mission = None
         observation, infos = super().reset(seed=seed, options=options)
@@ -253,14 +255,14 @@ class MiniGridEnv(StructEnv):
         return observation
 
     def gen_obs(self) -> Any:
-        """Return the observation of the lane as it is."""
+        """Return the current observation."""
         observation = self._batch.observe()
         if self._shares_batch:
             row = lambda _, rows: rows[self._lane]  # noqa: E731
             observation = map_layout(row, layout_of(self.spaces_of_lane[0]), observation)
         return self._with_mission(observation)
 
-    # --- what programs read and set ------------------------------------------------------------
+    # --- the level as programs read and set it --------------------------------------------------
 
     def _lane_bytes(self) -> npt.NDArray[np.uint8]:
         lane = self._batch.store.view()[self._lane, : self.lane_bytes]
@@ -269,18 +271,18 @@ class MiniGridEnv(StructEnv):
         return lane
 
     def _lane_record(self) -> Any:
-        """The lane as a structured array without axes: a view."""
+        """Return the lane as a structured scalar, a view."""
         dtype = self._level.lane_dtype
         return self._lane_bytes()[: dtype.itemsize].view(dtype)[0]
 
     @property
     def grid(self) -> Grid:
-        """The cells of the level: a view."""
+        """The cells of the level, a view."""
         return Grid(self._lane_record())
 
     @property
     def mission(self) -> str:
-        """What the agent is to do."""
+        """The mission, a text; empty before the first reset."""
         if self._mission is None and self._batch.is_ready:
             self._mission = self._level.mission(self._lane_bytes())
         return self._mission or ""
@@ -291,7 +293,7 @@ class MiniGridEnv(StructEnv):
 
     @property
     def agent_pos(self) -> npt.NDArray[np.int64]:
-        """Column and row of the agent, int64 [2]: a copy."""
+        """Column and row of the agent, int64 [2], a copy."""
         record = self._lane_record()
         return np.array([record["agent_x"], record["agent_y"]], np.int64)
 
@@ -305,7 +307,7 @@ class MiniGridEnv(StructEnv):
 
     @property
     def agent_dir(self) -> int:
-        """Where the agent looks: 0 right, 1 down, 2 left, 3 up."""
+        """Direction that the agent faces: 0 right, 1 down, 2 left, 3 up."""
         return int(self._lane_record()["agent_dir"])
 
     @agent_dir.setter
@@ -329,22 +331,22 @@ class MiniGridEnv(StructEnv):
 
     @property
     def step_count(self) -> int:
-        """Steps of the episode."""
+        """Number of steps of the current episode."""
         return int(self._lane_record()["step_count"])
 
     @property
     def steps_remaining(self) -> int:
-        """Steps until the episode is truncated."""
+        """Number of steps until the episode is truncated."""
         return int(self._lane_record()["max_steps"]) - self.step_count
 
     @property
     def dir_vec(self) -> npt.NDArray[np.int64]:
-        """One cell ahead of the agent, int64 [2]."""
+        """Step to the cell ahead of the agent, int64 [2]."""
         return _DIRECTIONS[self.agent_dir].copy()
 
     @property
     def right_vec(self) -> npt.NDArray[np.int64]:
-        """One cell to the right of the agent, int64 [2]."""
+        """Step to the cell on the right of the agent, int64 [2]."""
         x, y = self.dir_vec
         return np.array([-y, x])
 
@@ -357,7 +359,7 @@ class MiniGridEnv(StructEnv):
 
     @property
     def state(self) -> Any:
-        """The bytes of the lane as a record, a copy; None before the first reset."""
+        """The lane as a structured scalar, a copy; None before the first reset."""
         return self._lane_record().copy() if self._batch.is_ready else None
 
     @state.setter
@@ -377,9 +379,9 @@ class MiniGridEnv(StructEnv):
         """Return a picture of the level, uint8 [height, width, 3].
 
         Args:
-            highlight: Whether it shows which cells the agent sees.
-            tile_size: Pixels of the side of a cell.
-            agent_pov: Whether it shows only what the agent sees.
+            highlight: Whether to highlight what the agent sees.
+            tile_size: Side of a cell in pixels.
+            agent_pov: Whether to show only what the agent sees.
         """
         tiles = tiles_of(int(tile_size))
         return self._level.frame(self._lane_bytes(), *tiles, bool(agent_pov), bool(highlight))
@@ -392,7 +394,7 @@ class MiniGridEnv(StructEnv):
 
 
 def draw_with_mission(surface: pygame.Surface, frame: npt.NDArray[np.uint8], mission: str) -> None:
-    """Draw a frame with the mission below it."""
+    """Draw a frame, and the mission below it."""
     import pygame
     import pygame.freetype
 
@@ -410,7 +412,7 @@ def draw_with_mission(surface: pygame.Surface, frame: npt.NDArray[np.uint8], mis
 
 
 class BabyAIEnv(MiniGridEnv):
-    """A level of BabyAI, whose mission is one of a language; see `MiniGridEnv`."""
+    """A level of BabyAI, whose mission is a sentence of a small language; see `MiniGridEnv`."""
 
     levels = babyai_levels.LEVELS
     rules = BABYAI_RULES
@@ -420,8 +422,8 @@ class BabyAIEnv(MiniGridEnv):
 class MiniGridVectorEnv(NativeVectorEnv):
     """A batch of levels; see `NativeVectorEnv` and `MiniGridEnv`.
 
-    `mission` in observations is an object array [num_envs] of texts, which is the same array until
-    a lane begins an episode. `step_into` and `rollout` write the arrays without missions.
+    Observations hold missions as an object array [num_envs], which is replaced when a lane begins
+    an episode with another mission. `step_into` and `rollout` write the other arrays only.
     """
 
     env_class: ClassVar[type[MiniGridEnv]]
@@ -431,9 +433,9 @@ class MiniGridVectorEnv(NativeVectorEnv):
 
     @property
     def lane_records(self) -> np.ndarray:
-        """What the levels of all lanes have in common, a structured array [num_envs]: a view.
+        """Positions, directions, steps and cells of all lanes, a structured array [num_envs].
 
-        It cannot be written to.
+        The array is a view that cannot be written to.
         """
         dtype = self._model._level.lane_dtype
         records = self._batch.store.view()[:, : dtype.itemsize].view(dtype)[:, 0]
@@ -477,7 +479,7 @@ class MiniGridVectorEnv(NativeVectorEnv):
 
 
 def _declare(base: type[MiniGridEnv], kind: str, name: str) -> None:
-    """Make the class of a kind of levels, and that of its batches."""
+    """Define the class of a kind of levels, and the class of its batches."""
     common = (name for name in MiniGridEnv.__init__.__kwdefaults__ or () if name != "max_steps")
     attributes: dict[str, Any] = {
         "__doc__": f"Levels of the kind {kind}; see `{base.__name__}`.",

@@ -1,6 +1,6 @@
-"""MiniGrid's levels: what distinguishes them, their arguments and defaults, and ids.
+"""MiniGrid's levels: their rules, arguments and defaults, and the ids.
 
-Names and defaults are those of the classes of minigrid 3.2, and of its ids.
+Names and defaults are those of the classes and ids of minigrid 3.2.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ VERBS = ("goto", "pickup", "open", "putnext")
 FORMS = ("action", "and", "seq")
 SIZES = {"room_size": 8, "num_rows": 3, "num_cols": 3}
 
-# Values that compiled code knows by their positions, lists of these, and columns and rows.
+# Arguments whose values compiled code knows by index, lists of such values, and positions.
 _CHOICES: dict[str, tuple[str | None, ...]] = {
     "obstacle_type": ("lava", "wall"),
     "first_color": (None, *COLORS),
@@ -29,26 +29,26 @@ _CHOICES: dict[str, tuple[str | None, ...]] = {
 }
 _LISTS = {"action_kinds": VERBS, "instr_kinds": FORMS}
 _CELLS = {"agent_start_pos", "agent_pos", "goal_pos", "agent_room"}
-# The lowest value of an integer, if it is not 0, and the highest one, if there is one.
+# The minimum of an integer, if it is not 0, and the maximum, if there is one.
 _BOUNDS = {
     "agent_start_dir": (0, 3),
     "num_objs": (2,),
     "objs_per_room": (1, 9),
     "num_doors": (2, 4),
 }
-# Values that the size or the time limit of a level follows from.
+# Arguments that determine the size or the time limit of a level.
 _EXTENTS = {*SIZES, "size", "width", "height", "breadth", "num_rooms_visited"}
 
 
 class Shape(NamedTuple):
-    """What the arguments of a level come to.
+    """The size, the time limit and the numbers that follow from the arguments of a level.
 
     Attributes:
-        width: Cells across.
-        height: Cells down.
-        max_steps: Default of the argument `max_steps`; 0: the level decides.
-        numbers: What compiled code gets of each argument.
-        rooms: Size, columns and rows of a grid of rooms; zeros for other levels.
+        width: Columns of the grid.
+        height: Rows of the grid.
+        max_steps: Default time limit in steps; 0 lets the level decide.
+        numbers: Numbers that compiled code gets for each argument.
+        rooms: Size of a room in cells, columns and rows; zeros if it is not a grid of rooms.
     """
 
     width: int
@@ -64,10 +64,10 @@ class Level:
 
     Attributes:
         rules: Name of its rules in compiled code.
-        arguments: Arguments of the class, and their defaults; None where there is none.
-        fixed: Values that are not arguments.
-        steps: Returns the time limit for values, which are its attributes; 0: the level decides.
-        see_through_walls: Whether nothing casts shadows, if the argument does not say so.
+        arguments: Arguments of the class with their defaults.
+        fixed: Values of the rules that are not arguments.
+        steps: Returns the time limit for a namespace of values; 0 lets the level decide.
+        see_through_walls: Default of the argument of this name.
     """
 
     rules: str
@@ -77,15 +77,15 @@ class Level:
     see_through_walls: bool = False
 
     def shape(self, name: str, arguments: Mapping[str, Any]) -> Shape:
-        """Return what arguments come to.
+        """Return the shape of a level with the given arguments.
 
         Args:
-            name: Of the class, for errors.
-            arguments: Those that are given.
+            name: Name of the class, for errors.
+            arguments: Arguments that replace defaults.
 
         Raises:
-            ArgumentTypeError: The class has no such argument, or it has another type.
-            InvalidArgument: A value is out of range.
+            ArgumentTypeError: If there is no argument of a name, or a value has another type.
+            InvalidArgument: If a value is out of range.
 
         Example:
             >>> LEVELS["Empty"].shape("Empty", {"size": 6})[:3]
@@ -116,17 +116,17 @@ class Level:
 
 
 def _numbers(name: str, value: Any, default: Any) -> tuple[float, ...]:
-    """Return what compiled code gets of an argument, or raise."""
+    """Return the numbers that compiled code gets for an argument."""
     if name in _CHOICES:
         if name == "obstacle_type":  # minigrid has classes of these names
             value = str(getattr(value, "__name__", value)).lower()
         return (_position(name, value, _CHOICES[name]),)
-    if name in _LISTS:  # digits to the base 8, the first value's last
+    if name in _LISTS:  # octal digits, the first value is the lowest one
         if not 0 < len(value) <= 6:
             raise InvalidArgument(f"{name}: expected one to six values, got {value!r}")
         digits = [1 + _position(name, each, _LISTS[name]) for each in value]
         return (sum(8**k * digit for k, digit in enumerate(digits)),)
-    if name in _CELLS:  # zeros, which is a wall, for None
+    if name in _CELLS:  # None is (0, 0), where a wall is
         try:
             column, row = (0, 0) if value is None else value
         except (TypeError, ValueError):
@@ -148,7 +148,7 @@ def _position(name: str, value: Any, known: tuple[str | None, ...]) -> int:
 
 
 def _square(rules: str, size: int, factor: int, see: bool = False, **arguments: Any) -> Level:
-    """Return a level of size x size cells, with a time limit of so many times that."""
+    """Return a square level with a time limit of `factor` times its cells."""
     return Level(rules, {"size": size, **arguments}, {}, lambda a: factor * a.size**2, see)
 
 
@@ -159,9 +159,9 @@ def of_rooms(
 
     Args:
         rules: Name of the rules.
-        fixed: Values that are not arguments.
-        steps: The time limit is so many times the cells of a room; 0: the level decides.
-        **arguments: Those besides the sizes that are not fixed, and their defaults.
+        fixed: Values of the rules that are not arguments.
+        steps: Time limit as a multiple of the cells of a room; 0 lets the level decide.
+        **arguments: Arguments with their defaults, besides the sizes that are not fixed.
     """
     fixed = fixed or {}
     sizes = {name: value for name, value in SIZES.items() if name not in fixed}
@@ -215,13 +215,13 @@ Ids = dict[str, tuple[str, dict[str, Any]]]
 
 
 def ids(pattern: str, kind: str, *rows: Any, **same: Any) -> Ids:
-    """Return ids that differ in the values of some arguments.
+    """Return ids of one class that differ in the values of some arguments.
 
     Args:
-        pattern: Of the ids, with the names of these arguments in braces.
-        kind: The class of all.
-        *rows: A tuple of values for each id, or the value of a single argument.
-        **same: Other arguments.
+        pattern: Pattern of the ids, with the names of these arguments in braces.
+        kind: The class.
+        *rows: A tuple of values for each id, or the value of the only argument.
+        **same: Arguments that all of the ids share.
 
     Example:
         >>> ids("S{room_size}R{num_rows}-v0", "KeyCorridor", (3, 1), (3, 2))["S3R2-v0"]
@@ -262,7 +262,7 @@ _MAZES = {
     "Full": {"agent_room": (1, 1), "num_quarters": 4, "num_rooms_visited": 25},
 }
 
-# Without "MiniGrid-": kind and arguments.
+# Class and arguments of each id, without the prefix "MiniGrid-".
 IDS: Ids = {
     **ids("Empty-{size}x{size}-v0", "Empty", 5, 6, 8, 16),
     **ids("Empty-Random-{size}x{size}-v0", "Empty", 5, 6, **_RANDOM),

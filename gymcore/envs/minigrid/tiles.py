@@ -1,6 +1,6 @@
-"""Pictures of cells, as MiniGrid draws them: three times as large, and then averaged.
+"""Pictures of cells, drawn as MiniGrid does: at three times the size, and then averaged.
 
-Shapes are those of minigrid 3.2, in fractions of a cell, so that every pixel is equal.
+Shapes, in fractions of a cell, are those of minigrid 3.2, so that every pixel is equal.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _RGB = np.array(
 _LAVA = np.array((255, 128, 0))
 _RED, _GREY = _RGB[0], _RGB[5]
 
-# Cells are drawn so many times as large.
+# Factor of the size at which cells are drawn.
 _OVERSAMPLING = 3
-# What compiled code knows of the look of a cell: kind, color << 4, state << 7.
-LOOKS = 512
+# Number of values of kind | color << 4 | state << 7, which select the picture of a cell.
+APPEARANCES = 512
 
 Pixels = npt.NDArray[np.uint8]
-# Says which points of a cell belong to a shape: x and y, 0 to 1, to bools.
+# Returns which points of a cell, x and y from 0 to 1, belong to a shape.
 Inside = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -58,7 +58,7 @@ def _line(x0: float, y0: float, x1: float, y1: float) -> Inside:
 
 
 def _agent(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Say which points belong to a triangle that points to the right."""
+    """Return which points belong to the triangle of an agent that faces right."""
     corners = np.array([(0.12, 0.19), (0.87, 0.50), (0.12, 0.81)], np.float32)
     sides = corners[2] - corners[0], corners[1] - corners[0]
     from_corner = np.stack([x, y], axis=-1) - corners[0]
@@ -79,7 +79,7 @@ _WAVES = [
     )
 ]
 _GRID_LINES = (_rectangle(0, 0.031, 0, 1), _rectangle(0, 1, 0, 0.031))
-# By kind and state: shapes, the lowest first, with the brightness of the color that fills them.
+# Shapes by kind and state, from bottom to top, each with the brightness of its color.
 _SHAPES: dict[tuple[int, int], list[tuple[Inside, float]]] = {
     (1, 0): [],
     (2, 0): [(_inset(0), 1)],  # wall
@@ -118,12 +118,12 @@ def draw_tile(
     """Return the picture of a cell, uint8 [size, size, 3].
 
     Args:
-        kind: MiniGrid's number of what it holds.
-        color: MiniGrid's number of its color.
-        state: Of a door: 0 open, 1 closed, 2 locked.
-        direction: Where an agent in the cell looks: 0 right, 1 down, 2 left, 3 up; or None.
-        highlight: Whether the cell is shown in a lighter color.
-        size: Pixels of a side.
+        kind: MiniGrid's number of the object in it.
+        color: MiniGrid's number of the color.
+        state: State of a door: 0 open, 1 closed, 2 locked.
+        direction: Direction of an agent in the cell, 0 right, 1 down, 2 left, 3 up; or None.
+        highlight: Whether to lighten the colors.
+        size: Side in pixels.
     """
     side = size * _OVERSAMPLING
     y, x = (np.indices((side, side)) + 0.5) / side
@@ -144,23 +144,23 @@ def draw_tile(
 
 @functools.lru_cache(maxsize=16)
 def tiles_of(size: int) -> tuple[Pixels, npt.NDArray[np.int32]]:
-    """Return the pictures of all cells, and where those of each look begin.
+    """Return the pictures of all cells, and the index of the first picture of each cell.
 
     Args:
-        size: Pixels of a side.
+        size: Side in pixels.
 
     Returns:
-        uint8 [n, size, size, 3], and int32 [512]: of a look (kind, color << 4, state << 7) the
-        first of ten tiles, without an agent and with one of each direction, each of them not
-        highlighted and highlighted. Both are shared: do not write to them.
+        Pictures, uint8 [n, size, size, 3], and indices, int32 [512], by kind | color << 4 |
+        state << 7. A cell has ten pictures: without an agent and with one in each direction, each
+        first without and then with highlighting. Both arrays are shared: do not write to them.
 
     Raises:
-        InvalidArgument: It is not 1 to 256.
+        InvalidArgument: If the size is not 1 to 256.
     """
     if not 1 <= size <= 256:
         raise InvalidArgument(f"obs_tile_size, tile_size: expected 1 to 256 pixels, got {size}")
     tiles: list[Pixels] = []
-    first = np.zeros(LOOKS, np.int32)
+    first = np.zeros(APPEARANCES, np.int32)
     for (kind, state), color in itertools.product(_SHAPES, range(len(COLORS))):
         first[kind | color << 4 | state << 7] = len(tiles)
         for direction, highlight in itertools.product((None, 0, 1, 2, 3), (False, True)):

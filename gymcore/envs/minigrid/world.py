@@ -1,4 +1,4 @@
-"""What Python sees of a lane: its grid, and objects in cells."""
+"""The grid of a lane and the objects in its cells, for Python."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy.typing as npt
 from gymcore.envs.minigrid.levels import COLORS
 from gymcore.error import InvalidArgument
 
-# MiniGrid's names of what a cell holds, by number.
+# MiniGrid's types of cells and objects, by number.
 TYPES = ("unseen", "empty", "wall", "floor", "door", "key", "ball", "box", "goal", "lava", "agent")
-# Doors: open, closed, locked.
+# States of a door.
 _OPEN, _CLOSED, _LOCKED = range(3)
 _EMPTY = 1
-# Bits of a cell before the identity of its object.
-_LOOK_BITS = 9
+# Position of the identity of the object in the bits of a cell.
+_IDENTITY_SHIFT = 9
 
 
 @dataclass
@@ -42,11 +42,11 @@ class WorldObj:
     is_open: bool = False
     is_locked: bool = False
     contains: WorldObj | None = None
-    # Compiled code follows some objects through steps.
+    # Number by which compiled code tracks an object; 0 for none.
     _identity: int = field(default=0, repr=False, compare=False)
 
     def can_overlap(self) -> bool:
-        """Return whether the agent can be in the same cell."""
+        """Return whether the agent can enter its cell."""
         return self.type in ("floor", "goal", "lava") or self.is_open
 
     def can_pickup(self) -> bool:
@@ -54,7 +54,7 @@ class WorldObj:
         return self.type in ("key", "ball", "box")
 
     def see_behind(self) -> bool:
-        """Return whether it casts no shadow."""
+        """Return whether the agent sees what is behind it."""
         return self.type != "wall" and (self.type != "door" or self.is_open)
 
     def encode(self) -> tuple[int, int, int]:
@@ -68,15 +68,15 @@ class WorldObj:
 
 
 class Grid:
-    """The cells of a lane: a view, which reads and writes the level itself.
+    """The cells of a lane, a view that reads and writes the level.
 
     Attributes:
-        width: Cells across.
-        height: Cells down.
+        width: Number of columns.
+        height: Number of rows.
     """
 
     def __init__(self, lane: Any) -> None:
-        """Look at a lane, a record of `Level.lane_dtype`."""
+        """Make the view of a lane, a structured scalar of `Level.lane_dtype`."""
         self._lane = lane
         self.height, self.width = lane["cells"].shape
 
@@ -84,7 +84,7 @@ class Grid:
         """Return the object in column `i` and row `j`, or None.
 
         Raises:
-            InvalidArgument: There is no such cell.
+            InvalidArgument: If there is no such cell.
         """
         return object_of(self._lane, int(self._lane["cells"][self._checked(i, j)]))
 
@@ -92,7 +92,7 @@ class Grid:
         """Put an object into column `i` and row `j`; None to empty the cell.
 
         Raises:
-            InvalidArgument: There is no such cell, or no such object.
+            InvalidArgument: If there is no such cell, or no such object.
         """
         place = self._checked(i, j)
         self._lane["cells"][place] = cell_of(self._lane, v)
@@ -108,10 +108,10 @@ class Grid:
         return j, i
 
     def encode(self, vis_mask: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.uint8]:
-        """Return types, colors and states of all cells, uint8 [width, height, 3]: a copy.
+        """Return types, colors and states of all cells, uint8 [width, height, 3], a copy.
 
         Args:
-            vis_mask: Bool [width, height]; other cells are zeros. None for all.
+            vis_mask: Bool [width, height], the cells to encode; others are zeros. None for all.
         """
         cells = self._lane["cells"].T
         encoded = np.stack([cells & 15, cells >> 4 & 7, cells >> 7 & 3], axis=-1).astype(np.uint8)
@@ -119,8 +119,8 @@ class Grid:
 
 
 def object_of(lane: Any, cell: int) -> WorldObj | None:
-    """Return what a cell holds."""
-    kind, color, state, identity = cell & 15, cell >> 4 & 7, cell >> 7 & 3, cell >> _LOOK_BITS
+    """Return the object in a cell, or None."""
+    kind, color, state, identity = cell & 15, cell >> 4 & 7, cell >> 7 & 3, cell >> _IDENTITY_SHIFT
     if kind in (0, _EMPTY):
         return None
     name = TYPES[kind]
@@ -131,7 +131,7 @@ def object_of(lane: Any, cell: int) -> WorldObj | None:
 
 
 def cell_of(lane: Any, item: WorldObj | None) -> int:
-    """Return the cell that holds an object; a box with contents gets an identity in the level."""
+    """Return a cell with an object. A box with contents gets an identity in the level."""
     if item is None:
         return _EMPTY
     if not isinstance(item, WorldObj):
@@ -145,4 +145,4 @@ def cell_of(lane: Any, item: WorldObj | None) -> int:
                 raise InvalidArgument(f"expected at most {len(lane['objects']) - 1} objects")
             lane["object_count"] = identity
         lane["objects"]["contents"][identity] = cell_of(lane, item.contains)
-    return kind | color << 4 | state << 7 | identity << _LOOK_BITS
+    return kind | color << 4 | state << 7 | identity << _IDENTITY_SHIFT

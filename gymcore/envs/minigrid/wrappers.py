@@ -1,4 +1,4 @@
-"""Exploration bonuses: rewards of a batch of levels for what its lanes have seldom done before."""
+"""Exploration bonuses: rewards for situations that a lane has seldom been in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ActionBonus", "PositionBonus"]
 
 
 class _CountBonus(LaneWrapper):
-    """Add `scale / sqrt(n)` to rewards, where n is how often the lane has been in its situation."""
+    """Add `scale / sqrt(n)` to rewards, where n counts the visits of the lane to its situation."""
 
     def __init__(self, env: VectorEnv, scale: float, *situations: int) -> None:
         super().__init__(env)
@@ -52,14 +52,14 @@ class _CountBonus(LaneWrapper):
 
 
 class PositionBonus(_CountBonus, RecordConstructorArgs):
-    """Add `scale / sqrt(n)` to a reward, where n is how often the lane has been at its position.
+    """Add `scale / sqrt(n)` to rewards, where n counts the visits of the lane to its position.
 
-    Each lane counts the positions after its steps, and goes on counting in its next episodes, as
-    minigrid's wrapper of this name does. A step that only resets a lane counts nothing.
+    Counts are of positions after steps, and persist across episodes, as in minigrid's wrapper of
+    this name. A step that only resets a lane is not counted.
 
     Attributes:
-        scale: The bonus of the first time.
-        counts: uint32 [num_envs, width, height].
+        scale: Bonus of the first visit.
+        counts: Number of visits, uint32 [num_envs, width, height].
 
     Example:
         >>> import gymcore as gym
@@ -74,20 +74,20 @@ class PositionBonus(_CountBonus, RecordConstructorArgs):
         """Wrap a batch of levels.
 
         Raises:
-            ArgumentTypeError: If it is another vector environment.
+            ArgumentTypeError: If `env` is another vector environment.
             UnsupportedMode: If its autoreset mode is SAME_STEP.
         """
         _CountBonus.__init__(self, env, scale)
 
 
 class ActionBonus(_CountBonus, RecordConstructorArgs):
-    """Add `1 / sqrt(n)`: n counts the lane's position and direction together with its action.
+    """Add `1 / sqrt(n)` to rewards, where n counts position, direction and action together.
 
-    Position and direction are those after the step, as in minigrid's wrapper of this name;
-    otherwise as `PositionBonus`.
+    Position and direction are those after the step, as in minigrid's wrapper of this name. For the
+    rest, see `PositionBonus`.
 
     Attributes:
-        counts: uint32 [num_envs, width, height, 4, actions].
+        counts: Number of visits, uint32 [num_envs, width, height, 4, actions].
 
     Example:
         >>> import gymcore as gym
