@@ -1,9 +1,9 @@
 """Earlier versions of the API: namespaces of Gymnasium 0.29, Gym 0.26 and Gym 0.21, and bridges.
 
-Programs that were written for these versions run after a change of their import, to
-`import gymcore.compat.gym26 as gym`, for example. `to_done_api` and `from_done_api` convert
-environments and vector environments from the current interface to that of Gym 0.21, where `step`
-returned four values, and back. The package `gym` is not needed.
+Programs written for these versions run after a change of their import, for example to
+`import gymcore.compat.gym26 as gym`. `to_done_api` and `from_done_api` convert environments and
+vector environments from the current interface to that of Gym 0.21, where `step` returned four
+values, and back. The package `gym` is not needed.
 """
 
 from __future__ import annotations

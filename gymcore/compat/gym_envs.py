@@ -19,7 +19,7 @@ from gymcore.spaces.conversion import convert_space
 
 __all__ = ["GymV21Environment", "GymV26Environment"]
 
-# Modes that `make` accepts; the environment's own modes are known only after it was made.
+# Modes that `make` accepts; the environment's own modes are known only after it is made.
 _MODES = ("human", "rgb_array", "ansi")
 
 
@@ -82,15 +82,15 @@ class GymV26Environment(ForeignEnv):
         """Make the environment with `gym.make(env_id, **make_kwargs)`, or wrap `env`.
 
         Args:
-            env_id: An id that is registered with `gym`.
+            env_id: An id registered with `gym`.
             make_kwargs: Arguments of `gym.make`.
             env: An environment, instead of `env_id` and `make_kwargs`.
-            render_mode: Passed to `gym.make`; `env` must have been made with the same.
+            render_mode: Render mode for `gym.make`; `env` must have been made with the same one.
 
         Raises:
-            DependencyNotInstalled: There is no package `gym`.
-            InvalidArgument: Both `env_id` and `env` are given, or `env` has another render mode.
-            ArgumentTypeError: Neither is given.
+            DependencyNotInstalled: If the package `gym` is not installed.
+            InvalidArgument: If both `env_id` and `env` are given, or `env` has another render mode.
+            ArgumentTypeError: If neither is given.
         """
         if env is None and render_mode is not None:
             make_kwargs = {**(make_kwargs or {}), "render_mode": render_mode}

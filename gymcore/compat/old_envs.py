@@ -1,4 +1,4 @@
-"""Gives environments and vector environments of Gym 0.21 the current interface."""
+"""Adapters from environments and vector environments of Gym 0.21 to the current interface."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 def modern_metadata(metadata: Info | None) -> Info:
-    """Return a copy of metadata, with Gym 0.21's keys also as `render_modes` and `render_fps`.
+    """Return a copy of metadata with Gym 0.21's keys also as `render_modes` and `render_fps`.
 
     Example:
         >>> modern_metadata({"render.modes": ["human"]})["render_modes"]
@@ -44,10 +44,10 @@ def modern_metadata(metadata: Info | None) -> Info:
 
 
 class EnvCompatibility(ForwardsAttributes, Env):
-    """Gives an environment of Gym 0.21 the current interface.
+    """An environment of Gym 0.21 with the current interface.
 
-    Gym 0.26 adds it with `make(..., apply_api_compatibility=True)`. The old environment needs no
-    base class. It has `reset() -> observation`,
+    Gym 0.26 adds this wrapper with `make(..., apply_api_compatibility=True)`. The old environment
+    needs no base class. It has `reset() -> observation`,
     `step(action) -> (observation, reward, done, info)`, and optionally `seed(seed)`,
     `render(mode=...)` and `close()`. `info["TimeLimit.truncated"]` becomes `truncated`. Other
     attributes are forwarded to the old environment.
@@ -76,7 +76,7 @@ class EnvCompatibility(ForwardsAttributes, Env):
     def __init__(self, old_env: Any, render_mode: str | None = None) -> None:
         """Wrap `old_env`.
 
-        With the render mode "human", every reset and step also calls its `render`, as current
+        In the render mode "human", every reset and step also calls its `render`, as current
         environments do.
         """
         env = self.env = old_env
@@ -91,13 +91,13 @@ class EnvCompatibility(ForwardsAttributes, Env):
     np_random = settable("np_random", "The random generator of the old environment, of any type.")
 
     def close(self) -> None:
-        """Close the old environment, if it has `close`."""
+        """Close the old environment, if it has a method `close`."""
         close = getattr(self.__dict__.get("env"), "close", None)
         if close is not None:
             close()
 
     def __str__(self) -> str:
-        """Return the name of this class, followed by the old environment as text."""
+        """Return the name of this class, followed by `str` of the old environment."""
         return f"<{type(self).__name__}{self.env}>"
 
     def __repr__(self) -> str:
@@ -105,9 +105,9 @@ class EnvCompatibility(ForwardsAttributes, Env):
         return str(self)
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
-        """Begin an episode; return the observation, and an empty info.
+        """Start an episode; return the observation and an empty info.
 
-        `seed` is passed to the old environment's method `seed`, if it has one; `options` are not
+        `seed` is passed to the old environment's method `seed`, if it has one; `options` is not
         used.
         """
         if seed is not None:
@@ -127,7 +127,7 @@ class EnvCompatibility(ForwardsAttributes, Env):
         return convert_to_terminated_truncated_step_api(result)
 
     def render(self) -> Any:
-        """Render the environment in its `render_mode`; warn if that is None."""
+        """Render the environment in its `render_mode`; warn if it is None."""
         if self.render_mode is None:
             logger.warn(
                 "You are calling render method without specifying any render mode: pass a "
@@ -141,7 +141,7 @@ class OldEnvCreator:
     """An entry point that wraps the environment of another entry point in `EnvCompatibility`.
 
     Attributes:
-        entry_point: The class or function that makes the environment of Gym 0.21, or its place,
+        entry_point: Class or function that makes the environment of Gym 0.21, or its location
             "module:name".
     """
 
@@ -155,7 +155,7 @@ class OldEnvCreator:
 
     @property
     def metadata(self) -> Info:
-        """The metadata of the class of the environment, with the current keys."""
+        """Metadata of the environment's class, with the current keys."""
         return modern_metadata(self._load().metadata)
 
     def __call__(self, render_mode: str | None = None, **kwargs: object) -> EnvCompatibility:
@@ -168,7 +168,7 @@ class OldEnvCreator:
 
 
 class VectorEnvCompatibility(ForwardsAttributes, VectorEnv[Any, Any, Array]):
-    """Gives a vector environment of Gym 0.21 the current interface, with `SAME_STEP` autoreset.
+    """A vector environment of Gym 0.21 with the current interface and `SAME_STEP` autoreset.
 
     The old vector environment needs no base class. It has `num_envs`, `reset() -> observations` and
     `step(actions) -> (observations, rewards, dones, infos)`, where `infos` is a list of dicts, and
@@ -201,10 +201,10 @@ class VectorEnvCompatibility(ForwardsAttributes, VectorEnv[Any, Any, Array]):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
-        """Begin new episodes; return the batch of observations, and empty infos.
+        """Start new episodes; return the batch of observations and empty infos.
 
         `seed` is passed to the old vector environment's method `seed`. `options` may contain a
-        `reset_mask`, which must select all lanes; otherwise the call raises `InvalidArgument`.
+        `reset_mask`, which must select all lanes; otherwise `InvalidArgument` is raised.
         """
         _, mask = split_reset_mask(options, self.num_envs)
         if mask is not None and not mask.all():

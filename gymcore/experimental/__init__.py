@@ -1,4 +1,4 @@
-"""Environments written as functions: `functional` has the interface, `functional_env` runs it."""
+"""Environments written as functions: `functional` is the interface, `functional_env` runs it."""
 
 from gymcore.experimental import functional, functional_env
 from gymcore.experimental.functional import FuncEnv

@@ -35,21 +35,21 @@ _TRANSFORMED = (
 class FuncEnv(
     Generic[StateType, ObsType, ActType, RewardType, TerminalType, RenderStateType, Params]
 ):
-    """A base for environments written as pure functions of the state.
+    """Base class of environments written as pure functions of the state.
 
-    Functions take all they need as arguments and change nothing. This makes them easy to batch, to
-    compile, to differentiate and to use in search.
-    `gymcore.experimental.functional_env` makes an `Env` or a `VectorEnv` of one that uses NumPy,
-    and `gymcore.envs.functional_jax_env` of one that uses JAX.
+    All inputs of the functions are arguments, and the functions have no side effects. This makes
+    them easy to vectorize, compile, differentiate and use in search.
+    `gymcore.experimental.functional_env` makes an `Env` or a `VectorEnv` from functions that use
+    NumPy, `gymcore.envs.functional_jax_env` from functions that use JAX.
 
-    In all functions `state` and `next_state` are not to be changed, `rng` is a
-    `numpy.random.Generator` for the former and a JAX key for the latter, and `params` are the
-    environment's parameters, None for the default ones.
+    No function may change `state` or `next_state`. `rng` is a `numpy.random.Generator` for
+    functions that use NumPy and a key for functions that use JAX. `params` are the environment's
+    parameters; None means the defaults.
 
     Attributes:
-        observation_space: What `observation` returns.
-        action_space: What `transition` takes.
-        default_params: What `get_default_params` returned when the object was made.
+        observation_space: Space of the results of `observation`.
+        action_space: Space of the actions of `transition`.
+        default_params: Result of `get_default_params` when the object was made.
 
     Example:
         >>> class Dice(FuncEnv):
@@ -73,7 +73,7 @@ class FuncEnv(
         self.default_params = self.get_default_params()
 
     def initial(self, rng: Any, params: Params | None = None) -> StateType:
-        """Return the first state of an episode."""
+        """Return the initial state of an episode."""
         raise NotImplementedError
 
     def transition(
@@ -102,7 +102,7 @@ class FuncEnv(
         raise NotImplementedError
 
     def state_info(self, state: StateType, params: Params | None = None) -> Info:
-        """Return the info of a first state; nothing unless defined."""
+        """Return the info of an initial state; empty by default."""
         return {}
 
     def transition_info(
@@ -112,14 +112,14 @@ class FuncEnv(
         next_state: StateType,
         params: Params | None = None,
     ) -> Info:
-        """Return the info of a transition; nothing unless defined."""
+        """Return the info of a transition; empty by default."""
         return {}
 
     def transform(self, func: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-        """Replace each function of this object, but those for rendering, by `func` of it.
+        """Replace each function of this object, except those for rendering, by `func` of it.
 
         Args:
-            func: From a function to a function, such as `jax.vmap` or `jax.jit`.
+            func: Function that maps a function to a function, such as `jax.vmap` or `jax.jit`.
         """
         for name in _TRANSFORMED:
             setattr(self, name, func(getattr(self, name)))
@@ -131,13 +131,13 @@ class FuncEnv(
         raise NotImplementedError
 
     def render_init(self, params: Params | None = None, **kwargs: object) -> RenderStateType:
-        """Return what rendering needs, such as a surface."""
+        """Return the render state, such as a surface."""
         raise NotImplementedError
 
     def render_close(self, render_state: RenderStateType, params: Params | None = None) -> None:
-        """Free what rendering holds."""
+        """Release the render state."""
         raise NotImplementedError
 
     def get_default_params(self, **kwargs: Any) -> Params | None:
-        """Return the default parameters; None unless defined."""
+        """Return the default parameters; None by default."""
         return None

@@ -1,4 +1,4 @@
-"""Environments and vector environments over any `FuncEnv` that uses NumPy."""
+"""Environments and vector environments for any `FuncEnv` that uses NumPy."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ Lanes = npt.NDArray[np.intp]
 
 
 def check_functions(func_env: object) -> None:
-    """Raise an `ArgumentTypeError` for anything but a `FuncEnv`."""
+    """Raise `ArgumentTypeError` for anything except a `FuncEnv`."""
     if not isinstance(func_env, FuncEnv):
         raise error.ArgumentTypeError(f"func_env: expected a FuncEnv, got {type(func_env)}")
 
 
 class Frames:
-    """The frames of a `FuncEnv`, whose render state is made for the first one."""
+    """The frames of a `FuncEnv`; its render state is created for the first one."""
 
     def __init__(self, func_env: FuncEnv, render_mode: str | None) -> None:
         if render_mode not in (None, "rgb_array"):
@@ -47,7 +47,7 @@ class Frames:
         self._render_states: list[object] = []  # empty, or the render state
 
     def draw(self, state: object) -> npt.NDArray[np.uint8]:
-        """Return a frame of a state."""
+        """Return a frame of the given state."""
         if self._mode is None:
             raise error.UnsupportedMode(
                 "render: the environment was made without a render mode; give "
@@ -59,16 +59,16 @@ class Frames:
         return frame
 
     def close(self) -> None:
-        """Free what rendering holds; a second call does nothing."""
+        """Release the render state; further calls do nothing."""
         while self._render_states:
             self._func_env.render_close(self._render_states.pop())
 
 
 class FunctionalEnv(Env[ObsType, ActType]):
-    """An environment over the functions of a `FuncEnv`, with its own generator.
+    """An environment for the functions of a `FuncEnv`, with its own generator.
 
     A step calls `transition`, `reward`, `terminal`, `observation` and `transition_info`, in this
-    order and with the same generator; a reset `initial`, `observation` and `state_info`.
+    order and with the same generator; a reset calls `initial`, `observation` and `state_info`.
 
     Attributes:
         state: The current state.
@@ -101,13 +101,13 @@ class FunctionalEnv(Env[ObsType, ActType]):
         render_mode: str | None = None,
         spec: EnvSpec | None = None,
     ) -> None:
-        """Take the functions, which are not changed.
+        """Wrap the functions, which are not changed.
 
         Args:
             func_env: The functions, with `observation_space` and `action_space`.
-            metadata: The environment's metadata.
+            metadata: Metadata of the environment.
             render_mode: None or "rgb_array"; others raise `UnsupportedMode`.
-            spec: How the environment was made, if it was registered.
+            spec: Spec from which the environment was made, if it was registered.
         """
         check_functions(func_env)
         self.func_env = func_env
@@ -121,7 +121,7 @@ class FunctionalEnv(Env[ObsType, ActType]):
         self._frames = Frames(func_env, render_mode)
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
-        """Begin an episode; see `Env.reset`. There are no options."""
+        """Start an episode; see `Env.reset`. There are no options."""
         check_options(options)
         super().reset(seed=seed)
         rng = self._random()
@@ -130,10 +130,10 @@ class FunctionalEnv(Env[ObsType, ActType]):
         return self._observation(rng), self.func_env.state_info(self.state)
 
     def step(self, action: ActType) -> tuple[ObsType, float, bool, bool, Info]:
-        """Take an action; see `Env.step`. Nothing is truncated: use `TimeLimit`.
+        """Take one step; see `Env.step`. Episodes are never truncated: use `TimeLimit`.
 
         Raises:
-            ResetNeeded: before `reset`.
+            ResetNeeded: If `reset` has not been called.
         """
         if not self._started:
             raise error.ResetNeeded("Cannot call env.step() before calling env.reset()")
@@ -146,7 +146,7 @@ class FunctionalEnv(Env[ObsType, ActType]):
         return observation, reward, terminated, False, info
 
     def _random(self) -> object:
-        """Return the source of random numbers of a reset or step."""
+        """Return the source of random numbers for a reset or step."""
         return self.np_random
 
     def _observation(self, rng: object) -> ObsType:
@@ -157,29 +157,29 @@ class FunctionalEnv(Env[ObsType, ActType]):
         """Return a frame of the current state, [height, width, 3] uint8.
 
         Raises:
-            UnsupportedMode: If the environment was made without a render mode.
+            UnsupportedMode: If the environment has no render mode.
         """
         return self._frames.draw(self.state)
 
     def close(self) -> None:
-        """Free what rendering holds."""
+        """Release the render state."""
         self._frames.close()
 
 
 class FunctionalVectorEnv(ArrayVectorEnv):
-    """A vector environment over the functions of a `FuncEnv`, in any autoreset mode.
+    """A vector environment for the functions of a `FuncEnv`, in any autoreset mode.
 
-    Observations are arrays, in dicts and tuples too. Lane `i` does what a `FunctionalEnv` with the
-    same seed does: each lane has its own generator.
+    Observations are arrays, possibly in dicts and tuples. Lane `i` behaves as a `FunctionalEnv`
+    with the same seed: each lane has its own generator.
 
-    If the functions are batched, they are called once a step, for all lanes that take one: states,
-    actions, observations, infos and results are arrays (or dicts, tuples and lists of arrays) whose
-    first axis are the lanes, and `rng` is a tuple of the lanes' generators. A function that draws
-    no random numbers often needs no change. Otherwise they are called for each lane in turn.
+    Batched functions are called once per step, for all lanes that take one: states, actions,
+    observations, infos and results are arrays (or dicts, tuples and lists of arrays) whose first
+    axis is the lane, and `rng` is a tuple of the lanes' generators. A function that draws no random
+    numbers often needs no change. Other functions are called for each lane in turn.
 
     Attributes:
-        state: The states of all lanes: as the functions returned them if they are batched, an array
-            of objects otherwise.
+        state: The states of all lanes: as returned by the functions if they are batched, otherwise
+            an array of objects.
 
     Example:
         >>> from gymcore import spaces
@@ -218,22 +218,22 @@ class FunctionalVectorEnv(ArrayVectorEnv):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         batched: bool | None = None,
     ) -> None:
-        """Take the functions; every lane gets a generator with a random seed.
+        """Wrap the functions; every lane gets a generator with a random seed.
 
         Args:
             func_env: The functions, with `observation_space` and `action_space` of one lane; not
                 changed.
             num_envs: Number of lanes, at least 1.
             max_episode_steps: Steps after which an episode is truncated; 0 for no limit.
-            metadata: The environment's metadata; `autoreset_mode` is added.
+            metadata: Metadata of the environment; `autoreset_mode` is added.
             render_mode: None or "rgb_array".
-            spec: How the environment was made, if it was registered.
-            autoreset_mode: When a lane whose episode has ended is reset.
+            spec: Spec from which the environment was made, if it was registered.
+            autoreset_mode: When to reset a lane whose episode has ended.
             batched: Whether the functions take batches; None for `func_env.batched`, or False.
 
         Raises:
-            ArgumentTypeError: `func_env` is not a `FuncEnv`, or a number is not an integer.
-            InvalidArgument: a number is out of range, or the autoreset mode is unknown.
+            ArgumentTypeError: If `func_env` is not a `FuncEnv`, or a number is not an integer.
+            InvalidArgument: If a number is out of range, or the autoreset mode is unknown.
             UnsupportedMode: If the render mode is another one.
         """
         check_functions(func_env)
@@ -262,7 +262,7 @@ class FunctionalVectorEnv(ArrayVectorEnv):
         return super()._reset_lanes(seed, options, mask)
 
     def reset_lanes(self, mask: npt.NDArray[np.bool_]) -> tuple[object, Any]:
-        """Begin episodes in the lanes of a mask; see `ArrayVectorEnv`."""
+        """Start episodes in the lanes of a mask; see `ArrayVectorEnv`."""
         functions, lanes = self._functions, np.flatnonzero(mask)
         rngs = self._of(lanes)
         states = functions.call("initial", rngs)
@@ -273,7 +273,7 @@ class FunctionalVectorEnv(ArrayVectorEnv):
     def step_lanes(  # type: ignore[override]
         self, actions: object
     ) -> tuple[object, npt.NDArray[np.float64], npt.NDArray[np.bool_], Any]:
-        """Take an action in every lane that is not about to be reset; see `ArrayVectorEnv`."""
+        """Take one action in each lane that is not about to be reset; see `ArrayVectorEnv`."""
         functions, lanes = self._functions, np.flatnonzero(~self.resetting)
         rewards, terminated = np.zeros(self.num_envs), np.zeros(self.num_envs, np.bool_)
         row_infos: object = {}
@@ -300,13 +300,13 @@ class FunctionalVectorEnv(ArrayVectorEnv):
             self._observations = self._functions.put(self._observations, lanes, observations)
 
     def _checked_infos(self, method: str, infos: tuple[Lanes, object]) -> tuple[Lanes, object]:
-        """Return lanes and their infos: functions return those of the lanes they are called for."""
+        """Return the infos unchecked, since functions return those of the lanes passed to them."""
         return infos
 
     def _put_infos(
         self, infos: Info, source: tuple[Lanes, object], mask: npt.NDArray[np.bool_]
     ) -> None:
-        """Add the infos of some lanes, as functions return them, in the rows of a mask."""
+        """Add the infos of some lanes, as returned by functions, to the rows of a mask."""
         lanes, row_infos = source
         chosen = np.flatnonzero(mask[lanes])
         if len(chosen):
@@ -319,22 +319,22 @@ class FunctionalVectorEnv(ArrayVectorEnv):
         With batched functions, `render_image` is called with batches of one.
 
         Raises:
-            UnsupportedMode: If the environment was made without a render mode.
+            UnsupportedMode: If the environment has no render mode.
         """
         states = (self._functions.state_of(self.state, lane) for lane in range(self.num_envs))
         return tuple(map(self._frames.draw, states))
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Free what rendering holds."""
+        """Release the render state."""
         super().close_extras()
         self._frames.close()
 
 
-# --- the functions of a FuncEnv over lanes --------------------------------------------------------
+# --- calling the functions of a FuncEnv for lanes -------------------------------------------------
 
 
 def _map(function: Callable[..., np.ndarray], *batches: object) -> object:
-    """Apply a function to the arrays of batches; leaves that are not arrays raise."""
+    """Apply a function to the arrays of batches; raise for leaves that are not arrays."""
 
     def checked(first: object, *others: object) -> np.ndarray:
         if not isinstance(first, np.ndarray):
@@ -348,23 +348,23 @@ def _map(function: Callable[..., np.ndarray], *batches: object) -> object:
 
 
 class BatchedFunctions:
-    """Calls functions that are written for a batch: all arrays have a first axis of lanes."""
+    """Calls functions written for a batch: the first axis of all arrays is the lane."""
 
     def __init__(self, func_env: FuncEnv) -> None:
         self._env = func_env
 
     def call(self, name: str, *batches: object) -> Any:
-        """Call the function of this name; return its results for all lanes of the batches."""
+        """Call the function with this name; return its results for all lanes of the batches."""
         return getattr(self._env, name)(*batches)
 
     @staticmethod
     def take(batch: object, lanes: Lanes) -> object:
-        """Return the rows of some lanes."""
+        """Return the rows of the given lanes."""
         return _map(lambda array: array[lanes], batch)
 
     @staticmethod
     def put(batch: object, lanes: Lanes, rows: object) -> object:
-        """Return a copy of a batch with other rows for some lanes."""
+        """Return a copy of a batch with the rows of the given lanes replaced."""
 
         def put_rows(array: np.ndarray, some: np.ndarray) -> np.ndarray:
             array = array.copy()
@@ -374,19 +374,19 @@ class BatchedFunctions:
         return _map(put_rows, batch, rows)
 
     def state_of(self, states: object, lane: int) -> object:
-        """Return the state of a lane, as `render_image` takes it."""
+        """Return the state of a lane in the form expected by `render_image`."""
         return self.take(states, np.array([lane]))
 
     def actions(self, actions: object, space: Space) -> object:
-        """Return a batch of actions, as arrays."""
+        """Return a batch of actions as arrays."""
         return np.asarray(actions, space.dtype) if space.dtype is not None else actions
 
     def output(self, observations: object) -> object:
-        """Return observations as the caller gets them: new arrays of the space's types."""
+        """Return observations for the caller: new arrays of the space's dtypes."""
         return _map(np.copy, observations)
 
     def add_infos(self, infos: Info, rows: Any, lanes: Lanes, num_envs: int) -> None:
-        """Put the infos of some lanes, a dict of arrays with a row for each, into the batch's."""
+        """Add the infos of some lanes, a dict of arrays with one row per lane, to the batch's."""
         for key, value in rows.items():
             if isinstance(value, dict):
                 self.add_infos(infos.setdefault(key, {}), value, lanes, num_envs)
@@ -398,10 +398,10 @@ class BatchedFunctions:
 
 
 class SingleFunctions(BatchedFunctions):
-    """Calls functions for one lane after the other; a batch is an array of objects."""
+    """Calls functions for one lane after another; a batch is an array of objects."""
 
     def call(self, name: str, *batches: Any) -> npt.NDArray[np.object_]:
-        """Call the function of this name for each lane; return an array of its results."""
+        """Call the function with this name for each lane; return an array of its results."""
         return _objects(list(map(getattr(self._env, name), *batches)))
 
     def state_of(self, states: Any, lane: int) -> object:
@@ -413,7 +413,7 @@ class SingleFunctions(BatchedFunctions):
         return _objects(list(iterate(space, actions)))
 
     def output(self, observations: Any) -> object:
-        """Return observations as the caller gets them: a new batch."""
+        """Return observations for the caller: a new batch."""
         space = self._env.observation_space
         return concatenate(space, observations, create_empty_array(space, len(observations)))
 
@@ -424,7 +424,7 @@ class SingleFunctions(BatchedFunctions):
 
 
 def _objects(rows: list[object]) -> npt.NDArray[np.object_]:
-    """Return an array of these objects, also where they are arrays or sequences."""
+    """Return an array of these objects, even if they are arrays or sequences."""
     objects = np.empty(len(rows), dtype=object)
     for i, row in enumerate(rows):
         objects[i] = row

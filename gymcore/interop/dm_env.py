@@ -1,4 +1,4 @@
-"""DeepMind's `dm_env`: adapts environments to its interface, and `dm_env` environments to `Env`."""
+"""DeepMind's `dm_env`: adapters to and from its interface."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ Specs: TypeAlias = "specs.Array | Mapping[str, Specs] | Sequence[Specs]"
 
 
 def to_dm_env(env: object, seed: int | None = None) -> DmEnv | DmVectorEnv:
-    """Return an environment, or a vector environment, with the interface of `dm_env.Environment`.
+    """Return an environment or vector environment with the interface of `dm_env.Environment`.
 
     Args:
         env: An `Env`, or a `VectorEnv` with next-step autoreset.
-        seed: Seeds the first reset.
+        seed: Seed of the first reset.
 
     Raises:
-        ArgumentTypeError: Neither of the two (a `TypeError`).
-        UnsupportedMode: Another autoreset mode.
+        ArgumentTypeError: If `env` is neither of them (a `TypeError`).
+        UnsupportedMode: If the autoreset mode is another one.
 
     Example:
         >>> import gymcore as gym
@@ -53,23 +53,23 @@ def from_dm_env(env: dm_env.Environment) -> FromDmEnv:
 
 
 class DmEnv(dm_env.Environment):
-    """An `Env` as a `dm_env.Environment`; a step after the last one of an episode resets."""
+    """An `Env` as a `dm_env.Environment`; the step after the last one of an episode resets."""
 
     def __init__(self, env: Env, seed: int | None = None) -> None:
-        """Wrap `env`; `seed` is for the first reset."""
+        """Wrap `env`; `seed` seeds the first reset."""
         self.env = env
         self._seed = seed
         self._needs_reset = True
 
     def reset(self) -> dm_env.TimeStep:
-        """Begin an episode."""
+        """Start an episode."""
         seed, self._seed = self._seed, None
         observation, _ = self.env.reset(seed=seed)
         self._needs_reset = False
         return dm_env.restart(observation)
 
     def step(self, action: object) -> dm_env.TimeStep:
-        """Step; the discount is 0 if the episode has terminated, else 1."""
+        """Take one step; the discount is 0 if the episode terminated, otherwise 1."""
         if self._needs_reset:
             return self.reset()
         observation, reward, terminated, truncated, _ = self.env.step(action)
@@ -81,11 +81,11 @@ class DmEnv(dm_env.Environment):
         return dm_env.transition(reward, observation)
 
     def observation_spec(self) -> Specs:
-        """The observation space as specs."""
+        """Return the observation space as specs."""
         return to_specs(self.env.observation_space)
 
     def action_spec(self) -> Specs:
-        """The action space as specs."""
+        """Return the action space as specs."""
         return to_specs(self.env.action_space)
 
     def close(self) -> None:
@@ -96,12 +96,12 @@ class DmEnv(dm_env.Environment):
 class DmVectorEnv(dm_env.Environment):
     """A `VectorEnv` with the interface of `dm_env.Environment`.
 
-    All parts of a time step are arrays with an entry for each environment: `step_type` int64,
+    All parts of a time step are arrays with one entry per environment: `step_type` int64,
     `reward` and `discount` float64. Specs are those of batches.
     """
 
     def __init__(self, envs: VectorEnv, seed: int | None = None) -> None:
-        """Wrap `envs`; `seed` is for the first reset."""
+        """Wrap `envs`; `seed` seeds the first reset."""
         self.envs = envs
         self._seed = seed
         self._episodes = LaneEpisodes(envs)
@@ -111,7 +111,7 @@ class DmVectorEnv(dm_env.Environment):
             )
 
     def reset(self) -> dm_env.TimeStep:
-        """Begin new episodes."""
+        """Start new episodes."""
         seed, self._seed = self._seed, None
         observations, _ = self.envs.reset(seed=seed)
         self._episodes.reset(None)
@@ -119,7 +119,7 @@ class DmVectorEnv(dm_env.Environment):
         return dm_env.TimeStep(np.zeros(n, np.int64), np.zeros(n), np.ones(n), observations)
 
     def step(self, action: object) -> dm_env.TimeStep:
-        """Step; an environment that has ended begins a new episode instead."""
+        """Take one step; environments whose episodes have ended start new ones instead."""
         observations, rewards, terminated, truncated, _ = self.envs.step(action)
         begun, ended = self._episodes.step(terminated, truncated)
         step_types = np.full(len(rewards), int(dm_env.StepType.MID))
@@ -128,11 +128,11 @@ class DmVectorEnv(dm_env.Environment):
         return dm_env.TimeStep(step_types, rewards, 1.0 - terminated, observations)
 
     def observation_spec(self) -> Specs:
-        """The space of a batch of observations as specs."""
+        """Return the space of batched observations as specs."""
         return to_specs(self.envs.observation_space)
 
     def action_spec(self) -> Specs:
-        """The space of a batch of actions as specs."""
+        """Return the space of batched actions as specs."""
         return to_specs(self.envs.action_space)
 
     def close(self) -> None:
@@ -143,8 +143,8 @@ class DmVectorEnv(dm_env.Environment):
 class FromDmEnv(Env):
     """A `dm_env.Environment` as an `Env`.
 
-    An episode whose last discount is 0 has terminated, any other has been truncated. The info has
-    the `discount`. `dm_env` has no seeds: those of `reset` do not reach the environment.
+    An episode whose last discount is 0 has terminated; any other was truncated. The info contains
+    the `discount`. `dm_env` has no seeds: those of `reset` do not affect the environment.
     """
 
     def __init__(self, env: dm_env.Environment) -> None:
@@ -156,14 +156,14 @@ class FromDmEnv(Env):
         self._needs_reset = True
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
-        """Begin an episode."""
+        """Start an episode."""
         super().reset(seed=seed)
         time_step = self.env.reset()
         self._needs_reset = False
         return _element(self.observation_space, time_step.observation), {}
 
     def step(self, action: object) -> tuple[Any, float, bool, bool, Info]:
-        """Step the environment; a `ResetNeeded` error after the end of an episode."""
+        """Take one step; raise `ResetNeeded` after the end of an episode."""
         if self._needs_reset:
             raise ResetNeeded("step: call reset() first: the episode is over or has not begun")
         time_step = self.env.step(_of_spec(self._action_spec, action))
@@ -183,10 +183,10 @@ class FromDmEnv(Env):
 
 
 def to_specs(space: spaces.Space) -> Specs:
-    """Return a space as specs: dicts and tuples of `dm_env.specs`.
+    """Convert a space to specs: dicts and tuples of `dm_env.specs`.
 
     Raises:
-        UnsupportedMode: A space that specs cannot describe.
+        UnsupportedMode: If specs cannot describe the space.
     """
     if isinstance(space, (spaces.Dict, spaces.Tuple)):
         return space._pack(map(to_specs, space._parts()))
@@ -207,10 +207,10 @@ def to_specs(space: spaces.Space) -> Specs:
 
 
 def to_space(spec: Specs) -> spaces.Space:
-    """Return specs as a space: dicts, lists and tuples of specs are `Dict` and `Tuple` spaces.
+    """Convert specs to a space: dicts, lists and tuples of specs become `Dict` and `Tuple` spaces.
 
     Raises:
-        UnsupportedMode: A spec that no space describes, such as a `StringArray`.
+        UnsupportedMode: If no space corresponds to the spec, such as for a `StringArray`.
     """
     if isinstance(spec, Mapping):
         return spaces.Dict({key: to_space(part) for key, part in spec.items()})
@@ -232,7 +232,7 @@ def to_space(spec: Specs) -> spaces.Space:
 
 
 def _element(space: spaces.Space, value: Any) -> Any:
-    """An observation of `dm_env` as an element of its space."""
+    """Return an observation of `dm_env` as an element of its space."""
     if isinstance(space, (spaces.Dict, spaces.Tuple)):
         parts = zip(space._parts(), space._unpack(value), strict=True)
         return space._pack([_element(part, each) for part, each in parts])
@@ -240,7 +240,7 @@ def _element(space: spaces.Space, value: Any) -> Any:
 
 
 def _of_spec(spec: Any, action: Any) -> Any:
-    """An action in the dtypes that the specs ask for."""
+    """Return an action in the dtypes required by the specs."""
     if isinstance(spec, Mapping):
         return {key: _of_spec(part, action[key]) for key, part in spec.items()}
     if isinstance(spec, (list, tuple)):

@@ -1,10 +1,10 @@
-"""Converts environments, vector environments and spaces between Gymnasium and gymcore.
+"""Conversion of environments, vector environments and spaces between Gymnasium and gymcore.
 
 Importing this module registers gymcore's environments with Gymnasium (`register_all`), so that
 
     gymnasium.make_vec("gymcore.interop.gymnasium:gymcore/CartPole-v1", num_envs=64)
 
-needs no import in the program.
+works without an import in the program.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ __all__ = [
     "to_gymnasium_space",
 ]
 
-# Gymnasium 1.0 has no other mode than the next step's, and no class of modes.
+# Gymnasium 1.0 supports only next-step autoreset, and has no class of modes.
 _THEIR_MODES = getattr(gymnasium.vector, "AutoresetMode", AutoresetMode)
 
-# Options of engines, which Gymnasium passes on among the arguments of environments.
+# Options of engines, which Gymnasium passes among the arguments of environments.
 _ENGINE_OPTIONS = (
     "autoreset_mode",
     "batch_size",
@@ -59,7 +59,7 @@ _ENGINE_OPTIONS = (
 
 
 def to_gymnasium_space(space: spaces.Space) -> gymnasium.Space:
-    """Return a space of gymcore as one of Gymnasium; see `convert_space`.
+    """Convert a space of gymcore to Gymnasium; see `convert_space`.
 
     Example:
         >>> to_gymnasium_space(gymcore.spaces.Dict(goal=gymcore.spaces.Discrete(4)))
@@ -69,12 +69,12 @@ def to_gymnasium_space(space: spaces.Space) -> gymnasium.Space:
 
 
 def from_gymnasium_space(space: gymnasium.Space) -> spaces.Space:
-    """Return a space of Gymnasium as one of gymcore; see `convert_space`."""
+    """Convert a space of Gymnasium to gymcore; see `convert_space`."""
     return convert_space(space)
 
 
 class GymnasiumEnv(Adapter, gymnasium.Env):  # type: ignore[override]
-    """An environment of gymcore, adapted to Gymnasium; see `Adapter`."""
+    """An environment of gymcore adapted to Gymnasium; see `Adapter`."""
 
     def __init__(self, env: Env) -> None:
         """Adapt an environment."""
@@ -82,7 +82,7 @@ class GymnasiumEnv(Adapter, gymnasium.Env):  # type: ignore[override]
 
 
 class VectorAdapter:
-    """The base of vector environments adapted from another package; see `Adapter`.
+    """Base class of vector environments adapted from another package; see `Adapter`.
 
     Attributes:
         env: The adapted vector environment.
@@ -91,7 +91,7 @@ class VectorAdapter:
     metadata: Info
 
     def __init__(self, envs: Any, package: ModuleType, modes: type[Enum]) -> None:
-        """Adapt a vector environment, to a package's spaces and autoreset modes."""
+        """Adapt a vector environment to the spaces and autoreset modes of a package."""
         self.env = envs
         self.num_envs = envs.num_envs
         self.render_mode = envs.render_mode
@@ -104,7 +104,7 @@ class VectorAdapter:
         self._step = envs.step
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
-        """Begin episodes; see `VectorEnv.reset`."""
+        """Start episodes; see `VectorEnv.reset`."""
         return self.env.reset(seed=seed, options=options)
 
     def step(self, actions: object) -> VectorStep:
@@ -112,7 +112,7 @@ class VectorAdapter:
         return self._step(actions)
 
     def render(self) -> Any:
-        """Return what the adapted vector environment renders."""
+        """Return the result of the adapted vector environment's `render`."""
         return self.env.render()
 
     def close_extras(self, **kwargs: object) -> None:
@@ -130,18 +130,18 @@ class VectorAdapter:
     )
 
     def __getattr__(self, name: str) -> Any:
-        """Return another attribute: `call`, `get_attr`, `set_attr`, `rollout`, ..."""
-        if name == "env" or name.startswith("__"):  # also while it is copied
+        """Return any other attribute, such as `call`, `get_attr`, `set_attr` and `rollout`."""
+        if name == "env" or name.startswith("__"):  # also during copying
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.env, name)
 
     def __repr__(self) -> str:
-        """Return `Class(...)` around the adapted vector environment's text."""
+        """Return `Class(...)` around the `repr` of the adapted vector environment."""
         return f"{type(self).__name__}({self.env})"
 
 
 class GymnasiumVectorEnv(VectorAdapter, gymnasium.vector.VectorEnv):
-    """A vector environment of gymcore, adapted to Gymnasium."""
+    """A vector environment of gymcore adapted to Gymnasium."""
 
     def __init__(self, envs: VectorEnv) -> None:
         """Adapt a vector environment."""
@@ -149,7 +149,7 @@ class GymnasiumVectorEnv(VectorAdapter, gymnasium.vector.VectorEnv):
 
 
 class ForeignVectorEnv(VectorAdapter, VectorEnv):
-    """A vector environment of Gymnasium, adapted to gymcore."""
+    """A vector environment of Gymnasium adapted to gymcore."""
 
     def __init__(self, envs: gymnasium.vector.VectorEnv) -> None:
         """Adapt a vector environment."""
@@ -157,7 +157,7 @@ class ForeignVectorEnv(VectorAdapter, VectorEnv):
 
 
 def to_gymnasium(env: object) -> Any:
-    """Return an environment, or a vector environment, of gymcore's as one of Gymnasium's.
+    """Convert an environment or vector environment of gymcore to Gymnasium.
 
     Spaces are Gymnasium's; observations, rewards, flags and infos are those of `env`. Other
     attributes are forwarded. A result of `from_gymnasium` is unwrapped, and an environment of
@@ -171,7 +171,7 @@ def to_gymnasium(env: object) -> Any:
         closes `env`.
 
     Raises:
-        ArgumentTypeError: It is neither (a `TypeError`).
+        ArgumentTypeError: If `env` is neither of them (a `TypeError`).
 
     Example:
         >>> envs = to_gymnasium(gymcore.make_vec("CartPole-v1", num_envs=3))
@@ -193,10 +193,10 @@ def to_gymnasium(env: object) -> Any:
 
 
 def from_gymnasium(env: object) -> Any:
-    """Return an environment, or a vector environment, of Gymnasium's as one of gymcore's.
+    """Convert an environment or vector environment of Gymnasium to gymcore.
 
-    The inverse of `to_gymnasium`. `gymcore.make("gymnasium:<id>")` and functions given to
-    `SyncVectorEnv` and `AsyncVectorEnv` do not need it.
+    This is the inverse of `to_gymnasium`. It is not needed for `gymcore.make("gymnasium:<id>")` and
+    for functions passed to `SyncVectorEnv` and `AsyncVectorEnv`.
 
     Args:
         env: A `gymnasium.Env` or a `gymnasium.vector.VectorEnv`.
@@ -205,7 +205,7 @@ def from_gymnasium(env: object) -> Any:
         A `gymcore.Env` or a `gymcore.vector.VectorEnv`. Closing it closes `env`.
 
     Raises:
-        ArgumentTypeError: It is neither (a `TypeError`).
+        ArgumentTypeError: If `env` is neither of them (a `TypeError`).
 
     Example:
         >>> env = from_gymnasium(gymnasium.make("FrozenLake-v1"))
@@ -227,20 +227,20 @@ def from_gymnasium(env: object) -> Any:
 
 
 def make_env(gymcore_id: str, **kwargs: object) -> Any:
-    """Make an environment of gymcore's for `gymnasium.make`, which adds the time limit."""
+    """Make an environment of gymcore for `gymnasium.make`, which adds the time limit."""
     return to_gymnasium(
         gymcore.make(gymcore_id, max_episode_steps=-1, disable_env_checker=True, **kwargs)
     )
 
 
 def make_vector_env(gymcore_id: str, num_envs: int = 1, **kwargs: Any) -> Any:
-    """Make a vector environment of gymcore's for `gymnasium.make_vec`.
+    """Make a vector environment of gymcore for `gymnasium.make_vec`.
 
     Args:
-        gymcore_id: The id here.
+        gymcore_id: Id in gymcore.
         num_envs: Number of environments.
-        **kwargs: Options of the engine (`autoreset_mode`, `num_threads`, ...), and as for
-            `gymcore.make_vec`.
+        **kwargs: Options of the engine (`autoreset_mode`, `num_threads` and so on), and other
+            arguments of `gymcore.make_vec`.
     """
     options = {name: kwargs.pop(name) for name in _ENGINE_OPTIONS if name in kwargs}
     if mode := options.get("autoreset_mode"):
@@ -249,15 +249,15 @@ def make_vector_env(gymcore_id: str, num_envs: int = 1, **kwargs: Any) -> Any:
 
 
 def register_all() -> None:
-    """Register every id of gymcore's registry with Gymnasium, as "gymcore/" and the id.
+    """Register every id of gymcore with Gymnasium as "gymcore/" followed by the id.
 
-    `gymnasium.make_vec("gymcore/CartPole-v1", num_envs=64)` then returns the compiled engine and
-    `gymnasium.make("gymcore/CartPole-v1")` one lane of it. The slash of an id with a namespace
-    becomes a hyphen: "gymcore/ALE-Pong-v5". Importing this module calls this; call it again for ids
-    that have been registered since.
+    `gymnasium.make_vec("gymcore/CartPole-v1", num_envs=64)` then returns the compiled engine, and
+    `gymnasium.make("gymcore/CartPole-v1")` one lane of it. The slash in an id with a namespace
+    becomes a hyphen: "gymcore/ALE-Pong-v5". Importing this module calls this function; call it
+    again for ids registered later.
     """
     for spec in list(gymcore.registry.values()):
-        if spec.namespace == "gymcore":  # where gymcore itself answers as Gymnasium
+        if spec.namespace == "gymcore":  # gymcore itself is imported as `gymnasium`
             continue
         registry[_their_id(spec)] = GymnasiumSpec(
             id=_their_id(spec),
@@ -266,7 +266,7 @@ def register_all() -> None:
             reward_threshold=spec.reward_threshold,
             nondeterministic=spec.nondeterministic,
             max_episode_steps=spec.max_episode_steps,
-            order_enforce=False,  # gymcore.make does
+            order_enforce=False,  # gymcore.make adds it
             disable_env_checker=True,
             kwargs={"gymcore_id": spec.id},
         )

@@ -21,31 +21,31 @@ __all__ = ["ParallelVectorEnv"]
 
 
 class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
-    """The agents of several games as one batch of environments, for one policy.
+    """The agents of several games as one batch of environments for one policy.
 
     Environment `i` of the batch is the agent `agents[i]` of a game. All agents of a game end
-    together: one that ends before the others observes zeros and gets reward 0 until the game is
-    over, and `infos["active"]` is false for it. In the step that ends a game its agents' flags are
-    those of their own ends, the last observations are in `infos["final_obs"]`, and the next game
-    has begun: autoreset is SAME_STEP.
+    together: an agent that ends before the others observes zeros and gets a reward of 0 until the
+    game is over, and `infos["active"]` is false for it. In the step that ends a game, the flags are
+    those of each agent's own end, the final observations are in `infos["final_obs"]`, and the next
+    game has begun: autoreset is SAME_STEP.
 
     Attributes:
         games: The PettingZoo environments.
-        agents: The agent's name for each environment of the batch.
+        agents: Name of the agent for each environment of the batch.
     """
 
     def __init__(self, env_fns: Sequence[Callable[[], Any]]) -> None:
         """Make the games.
 
         Args:
-            env_fns: Functions that return environments of PettingZoo's parallel interface.
+            env_fns: Functions that return environments with PettingZoo's parallel interface.
 
         Raises:
-            ArgumentTypeError: What a function returned has no agents (a `TypeError`).
-            InvalidArgument: Agents differ in their spaces.
+            ArgumentTypeError: If the result of a function has no agents (a `TypeError`).
+            InvalidArgument: If agents have different spaces.
         """
         self.games = [make() for make in env_fns]
-        self._lanes: list[tuple[Any, range]] = []  # games, and the numbers of their agents
+        self._lanes: list[tuple[Any, range]] = []  # games, and the indices of their agents
         agents: list[Any] = []
         found = []
         for game in self.games:
@@ -72,11 +72,11 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
         self._flags = np.zeros((2, self.num_envs), np.bool_)
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
-        """Begin new games.
+        """Start new games.
 
         Args:
-            seed: An int `s` seeds game `k` with `s + k`; a sequence gives each game a seed or None.
-            options: For the games; `reset_mask` `[num_envs] bool` must select whole games.
+            seed: An int `s` seeds game `k` with `s + k`; a sequence has a seed or None per game.
+            options: Options of the games; `reset_mask` `[num_envs] bool` must select whole games.
         """
         options, mask = split_reset_mask(options, self.num_envs)
         chosen = np.ones(self.num_envs, np.bool_) if mask is None else mask
@@ -123,7 +123,7 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
         return self._observations(), rewards, terminated, truncated, infos
 
     def _begin(self, game: Any, lanes: range, infos: Info, **arguments: Any) -> None:
-        """Begin a game; its infos are merged into `infos`."""
+        """Start a game; its infos are merged into `infos`."""
         observations, agent_infos = game.reset(**arguments)
         self._flags[:, lanes] = False
         for lane, agent in zip(lanes, game.possible_agents, strict=True):
@@ -135,7 +135,7 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
         return concatenate(space, self._rows, create_empty_array(space, self.num_envs))
 
     def render(self) -> tuple[Any, ...]:
-        """Return what each game renders."""
+        """Return the result of each game's `render`."""
         return tuple(game.render() for game in self.games)
 
     def close_extras(self, **kwargs: object) -> None:

@@ -1,4 +1,4 @@
-"""rl_games: vector environments of this package as its `IVecEnv`."""
+"""rl_games: vector environments as its `IVecEnv`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ __all__ = ["RlGamesVecEnv", "register"]
 def register() -> None:
     """Register the engine with rl_games.
 
-    A configuration then selects it with `env_name: gymcore`, and names the environment, its
-    arguments and those of `gymcore.make_vec` in `env_config: {id: CartPole-v1}`.
+    A configuration then selects it with `env_name: gymcore`; `env_config: {id: CartPole-v1}` names
+    the environment, its arguments and those of `gymcore.make_vec`.
     """
     vecenv.register("GYMCORE", RlGamesVecEnv)
     creator = functools.partial(RlGamesVecEnv, "gymcore", 1)  # for rl_games' player
@@ -35,8 +35,8 @@ def register() -> None:
 class RlGamesVecEnv(IVecEnv):
     """A batch of environments with the interface of rl_games.
 
-    Environments that have ended restart in the same step. `infos["time_outs"]` bool [num_actors]
-    marks those that were truncated and not terminated, for rl_games' `value_bootstrap`.
+    Ended environments restart in the same step. `infos["time_outs"]` bool [num_actors] marks those
+    that were truncated and not terminated, for rl_games' `value_bootstrap`.
 
     Attributes:
         envs: The vector environment.
@@ -48,10 +48,10 @@ class RlGamesVecEnv(IVecEnv):
         """Make the batch.
 
         Args:
-            config_name: The name in rl_games' configurations, which does not matter here.
+            config_name: Name in rl_games' configurations; not used.
             num_actors: Number of environments.
-            seed: Seeds environment `i` with `seed + i` at the first reset.
-            **config: For `gymcore.make_vec`: `id`, and arguments of the environment.
+            seed: Seed of the first reset; environment `i` gets `seed + i`.
+            **config: Arguments of `gymcore.make_vec`, such as `id`, and of the environment.
         """
         options = {"autoreset_mode": "SameStep", **config.pop("vector_kwargs", {})}
         self.envs = make_vec(num_envs=num_actors, vector_kwargs=options, **config)
@@ -61,7 +61,7 @@ class RlGamesVecEnv(IVecEnv):
         self._seed = seed
 
     def reset(self) -> Any:
-        """Begin new episodes; return a batch of observations."""
+        """Start new episodes; return a batch of observations."""
         seed, self._seed = self._seed, None
         return self.envs.reset(seed=seed)[0]
 
@@ -69,7 +69,7 @@ class RlGamesVecEnv(IVecEnv):
         self, actions: Array
     ) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], Info]:
         """Step the environments; return observations, rewards, dones and infos."""
-        actions = actions.reshape(self._shape)  # rl_games' player squeezes those of one environment
+        actions = actions.reshape(self._shape)  # rl_games' player squeezes a batch of one
         observations, rewards, terminated, truncated, infos = self.envs.step(actions)
         infos["time_outs"] = truncated & ~terminated
         return observations, rewards.astype(np.float32), terminated | truncated, infos

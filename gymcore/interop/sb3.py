@@ -1,4 +1,4 @@
-"""Stable-Baselines3: vector environments of this package as its `VecEnv`."""
+"""Stable-Baselines3: vector environments as its `VecEnv`."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def make_vec_env(
     env_kwargs: dict[str, Any] | None = None,
     vec_env_kwargs: dict[str, Any] | None = None,
 ) -> SB3VecEnv:
-    """Make a batch of environments for Stable-Baselines3, as its own function of this name does.
+    """Make a batch of environments for Stable-Baselines3, like its function of the same name.
 
     Args:
-        env_id: The environment's id.
+        env_id: Id of the environment.
         n_envs: Number of environments.
-        seed: Seeds environment `i` with `seed + i` at the first reset.
-        env_kwargs: For the environments, as in `gymcore.make_vec`.
-        vec_env_kwargs: For the engine, as `vector_kwargs` of `gymcore.make_vec`.
+        seed: Seed of the first reset; environment `i` gets `seed + i`.
+        env_kwargs: Arguments of the environments, as in `gymcore.make_vec`.
+        vec_env_kwargs: Arguments of the engine, as `vector_kwargs` of `gymcore.make_vec`.
 
     Example:
         >>> envs = make_vec_env("CartPole-v1", 8, seed=0)
@@ -59,16 +59,16 @@ def make_vec_env(
 class SB3VecEnv(VecEnv):
     """A vector environment with the interface of Stable-Baselines3's vector environments.
 
-    Infos are a list of new dicts. They contain only what the environments report; those of
-    ended episodes also hold `terminal_observation`, `TimeLimit.truncated` and, if the engine was
-    made with `episode_statistics=True`, the `episode` of SB3's `Monitor`.
+    Infos are a list of new dicts. They contain only what the environments report; those of ended
+    episodes also have `terminal_observation`, `TimeLimit.truncated` and, if the engine was made
+    with `episode_statistics=True`, the `episode` of SB3's `Monitor`.
 
     Attributes:
-        envs: The vector environment, of any engine, autoreset mode and wrappers.
+        envs: The vector environment, with any engine, autoreset mode and wrappers.
     """
 
     def __init__(self, envs: VectorEnv) -> None:
-        """Wrap `envs`; closing this closes it."""
+        """Wrap `envs`; `close` closes it too."""
         self.envs: Any = envs
         self._done_envs = DoneVectorEnv(envs)
         self._monitored = getattr(envs.unwrapped, "episode_statistics", False)
@@ -81,7 +81,7 @@ class SB3VecEnv(VecEnv):
         self.metadata: Info = {**envs.metadata, **self.metadata}
 
     def reset(self) -> Any:
-        """Begin new episodes, with the seeds and options that were set for this reset."""
+        """Start new episodes with the seeds and options set for this reset."""
         first, *others = self._options
         seeds = None if self._seeds[0] is None else self._seeds
         observations, self.reset_infos = self._done_envs.reset(
@@ -106,8 +106,8 @@ class SB3VecEnv(VecEnv):
         """Step the environments.
 
         Returns:
-            Observations, rewards `[num_envs] float32`, dones `[num_envs] bool`, a dict for each
-            environment. All are the caller's.
+            Observations, rewards `[num_envs] float32`, dones `[num_envs] bool`, and one dict per
+            environment. All of them belong to the caller.
         """
         observations, rewards, dones, infos = self._done_envs.step_wait()
         for info in infos:
@@ -124,7 +124,7 @@ class SB3VecEnv(VecEnv):
         self.envs.close()
 
     def get_images(self) -> Sequence[npt.NDArray[np.uint8] | None]:
-        """Return a frame of each environment."""
+        """Return one frame per environment."""
         return list(self.envs.render() or [None] * self.num_envs)
 
     def render(self, mode: str | None = None) -> npt.NDArray[np.uint8] | None:
@@ -135,14 +135,14 @@ class SB3VecEnv(VecEnv):
         return super().render(mode)
 
     def get_attr(self, attr_name: str, indices: int | Iterable[int] | None = None) -> list[Any]:
-        """Return an attribute of environments, of all if `indices` is None."""
+        """Return an attribute of the given environments; of all if `indices` is None."""
         values = self.envs.get_attr(attr_name)
         return [values[i] for i in self._get_indices(indices)]
 
     def set_attr(
         self, attr_name: str, value: object, indices: int | Iterable[int] | None = None
     ) -> None:
-        """Set an attribute of environments, of all if `indices` is None, to one value."""
+        """Set an attribute to one value in the given environments; in all if `indices` is None."""
         values = [value] * self.num_envs if indices is None else list(self.get_attr(attr_name))
         for i in self._get_indices(indices):
             values[i] = value
@@ -155,11 +155,11 @@ class SB3VecEnv(VecEnv):
         indices: int | Iterable[int] | None = None,
         **method_kwargs: object,
     ) -> list[Any]:
-        """Call a method of environments, of all if `indices` is None; return the results.
+        """Call a method of the given environments, all if `indices` is None; return the results.
 
         Raises:
-            UnsupportedMode: The engine runs the environments elsewhere, and `indices` are only some
-                of them.
+            UnsupportedMode: If the environments run outside this process, and `indices` selects
+                only some of them.
         """
         chosen = list(self._get_indices(indices))
         if chosen == list(range(self.num_envs)):
@@ -180,9 +180,9 @@ class SB3VecEnv(VecEnv):
     def env_is_wrapped(
         self, wrapper_class: type, indices: int | Iterable[int] | None = None
     ) -> list[bool]:
-        """Whether environments do what a wrapper of single environments would do.
+        """Return whether environments behave as if wrapped by a single wrapper.
 
-        True for `Monitor` where the engine reports episodes, and false for any other wrapper.
+        True for `Monitor` if the engine reports episodes, and False for any other wrapper.
         """
         reports = self._monitored and wrapper_class is Monitor
         return [reports for _ in self._get_indices(indices)]

@@ -31,9 +31,9 @@ def make_venv(env_id: str, num_envs: int = 1, **kwargs: Any) -> TianshouVectorEn
     """Make a batch of environments for Tianshou.
 
     Args:
-        env_id: The environment's id.
+        env_id: Id of the environment.
         num_envs: Number of environments.
-        **kwargs: For `gymcore.make_vec`.
+        **kwargs: Arguments of `gymcore.make_vec`.
 
     Example:
         >>> envs = make_venv("CartPole-v1", 8)
@@ -48,7 +48,7 @@ def make_venv(env_id: str, num_envs: int = 1, **kwargs: Any) -> TianshouVectorEn
 
 
 class GymcoreFactory(EnvPoolFactory):
-    """For `envpool_factory` of Tianshou's `EnvFactoryRegistered`: gymcore in EnvPool's place."""
+    """A factory for Tianshou's `EnvFactoryRegistered(envpool_factory=...)`, in place of EnvPool."""
 
     def create_venv(
         self, task: str, num_envs: int, mode: object, seed: int, kwargs: dict[str, Any]
@@ -60,10 +60,10 @@ class GymcoreFactory(EnvPoolFactory):
 
 
 class TianshouVectorEnv(BaseVectorEnv):
-    """A vector environment without autoreset with the interface of Tianshou's.
+    """A vector environment without autoreset with the interface of Tianshou's vector environments.
 
-    Tianshou resets environments that have ended, and steps some of them, by their numbers. Infos
-    are an object array of dicts with `env_id`.
+    Tianshou resets ended environments itself, and may step only some, selected by index. Infos are
+    an object array of dicts with `env_id`.
     """
 
     def __init__(self, envs: VectorEnv) -> None:
@@ -81,14 +81,14 @@ class TianshouVectorEnv(BaseVectorEnv):
         self._seeds: list[int | None] = [None] * envs.num_envs
 
     def reset(self, env_id: Ids = None, **kwargs: Any) -> tuple[Any, Array]:
-        """Begin new episodes.
+        """Start new episodes.
 
         Args:
-            env_id: Which environments; None for all.
+            env_id: Indices of the environments; None for all.
             **kwargs: `seed` and `options`, as for `VectorEnv.reset`.
 
         Returns:
-            A row for each of them: observations, and their infos.
+            Observations and infos, with one row per selected environment.
         """
         ids = np.asarray(self._wrap_id(env_id))
         mask = np.zeros(self.env_num, np.bool_)
@@ -101,14 +101,14 @@ class TianshouVectorEnv(BaseVectorEnv):
         return map_leaves(lambda rows: rows[ids], observations), split_rows(infos, mask)[ids]
 
     def step(self, action: object, id: Ids = None) -> tuple[Any, Array, Array, Array, Array]:
-        """Step environments.
+        """Step the selected environments.
 
         Args:
-            action: A row for each of them.
-            id: Which ones; None for all.
+            action: One row per selected environment.
+            id: Indices of the environments; None for all.
 
         Returns:
-            Observations, rewards, terminated, truncated and infos, with a row for each of them.
+            Observations, rewards, terminated, truncated and infos, with one row per environment.
         """
         ids = np.asarray(self._wrap_id(id))
         *results, infos = self.envs.step_lanes(np.asarray(action), ids)
@@ -120,21 +120,21 @@ class TianshouVectorEnv(BaseVectorEnv):
         return [None if one is None else [one] for one in self._seeds]
 
     def get_env_attr(self, key: str, id: Ids = None) -> list[Any]:
-        """Return an attribute of environments; spaces are Gymnasium's."""
+        """Return an attribute of the given environments; spaces are Gymnasium's."""
         if key in self._spaces:
             return [self._spaces[key] for _ in self._wrap_id(id)]
         values = self.envs.get_attr(key)
         return [values[i] for i in self._wrap_id(id)]
 
     def set_env_attr(self, key: str, value: object, id: Ids = None) -> None:
-        """Set an attribute of environments to one value."""
+        """Set an attribute of the given environments to one value."""
         values = [value] * self.env_num if id is None else list(self.envs.get_attr(key))
         for i in self._wrap_id(id):
             values[i] = value
         self.envs.set_attr(key, values)
 
     def render(self, **kwargs: object) -> list[Any]:
-        """Return what each environment renders."""
+        """Return the result of each environment's `render`."""
         return list(self.envs.render() or [None] * self.env_num)
 
     def close(self) -> None:

@@ -26,9 +26,9 @@ def make_env(env_id: str, num_envs: int = 1, **kwargs: Any) -> TorchRLEnv:
     """Make a batch of environments for TorchRL.
 
     Args:
-        env_id: The environment's id.
+        env_id: Id of the environment.
         num_envs: Number of environments.
-        **kwargs: For `gymcore.make_vec`.
+        **kwargs: Arguments of `gymcore.make_vec`.
 
     Example:
         >>> env = make_env("CartPole-v1", 8)
@@ -43,9 +43,9 @@ def make_env(env_id: str, num_envs: int = 1, **kwargs: Any) -> TorchRLEnv:
 class TorchRLEnv(EnvBase):
     """A vector environment without autoreset as an environment of batch size `[num_envs]`.
 
-    TorchRL resets environments that have ended by a `"_reset"` mask. Observations, which may be
-    nested, are under `"observation"`; rewards are float32; discrete actions are indices, not
-    one-hot. Tensors on the CPU share the memory of the arrays that the environment returned.
+    TorchRL resets ended environments with a `"_reset"` mask. Observations, which may be nested, are
+    under `"observation"`; rewards are float32; discrete actions are indices, not one-hot. CPU
+    tensors share the memory of the arrays returned by the environment.
     """
 
     def __init__(self, envs: VectorEnv) -> None:
@@ -106,7 +106,7 @@ def to_spec(space: spaces.Space, num_envs: int) -> Any:
     """Return the spec of a batch of elements of a space.
 
     Raises:
-        UnsupportedMode: A space that no spec describes.
+        UnsupportedMode: If no spec corresponds to the space.
     """
     n = num_envs
     if isinstance(space, (spaces.Dict, spaces.Tuple)):
@@ -132,7 +132,7 @@ def _dtype(space: spaces.Space) -> torch.dtype:
 
 
 def _tensors(batch: Any, batch_size: torch.Size) -> Any:
-    """A batch of observations as tensors that share its memory."""
+    """Return a batch of observations as tensors that share its memory."""
     if isinstance(batch, (dict, tuple)):
         named = batch.items() if isinstance(batch, dict) else enumerate(batch)
         parts = {str(key): _tensors(part, batch_size) for key, part in named}

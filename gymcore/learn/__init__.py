@@ -1,6 +1,6 @@
-"""Learning: collecting rollouts, and PPO in NumPy, which `gymcore train` uses.
+"""Learning: rollout collection and PPO in NumPy, as used by `gymcore train`.
 
-A demonstration of how the engines are used, not a framework; docs/learn.md shows it.
+This package demonstrates the engines and is not a framework; see docs/learn.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
     "compute_advantages",
 ]
 
-# At first use: the command line loads the settings alone, for the options of `gymcore train`.
+# Imported at first use: the command line loads only the settings, for the options of `train`.
 __getattr__, __dir__ = lazy_namespace(
     __name__,
     {

@@ -1,7 +1,7 @@
-"""Checkpoints of PPO as files: everything in them is checked before it is used.
+"""Checkpoints of PPO as files, whose contents are checked before use.
 
-A checkpoint is an .npz file of arrays and JSON text, in which nothing is compressed: what reading
-it allocates is bounded by the size of the file.
+A checkpoint is an uncompressed .npz file of arrays and JSON text, so the size of the file bounds
+the memory allocated to read it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Array = np.ndarray
 
 _VERSION = 1
 
-# Arrays with their dtype and number of axes, and those that only files with lanes have.
+# Dtype and number of axes of each array. Those of lanes are present only with the native engine.
 _ARRAYS: dict[str, tuple[type, int]] = {
     "parameters": (np.float32, 1),
     "adam": (np.float32, 2),
@@ -47,23 +47,23 @@ _ARRAYS: dict[str, tuple[type, int]] = {
 _OF_LANES = {"gain", "lanes", "observations"}
 _NAMES = {*_ARRAYS, *_OF_LANES, "metadata"}
 
-# What a file alone may ask for: lanes, steps of a rollout, passes over them, bytes of a rollout's
+# Limits on what a file alone can request: lanes, steps of a rollout, epochs, bytes of a rollout's
 # observations, and outputs of hidden layers in a minibatch.
 MAX_LANES, MAX_STEPS, MAX_EPOCHS, MAX_BYTES, MAX_OUTPUTS = 1024, 1 << 20, 1000, 1 << 28, 1 << 22
 
 
 @dataclass
 class Checkpoint:
-    """What a file holds, apart from what only the environment can check: the shapes of arrays.
+    """The contents of a file. The shapes of arrays are checked later, against the environment.
 
     Attributes:
-        env_id: The environment.
-        env_kwargs: Its arguments.
-        settings: The hyper-parameters.
-        steps: Steps taken, of all lanes together.
-        adam_steps: Steps of the optimizer.
-        random: The state of the random generator.
-        arrays: The arrays by name; those of lanes only with the native engine.
+        env_id: Id of the environment.
+        env_kwargs: Arguments of the environment.
+        settings: Hyperparameters.
+        steps: Number of steps taken by all lanes together.
+        adam_steps: Number of steps of the optimizer.
+        random: State of the random generator.
+        arrays: Arrays by name; those of lanes only with the native engine.
     """
 
     env_id: str
@@ -75,9 +75,9 @@ class Checkpoint:
     arrays: dict[str, Array]
 
     def check_size(self, given: Mapping[str, object], observation_bytes: int) -> None:
-        """Raise `InvalidArgument` if an update is larger than a file alone may ask for.
+        """Raise `InvalidArgument` if an update is larger than a file alone may request.
 
-        `given` are the settings that the caller has given besides.
+        `given` contains the settings that the caller has set explicitly.
         """
         settings = self.settings
         steps = settings.num_envs * settings.num_steps
@@ -109,7 +109,7 @@ class Checkpoint:
 
 @contextmanager
 def checkpoint_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Raise whatever a damaged or forged file causes as an `InvalidArgument`."""
+    """Convert any error caused by a damaged or forged file to an `InvalidArgument`."""
     try:
         yield
     except Exception as problem:
@@ -117,11 +117,11 @@ def checkpoint_errors(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
-    """Return the contents of a file.
+    """Read the contents of a file.
 
     Raises:
-        InvalidArgument: If it is not a checkpoint of this version.
-        OSError: If it cannot be read.
+        InvalidArgument: If the file is not a checkpoint of this version.
+        OSError: If the file cannot be read.
     """
     with open(path, "rb", opener=_without_waiting) as file, checkpoint_errors(path):
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -143,12 +143,12 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open a file; of a pipe this does not wait for who writes."""
+    """Open a file; for a pipe, do not wait for a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _env_kwargs(value: object) -> dict[str, Any]:
-    """Return the arguments of the environment: none for `make_vec` itself, as `wrappers`."""
+    """Return the environment's arguments; reject those of `make_vec` itself, such as `wrappers`."""
     kwargs = {} if value is None else value
     if not isinstance(kwargs, dict):
         raise ArgumentTypeError(f"env_kwargs: expected a dict, got {kwargs!r:.80}")
@@ -159,7 +159,7 @@ def _env_kwargs(value: object) -> dict[str, Any]:
 
 
 def _read_arrays(file: IO[bytes]) -> dict[str, Array]:
-    """Return the arrays of the file, whose dtypes, axes and numbers are those of checkpoints."""
+    """Return the arrays in the file after checking dtypes, numbers of axes and values."""
     arrays: dict[str, Array] = {}
     with ZipFile(file) as archive:
         for entry in archive.infolist():
@@ -189,7 +189,7 @@ def _read_arrays(file: IO[bytes]) -> dict[str, Array]:
 
 
 def _read_array(name: str, content: Any, size: int) -> Array:
-    """Return an array of its own memory; nothing is allocated before its header is checked."""
+    """Return an array with its own memory; its header is checked before memory is allocated."""
     if npy.read_magic(content) != (1, 0):
         raise ValueError(f"{name}: expected version 1.0 of the format")
     shape, fortran_order, dtype = npy.read_array_header_1_0(content)

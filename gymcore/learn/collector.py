@@ -26,24 +26,24 @@ Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
 
 Policy = Callable[[Any], tuple[Any, Any, Any]]
-"""From observations [n, ...] to actions [n, ...], their log-probabilities [n] and values [n]."""
+"""Maps observations [n, ...] to actions [n, ...], their log-probabilities [n] and values [n]."""
 
 
 class Rollout(NamedTuple):
-    """T steps of every lane. The arrays belong to the collector, which fills them again.
+    """T steps of every lane. The arrays belong to the collector, which overwrites them.
 
     Attributes:
-        observations: [T, num_envs, ...], the observation before each step.
-        actions: [T, num_envs, ...], as the policy returned them.
-        log_probs: float32 [T, num_envs].
-        values: float32 [T, num_envs].
-        rewards: float64 [T, num_envs].
-        terminated: bool [T, num_envs].
-        truncated: bool [T, num_envs].
-        final_observations: [T, num_envs, ...], the last observation of an episode in rows of steps
-            that end one; the other rows mean nothing.
-        reset_steps: bool [T, num_envs], steps that only reset a lane (next-step autoreset). Their
-            actions were ignored: leave them out of losses.
+        observations: Observations before each step, [T, num_envs, ...].
+        actions: Actions as returned by the policy, [T, num_envs, ...].
+        log_probs: Log-probabilities of the actions, float32 [T, num_envs].
+        values: Values of the observations, float32 [T, num_envs].
+        rewards: Rewards, float64 [T, num_envs].
+        terminated: Whether the step terminated an episode, bool [T, num_envs].
+        truncated: Whether the step truncated an episode, bool [T, num_envs].
+        final_observations: Final observations in the rows of steps that end an episode, [T,
+            num_envs, ...]; other rows are undefined.
+        reset_steps: Whether the step only reset the lane (next-step autoreset), bool [T, num_envs].
+            The action was ignored: exclude such steps from losses.
     """
 
     observations: Array
@@ -58,18 +58,18 @@ class Rollout(NamedTuple):
 
 
 class RolloutCollector:
-    """Steps a vector environment with a policy, in any autoreset mode and on any engine.
+    """Steps a vector environment with a policy, in any autoreset mode and with any engine.
 
     The native engine writes directly into the arrays. Continuous actions are clipped to the action
     space for the step, and stored as the policy returned them.
 
     Attributes:
         envs: The vector environment.
-        policy: May be replaced between rollouts.
+        policy: The policy, which may be replaced between rollouts.
         rollout: The arrays.
-        episode_returns: Of the episodes that ended in the last rollout, if the environment was made
-            with `episode_statistics=True`.
-        episode_lengths: Their steps.
+        episode_returns: Returns of the episodes that ended in the last rollout, if the environment
+            was made with `episode_statistics=True`.
+        episode_lengths: Lengths of these episodes in steps.
 
     Example:
         >>> import gymcore as gym
@@ -100,16 +100,16 @@ class RolloutCollector:
         Args:
             envs: A vector environment whose observations and actions are arrays.
             policy: Called with `num_envs` observations (half of them if double-buffered) for each
-                step, and for values of last observations. It may return tensors on the CPU.
-            T: Steps of a rollout.
+                step, and for values of final observations. It may return CPU tensors.
+            T: Number of steps in a rollout.
             double_buffered: Whether one half of the lanes is stepped, in a thread, while the policy
-                acts on the other half. Results are the same; it pays if steps take long.
-            seed: Of the reset.
+                acts on the other. The results are the same; it is faster if steps are slow.
+            seed: Seed of the reset.
 
         Raises:
-            ArgumentTypeError: Observations or actions that are not arrays.
-            InvalidArgument: T below 1, or an odd number of lanes to halve.
-            UnsupportedMode: Half of the lanes cannot be stepped alone.
+            ArgumentTypeError: If observations or actions are not arrays.
+            InvalidArgument: If `T` is less than 1, or the number of lanes to halve is odd.
+            UnsupportedMode: If half of the lanes cannot be stepped alone.
         """
         self.envs, self.policy, steps, n = envs, policy, positive("T", T), int(envs.num_envs)
         self.episode_returns: list[float] = []
@@ -127,12 +127,12 @@ class RolloutCollector:
         self._mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         next_step = self._mode is AutoresetMode.NEXT_STEP
         space, actions = envs.observation_space, envs.action_space
-        # One row more than steps: of what comes after the last one, and begins the next rollout.
+        # One row more than steps: observations after the last step, which begin the next rollout.
         self._observations = np.zeros((steps + 1, *(space.shape or ())), space.dtype)
         self._values = np.zeros((steps + 1, n), np.float32)
         self._reset_steps = np.zeros((steps + 1, n), np.bool_)
-        # In next-step mode a step that ends an episode is followed by the row with its last
-        # observation, which the policy sees as well.
+        # In next-step mode, the row after a step that ends an episode has its final observation,
+        # which the policy receives as well.
         finals = self._observations[1:] if next_step else np.zeros_like(self._observations[1:])
         self._final_values = self._values[1:] if next_step else np.zeros((steps, n), np.float32)
         self.rollout = Rollout(
@@ -153,11 +153,11 @@ class RolloutCollector:
             self._parts = [_Part(self, None)]
 
     def collect(self) -> Rollout:
-        """Take T steps and return the arrays, which are the same each time.
+        """Take T steps and return the arrays, which are the same in every call.
 
         Raises:
-            TypeError: The policy did not return three arrays.
-            ValueError: It returned one of another shape or kind of numbers.
+            TypeError: If the policy does not return three arrays.
+            ValueError: If an array has the wrong shape or kind of numbers.
         """
         self.episode_returns, self.episode_lengths = [], []
         self._observations[0] = self._observations[-1]
@@ -184,15 +184,15 @@ class RolloutCollector:
         return rollout
 
     def _note(self, infos: Info) -> None:
-        """Keep the returns and lengths of episodes that ended."""
+        """Store the returns and lengths of episodes that ended."""
         episodes, ended = infos["episode"], infos["_episode"]
         self.episode_returns += episodes["r"][ended].tolist()
         self.episode_lengths += episodes["l"][ended].tolist()
 
     def _collect_halves(self) -> None:
-        """Step each half in a thread while the policy acts on the other one."""
+        """Step each half in a thread while the policy acts on the other half."""
         pending: Future[Info] | None = None
-        with ThreadPoolExecutor(1) as thread:  # leaving it waits for the step under way
+        with ThreadPoolExecutor(1) as thread:  # the exit waits for a running step
             for t in range(len(self.rollout.rewards)):
                 for part in self._parts:
                     targets, observations = part.acting[t]
@@ -206,7 +206,7 @@ class RolloutCollector:
             self._note(infos)
 
     def _value_of(self, observations: Array) -> Floats:
-        """Return the values [k] of observations [k, ...], with as many rows a call as for steps."""
+        """Return the values [k] of observations [k, ...]; calls have as many rows as for steps."""
         size, count = self.envs.num_envs // len(self._parts), len(observations)
         batches = np.resize(observations, (-(-count // size), size, *observations.shape[1:]))
         return np.concatenate([np.asarray(self.policy(batch)[2]) for batch in batches])[:count]
@@ -214,7 +214,7 @@ class RolloutCollector:
     def advantages(self, gamma: float = 0.99, gae_lambda: float = 0.95) -> tuple[Floats, Floats]:
         """Return advantages and returns of the last rollout; see `compute_advantages`.
 
-        `rollout.rewards` may be scaled before.
+        `rollout.rewards` may be scaled beforehand.
         """
         rollout = self.rollout
         return compute_advantages(
@@ -224,22 +224,22 @@ class RolloutCollector:
 
     @property
     def next_observations(self) -> Array:
-        """First observations of the next rollout [num_envs, ...], to save and restore: a view."""
+        """First observations of the next rollout, [num_envs, ...]; a view, to save and restore."""
         return self._observations[-1]
 
 
 class _Part:
-    """The lanes that one call of the policy acts on: all, or half of them.
+    """The lanes on which one call of the policy acts: all, or half of them.
 
     Attributes:
-        lanes: Their indices.
-        rows: The same as a slice, which makes views.
-        acting: For each step where the policy's outputs go, and what it acts on.
-        steps: For each step a function that takes the actions stored, and writes the results.
+        lanes: Indices of the lanes.
+        rows: The same lanes as a slice, which creates views.
+        acting: For each step, where the policy's outputs are written, and its inputs.
+        steps: For each step, a function that takes the stored actions and writes the results.
     """
 
     def __init__(self, collector: RolloutCollector, lanes: npt.NDArray[np.intp] | None) -> None:
-        """Make views of the rows of these lanes; None stands for all."""
+        """Create views of the rows of these lanes; None for all lanes."""
         envs, rollout = collector.envs, collector.rollout
         self._stepping = rollouts.Rollout(envs, lanes)
         space, mode = envs.single_action_space, self._stepping.mode

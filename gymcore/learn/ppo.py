@@ -1,6 +1,6 @@
 """Proximal policy optimization (Schulman et al. 2017) in NumPy: one file, one algorithm.
 
-Policy and value are two multilayer perceptrons of one shape, which are computed side by side.
+Policy and value are two multilayer perceptrons of the same shape, which are computed together.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _HALF_LOG_TAU = 0.5 * float(np.log(2 * np.pi))
 
 
 class Moments:
-    """Mean and variance of all rows so far (Chan, Golub and LeVeque 1979).
+    """Running mean and variance of all rows (Chan, Golub and LeVeque 1979).
 
     Attributes:
-        values: [3, size]: the mean, the variance, and how many rows.
+        values: Mean, variance and number of rows, [3, size].
     """
 
     def __init__(self, size: int) -> None:
-        """Begin without rows: mean 0, variance 1."""
+        """Initialize the mean to 0 and the variance to 1."""
         self.values = np.zeros((3, size))
         self.values[1] = 1.0
 
@@ -70,13 +70,13 @@ class Moments:
 
 
 class Network:
-    """The policy and the value, whose hidden layers lie side by side along a first axis of 2.
+    """The policy and value networks; their hidden layers share arrays with a first axis of 2.
 
     Attributes:
-        parameters: All numbers, float32 [k].
+        parameters: All parameters, float32 [k].
         gradients: Gradient of the loss with respect to the parameters.
-        log_std: The logarithms of the standard deviations of continuous actions, or None.
-        log_std_slope: Their gradients, set by the loss; `backward` sets the others.
+        log_std: Log standard deviations of continuous actions, or None.
+        log_std_slope: Gradients of `log_std`, set by the loss; `backward` sets all others.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Network:
         continuous: bool,
         random: np.random.Generator,
     ) -> None:
-        """Draw orthogonal weights, small ones for the policy's last layer."""
+        """Draw orthogonal weights, which are small in the last layer of the policy."""
         shapes = self.shapes(inputs, hidden, outputs, continuous)
         ends = np.cumsum([math.prod(shape) for shape in shapes])
         self.parameters, self.gradients = np.zeros((2, ends[-1]), np.float32)
@@ -113,7 +113,7 @@ class Network:
     def shapes(
         inputs: int, hidden: Sequence[int], outputs: int, continuous: bool
     ) -> list[tuple[int, ...]]:
-        """Return the shapes of all weights and biases, in their order."""
+        """Return the shapes of all weights and biases in order."""
         sizes = (inputs, *hidden)
         shapes: list[tuple[int, ...]] = []
         for before, after in pairwise(sizes):
@@ -124,8 +124,8 @@ class Network:
     def forward(self, x: Array) -> tuple[list[Array], Array, Array]:
         """Return the inputs of all layers, the policy's outputs [n, outputs], and values [n].
 
-        The next call with as many rows overwrites the inputs: new arrays would take longer to get
-        from the system than to fill.
+        The next call with the same number of rows overwrites the inputs: allocating new arrays
+        would take longer than filling them.
         """
         layers = [x]
         for k, (z, *_) in enumerate(self._buffers_of(len(x))):
@@ -137,13 +137,13 @@ class Network:
         return layers, last[0] @ policy + policy_bias, (last[1] @ value)[:, 0] + value_bias
 
     def _buffers_of(self, n: int) -> list[Array]:
-        """Return arrays [3, 2, n, size] for each hidden layer: outputs, their slopes, and room."""
+        """Return arrays [3, 2, n, size] for each hidden layer: outputs, slopes, and work space."""
         if n not in self._buffers:
             self._buffers[n] = [np.empty((3, 2, n, size), np.float32) for size in self._hidden]
         return self._buffers[n]
 
     def backward(self, layers: list[Array], outputs: Array, values: Array) -> None:
-        """Set the gradients from those of the outputs [n, outputs] and values [n]."""
+        """Compute the gradients from those of the outputs [n, outputs] and values [n]."""
         heads = slice(2 * self._depth, 2 * self._depth + 4)
         policy, _, value, _ = self._weights[heads]
         slopes, last = self._slopes[heads], layers[-1]
@@ -173,7 +173,7 @@ def _orthogonal(random: np.random.Generator, shape: tuple[int, ...], gain: float
 
 
 class Losses(NamedTuple):
-    """What the gradient of one minibatch is of, and how far the policy has moved."""
+    """The terms of the loss of one minibatch, and the change of the policy."""
 
     policy_loss: float
     value_loss: float
@@ -185,17 +185,17 @@ class Losses(NamedTuple):
 class PPO:
     """A PPO agent for one environment.
 
-    The matrices are small: threads of NumPy's BLAS library gain nothing, and wait for each other if
+    The matrices are small: threads of NumPy's BLAS library do not help, and wait for each other if
     other programs use the processors. `gymcore train` limits them to one; in Python, train inside
-    of `with threadpoolctl.threadpool_limits(1):`, or set `OPENBLAS_NUM_THREADS=1`.
+    `with threadpoolctl.threadpool_limits(1):`, or set `OPENBLAS_NUM_THREADS=1`.
 
     Attributes:
-        env_id: The environment.
-        env_kwargs: Its arguments.
-        settings: The hyper-parameters.
-        envs: The lanes, with same-step autoreset.
-        steps: Steps taken so far, of all lanes together.
-        curve: For each update the steps so far, and number and mean return of the episodes ended.
+        env_id: Id of the environment.
+        env_kwargs: Arguments of the environment.
+        settings: Hyperparameters.
+        envs: The vector environment, with same-step autoreset.
+        steps: Number of steps taken so far by all lanes together.
+        curve: Steps so far, number of ended episodes and their mean return, for each update.
         recent: Returns of the last 100 episodes.
 
     Example:
@@ -216,18 +216,18 @@ class PPO:
         env_kwargs: Options = None,
         **settings: Any,
     ) -> None:
-        """Make the lanes and draw the network.
+        """Create the environment and initialize the network.
 
         Args:
             env_id: An environment with a Discrete or Box action space.
-            seed: Decides everything: lane i is reset with seed + i.
-            env_kwargs: Arguments of the environment; JSON can hold them.
+            seed: Seed of all random numbers: lane i is reset with seed + i.
+            env_kwargs: Arguments of the environment, which JSON must be able to represent.
             **settings: Values that replace the defaults of the id; see `Settings`.
 
         Raises:
-            UnsupportedMode: If the action space is another one, or observations are images.
+            UnsupportedMode: If the action space is of another kind, or observations are images.
             InvalidArgument: If a setting is out of range.
-            ArgumentTypeError: If a setting has another type.
+            ArgumentTypeError: If a setting has the wrong type.
         """
         self.env_id = env_id
         self.env_kwargs = env_kwargs or {}
@@ -252,7 +252,7 @@ class PPO:
         self._adam = np.zeros((2, len(self._network.parameters)), np.float32)
         self._adam_steps = 0
         self._seen, self._gains = Moments(inputs), Moments(1)
-        self._gain = np.zeros(num_envs)  # discounted sums of rewards
+        self._gain = np.zeros(num_envs)  # discounted reward sums of the lanes
         self.steps = 0
         self.curve: list[tuple[int, int, float]] = []
         self.recent: deque[float] = deque(maxlen=WINDOW)
@@ -262,7 +262,7 @@ class PPO:
 
     @property
     def mean_return(self) -> float:
-        """Mean return of the last 100 episodes; nan before there are as many."""
+        """Mean return of the last 100 episodes; nan until there are 100."""
         return float(np.mean(self.recent)) if len(self.recent) == WINDOW else float("nan")
 
     @property
@@ -281,7 +281,7 @@ class PPO:
         """Return the most probable actions [n, ...] for a batch of the environment's observations.
 
         Raises:
-            InvalidArgument: Observations of another space.
+            InvalidArgument: If the observations belong to another space.
         """
         _, outputs, _ = self._network.forward(self._inputs(observations, self._space))
         actions = self.envs.single_action_space
@@ -300,12 +300,12 @@ class PPO:
         return rows.astype(np.float32, copy=False)
 
     def _sample(self, observations: Array) -> tuple[Array, Array, Array]:
-        """Return actions, log-probabilities and values: the collector's policy."""
+        """Return actions, log-probabilities and values; used as the collector's policy."""
         _, outputs, values = self._network.forward(self._inputs(observations))
         log_std = self._network.log_std
         if log_std is None:
             log_probs = _log_softmax(outputs)
-            # The largest of the log-probabilities plus Gumbel noise is drawn with the probability.
+            # The argmax of log-probabilities plus Gumbel noise follows the distribution.
             draws = self._random.standard_exponential(outputs.shape, np.float32)
             noise = np.log(np.maximum(draws, np.finfo(np.float32).tiny))  # a draw may be 0
             actions = (log_probs - noise).argmax(axis=1)
@@ -319,9 +319,9 @@ class PPO:
         """Update until `total_steps`, or until the mean return of 100 episodes reaches the target.
 
         Args:
-            callback: Called after each update with this agent and the metrics of `update`. Training
-                ends if it returns True.
-            target: A mean return.
+            callback: Function called after each update with this agent and the metrics of `update`.
+                Training ends if it returns True.
+            target: The mean return to reach.
         """
         while self.steps < self.settings.total_steps and not self.mean_return >= target:
             metrics = self.update()
@@ -332,11 +332,11 @@ class PPO:
         """Collect one rollout and learn from it.
 
         Returns:
-            Metrics by name: `return` and `length`, means of the episodes that ended, if any did;
-            means over minibatches of `policy_loss`, `value_loss` (of scaled rewards if `normalize`
-            is set), `entropy`, `kl` (how far the policy has moved: its approximate KL divergence)
-            and `clip_fraction`; `explained_variance` of the returns by the values, if the returns
-            vary; `learning_rate`; and `steps_per_second`.
+            Metrics by name: `return` and `length`, means over the ended episodes, if any; means
+            over minibatches of `policy_loss`, `value_loss` (of scaled rewards if `normalize` is
+            set), `entropy`, `kl` (approximate KL divergence from the policy that acted) and
+            `clip_fraction`; `explained_variance` of the returns by the values, if the returns vary;
+            `learning_rate`; and `steps_per_second`.
         """
         start, settings, collector = time.perf_counter(), self.settings, self._collector
         rollout = collector.collect()
@@ -372,7 +372,7 @@ class PPO:
         return metrics
 
     def _minibatches(self, size: int) -> Iterator[Array]:
-        """Yield the rows of each minibatch of an update, in random order for each epoch."""
+        """Yield the row indices of each minibatch of an update, in random order in each epoch."""
         for _ in range(self.settings.epochs):
             order = self._random.permutation(size)
             for lo in range(0, size, self.settings.minibatch):
@@ -396,7 +396,7 @@ class PPO:
         advantages: Array,
         returns: Array,
     ) -> Losses:
-        """Follow the gradient of the loss of a minibatch of n steps, unless `kl` is too large."""
+        """Take a gradient step on a minibatch of n steps, unless `kl` is too large."""
         settings, network, n = self.settings, self._network, np.float32(len(actions))
         advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         layers, outputs, values = network.forward(self._scale(observations))
@@ -429,9 +429,9 @@ class PPO:
         losses = Losses(-gain, error, float(entropies.mean()), kl, clip_fraction)
         if losses.kl > settings.target_kl:
             return losses
-        # No gradient from where the policy or the value has moved far enough.
+        # No gradient where the policy or the value has already moved far enough.
         far = np.where(advantages > 0, ratio > 1 + settings.clip, ratio < 1 - settings.clip)
-        slope = np.where(far, 0, -advantages * ratio / n)[:, None]  # by the log-probability
+        slope = np.where(far, 0, -advantages * ratio / n)[:, None]  # d loss / d log-probability
         far = (abs(changes) > settings.clip_value) & (abs(clipped_errors) > abs(errors))
         by_value = np.where(far, 0, 2 * settings.value / n * errors)
         if log_std is None:
@@ -447,7 +447,7 @@ class PPO:
         return losses
 
     def _descend(self) -> None:
-        """Take a step of Adam (Kingma and Ba 2015) with the gradients, scaled down if too long."""
+        """Take a step of Adam (Kingma and Ba 2015) with the gradients, clipped by their norm."""
         gradients, (mean, square) = self._network.gradients, self._adam
         length = float(np.sqrt(gradients @ gradients))
         if length > self.settings.max_gradient:
@@ -462,9 +462,9 @@ class PPO:
     # --- checkpoints -----------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
-        """Write a checkpoint, which `load` continues from: an .npz file without pickles.
+        """Write a checkpoint for `load`: an .npz file without pickles.
 
-        With the native engine the lanes are saved too; with other engines they begin new episodes.
+        With the native engine the lanes are saved too; with other engines they start new episodes.
         Without `overwrite`, an existing file raises `FileExistsError`.
         """
         arrays = {
@@ -487,7 +487,7 @@ class PPO:
         ).write(path, overwrite=overwrite)
 
     def _arrays(self) -> dict[str, Array]:
-        """Return the arrays of fixed shapes, which `load` writes into."""
+        """Return the arrays of fixed shapes, which `load` fills."""
         moments = (self._seen, self._gains)
         return {
             "parameters": self._network.parameters,
@@ -497,23 +497,23 @@ class PPO:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **settings: Any) -> PPO:
-        """Return the agent of a checkpoint; with the native engine, training continues bit for bit.
+        """Load the agent of a checkpoint; with the native engine, training continues bit for bit.
 
-        The file is data from anywhere: its environment must be one that is registered, and nothing
-        is imported for it.
+        The file may come from an untrusted source: its environment must already be registered, and
+        nothing is imported for it.
 
         Args:
-            path: The checkpoint.
+            path: Path of the checkpoint.
             **settings: Values that replace those of the checkpoint; see `Settings`. `hidden` cannot
-                be changed. Another number of lanes begins new episodes.
+                be changed. Another number of lanes starts new episodes.
 
         Raises:
-            InvalidArgument: If the file is not a checkpoint, or one of another version; if its
-                environment is not registered; if a setting is out of range, also those of a
-                checkpoint with more than 1,024 lanes, 2**20 steps or 256 MiB of observations of a
-                rollout, 1,000 epochs, or 2**22 outputs of hidden layers in a minibatch, unless
-                `num_envs`, `num_steps`, `epochs` and `minibatch` are given here.
-            ArgumentTypeError: If a setting has another type.
+            InvalidArgument: If the file is not a checkpoint of this version; if its environment is
+                not registered; if a setting is out of range, including those of a checkpoint with
+                more than 1,024 lanes, 2**20 steps or 256 MiB of observations of a rollout, 1,000
+                epochs, or 2**22 outputs of hidden layers in a minibatch, unless `num_envs`,
+                `num_steps`, `epochs` and `minibatch` are given here.
+            ArgumentTypeError: If a setting has the wrong type.
             OSError: If the file cannot be read.
         """
         checkpoint = read_checkpoint(path)
@@ -532,7 +532,7 @@ class PPO:
             checkpoint.check_size(settings, inputs * itemsize)
             shapes = Network.shapes(inputs, changed.hidden, outputs, continuous)
             expected, got = sum(map(math.prod, shapes)), len(checkpoint.arrays["parameters"])
-            if expected != got:  # before networks of any size are made
+            if expected != got:  # before any network is allocated
                 raise ValueError(f"parameters: expected {expected} for {env_id}, got {got}")
             ppo = cls(env_id, seed=checkpoint.steps, env_kwargs=kwargs, **asdict(changed))
             try:
@@ -567,7 +567,7 @@ class PPO:
 
 
 def _sizes(envs: VectorEnv, env_id: str) -> tuple[int, int, bool]:
-    """Return a network's inputs and outputs, and whether actions are continuous."""
+    """Return the numbers of inputs and outputs, and whether actions are continuous."""
     space, actions = envs.single_observation_space, envs.single_action_space
     if space.dtype == np.uint8 and sum(size >= 32 for size in space.shape or ()) >= 2:
         raise UnsupportedMode(
@@ -589,5 +589,5 @@ def _log_softmax(outputs: Array) -> Array:
 
 
 def _log_normal(noise: Array, log_std: Array) -> Array:
-    """Return log-probabilities [n] of standard normal noise [n, size] that was scaled."""
+    """Return log-probabilities [n] of actions, given their standard normal noise [n, size]."""
     return -0.5 * (noise * noise).sum(axis=1) - (log_std + _HALF_LOG_TAU).sum()

@@ -1,4 +1,4 @@
-"""Hyper-parameters of PPO, and what differs from their defaults for an id."""
+"""Hyperparameters of PPO, and their defaults for specific ids."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Settings:
         """Check and convert the values.
 
         Raises:
-            ArgumentTypeError: If a value has another type.
+            ArgumentTypeError: If a value has the wrong type.
             InvalidArgument: If a value is out of range.
         """
         checked: dict[str, object] = {}
@@ -102,7 +102,7 @@ _RANGES = {
 
 
 def _number(name: str, value: object, minimum: float, maximum: float) -> float:
-    """Return a number as a float; raise as `gymcore.base.arguments.count` does."""
+    """Return a number as a float; raise errors as `gymcore.base.arguments.count` does."""
     if not isinstance(value, Real):
         raise ArgumentTypeError(f"{name}: expected a number, got {value!r} ({type(value)})")
     number = float(value)
@@ -114,23 +114,23 @@ def _number(name: str, value: object, minimum: float, maximum: float) -> float:
 
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    # Rewards are all 1 and observations small: nothing to normalize; short rollouts learn soonest,
-    # and a small network with a high learning rate takes a third of the time of the default one.
+    # All rewards are 1 and observations are small, so normalization is unnecessary. Short rollouts
+    # learn fastest; a small network with a high learning rate takes a third of the default's time.
     "CartPole-v1": {"num_steps": 32, "epochs": 5, "minibatch": 256, "learning_rate": 8e-3,
                     "gamma": 0.98, "gae_lambda": 0.9, "hidden": (32,), "normalize": False},
-    # Random actions never reach the flag: many small updates let the policy drift until it does.
+    # Random actions never reach the flag; many small updates let the policy drift until it does.
     "MountainCar-v0": {"num_steps": 16, "minibatch": 128, "epochs": 4, "gae_lambda": 0.98},
-    # What happens after a second does not matter for the torque now.
+    # Rewards more than a second away do not matter for the current torque.
     "Pendulum-v1": {"gamma": 0.9},
-    # Landing is worth most, and comes hundreds of steps after what makes it possible.
+    # Landing is worth most, and comes hundreds of steps after the actions that make it possible.
     "LunarLander-v3": {"num_steps": 128, "minibatch": 1024, "epochs": 6, "gamma": 0.999,
                        "gae_lambda": 0.98, "entropy": 0.01},
-    # One state of many is rewarded, or few: explore, and leave one-hot observations as they are.
+    # Few states have a reward: explore, and do not normalize one-hot observations.
     "FrozenLake-v1": {"entropy": 0.01, "normalize": False},
     "Blackjack-v1": {"normalize": False},
-    # Few deliveries at first, and fines for trying: large batches, small steps, and exploration.
-    # With advantages that look less far ahead, two seeds of ten never deliver some passengers.
+    # Few deliveries at first, and penalties for attempts: large batches, small steps, exploration.
+    # With a smaller `gae_lambda`, two seeds of ten never deliver some passengers.
     "Taxi-v4": {"num_envs": 64, "num_steps": 128, "epochs": 4, "minibatch": 1024,
                 "learning_rate": 7e-4, "gae_lambda": 0.98, "entropy": 0.03},
 }  # fmt: skip
-"""What differs from `Settings` for an id, and why."""
+"""Settings of specific ids that differ from `Settings`, and why."""

@@ -22,7 +22,7 @@ class TensorBoardLog:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        """Begin an event file in the folder, which is made if it does not exist.
+        """Start an event file in the folder, which is created if missing.
 
         Raises:
             DependencyNotInstalled: If tensorboardX is missing.
@@ -32,10 +32,10 @@ class TensorBoardLog:
         self._writer = SummaryWriter(os.fspath(folder))
 
     def __call__(self, ppo: PPO, metrics: Mapping[str, float]) -> None:
-        """Write the metrics at the agent's steps."""
+        """Write the metrics at the agent's step count."""
         for name, value in metrics.items():
             self._writer.add_scalar(name, value, ppo.steps)
 
     def close(self) -> None:
-        """Write what is left, and close the file."""
+        """Write the remaining events, and close the file."""
         self._writer.close()

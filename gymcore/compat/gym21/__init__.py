@@ -1,11 +1,11 @@
-"""Gym 0.21 for programs that were written for it: `import gymcore.compat.gym21 as gym`.
+"""Gym 0.21 for programs written for it: `import gymcore.compat.gym21 as gym`.
 
 `step` returns four values, `reset` returns an observation, and environments, wrappers and vector
 environments have `seed` and `render(mode)`. The environments and engines behind this interface are
 the current ones. `register` expects environments with the old interface.
 
-For a seed, the initial states of gymcore's environments differ from Gym 0.21's. Those of old
-environments that use `utils.seeding.np_random` are the same.
+For the same seed, the initial states of gymcore's environments differ from Gym 0.21's. Those of
+old environments that use `utils.seeding.np_random` are the same.
 """
 
 from __future__ import annotations

@@ -23,16 +23,16 @@ def to_done_api(env: object) -> Any:
 
     `reset()` returns an observation, and `step(action)` returns observation, reward, done and info.
     `seed(seed)` sets the seed of the next reset, and `render(mode="human")` takes a mode. At the
-    end of an episode, `info["TimeLimit.truncated"]` says whether it was truncated. A vector
-    environment returns a list of infos. It resets ended environments in the same step and puts
-    their last observations into `info["terminal_observation"]`.
+    end of an episode, `info["TimeLimit.truncated"]` tells whether it was truncated. A vector
+    environment returns a list of infos. It resets ended environments in the same step and stores
+    their final observations in `info["terminal_observation"]`.
 
     Args:
-        env: An `Env` or a `VectorEnv`. One that has the old interface already is returned
-            unchanged.
+        env: An `Env` or a `VectorEnv`. An environment that already has the old interface is
+            returned unchanged.
 
     Raises:
-        ArgumentTypeError: `env` is neither.
+        ArgumentTypeError: If `env` is neither of them.
 
     Example:
         >>> import gymcore as gym
@@ -67,17 +67,17 @@ def from_done_api(env: object, render_mode: str | None = None) -> Any:
     """Return an environment of Gym 0.21, or a vector environment, with the current interface.
 
     Args:
-        env: The old environment. It is treated as a vector environment if `is_vector_env` says so,
+        env: The old environment. It is treated as a vector environment if `is_vector_env` is true
             or, without this attribute, if it has `single_observation_space` or an integer
             `num_envs`.
-        render_mode: The mode that `render` uses.
+        render_mode: Mode used by `render`.
 
     Returns:
         An `Env`, or a `VectorEnv` with `SAME_STEP` autoreset. A result of `to_done_api` is
         unwrapped.
 
     Raises:
-        ArgumentTypeError: `env` has no method `reset` or `step`.
+        ArgumentTypeError: If `env` has no method `reset` or `step`.
 
     Example:
         >>> import gymcore as gym

@@ -16,7 +16,7 @@ __all__ = ["ActionWrapper", "Env", "GoalEnv", "ObservationWrapper", "RewardWrapp
 
 
 class Env(gymcore.Env):
-    """Base of environments with the interface of Gym 0.21.
+    """Base class of environments with the interface of Gym 0.21.
 
     A subclass defines `reset()`, which returns an observation, `step(action)`, which returns
     observation, reward, done and info, and optionally `seed(seed)`, `render(mode)` and `close()`.
@@ -26,7 +26,7 @@ class Env(gymcore.Env):
     np_random: Any = None
 
     def reset(self) -> Any:  # type: ignore[override]
-        """Begin an episode and return its first observation."""
+        """Start an episode and return its first observation."""
         raise NotImplementedError
 
     def step(self, action: Any) -> Any:
@@ -43,14 +43,14 @@ class Env(gymcore.Env):
 
 
 class GoalEnv(Env):
-    """Base of environments with goals, whose rewards can be computed for other goals.
+    """Base class of environments with goals, whose rewards can be computed for other goals.
 
     Observations are dicts with the keys "observation", "achieved_goal" and "desired_goal". The
     reward of a step is `compute_reward(achieved_goal, desired_goal, info)`.
     """
 
     def reset(self) -> Any:  # type: ignore[override]
-        """Check the observation space; a subclass calls this first. Raise `Error` if it differs."""
+        """Check the observation space, or raise `Error`; a subclass calls this first."""
         space = getattr(self, "observation_space", None)
         names = ("observation", "achieved_goal", "desired_goal")
         if not isinstance(space, spaces.Dict) or any(name not in space.spaces for name in names):
@@ -59,19 +59,19 @@ class GoalEnv(Env):
             )
 
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
-        """Return the reward for having achieved one goal while another one was desired."""
+        """Return the reward for having achieved one goal while another was desired."""
         raise NotImplementedError
 
 
 class Wrapper(ForwardsAttributes, core.Wrapper, Env):
-    """Base of wrappers of Gym 0.21: forwards all calls, and public attributes of inner layers."""
+    """Base class of Gym 0.21 wrappers: forwards calls, and public attributes of inner layers."""
 
     _accepted = object
 
     env: Any
 
     def reset(self, **kwargs: Any) -> Any:
-        """Reset the environment and return its first observation."""
+        """Reset the environment and return the first observation."""
         return self.env.reset(**kwargs)
 
     def step(self, action: object) -> Any:

@@ -1,4 +1,4 @@
-"""Gives environments and vector environments the interface of Gym 0.21."""
+"""Adapters that give environments and vector environments the interface of Gym 0.21."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gymcore.vector.vector_env import Seeds
 
 __all__ = ["DoneEnv", "DoneVectorEnv"]
 
-# Observations, rewards float64 [num_envs], dones bool [num_envs], an info for each environment.
+# Observations, rewards float64 [num_envs], dones bool [num_envs], one info per environment.
 VectorDoneStep = tuple[Any, Array, npt.NDArray[np.bool_], list[Info]]
 
 
@@ -37,18 +37,18 @@ def _new_seed() -> int:
 class DoneEnv(Adapter, Env):  # type: ignore[override]
     """A current environment with the interface of Gym 0.21; see `gymcore.compat.to_done_api`.
 
-    It is an `Env` of Gym 0.21. Reading another attribute searches the layers of `env`, and setting
-    one sets it there.
+    It is an `Env` of Gym 0.21. Other attributes are read from the layers of `env`, and set in the
+    layer that has them.
 
     Attributes:
         env: The current environment.
-        waiting_seed: The seed of the next reset, or None.
+        waiting_seed: Seed of the next reset, or None.
     """
 
     waiting_seed: int | None = None
 
     def __init__(self, env: gymcore.Env) -> None:
-        """Give an environment with the current interface that of Gym 0.21."""
+        """Adapt an environment with the current interface to Gym 0.21."""
         super().__init__(env, spaces)
         self.spec = env.spec
         self.reward_range = env.reward_range
@@ -60,7 +60,7 @@ class DoneEnv(Adapter, Env):  # type: ignore[override]
     if not TYPE_CHECKING:
 
         def __setattr__(self, name: str, value: object) -> None:
-            """Set an attribute here if a class declares it, and otherwise in `env`."""
+            """Set an attribute here if a class declares it, otherwise in `env`."""
             if hasattr(type(self), name):
                 object.__setattr__(self, name, value)
             else:
@@ -68,7 +68,7 @@ class DoneEnv(Adapter, Env):  # type: ignore[override]
 
     @property
     def np_random(self) -> Any:
-        """The environment's random stream, with the methods that generators had in Gym 0.21."""
+        """The environment's random generator, with the methods that generators had in Gym 0.21."""
         return np.random.RandomState(self.env.np_random.bit_generator)
 
     @np_random.setter
@@ -76,9 +76,9 @@ class DoneEnv(Adapter, Env):  # type: ignore[override]
         self.env.np_random = value
 
     def seed(self, seed: int | None = None) -> list[int]:
-        """Set the seed of `np_random` and of the next reset, and return it in a list.
+        """Set the seed of `np_random` and of the next reset; return it in a list.
 
-        None draws a new seed. Raises `Error` if the seed is negative or not an integer.
+        None draws a new seed. An `Error` is raised if the seed is negative or not an integer.
         """
         self.waiting_seed = _new_seed() if seed is None else seeding.checked_seed(seed)
         self.env.np_random = seeding.np_random(self.waiting_seed)[0]
@@ -87,10 +87,10 @@ class DoneEnv(Adapter, Env):  # type: ignore[override]
     def reset(
         self, *, seed: int | None = None, return_info: bool = False, options: Options = None
     ) -> Any:
-        """Begin an episode and return its first observation.
+        """Start an episode and return its first observation.
 
-        Without `seed`, the reset uses the seed that was passed to `seed()` since the last reset, if
-        any. With `return_info` (Gym 0.22), return a tuple of the observation and the info.
+        Without `seed`, the reset uses the seed passed to `seed()` since the last reset, if any.
+        With `return_info` (Gym 0.22), return a tuple of the observation and the info.
         """
         seed = self.waiting_seed if seed is None else seed
         self.waiting_seed = None
@@ -102,9 +102,9 @@ class DoneEnv(Adapter, Env):  # type: ignore[override]
         return convert_to_done_step_api(self.env.step(action))
 
     def render(self, mode: str = "human", **kwargs: object) -> Any:
-        """Render the environment in one of its modes; another raises `UnsupportedMode`.
+        """Render the environment in one of its modes; any other raises `UnsupportedMode`.
 
-        The environment may have been made with another mode, or with none: the call sets its
+        The environment may have been made with another mode or without one: the call sets its
         `render_mode` temporarily.
         """
         if mode == self.env.render_mode:
@@ -131,13 +131,13 @@ class DoneEnv(Adapter, Env):  # type: ignore[override]
 class DoneVectorEnv(VectorWrapper, Env):  # type: ignore[misc]
     """A vector environment with the interface of Gym 0.21; see `gymcore.compat.to_done_api`.
 
-    A step that ends an episode also begins the next one, whatever the autoreset mode of the wrapped
-    vector environment is: the row is the first observation of the new episode, and the info has the
-    last observation of the old one as `terminal_observation`. Attributes of inner layers are
-    forwarded.
+    A step that ends an episode also begins the next one, regardless of the autoreset mode of the
+    wrapped vector environment: the row is the first observation of the new episode, and the info
+    has the final observation of the old one as `terminal_observation`. Attributes of inner layers
+    are forwarded.
 
     Attributes:
-        waiting_seed: The seed or seeds of the next reset, or None.
+        waiting_seed: Seed or seeds of the next reset, or None.
     """
 
     def __init__(self, env: Any) -> None:
@@ -158,8 +158,8 @@ class DoneVectorEnv(VectorWrapper, Env):  # type: ignore[misc]
     def seed(self, seed: int | Sequence[int | None] | None = None) -> list[list[int | None]]:
         """Set the seeds of the next reset; return a list with a list of one seed per environment.
 
-        An integer `s` seeds environment `i` with `s + i`; None draws a new `s`. A sequence has a
-        seed for each environment, or None to leave its generator unchanged; another length raises
+        An integer `s` seeds environment `i` with `s + i`; None draws a new `s`. A sequence has one
+        seed per environment, or None to leave its generator unchanged; a wrong length raises
         `InvalidArgument`.
         """
         if seed is None or isinstance(seed, (int, np.integer)):
@@ -177,7 +177,7 @@ class DoneVectorEnv(VectorWrapper, Env):  # type: ignore[misc]
     def reset(
         self, *, seed: Seeds = None, return_info: bool = False, options: Options = None
     ) -> Any:
-        """Begin new episodes and return the batch of their first observations.
+        """Start new episodes and return the batch of first observations.
 
         The arguments are those of `DoneEnv.reset`; with `return_info`, return the list of infos as
         well.
@@ -192,9 +192,8 @@ class DoneVectorEnv(VectorWrapper, Env):  # type: ignore[misc]
     ) -> VectorDoneStep:
         """Step the environments; return observations, rewards, dones and a list of infos.
 
-        Rewards are float64 [num_envs], dones bool [num_envs]. The info of an environment whose
-        episode has ended is the last one of this episode, with `terminal_observation` and
-        `TimeLimit.truncated`.
+        Rewards are float64 [num_envs], dones bool [num_envs]. If an episode has ended, the info is
+        the final one of this episode, with `terminal_observation` and `TimeLimit.truncated`.
         """
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         dones = terminations | truncations
@@ -207,7 +206,8 @@ class DoneVectorEnv(VectorWrapper, Env):  # type: ignore[misc]
                 infos_list[lane]["episode"] = split_info(infos["episode"], lane)
         if self._same_step:
             last = infos["final_obs"]
-            # Outside final_info are the new episode's entries, and what wrappers added to the old.
+            # Outside final_info are the new episode's entries, and those that wrappers added to the
+            # old.
             final_info = remove_gym26_names(infos).get("final_info", {})
             for lane in lanes:
                 infos_list[lane].update(split_info(final_info, lane))
@@ -224,7 +224,7 @@ class DoneVectorEnv(VectorWrapper, Env):  # type: ignore[misc]
         return observations, rewards, dones, infos_list
 
     def _list_infos(self, infos: Info) -> list[Info]:
-        """Return a dict for each lane, without the entries of ended episodes."""
+        """Return one dict per lane, without the entries of ended episodes."""
         if not infos:
             return [{} for _ in range(self.num_envs)]
         final = {"final_obs", "final_observation", "final_info", "episode"}
@@ -245,7 +245,7 @@ class DoneVectorEnv(VectorWrapper, Env):  # type: ignore[misc]
         return self.step(actions)
 
     def render(self, mode: str | None = None) -> Any:
-        """Return a tuple of frames, or None, in the mode that the environments were made with.
+        """Return a tuple of frames, or None, in the mode with which the environments were made.
 
         Another `mode` raises `UnsupportedMode`.
         """

@@ -1,7 +1,7 @@
-"""Gym 0.26 for programs that were written for it: `import gymcore.compat.gym26 as gym`.
+"""Gym 0.26 for programs written for it: `import gymcore.compat.gym26 as gym`.
 
 Every name behaves as in Gym 0.26: wrappers forward attributes and also accept vector environments.
-Vector environments reset an ended environment in the same step, and return its last observation
+Vector environments reset an ended environment in the same step, and return its final observation
 and info under `final_observation` and `final_info`. The environments, spaces and engines are the
 current ones. Unlike in Gym 0.26, a vector environment is not an `Env`.
 """

@@ -14,7 +14,7 @@ __all__ = ["ActionWrapper", "Env", "ObservationWrapper", "RewardWrapper", "Wrapp
 
 
 def inner_attribute(env: Any, name: str) -> Any:
-    """Return an attribute of the outermost layer, from `env` inwards, that has it.
+    """Return an attribute of the outermost layer, starting at `env`, that has it.
 
     A private name, or one that no layer has, raises `AttributeError`.
     """
@@ -33,10 +33,10 @@ class Wrapper(
     core.Wrapper[WrapperObsType, WrapperActType, ObsType, ActType],
     Generic[WrapperObsType, WrapperActType, ObsType, ActType],
 ):
-    """Base of wrappers of Gym 0.26.
+    """Base class of Gym 0.26 wrappers.
 
-    Reading `env.name` searches the layers from the outside, and assigning to it sets the attribute
-    of the wrapper. `env` may be a vector environment, which was an environment in Gym 0.26.
+    Reading `env.name` searches the layers from the outside; assigning to it sets the attribute of
+    the wrapper. `env` may be a vector environment, which was an environment in Gym 0.26.
 
     Example:
         >>> import gymcore.compat.gym26 as gym
@@ -49,7 +49,7 @@ class Wrapper(
 
     env: Any
 
-    # Accepted besides an `Env`.
+    # Accepted in addition to an `Env`.
     _accepted: ClassVar[type] = VectorEnv
 
     def __init__(self, env: Any) -> None:
@@ -62,13 +62,13 @@ class Wrapper(
     def _with_first(self, result: Any, change: Callable[[Any], Any]) -> Any:
         """Return the result of a reset with a changed observation.
 
-        This is all that wrappers of Gym 0.21, which return the observation alone, do in another way
-        if they pass on the flags of a step as they are, whether one or two.
+        Only this method differs in wrappers of Gym 0.21, where `reset` returns the observation
+        alone, if they pass the flags of a step through, whether one or two.
         """
         observation, info = result
         return change(observation), info
 
-    if TYPE_CHECKING:  # around a vector environment
+    if TYPE_CHECKING:  # for vector environments
         is_vector_env: bool
         num_envs: int
         single_observation_space: Space
@@ -79,7 +79,7 @@ class Wrapper(
         def __getattr__(self, name: str) -> Any:
             """Return an attribute of an inner layer."""
             env = self.__dict__.get("env")
-            # Not yet initialised, or a property that failed: the base class raises the error.
+            # Not initialized yet, or a property that failed: the base class raises the error.
             if env is None or (hasattr(type(self), name) and not name.startswith("_")):
                 raise self._missing_attribute(name)
             return inner_attribute(env, name)
@@ -123,5 +123,5 @@ class ActionWrapper(
     """A wrapper that changes actions: override `action`."""
 
     def reverse_action(self, action: object) -> object:
-        """Return the action that `action` changes into this action of the environment."""
+        """Return the action that this wrapper changes into `action`."""
         raise NotImplementedError

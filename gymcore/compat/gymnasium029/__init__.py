@@ -2,8 +2,8 @@
 
 Every name behaves as in Gymnasium 0.29, which is nearly Gym 0.26: wrappers forward attributes and
 also accept vector environments. Vector environments are instances of `Env`. They reset an ended
-environment in the same step, and return its last observation and info under `final_observation` and
-`final_info`. The environments, spaces and engines are the current ones.
+environment in the same step, and return its final observation and info under `final_observation`
+and `final_info`. The environments, spaces and engines are the current ones.
 """
 
 from __future__ import annotations

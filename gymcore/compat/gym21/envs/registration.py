@@ -23,7 +23,7 @@ _FAMILIES = {
     "mujoco": mujoco,
     "toy_text": toy_text,
 }
-# Ants of versions 2 and 3 observe contact forces, and pay for them.
+# Ants of versions 2 and 3 observe contact forces, and have a cost for them.
 _ARGUMENTS = {"Ant": {"use_contact_forces": True}}
 _DIFFERENCES = {
     "Ant": "contact forces, which versions 2 and 3 observed and charged for, are computed; "
@@ -39,8 +39,8 @@ def spec(id: str) -> EnvSpec:
     """Return the spec of an id, of Gym 0.21 or current.
 
     Versions 2 and 3 of the MuJoCo environments are version 4, which has their models, observations
-    and rewards; a warning says what differs. Other ids of that time that are not in the registry
-    are found as by `gymcore.spec`.
+    and rewards; a warning describes the differences. Other ids of that time that are not in the
+    registry are resolved as by `gymcore.spec`.
     """
     found = specs.get(id) or find_spec(id)
     if "successor" not in found.kwargs:
@@ -56,7 +56,7 @@ def spec(id: str) -> EnvSpec:
 
 
 class EnvRegistry:
-    """The current registry, which is a dict, with the interface that it had in Gym 0.21."""
+    """The current registry, a dict, with the interface that it had in Gym 0.21."""
 
     env_specs = specs
 
@@ -84,7 +84,7 @@ def make(id: str | EnvSpec, disable_env_checker: bool = True, **kwargs: Any) -> 
     """Make an environment of Gym 0.21, in a `TimeLimit` or, without a limit, in `OrderEnforcing`.
 
     Args:
-        id: The environment's id, or its spec. A current environment becomes a `DoneEnv`.
+        id: Id or spec of the environment. A current environment becomes a `DoneEnv`.
         disable_env_checker: Whether to leave out the `PassiveEnvChecker` of current environments.
         **kwargs: Arguments of the environment, and `max_episode_steps`, a time limit instead of the
             registered one.
@@ -112,7 +112,7 @@ def make(id: str | EnvSpec, disable_env_checker: bool = True, **kwargs: Any) -> 
 
 
 def _of_this_era(env_spec: EnvSpec, disable_checker: bool, kwargs: dict[str, Any]) -> DoneEnv:
-    """Return a current environment as one of Gym 0.21, of the class that it had there."""
+    """Return a current environment as an environment of Gym 0.21, of the class it had there."""
     bare = env_spec.copy(order_enforce=False, max_episode_steps=None)
     current = gymcore.make(bare, disable_env_checker=disable_checker, **kwargs)
     cls = type(current.unwrapped)
@@ -126,7 +126,7 @@ def _of_this_era(env_spec: EnvSpec, disable_checker: bool, kwargs: dict[str, Any
 def register(id: str, entry_point: Callable[..., object] | str, **kwargs: Any) -> None:
     """Register an environment of Gym 0.21; `gymcore.make` gives it the current interface.
 
-    `entry_point` is a class, a function or "module:name"; `kwargs` are as for `gymcore.register`.
+    `entry_point` is a class, a function or "module:name"; `kwargs` are those of `gymcore.register`.
 
     Example:
         >>> register("Maze-v0", entry_point="games.mazes:Maze", max_episode_steps=100)

@@ -35,13 +35,13 @@ def np_random(seed: int | None = None) -> tuple[np.random.RandomState, int]:
 
 
 def hash_seed(seed: int | None = None, max_bytes: int = 8) -> int:
-    """Return a hash of a seed (random if None), so that generators of similar seeds differ."""
+    """Return a hash of a seed (random if None), so that similar seeds give different generators."""
     seed = create_seed(max_bytes=max_bytes) if seed is None else seed
     return int.from_bytes(hashlib.sha512(str(seed).encode()).digest()[:max_bytes], "little")
 
 
 def create_seed(a: int | None = None, max_bytes: int = 8) -> int:
-    """Return `a` modulo `2**(8 * max_bytes)`, or, if it is None, a seed of the operating system."""
+    """Return `a` modulo `2**(8 * max_bytes)`, or a seed from the operating system if it is None."""
     if a is None:
         return int.from_bytes(os.urandom(max_bytes), "little")
     return int(a) % 2 ** (8 * max_bytes)

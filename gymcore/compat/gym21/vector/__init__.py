@@ -29,11 +29,11 @@ def _modern_fns(env_fns: Iterable[EnvFn]) -> list[Callable[[], Env]]:
 
 
 class VectorEnvWrapper(core.Wrapper):
-    """Base of wrappers of vector environments: `step` is `step_async` and then `step_wait`."""
+    """Base class of vector wrappers: `step` calls `step_async` and then `step_wait`."""
 
     def step(self, actions: object) -> Any:
         """Step the environments; return observations, rewards, dones and infos."""
-        env: Any = self  # of which the inner layers have these methods
+        env: Any = self  # its inner layers have these methods
         env.step_async(actions)
         return env.step_wait()
 

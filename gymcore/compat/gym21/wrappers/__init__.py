@@ -45,10 +45,10 @@ __all__ = [
 
 
 class AtariPreprocessing(wrappers.AtariPreprocessing, core.Wrapper):
-    """Preprocess the frames of an Atari environment; see Gym 0.26's wrapper of this name."""
+    """Preprocess the frames of an Atari environment; see Gym 0.26's wrapper of the same name."""
 
     def reset(self, **kwargs: Any) -> Any:
-        """Reset the environment, and let some frames pass without action; return the image."""
+        """Reset the environment, and make some no-op steps; return the image."""
         return super().reset(**kwargs)[0]
 
     def step(self, action: Any) -> Any:
@@ -83,7 +83,7 @@ class FlattenObservation(wrappers.FlattenObservation, core.ObservationWrapper):
 
 
 class FrameStack(wrappers.FrameStack, core.ObservationWrapper):
-    """Return the last `num_stack` observations, as `LazyFrames`."""
+    """Stack the last `num_stack` observations as `LazyFrames`."""
 
 
 class GrayScaleObservation(wrappers.GrayScaleObservation, core.ObservationWrapper):
@@ -114,7 +114,7 @@ class PixelObservationWrapper(wrappers.PixelObservationWrapper, core.Observation
 
 
 class NormalizeObservation(wrappers.NormalizeObservation, core.Wrapper):
-    """Normalise observations with the mean and variance of all observations so far."""
+    """Normalize observations with the mean and variance of all observations so far."""
 
 
 class NormalizeReward(wrappers.NormalizeReward, core.Wrapper):
@@ -130,10 +130,10 @@ class OrderEnforcing(wrappers.OrderEnforcing, core.Wrapper):
 
 
 class TimeLimit(wrappers.TimeLimit, core.Wrapper):
-    """End episodes after a number of steps; `info["TimeLimit.truncated"]` says so."""
+    """Truncate episodes after a number of steps, marked by `info["TimeLimit.truncated"]`."""
 
     def reset(self, **kwargs: Any) -> Any:
-        """Reset the environment and the count of steps."""
+        """Reset the environment and the step counter."""
         self._elapsed_steps = 0
         return self.env.reset(**kwargs)
 
@@ -175,6 +175,6 @@ class Monitor(wrappers.Monitor, core.Wrapper):
 
 
 class RecordVideo(wrappers.RecordVideo, core.Wrapper):
-    """Record videos of selected episodes, or from selected steps on."""
+    """Record videos of selected episodes, or starting at selected steps."""
 
     _recorder_class = VideoRecorder

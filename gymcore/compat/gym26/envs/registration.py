@@ -51,12 +51,12 @@ def make(
     """Make an environment whose wrappers forward attributes, as in Gym 0.26.
 
     Args:
-        id: The environment's id, or its spec.
+        id: Id or spec of the environment.
         max_episode_steps: Time limit, instead of the registered one.
         autoreset: Whether to add `AutoResetWrapper`, outside the time limit.
         apply_api_compatibility: Whether the entry point makes an environment with the interface of
-            Gym 0.21, to be wrapped in `EnvCompatibility`. None: as registered.
-        disable_env_checker: Whether to leave out `PassiveEnvChecker`. None: as registered.
+            Gym 0.21, to be wrapped in `EnvCompatibility`; None for the registered setting.
+        disable_env_checker: Whether to leave out `PassiveEnvChecker`; None for the registered one.
         **kwargs: Arguments of the environment, such as `render_mode`.
 
     Example:
@@ -79,7 +79,7 @@ def make(
 
 
 def _of_this_era(env: Any, autoreset: bool = False) -> Any:
-    """Return an environment with Gym 0.26's wrappers instead of those that `make` has added."""
+    """Replace the wrappers that `make` has added by those of Gym 0.26."""
     cls = type(env)
     is_layer = cls.__module__.startswith("gymcore.wrappers.") and cls.__name__ in _LAYERS
     if is_layer and cls.__name__ in _RENDERING:
@@ -107,7 +107,7 @@ def register(
 ) -> None:
     """Register an environment for `make` of this namespace and of `gymcore`.
 
-    The arguments are those of `gymcore.register`, and two more: `autoreset` says whether the step
+    The arguments are those of `gymcore.register`, and two more: `autoreset` tells whether the step
     that ends an episode resets the environment, `apply_api_compatibility` whether the entry point
     makes an environment with the interface of Gym 0.21.
 
@@ -137,9 +137,9 @@ def load_env_plugins(entry_point: str = "gym.envs") -> None:
     """Let installed packages register their environments, as `import gym` did.
 
     Args:
-        entry_point: Name of the group of entry points. Each is a function, which is called without
+        entry_point: Name of the group of entry points. Each entry point is a function without
             arguments. Its name becomes the namespace of the ids that it registers, unless it is
-            `__root__` or `__internal__`. One that raises causes a warning.
+            `__root__` or `__internal__`. If the function raises an error, a warning is issued.
     """
     for plugin in metadata.entry_points(group=entry_point):
         is_root = plugin.name in ("__root__", "__internal__")

@@ -21,7 +21,7 @@ __all__ = ["AsyncVectorEnv", "SyncVectorEnv", "VectorEnv", "VectorEnvWrapper", "
 def check_spaces(
     envs: VectorEnv, observation_space: Space | None, action_space: Space | None
 ) -> VectorEnv:
-    """Return `envs`; if a space that is not None differs, close them and raise `SpaceMismatch`."""
+    """Return `envs`; if it differs from a given space, close it and raise `SpaceMismatch`."""
     for name, space in (("observation_space", observation_space), ("action_space", action_space)):
         single = getattr(envs, f"single_{name}")
         if space is not None and space != single:
@@ -31,22 +31,22 @@ def check_spaces(
 
 
 class VectorEnvWrapper(Gym26VectorEnv):
-    """Base of vector wrappers of Gym 0.26: attributes of inner layers are forwarded.
+    """Base class of Gym 0.26 vector wrappers: forwards attributes of inner layers.
 
-    `step` is `step_async` and then `step_wait`, so either may be overridden.
+    `step` calls `step_async` and then `step_wait`, so either can be overridden.
     """
 
     _actions: object = None
 
     def step_async(self, actions: object) -> None:
-        """Begin a step; without worker processes, store the actions for `step_wait`."""
+        """Start a step; without worker processes, store the actions for `step_wait`."""
         if hasattr(self.env, "step_async"):
             self.env.step_async(actions)
         else:
             self._actions = actions
 
     def step_wait(self, **kwargs: object) -> Any:
-        """Finish the step that `step_async` began; `AsyncVectorEnv` accepts a `timeout` [s]."""
+        """Finish the step started by `step_async`; `AsyncVectorEnv` accepts a `timeout` [s]."""
         if hasattr(self.env, "step_wait"):
             results = self.env.step_wait(**kwargs)
         else:
@@ -118,7 +118,7 @@ def make(
 ) -> Gym26VectorEnv:
     """Make a vector environment of Gym 0.26.
 
-    The arguments are those of `gymcore.vector.make`, and those of `make` of this namespace, which
+    The arguments are those of `gymcore.vector.make`, and those of this namespace's `make`, which
     makes the single environments. In Gym 0.26, `asynchronous` was True by default.
     """
     env_spec = find_spec(id) if isinstance(id, str) else id

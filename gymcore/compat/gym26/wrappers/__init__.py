@@ -1,7 +1,7 @@
 """The wrappers of Gym 0.26, and `Monitor` of Gym 0.21.
 
-Under most of these names, `gymcore.wrappers` has Gymnasium's wrappers. As in Gym 0.26, all of these
-forward attributes of inner layers, and most of them also accept a vector environment.
+For most of these names, `gymcore.wrappers` has Gymnasium's wrappers. As in Gym 0.26, all wrappers
+here forward attributes of inner layers, and most also accept a vector environment.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Wrappers of Gym 0.26 for episodes, and for the values that a step returns."""
+"""Wrappers of Gym 0.26 that concern episodes, and the values that a step returns."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class AutoResetWrapper(Wrapper, RecordConstructorArgs):
     """Reset in the step that ends an episode (Gym 0.26).
 
     That step returns the first observation of the new episode, and the reward and flags of the old
-    one. The info is that of the new episode. It also contains the last observation and info of the
+    one. The info is that of the new episode. It also contains the final observation and info of the
     old one, as `final_observation` and `final_info` and under their names in Gym 0.25,
     `terminal_observation` and `terminal_info`; a reset that returns one of these keys raises
-    `FailedCheck`. `gymcore.wrappers.Autoreset`, which Gymnasium 1.x has, resets one step later.
+    `FailedCheck`. `gymcore.wrappers.Autoreset`, as in Gymnasium 1.x, resets one step later.
 
     Example:
         >>> import gymcore as gym
@@ -68,7 +68,7 @@ class AutoResetWrapper(Wrapper, RecordConstructorArgs):
 class TimeLimit(common.TimeLimit[Any, Any], Wrapper):
     """Truncate episodes after a number of steps (Gym 0.26).
 
-    It is `gymcore.wrappers.TimeLimit`, except that the limit may be left out.
+    Identical to `gymcore.wrappers.TimeLimit`, except that the limit is optional.
 
     Example:
         >>> import gymcore as gym
@@ -82,8 +82,8 @@ class TimeLimit(common.TimeLimit[Any, Any], Wrapper):
 
         Args:
             env: The environment.
-            max_episode_steps: As in `gymcore.wrappers.TimeLimit`. None stands for the limit with
-                which the environment was registered; if there is none, the call raises
+            max_episode_steps: As in `gymcore.wrappers.TimeLimit`. None means the limit with which
+                the environment was registered; if there is none, the call raises
                 `ArgumentTypeError`.
         """
         if max_episode_steps is None and isinstance(env, Env):
@@ -103,7 +103,7 @@ class PassiveEnvChecker(common.PassiveEnvChecker[Any, Any], Wrapper):
 class OrderEnforcing(common.OrderEnforcing[Any, Any], Wrapper):
     """Raise if `step` or `render` is called before `reset` (Gym 0.26).
 
-    It is `gymcore.wrappers.OrderEnforcing`, except that it passes on arguments of `render`.
+    Identical to `gymcore.wrappers.OrderEnforcing`, except that arguments of `render` are passed on.
     """
 
     def reset(self, **kwargs: Any) -> Any:
@@ -112,7 +112,7 @@ class OrderEnforcing(common.OrderEnforcing[Any, Any], Wrapper):
         return self.env.reset(**kwargs)
 
     def render(self, *args: object, **kwargs: object) -> Any:
-        """Render the environment with any arguments that its `render` takes."""
+        """Render the environment with any arguments that its `render` accepts."""
         if (args or kwargs) and (self._disable_render_order_enforcing or self._has_reset):
             return self.env.render(*args, **kwargs)
         return super().render()
@@ -128,11 +128,11 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
     where no episode has ended, and `infos["_episode"]` is the mask of ended episodes.
 
     Attributes:
-        t0: Time at which the wrapper was made, of `time.perf_counter`, in seconds.
+        t0: Time at which the wrapper was made, from `time.perf_counter`, in seconds.
         num_envs: 1, or the number of lanes.
-        episode_count: Number of episodes that have ended.
+        episode_count: Number of completed episodes.
         episode_returns: Returns of the current episodes so far, float32 [num_envs].
-        episode_lengths: Steps of the current episodes so far, int32 [num_envs].
+        episode_lengths: Numbers of steps of the current episodes so far, int32 [num_envs].
         return_queue: Returns of the last `deque_size` episodes.
         length_queue: Lengths of the last `deque_size` episodes.
 
@@ -151,7 +151,7 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
 
         Args:
             env: The environment.
-            deque_size: Number of episodes that the queues keep; None keeps all.
+            deque_size: Maximum length of the queues; None for no limit.
         """
         if deque_size is not None:
             deque_size = count("deque_size", deque_size, 0)
@@ -164,7 +164,7 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
         self.episode_lengths = np.zeros(self.num_envs, np.int32)
         self.return_queue: deque[np.float32] = deque(maxlen=deque_size)
         self.length_queue: deque[np.int32] = deque(maxlen=deque_size)
-        # In next-step mode the step after an end only resets its lane.
+        # In next-step mode, the step after the end of an episode only resets the lane.
         mode = env.metadata.get("autoreset_mode") if self.is_vector_env else None
         self._resets_in_next_step = mode is AutoresetMode.NEXT_STEP
         self._resetting = np.zeros(self.num_envs, np.bool_)
@@ -201,7 +201,7 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
         return {**info, **added}
 
     def _episode_infos(self, ended: npt.NDArray[np.bool_]) -> Info:
-        """Return the entries that are added to the info of this step."""
+        """Return the entries to add to the info of this step."""
         duration = round(time.perf_counter() - self.t0, 6)
         returns, lengths = self.episode_returns, self.episode_lengths
         if not self.is_vector_env:
@@ -215,12 +215,12 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
 
 
 class StepAPICompatibility(Wrapper, RecordConstructorArgs):
-    """Convert what `step` returns to five values or to four (Gym 0.26).
+    """Convert the result of `step` to five or four values (Gym 0.26).
 
     Five values are observation, reward, terminated, truncated, info. Four are observation, reward,
-    done, info, where `info["TimeLimit.truncated"]` says how the episode ended. Only `step` changes;
-    `gymcore.compat.to_done_api` also converts `reset`, `render` and seeding. The environment may
-    return either number of values, and may be a vector environment.
+    done, info, where `info["TimeLimit.truncated"]` tells how the episode ended. Only `step`
+    changes; `gymcore.compat.to_done_api` also converts `reset`, `render` and seeding. The
+    environment may return either number of values, and may be a vector environment.
 
     Attributes:
         output_truncation_bool: Whether `step` returns five values.
@@ -248,7 +248,7 @@ class StepAPICompatibility(Wrapper, RecordConstructorArgs):
 
 
 class VectorListInfo(Wrapper, RecordConstructorArgs):
-    """Return infos as a list of one dict for each environment (Gym 0.26).
+    """Return infos as a list with one dict per environment (Gym 0.26).
 
     Gymnasium 1.x has `DictInfoToList` instead.
 
@@ -263,7 +263,7 @@ class VectorListInfo(Wrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Env | VectorEnv) -> None:
-        """Wrap a vector environment; another raises `FailedTypeCheck` (an `AssertionError`)."""
+        """Wrap a vector environment; any other raises `FailedTypeCheck` (an `AssertionError`)."""
         if not getattr(env, "is_vector_env", False):
             raise error.FailedTypeCheck(
                 "This wrapper can only be used in vectorized environments: expected a "

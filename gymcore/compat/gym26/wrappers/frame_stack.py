@@ -116,7 +116,7 @@ class LazyFrames:
 
 
 def _as_frame(frame: npt.ArrayLike | _CompressedFrame, compress: bool) -> Any:
-    """Return a frame as it is stored: as an array, or compressed."""
+    """Return a frame in its stored form: as an array, or compressed."""
     if isinstance(frame, _CompressedFrame):
         return frame
     frame = np.asarray(frame)
@@ -124,9 +124,9 @@ def _as_frame(frame: npt.ArrayLike | _CompressedFrame, compress: bool) -> Any:
 
 
 class FrameStack(ObservationWrapper, RecordConstructorArgs):
-    """Return the last `num_stack` observations, as `LazyFrames` (Gym 0.26).
+    """Stack the last `num_stack` observations as `LazyFrames` (Gym 0.26).
 
-    `reset` returns the first observation, `num_stack` times. Gymnasium 1.x has
+    `reset` returns the first observation `num_stack` times. Gymnasium 1.x has
     `FrameStackObservation` instead, whose stacks are arrays.
 
     Attributes:
@@ -146,10 +146,10 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
         """Wrap `env`.
 
         Args:
-            env: An environment with a `Box` observation space; another raises `FailedTypeCheck`
+            env: An environment with a `Box` observation space; any other raises `FailedTypeCheck`
                 (an `AssertionError`).
             num_stack: Number of observations in a stack, at least 1.
-            lz4_compress: Whether to store them compressed, which needs lz4.
+            lz4_compress: Whether to store them compressed; requires lz4.
         """
         ObservationWrapper.__init__(self, env)
         space = box_space(env.observation_space, "FrameStack", "observation")
@@ -162,7 +162,7 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
         self.observation_space = Box(low, high, dtype=space.dtype)
 
     def observation(self, observation: object = None) -> LazyFrames:
-        """Return the stack of the last observations; before a reset, raise `ResetNeeded`."""
+        """Return the stack of the last observations; raise `ResetNeeded` before a reset."""
         if len(self.frames) != self.num_stack:
             raise error.ResetNeeded(
                 f"FrameStack: expected {self.num_stack} observations, got {len(self.frames)}; "
@@ -171,13 +171,13 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
         return LazyFrames(self.frames, self.lz4_compress)
 
     def step(self, action: object) -> Any:
-        """Step the environment, and return the stack that ends with its observation."""
+        """Step the environment, and return the stack that ends with the new observation."""
         observation, *rest = self.env.step(action)
         self.frames.append(_as_frame(observation, self.lz4_compress))
         return self.observation(), *rest
 
     def reset(self, **kwargs: Any) -> Any:
-        """Reset the environment, and return a stack of its first observation."""
+        """Reset the environment, and return a stack of the first observation."""
         return self._with_first(self.env.reset(**kwargs), self._first_stack)
 
     def _first_stack(self, observation: Any) -> LazyFrames:

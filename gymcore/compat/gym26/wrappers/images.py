@@ -1,4 +1,4 @@
-"""Wrappers of Gym 0.26 whose observations are images."""
+"""Wrappers of Gym 0.26 with image observations."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = [
 ]
 
 _WEIGHTS = np.array([9798.0, 19235.0, 3735.0], np.float32)
-"""0.299, 0.587 and 0.114 as in OpenCV: multiplied by 2**15 and rounded, with the sum 2**15."""
+"""0.299, 0.587 and 0.114 times 2**15, rounded as in OpenCV so that their sum is 2**15."""
 
 
 def to_grayscale(images: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Return the brightness of RGB images, uint8 [..., 3], rounded as by `cv2.cvtColor`.
+    """Return the brightness of RGB images, uint8 [..., 3], rounded as in `cv2.cvtColor`.
 
     The result is a new uint8 array [...]: 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601).
 
@@ -48,14 +48,14 @@ def to_grayscale(images: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
 class GrayScaleObservation(ObservationWrapper, RecordConstructorArgs):
     """Convert RGB images to grayscale, as `cv2.cvtColor` does (Gym 0.26).
 
-    `GrayscaleObservation` of Gymnasium 1.x has other weights and does not round.
+    `GrayscaleObservation` of Gymnasium 1.x uses other weights and does not round.
     """
 
     def __init__(self, env: Env, keep_dim: bool = False) -> None:
         """Wrap `env`.
 
         Args:
-            env: An environment with a `Box` observation space [height, width, 3]; another raises
+            env: An environment with a `Box` observation space [height, width, 3]; any other raises
                 `FailedTypeCheck` (an `AssertionError`).
             keep_dim: Whether to return [height, width, 1] instead of [height, width].
         """
@@ -80,15 +80,15 @@ class ResizeObservation(ObservationWrapper, RecordConstructorArgs):
     """Resize images, averaging over the area of each new pixel (Gym 0.26).
 
     Images without a channel axis become [height, width, 1]. In Gym 0.26, the observation space
-    lacked that axis; here it has it. `ResizeObservation` of Gymnasium 1.x accepts only a tuple as
-    `shape`, and adds no axis.
+    lacked that axis; here it includes it. `ResizeObservation` of Gymnasium 1.x accepts only a tuple
+    as `shape`, and adds no axis.
     """
 
     def __init__(self, env: Env, shape: tuple[int, int] | int) -> None:
         """Wrap `env`.
 
         Args:
-            env: An environment with a `Box` observation space of rank 2 or 3; another raises
+            env: An environment with a `Box` observation space of rank 2 or 3; any other raises
                 `FailedTypeCheck` (an `AssertionError`).
             shape: New height and width in pixels, or one number for both.
         """
@@ -113,7 +113,7 @@ class ResizeObservation(ObservationWrapper, RecordConstructorArgs):
 
     def observation(self, observation: Array) -> Array:
         """Return the resized image, a new uint8 array [height, width, channels]."""
-        cv2 = load_cv2("ResizeObservation")  # not an attribute: copies of modules fail
+        cv2 = load_cv2("ResizeObservation")  # not an attribute: modules cannot be copied
         image: Array = cv2.resize(observation, self.shape[::-1], interpolation=cv2.INTER_AREA)
         return image.reshape(*self.shape, -1)
 
@@ -121,9 +121,9 @@ class ResizeObservation(ObservationWrapper, RecordConstructorArgs):
 class AtariPreprocessing(atari_preprocessing.AtariPreprocessing[Any], Wrapper):
     """Preprocess the frames of an Atari environment (Gym 0.26).
 
-    It is `gymcore.wrappers.AtariPreprocessing`, except that an environment without a spec, or with
-    "NoFrameskip" in its id, is assumed to repeat no actions, and that errors of arguments are also
-    `AssertionError`s.
+    Identical to `gymcore.wrappers.AtariPreprocessing`, except that an environment without a spec,
+    or with "NoFrameskip" in its id, is assumed not to repeat actions, and that errors about
+    arguments are also `AssertionError`s.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class AtariPreprocessing(atari_preprocessing.AtariPreprocessing[Any], Wrapper):
             raise error.FailedTypeCheck(str(problem)) from None
 
     def _env_skips_frames(self) -> bool:
-        """Return whether the environment is assumed to repeat actions by itself."""
+        """Return whether the environment is assumed to repeat actions itself."""
         spec = self.env.spec
         return spec is not None and "NoFrameskip" not in spec.id and super()._env_skips_frames()
 
@@ -155,8 +155,8 @@ class AtariPreprocessing(atari_preprocessing.AtariPreprocessing[Any], Wrapper):
 class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
     """Add rendered images to observations, which become dicts (Gym 0.26).
 
-    Gymnasium 1.x has `AddRenderObservation` instead, whose observations may also be the images
-    alone. The constructor resets the environment once, to learn the shape of its images.
+    Gymnasium 1.x has `AddRenderObservation` instead, which can also observe the images alone. The
+    constructor resets the environment once to find the shape of the images.
 
     Example:
         >>> import gymcore as gym
@@ -177,11 +177,11 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
         """Wrap `env`.
 
         Args:
-            env: An environment with a Box or Dict observation space. Its render mode returns
+            env: An environment with a Box or Dict observation space. Its render mode must return
                 images; without a render mode, the call raises `AttributeError`.
             pixels_only: Whether to leave out the environment's observations. Otherwise the entries
                 of a dict are kept, and an array becomes the entry "state".
-            render_kwargs: Arguments of `render` for each of the pixel keys.
+            render_kwargs: Arguments of `render` for each pixel key.
             pixel_keys: Keys of the images; the observations must not contain them.
         """
         ObservationWrapper.__init__(self, env)
@@ -209,7 +209,7 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
         self.observation_space = Dict(entries, sort_keys=False)
 
     def _arguments_of_render(self) -> dict[str, Any]:
-        """Return the arguments with which `render` returns an image; raise if there are none."""
+        """Return arguments with which `render` returns an image; raise if there are none."""
         if self.env.render_mode is None:
             raise AttributeError(
                 "env.render_mode must be specified to use PixelObservationWrapper: "
@@ -225,9 +225,9 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
         return entries
 
     def render(self, *args: object, **kwargs: object) -> Any:
-        """Render the environment with any arguments that its `render` takes.
+        """Render the environment with any arguments that its `render` accepts.
 
-        If the render mode collects frames, the result includes those that observations used.
+        If the render mode collects frames, the result includes those used by observations.
         """
         frames = self.env.render(*args, **kwargs)
         if isinstance(frames, list):
@@ -236,7 +236,7 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
         return frames
 
     def _state_entries(self, observation: Any) -> dict[str, Any]:
-        """Return the environment's own entries of an observation, as a new dict."""
+        """Return the environment's own entries of an observation as a new dict."""
         if self._pixels_only:
             return {}
         return dict(observation) if self._is_dict else {"state": observation}
@@ -250,7 +250,7 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
 
 
 def _space_of(image: object) -> Box:
-    """Return the space of images with the shape and dtype of this one."""
+    """Return the space of images with the shape and dtype of `image`."""
     if not isinstance(image, np.ndarray):
         raise error.ArgumentTypeError(
             f"Render method returns a {type(image)}, expected an array. Use a render_mode "

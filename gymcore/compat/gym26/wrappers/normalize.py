@@ -17,15 +17,15 @@ __all__ = ["NormalizeObservation", "NormalizeReward"]
 
 
 class NormalizeObservation(Wrapper, RecordConstructorArgs):
-    """Normalise observations with the mean and variance of all observations so far (Gym 0.26).
+    """Normalize observations with the mean and variance of all observations so far (Gym 0.26).
 
     Statistics and observations are float64; the observation space is unchanged. Each observation
-    first updates the statistics, and is then normalised. `env` may be a vector environment; the
-    final observations in its infos are not normalised.
+    first updates the statistics, and is then normalized. `env` may be a vector environment; the
+    final observations in its infos are not normalized.
 
     Attributes:
         obs_rms: The statistics: `mean`, `var`, `count`.
-        epsilon: Added to the variance.
+        epsilon: Number added to the variance.
 
     Example:
         >>> import gymcore as gym
@@ -45,16 +45,16 @@ class NormalizeObservation(Wrapper, RecordConstructorArgs):
         self.epsilon = epsilon
 
     def step(self, action: object) -> Any:
-        """Step the environment and normalise its observation."""
+        """Step the environment and normalize its observation."""
         observation, *rest = self.env.step(action)
         return self._normalized(observation), *rest
 
     def reset(self, **kwargs: Any) -> Any:
-        """Reset the environment and normalise its observation."""
+        """Reset the environment and normalize its observation."""
         return self._with_first(self.env.reset(**kwargs), self._normalized)
 
     def normalize(self, obs: npt.ArrayLike) -> Array:
-        """Update the statistics with a batch [num_envs, ...]; return it normalised, a new array."""
+        """Update the statistics with a batch [num_envs, ...]; return a normalized copy."""
         result: Array = np.array(obs, np.float64)
         self.obs_rms.update(result)
         result -= self.obs_rms.mean
@@ -78,7 +78,7 @@ class NormalizeReward(Wrapper, RecordConstructorArgs):
         return_rms: The statistics: `mean`, `var`, `count`.
         returns: Discounted returns of the current episodes, float64 [1] or [num_envs].
         gamma: The discount factor.
-        epsilon: Added to the variance.
+        epsilon: Number added to the variance.
 
     Example:
         >>> import gymcore as gym

@@ -1,4 +1,4 @@
-"""Wrappers of Gym 0.26 that render, and `Monitor` of Gym 0.21."""
+"""Rendering wrappers of Gym 0.26, and `Monitor` of Gym 0.21."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ class RenderCollection(rendering.RenderCollection, Wrapper):
 
 
 class VideoRecorder:
-    """Writes frames of an environment to an mp4 or GIF file, one for each `capture_frame`.
+    """Writes frames of an environment to an MP4 or GIF file, one per call of `capture_frame`.
 
     A JSON file with `metadata` is written next to the video. Each frame is encoded immediately.
 
     Attributes:
         path: Path of the video.
-        metadata: The contents of the JSON file.
+        metadata: Contents of the JSON file.
         metadata_path: Path of the JSON file.
-        frames_per_sec: `env.metadata["render_fps"]`, or 30 without this entry.
+        frames_per_sec: `env.metadata["render_fps"]`, or 30 if it is missing.
         broken: Whether `render` returned no frame.
     """
 
@@ -66,15 +66,15 @@ class VideoRecorder:
         """Open a file for an environment that renders images.
 
         Args:
-            env: The environment; of a vector environment, the first lane is recorded.
+            env: The environment; for a vector environment, the first lane is recorded.
             path: Path of the video, which ends in .mp4 or .gif.
             metadata: Entries of the JSON file.
             enabled: Whether to record at all.
-            base_path: Path of the video without ".mp4", instead of `path`. Without either, the file
-                is temporary.
+            base_path: Path of the video without ".mp4", instead of `path`. If neither is given, the
+                file is temporary.
 
         Raises:
-            Error: Both paths are given, or `path` has another suffix.
+            Error: If both paths are given, or `path` has another suffix.
         """
         self.env = env
         self.enabled = enabled
@@ -114,7 +114,7 @@ class VideoRecorder:
         if self._recorder is None:
             raise error.ClosedEnvironmentError(f"the video {self.path} is finished")
         frame = self._render()
-        if isinstance(frame, tuple) and frame:  # of a vector environment
+        if isinstance(frame, tuple) and frame:  # from a vector environment
             frame = frame[0]
         if isinstance(frame, list):
             frame = frame[-1] if frame else None
@@ -131,7 +131,7 @@ class VideoRecorder:
         return self.env.render()
 
     def close(self) -> None:
-        """Finish the file; calling it again does nothing."""
+        """Finish the file; further calls do nothing."""
         if self._recorder is None:
             return
         recorder, self._recorder = self._recorder, None
@@ -156,18 +156,18 @@ class VideoRecorder:
 
 
 class RecordVideo(Wrapper, RecordConstructorArgs):
-    """Record videos of selected episodes, or from selected steps on (Gym 0.26).
+    """Record videos of selected episodes, or starting at selected steps (Gym 0.26).
 
-    A video ends in the step that ends its episode, or after `video_length` further frames. Of a
-    vector environment, the first lane is recorded. `gymcore.wrappers.RecordVideo` is Gymnasium's,
-    whose videos end with the next reset.
+    A video ends in the step that ends its episode, or after `video_length` further frames. For a
+    vector environment, the first lane is recorded. Videos of `gymcore.wrappers.RecordVideo`, which
+    is Gymnasium's wrapper, end with the next reset.
 
     Attributes:
         video_recorder: The `VideoRecorder` of the current or last video, or None.
         recording: Whether a video is being recorded.
-        recorded_frames: Number of frames of the current video.
+        recorded_frames: Number of frames in the current video.
         step_id: Number of steps so far.
-        episode_id: Number of episodes that have ended.
+        episode_id: Number of completed episodes.
     """
 
     _recorder_class: ClassVar[type[VideoRecorder]] = VideoRecorder
@@ -181,10 +181,10 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         video_length: int = 0,
         name_prefix: str = "rl-video",
     ) -> None:
-        """Wrap an environment, or a vector environment, that renders images.
+        """Wrap an environment or vector environment that renders images.
 
         The arguments are those of `gymcore.wrappers.RecordVideo`, except that `video_length` counts
-        the frames after the first. Both triggers together raise `FailedCheck` (an
+        the frames after the first. Giving both triggers raises `FailedCheck` (an
         `AssertionError`).
         """
         Wrapper.__init__(self, env)
@@ -208,7 +208,7 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         self.episode_id = 0
 
     def reset(self, **kwargs: Any) -> Any:
-        """Reset the environment, and begin a video if a trigger says so."""
+        """Reset the environment, and begin a video if triggered."""
         result = self.env.reset(**kwargs)
         self.terminated = self.truncated = False
         if self.recording:
@@ -218,12 +218,12 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         return result
 
     def step(self, action: Any) -> Any:
-        """Step the environment, and record a frame; of a batch, that of the first lane."""
+        """Step the environment, and record a frame (for a batch, that of the first lane)."""
         result: Any = self.env.step(action)
         if self.terminated or self.truncated:
             return result
         first, last = result[2], result[-2]  # terminated and truncated, or done twice
-        if self.is_vector_env:  # autoreset has begun the first lane's next episode
+        if self.is_vector_env:  # autoreset has started the first lane's next episode
             ended = bool(first[0] or last[0])
         else:
             self.terminated, self.truncated = bool(first), bool(last)
@@ -251,7 +251,7 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         self.recording = True
 
     def close_video_recorder(self) -> None:
-        """Finish the video, if there is one."""
+        """Finish the current video, if there is one."""
         recorder = self.__dict__.get("video_recorder")
         if self.__dict__.get("recording") and recorder is not None:
             recorder.close()
@@ -264,7 +264,7 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         super().close()
 
     def _video_enabled(self) -> bool:
-        """Return whether a recording begins now."""
+        """Return whether a recording starts now."""
         if self.step_trigger is not None:
             return self.step_trigger(self.step_id)
         return self.episode_trigger is not None and self.episode_trigger(self.episode_id)
@@ -284,13 +284,13 @@ FILE_PREFIX = "openaigym"
 
 
 class Monitor(Wrapper, RecordConstructorArgs):
-    """Write videos of selected episodes and the returns and lengths of all to a folder (Gym 0.21).
+    """Write videos of selected episodes, and returns and lengths of all, to a folder (Gym 0.21).
 
-    `step` may return four values or five, which are passed on unchanged.
+    `step` may return four or five values, which are passed through unchanged.
 
     The files are `openaigym.video.N.PID.videoNNNNNN.mp4`, each with a `.meta.json` file, and
-    `openaigym.episode_batch.N.PID.stats.json`, which `close` writes if an episode was begun. Gym's
-    manifest file, which uploads to its website needed, is not written.
+    `openaigym.episode_batch.N.PID.stats.json`, which `close` writes if an episode was started.
+    Gym's manifest file, which was needed for uploads to its website, is not written.
 
     Example:
         >>> import gymcore as gym
@@ -318,21 +318,21 @@ class Monitor(Wrapper, RecordConstructorArgs):
         """Wrap `env`.
 
         Args:
-            env: The environment, which renders images if videos are to be recorded.
-            directory: The folder, which is created if necessary.
-            video_callable: A function that says for the number of an episode whether to record it.
-                None stands for `capped_cubic_video_schedule`, False records no videos.
+            env: The environment, which must render images if videos are recorded.
+            directory: Folder for the files, created if missing.
+            video_callable: Takes the number of an episode and returns whether to record it. None
+                for `capped_cubic_video_schedule`, False for no videos.
             force: Whether to remove the files of an earlier run.
             resume: Whether to keep the files of an earlier run.
             write_upon_reset: Whether to write the statistics at each reset as well.
             uid: Part of the file names, instead of the process id.
-            mode: "training" (the default) or "evaluation", which is stored in the statistics.
+            mode: "training" (the default) or "evaluation"; stored in the statistics.
 
         Raises:
-            Error: The folder contains files of an earlier run, and neither `force` nor `resume` is
-                set.
-            InvalidArgument: `mode` is unknown.
-            ArgumentTypeError: `video_callable` is not a function.
+            Error: If the folder contains files of an earlier run, and neither `force` nor `resume`
+                is set.
+            InvalidArgument: If `mode` is unknown.
+            ArgumentTypeError: If `video_callable` is not a function.
         """
         Wrapper.__init__(self, env)
         if mode not in (None, "evaluation", "training"):
@@ -366,7 +366,7 @@ class Monitor(Wrapper, RecordConstructorArgs):
         self.video_recorder: VideoRecorder | None = None
         self.episode_id = 0
         self._reward = 0.0
-        self._steps: int | None = None  # of the current episode
+        self._steps: int | None = None  # in the current episode
         self._type = (mode or "training")[0]
         self._statistics: Info = {
             "initial_reset_timestamp": time.time(),
@@ -377,7 +377,7 @@ class Monitor(Wrapper, RecordConstructorArgs):
         }
 
     def reset(self, **kwargs: Any) -> Any:
-        """Reset the environment, and begin a video if it is time for one."""
+        """Reset the environment, and begin a video if triggered."""
         self._end_episode()
         result = self.env.reset(**kwargs)
         self._steps, self._reward = 0, 0.0
@@ -427,7 +427,7 @@ class Monitor(Wrapper, RecordConstructorArgs):
         return list(self._statistics["episode_lengths"])
 
     def _end_episode(self) -> None:
-        """Record an episode that has ended or been cut short."""
+        """Record an episode that has ended or was cut short."""
         if self.video_recorder is not None:
             self.video_recorder.close()
             self.video_recorder = None

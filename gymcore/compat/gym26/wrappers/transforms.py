@@ -52,12 +52,12 @@ class ClipAction(ActionWrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Env) -> None:
-        """Wrap an environment with a `Box` action space; another raises `FailedTypeCheck`."""
+        """Wrap an environment with a `Box` action space; any other raises `FailedTypeCheck`."""
         ActionWrapper.__init__(self, env)
         box_space(env.action_space, "ClipAction", "action")
 
     def action(self, action: npt.ArrayLike) -> Array:
-        """Return the clipped action, a new array with the action space's dtype."""
+        """Return the clipped action, a new array of the action space's dtype."""
         space: Any = self.action_space
         return np.clip(action, space.low, space.high).astype(space.dtype, copy=False)
 
@@ -70,7 +70,7 @@ class RescaleAction(ActionWrapper, RecordConstructorArgs):
 
     Attributes:
         min_action: Lower bounds, an array with the action space's shape and dtype.
-        max_action: Upper bounds, likewise.
+        max_action: Upper bounds, in the same form.
 
     Example:
         >>> import gymcore as gym
@@ -88,9 +88,9 @@ class RescaleAction(ActionWrapper, RecordConstructorArgs):
         """Wrap an environment with a `Box` action space.
 
         Args:
-            env: The environment; another action space raises `FailedTypeCheck`.
+            env: The environment; any other action space raises `FailedTypeCheck`.
             min_action: Lower bound of all components, or an array of bounds.
-            max_action: Upper bound or bounds; smaller ones than `min_action` raise `FailedCheck`.
+            max_action: Upper bound or bounds; `FailedCheck` is raised if below `min_action`.
         """
         ActionWrapper.__init__(self, env)
         space = box_space(env.action_space, "RescaleAction", "action")
@@ -107,7 +107,7 @@ class RescaleAction(ActionWrapper, RecordConstructorArgs):
         self.action_space = Box(self.min_action, self.max_action, space.shape, space.dtype)
 
     def action(self, action: npt.ArrayLike) -> Array:
-        """Return the rescaled action, a new array; raise `InvalidAction` outside the bounds."""
+        """Return the rescaled action, a new array; raise `InvalidAction` if out of bounds."""
         lowest, highest = self.min_action, self.max_action
         action = np.asarray(action, self.action_space.dtype)
         if not ((action >= lowest).all() and (action <= highest).all()):
@@ -131,7 +131,7 @@ class TransformReward(RewardWrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Env, f: Callable[[SupportsFloat], SupportsFloat]) -> None:
-        """Wrap `env`; an `f` that cannot be called raises `FailedTypeCheck`."""
+        """Wrap `env`; raise `FailedTypeCheck` if `f` cannot be called."""
         _check_function(f)
         RewardWrapper.__init__(self, env)
         self.f = f
@@ -152,7 +152,7 @@ class TransformObservation(ObservationWrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Env, f: Callable[[Any], Any]) -> None:
-        """Wrap `env`; an `f` that cannot be called raises `FailedTypeCheck`."""
+        """Wrap `env`; raise `FailedTypeCheck` if `f` cannot be called."""
         _check_function(f)
         ObservationWrapper.__init__(self, env)
         self.f = f
@@ -196,8 +196,8 @@ class FilterObservation(ObservationWrapper, RecordConstructorArgs):
         """Wrap an environment with a `Dict` observation space.
 
         Args:
-            env: The environment; another observation space raises `FailedTypeCheck`.
-            filter_keys: Keys to select; one that the space lacks raises `InvalidArgument`. None
+            env: The environment; any other observation space raises `FailedTypeCheck`.
+            filter_keys: Keys to select; a key that the space lacks raises `InvalidArgument`. None
                 selects all.
         """
         filter_keys = None if filter_keys is None else tuple(filter_keys)
@@ -242,7 +242,7 @@ class TimeAwareObservation(ObservationWrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Env) -> None:
-        """Wrap `env`, whose observation space is a float32 `Box` (else raise `FailedTypeCheck`)."""
+        """Wrap `env`; raise `FailedTypeCheck` unless its observation space is a float32 `Box`."""
         ObservationWrapper.__init__(self, env)
         space = env.observation_space
         if not isinstance(space, Box) or space.dtype != np.float32:
@@ -265,6 +265,6 @@ class TimeAwareObservation(ObservationWrapper, RecordConstructorArgs):
         return super().step(action)
 
     def reset(self, **kwargs: Any) -> Any:
-        """Reset the environment and the time."""
+        """Reset the environment and the step counter."""
         self.t = 0
         return super().reset(**kwargs)

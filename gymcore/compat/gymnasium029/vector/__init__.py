@@ -1,4 +1,4 @@
-"""`gymnasium.vector` of 0.29: that of Gym 0.26, with vector environments that are an `Env`."""
+"""`gymnasium.vector` of 0.29: that of Gym 0.26, with vector environments that are `Env`s."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ __all__ = [
 ]
 
 
-# The methods of an `Env` have other types.
+# The methods of an `Env` have different types.
 _Env: Any = Env
 
 
 class VectorEnv(current.VectorEnv, _Env):
-    """Base of vector environments, which are instances of `Env` in Gymnasium 0.29.
+    """Base class of vector environments, which are instances of `Env` in Gymnasium 0.29.
 
     A subclass overrides `reset_wait`, `step_async` and `step_wait`, or `reset` and `step`.
     """
 
     def __init__(self, num_envs: int, observation_space: Space, action_space: Space) -> None:
-        """Store the number of environments and the spaces of one of them, and batch the spaces."""
+        """Store the number of environments and the spaces of one environment; batch the spaces."""
         self.num_envs = num_envs
         self.single_observation_space = observation_space
         self.single_action_space = action_space
@@ -45,17 +45,17 @@ class VectorEnv(current.VectorEnv, _Env):
         self.action_space = utils.batch_space(action_space, num_envs)
 
     def reset_async(self, seed: Seeds = None, options: Options = None) -> None:
-        """Begin a reset."""
+        """Start a reset."""
 
     def reset_wait(self, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Return the first observations, as `reset` does."""
         raise NotImplementedError
 
     def step_async(self, actions: object) -> None:
-        """Begin a step."""
+        """Start a step."""
 
     def step_wait(self) -> Any:
-        """Return the results of the step that `step_async` began, as `step` does."""
+        """Return the results of the step started by `step_async`, as `step` does."""
         raise NotImplementedError
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
@@ -70,7 +70,7 @@ class VectorEnv(current.VectorEnv, _Env):
 
 
 class VectorEnvWrapper(gym26.VectorEnvWrapper, VectorEnv):
-    """Base of vector wrappers: attributes of inner layers are forwarded."""
+    """Base class of vector wrappers: forwards attributes of inner layers."""
 
 
 class SyncVectorEnv(gym26.SyncVectorEnv, VectorEnvWrapper):
@@ -99,17 +99,17 @@ def make_vec(
     """Make a vector environment.
 
     Args:
-        id: The environment's id, or its spec.
+        id: Id or spec of the environment.
         num_envs: Number of environments.
         vectorization_mode: "async" for worker processes, "sync" for this process, "custom" for the
             compiled engine.
         vector_kwargs: Arguments of `AsyncVectorEnv` or `SyncVectorEnv`.
-        wrappers: A function, or several, applied to each single environment; not with "custom".
+        wrappers: One or several functions applied to each single environment; not with "custom".
         **kwargs: Arguments of `make`.
 
     Raises:
-        Error: `vectorization_mode` is unknown, or is "custom" and the id has no compiled engine or
-            `wrappers` are given.
+        Error: If `vectorization_mode` is unknown, or is "custom" and the id has no compiled engine
+            or `wrappers` are given.
     """
     env_spec = find_spec(id) if isinstance(id, str) else id
     if vectorization_mode == "custom":

@@ -23,8 +23,8 @@ class RecordEpisodeStatistics(wrappers.RecordEpisodeStatistics):
     """Add the return, length and time of an episode to the info of its last step (0.29).
 
     `info["episode"]` is `{"r": returns, "l": steps, "t": seconds since the episodes began}`:
-    float32, int32 and float32 arrays [num_envs], or [1] for a single environment, which are 0 where
-    no episode has ended. `infos["_episode"]` of a vector environment is the mask of ended episodes.
+    float32, int32 and float32 arrays [num_envs], or [1] for a single environment, with 0 where no
+    episode has ended. `infos["_episode"]` of a vector environment is the mask of ended episodes.
 
     Example:
         >>> import gymcore.compat.gymnasium029 as gym
@@ -41,7 +41,7 @@ class RecordEpisodeStatistics(wrappers.RecordEpisodeStatistics):
         return super().reset(**kwargs)
 
     def _episode_infos(self, ended: npt.NDArray[np.bool_]) -> Info:
-        """Return the entries that are added to the info of this step."""
+        """Return the entries to add to the info of this step."""
         now = time.perf_counter()
         times = np.round(now - self.episode_start_times, 6)
         self.episode_start_times[ended] = now
@@ -74,7 +74,7 @@ class ResizeObservation(wrappers.ResizeObservation):
     """Resize images, averaging over the area of each new pixel (0.29); adds no channel axis."""
 
     def __init__(self, env: Any, shape: tuple[int, int] | int) -> None:
-        """Wrap an environment whose observations are images; a number is height and width."""
+        """Wrap an environment with image observations; one number is both height and width."""
         super().__init__(env, shape)
         image_shape = self.shape + env.observation_space.shape[2:]
         self.observation_space = Box(0, 255, shape=image_shape, dtype=np.uint8)
@@ -85,7 +85,7 @@ class ResizeObservation(wrappers.ResizeObservation):
 
 
 class RecordVideo(wrappers.RecordVideo):
-    """Record videos of selected episodes, or from selected steps on (0.29)."""
+    """Record videos of selected episodes, or starting at selected steps (0.29)."""
 
     def __init__(self, *args: Any, disable_logger: bool = False, **kwargs: Any) -> None:
         """Wrap an environment; `disable_logger` has no effect, because nothing is logged."""

@@ -1,4 +1,4 @@
-"""`gym.envs.classic_control.rendering` of Gym 0.21, drawn by pygame: shapes and their viewer."""
+"""`gym.envs.classic_control.rendering` of Gym 0.21, drawn with pygame: shapes and a viewer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Matrix = npt.NDArray[np.float64]
 
 
 class Transform:
-    """Scales, rotates and then translates the geometries that it is an attribute of."""
+    """Scales, rotates and then translates the geometries to which it is added."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Transform:
         rotation: float = 0.0,
         scale: Sequence[float] = (1.0, 1.0),
     ) -> None:
-        """Store a translation, a rotation [rad] and a scale for each axis."""
+        """Store a translation, a rotation [rad] and one scale per axis."""
         self.set_translation(*translation)
         self.set_rotation(rotation)
         self.set_scale(*scale)
@@ -58,14 +58,14 @@ class Transform:
         self.scale = (newx, newy)
 
     def matrix(self) -> Matrix:
-        """Return what multiplies points (x, y, 1)."""
+        """Return the matrix that transforms points (x, y, 1)."""
         (x, y), (a, b) = self.translation, self.scale
         c, s = math.cos(self.rotation), math.sin(self.rotation)
         return np.array([[c * a, -s * b, x], [s * a, c * b, y], [0.0, 0.0, 1.0]])
 
 
 class Geom:
-    """Something to draw: points, which are a polygon if `filled`, and a line otherwise."""
+    """An object to draw: points, which form a polygon if `filled`, and a line otherwise."""
 
     filled = False
     close = False
@@ -78,11 +78,11 @@ class Geom:
         self.attrs: list[Any] = []
 
     def set_color(self, r: float, g: float, b: float, alpha: float = 1.0) -> None:
-        """Set the colour, whose parts are between 0 and 1; `alpha` has no effect."""
+        """Set the color, with parts between 0 and 1; `alpha` has no effect."""
         self.color = (round(255 * r), round(255 * g), round(255 * b))
 
     def add_attr(self, attr: Any) -> None:
-        """Add a `Transform`, which applies after those that were added before."""
+        """Add a `Transform`, which is applied after those added before."""
         self.attrs.append(attr)
 
     def set_linewidth(self, x: float) -> None:
@@ -90,7 +90,7 @@ class Geom:
         self.linewidth = max(1, round(x))
 
     def draw(self, surface: Any, outer: Matrix) -> None:
-        """Draw on a surface; `outer` transforms to its pixels."""
+        """Draw on a surface; `outer` transforms to pixels of the surface."""
         matrix = outer
         for attr in reversed(self.attrs):
             matrix = matrix @ attr.matrix()
@@ -129,7 +129,7 @@ class Line(Geom):
 
 
 class Compound(Geom):
-    """Geometries with common attributes."""
+    """Geometries with shared attributes."""
 
     def __init__(self, gs: Iterable[Geom]) -> None:
         """Store geometries."""
@@ -158,7 +158,7 @@ def make_circle(radius: float = 10, res: int = 30, filled: bool = True) -> Geom:
 
 
 def make_capsule(length: float, width: float) -> Geom:
-    """Return a bar from the origin along x, with round ends."""
+    """Return a bar along x from the origin, with round ends."""
     half = width / 2
     ends = (make_circle(half), make_circle(half))
     ends[1].add_attr(Transform((length, 0.0)))
@@ -167,7 +167,7 @@ def make_capsule(length: float, width: float) -> Geom:
 
 
 class Viewer:
-    """Draws geometries in a window, or as arrays, which needs no display.
+    """Draws geometries in a window, or as arrays without a display.
 
     Example:
         >>> viewer = Viewer(40, 20)
@@ -181,7 +181,7 @@ class Viewer:
     """
 
     def __init__(self, width: int, height: int, display: object = None) -> None:
-        """Draw on `width` x `height` pixels; the origin is the lower left corner."""
+        """Create a viewer of `width` x `height` pixels; the origin is the lower left corner."""
         self.width, self.height = width, height
         self.isopen = True
         self.geoms: list[Geom] = []
@@ -190,7 +190,7 @@ class Viewer:
         self._renderer = Renderer(self._draw, (width, height), 50, "human", "gym")
 
     def set_bounds(self, left: float, right: float, bottom: float, top: float) -> None:
-        """Set which coordinates the edges have."""
+        """Set the coordinates of the edges."""
         x, y = self.width / (right - left), self.height / (top - bottom)
         self.transform = Transform((-left * x, -bottom * y), 0.0, (x, y))
 
@@ -254,7 +254,7 @@ class SimpleImageViewer:
     """Shows images in a window."""
 
     def __init__(self, display: object = None, maxwidth: int = 500) -> None:
-        """Open no window before the first image."""
+        """Create a viewer; the first image opens the window."""
         self.maxwidth = maxwidth
         self.isopen = False
         self._renderer: Renderer | None = None

@@ -11,7 +11,7 @@ from gymcore.envs.toy_text.frozen_lake import generate_random_map as generate_ra
 
 
 class _Table(DoneEnv):
-    """An environment over a table `P`, with its names in Gym 0.21, which prints itself."""
+    """An environment with a table `P` and Gym 0.21's names, which prints itself."""
 
     nS = property(lambda self: self.observation_space.n)
     nA = property(lambda self: self.action_space.n)

@@ -1,4 +1,4 @@
-"""`gym.envs.toy_text.discrete` of Gym 0.21: environments over a table, written in Python."""
+"""`gym.envs.toy_text.discrete` of Gym 0.21: environments with a table, in pure Python."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Outcomes = Sequence[tuple[float, int, float, bool]]
 
 
 class DiscreteEnv(Env):
-    """Base of environments over a table of transitions.
+    """Base class of environments with a table of transitions.
 
     Attributes:
         nS: Number of states.
         nA: Number of actions.
         P: The table: `P[state][action]` is a list of (probability, state, reward, done).
-        isd: Probabilities of the first state.
+        isd: Probabilities of the initial states.
         s: The current state.
         lastaction: The last action, or None.
     """
@@ -37,7 +37,7 @@ class DiscreteEnv(Env):
         P: Mapping[int, Mapping[int, Outcomes]],
         isd: npt.NDArray[np.float64],
     ) -> None:
-        """Store the table, and draw a first state."""
+        """Store the table, and draw an initial state."""
         self.nS, self.nA, self.P, self.isd = nS, nA, P, isd
         self.observation_space, self.action_space = Discrete(nS), Discrete(nA)
         self.seed()
@@ -49,7 +49,7 @@ class DiscreteEnv(Env):
         return [seed]
 
     def reset(self) -> Any:  # type: ignore[override]
-        """Draw a first state and return it."""
+        """Draw an initial state and return it."""
         self.s = int(categorical_sample(self.isd, self.np_random))
         self.lastaction: int | None = None
         return self.s
