@@ -1,9 +1,9 @@
-"""Lets unchanged programs get gymcore when they import `gymnasium` or `gym`.
+"""Aliases that make unchanged programs use gymcore when they import `gymnasium` or `gym`.
 
 `python -m gymcore.alias script.py` runs a program in this way; a program can also call `install()`
-in its first line. Both put a folder with packages of these names before the installed ones: into
-`sys.path`, which `multiprocessing` gives to its workers under every start method, and into
-`PYTHONPATH`, which other child processes inherit. Such a package has a few lines, which call
+in its first line. Both put a folder with packages of these names before the installed ones: in
+`sys.path`, which `multiprocessing` passes to its workers under every start method, and in
+`PYTHONPATH`, which other child processes inherit. These packages consist of a few lines that call
 `stand_for`.
 """
 
@@ -30,11 +30,11 @@ from gymcore.specs import registry
 __all__ = ["ERAS", "install", "stand_for"]
 
 ERAS = ("gymnasium==1.4", "gymnasium==0.29", "gym==0.26", "gym==0.21")
-"""What can be imported; each is a folder in `_PATHS`."""
+"""The versions that can be imported; each is a folder in `_PATHS`."""
 
 _PATHS = Path(__file__).parent / "paths"
 
-# Modules of earlier versions whose names are in one package now.
+# Modules of earlier versions whose contents are now in one package.
 _JOINED = {
     "vector": {"async_vector_env", "sync_vector_env", "vector_env"},
     "wrappers": {
@@ -70,17 +70,17 @@ _JOINED = {
 
 
 def install(era: str = "gymnasium==1.4") -> None:
-    """Let `import gymnasium` and `import gym` import gymcore, in this process and its children.
+    """Make `import gymnasium` and `import gym` import gymcore, in this process and its children.
 
-    Call it before anything imports them. These packages need not be installed.
+    Call it before the program imports either package. The packages need not be installed.
 
     Args:
-        era: The version that one of them stands for, one of `ERAS`. The other is `gymnasium==1.4`
-            or `gym==0.26`.
+        era: One of `ERAS`, the version that one of the packages stands for. The other stands for
+            `gymnasium==1.4` or `gym==0.26`.
 
     Raises:
-        InvalidArgument: `era` is none of them.
-        Error: One of the packages has already been imported, so the program would use both.
+        InvalidArgument: If `era` is not in `ERAS`.
+        Error: If one of the packages has already been imported, so that both would be in use.
 
     Example:
         >>> from gymcore.alias import install
@@ -106,7 +106,7 @@ def install(era: str = "gymnasium==1.4") -> None:
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Imports `gymnasium.x` as module `x` of a namespace, or else of gymcore."""
+    """Finder and loader that import `gymnasium.x` as module `x` of a namespace or of gymcore."""
 
     def __init__(self, package: str, namespace: str) -> None:
         self.package = package
@@ -115,7 +115,7 @@ class _Finder(MetaPathFinder, Loader):
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return a spec with the module's real name in `loader_state`; None if there is none."""
+        """Return a spec with the module's real name in `loader_state`, or None if not found."""
         package, _, rest = name.partition(".")
         if package != self.package or not rest:
             return None
@@ -123,28 +123,28 @@ class _Finder(MetaPathFinder, Loader):
         parent, _, module = rest.partition(".")
         if self.namespace != "gymcore" and module in _JOINED.get(parent, ()):
             candidates.insert(1, f"{self.namespace}.{parent}")
-        if parent == "envs" and "." in module:  # a file of a family, whose names the family has
+        if parent == "envs" and "." in module:  # names of a family's file are in the family
             candidates.insert(1, f"{self.namespace}.envs.{module.partition('.')[0]}")
         for candidate in candidates:
-            with contextlib.suppress(ModuleNotFoundError):  # of a parent
+            with contextlib.suppress(ModuleNotFoundError):  # a parent is missing
                 if importlib.util.find_spec(candidate):
                     return ModuleSpec(name, self, loader_state=candidate)
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the real module in the place of the empty one."""
+        """Replace the empty module by the real one."""
         assert module.__spec__ is not None
         real = importlib.import_module(module.__spec__.loader_state)
         sys.modules[module.__name__] = real
 
 
 def stand_for(package: str, namespace: str, version: str) -> None:
-    """Let a package that is being imported stand for a namespace of gymcore.
+    """Make a package that is being imported stand for a namespace of gymcore.
 
     Args:
-        package: "gymnasium" or "gym", which calls this.
+        package: "gymnasium" or "gym", the package that calls this function.
         namespace: "gymcore", or a module of `gymcore.compat`.
-        version: What `__version__` says.
+        version: The value of `__version__`.
     """
     alias, real = sys.modules[package], importlib.import_module(namespace)
     vars(alias).update(
@@ -155,9 +155,9 @@ def stand_for(package: str, namespace: str, version: str) -> None:
     )
     sys.meta_path.insert(0, _Finder(package, namespace))
     if package == "gymnasium":
-        # What Gymnasium loads and gymcore does not.
+        # Importing Gymnasium loads this module; importing gymcore does not.
         importlib.import_module("gymcore.utils.passive_env_checker")
-        # The names that spaces are pickled under.
+        # Spaces are pickled under Gymnasium's names.
         for cls in filter(inspect.isclass, vars(spaces).values()):
             cls.__module__ = cls.__module__.replace("gymcore", package, 1)
             importlib.import_module(cls.__module__)
@@ -176,8 +176,8 @@ def stand_for(package: str, namespace: str, version: str) -> None:
 
 
 def _state_of_box(box: spaces.Box[Any]) -> dict[str, Any]:
-    """Return what a box of Gymnasium is made of: bounds and their texts are never lazy there."""
-    repr(box)  # makes the texts
+    """Return the state of a Gymnasium Box, whose bounds and their texts are never lazy."""
+    repr(box)  # computes the texts
     state = spaces.Space.__getstate__(box)
     state.pop("_rows", None)
     return {**state, **{name: getattr(box, name) for name in _BOUNDS}}

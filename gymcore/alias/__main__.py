@@ -1,4 +1,4 @@
-"""`python -m gymcore.alias script.py ...`: run a program with gymcore in the place of Gymnasium."""
+"""`python -m gymcore.alias script.py ...`: run a program with gymcore instead of Gymnasium."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gymcore.alias import ERAS, install
 
 
 def main() -> None:
-    """Run the program that the command line names, as Python itself would."""
+    """Run the program given on the command line as Python itself would."""
     parser = argparse.ArgumentParser(
         prog="python -m gymcore.alias",
         description="Run a program whose `import gymnasium` or `import gym` imports gymcore.",
@@ -31,7 +31,7 @@ def main() -> None:
         parser.error(f"PROGRAM: there is no file {given.program}")
     sys.argv = [given.program, *given.arguments]
     if not given.is_module and not getattr(sys.flags, "safe_path", False):
-        # In place of the current directory, which `-m` has put there.
+        # Replaces the current directory, which `-m` has put there.
         sys.path[0] = os.path.dirname(os.path.realpath(given.program))
     install(given.era)
     if given.is_module:

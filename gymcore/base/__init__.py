@@ -1,1 +1,1 @@
-"""Small helpers that the whole package stands on; they import nothing of it but `gymcore.error`."""
+"""Helpers used by the whole package. They import nothing from it except `gymcore.error`."""

@@ -131,8 +131,8 @@ def _as_seed(value: Any, name: str) -> int:
 def check_options(options: Mapping[str, Any] | None, known: Collection[str] = ()) -> None:
     """Check that reset options are a dict, or None, whose keys are all known.
 
-    Another type raises `ArgumentTypeError`, an unknown key `InvalidArgument`: an option that an
-    environment would ignore is a misspelled one.
+    Another type raises `ArgumentTypeError`, an unknown key `InvalidArgument`, because an option
+    that the environment would ignore is probably misspelled.
 
     Example:
         >>> check_options({"lo": -0.1}, ("low", "high"))
@@ -155,8 +155,8 @@ def split_reset_mask(
 ) -> tuple[_Options, npt.NDArray[np.bool_] | None]:
     """Return reset options without `reset_mask`, and the mask, bool [num_envs].
 
-    The caller's dict is not changed. The mask is None if all environments are to be reset. A wrong
-    type raises `ArgumentTypeError`; a wrong shape, or a mask that selects no environment, raises
+    The caller's dict is not changed. The mask is None if all environments are reset. A wrong type
+    raises `ArgumentTypeError`; a wrong shape, or a mask that selects no environment, raises
     `InvalidArgument`.
 
     Example:
@@ -199,7 +199,7 @@ def lane_indices(
     """Return indices of environments as a new int64 array.
 
     `lanes` are indices, a bool mask [num_envs], or None for all. Other types raise
-    `ArgumentTypeError`; no indices, repeated ones, or ones out of range raise `InvalidArgument`.
+    `ArgumentTypeError`; empty, repeated or out-of-range indices raise `InvalidArgument`.
 
     Example:
         >>> lane_indices([2, 0], num_envs=3), lane_indices(None, num_envs=2)
@@ -233,7 +233,7 @@ def check_mask(mask: object, num_envs: int, name: str = "mask") -> npt.NDArray[n
 
 
 def invalid_action(action: object, expected: str) -> InvalidAction:
-    """Return the error for an action of a single environment that is not what was `expected`."""
+    """Return the error for an invalid action of a single environment."""
     if isinstance(action, np.ndarray):
-        action = action.copy()  # another thread may write to it while it is shown
+        action = action.copy()  # another thread may write to it while it is formatted
     return InvalidAction(f"action: {action!r} ({type(action)}) invalid, expected {expected}")

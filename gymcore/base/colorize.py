@@ -38,7 +38,7 @@ def colorize(string: str, color: str, bold: bool = False, highlight: bool = Fals
         The text between the colour's escape code and the reset code.
 
     Raises:
-        UnknownColor: `color` is another name. It is a `KeyError` and a `ValueError`.
+        UnknownColor: If `color` is another name (a `KeyError` and a `ValueError`).
 
     Example:
         >>> colorize("low", "red", bold=True)

@@ -1,4 +1,4 @@
-"""Properties of wrappers and adapters that are attributes of the object inside, their `env`."""
+"""Properties of wrappers and adapters that access attributes of the wrapped object, `env`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def settable(name: str, doc: str) -> property:
 def overridable(name: str, doc: str) -> property:
     """Return a property that reads the attribute of `env`, unless the wrapper has set its own.
 
-    The wrapper's own value has the name with an underscore before it; None stands for none.
+    The wrapper stores its own value under the name with a leading underscore; None means no value.
     """
     own_name = f"_{name}"
 

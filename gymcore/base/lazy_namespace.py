@@ -14,10 +14,10 @@ _owners: dict[str, dict[str, str]] = {}
 
 
 def add_names(package: str, modules: Mapping[str, Iterable[str]]) -> None:
-    """Add names to the namespace of a package that calls `lazy_namespace`, before or after it.
+    """Add names to the namespace of a package, before or after it calls `lazy_namespace`.
 
-    `modules` is as for `lazy_namespace`. So a package may have names that are defined in layers
-    above it, which it does not import itself.
+    `modules` is as for `lazy_namespace`. A package can thus have names that are defined in higher
+    layers, which it does not import itself.
     """
     names = {name: module for module, names in modules.items() for name in names}
     _owners.setdefault(package, {}).update(names)
@@ -29,8 +29,8 @@ def lazy_namespace(
     """Return the `__getattr__` and `__dir__` of a package.
 
     `modules` maps each module to the names that the package imports from it. A module of the
-    package itself is written with a dot, `{".rendering": ()}`, and is available as an attribute
-    too. A name that `__getattr__` has imported becomes an ordinary attribute.
+    package itself is written with a dot, `{".rendering": ()}`, and is also available as an
+    attribute. A name that `__getattr__` has imported becomes an ordinary attribute.
 
     Example:
         >>> __getattr__, __dir__ = lazy_namespace("collections", {".abc": ("Sized",)})

@@ -1,4 +1,4 @@
-"""Functions over nested dicts, tuples and lists, such as batches of composite observations."""
+"""Functions for nested dicts, tuples and lists, such as batches of composite observations."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def named_leaves(value: object, prefix: str = "") -> dict[str, Any]:
 
 
 def stack_nested(items: Sequence[Any]) -> Any:
-    """Stack the leaves of items of equal structure; return that structure of new arrays.
+    """Stack the leaves of items of equal structure; return new arrays in the same structure.
 
     Example:
         >>> stack_nested([{"x": 1, "y": (2,)}, {"x": 3, "y": (4,)}])

@@ -72,7 +72,7 @@ class NewFile:
             self.discard()
 
     def finish(self) -> None:
-        """Rename the file; raise `OSError`, as `check_target` does, if the name is taken by now."""
+        """Rename the file; raise `OSError`, as `check_target` does, if the name is now taken."""
         check_target(self.path, overwrite=self._overwrite)
         if not self._overwrite:
             try:

@@ -39,10 +39,10 @@ OPTIONAL_PACKAGES = {
 
 
 def pip_install(*modules: str) -> str:
-    """Return the command that installs modules, for messages that one is missing.
+    """Return the command that installs modules, for messages about missing modules.
 
     Args:
-        modules: Their import names. A module that is not in `OPTIONAL_PACKAGES` is taken for a
+        modules: Import names. A module that is not in `OPTIONAL_PACKAGES` is assumed to be in a
             distribution of the same name.
 
     Example:
@@ -56,8 +56,8 @@ def pip_install(*modules: str) -> str:
 def needs(module: str, name: str | None = None) -> Iterator[None]:
     """Turn an `ImportError` in the block, which imports a module, into `DependencyNotInstalled`.
 
-    The message has the command that installs the module. `name` is that of the package, if its
-    distribution is called differently.
+    The message contains the command that installs the module. `name` is the name of the package if
+    its distribution has a different name.
 
     Example:
         >>> with needs("dm_env"):

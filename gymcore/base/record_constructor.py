@@ -1,4 +1,4 @@
-"""Records the arguments of constructors, so that objects can be described and made again."""
+"""Recording of constructor arguments, so that objects can be described and made again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Self
 def snapshot(value: Any) -> Any:
     """Copy the built-in containers in `value`, and keep everything else by reference.
 
-    So a list that the caller changes later is recorded as it was, while models, arrays and
+    Thus a list that the caller changes later is recorded as it was, while models, arrays and
     functions cost nothing and need not be copyable. A module is replaced by its name, which can be
     pickled.
 
@@ -35,7 +35,7 @@ _signature = functools.lru_cache(maxsize=256)(inspect.signature)
 
 
 class RecordConstructorArgs:
-    """A base for wrappers that can be made again from `env.spec`.
+    """Base class of wrappers that can be made again from `env.spec`.
 
     The arguments of the constructor, except `env`, are recorded: containers are copied, everything
     else is kept by reference. An argument that cannot be written as JSON raises an error with its

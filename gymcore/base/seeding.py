@@ -1,4 +1,4 @@
-"""Makes NumPy random generators from seeds, which are the same on every machine."""
+"""NumPy random generators made from seeds, with the same streams on every machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    # At first use: importing numpy.random costs a seventh of importing NumPy.
+    # Imported at first use: numpy.random takes a seventh of the time to import NumPy.
     if name in ("RNG", "RandomNumberGenerator"):
         return np.random.Generator
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -85,13 +85,13 @@ def np_random(seed: SupportsIndex | None = None) -> tuple[np.random.Generator, i
 
 
 def bit_generator_of(state: Any) -> np.random.BitGenerator:
-    """Return a bit generator in a state that may come from anywhere.
+    """Return a bit generator with a state from an untrusted source.
 
-    NumPy takes over positions and increments unchecked: it would read outside of its memory, or
-    draw the same number forever.
+    NumPy does not check positions and increments: with a bad state it would read outside of its
+    memory or draw the same number forever.
 
     Raises:
-        ValueError: It is not the state of a bit generator, or one that none can have.
+        ValueError: If it is not the state of a bit generator or is an impossible state.
 
     Example:
         >>> state = np.random.PCG64(1).state
@@ -121,5 +121,5 @@ def bit_generator_of(state: Any) -> np.random.BitGenerator:
 
 
 def set_seed_sequence(generator: np.random.Generator, sequence: ISeedSequence) -> None:
-    """Set what `generator.spawn` derives from, for a generator over a stream stored elsewhere."""
+    """Set the seed sequence for `spawn`, of a generator whose stream is stored elsewhere."""
     generator.bit_generator.seed_seq = sequence  # type: ignore[misc]

@@ -1,1 +1,1 @@
-"""What checkers ask of an environment: the rules, and the functions that apply them."""
+"""Rules that environments must meet, and functions that check them."""

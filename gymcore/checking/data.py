@@ -1,4 +1,4 @@
-"""Comparisons of observations and infos: are they the same, and do they share memory?"""
+"""Comparisons of observations and infos, for equality and for shared memory."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["data_equivalence", "data_shares_objects"]
 
 
 def data_equivalence(data_1: object, data_2: object, exact: bool = False) -> bool:
-    """Return whether two observations, infos or other nested data, and their types, are the same.
+    """Return whether two observations, infos or other nested data are equal and of equal types.
 
     Args:
         data_1: Arrays, numbers, strings, and dicts, tuples and lists of these.
-        data_2: Data to compare it with.
+        data_2: Data to compare with `data_1`.
         exact: Whether arrays must be equal. Otherwise numbers in arrays may differ by 1e-5,
             relative and absolute. Numbers outside arrays must always be equal.
 
@@ -56,8 +56,8 @@ def data_equivalence(data_1: object, data_2: object, exact: bool = False) -> boo
 def data_shares_objects(data_1: object, data_2: object) -> bool:
     """Return whether changing one of two observations or infos in place would change the other.
 
-    That is the case if they have the same dict, or arrays that share memory, in the same place of
-    nested dicts, tuples and object arrays. Other objects are regarded as independent.
+    This is the case if they have the same dict, or arrays that share memory, in the same place of
+    nested dicts, tuples and object arrays. Other objects are assumed to be independent.
 
     Example:
         >>> position = np.zeros(2)

@@ -1,6 +1,6 @@
 """Checks of an environment's spaces and return values while it is used.
 
-Errors are raised for what would break a program, warnings for what is probably a mistake.
+Violations that would break a program raise errors; probable mistakes cause warnings.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ check_action_space = partial(
 
 
 def check_obs(obs: Any, observation_space: Space, method_name: str) -> None:
-    """Warn if an observation has the wrong type or lies outside the observation space.
+    """Warn if an observation has the wrong type or is outside the observation space.
 
     Messages contain `method_name`, "reset" or "step". Wrong keys or a wrong length raise
     `FailedCheck` (also an `AssertionError`).
@@ -91,9 +91,9 @@ def env_data_reuse_passive_checker(
 
     Args:
         previous_data: The observation and info of one call.
-        data: The observation and info of the next.
+        data: The observation and info of the next call.
         previous_source: The name of the first call: "reset" or "step".
-        source: The name of the next.
+        source: The name of the next call.
     """
     for name, first, second in zip(("observation", "info"), previous_data, data, strict=False):
         rules.DATA_IS_NEW.check(first, second, name=name, source=previous_source, following=source)
@@ -120,7 +120,7 @@ def env_reset_passive_checker(env: Env[ObsType, Any], **kwargs: Any) -> tuple[Ob
 def env_step_passive_checker(
     env: Env[ObsType, ActType], action: ActType
 ) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
-    """Step an environment; check the result, and return it.
+    """Step an environment, check the result and return it.
 
     A result that is not a tuple, or an info that is not a dict, raises `FailedCheck`.
     """

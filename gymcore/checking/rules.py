@@ -1,8 +1,8 @@
-"""The rules that checkers check, each with its message and its consequence.
+"""The rules for environments, each with its message and its consequence.
 
-`gymcore.make`, the passive checker and `check_env` only apply them. Their texts are Gymnasium's,
-mistakes included, because programs filter warnings and match errors by them; where they name this
-package, they name it as the program imports it.
+`gymcore.make`, the passive checker and `check_env` only apply the rules. The messages are
+Gymnasium's, including their mistakes, because programs filter warnings and match errors by them.
+Messages refer to this package by the name under which the program imports it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = ["Rule", "apply"]
 
 
 class Rule(NamedTuple):
-    """A condition on one or more values, and what happens if they do not meet it.
+    """A condition on one or more values, and the consequence if they do not meet it.
 
     Attributes:
-        condition: Takes the values; returns whether they meet the rule.
-        message: A format string for the values, `{type}` (that of the first) and the details
-            that `check` is given; or a function of the values and details that returns the text.
+        condition: Function of the values that returns whether they meet the rule.
+        message: A format string for the values, `{type}` (the type of the first value) and the
+            details passed to `check`; or a function of the values and details.
         consequence: The class of the exception to raise, or a function that warns.
-        ends: Whether the rules after this one assume that it is met.
+        ends: Whether the following rules assume that this one is met.
     """
 
     condition: Callable[..., object]
@@ -55,7 +55,7 @@ class Rule(NamedTuple):
         return False
 
     def demand(self, *values: object, **details: object) -> None:
-        """Raise `FailedCheck` if values do not meet the rule, whatever its own consequence is."""
+        """Raise `FailedCheck` if values do not meet the rule, regardless of its consequence."""
         self._replace(consequence=FailedCheck).check(*values, **details)
 
 
@@ -63,12 +63,12 @@ SpaceRules: TypeAlias = Mapping[type[spaces.Space], tuple[Rule, ...]]
 
 
 def apply(rules: Iterable[Rule], *values: object, **details: object) -> bool:
-    """Check values by rules; return False, and stop, at one that the others assume to be met."""
+    """Check values against rules; stop and return False if one with `ends` is not met."""
     return all(rule.check(*values, **details) or not rule.ends for rule in rules)
 
 
 def old_interface_hint() -> str:
-    """Return what to do about an environment of Gym 0.21; "" under the name of Gymnasium."""
+    """Return advice on using an environment of Gym 0.21; "" if imported as Gymnasium."""
     if program.package != "gymcore":
         return ""
     return (
@@ -85,12 +85,12 @@ def _warning(
 
 
 def for_space(table: SpaceRules, space: spaces.Space) -> tuple[Rule, ...]:
-    """Return the rules of a table for the class of a space."""
+    """Return the rules in a table for the class of a space."""
     return next((rules for kind, rules in table.items() if isinstance(space, kind)), ())
 
 
 def _is(*kinds: type) -> Callable[..., bool]:
-    """Return a condition: the first value is an instance of one of `kinds`."""
+    """Return the condition that the first value is an instance of one of `kinds`."""
     return lambda value, *_: isinstance(value, kinds)
 
 
@@ -218,8 +218,8 @@ BOXES = {
 
 
 def _is_normalized(box: spaces.Box) -> object:
-    """Return whether a vector has bounds as in [-1, 1] and [0, 1]."""
-    # In float64: abs() of the minimum of an integer type overflows.
+    """Return whether a vector space has bounds like [-1, 1] or [0, 1]."""
+    # Computed in float64, because abs() of the minimum of an integer type overflows.
     low, high = box.low.astype(np.float64), box.high.astype(np.float64)
     normal = ((low == 0) | (abs(low) == abs(high))) & (low >= -1) & (high <= 1)
     return len(box.shape) != 1 or normal.all()
@@ -250,7 +250,7 @@ ACTION_LIMITS = (
 
 
 def _is_number(space: spaces.Space) -> bool:
-    """Return whether the elements of a space have no axes: they may be of any type of number."""
+    """Return whether elements of a space have no axes, so that any type of number is allowed."""
     return space.shape == ()
 
 
@@ -528,7 +528,7 @@ FRAMES_ARE_LIST = _warning(
 
 
 def _same_state(first: np.random.Generator | None, second: np.random.Generator | None) -> bool:
-    """Return whether two generators will draw the same; None is no generator."""
+    """Return whether two generators will draw the same numbers; False if one is None."""
     if first is None or second is None:
         return False
     return data_equivalence(first.bit_generator.state, second.bit_generator.state, exact=True)

@@ -1,4 +1,4 @@
-"""Environments on a cluster, by Ray: actors that collect fragments, and a vector environment."""
+"""Environments on a Ray cluster: actors that collect fragments, and a vector environment."""
 
 from gymcore.distributed.collector import Collector
 from gymcore.distributed.fragment import Fragment

@@ -15,13 +15,13 @@ def connected_ray(address: str | None = None) -> Any:
     """Return the module `ray`, connected to a cluster.
 
     Args:
-        address: As for `ray.init`: "auto", "local", `host:port`; None looks for a cluster in
-            `RAY_ADDRESS` and on this machine, and starts one here if there is none. No effect
-            if the program has called `ray.init` before.
+        address: As for `ray.init`: "auto", "local" or `host:port`. None looks for a cluster in
+            `RAY_ADDRESS` and on this machine, and starts one here if there is none. The address
+            has no effect if the program has already called `ray.init`.
 
     Raises:
         DependencyNotInstalled: If Ray is not installed.
-        RemoteError: If there is no cluster at the address, or it refuses the token.
+        RemoteError: If there is no cluster at the address, or it rejects the token.
     """
     try:
         import ray
@@ -40,9 +40,9 @@ def connected_ray(address: str | None = None) -> Any:
 
 
 def actor_class(ray: Any, plain: type, options: Options) -> Any:
-    """Return a class as a Ray actor class: one processor per actor, spread over the nodes.
+    """Return a class as a Ray actor class, with one CPU per actor, spread over the nodes.
 
-    `options` are for `ray.remote`. Ray never restarts the actors: a new process would have lost its
-    episodes without its caller knowing.
+    `options` are options of `ray.remote`. Ray never restarts the actors, because a new process
+    would lose its episodes without notice.
     """
     return ray.remote(num_cpus=1, scheduling_strategy="SPREAD")(plain).options(**(options or {}))

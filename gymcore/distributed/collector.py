@@ -16,20 +16,20 @@ from gymcore.vector.vector_env import VectorEnv
 __all__ = ["Collector"]
 
 MAX_LOSSES = 3
-"""How often in a row an actor may be lost without a fragment, before that is an error."""
+"""Number of times in a row that an actor may be lost without a fragment before it is an error."""
 
 
 class Collector:
-    """Actors that each step a vector environment with a copy of the policy.
+    """Collects experience with actors that each step a vector environment with a policy copy.
 
     Fragments are the same in every run with the same arguments, unless actors are late or lost.
     The random streams of an actor are derived from (seed, index of the actor, number of restarts).
     A lost actor is replaced by one with the next number of restarts, which begins new episodes.
 
     Attributes:
-        restarts: How often each of them has been replaced.
-        late: How many fragments did not arrive in time; they were discarded on arrival.
-        lost: How many fragments were lost with their actors, and collected again.
+        restarts: Number of times that each actor has been replaced.
+        late: Number of fragments that did not arrive in time; they are discarded on arrival.
+        lost: Number of fragments that were lost with their actors and collected again.
 
     Example:
         >>> import numpy as np
@@ -58,15 +58,15 @@ class Collector:
         """Start the actors.
 
         Args:
-            make: Makes the vector environment of an actor, with same-step autoreset.
+            make: Function that makes the vector environment of an actor, with same-step autoreset.
             policy: A function of (weights, observations [K, ...], random generator) that returns
-                actions [K, ...], or these and a dict of further arrays [K, ...] to collect,
-                such as log-probabilities. A callable object may keep state between calls, in
-                each actor.
-            num_actors: How many.
-            seed: At least 0.
-            address: Of the cluster, as for `ray.init`; no effect after `ray.init`.
-            actor_options: As for `ray.remote`, such as `num_cpus` (1 unless given).
+                actions [K, ...], or a tuple of actions and a dict of further arrays [K, ...] to
+                collect, such as log-probabilities. A callable object may keep state between calls;
+                each actor has its own copy.
+            num_actors: Number of actors.
+            seed: Seed of the random streams, at least 0.
+            address: Address of the cluster, as for `ray.init`; no effect after `ray.init`.
+            actor_options: Options of `ray.remote`, such as `num_cpus` (default: 1).
 
         Raises:
             InvalidArgument: If a number is out of range.
@@ -81,17 +81,17 @@ class Collector:
         self.late = self.lost = 0
         self._losses = [0] * num_actors
         self._round = 0
-        self._raised = 0  # the last round of which an exception was raised
+        self._raised = 0  # the last round whose exception was raised
         self._calls: dict[object, tuple[int, int]] = {}  # reference -> actor, round
         self._actors = [self._started(actor) for actor in range(num_actors)]
 
     def collect(self, weights: object, steps: int, timeout: float | None = None) -> list[Fragment]:
-        """Let every actor collect a fragment of `steps` steps, and return the fragments.
+        """Collect a fragment of `steps` steps from every actor, and return the fragments.
 
         Args:
-            weights: For the policy; put into Ray's object store once for all actors.
-            steps: T, the steps of each lane.
-            timeout: How long to wait, in seconds; None waits for every actor.
+            weights: Weights for the policy; put into Ray's object store once for all actors.
+            steps: T, the number of steps of each lane.
+            timeout: Maximum time to wait, in seconds; None waits for every actor.
 
         Returns:
             A fragment from each actor that was in time, in the order of the actors. All of them
@@ -100,9 +100,9 @@ class Collector:
         Raises:
             WorkerTimeout: If no actor was in time.
             WorkerDied: If an actor is lost repeatedly.
-            ClosedEnvironmentError: After `close`.
-            Exception: What the policy or the environments raised, unchanged; the actor is
-                replaced, and the next call collects again.
+            ClosedEnvironmentError: If the collector is closed.
+            Exception: If the policy or an environment raises it. The actor is replaced, and the
+                next call collects again.
         """
         if not self._actors:
             raise ClosedEnvironmentError("collect: the collector is closed")
@@ -139,9 +139,9 @@ class Collector:
         errors = self._ray.exceptions
         try:
             fragment: Fragment = self._ray.get(reference)
-        except errors.RayTaskError as problem:  # of the policy or the environment
+        except errors.RayTaskError as problem:  # the policy or the environment raised
             self._replace(actor)
-            if number == self._raised:  # several actors fail in one round: the caller knows
+            if number == self._raised:  # another actor's failure was already raised in this round
                 return None
             self._raised = number
             raise problem.cause from problem
@@ -166,7 +166,7 @@ class Collector:
         return self._class.remote(*self._arguments, actor, self.restarts[actor])
 
     def close(self) -> None:
-        """End the actors, any number of times; the connection to the cluster stays."""
+        """End the actors; the connection to the cluster stays. Calling it again does nothing."""
         if self._ray.is_initialized():
             for actor in self._actors:
                 self._ray.kill(actor)

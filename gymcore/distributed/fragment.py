@@ -1,4 +1,4 @@
-"""Fragments that actors collect, and how they are collected; this needs no Ray."""
+"""Fragments of experience, and the class that collects them in an actor; it does not need Ray."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Policy = Callable[[Any, Any, np.random.Generator], object]
 class Fragment(NamedTuple):
     """T steps of the K lanes of one actor, as arrays with leading axes [T, K].
 
-    Arrays that came from an actor are read-only: they lie in memory that Ray's processes share.
+    Arrays from an actor are read-only, because they are in memory that Ray's processes share.
     Observations and actions of Tuple and Dict spaces are tuples and dicts of arrays.
 
     Attributes:
         actor: Index of the actor.
-        restart: How often the actor had been replaced.
+        restart: Number of times that the actor had been replaced.
         observations: [T, K, ...], the observation before each step.
         actions: [T, K, ...].
         rewards: [T, K] float64.
@@ -36,8 +36,8 @@ class Fragment(NamedTuple):
         last_observations: [K, ...], after the last step: the first row of the actor's next
             fragment.
         final_observations: [E, ...], the last observation of each of the E episodes that ended.
-        final_indices: [E, 2] int64, the (t, lane) of these, in order.
-        extras: What the policy returned in addition to its actions, each [T, K, ...].
+        final_indices: [E, 2] int64, (t, lane) of each of these episodes, in order.
+        extras: Arrays that the policy returned in addition to its actions, each [T, K, ...].
     """
 
     actor: int
@@ -54,7 +54,7 @@ class Fragment(NamedTuple):
 
 
 class FragmentMaker:
-    """A vector environment and a policy; each fragment continues where the last one ended.
+    """Collects fragments with a vector environment and a policy; each continues the last one.
 
     `Collector` makes one in each of its actors. The random streams of the environments and of the
     policy are derived from the seed, the index of the actor and its number of restarts.
@@ -68,14 +68,14 @@ class FragmentMaker:
         actor: int = 0,
         restart: int = 0,
     ) -> None:
-        """Keep the arguments; the environment is made by the first `collect`.
+        """Store the arguments; the first `collect` makes the environment.
 
         Args:
-            make: Makes the vector environment, with same-step autoreset.
-            policy: As `Collector` describes it.
-            seed: At least 0.
+            make: Function that makes the vector environment, with same-step autoreset.
+            policy: As for `Collector`.
+            seed: Seed of the random streams, at least 0.
             actor: Index of the actor.
-            restart: How often the actor has been replaced.
+            restart: Number of times that the actor has been replaced.
         """
         self._make = make
         self._policy = policy
@@ -86,8 +86,8 @@ class FragmentMaker:
         """Return a fragment of `steps` steps of each lane.
 
         Raises:
-            InvalidArgument: If the vector environment has another autoreset mode, or observations
-                or actions that are not arrays.
+            InvalidArgument: If the vector environment has another autoreset mode, or if its
+                observations or actions are not arrays.
         """
         rollout = self._rollout or self._begin()
         observations = rows_like(steps + 1, rollout.observations)
@@ -128,7 +128,7 @@ class FragmentMaker:
         )
 
     def _begin(self) -> Rollout:
-        """Make the environment, and begin its first episodes."""
+        """Make the environment and begin its first episodes."""
         envs = self._make()
         mode = envs.metadata.get("autoreset_mode")
         if mode is not AutoresetMode.SAME_STEP:

@@ -27,19 +27,19 @@ __all__ = ["RayVectorEnv"]
 
 CLOSE_SECONDS = 5.0
 RAY_OPTIONS = ("num_actors", "address", "timeout", "copy", "actor_options")
-"""Options of `RayVectorEnv`; others in `vector_kwargs` are for the environments in the actors."""
+"""Options of `RayVectorEnv`; others in `vector_kwargs` go to the environments in the actors."""
 
 DESCRIBED = ("single_observation_space", "single_action_space", "metadata", "render_mode")
 
 
 class RayVectorEnv(VectorEngine[Any, Any]):
-    """A vector environment over actors that each step a range of its lanes.
+    """Vector environment whose lanes are stepped by Ray actors, a range of lanes in each.
 
-    Results are those of one vector environment with all lanes. A step calls all actors over the
-    network, which takes about a millisecond: if the policy can run in the actors, use `Collector`.
+    Results are the same as from one vector environment with all lanes. A step calls all actors over
+    the network, which takes about 1 ms. If the policy can run in the actors, use `Collector`.
 
-    What environments raise is raised here, unchanged; `WorkerDied` says that an actor was lost, and
-    `WorkerTimeout` that one has not answered in time. After an error in `reset` or `step` all lanes
+    Exceptions of environments are raised unchanged. `WorkerDied` means that an actor was lost,
+    `WorkerTimeout` that one did not answer in time. After an error in `reset` or `step`, all lanes
     must be reset.
 
     Example:
@@ -66,14 +66,14 @@ class RayVectorEnv(VectorEngine[Any, Any]):
         """Start the actors, and make the environments in them.
 
         Args:
-            make: Makes the vector environment of an actor; called with `num_envs`.
-            num_envs: Lanes of all actors.
-            num_actors: How many actors; at most one per lane.
-            address: Of the cluster, as for `ray.init`; no effect after `ray.init`.
-            timeout: How long a call may take, in seconds, the start of the actors included.
-            copy: Whether observations are the caller's to keep; if not, they are one buffer that
-                the next call overwrites.
-            actor_options: As for `ray.remote`, such as `num_cpus` (1 unless given).
+            make: Function of `num_envs` that makes the vector environment of an actor.
+            num_envs: Number of lanes of all actors together.
+            num_actors: Number of actors; at most one per lane.
+            address: Address of the cluster, as for `ray.init`; no effect after `ray.init`.
+            timeout: Maximum time of a call, in seconds, including the start of the actors.
+            copy: Whether observations belong to the caller; if False, they are one buffer that the
+                next call overwrites.
+            actor_options: Options of `ray.remote`, such as `num_cpus` (default: 1).
 
         Raises:
             InvalidArgument: If a number is out of range.
@@ -108,10 +108,10 @@ class RayVectorEnv(VectorEngine[Any, Any]):
     # --- calls ---------------------------------------------------------------------------------
 
     def _ask(self, call: str, arguments: list[Any], **kwargs: Any) -> list[Any]:
-        """Call a method of every actor, with arguments for each; None leaves one out.
+        """Call a method of every actor with its own arguments; None skips the actor.
 
         Returns:
-            The results, None for those left out.
+            The results, with None for skipped actors.
         """
         self._check_call(call)
         calls = [
@@ -137,7 +137,7 @@ class RayVectorEnv(VectorEngine[Any, Any]):
             raise worker_died(lanes, call, None, actor, str(problem)) from problem
 
     def _everywhere(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Return what each lane has to say."""
+        """Call a method of all actors, and return the results of all lanes in order."""
         parts = self._ask("call", [(name, *args)] * len(self._actors), **kwargs)
         return tuple(itertools.chain.from_iterable(parts))
 
@@ -203,7 +203,7 @@ class RayVectorEnv(VectorEngine[Any, Any]):
     # --- lanes ---------------------------------------------------------------------------------
 
     def render(self) -> tuple[Any, ...] | None:
-        """Return the frame of each lane, None without a render mode."""
+        """Return the frame of each lane, or None without a render mode."""
         self._check_call("render")
         return None if self.render_mode is None else self._everywhere("render")
 
@@ -235,12 +235,12 @@ class RayVectorEnv(VectorEngine[Any, Any]):
 
 
 class LanesActor:
-    """An actor: the vector environment of a range of lanes."""
+    """The class of the actors, with the vector environment of a range of lanes."""
 
     envs: Any = None
 
     def make(self, make: Callable[..., Any], num_envs: int) -> dict[str, Any]:
-        """Make the environment and return what describes it."""
+        """Make the environment, and return its attributes `DESCRIBED`."""
         self.envs = make(num_envs=num_envs)
         return {name: getattr(self.envs, name) for name in DESCRIBED}
 
@@ -263,7 +263,7 @@ class LanesActor:
 
 
 def joined(layout: Layout, parts: list[Any]) -> Any:
-    """Return the batch that batches of consecutive lanes are together, in memory of its own.
+    """Concatenate batches of consecutive lanes to one new batch.
 
     Example:
         >>> from gymcore.spaces import Discrete
@@ -307,7 +307,7 @@ def _joined_column(columns: list[Any], bounds: list[tuple[int, int]]) -> np.ndar
         whole = np.zeros((bounds[-1][1], *shapes.pop()), dtype)
     for column, (lo, hi) in zip(columns, bounds, strict=True):
         if column is not None and dtype.kind == "O":
-            for row in range(lo, hi):  # whose values may be arrays
+            for row in range(lo, hi):  # one by one, because values may be arrays
                 whole[row] = column[row - lo]
         elif column is not None:
             whole[lo:hi] = column

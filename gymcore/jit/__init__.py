@@ -1,8 +1,8 @@
-"""Your own environments at compiled speed: the physics of one lane, in plain Python.
+"""Your own environments at compiled speed, with the physics of one lane written in plain Python.
 
-`Env` is the base class; `array` declares arrays in its `State`, and `math` has functions that give
-the same bits on every machine. Numba compiles (`pip install numba`); without it, with
-`GYMCORE_JIT=0` in the environment or with `debug=True`, the same source runs as ordinary Python.
+`Env` is the base class, `array` declares arrays in its `State`, and `math` has functions whose
+results are the same bits on every machine. Numba (`pip install numba`) compiles the source. Without
+it, or with `GYMCORE_JIT=0` in the environment or `debug=True`, the source runs as ordinary Python.
 """
 
 from gymcore.jit import math

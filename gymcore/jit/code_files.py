@@ -1,7 +1,7 @@
-"""Compiled code in files: no pickles, with a digest, and only from folders that are the user's own.
+"""Files of compiled code: with a digest, without pickles, and in folders private to the user.
 
-A file has the SHA-256 of what follows: JSON with the name, the symbol, the object code and the LLVM
-bitcode (in base 64) of each loop.
+A file contains the SHA-256 digest of the rest, which is JSON with the name, the symbol, the object
+code and the LLVM bitcode (in base 64) of each loop.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gymcore.base.new_file import NewFile
 
 __all__ = ["Code", "is_private", "read_code", "write_code"]
 
-# A library as Numba serializes it: its name, "object", and object code and bitcode.
+# A library in Numba's serialized form: its name, "object", and object code and bitcode.
 Library = tuple[str, str, tuple[bytes, bytes]]
 Code = dict[str, tuple[Library, str]]
 
@@ -27,9 +27,9 @@ _DIGEST = hashlib.sha256().digest_size
 
 
 def read_code(path: Path) -> Code | None:
-    """Return library and symbol of each loop; None if there is no such file, or a damaged one.
+    """Return library and symbol of each loop, or None if the file is missing or damaged.
 
-    A folder or file that others may write to is left alone, with a warning.
+    If others can write to the folder or file, warn and do not load it.
     """
     try:
         with path.open("rb") as file:
@@ -53,7 +53,7 @@ def read_code(path: Path) -> Code | None:
 
 
 def write_code(path: Path, code: Code) -> None:
-    """Write a file; without a folder to write to, nothing is kept."""
+    """Write a file; do nothing if the folder is not writable."""
     loops = {
         name: (library, symbol, *(b64encode(blob).decode() for blob in blobs))
         for name, ((library, _, blobs), symbol) in code.items()
@@ -68,7 +68,7 @@ def write_code(path: Path, code: Code) -> None:
 
 
 def is_private(status: os.stat_result) -> bool:
-    """Return whether a folder or file is the user's or root's, and nobody else can write to it."""
-    if not hasattr(os, "geteuid"):  # Windows: a folder of the user's is by default
+    """Return whether a folder or file is owned by the user or root and not writable by others."""
+    if not hasattr(os, "geteuid"):  # on Windows, a user's folder is private by default
         return True
     return status.st_uid in (0, os.geteuid()) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

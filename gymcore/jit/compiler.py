@@ -1,4 +1,4 @@
-"""Numba's part: types of the arguments, the loops as C functions, and the cache of their code."""
+"""Compilation with Numba: argument types, the loops as C functions, and the cache of their code."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ from gymcore.jit.declarations import (
 from gymcore.jit.loops import Program, run_text, struct_class
 from gymcore_ext.lanes.custom_kernel import DRAWS
 
-# Without allocation, exceptions and fused operations; functions become part of the loop.
+# No allocation, exceptions or fused operations; functions are inlined into the loop.
 _OPTIONS = {"error_model": "numpy", "_nrt": False}
 
 
@@ -67,14 +67,14 @@ Overload = Callable[..., object]
 Implementation = TypeVar("Implementation", bound=Callable[..., object])
 
 
-# --- State and Info: a struct on the stack that functions get a pointer to ------------------------
+# --- State and Info: a struct on the stack, passed to functions as a pointer ----------------------
 
 
 class StructType(types.Type):
-    """Type of the state or the infos of a lane; numbers of it are float64, int64 or bool."""
+    """Type of the state or the infos of a lane; scalar fields are float64, int64 or bool."""
 
     def __init__(self, name: str, fields: tuple[Field, ...]) -> None:
-        """Take the fields."""
+        """Set the type of each field."""
         kinds = {float: types.float64, int: types.int64, bool: types.boolean}
         self.members = {
             field.name: types.Array(from_dtype(field.dtype), len(field.shape), "C")
@@ -87,7 +87,7 @@ class StructType(types.Type):
 
 @register_model(StructType)
 class StructModel(models.PrimitiveModel):
-    """A pointer to the members."""
+    """Data model of a struct: a pointer to the members."""
 
     def __init__(self, manager: models.DataModelManager, struct: StructType) -> None:
         """Lay out the members."""
@@ -97,7 +97,7 @@ class StructModel(models.PrimitiveModel):
 
 @infer_getattr
 class StructAttributes(AttributeTemplate):
-    """The fields of a struct."""
+    """Typing of the fields of a struct."""
 
     key = StructType
 
@@ -123,7 +123,7 @@ def _set_field(context: Any, builder: Any, signature: Any, args: Any, name: str)
 
 
 def struct_constructor(name: str, fields: tuple[Field, ...]) -> type:
-    """Return a class that Numba can call to put a struct on the stack."""
+    """Return a class that compiled code can call to create a struct on the stack."""
     cls, struct = struct_class(name, fields), StructType(name, fields)
 
     @type_callable(cls)
@@ -151,14 +151,14 @@ def struct_constructor(name: str, fields: tuple[Field, ...]) -> type:
     return cls
 
 
-# --- random numbers: functions of the engine on the stream of a lane ------------------------------
+# --- random numbers: functions of the engine that draw from the stream of a lane ------------------
 
 
 class StreamType(types.Type):
     """Type of `rng`: a pointer to the words of a lane's stream."""
 
     def __init__(self) -> None:
-        """Name it."""
+        """Set the name of the type."""
         super().__init__(name="LaneRandom")
 
 
@@ -167,16 +167,16 @@ _stream_type = StreamType()
 
 @register_model(StreamType)
 class StreamModel(models.PrimitiveModel):
-    """A pointer without a type."""
+    """Data model of a stream: an untyped pointer."""
 
     def __init__(self, manager: models.DataModelManager, stream: StreamType) -> None:
-        """Lay it out."""
+        """Set the data representation."""
         super().__init__(manager, stream, ir.IntType(8).as_pointer())
 
 
 @intrinsic
 def stream(typing_context: Context, rngs: types.Type, lane: types.Type) -> Generated:
-    """The stream of a lane, of uint64 [lanes, 5]."""
+    """Return the stream of a lane from an array uint64 [lanes, 5]."""
 
     def generate(
         context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Values
@@ -192,7 +192,7 @@ def stream(typing_context: Context, rngs: types.Type, lane: types.Type) -> Gener
 def carray(
     typing_context: Context, address: types.Type, shape: types.Type, dtype: types.Type
 ) -> Generated:
-    """The array at an address; `numba.carray` would need memory that is counted."""
+    """Return the array at an address; `numba.carray` would need reference counting."""
     kind = types.Array(dtype.dtype, len(shape), "C")
 
     def generate(
@@ -231,7 +231,7 @@ _draw_integer = types.ExternalFunction(
 
 
 def _plain(function: Implementation) -> Implementation:
-    """Without annotations, which Numba compares with those of the implementation."""
+    """Remove the annotations, which Numba would compare with those of the implementation."""
     function.__annotations__ = {}
     return function
 
@@ -279,7 +279,7 @@ for _name in math.__all__:
 
 
 def wide(x: Any) -> Any:
-    """An element of an array as the number that Python computes with."""
+    """Return an element of an array as a number of the type that Python computes with."""
     return x
 
 
@@ -294,7 +294,7 @@ def _wide(x: types.Type) -> Overload:
 
 
 def outcome(result: Any) -> Any:
-    """The reward, and the flags of the end: 1 if it terminated, 2 if it was truncated."""
+    """Return the reward, and the sum of the flags 1 (terminated) and 2 (truncated)."""
 
 
 @overload(outcome)
@@ -305,7 +305,7 @@ def _outcome(result: types.BaseTuple) -> Overload:
     return lambda result: (result[0], int(bool(result[1])) | int(bool(result[2])) << 1)
 
 
-# --- functions of a class, as Numba takes them ----------------------------------------------------
+# --- functions of a class, in the form that Numba compiles ----------------------------------------
 
 
 def _widened(node: ast.expr) -> ast.Call:
@@ -314,7 +314,7 @@ def _widened(node: ast.expr) -> ast.Call:
 
 
 class _Widened(ast.NodeTransformer):
-    """Elements of arrays and foreign results become float64 or int64, and prints are left out."""
+    """Widens array elements and results of foreign functions to 64 bits, and removes prints."""
 
     def __init__(self, uses: dict[str, Any]) -> None:
         self._uses = uses
@@ -330,7 +330,7 @@ class _Widened(ast.NodeTransformer):
         return _widened(node) if is_method or is_foreign(self._uses.get(name)) else node
 
     def visit_For(self, node: ast.For) -> ast.AST:
-        """Widen elements of arrays that are iterated over, by assignments to themselves."""
+        """Widen the elements in an iteration over an array, by assigning the variables anew."""
         self.generic_visit(node)
         if not (isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "range"):
             names = [one for one in ast.walk(node.target) if isinstance(one, ast.Name)]
@@ -351,7 +351,7 @@ class _Widened(ast.NodeTransformer):
 
 
 class _Named(ast.NodeTransformer):
-    """Constants of modules, `module.NAME`, become names."""
+    """Replaces constants of modules, `module.NAME`, by names."""
 
     def __init__(self, names: dict[str, str]) -> None:
         self._names = names
@@ -364,16 +364,16 @@ class _Named(ast.NodeTransformer):
 
 
 class _NoAlias(compiler.CompilerBase):
-    """Compiles a function none of whose arguments share memory: more of it becomes vector code."""
+    """Compiles a function whose arguments share no memory, so that more of it is vectorized."""
 
     def define_pipelines(self) -> Any:
-        """Return the usual pipeline."""
+        """Return the default pipeline."""
         self.state.flags.noalias = True
         return [compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)]
 
 
 def _compilable(function: FunctionType, key: str, done: dict[FunctionType, Any]) -> Any:
-    """A function and those it calls as functions for Numba, whose names are of this key alone."""
+    """Return a function as a Numba function, with the functions it calls; names include the key."""
     if function in done:
         return done[function]
     tree = syntax_of(function)
@@ -396,12 +396,12 @@ def _compilable(function: FunctionType, key: str, done: dict[FunctionType, Any])
     tree.name, tree.decorator_list, tree.returns = f"{function.__name__}_{key}", [], None
     for argument in tree.args.args:
         argument.annotation = None
-    # Values, not expressions, whose names may mean something else by now.
+    # Use the values of defaults, because the names in their expressions may have changed meaning.
     tree.args.defaults = [ast.Constant(None) for _ in tree.args.defaults]
     module = ast.fix_missing_locations(ast.Module([tree], []))
     exec(compile(module, function.__code__.co_filename, "exec"), namespace)
     namespace[tree.name].__defaults__ = computed_with(function.__defaults__)
-    # Helpers may be given parts of one array twice.
+    # Arguments of helpers may be overlapping parts of one array.
     pipeline = compiler.Compiler if done else _NoAlias
     options = {"forceinline": True, "pipeline_class": pipeline, **_OPTIONS}
     done[function] = result = numba.njit(namespace[tree.name], **options)
@@ -412,7 +412,7 @@ def _compilable(function: FunctionType, key: str, done: dict[FunctionType, Any])
 
 # --- compiling, and the cache ---------------------------------------------------------------------
 
-# Unsigned lanes: an index that may be negative has no constant stride.
+# Lanes are unsigned, because access with an index that may be negative has no constant stride.
 _SIGNATURE = types.void(types.CPointer(types.voidptr), *(types.uint64,) * 4)
 
 
@@ -420,7 +420,7 @@ class CompiledLoops:
     """The loops of a program as C functions.
 
     Attributes:
-        addresses: Of the functions, by name. They live as long as this object.
+        addresses: Addresses of the functions, by name; valid as long as this object exists.
     """
 
     def __init__(self, program: Program) -> None:
@@ -459,9 +459,9 @@ def _compile(program: Program, key: str) -> Code:
         for name, function in program.functions.items():
             namespace[f"{name}_lane"] = _compilable(function, short, {})
         run_text(program.source(), program.name, namespace)
-        # Columns, outputs and actions are arrays of their own. Without being told so, LLVM would
-        # compare their addresses before it runs a loop as vector code, and gives up if that takes
-        # more than eight comparisons.
+        # Columns, outputs and actions share no memory. Without this knowledge, LLVM compares their
+        # addresses before it runs vector code, and does not vectorize a loop that needs more than
+        # eight comparisons.
         namespace["step_arrays"].__name__ = f"step_arrays_{short}"
         namespace["step_arrays"] = numba.njit(
             namespace["step_arrays"], forceinline=True, pipeline_class=_NoAlias, **_OPTIONS
@@ -473,13 +473,13 @@ def _compile(program: Program, key: str) -> Code:
             library = function._library.serialize_using_object_code()
             saved[name] = library, function.native_name
     except NumbaError as problem:
-        # Its pages of text are not shown; they stay the error's `__context__`.
+        # Numba's long message is not shown; it stays available as the error's `__context__`.
         raise error.InvalidArgument(_reason(str(problem), program)) from None
     return saved
 
 
 def _reason(text: str, program: Program) -> str:
-    """Return the place in the functions of a class, and the reason, of pages of Numba's text."""
+    """Extract the place in the class's functions and the reason from Numba's long message."""
     functions = [one for f in program.functions.values() for one in reachable(f)]
     files = "|".join({re.escape(one.__code__.co_filename) for one in functions})
     place = re.search(rf" at ({files}) \((\d+)\)", text)
@@ -492,14 +492,14 @@ def _reason(text: str, program: Program) -> str:
 
 
 def _cached_file(key: str) -> Path:
-    """Where compiled code is kept: in `GYMCORE_CACHE_DIR`, or a folder of the user's cache."""
+    """Return the file of compiled code, in `GYMCORE_CACHE_DIR` or a folder of the user's cache."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return Path(os.environ.get("GYMCORE_CACHE_DIR") or cache / "gymcore" / "jit") / f"{key}.bin"
 
 
 @cache
 def _machine() -> bytes:
-    """What compiled code depends on besides the class."""
+    """Return everything except the class that compiled code depends on."""
     versions = numba.__version__, llvmlite.__version__, np.__version__, sys.version
     cpu = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     files = sorted(Path(__file__).parent.glob("*.py"))
@@ -507,9 +507,9 @@ def _machine() -> bytes:
 
 
 def _key_of(program: Program) -> str:
-    """The name under which code is kept: a digest of the class, what it uses, and the machine."""
+    """Return the cache key of the code: a digest of the class, what it uses, and the machine."""
     digest = hashlib.sha256(_machine())
-    digest.update(str(numba.config.BOUNDSCHECK).encode())  # whether code checks indices
+    digest.update(str(numba.config.BOUNDSCHECK).encode())  # changes whether code checks indices
     digest.update(program.source().encode())
     for name, function in program.functions.items():
         digest.update(name.encode() + digest_of(function))

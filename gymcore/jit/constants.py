@@ -1,8 +1,8 @@
-"""Constants of a class's functions: what they use of their modules, as numbers and by value.
+"""Constants of a class's functions: the module-level values that they use.
 
-Interpreted and compiled functions compute with the same numbers: Python's int, float and bool, and
-arrays of int64, float64 and bool. The key of compiled code holds the value of every constant; what
-has no value that a key can hold is refused where the class is defined.
+Interpreted and compiled functions compute with the same types: Python's int, float and bool, and
+arrays of int64, float64 and bool. The cache key of compiled code includes the value of every
+constant. Values that cannot be part of a key are rejected when the class is defined.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from gymcore.jit.declarations import names_of, reachable, syntax_of
 
 __all__ = ["check_constants", "computed_with", "digest_of", "interpreted", "is_foreign", "uses_of"]
 
-# Packages whose functions are known by their names: versions are part of the key.
+# Packages whose functions are identified by name, because their versions are part of the key.
 _KNOWN = frozenset(("numpy", "numba", "gymcore", *sys.stdlib_module_names))
 
-# Functions of NumPy that make an array, for which functions have no memory.
+# NumPy functions that create an array; compiled functions cannot allocate memory.
 _MAKES_ARRAYS = (
     *(np.zeros, np.ones, np.empty, np.full, np.array, np.asarray, np.arange, np.linspace, np.eye),
     *(np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.concatenate, np.stack),
@@ -37,7 +37,7 @@ _MAKES_ARRAYS = (
 
 
 def computed_with(value: Any) -> Any:
-    """Return a constant as functions compute with it: without NumPy's narrow types.
+    """Return a constant in the type that functions compute with, not in a narrow NumPy type.
 
     Example:
         >>> computed_with((np.int8(100), np.array([0.5], np.float32)))
@@ -56,28 +56,28 @@ def computed_with(value: Any) -> Any:
 
 
 def _tuple_like(value: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
-    """Return a tuple of other items of the same class, which may be a named tuple."""
+    """Return a tuple of the items, of the same class as `value`, which may be a named tuple."""
     made: tuple[Any, ...] = getattr(value, "_make", tuple)(items)
     return made
 
 
 def is_foreign(value: Any) -> bool:
-    """Return whether a function is NumPy's, Numba's or a type of NumPy.
+    """Return whether a value is a function of NumPy or Numba, or a NumPy type.
 
-    Its results may have narrow types, which both ways become float64 and int64 at once.
+    Its results may have narrow types, which are converted at once (interpreted and compiled).
     """
     if isinstance(value, type):
         return issubclass(value, np.generic)
     return callable(value) and not isinstance(value, (FunctionType, BuiltinFunctionType))
 
 
-# --- what functions use ---------------------------------------------------------------------------
+# --- values that functions use --------------------------------------------------------------------
 
 
 def uses_of(function: FunctionType) -> Iterator[tuple[ast.AST | None, str, Any]]:
-    """Iterate over what a function uses: where, its name with dots, and the value.
+    """Yield the values that a function uses: syntax node, name with dots, and value.
 
-    Attributes of modules are followed. Default values have no place and the names of arguments.
+    Attributes of modules are followed. Default values have no node, and the names of arguments.
     """
     for name, value in _defaults(function).items():
         yield None, name, value
@@ -107,7 +107,7 @@ def uses_of(function: FunctionType) -> Iterator[tuple[ast.AST | None, str, Any]]
 
 
 def _module(node: ast.AST, values: dict[str, Any], own: set[str]) -> ModuleType | None:
-    """Return the module that a name, or names with dots, stand for."""
+    """Return the module that a name, which may have dots, refers to."""
     if isinstance(node, ast.Name) and node.id not in own:
         found = values.get(node.id)
     elif isinstance(node, ast.Attribute):
@@ -124,7 +124,7 @@ def _defaults(function: FunctionType) -> dict[str, Any]:
 
 
 def check_constants(functions: Iterable[FunctionType], title: str) -> None:
-    """Raise `InvalidArgument`, with file and line, for what a key cannot hold the value of."""
+    """Raise `InvalidArgument`, with file and line, for values that a key cannot include."""
     for function in functions:
         for one in reachable(function):
             for node, name, value in uses_of(one):
@@ -146,10 +146,10 @@ def check_constants(functions: Iterable[FunctionType], title: str) -> None:
 
 
 def digest_of(value: Any) -> bytes:
-    """Return a digest of the value of a constant: of functions, of all that they use too.
+    """Return a digest of a constant's value; for a function, of everything that it uses too.
 
     Raises:
-        TypeError: If it has no value that a digest can hold.
+        TypeError: If no digest of the value can be made.
     """
     digest = hashlib.sha256()
     _add(digest.update, value, set())
@@ -202,7 +202,7 @@ def _add_function(
 
 
 def _known_name(value: Any) -> str | None:
-    """Return where a function or class of Python, NumPy, Numba or gymcore is; None for others."""
+    """Return the qualified name of an object of Python, NumPy, Numba or gymcore; else None."""
     if isinstance(value, np.ufunc):
         title: str = value.__name__
         return f"ufunc {title}" if getattr(np, title, None) is value else None
@@ -218,10 +218,10 @@ def _known_name(value: Any) -> str | None:
 
 
 def _source(value: Any) -> FunctionType | None:
-    """Return a function, or that of what Numba has made of one."""
+    """Return a function itself, or the function that a Numba object was made from."""
     if isinstance(value, FunctionType):
         return value
-    value = getattr(value, "_dispatcher", value)  # of `numba.vectorize`
+    value = getattr(value, "_dispatcher", value)  # made by `numba.vectorize`
     function = getattr(value, "py_func", None)
     return function if isinstance(function, FunctionType) else None
 
@@ -230,7 +230,7 @@ def _source(value: Any) -> FunctionType | None:
 
 
 class _Constants:
-    """A module, for the interpreter: its constants are `computed_with`."""
+    """A module for the interpreter, whose constants are converted with `computed_with`."""
 
     def __init__(self, module: ModuleType, array: type) -> None:
         self._module, self._array = module, array
@@ -242,12 +242,12 @@ class _Constants:
 def interpreted(
     function: FunctionType, array: type, done: dict[FunctionType, Any] | None = None
 ) -> FunctionType:
-    """Return a function that computes with the constants that compiled code has.
+    """Return a copy of a function that uses the same constants as compiled code.
 
     Args:
-        function: Of a class. Functions that it calls by name are replaced likewise.
-        array: The class of arrays, whose elements are Python's numbers.
-        done: Those that are replaced already.
+        function: Function of a class. Functions that it calls by name are replaced as well.
+        array: The class for arrays, whose elements are Python numbers.
+        done: Functions that have already been replaced.
     """
     done = {} if done is None else done
     if function in done:

@@ -1,4 +1,4 @@
-"""What a class of `jit.Env` declares: fields, functions and spaces, checked at the class."""
+"""Declarations of a subclass of `jit.Env`, which are checked when the class is defined."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from gymcore.error import InvalidArgument
 
-# Arguments of the functions that a class may define; `reset` gets `options` too, if there are some.
+# Arguments of the functions that a class may define. `reset` also gets `options` if there are any.
 ARGUMENTS = {
     "reset": ("state", "parameters", "rng"),
     "step": ("state", "parameters", "action", "rng"),
@@ -27,7 +27,7 @@ DRAWS = ("choice", "integers", "normal", "random", "uniform")
 Functions: TypeAlias = dict[str, FunctionType]
 
 _DTYPES = tuple(map(np.dtype, ("f8", "f4", "i8", "i4", "i2", "i1", "u1", "?", "u2", "u4")))
-# What functions cannot do, besides calling what is not there.
+# Syntax that functions cannot use.
 _REFUSED = (
     *(ast.Try, ast.With, ast.Raise, ast.Assert, ast.Delete, ast.Import, ast.ImportFrom, ast.Global),
     *(ast.Nonlocal, ast.Lambda, ast.FunctionDef, ast.ClassDef, ast.Yield, ast.YieldFrom, ast.Await),
@@ -40,10 +40,10 @@ INTERPRETED_CALLS = ("print", "breakpoint")
 
 
 class array:
-    """Declares a field that is an array of a fixed shape, as in `goal: jit.array(float, 2)`."""
+    """Declaration of an array field of fixed shape, as in `goal: jit.array(float, 2)`."""
 
     def __init__(self, dtype: Any, *shape: int) -> None:
-        """Take the dtype of elements, and the length of each axis."""
+        """Store the dtype of the elements and the length of each axis."""
         self.dtype = dtype
         self.shape = shape
 
@@ -57,12 +57,12 @@ class Field(NamedTuple):
 
     @property
     def python_type(self) -> type:
-        """What a number of it is while a function runs: float, int or bool."""
+        """The type of a number of this field in a function: float, int or bool."""
         return {"f": float, "b": bool}.get(self.dtype.kind, int)
 
 
 def fields_of(owner: type, name: str) -> tuple[Field, ...]:
-    """Return the fields that a nested class of a class declares by annotations, in their order."""
+    """Return the fields that a nested class of a class declares with annotations, in order."""
     declared = getattr(owner, name, None)
     if declared is None:
         return ()
@@ -105,7 +105,7 @@ def numbers_of(owner: type, name: str) -> dict[str, Any]:
 
 
 def place_of(item: Any) -> str:
-    """Return "file:line: " of a class or function, or an empty string."""
+    """Return "file:line: " for a class or function, or an empty string if unknown."""
     try:
         if isinstance(item, FunctionType):
             return f"{item.__code__.co_filename}:{item.__code__.co_firstlineno}: "
@@ -115,7 +115,7 @@ def place_of(item: Any) -> str:
 
 
 def syntax_of(function: FunctionType) -> ast.FunctionDef | None:
-    """Return the syntax tree of a function with the lines of its file; None without the source."""
+    """Return the syntax tree of a function with its line numbers; None if there is no source."""
     try:
         lines, first = inspect.getsourcelines(function)
         tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -126,21 +126,21 @@ def syntax_of(function: FunctionType) -> ast.FunctionDef | None:
 
 
 def names_of(function: FunctionType) -> dict[str, Any]:
-    """Return what a function uses of its module and of functions around it, by name."""
+    """Return the values that a function uses from its module and enclosing functions, by name."""
     values = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
     used = function.__code__.co_names + function.__code__.co_freevars
     return {name: values[name] for name in used if name in values}
 
 
 def helpers_of(function: FunctionType) -> Iterator[tuple[str, FunctionType]]:
-    """Iterate over the functions that a function calls by a name of its module, with the names."""
+    """Yield name and value of each function that a function uses from its module."""
     for name, value in names_of(function).items():
         if isinstance(value, FunctionType) and value.__module__ != "gymcore.jit.math":
             yield name, value
 
 
 def reachable(function: FunctionType) -> list[FunctionType]:
-    """Return a function and all that it calls, directly or not."""
+    """Return a function and all functions that it calls, directly or indirectly."""
     found = [function]
     for one in found:
         found += [helper for _, helper in helpers_of(one) if helper not in found]
@@ -150,7 +150,7 @@ def reachable(function: FunctionType) -> list[FunctionType]:
 def check_functions(
     owner: type, functions: Functions, fields: dict[str, tuple[Field, ...]]
 ) -> None:
-    """Raise `InvalidArgument` with file and line for what a class's functions cannot do."""
+    """Raise `InvalidArgument` with file and line for code that functions cannot contain."""
     for name, function in functions.items():
         names = ARGUMENTS[name]
         if name == "reset" and fields["options"]:
@@ -212,7 +212,7 @@ def _check_syntax(
 
 
 def indexes(function: FunctionType) -> bool:
-    """Return whether a function reads or writes arrays at computed places, or might."""
+    """Return whether a function may read or write arrays at computed indices."""
     for one in reachable(function):
         tree = syntax_of(one)
         action = tree.args.args[2].arg if tree is not None and one is function else ""

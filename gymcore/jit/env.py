@@ -1,4 +1,4 @@
-"""`Env`: an environment whose physics is written for one lane, compiled or interpreted."""
+"""`Env`: base of environments with physics written for one lane, compiled or interpreted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from gymcore_ext.lanes.custom_kernel import CustomKernel, LaneLoops
 
 
 class LaneState(LaneLoops):
-    """The state of lanes as arrays, with the loops that step them."""
+    """The state of lanes as arrays, with the loops that step the lanes."""
 
     saved_dtype: np.dtype
 
@@ -52,7 +52,7 @@ class LaneState(LaneLoops):
             array[indices] = saved[name]
 
     def valid(self, saved: np.ndarray) -> npt.NDArray[np.bool_]:
-        """Return which elements of an array of `saved_dtype` are states: numbers, and bools."""
+        """Return which elements of `saved` contain only finite numbers and valid bools."""
         valid = np.ones(len(saved), np.bool_)
         for name in self.saved_dtype.names or ():
             rows = saved[name].reshape(len(saved), -1)
@@ -64,7 +64,7 @@ class LaneState(LaneLoops):
 
 
 class _Kernel:
-    """What is made once for a class, which keeps it; pickles of the class do without."""
+    """Data that is computed once for a class and stored on it, but not pickled with it."""
 
     def __init__(self, cls: type[Env]) -> None:
         self.owner, place = cls, f"{place_of(cls)}{cls.__name__}"
@@ -114,7 +114,7 @@ class _Kernel:
 
     @functools.cached_property
     def compiled(self) -> Any:
-        """The compiled loops; the class is tried by the interpreter first."""
+        """The compiled loops; the interpreter tests the class first."""
         with _one_thread:
             from gymcore.jit.compiler import CompiledLoops
 
@@ -123,20 +123,20 @@ class _Kernel:
 
     @functools.cached_property
     def vector_class(self) -> type[NativeVectorEnv]:
-        """The vector environment, which pickles by its place in the class."""
+        """The vector environment's class, which is pickled as an attribute of this class."""
         vector_class = NativeVectorEnv.of(self.owner)
         vector_class.__qualname__ = f"{self.owner.__qualname__}.vector_class"
         return vector_class
 
 
-# Neither Numba nor `ast.parse` of Python 3.11 is for several threads at once.
+# Neither Numba nor `ast.parse` of Python 3.11 is thread-safe.
 _one_thread = threading.RLock()
 
 
 def _kernel_of(cls: type[Env]) -> _Kernel:
     kernel: _Kernel | None = cls.__dict__.get("_kernel")
-    if kernel is None or kernel.owner is not cls:  # a copy of a class has that of the class
-        with _one_thread:  # only makers wait for each other
+    if kernel is None or kernel.owner is not cls:  # a copied class has the original's kernel
+        with _one_thread:  # the lock is only taken if there is no kernel yet
             kernel = cls.__dict__.get("_kernel")
             if kernel is None or kernel.owner is not cls:
                 cls._kernel = kernel = _Kernel(cls)
@@ -150,7 +150,7 @@ def _length(shape: tuple[int, ...]) -> int:
 
 
 def is_compiled() -> bool:
-    """Return whether classes are compiled: warns once if Numba is missing."""
+    """Return whether classes are compiled; warn once if Numba is missing."""
     return os.environ.get("GYMCORE_JIT", "1") != "0" and _has_numba()
 
 
@@ -168,7 +168,7 @@ def _has_numba() -> bool:
 
 
 class _VectorClass:
-    """The vector environment of a class, derived from it."""
+    """Descriptor for the vector environment class that belongs to a class."""
 
     def __get__(self, env: Any, cls: type[Env]) -> type[NativeVectorEnv]:
         return _kernel_of(cls).vector_class
@@ -179,37 +179,37 @@ class Env(NativeEnv[Any]):
 
     A subclass declares and defines, in plain Python:
 
-    - `observation_space`: Box of any dtype but float16, Discrete, MultiDiscrete, MultiBinary, or
+    - `observation_space`: Box of any dtype except float16, Discrete, MultiDiscrete, MultiBinary, or
       Dict and Tuple of these. `action_space`: Discrete, MultiDiscrete, MultiBinary, or Box.
-    - `class State`: fields of a lane, `x: float` or `grid: jit.array(np.int8, 16, 16)`, that are 0
-      when an episode begins. Numbers are float64, int64 or bool while a function runs, and
-      rounded to their type when it returns.
+    - `class State`: the fields of a lane, such as `x: float` or `grid: jit.array(np.int8, 16, 16)`.
+      They are 0 when an episode begins. In functions, numbers are float64, int64 or bool; they are
+      rounded to the field's type when the function returns.
     - `class Parameters`, optional: numbers with default values. They are arguments of the
-      constructor, of `make` and `make_vec`, and may differ from lane to lane (`set_attr`).
-    - `class Options`, optional: numbers likewise, which `reset(options={...})` gives for the
-      episodes that it begins. The function is then `reset(state, parameters, rng, options)`.
-    - `class Infos`, optional: fields like those of the state.
-    - `reset(state, parameters, rng)`, `step(state, parameters, action, rng)`, which returns
-      `reward, terminated` or `reward, terminated, truncated`, and
-      `observe(state, parameters, observation)`, which writes all of the observation: an array; a
-      tuple of them; or for a Dict an object with an array for each key. A Discrete part is an array
-      of one element.
-    - `info(state, parameters, info)`, with Infos: writes the fields of `info`.
+      constructor, `make` and `make_vec`, and may differ from lane to lane (`set_attr`).
+    - `class Options`, optional: numbers with default values, which `reset(options={...})` sets for
+      the episodes that it begins. The function is then `reset(state, parameters, rng, options)`.
+    - `class Infos`, optional: fields like the fields of `State`.
+    - `reset(state, parameters, rng)`.
+    - `step(state, parameters, action, rng)`, which returns `reward, terminated` or
+      `reward, terminated, truncated`.
+    - `observe(state, parameters, observation)`, which writes the whole observation: an array, a
+      tuple of arrays, or for a Dict an object with an array for each key. A Discrete part is an
+      array of one element.
+    - `info(state, parameters, info)`, only with `Infos`: writes the fields of `info`.
     - `render(state, parameters)`, optional: any Python; returns a frame [height, width, 3] uint8.
 
-    `rng` has `random`, `uniform`, `integers`, `normal` and `choice` of the lane's
-    `numpy.random.Generator`. Functions may call others of their module, and `gymcore.jit.math`.
-    They cannot allocate memory, raise exceptions, or use strings, lists and dicts. Compiled code
-    does not check
-    indices: run new physics with `debug=True` first, as `check_env` does.
+    `rng` has the methods `random`, `uniform`, `integers`, `normal` and `choice` of the lane's
+    `numpy.random.Generator`. Functions may call other functions of their module and of
+    `gymcore.jit.math`. They cannot allocate memory, raise exceptions, or use strings, lists and
+    dicts. Compiled code does not check indices: first run with `debug=True`, as `check_env` does.
 
-    Registered, the class makes single environments and vector environments like those of the
-    package: `vector_class` is its `NativeVectorEnv`.
+    A registered class makes single and vector environments like the built-in ones; `vector_class`
+    is its `NativeVectorEnv`.
 
     Args of the constructor:
         render_mode: None, "rgb_array" or "human".
-        debug: Run the source as ordinary Python, which prints, stops in debuggers, and raises for
-            nan and indices out of range.
+        debug: Whether to run the source as ordinary Python, which can print and stop in debuggers,
+            and raises for nan and indices out of range.
         **parameters: Values of `Parameters`.
 
     Example:
@@ -238,11 +238,11 @@ class Env(NativeEnv[Any]):
     kernel_module = ""
     vector_class = _VectorClass()
     arguments: ClassVar[tuple[str, ...]] = ("debug",)
-    _kernel: ClassVar[_Kernel | None] = None  # a class's own, not that of its base class
+    _kernel: ClassVar[_Kernel | None] = None  # not inherited: every class has its own
     _functions: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        # The functions are not methods: those of the base class stay what they are.
+        # The functions are removed from the class, so that they do not override the base's methods.
         own = {name: cls.__dict__[name] for name in ARGUMENTS if name in cls.__dict__}
         own = {name: getattr(one, "__func__", one) for name, one in own.items()}
         for name in own:
@@ -294,18 +294,18 @@ class Env(NativeEnv[Any]):
     def __init__(
         self, render_mode: str | None = None, *, debug: bool = False, **parameters: Any
     ) -> None:
-        """Make the batch of one; see the class."""
+        """Create the batch of one lane; see the class for the arguments."""
         self._debug = bool(debug)
         super().__init__(render_mode, **parameters)
 
     @classmethod
     def source(cls) -> str:
-        """Return the text of the loops that are generated around the functions."""
+        """Return the source text of the loops that are generated around the functions."""
         return _kernel_of(cls).source
 
     @classmethod
     def program(cls) -> Program:
-        """Return what the loops are generated from."""
+        """Return the description from which the loops are generated."""
         return _kernel_of(cls).program
 
     @classmethod
@@ -313,9 +313,9 @@ class Env(NativeEnv[Any]):
         """Run the source interpreted for some steps, to find mistakes that compiled code hides.
 
         Raises:
-            InvalidArgument: nan, observations that `observe` does not fill, a `step` that does not
-                return two or three things.
-            Exception: What the source raises, as for an index out of range.
+            InvalidArgument: If a value is nan, `observe` does not fill the observation, or `step`
+                does not return two or three values.
+            Exception: If the source raises it, for example for an index out of range.
         """
         env: Any = cls(debug=True)
         space = copy.deepcopy(env.action_space)
@@ -339,11 +339,11 @@ class Env(NativeEnv[Any]):
 
     @classmethod
     def kernel_spec(cls) -> dict[str, Any]:
-        """Return sizes, names and defaults of the kernel."""
+        """Return the kernel's sizes, names and defaults."""
         return _kernel_of(cls).spec
 
     def make_batch(self, num_envs: int, **options: Any) -> Batch:
-        """Return a batch of lanes, whose loops are compiled or interpreted."""
+        """Return a batch of lanes with compiled or interpreted loops."""
         made = _kernel_of(type(self))
         interpreted = self._debug or not is_compiled()
         loops = InterpretedLoops(made.program, num_envs) if interpreted else made.compiled
@@ -366,15 +366,15 @@ class Env(NativeEnv[Any]):
         return batch
 
     def fixed_digest(self) -> int:
-        """Digest of the class: its name, fields and loops."""
+        """Return a digest of the class: its name, fields and loops."""
         return digest(type(self).__qualname__.encode(), self.source().encode())
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
-        """Step by an element of `action_space`; see `Env.step`.
+        """Step with an element of `action_space`; see `Env.step`.
 
         Raises:
-            InvalidAction: No element of `action_space`.
-            ResetNeeded: Before the first reset, or after the step that ended the episode.
+            InvalidAction: If the action is not an element of `action_space`.
+            ResetNeeded: If there was no reset, or the episode has ended.
         """
         if not self.action_space.contains(action):
             raise self._invalid(action)
@@ -388,7 +388,7 @@ class Env(NativeEnv[Any]):
         return observation, reward, terminated, self._batch.truncated, self._batch.infos_of(0)
 
     def _render_frame(self, render_mode: str, state: Any) -> Any:
-        """Return the frame [height, width, 3] uint8, or show it."""
+        """Return the uint8 frame [height, width, 3], or show it."""
         frame = self._functions["render"](state, self._parameters())
         if render_mode == "rgb_array":
             return frame
@@ -401,7 +401,7 @@ class Env(NativeEnv[Any]):
         return self._renderer.render(frame)
 
     def _parameters(self) -> Any:
-        """The parameters of the lane, as functions get them."""
+        """Return the parameters of the lane in the form that functions get."""
         values = {name: getattr(self, name) for name in self.parameters}
         return self.program().names()["Parameters"](**values)
 

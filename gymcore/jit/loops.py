@@ -1,8 +1,8 @@
-"""The loops over lanes that are generated around the functions of a class, and run as Python.
+"""Generation of the loops over lanes around the functions of a class, and their interpretation.
 
-The text is the same for the interpreter and for Numba; what differs is what its names mean:
-`carray` (an array at an address), `State`, `Parameters`, `Options`, `Info`, `stream` (the random
-numbers of a lane), `outcome` (reward, and flags of the end) and the functions of the class.
+The interpreter and Numba use the same source text with different definitions of the names `carray`
+(an array at an address), `State`, `Parameters`, `Options`, `Info`, `stream` (the random numbers of
+a lane), `outcome` (reward, and flags of the end) and the functions of the class.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from gymcore_ext.lanes.custom_kernel import FIRST_ARRAYS, LOOPS
 
 Namespace = dict[str, Any]
 
-# A loop over listed lanes is told how many these are, not how many lanes the batch has, which is
-# where Numba checks indices if it is told to.
+# Length of arrays in a loop over listed lanes. The loop gets the number of listed lanes, not the
+# number of lanes of the batch, which Numba's optional index checks would need.
 _ALL_LANES = "1 << 40"
 
 
 class Program(NamedTuple):
-    """All that loops are generated from."""
+    """The description from which the loops are generated."""
 
     name: str
     functions: Functions
@@ -47,15 +47,15 @@ class Program(NamedTuple):
 
     @property
     def leaves_lanes_out(self) -> bool:
-        """Whether a step leaves out lanes that are about to be reset.
+        """Whether a step skips lanes that are about to be reset.
 
-        What has ended may index outside of arrays; arithmetic alone is faster with all lanes.
+        Ended lanes may have bad indices, or draw numbers. Pure arithmetic is faster with all lanes.
         """
         step = self.functions["step"]
         return indexes(step) or bool(set(step.__code__.co_names) & set(DRAWS))
 
     def loops(self) -> tuple[str, ...]:
-        """Names of the loops."""
+        """Return the names of the loops."""
         return LOOPS if self.infos else LOOPS[:3]
 
     def source(self) -> str:
@@ -76,7 +76,7 @@ class Program(NamedTuple):
         )
 
     def names(self) -> Namespace:
-        """Return what all loops use: dtypes, and classes of parameters and observations."""
+        """Return the names that all loops use: dtypes, parameter and observation classes."""
         names: Namespace = {
             np.dtype(name).name: np.dtype(name).type
             for name in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1")
@@ -96,9 +96,9 @@ class Program(NamedTuple):
     # --- text ----------------------------------------------------------------------------------
 
     def _step(self) -> str:
-        """The loop of a step, over the arrays that the function behind it makes.
+        """Return the source of the step: a loop over arrays, and a function that makes the arrays.
 
-        As arguments, the arrays can be declared not to share memory (`CompiledLoops`).
+        Arrays that are arguments can be declared to share no memory (see `CompiledLoops`).
         """
         dtype, shape = self.action
         arrays = [
@@ -179,12 +179,12 @@ class Program(NamedTuple):
         return "\n".join(lines)
 
     def _parts(self) -> tuple[Field, ...]:
-        """The arrays of an observation; that of a number has one element."""
+        """Return the arrays of an observation; a number is an array of one element."""
         leaves = enumerate(leaves_of(self.layout))
         return tuple(Field(str(k), dtype, shape or (1,)) for k, (dtype, shape) in leaves)
 
     def _columns(self, outputs: tuple[Field, ...]) -> list[_Array]:
-        """The arrays of state, parameters and outputs."""
+        """Return the arrays of state, parameters and outputs."""
         first = len(FIRST_ARRAYS)
         columns = [Field(f"s_{f.name}", f.dtype, f.shape) for f in self.state]
         columns += [Field(f"p_{f.name}", np.dtype("f8"), ()) for f in self.parameters]
@@ -214,14 +214,14 @@ class Program(NamedTuple):
 
 
 def _numbers(name: str, fields: tuple[Field, ...], values: list[str]) -> str:
-    """Return the expression that makes a tuple of numbers of columns of float64."""
+    """Return the expression for a named tuple of numbers from float64 columns."""
     casts = {float: "{}", int: "int({})", bool: "{} != 0.0"}
     numbers = (casts[f.python_type].format(v) for f, v in zip(fields, values, strict=True))
     return f"{name}({', '.join(numbers)})"
 
 
 def _dicts(layout: Layout) -> Iterator[tuple[str, ...]]:
-    """Iterate over the keys of every dict in a layout."""
+    """Yield the keys of every dict in a layout."""
     if layout[0] == "dict":
         yield layout[1]
     for part in () if layout[0] == "array" else layout[-1]:
@@ -229,7 +229,7 @@ def _dicts(layout: Layout) -> Iterator[tuple[str, ...]]:
 
 
 class _Array(NamedTuple):
-    """An array over all lanes, and its place among the addresses that a loop is given."""
+    """An array over all lanes, with its index in the list of addresses that a loop gets."""
 
     name: str
     place: int
@@ -237,14 +237,14 @@ class _Array(NamedTuple):
     dtype: np.dtype
 
     def line(self, length: str = "hi") -> str:
-        """Return the line that makes the array, with an expression for its first axis."""
+        """Return the line that creates the array; `length` is the expression for its first axis."""
         kind = "bool_" if self.dtype.kind == "b" else self.dtype.name
         sizes = "".join(f", {size}" for size in self.shape)
         return f"    {self.name} = carray(arrays[{self.place}], ({length}{sizes or ','}), {kind})"
 
 
 def run_text(text: str, name: str, namespace: Namespace) -> Namespace:
-    """Run the text of loops in a namespace; tracebacks show its lines."""
+    """Execute the text of loops in a namespace; tracebacks can show its lines."""
     filename = f"<loops of {name}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     exec(compile(text, filename, "exec"), namespace)
@@ -255,7 +255,7 @@ def run_text(text: str, name: str, namespace: Namespace) -> Namespace:
 
 
 class LaneArray(np.ndarray):
-    """An array whose elements are Python's numbers, in which compiled code computes too."""
+    """An array whose elements are Python numbers, as in compiled code."""
 
     def __getitem__(self, index: Any) -> Any:
         """Return a float, an int, a bool or a part of the array."""
@@ -267,28 +267,28 @@ class LaneArray(np.ndarray):
         return (self[k] for k in range(len(self)))
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """Return what NumPy computes of arrays: a sum is a number of Python's too."""
+        """Return the result of a NumPy function; a scalar such as a sum is a Python number."""
         return array.item() if return_scalar else array.view(LaneArray)
 
     @property
     def flat(self) -> Any:
-        """All elements, along one axis."""
+        """All elements along one axis."""
         return self.reshape(-1)
 
 
 class Struct:
-    """The state or infos of a lane while a function runs; a subclass has `__fields__`."""
+    """The state or infos of a lane while a function runs; subclasses define `__fields__`."""
 
     __slots__ = ()
     __fields__: dict[str, Field]
 
     def __init__(self, *values: object) -> None:
-        """Take a number or array for each field."""
+        """Set each field to a number or array."""
         for name, value in zip(self.__fields__, values, strict=True):
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Assign a number of the field's kind."""
+        """Assign a number, converted to the field's Python type."""
         field = self.__fields__.get(name)
         if field is None:
             raise AttributeError(f"{name!r} is not a field: {', '.join(self.__fields__)}")
@@ -300,7 +300,7 @@ class Struct:
         object.__setattr__(self, name, kind(value))
 
     def __repr__(self) -> str:
-        """Show all fields."""
+        """Return all fields as text."""
         return f"({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__fields__)})"
 
 
@@ -311,10 +311,10 @@ def struct_class(name: str, fields: tuple[Field, ...]) -> type[Struct]:
 
 
 class LaneRandom:
-    """The random numbers of a lane: methods of its `numpy.random.Generator` as Python's numbers."""
+    """Methods of a lane's `numpy.random.Generator` that return Python numbers."""
 
     def __init__(self, generator: np.random.Generator) -> None:
-        """Take the generator."""
+        """Store the generator."""
         self._generator = generator
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -331,14 +331,14 @@ _LOOP = ctypes.CFUNCTYPE(
 
 
 class InterpretedLoops:
-    """The loops of a program as callbacks of C that run Python, with checks.
+    """The loops of a program as C callbacks that run Python code with checks.
 
     Attributes:
-        addresses: Of the callbacks, by name. They live as long as this object.
+        addresses: Addresses of the callbacks, by name; valid as long as this object exists.
     """
 
     def __init__(self, program: Program, num_lanes: int) -> None:
-        """Make the callbacks for a batch of so many lanes."""
+        """Create the callbacks for a batch of `num_lanes` lanes."""
         self._fail: Callable[[BaseException], None]
         self._generator: Callable[[int], np.random.Generator]
         self._random: dict[int, LaneRandom] = {}
@@ -364,11 +364,11 @@ class InterpretedLoops:
     def bind(
         self, fail: Callable[[BaseException], None], generator: Callable[[int], np.random.Generator]
     ) -> None:
-        """Take functions of the batch: one that has it raise, and one for the stream of a lane."""
+        """Store functions of the batch: to make it raise, and to get the generator of a lane."""
         self._fail, self._generator = fail, generator
 
     def _carray(self, address: int | None, shape: tuple[int, ...], dtype: Any) -> Any:
-        """All lanes of an array at an address; None stays None."""
+        """Return an array over all lanes at an address, or None if there is no address."""
         if address is None:
             return None
         shape = (self._num_lanes, *shape[1:])
@@ -385,14 +385,14 @@ class InterpretedLoops:
         def run(*arguments: object) -> None:
             try:
                 loop(*arguments)
-            except BaseException as problem:  # C knows no exceptions: the batch raises it
+            except BaseException as problem:  # it cannot pass through C: the batch raises it
                 self._fail(problem)
 
         return _LOOP(run)
 
 
 def _checked(program: Program, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of a class that raises if it leaves nan behind or returns something else."""
+    """Return a function of a class with checks for nan and for the form of its results."""
     title = f"{place_of(function)}{program.name}.{name}"
 
     def check(values: npt.ArrayLike, what: str) -> None:
@@ -401,7 +401,7 @@ def _checked(program: Program, name: str, function: Callable[..., Any]) -> Calla
 
     def observe(state: Struct, parameters: object, observation: object) -> None:
         parts, results = list(_arrays(observation)), []
-        for byte in (0x55, 0x3A):  # what is the same after both has been written
+        for byte in (0x55, 0x3A):  # elements that are equal after both runs have been written
             for part in parts:
                 fill = byte & 1 if part.dtype == np.bool_ else byte
                 np.asarray(part).view(np.uint8)[...] = fill
@@ -449,13 +449,13 @@ def _checked(program: Program, name: str, function: Callable[..., Any]) -> Calla
 
 
 def _outcome(result: tuple[Any, ...]) -> tuple[float, int]:
-    """The reward, and the flags of the end: 1 if it terminated, 2 if it was truncated."""
+    """Return the reward, and the sum of the flags 1 (terminated) and 2 (truncated)."""
     reward, *flags = result
     return float(reward), sum(bool(flag) << k for k, flag in enumerate(flags))
 
 
 def _arrays(observation: object) -> Iterator[Any]:
-    """Iterate over the arrays of an observation."""
+    """Yield the arrays of an observation."""
     if isinstance(observation, tuple):
         for part in observation:
             yield from _arrays(part)

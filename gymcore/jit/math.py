@@ -1,7 +1,7 @@
-"""Functions whose results are the same bits on every machine: those of the built-in kernels.
+"""The functions of the built-in kernels, whose results are the same bits on every machine.
 
-Each performs the operations of its counterpart in `gymcore_ext/include/gymcore/math.h`, in order.
-Numba inlines them, and loops that call them become vector code.
+Each performs the operations of its counterpart in `gymcore_ext/include/gymcore/math.h`, in the same
+order. Numba inlines the functions, and loops that call them are vectorized.
 """
 
 from __future__ import annotations
@@ -50,23 +50,23 @@ _C0, _C1, _C2, _C3, _C4, _C5 = map(
 
 
 def select(condition: bool, yes: float, no: float) -> float:
-    """`yes` if the condition holds, `no` otherwise; both have been computed."""
+    """Return `yes` if the condition holds, otherwise `no`; both are always computed."""
     return yes if condition else no
 
 
 def round_half_even(x: float) -> float:
-    """The nearest integer, ties to even, as a float, for `|x| < 2^51`."""
+    """Return the nearest integer as a float, with ties to even, for `|x| < 2^51`."""
     return (x + _ROUND_SHIFT) - _ROUND_SHIFT
 
 
 def floor(x: float) -> float:
-    """The largest integer not above x, as a float, for `|x| < 2^51`."""
+    """Return the largest integer not above x as a float, for `|x| < 2^51`."""
     nearest = (x + _ROUND_SHIFT) - _ROUND_SHIFT
     return nearest - (1.0 if nearest > x else 0.0)
 
 
 def sincos(x: float) -> tuple[float, float]:
-    """Sine and cosine of x radians: at most 0.85 ulp off for `|x| <= 2^18`.
+    """Return sine and cosine of x (radians), with an error of at most 0.85 ulp for `|x| <= 2^18`.
 
     Example:
         >>> sincos(0.5)
@@ -90,7 +90,7 @@ def sincos(x: float) -> tuple[float, float]:
     head = 1.0 - half
     cosine_y = head + (((1.0 - head) - half) + (z * c - y * tail))
 
-    # The lowest bits of the sum are those of the integer n, whose conversion is no vector code.
+    # The lowest bits of the sum are those of the integer n; converting n would not be vectorized.
     quadrant = int(np.float64(shifted).view(np.int64))
     sine = cosine_y if quadrant & 1 else sine_y
     cosine = sine_y if quadrant & 1 else cosine_y
@@ -98,17 +98,17 @@ def sincos(x: float) -> tuple[float, float]:
 
 
 def sin(x: float) -> float:
-    """The sine of x radians; see `sincos`."""
+    """Return the sine of x (radians); see `sincos`."""
     return sincos(x)[0]
 
 
 def cos(x: float) -> float:
-    """The cosine of x radians; see `sincos`."""
+    """Return the cosine of x (radians); see `sincos`."""
     return sincos(x)[1]
 
 
 def mod_two_pi(x: float) -> float:
-    """`x % (2 pi)`, for `|x| <= 2^30`."""
+    """Return `x % (2 pi)`, for `|x| <= 2^30`."""
     shifted = x * _TURNS_PER_RADIAN + _ROUND_SHIFT
     turns = shifted - _ROUND_SHIFT
     remainder = (x - turns * _TWO_PI_HEAD) - turns * _TWO_PI_REST
@@ -116,6 +116,6 @@ def mod_two_pi(x: float) -> float:
 
 
 def clip(x: float, low: float, high: float) -> float:
-    """The number in `[low, high]` that is nearest to x."""
+    """Return the number in `[low, high]` that is nearest to x."""
     raised = low if x < low else x
     return high if raised > high else raised

@@ -204,7 +204,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         self._seeds = LaneSeeds(self._batch)
         self._find_action_layout()
 
-    # --- what subclasses define, and may use ---------------------------------------------------
+    # --- methods for subclasses ----------------------------------------------------------------
 
     def reset_lanes(self, mask: Bools) -> tuple[Any, Info]:
         """Begin episodes in the lanes of a mask; return observations and infos of all lanes."""

@@ -182,7 +182,7 @@ def checked_lanes(
 ) -> Fields:
     """Check saved lanes and return copies of their fields, which may be written to `indices`.
 
-    `saved` is the result of `save_lanes`, which the other arguments belong to.
+    `saved` is a result of `save_lanes`; the other arguments are the same as for `save_lanes`.
 
     Raises:
         InvalidArgument: If the lanes belong to another environment, their number is wrong, only

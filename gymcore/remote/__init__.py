@@ -1,4 +1,4 @@
-"""Environments on another machine, over TCP: a server and its client."""
+"""Environments on another machine, accessed over TCP: a server and its client."""
 
 from gymcore.remote.client import Client
 from gymcore.remote.keys import make_keys

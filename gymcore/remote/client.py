@@ -1,4 +1,4 @@
-"""A client of a `Server`: requests, and their replies."""
+"""A client of a `Server`, which sends requests and receives their replies."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ RETRY_SECONDS = 0.05
 
 
 class Client:
-    """One session with a server. Requests are made one after another, by one thread at a time.
+    """One session with a server. Requests are sent one after another, by one thread at a time.
 
-    A connection that breaks is made again, and the last request is sent again, until time is over.
+    If the connection breaks, the client reconnects and repeats the last request until the timeout.
 
     Attributes:
         hello: The server's description of the environment.
@@ -62,12 +62,12 @@ class Client:
         """Begin a session.
 
         Args:
-            address: `tcp://host:port`, or `host:port`.
-            kind: What the server must host: "vector" or "environment".
-            keys: The folder with the client's keys and the public key of the server.
-            connect_timeout: How long the server may take for its first answer, in seconds.
-            timeout: How long it may take to answer a request, in seconds.
-            max_message_bytes: The largest message that is received.
+            address: `tcp://host:port` or `host:port`.
+            kind: The kind of environment that the server must host: "vector" or "environment".
+            keys: The folder with the client's keys and the server's certificate.
+            connect_timeout: Maximum time for the server's first answer, in seconds.
+            timeout: Maximum time for the answer to a request, in seconds.
+            max_message_bytes: Maximum size of a received message.
 
         Raises:
             InvalidArgument: If an argument has an impossible value.
@@ -81,7 +81,7 @@ class Client:
         self._limit = positive("max_message_bytes", max_message_bytes)
         self._tls = None if keys is None else client_context(keys)
         self._timeout = timeout
-        self._max_bytes = MAX_MESSAGE_BYTES  # of the server
+        self._max_bytes = MAX_MESSAGE_BYTES  # the server's limit
         self._pid = os.getpid()
         self._closed = False
         self._session = secrets.token_hex(16)
@@ -90,7 +90,7 @@ class Client:
         self._request: list[Frame] = []
         self._connection: Connection | None = None
         self._selector = getattr(selectors, "PollSelector", selectors.SelectSelector)()
-        self._problem = "it cannot be reached"  # why there is no connection, as the last one said
+        self._problem = "it cannot be reached"  # the last reason for a lost connection
         try:
             self._send_request([])
             self._begin(self.receive(connect_timeout), kind)
@@ -100,7 +100,7 @@ class Client:
             raise
 
     def _begin(self, greeting: Any, kind: str) -> None:
-        """Check and store what the server says of itself."""
+        """Check and store the server's description of itself."""
         match greeting:
             case (dict(hello), int(max_bytes)) if max_bytes > 0:
                 self.hello, self._max_bytes = hello, max_bytes
@@ -116,7 +116,7 @@ class Client:
             )
 
     def malformed(self, expected: str, got: object) -> RemoteError:
-        """Return the error for what a server of this protocol does not send."""
+        """Return the error for a message that violates the protocol."""
         return RemoteError(f"{self.address}: expected {expected}, got {got!r:.200}")
 
     def request(self, verb: str, *arguments: object) -> Any:
@@ -125,13 +125,13 @@ class Client:
         return self.receive(self._timeout)
 
     def send(self, verb: str, *arguments: object) -> None:
-        """Send a request; a reply to an earlier one is dropped.
+        """Send a request; a reply to an earlier request will be discarded.
 
         Raises:
-            ArgumentTypeError: If the arguments cannot be sent; nothing has been sent.
-            InvalidArgument: If a frame is larger than the server accepts; nothing has been sent.
-            ClosedEnvironmentError: After `close`.
-            ForkedProcessError: In a forked child of the process that began the session.
+            ArgumentTypeError: If the arguments cannot be sent; nothing is sent.
+            InvalidArgument: If the message is larger than the server accepts; nothing is sent.
+            ClosedEnvironmentError: If the client is closed.
+            ForkedProcessError: If a forked child of the process that began the session calls it.
         """
         self._check_open(verb)
         self._send_request(arguments, verb)
@@ -140,18 +140,18 @@ class Client:
         """Return the reply to the last request.
 
         Args:
-            seconds: How long to wait; None as long as the client's `timeout`, 0 not at all.
+            seconds: Maximum time to wait; None means the client's `timeout`, 0 means no waiting.
 
         Returns:
             The reply; None if there is none and `seconds` is 0.
 
         Raises:
-            EnvironmentFailed: What the environment has raised, of that class too if it is one of
-                Python's or gymcore's.
-            RemoteRefused: If the server refuses the request, as after a restart.
-            RemoteError: If the reply is not of the protocol.
+            EnvironmentFailed: If the environment raised. The error is also an instance of the
+                environment's exception class if this is a class of Python or gymcore.
+            RemoteRefused: If the server rejects the request, for example after a restart.
+            RemoteError: If the reply violates the protocol.
             RemoteTimeout: If there is no reply in time.
-            ClosedEnvironmentError: After `close`.
+            ClosedEnvironmentError: If the client is closed.
         """
         self._check_open(self._verb)
         limit = self._timeout if seconds is None else seconds
@@ -182,13 +182,13 @@ class Client:
     # --- the connection ------------------------------------------------------------------------
 
     def _receive_frames(self, seconds: float) -> list[memoryview] | None:
-        """Wait for a message; None if there is none, or no connection."""
+        """Wait for a message; return None if there is no message or no connection."""
         connection = self._connected(seconds)
         if connection is None:
             return None
         try:
             connection.flush()
-            frames = connection.receive()  # of what the socket has, and TLS, which is not waited on
+            frames = connection.receive()  # first: `select` does not see data buffered by TLS
             if frames is None and seconds > 0.0:
                 wanted = selectors.EVENT_READ | connection.is_sending * selectors.EVENT_WRITE
                 self._selector.modify(connection.socket, wanted)
@@ -205,7 +205,7 @@ class Client:
             return None
 
     def _connected(self, seconds: float) -> Connection | None:
-        """Return the connection; where there is none, a new one that has the last request."""
+        """Return the connection. If there is none, make one and send the last request."""
         if self._connection is None:
             end = time.monotonic() + seconds
             try:
@@ -225,9 +225,9 @@ class Client:
         return self._connection
 
     def _lose(self, problem: OSError) -> None:
-        """Close a connection that is broken; raise where the server refuses it.
+        """Close a broken connection; raise if the server rejected it.
 
-        A server that does not know the client's key says so after the handshake.
+        A server that does not know the client's key rejects it only after the handshake.
         """
         self._drop()
         if isinstance(problem, ssl.SSLError) and not isinstance(
@@ -249,7 +249,7 @@ class Client:
             self._connection = None
 
     def close(self) -> None:
-        """End the session, any number of times; the environment stays open."""
+        """End the session; the environment stays open. Calling it again does nothing."""
         if self._closed:
             return
         try:
@@ -277,7 +277,7 @@ class Client:
 
     def _send_request(self, arguments: Sequence[object], verb: str = HELLO) -> None:
         number = self._number + (verb != HELLO)
-        # Copies, for they may be sent again when the caller's arrays have changed.
+        # Copied, because they may be sent again after the caller's arrays have changed.
         message = VERSION, self._session, number, verb, list(arguments)
         frames: list[Frame] = [bytes(frame) for frame in encode(message)]
         size = sum(len(frame) + 8 for frame in frames)
@@ -289,9 +289,9 @@ class Client:
         self._number, self._verb, self._request = number, verb, frames
         connection = self._connection
         if connection is None:
-            return  # `receive` makes one
+            return  # `receive` makes a connection
         try:
-            if connection.is_sending:  # the rest of a request that is no longer of use
+            if connection.is_sending:  # the rest of an obsolete request
                 self._drop()
             else:
                 connection.send(frames)
@@ -310,7 +310,7 @@ class Client:
 
 
 def _parsed(address: str) -> tuple[str, tuple[str, int]]:
-    """Return an address as `tcp://host:port`, and its host and port."""
+    """Return an address in the form `tcp://host:port`, and its host and port."""
     if not isinstance(address, str):
         raise error.ArgumentTypeError(f"address: expected a string, got {address!r}")
     url = address if "://" in address else f"tcp://{address}"
@@ -328,7 +328,7 @@ def _parsed(address: str) -> tuple[str, tuple[str, int]]:
 
 
 def failed(kinds: list[str], verb: str, text: str, trace: str) -> EnvironmentFailed:
-    """Return the exception for one of the environment, of the nearest class that is known here."""
+    """Return an exception for an environment's one, of the nearest base class known here."""
     for name in kinds:
         kind = getattr(error, name, None) or getattr(builtins, name, None)
         if isinstance(kind, type) and issubclass(kind, Exception):

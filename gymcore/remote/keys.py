@@ -1,10 +1,10 @@
-"""Keys of servers and clients: private keys and their certificates, for TLS.
+"""Private keys and certificates of servers and clients, for TLS.
 
-A folder of `make_keys` has `server.crt` and `client.crt`, the certificates, which are public, and
-the private keys `server.key` and `client.key`, which only their owner may read. A server needs
-`server.key`, `server.crt` and the certificates of its clients, `*.crt` beside it; a client needs
-`client.key`, `client.crt` and `server.crt`. Each side accepts these certificates and no other:
-nobody signs them.
+`make_keys` writes the public certificates `server.crt` and `client.crt`, and the private keys
+`server.key` and `client.key`, which only their owner may read. A server needs `server.key`,
+`server.crt` and, in the same folder, the certificates of its clients, `*.crt`. A client needs
+`client.key`, `client.crt` and `server.crt`. Each side accepts exactly these certificates; there is
+no certificate authority.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ __all__ = ["client_context", "fingerprint", "make_keys", "server_context"]
 
 
 def make_keys(directory: str | Path) -> list[Path]:
-    """Write new keys of a server and a client.
+    """Write new keys for a server and a client.
 
     Args:
         directory: The folder; created if missing.
 
     Returns:
-        The four files.
+        The paths of the four files.
 
     Raises:
-        InvalidArgument: If one of them exists.
-        OSError: If they cannot be written. After any error no file or folder is left of this call.
-        DependencyNotInstalled: If cryptography is missing.
+        InvalidArgument: If one of the files exists.
+        OSError: If the files cannot be written. After any error, nothing is left behind.
+        DependencyNotInstalled: If cryptography is not installed.
     """
     folder = Path(directory)
     texts: dict[Path, bytes] = {}
@@ -58,7 +58,7 @@ def make_keys(directory: str | Path) -> list[Path]:
 
 
 def _new_pair(name: str) -> tuple[bytes, bytes]:
-    """Return a certificate and its private key, in PEM."""
+    """Return a certificate and its private key in PEM format."""
     try:
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes, serialization
@@ -75,7 +75,7 @@ def _new_pair(name: str) -> tuple[bytes, bytes]:
         .issuer_name(subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        # It holds as long as its file is there, whatever the clocks of two machines say.
+        # Valid as long as its file exists, regardless of the clocks of the two machines.
         .not_valid_before(datetime.datetime(2000, 1, 1))
         .not_valid_after(datetime.datetime(9999, 12, 31))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
@@ -90,10 +90,10 @@ def _new_pair(name: str) -> tuple[bytes, bytes]:
 
 
 def server_context(directory: str | Path) -> ssl.SSLContext:
-    """Return what a server's connections are encrypted with.
+    """Return the TLS context for a server's connections.
 
     Raises:
-        InvalidArgument: If a key is missing, is none, or can be read by others than its owner.
+        InvalidArgument: If a key is missing, invalid, or readable by others than its owner.
     """
     folder = Path(directory)
     context = _context(ssl.PROTOCOL_TLS_SERVER, folder, "server")
@@ -102,12 +102,12 @@ def server_context(directory: str | Path) -> ssl.SSLContext:
         raise InvalidArgument(f"keys: expected certificates of clients, *.crt, in {folder}")
     for path in clients:
         _accept(context, path)
-    context.num_tickets = 0  # a session of TLS is not taken up again
+    context.num_tickets = 0  # no TLS session resumption
     return context
 
 
 def client_context(directory: str | Path) -> ssl.SSLContext:
-    """Return what a client's connections are encrypted with; it raises as `server_context`."""
+    """Return the TLS context for a client's connections; raises as `server_context` does."""
     folder = Path(directory)
     context = _context(ssl.PROTOCOL_TLS_CLIENT, folder, "client")
     _accept(context, folder / "server.crt")
@@ -115,7 +115,7 @@ def client_context(directory: str | Path) -> ssl.SSLContext:
 
 
 def fingerprint(directory: str | Path) -> str:
-    """Return a short form of a server's certificate, for people to compare."""
+    """Return a short digest of a server's certificate, which people can compare."""
     path = Path(directory) / "server.crt"
     try:
         certificate = ssl.PEM_cert_to_DER_cert(path.read_text())
@@ -127,7 +127,7 @@ def fingerprint(directory: str | Path) -> str:
 def _context(protocol: int, folder: Path, name: str) -> ssl.SSLContext:
     context = ssl.SSLContext(protocol)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
-    context.check_hostname = False  # one certificate is accepted, wherever it comes from
+    context.check_hostname = False  # the certificates are pinned, so the host does not matter
     context.verify_mode = ssl.CERT_REQUIRED
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     key = folder / f"{name}.key"
@@ -145,7 +145,7 @@ def _context(protocol: int, folder: Path, name: str) -> ssl.SSLContext:
 
 
 def _accept(context: ssl.SSLContext, path: Path) -> None:
-    """Accept a certificate, and no other that its owner might sign."""
+    """Accept a certificate, but not certificates that its owner might sign."""
     try:
         context.load_verify_locations(path)
     except (OSError, ValueError) as problem:

@@ -1,4 +1,4 @@
-"""A server that lets a client on another machine step an environment."""
+"""A server with which a client on another machine can step an environment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gymcore.remote.wire import Frame, check_msgpack, decode, encode, message_ha
 __all__ = ["VERSION", "Hosted", "Server"]
 
 VERSION = 3
-"""Version of the protocol: the first value of each message."""
+"""Version of the protocol, the first value of each message."""
 
 SESSION_SECONDS = 60.0
 GREETING_SECONDS = 10.0
@@ -31,19 +31,19 @@ REPORT_SECONDS = 10.0
 POLL_SECONDS = 0.2
 
 FIRST_BYTES = 1 << 16
-"""The largest message of a connection that no session has: a greeting needs no more."""
+"""Maximum message size of a connection without a session, enough for a greeting."""
 
 MAX_CONNECTIONS = 64
-"""When another one comes, one that no session has is closed."""
+"""Maximum number of connections. One more closes a connection that has no session."""
 
 HELLO, RESUME, BYE = "hello", "resume", "bye"
 
 
 class Hosted(Protocol):
-    """The environment that a server hosts, and the requests that it allows."""
+    """An environment that a server hosts, with the requests that it allows."""
 
     def hello(self) -> Mapping[str, object]:
-        """Return what does not change: spaces, specifications, numbers."""
+        """Return the properties that never change: spaces, specifications, numbers."""
         ...
 
     def respond(self, verb: str, arguments: Sequence[Any]) -> object:
@@ -51,22 +51,22 @@ class Hosted(Protocol):
         ...
 
     def steps(self) -> int:
-        """Return how many steps of environments there have been."""
+        """Return the number of steps of environments so far."""
         ...
 
 
 class Server:
     """Answers the requests of one client at a time.
 
-    Requests of a session are numbered from 1. A request with the number of the last one gets the
-    same reply again, and nothing is done, so a client that has lost its connection can repeat it.
-    A client keeps its session until it ends it, or has been silent for `session_seconds` when
-    another client connects.
+    Requests of a session are numbered from 1. A request with the same number as the last one gets
+    the same reply without being executed again, so that a client can repeat it after a lost
+    connection. A session lasts until the client ends it, or until another client connects after
+    the client has been silent for `session_seconds`.
 
     Attributes:
-        address: `tcp://host:port`, with the port that it has.
-        fingerprint: Of its certificate; None without keys.
-        refused: How many messages and connections have been refused.
+        address: `tcp://host:port`, with the actual port.
+        fingerprint: Fingerprint of the server's certificate; None without keys.
+        refused: Number of messages and connections that have been rejected.
     """
 
     def __init__(
@@ -83,17 +83,17 @@ class Server:
 
         Args:
             hosted: The environment.
-            host: An address of this machine, as a number; "0.0.0.0" for all.
-            port: 0 selects a free port.
-            keys: The folder with the server's keys and those of its clients (`keys.make_keys`);
-                without keys only this machine is served.
-            max_message_bytes: The largest message that is received.
-            session_seconds: How long a silent client keeps its session when another one connects.
-            log: Called with a line for each connection and refusal, and with steps per second.
+            host: A numeric address of this machine; "0.0.0.0" for all addresses.
+            port: The port; 0 selects a free one.
+            keys: The folder with the server's keys and its clients' certificates
+                (`keys.make_keys`). Without keys, only clients on this machine are served.
+            max_message_bytes: Maximum size of a received message.
+            session_seconds: Time after which a silent client loses its session to another client.
+            log: Function that gets a line for each connection and rejection, and with steps/s.
 
         Raises:
-            InvalidArgument: If an argument has an impossible value, or the address cannot be bound.
-            DependencyNotInstalled: If msgpack is missing.
+            InvalidArgument: If an argument is invalid or the address cannot be bound.
+            DependencyNotInstalled: If msgpack is not installed.
         """
         check_msgpack()
         try:
@@ -120,7 +120,7 @@ class Server:
         self._reported_steps = 0
         self._tls = None if keys is None else server_context(keys)
         self.fingerprint = None if keys is None else fingerprint(keys)
-        # When each connection came, the oldest first.
+        # The time at which each connection was made, oldest first.
         self._connections: dict[Connection, float] = {}
         self._owner: Connection | None = None  # the connection of the session
         family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
@@ -135,22 +135,22 @@ class Server:
         self.address = f"tcp://{shown}:{self._listener.getsockname()[1]}"
 
     def stop(self) -> None:
-        """Let `run` return soon; called in another thread or by a signal handler.
+        """Make `run` return soon; call it from another thread or a signal handler.
 
-        A handler that raises instead may be taken for the environment: what that raises, a
-        `SystemExit` too, is the client's.
+        A handler must not raise instead: its exception, even `SystemExit`, may be treated as the
+        environment's and sent to the client.
         """
         self._stopping = True
 
     def run(self, sessions: int | None = None) -> None:
-        """Answer requests until `stop` is called, or clients have ended this number of sessions."""
+        """Answer requests until `stop` is called or clients have ended `sessions` sessions."""
         until = None if sessions is None else self._ended + sessions
         look = 0.0
         while not self._stopping and self._ended != until:
             for key, _ in self._selector.select(POLL_SECONDS):
                 if key.data is None:
                     self._accept()
-                elif key.data in self._connections:  # not closed since
+                elif key.data in self._connections:  # not closed in this loop
                     self._serve(key.data)
             if (now := time.monotonic()) > look:
                 look = now + POLL_SECONDS
@@ -160,19 +160,19 @@ class Server:
     # --- connections ---------------------------------------------------------------------------
 
     def _accept(self) -> None:
-        """Take the connections that wait."""
+        """Accept the waiting connections."""
         while True:
             try:
                 peer, _ = self._listener.accept()
             except BlockingIOError:
                 return
-            except OSError as problem:  # too many open files, which the next call may find too
+            except OSError as problem:  # too many open files, probably for some time
                 self._log(f"a connection could not be accepted: {problem}")
                 time.sleep(POLL_SECONDS)
                 return
             if len(self._connections) == MAX_CONNECTIONS:
                 others = (one for one in self._connections if one is not self._owner)
-                # The oldest, and with keys strangers first: they have not greeted.
+                # Close the oldest, but first those that have not greeted (with keys: strangers).
                 self._close(min(others, key=lambda one: one.greeted), "refused: too many")
             peer.setblocking(False)
             try:
@@ -180,7 +180,7 @@ class Server:
                     peer = self._tls.wrap_socket(
                         peer, server_side=True, do_handshake_on_connect=False
                     )
-            except OSError:  # it is gone already
+            except OSError:  # the peer has already disconnected
                 peer.close()
                 continue
             connection = Connection(peer, FIRST_BYTES)
@@ -188,7 +188,7 @@ class Server:
             self._selector.register(peer, selectors.EVENT_READ, connection)
 
     def _serve(self, connection: Connection) -> None:
-        """Answer what a connection has sent, as long as it takes the answers."""
+        """Answer the messages of a connection, as long as its peer accepts the answers."""
         greeted = connection.greeted
         try:
             while connection.flush():
@@ -213,7 +213,7 @@ class Server:
             self._selector.modify(connection.socket, wanted, connection)
 
     def _close(self, connection: Connection, reason: str) -> None:
-        """Close a connection, and log why."""
+        """Close a connection, and log the reason."""
         del self._connections[connection]
         self._selector.unregister(connection.socket)
         connection.close()
@@ -225,19 +225,19 @@ class Server:
             self._log(f"client {reason}")
 
     def _close_silent(self, now: float) -> None:
-        """Close the connections that do not greet."""
+        """Close connections that have not greeted in time."""
         for connection, since in list(self._connections.items()):
             if not connection.greeted and now - since > GREETING_SECONDS:
                 self._close(connection, "refused: not the protocol: no greeting")
 
     def _log(self, line: str) -> None:
-        """Log a line, without control characters: clients choose parts of some."""
+        """Log a line, with control characters escaped, because it may contain a client's text."""
         self._write_line("".join(c if c.isprintable() else ascii(c)[1:-1] for c in line))
 
     # --- requests ------------------------------------------------------------------------------
 
     def _answer(self, connection: Connection, frames: Sequence[Frame]) -> list[Frame]:
-        """Return the frames of a reply; none for what is refused without an answer."""
+        """Return the frames of the reply; an empty list for a message that gets no answer."""
         try:
             request = decode(frames)
             version, session, number, verb, arguments = request
@@ -269,14 +269,14 @@ class Server:
         return self._reply
 
     def _give_session(self, connection: Connection) -> None:
-        """Let a connection send large messages, in the place of the one that has sent them."""
+        """Give the session to a connection, which may then send large messages."""
         previous, self._owner = self._owner, connection
         if previous is not None:
             self._close(previous, "disconnected")
         connection.max_bytes = self._max_bytes
 
     def _greet(self, connection: Connection, session: str, number: int) -> list[Frame]:
-        """Begin a session, unless another client has one."""
+        """Begin a session unless another client has one."""
         now = time.monotonic()
         if len(session) != 32:
             return self._refuse(number, "a session of 32 characters")
@@ -292,7 +292,7 @@ class Server:
         return encode((VERSION, number, "ok", (hello, self._max_bytes)))
 
     def _performed(self, number: int, verb: str, arguments: list[object]) -> list[Frame]:
-        """Do what was asked for, and return the frames of the reply."""
+        """Execute a request, and return the frames of the reply."""
         try:
             if verb == BYE:
                 self._log(f"session {self._session[:8]} ends")
@@ -318,7 +318,7 @@ class Server:
         return encode((VERSION, number, "refused", f"expected {expected}"))
 
     def _report(self) -> None:
-        """Log steps a second, where there were any."""
+        """Log the number of steps per second, if there were any."""
         now = time.monotonic()
         if now - self._reported >= REPORT_SECONDS:
             steps = self._hosted.steps()
@@ -328,7 +328,7 @@ class Server:
             self._reported, self._reported_steps = now, steps
 
     def close(self) -> None:
-        """Free the address, any number of times; the environment stays open."""
+        """Free the address; the environment stays open. Calling it again does nothing."""
         for connection in self._connections:
             connection.close()
         self._connections.clear()
@@ -345,12 +345,12 @@ class Server:
 
 
 def _unicode(text: str) -> str:
-    """Return a text that can be sent, with an escape for each half of a surrogate pair."""
+    """Return a text that can be sent, with lone surrogates escaped."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _is_ctrl_c(problem: BaseException) -> bool:
-    """Return whether Python's own handler of SIGINT has raised this, or may have."""
+    """Return whether Python's default SIGINT handler may have raised this exception."""
     return (
         isinstance(problem, KeyboardInterrupt)
         and threading.current_thread() is threading.main_thread()

@@ -1,4 +1,4 @@
-"""Spaces as messages of `wire`, and back."""
+"""Conversion of spaces to messages of `wire`, and back."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["is_array", "is_batch", "lane_bytes", "space_message", "space_of"]
 
 
 def space_message(space: Space) -> list[object]:
-    """Return a space as its name and arguments.
+    """Return the name and arguments of a space.
 
     Raises:
-        ArgumentTypeError: If it is, or holds, a space that does not travel.
+        ArgumentTypeError: If it is or contains a space that cannot be sent.
     """
     if isinstance(space, Box):
         return ["Box", space.low, space.high, space.dtype.newbyteorder("<").str]
@@ -41,10 +41,10 @@ def space_message(space: Space) -> list[object]:
 
 
 def space_of(message: Iterable[Any]) -> Space:
-    """Return the space of a message.
+    """Return the space that a message describes.
 
     Raises:
-        InvalidArgument: If there is no such space.
+        InvalidArgument: If the message does not describe a space.
     """
     try:
         name, *arguments = message
@@ -54,7 +54,7 @@ def space_of(message: Iterable[Any]) -> Space:
 
 
 def lane_bytes(space: Space) -> int:
-    """Return about how many bytes an element of a space of a message has."""
+    """Return the approximate size in bytes of an element of a space from a message."""
     if isinstance(space, Tuple):
         return sum(map(lane_bytes, space.spaces))
     if isinstance(space, Dict):

@@ -1,7 +1,7 @@
-"""Messages of frames over a TCP connection, encrypted with keys.
+"""Messages of frames over a TCP connection, which is encrypted if there are keys.
 
-A message announces the number of its frames and of its bytes, which are checked before memory is
-taken for it, so no peer takes more than one message of the size that it is allowed.
+A message begins with its number of frames and its size, which are checked before memory is
+allocated. A peer can thus use no more memory than one message of the maximum size.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ MAX_MESSAGE_BYTES = 256 << 20
 MAX_FRAMES = 100_000
 
 GREETING = b"gymcore remote 3"
-"""What each side says first."""
+"""The first bytes that each side sends."""
 
 HEAD = struct.Struct("<4sIQ")
-"""Head of a message: `MAGIC`, the number of frames, and their bytes; the length of each follows."""
+"""Head of a message: `MAGIC`, number of frames, their total size; then the length of each frame."""
 
 MAGIC = b"gym3"
-JOINED_BYTES = 1 << 16  # messages up to this size leave in one piece
+JOINED_BYTES = 1 << 16  # messages up to this size are sent in one piece
 
-# What a socket that must not wait any longer raises.
+# Exceptions of a socket that would have to wait.
 _WAITS = (BlockingIOError, TimeoutError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 class NotTheProtocol(Error):
-    """A peer sends what is not of the protocol, or announces a message that is too large."""
+    """A peer violates the protocol or announces a message that is too large."""
 
 
 class Connection:
-    """One end of a connection; calls return when the socket's time-out, which may be 0, is over.
+    """One end of a connection. Calls return after the socket's timeout, which may be 0.
 
-    After any exception but those of arguments the connection can only be closed.
+    After any exception except for invalid arguments, the connection can only be closed.
 
     Attributes:
-        max_bytes: The largest message that is received, with 8 bytes for each of its frames.
+        max_bytes: Maximum size of a received message, including 8 bytes for each frame.
         greeted: Whether the peer has sent its greeting.
     """
 
     def __init__(self, peer: socket.socket, max_bytes: int = MAX_MESSAGE_BYTES) -> None:
-        """Greet the peer; an `ssl.SSLSocket` makes its handshake first, in `receive`."""
+        """Greet the peer; with an `ssl.SSLSocket`, `flush` and `receive` first do the handshake."""
         self.socket = peer
         self.max_bytes = max_bytes
         self.greeted = False
@@ -56,10 +56,10 @@ class Connection:
         self._unsent: list[memoryview] = [memoryview(GREETING)]
         self._lengths: tuple[int, int] | None = None  # frames and bytes, once they are known
         self._expect(len(GREETING))
-        with contextlib.suppress(OSError):  # not a socket of TCP
+        with contextlib.suppress(OSError):  # not a TCP socket
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            # A peer that is no longer there is noticed within half a minute.
+            # Detect within half a minute that a peer has vanished.
             for name, seconds in {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}.items():
                 if hasattr(socket, name):
                     peer.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), seconds)
@@ -70,9 +70,9 @@ class Connection:
     # --- sending -------------------------------------------------------------------------------
 
     def send(self, frames: Sequence[Frame]) -> bool:
-        """Send a message after those that are unsent, as far as the socket takes it.
+        """Queue a message, and send as much of the queue as the socket accepts.
 
-        Frames are read until `flush` returns True.
+        The frames must not change until `flush` returns True.
 
         Returns:
             Whether everything has been sent.
@@ -88,11 +88,11 @@ class Connection:
 
     @property
     def is_sending(self) -> bool:
-        """Whether the socket has not taken everything yet."""
+        """Whether there is data that the socket has not accepted yet."""
         return bool(self._unsent) and not self._shakes_hands
 
     def flush(self) -> bool:
-        """Go on sending; return whether everything has been sent."""
+        """Continue to send; return whether everything has been sent."""
         unsent = self._unsent
         try:
             self._shake_hands()
@@ -118,9 +118,9 @@ class Connection:
         """Return the frames of the next message; None as long as it is not complete.
 
         Raises:
-            NotTheProtocol: If the peer does not greet, or sends no message or one too large.
+            NotTheProtocol: If the peer violates the protocol or sends a message that is too large.
             ConnectionError: If the peer has closed the connection.
-            ssl.SSLError: If the peer has no key that is known here, or is not encrypted.
+            ssl.SSLError: If the peer's key is not known here, or it does not use encryption.
         """
         try:
             self._shake_hands()
@@ -136,7 +136,7 @@ class Connection:
             return None
 
     def _next_part(self) -> list[memoryview] | None:
-        """Take a part that is complete: the greeting, the head of a message, or its frames."""
+        """Process a complete part: the greeting, the head of a message, or its frames."""
         part = self._part
         if not self.greeted:
             if part != GREETING:
@@ -169,5 +169,5 @@ class Connection:
         return None
 
     def close(self) -> None:
-        """Close the connection, any number of times."""
+        """Close the connection; calling it again does nothing."""
         self.socket.close()

@@ -1,4 +1,4 @@
-"""A vector environment on another machine, and its counterpart in the server."""
+"""A vector environment on another machine, and its counterpart on the server."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KIND = "vector"
 VERBS = ("reset", "step", "render", "get_attr")
 
 
-# What a server says of a vector environment.
+# Types of the entries with which a server describes a vector environment.
 _HELLO: dict[str, type | tuple[type, ...]] = {
     "id": str,
     "num_envs": int,
@@ -55,8 +55,8 @@ class HostedVectorEnv:
 
         Args:
             envs: The vector environment.
-            env_id: Its id, which clients compare with theirs.
-            attributes: Names that clients may read with `get_attr`.
+            env_id: Id of the environments, which clients compare with the id they expect.
+            attributes: Names of attributes that clients may read with `get_attr`.
 
         Raises:
             ArgumentTypeError: If a space cannot be sent.
@@ -78,11 +78,11 @@ class HostedVectorEnv:
         }
 
     def hello(self) -> dict[str, Any]:
-        """Return what does not change."""
+        """Return the properties that never change."""
         return self._hello
 
     def steps(self) -> int:
-        """Return how many steps of environments there have been."""
+        """Return the number of steps of environments so far."""
         return self._steps
 
     def respond(self, verb: str, arguments: Sequence[Any]) -> Any:
@@ -116,20 +116,20 @@ class HostedVectorEnv:
 
 
 class RemoteVectorEnv(VectorEngine[Any, Any]):
-    """A vector environment that a server hosts: one message steps all of its environments.
+    """Vector environment that a server hosts; one message steps all of its environments.
 
-    Results are those that the server's vector environment returns, bit for bit. Exceptions of the
-    environments are raised here, of the same class if it is one of Python's or gymcore's. Calls
-    raise `RemoteRefused` if the session has ended, as after a restart of the server, and
-    `RemoteTimeout` if there is no reply in time; a late one is dropped.
+    Results are identical, bit for bit, to the results of the server's vector environment.
+    Exceptions of environments are raised here, with the same class if it is one of Python or
+    gymcore. Calls raise `RemoteRefused` if the session has ended, for example after a restart of
+    the server, and `RemoteTimeout` if there is no reply in time; a late reply is discarded.
 
-    After `send` the server steps while this program goes on. Everything that was sent must be
+    After `send`, the server steps while this program continues. Everything that was sent must be
     received before the next `send`.
 
     Attributes:
-        batch_size: How many environments `recv` returns: those that were sent.
-        address: Of the server.
-        specification_hash: Of the spaces and options of the vector environment.
+        batch_size: Number of environments that `recv` returns, which is the number sent.
+        address: Address of the server.
+        specification_hash: Hash of the spaces and options of the vector environment.
 
     Example:
         >>> import threading
@@ -148,7 +148,7 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
     """
 
     ends_episodes = False
-    _needs_reset = False  # the server says so
+    _needs_reset = False  # the server checks it
 
     def __init__(
         self,
@@ -163,13 +163,13 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
         """Begin a session with a server.
 
         Args:
-            env_id: What the server must host; None for anything.
-            address: `tcp://host:port`, or `host:port`.
-            num_envs: How many environments it must have; None for any number.
+            env_id: Id that the server must host; None for any id.
+            address: `tcp://host:port` or `host:port`.
+            num_envs: Number of environments that the server must have; None for any number.
             keys: The folder with the client's keys (`gymcore keys`).
-            connect_timeout: How long the server may take for its first answer, in seconds.
-            timeout: How long a call may take, in seconds.
-            max_message_bytes: The largest message that is received.
+            connect_timeout: Maximum time for the server's first answer, in seconds.
+            timeout: Maximum time of a call, in seconds.
+            max_message_bytes: Maximum size of a received message.
 
         Raises:
             InvalidArgument: If an argument has an impossible value.
@@ -184,7 +184,7 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
             raise
 
     def _accept(self, env_id: str | None, num_envs: int | None, max_message_bytes: int) -> None:
-        """Check what the server says of itself, and take its spaces and options."""
+        """Check the server's description of itself, and set spaces and options from it."""
         client, hello = self._client, self._client.hello
         for name, kinds in _HELLO.items():
             if name not in hello or not isinstance(hello[name], kinds):
@@ -203,7 +203,7 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
             mode = AutoresetMode.NEXT_STEP if mode is None else AutoresetMode(mode)
         except ValueError as problem:
             raise error.RemoteError(f"{client.address}: {problem}") from None
-        # A message holds all observations, or actions: more lanes could never be stepped.
+        # A message must hold all observations or all actions, or the lanes could not be stepped.
         for space in (self.single_observation_space, self.single_action_space):
             if not 0 < hello["num_envs"] * max(lane_bytes(space), 1) <= max_message_bytes:
                 raise client.malformed(
@@ -237,7 +237,7 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
         return is_batch(self.single_observation_space, observations, count)
 
     def _check_steppable(self, lanes: Lanes | None) -> None:
-        """Leave it to the server to know which lanes may be stepped."""
+        """Do nothing: the server checks which lanes may be stepped."""
 
     def _checked_actions(self, actions: Any, count: int) -> Any:
         layout = self._action_layout
@@ -272,7 +272,7 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
     def _receive_lanes(self, timeout: float | None) -> tuple[Lanes, StepResult]:
         lanes = self._sent_lanes()
         try:
-            # After a `RemoteTimeout` the lanes stay sent: the next `recv` may have the reply.
+            # After a `RemoteTimeout`, the lanes stay sent: the next `recv` may get the reply.
             reply = self._client.receive(None if timeout is None else max(timeout, 1e-6))
             results = self._checked_step(reply, lanes)
         except error.RemoteTimeout:
@@ -292,18 +292,18 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
 
     @property
     def np_random_seed(self) -> Any:
-        """Not here, as `np_random`: random numbers are drawn on the server."""
+        """Not available, like `np_random`, because random numbers are drawn on the server."""
         self._generators()
 
     @one_at_a_time(error)
     def render(self) -> Any:
-        """Return what the server's vector environment renders."""
+        """Render the server's vector environment, and return the result."""
         self._check_call("render")
         return self._client.request("render")
 
     @one_at_a_time(error)
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of each environment, of those that the server gives."""
+        """Return an attribute of each environment; the server must allow its name."""
         self._check_call("call")
         values = self._client.request("get_attr", name)
         if not isinstance(values, tuple) or len(values) != self.num_envs:

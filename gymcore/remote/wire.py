@@ -1,9 +1,9 @@
-"""Messages as frames: a header in msgpack, and the bytes of each large array.
+"""Encoding of messages as frames: a header in msgpack, and the bytes of each large array.
 
-Small arrays are in the header: each frame takes some 20 us of a round trip. Nothing on the wire is
-a pickle, names code or carries a type of its own. What is decoded is checked first: the size of the
-header, how many values it has and how deeply they are nested, the dtype of an array against
-`DTYPES`, and its shape against the length of its bytes.
+Small arrays are in the header, because each frame adds about 20 us to a round trip. Messages
+contain no pickles, no names of code and no custom types. Before decoding, the size of the header,
+the number and nesting depth of its values, the dtypes of arrays (against `DTYPES`) and their shapes
+(against the number of bytes) are checked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gymcore.spaces.space import Array, DType
 
 try:
     import msgpack
-except ImportError:  # `check_msgpack` says what to install
+except ImportError:  # `check_msgpack` raises an error that names the package
     msgpack = None
 
 __all__ = [
@@ -38,7 +38,7 @@ __all__ = [
 DTYPES = frozenset(
     ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
 )
-"""The dtypes of arrays that travel, as NumPy writes them: bools and numbers."""
+"""Dtypes of arrays that can be sent, in NumPy's notation: bools and numbers."""
 
 MAX_HEADER_BYTES = 1 << 20
 MAX_SMALL_BYTES = 4096
@@ -49,12 +49,12 @@ MAX_DEPTH = 32
 Frame = bytes | memoryview
 T = TypeVar("T")
 
-# Names by dtypes of this machine's byte order, dtypes by names, and what is itself in the header.
+# Names by native dtypes, dtypes by names, and types that the header contains unchanged.
 _NAMES = {np.dtype(name).newbyteorder("="): name for name in DTYPES}
 _DTYPES: dict[object, DType] = {name: np.dtype(name) for name in DTYPES}
 _PLAIN = frozenset((type(None), bool, int, float, str))
 
-# A list's first item says what it stands for.
+# Tags: the first item of a list is the type of value that it encodes.
 ARRAY, OBJECTS, SCALAR, LIST, TUPLE = range(5)
 
 
@@ -68,16 +68,16 @@ def encode(message: object) -> list[Frame]:
     """Return the frames of a message.
 
     Args:
-        message: None, a bool, a number, a string, an array or scalar of NumPy, or a list, a tuple
-            or a dict with strings as keys, of these. Arrays of objects hold such values.
+        message: None, a bool, number, string, NumPy array or NumPy scalar; or a list, tuple or dict
+            with string keys of such values. Object arrays may contain such values.
 
     Returns:
-        The header, and the bytes of each large array in their order, which are not copied.
+        The header, and the bytes of each large array in order, which are not copied.
 
     Raises:
-        ArgumentTypeError: If there is anything else in the message.
-        InvalidArgument: If it is too large or nested too deeply, or has an integer of more than 64
-            bits or a text that is not Unicode.
+        ArgumentTypeError: If the message contains anything else.
+        InvalidArgument: If it is too large or nested too deeply, or contains an integer of more
+            than 64 bits or a string that is not valid Unicode.
 
     Example:
         >>> frames = encode({"x": np.zeros(3), "y": (1, None)})
@@ -100,14 +100,14 @@ def encode(message: object) -> list[Frame]:
 
 
 class _Encoder:
-    """Collects the bytes of large arrays, and counts the small ones."""
+    """Encodes values, collects the bytes of large arrays and counts small arrays."""
 
     def __init__(self) -> None:
         self.frames: list[Frame] = []
         self.small = 0
 
     def value(self, value: object, depth: int) -> object:
-        """Return a value as msgpack has it."""
+        """Return a value in the form that is packed with msgpack."""
         if type(value) in _PLAIN:
             return value
         if depth > MAX_DEPTH:
@@ -148,11 +148,11 @@ def _name(dtype: DType) -> str:
 
 
 def decode(frames: Sequence[Frame]) -> Any:
-    """Return the message of some frames; its arrays are the caller's own.
+    """Return the message that frames encode; its arrays belong to the caller.
 
     Raises:
-        InvalidArgument: If the frames are not what `encode` returns; nothing has been allocated for
-            what is wrong.
+        InvalidArgument: If the frames are not a result of `encode`. No memory is allocated for
+            invalid parts.
     """
     if not frames or len(frames[0]) > MAX_HEADER_BYTES:
         raise InvalidArgument("message: expected a header of at most 1 MiB")
@@ -175,7 +175,7 @@ def decode(frames: Sequence[Frame]) -> Any:
 
 
 def message_hash(message: object) -> str:
-    """Return SHA-256 of a message, as `encode` writes it.
+    """Return the SHA-256 digest of an encoded message.
 
     Example:
         >>> message_hash({"num_envs": 3})[:8]
@@ -185,7 +185,7 @@ def message_hash(message: object) -> str:
 
 
 class _Decoder:
-    """Takes the arrays of a message in their order, and counts values."""
+    """Decodes values, takes the arrays of a message in order and counts values."""
 
     def __init__(self, frames: Sequence[Frame]) -> None:
         self.frames = frames
@@ -193,7 +193,7 @@ class _Decoder:
         self.count = 0
 
     def value(self, value: Any, depth: int) -> object:
-        """Return what a value of msgpack stands for."""
+        """Return the value that a msgpack value encodes."""
         kind = type(value)
         if kind in _PLAIN:
             return value
@@ -237,7 +237,7 @@ class _Decoder:
 
     def objects(self, shape: object, items: object, depth: int) -> Array:
         values = self.values(_checked(items, list, "items"), depth)
-        # Memory for so many of them there is already; the shape is checked against it.
+        # The values are already in memory; check the shape against their number.
         places = _array("|u1", shape, bytes(len(values)))
         array = np.empty(len(values), object)
         for k, value in enumerate(values):
@@ -246,7 +246,7 @@ class _Decoder:
 
 
 def _array(name: object, shape: Any, data: Frame) -> Array:
-    """Return an array of its own memory; nothing is allocated before all is checked."""
+    """Return an array with its own memory, which is allocated after all checks."""
     try:
         dtype = _DTYPES[name]
         array: Array = np.ndarray(shape, dtype, data)
@@ -269,7 +269,7 @@ def _checked(value: object, kind: type[T], what: str) -> T:
 
 def _scalar(dtype: object, value: object) -> Any:
     try:
-        with np.errstate(all="ignore"):  # a float too large is infinite
+        with np.errstate(all="ignore"):  # a float that is too large becomes infinite
             if type(value) not in (bool, int, float):
                 raise TypeError
             return np.array(value, _DTYPES[dtype])[()]

@@ -1,4 +1,4 @@
-"""Specs of environments: their ids, what `register` stores, and how `make` finds it by an id."""
+"""Specs of environments: ids, the data that `register` stores, and its lookup by id for `make`."""
 
 from gymcore.specs.entry_points import load_creator, load_env_creator, place_of
 from gymcore.specs.env_spec import (

@@ -1,4 +1,4 @@
-"""Entry points: what "module:name" stands for, and which of them a spec may name."""
+"""Loading of entry points, "module:name", and checks of which of them a spec may use."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ T = TypeVar("T")
 
 
 def place_of(cls: type) -> str:
-    """Return where a class is, "module:name", under the name that the program imports."""
+    """Return the location of a class, "module:name", under the name that the program imports."""
     return f"{program.imported_name(cls.__module__)}:{cls.__name__}"
 
 
 def load_env_creator(name: str) -> Callable[..., Any]:
-    """Import the class or function that "module:attribute" names.
+    """Import the class or function at "module:attribute".
 
-    Raises an `ArgumentTypeError` if `name` is not a string, an `InvalidArgument` if it has another
-    form, and what Python raises for a missing module or attribute.
+    Raise `ArgumentTypeError` if `name` is not a string, `InvalidArgument` if it has another form,
+    and Python's own exception if the module or attribute is missing.
 
     Example:
         >>> load_env_creator("math:gcd")(12, 18)
@@ -41,10 +41,10 @@ def load_env_creator(name: str) -> Callable[..., Any]:
 def load_creator(
     spec: EnvSpec, entry_point: Callable[..., T] | str, base: type[T]
 ) -> Callable[..., T]:
-    """Return the class or function that an entry point of a spec is or names.
+    """Return the class or function of a spec's entry point, which may be a name or the object.
 
-    Raise an `InvalidArgument` if the spec is not trusted and the entry point is not registered,
-    unless it names a class derived from `base`, in a module of gymcore or one that is imported.
+    Raise `InvalidArgument` if the spec is not trusted and the entry point is not registered, unless
+    it is a class derived from `base` in a module of gymcore or a module that is already imported.
     """
     if callable(entry_point):
         return entry_point
@@ -58,7 +58,7 @@ def load_creator(
             creator: Any = load_env_creator(entry_point)
         except DependencyNotInstalled:
             raise
-        except (ImportError, AttributeError):  # the text names nothing
+        except (ImportError, AttributeError):  # there is no such object
             creator = None
         if isinstance(creator, type) and issubclass(creator, base):
             return creator

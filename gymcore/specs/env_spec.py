@@ -1,4 +1,4 @@
-"""`EnvSpec`: what `make` and `make_vec` know of an environment."""
+"""`EnvSpec`: the description of an environment for `make` and `make_vec`."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class VectorizeMode(Enum):
     """How `make_vec` runs several copies of an environment.
 
     Attributes:
-        ASYNC: One after another in a pool of worker processes.
-        SYNC: One after another in this process.
-        VECTOR_ENTRY_POINT: All at once, by the vector environment that was registered for the id.
+        ASYNC: In a pool of worker processes, which run in parallel.
+        SYNC: One after another, in this process.
+        VECTOR_ENTRY_POINT: All at once, in the vector environment that is registered for the id.
         NATIVE: The same as `VECTOR_ENTRY_POINT`.
-        REMOTE: On another machine, by a server (`gymcore serve`).
+        REMOTE: On another machine, in a server (`gymcore serve`).
         RAY: In actors of a Ray cluster, each with a part of the batch.
     """
 
@@ -50,7 +50,7 @@ class VectorizeMode(Enum):
     RAY = "ray"
 
 
-# Fields of a spec, and of a wrapper's, in JSON.
+# Types of the fields of an environment's and a wrapper's spec in JSON.
 _JSON_TYPES: dict[str, type | tuple[type, ...]] = {
     "entry_point": (str, type(None)),
     "reward_threshold": (int, float, type(None)),
@@ -71,14 +71,14 @@ _WRAPPER_JSON_TYPES: dict[str, type | tuple[type, ...]] = {
 def _check_types(
     parsed: dict[str, Any], types: dict[str, type | tuple[type, ...]], prefix: str = ""
 ) -> None:
-    """Raise `InvalidArgument` if a field of an object of JSON has another type."""
+    """Raise `InvalidArgument` if a field of a JSON object has the wrong type."""
     for name, kinds in types.items():
         if name in parsed and not isinstance(parsed[name], kinds):
             raise InvalidArgument(f"{prefix}{name}: expected {kinds}, got {parsed[name]!r:.80}")
 
 
 def _as_json(value: object) -> object:
-    """Return the value of an enum, such as an autoreset mode, or of one of NumPy's numbers."""
+    """Return the value of an enum member, such as an autoreset mode, or of a NumPy number."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, np.generic):
@@ -91,9 +91,9 @@ class WrapperSpec:
     """A wrapper that `make` puts around an environment.
 
     Attributes:
-        name: The wrapper's name, for people.
-        entry_point: Where its class is, as "module:name".
-        kwargs: Its arguments besides the environment; None if they were not recorded, in which case
+        name: Display name of the wrapper.
+        entry_point: Location of the wrapper's class, "module:name".
+        kwargs: The wrapper's arguments except the environment; None if they were not recorded and
             it cannot be made again.
     """
 
@@ -104,24 +104,24 @@ class WrapperSpec:
 
 @dataclass
 class EnvSpec:
-    """Everything `make` and `make_vec` need to know about an environment.
+    """Description of an environment, from which `make` and `make_vec` make it.
 
     Attributes:
         id: `[namespace/]name[-v(version)]`.
-        entry_point: The environment's class or a function that makes it, or where it is:
+        entry_point: The environment's class, a function that makes it, or the location of either,
             "module:name".
-        reward_threshold: The return from which the task counts as solved.
-        nondeterministic: Whether it is random even after seeding.
+        reward_threshold: The return at which the task counts as solved.
+        nondeterministic: Whether the environment is random even after seeding.
         max_episode_steps: Steps after which `TimeLimit` truncates an episode; None for no limit.
         order_enforce: Whether `make` adds `OrderEnforcing`.
-        disable_env_checker: Whether `make` leaves out `PassiveEnvChecker`.
+        disable_env_checker: Whether `make` omits `PassiveEnvChecker`.
         kwargs: Arguments for the entry point.
-        namespace: Taken from the id, None without one.
-        name: Taken from the id.
-        version: Taken from the id, None without one.
+        namespace: Namespace in the id, or None.
+        name: Name in the id.
+        version: Version in the id, or None.
         additional_wrappers: Wrappers that `make` adds outside its own.
-        vector_entry_point: A vector environment's class, function or place, for `make_vec`.
-        trusted: Whether entry points may be anything; False for a spec from JSON, see `from_json`.
+        vector_entry_point: Class, function or location of a vector environment, for `make_vec`.
+        trusted: Whether any entry points are allowed; False for a spec from JSON, see `from_json`.
 
     Example:
         >>> spec = EnvSpec("ALE/Pong-v5", entry_point="ale_py.env:AtariEnv")
@@ -151,7 +151,7 @@ class EnvSpec:
     trusted: bool = field(default=True, kw_only=True, repr=False, compare=False)
 
     maker: ClassVar[Callable[..., Any]]
-    """`gymcore.make`, which is defined in a layer above and set there."""
+    """`gymcore.make`, which a higher layer defines and sets here."""
 
     def __post_init__(self) -> None:
         """Split the id into its parts."""
@@ -173,7 +173,7 @@ class EnvSpec:
 
         Returns:
             A spec of the same class. Containers in `kwargs` and in the wrappers' arguments are
-            copied; other objects in them are shared, so copying is cheap and works for any object.
+            copied. Other objects are shared, so copying is cheap and works for any object.
         """
         new = copy.copy(self)
         new.kwargs = snapshot(self.kwargs)
@@ -188,12 +188,12 @@ class EnvSpec:
         """Return the spec as JSON.
 
         Returns:
-            An object with every field that the constructor takes. Enums and NumPy's numbers become
-            their values.
+            An object with every field that the constructor takes. Enum members and NumPy numbers
+            are replaced by their values.
 
         Raises:
             InvalidArgument: If an entry point is a function or a class instead of "module:name".
-            ArgumentTypeError: If an argument in `kwargs`, or of a wrapper, has no form in
+            ArgumentTypeError: If an argument in `kwargs`, or of a wrapper, cannot be written as
                 JSON.
 
         Example:
@@ -234,21 +234,21 @@ class EnvSpec:
     def from_json(json_env_spec: str, trusted: bool = False) -> EnvSpec:
         """Return the spec that `to_json` wrote.
 
-        `make` and `make_vec` import the modules that the entry points name and call what they find
-        there. Unless `trusted`, they do so only for entry points of registered ids. For others,
-        they import only modules of gymcore, and call only classes of environments and wrappers:
-        those of gymcore, and of modules that your program has imported. Anything else raises
-        `InvalidArgument`. Arguments are used as the text gives them.
+        `make` and `make_vec` import the modules of the entry points and call the class or function.
+        Unless `trusted`, they do so only for entry points of registered ids. For other ids, they
+        import only modules of gymcore, and call only classes of environments and wrappers in
+        gymcore and in modules that your program has imported. Anything else raises
+        `InvalidArgument`. Arguments are passed on unchanged.
 
         Args:
-            json_env_spec: The JSON text. Fields may be missing; a list stays a list, even if it was
+            json_env_spec: The JSON text. Fields may be missing. A list stays a list, even if it was
                 a tuple before it was written.
-            trusted: Whether entry points may be anything, as in a spec that you make yourself.
+            trusted: Whether any entry points are allowed, as in a spec that you make yourself.
 
         Raises:
             json.JSONDecodeError: If the text is not JSON.
-            InvalidArgument: If it is not a JSON object of a spec; if its argument `env_id`
-                names a module to import, unless `trusted`.
+            InvalidArgument: If the text is not a JSON object of a spec, or, unless `trusted`, if
+                its argument `env_id` contains a module to import.
         """
         import json
 
@@ -291,9 +291,9 @@ class EnvSpec:
         """Print the spec, one field per line.
 
         Args:
-            disable_print: Return the text instead.
-            include_entry_points: Print the entry points, of the wrappers too.
-            print_all: Print fields that have their default value too.
+            disable_print: Whether to return the text instead of printing it.
+            include_entry_points: Whether to include entry points, also of the wrappers.
+            print_all: Whether to include fields that have their default value.
 
         Returns:
             The text if `disable_print`, else None.

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec as GymnasiumSpec
 
 GYMNASIUM = "gymnasium:"
-"""What an id of an environment that is registered with Gymnasium begins with."""
+"""The prefix of ids of environments that are registered with Gymnasium."""
 
 
 def from_gymnasium_spec(theirs: GymnasiumSpec | EnvSpec | None) -> EnvSpec | None:
-    """Return a spec of Gymnasium's as one of gymcore's, whose id begins with "gymnasium:".
+    """Convert a Gymnasium spec to a gymcore spec, whose id begins with "gymnasium:".
 
-    The result is None for None, and for a spec with wrappers, because these wrap Gymnasium's
-    classes only. A spec of gymcore's (under the alias) is returned unchanged.
+    The result is None for None, and for a spec with wrappers, because the wrappers only accept
+    Gymnasium's classes. A gymcore spec (under the alias) is returned unchanged.
     """
     if theirs is None or isinstance(theirs, EnvSpec):
         return theirs
@@ -35,7 +35,7 @@ def from_gymnasium_spec(theirs: GymnasiumSpec | EnvSpec | None) -> EnvSpec | Non
 
 
 def is_gymnasium_id(env_id: str) -> bool:
-    """Return whether the program has imported Gymnasium, and this id is in its registry."""
+    """Return whether the program has imported Gymnasium and its registry contains this id."""
     registration = sys.modules.get("gymnasium.envs.registration")
     return registration is not None and env_id in registration.registry
 

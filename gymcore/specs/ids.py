@@ -21,7 +21,7 @@ def parse_env_id(env_id: str) -> tuple[str | None, str, int | None]:
 
     Raises:
         Error: If the id does not have that form.
-        ArgumentTypeError: If it is not a string.
+        ArgumentTypeError: If the id is not a string.
 
     Example:
         >>> parse_env_id("ALE/Pong-v5")
@@ -42,7 +42,7 @@ def parse_env_id(env_id: str) -> tuple[str | None, str, int | None]:
 
 
 def get_env_id(ns: str | None, name: str, version: int | None) -> str:
-    """Put an id together; the opposite of `parse_env_id`.
+    """Build an id from its parts; the inverse of `parse_env_id`.
 
     Args:
         ns: The namespace, or None.
@@ -61,9 +61,9 @@ def get_env_id(ns: str | None, name: str, version: int | None) -> str:
 
 
 def check_no_module(kwargs: Mapping[str, object]) -> None:
-    """Raise `InvalidArgument` if `env_id` among arguments out of a file has a module imported.
+    """Raise `InvalidArgument` if the argument `env_id` from a file would import a module.
 
-    It is an argument of the environments that make another one by its id.
+    Environments that make another environment take its id as `env_id`.
     """
     env_id = kwargs.get("env_id")
     if isinstance(env_id, str) and ":" in env_id:

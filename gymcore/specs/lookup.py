@@ -1,4 +1,4 @@
-"""Finds the spec of an id, retired ids and ids of Gymnasium included."""
+"""Lookup of specs by id, including retired ids and ids of Gymnasium."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gymcore.specs.suggestions import unregistered
 
 
 def _follow_alias(env_id: str) -> EnvSpec | None:
-    """Return what a retired id stands for now, with a deprecation warning, or None.
+    """Return the spec that replaces a retired id, with a deprecation warning, or None.
 
     Raises:
         DeprecatedEnv: If the new environment behaves differently.
@@ -43,14 +43,14 @@ def spec(env_id: str) -> EnvSpec:
 
     Args:
         env_id: `[namespace/]name[-v(version)]`, exactly as registered; or "gymnasium:" and an id of
-            Gymnasium's registry. "gymnasium:" may be left out if Gymnasium has been imported, as by
-            `import minigrid`, and no version of the environment is registered here.
+            Gymnasium's registry. "gymnasium:" may be omitted if Gymnasium has been imported (for
+            example by `import minigrid`) and no version of the environment is registered here.
 
     Returns:
         The spec itself, not a copy.
 
     Raises:
-        Error: One of the registry's errors, with a suggestion, if the id is not registered.
+        Error: If the id is not registered: one of the registry's errors, with a suggestion.
 
     Example:
         >>> spec("CartPole-v1").max_episode_steps
@@ -85,11 +85,11 @@ def _import_prefix(env_id: str) -> str:
 
 
 def registered_id(env_id: object) -> str:
-    """Return an id out of a file as `make` takes it, if that imports no module for the file.
+    """Return an id from a file in a form with which `make` does not import a module.
 
     Args:
-        env_id: `[module:][namespace/]name[-v(version)]`, which must be registered: the module is
-            left out. "gymnasium:" and an id of Gymnasium's registry without a module stay.
+        env_id: `[module:][namespace/]name[-v(version)]`, which must be registered; the module is
+            removed. "gymnasium:" and an id of Gymnasium's registry without a module are unchanged.
 
     Raises:
         InvalidArgument: If it is not the id of a registered environment.
@@ -111,17 +111,17 @@ def registered_id(env_id: object) -> str:
 def find_spec(env_id: str) -> EnvSpec:
     """Return the spec that `make(env_id)` uses.
 
-    Unlike `spec`, this imports the module of "module:id", takes the newest version if none is
-    given, and warns when there is a newer one.
+    Unlike `spec`, this imports the module of "module:id", uses the newest version if none is given,
+    and warns if there is a newer one.
 
     Args:
         env_id: `[module:][namespace/]name[-v(version)]`; or "gymnasium:" and an id of Gymnasium's
             registry, which may have a module too.
 
     Raises:
-        DependencyNotInstalled: If the id is one of Gymnasium's, which is missing.
+        DependencyNotInstalled: If it is an id of Gymnasium, which is not installed.
         ModuleNotFoundError: If the module cannot be imported.
-        Error: One of the registry's errors, with a suggestion, if the id is not registered.
+        Error: If the id is not registered: one of the registry's errors, with a suggestion.
     """
     if env_id.startswith(GYMNASIUM):
         return spec(env_id)

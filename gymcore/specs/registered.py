@@ -15,7 +15,7 @@ class Alias(NamedTuple):
 
     Attributes:
         new_id: The id to use instead.
-        change: None if `new_id` behaves the same; else what is different, in words.
+        change: None if `new_id` behaves the same, otherwise a description of the difference.
     """
 
     new_id: str
@@ -23,7 +23,7 @@ class Alias(NamedTuple):
 
 
 aliases: dict[str, Alias] = {}
-"""Retired ids, by id. An id that is registered too is found in `registry`."""
+"""Replacements of retired ids, by id. If an id is also registered, `registry` takes precedence."""
 
 
 def versioned_specs(ns: str | None, name: str) -> dict[int, EnvSpec]:
@@ -39,10 +39,10 @@ def find_highest_version(ns: str | None, name: str) -> int | None:
     """Return the newest registered version of an environment.
 
     Args:
-        ns: Its namespace, or None.
-        name: Its name.
+        ns: Namespace of the environment, or None.
+        name: Name of the environment.
 
     Returns:
-        The version, or None if no version of it is registered.
+        The version, or None if no version is registered.
     """
     return max(versioned_specs(ns, name), default=None)

@@ -11,7 +11,7 @@ from gymcore.specs.registered import registry, versioned_specs
 
 
 def _closest(word: str, words: Iterable[str]) -> str | None:
-    """Return the one of `words` that `word` may be a typo of."""
+    """Return the element of `words` of which `word` may be a typo, or None."""
     import difflib
 
     by_lower_case = {known.lower(): known for known in sorted(words)}
@@ -21,7 +21,7 @@ def _closest(word: str, words: Iterable[str]) -> str | None:
 
 
 def unregistered(env_id: str) -> error.Error:
-    """Return the error that says which part of an id is not registered, and what may be meant.
+    """Return the error that names the unregistered part of an id and suggests another id.
 
     Raises:
         Error: If the id is malformed.
@@ -48,7 +48,7 @@ def unregistered(env_id: str) -> error.Error:
         )
 
     versions = sorted(versioned_specs(ns, name))
-    if version is None or version in versions:  # the latter under another spelling, as "Maze-v00"
+    if version is None or version in versions:  # a version under another spelling, as "Maze-v00"
         return error.Error(
             f"No registered env with id: {env_id}. Did you register it, or import the package that "
             f"registers it? Use `{program.package}.pprint_registry()` to see all of the registered "

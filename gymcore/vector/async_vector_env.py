@@ -281,7 +281,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         """The `multiprocessing.Process` of each worker."""
         return [] if self._engine is None else self._engine.processes
 
-    # --- which call may follow which -----------------------------------------------------------
+    # --- order of calls ------------------------------------------------------------------------
 
     def _check_open(self) -> None:
         super()._check_open()
@@ -526,7 +526,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
             self._restart(died)
         return self._results_of(self._all, overflow_of(replies), whole=True)
 
-    # --- step some -----------------------------------------------------------------------------
+    # --- stepping some lanes -------------------------------------------------------------------
 
     def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
         assert lanes is not None  # `step_async` steps all
@@ -829,7 +829,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
             self._lost.discard(lane)
         self._ready = True
 
-    # --- ending --------------------------------------------------------------------------------
+    # --- closing -------------------------------------------------------------------------------
 
     def close(self, **kwargs: Any) -> None:
         """Close every environment and end the workers; calling it again does nothing.

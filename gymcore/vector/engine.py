@@ -69,7 +69,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
 
     This class implements the contract: the order of calls, the meaning of actions, lanes, masks,
     seeds and options, the queue of `send` and `recv`, and the errors of all these. An engine
-    defines the methods of the section "what steps the lanes"; their arguments are already checked.
+    defines the methods of the section "methods of engines"; their arguments are already checked.
 
     Only one thread at a time may use an engine; a second one gets `ConcurrentUseError`.
 
@@ -136,7 +136,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         self.episode_statistics = bool(episode_statistics)
         self._clear_queue()
 
-    # --- what steps the lanes ------------------------------------------------------------------
+    # --- methods of engines --------------------------------------------------------------------
 
     @property
     def _needs_reset(self) -> bool:
@@ -212,7 +212,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
                 self._clear_queue()  # all lanes must be reset first
             raise
 
-    # --- which call may follow which -----------------------------------------------------------
+    # --- order of calls ------------------------------------------------------------------------
 
     def _clear_queue(self) -> None:
         """Discard the lanes that were sent, as a reset of all lanes does."""

@@ -296,7 +296,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
                 self._loop.load_lane(lane, saved)
             self._loop.mark_ready()
 
-    # --- ending --------------------------------------------------------------------------------
+    # --- closing -------------------------------------------------------------------------------
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close every environment, even if `close` of another one fails.

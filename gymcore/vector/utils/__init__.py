@@ -1,4 +1,4 @@
-"""Functions for writers of vector environments: batches of spaces and of their elements."""
+"""Utilities for implementing vector environments: batches of spaces and of their elements."""
 
 from gymcore.spaces.batching import *
 from gymcore.vector.utils import misc, shared_memory, space_utils

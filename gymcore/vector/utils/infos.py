@@ -1,6 +1,6 @@
 """Merging the info dicts of many environments into one dict of arrays, and splitting it again.
 
-The merged dict holds, for each key, a column with one entry per environment and, under `_key`, a
+For each key, the merged dict has a column with one entry per environment and, under `_key`, a
 boolean mask of the environments that had the key:
 
 | first value of the key               | column                                             |
@@ -11,9 +11,9 @@ boolean mask of the environments that had the key:
 | dict                                 | a merged dict of its own                           |
 | anything else, and any `final_obs`   | object array of None, shape `(num_envs,)`          |
 
-A later value that its column cannot hold exactly widens the column instead of being cut to fit: an
-int column that meets 2.7 becomes float64, one that meets text, or an array of another shape,
-becomes an object array.
+If a column cannot hold a later value exactly, the column is widened and the value is not truncated:
+2.7 turns an int column into float64; text, or an array of another shape, turns it into an object
+array.
 
 The functions are compiled (`gymcore_ext/python_envs/infos.pyx`).
 """

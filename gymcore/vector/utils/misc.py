@@ -16,7 +16,7 @@ EnvType = TypeVar("EnvType", bound=Env, covariant=True)
 
 
 class CloudpickleWrapper(Generic[EnvType]):
-    """An environment function that pickles even when it is a lambda or a closure.
+    """Wrapper of an environment function that can be pickled even if it is a lambda or closure.
 
     Example:
         >>> import pickle
@@ -30,18 +30,18 @@ class CloudpickleWrapper(Generic[EnvType]):
         """Wrap `fn`.
 
         Args:
-            fn: Makes an environment; called without arguments.
+            fn: Function without arguments that makes an environment.
         """
         self.fn = fn
 
     def __getstate__(self) -> bytes:
-        """Return the function as cloudpickle's bytes."""
+        """Return the function as pickled by cloudpickle."""
         import cloudpickle
 
         return cloudpickle.dumps(self.fn)
 
     def __setstate__(self, state: bytes) -> None:
-        """Restore the function from cloudpickle's bytes, which may run any code."""
+        """Restore the function from its pickle, which may run any code."""
         self.fn = pickle.loads(state)
 
     def __call__(self) -> EnvType:
@@ -53,7 +53,7 @@ class CloudpickleWrapper(Generic[EnvType]):
 def clear_mpi_env_vars() -> Generator[None, None, None]:
     """Hide MPI's environment variables while the `with` block runs.
 
-    A child process that inherits them and imports `mpi4py` believes it is an MPI rank, and hangs.
+    A child process that inherits them and imports `mpi4py` takes itself for an MPI rank and hangs.
     Start workers inside this block.
 
     Example:

@@ -1,10 +1,10 @@
 """Batches of elements in memory that processes share.
 
-A Box, Discrete, MultiDiscrete or MultiBinary space takes one flat `multiprocessing.Array` for the
-whole batch; a Tuple or Dict a tuple or dict of these; a Text an array of character indices; a OneOf
-the array of choices followed by one for each of its spaces. Graph and Sequence have no fixed size
-and cannot be shared. All functions dispatch on the type of the space, and `.register(MySpace)`
-teaches them a new one.
+For a Box, Discrete, MultiDiscrete or MultiBinary space, the memory is one flat
+`multiprocessing.Array` for the whole batch; for a Tuple or Dict, a tuple or dict of these; for a
+Text, an array of character indices; for a OneOf, the array of choices followed by the memory of
+each of its spaces. Graph and Sequence have no fixed size and cannot be shared. All functions
+dispatch on the type of the space; `.register(MySpace)` adds a new one.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from gymcore.spaces.utils import flatten
 __all__ = ["create_shared_memory", "read_from_shared_memory", "write_to_shared_memory"]
 
 
-# Protocols: the classes of multiprocessing exist at run time only in a module that takes as long to
-# import as the rest of this package.
+# Protocols, because the module that has the classes of `multiprocessing` takes as long to import as
+# the rest of this package.
 class SharedArray(Protocol):
-    """A synchronized array, as `multiprocessing.Array` makes it."""
+    """A synchronized array as returned by `multiprocessing.Array`."""
 
     def get_obj(self) -> Any:
         """Return the array without its lock."""
@@ -58,20 +58,20 @@ SharedMemory: TypeAlias = "SharedArray | tuple[SharedMemory, ...] | dict[str, Sh
 
 @singledispatch
 def create_shared_memory(space: Space, n: int = 1, ctx: Context | None = None) -> SharedMemory:
-    """Return shared memory, all zero, for a batch of `n` elements.
+    """Return zeroed shared memory for a batch of `n` elements.
 
     Args:
         space: The space of a single element.
         n: Number of elements.
-        ctx: The `multiprocessing` module or context that allocates; None is `multiprocessing`.
+        ctx: The `multiprocessing` module or context that allocates; None means `multiprocessing`.
 
     Returns:
-        A `multiprocessing.Array` with a lock, or nested tuples and dicts of these; pass it to a
-        process when that is started.
+        A `multiprocessing.Array` with a lock, or nested tuples and dicts of these. Pass it to a
+        process when the process is started.
 
     Raises:
-        ArgumentTypeError: `space` is not a Space, or has no fixed size (a `TypeError`).
-        CustomSpaceError: The type of the space has no registered function.
+        ArgumentTypeError: If `space` is not a Space or has no fixed size (a `TypeError`).
+        CustomSpaceError: If no function is registered for the type of the space.
 
     Example:
         >>> from gymcore.spaces import Box
@@ -93,7 +93,7 @@ def _create_array(space: Space, n: int = 1, ctx: Context | None = None) -> Share
         return _context(ctx).Array(c_bool, size)
     try:
         c_type = np.ctypeslib.as_ctypes_type(dtype)
-    except NotImplementedError:  # float16 and longdouble: as bytes
+    except NotImplementedError:  # float16 and longdouble are stored as bytes
         return _context(ctx).Array("B", size * dtype.itemsize)
     return _context(ctx).Array(c_type, size)
 
@@ -130,14 +130,14 @@ def read_from_shared_memory(space: Space, shared_memory: SharedMemory, n: int = 
 
     Args:
         space: The space of a single element.
-        shared_memory: What `create_shared_memory(space, n)` returned.
+        shared_memory: The memory that `create_shared_memory(space, n)` returned.
         n: Number of elements.
 
     Returns:
-        An element of `batch_space(space, n)`. Arrays are views: they change as the memory does.
+        An element of `batch_space(space, n)`. Arrays are views, which change with the memory.
 
     Raises:
-        ValueError: The memory does not hold `n` elements; and as `create_shared_memory`.
+        ValueError: If the memory does not hold `n` elements. Also see `create_shared_memory`.
     """
     raise unsupported_space("read_from_shared_memory", space)
 
@@ -186,12 +186,12 @@ def write_to_shared_memory(
 
     Args:
         space: The space of a single element.
-        index: Which element of the batch.
+        index: Index of the element in the batch.
         value: The element.
-        shared_memory: What `create_shared_memory` returned.
+        shared_memory: The memory that `create_shared_memory` returned.
 
     Raises:
-        InvalidArgument: A value of the wrong shape, or an index outside the memory (a
+        InvalidArgument: If the value has the wrong shape or the index is out of range (a
             `ValueError`).
 
     Example:
@@ -256,7 +256,7 @@ def _write_row(
 ) -> None:
     """Write `value` as row `index` of an array whose rows have `shape`.
 
-    A value with axes of length one more or less is taken, as `np.array([3])` for a Discrete.
+    The value may have extra or missing axes of length one, as `np.array([3])` for a Discrete.
     """
     if value.shape != shape and _long_axes(value.shape) != _long_axes(shape):
         raise InvalidArgument(f"value: expected shape {shape}, got {value.shape}")
@@ -273,5 +273,5 @@ def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _view(shared_memory: SharedArray, dtype: npt.DTypeLike | None) -> np.ndarray:
-    """Return a flat array of `dtype` over the whole memory."""
+    """Return a flat array of `dtype` that views the whole memory."""
     return np.frombuffer(shared_memory.get_obj(), dtype=dtype)

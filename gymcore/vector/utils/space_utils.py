@@ -1,4 +1,4 @@
-"""Batches of spaces and of their elements, under the path that Gymnasium has for them."""
+"""Batches of spaces and of their elements, under Gymnasium's import path."""
 
 from gymcore.spaces import batching
 from gymcore.spaces.batching import *

@@ -1,29 +1,29 @@
 """Environments in processes that run the user's own loop (`AsyncVectorEnv(worker=...)`).
 
-Each environment has a process, which calls
+Each environment has its own process, which calls
 
     worker(index, env_fn, pipe, parent_pipe, shared_memory, error_queue, autoreset_mode, semaphore)
 
-`pipe` is the worker's end; `parent_pipe` it should close. `shared_memory` is what
-`gymcore.vector.utils.create_shared_memory` returned for the whole batch, or None; `semaphore` is
-None unless `max_concurrency` is given, and is to be held while the environment runs. The loop reads
-requests `(command, data)` and answers each of them, in order, with `(result, True)`:
+`pipe` is the worker's end of the pipe; the worker should close `parent_pipe`. `shared_memory` is the
+memory that `gymcore.vector.utils.create_shared_memory` returned for the whole batch, or None.
+`semaphore` is None unless `max_concurrency` is given; hold it while the environment runs. The loop
+reads requests `(command, data)` and answers each, in order, with `(result, True)`:
 
 | command         | data                                          | result                               |
 |-----------------|-----------------------------------------------|--------------------------------------|
 | `_check_spaces` | `(observation_mode, single observation space, single action space)`, the first request | `(observation space fits, action space fits)` |
 | `reset`         | `{"seed": seed, "options": options}`          | `(observation, info)`                |
-| `reset-noop`    | None, where a mask leaves out the environment | `(last observation, {})`             |
+| `reset-noop`    | None; the reset mask leaves this environment out | `(last observation, {})`          |
 | `step`          | one action                                    | `(observation, reward, terminated, truncated, info)` |
-| `_call`         | `(name, args, kwargs)`                        | what the method returns              |
+| `_call`         | `(name, args, kwargs)`                        | the method's result                  |
 | `_setattr`      | `(name, value)`                               | None                                 |
 | `close`         | None                                          | None; then the loop returns          |
 
-With shared memory the worker writes observations with `write_to_shared_memory(space, index,
-observation, shared_memory)`, and those in its answers are ignored. The worker resets ended
-environments itself: in same-step mode its info is `{"final_info": ..., "final_obs": ..., **reset_info}`. An exception is
-reported by `error_queue.put((index, type, exception, traceback_text))` and the answer
-`(None, False)`, after which the loop may return. Requests and answers are pickles.
+With shared memory, the worker writes observations with `write_to_shared_memory(space, index,
+observation, shared_memory)`, and observations in its answers are ignored. The worker resets ended
+environments itself; in same-step mode its info is `{"final_info": ..., "final_obs": ..., **reset_info}`. To
+report an exception, it calls `error_queue.put((index, type, exception, traceback_text))` and answers
+`(None, False)`; then the loop may return. Requests and answers are pickled.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -61,24 +61,24 @@ from gymcore.vector.workers.worker import ProcessSetup, install_registered
 
 __all__ = ["CustomWorkers"]
 
-# How often a waiting parent looks whether a full pipe takes more, and how long the report of an
-# exception may come after the answer that announces it, in seconds.
+# How often a waiting parent checks whether a full pipe accepts more data, and how long after the
+# answer `(None, False)` the report of the exception may arrive, in seconds.
 _FULL_PIPE_SECONDS = 0.001
 _REPORT_SECONDS = 1.0
 
 
 class _ErrorQueue:
-    """What a loop reports its exceptions to, in the place of a `multiprocessing.Queue`.
+    """Replacement for the `multiprocessing.Queue` to which a loop reports its exceptions.
 
-    It writes to the worker's own pipe: what a killed worker leaves half written or locked must not
-    reach the others.
+    It writes to the worker's own pipe, so that a killed worker cannot leave a shared queue locked
+    or half written.
     """
 
     def __init__(self, setup: ProcessSetup) -> None:
         self._setup = setup
 
     def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
-        """Send `(index, exception class, exception, text of the traceback)` to the parent."""
+        """Send `(index, exception class, exception, traceback text)` to the parent."""
         index, _, exception, text = item
         if not isinstance(exception, BaseException):
             exception = RuntimeError(str(exception))
@@ -95,7 +95,7 @@ class _ErrorQueue:
 def _run_loop(setup: ProcessSetup, index: int, loop: Any, env_fn: Any, *shared: Any) -> None:
     """Run the loop in its process."""
     errors = _ErrorQueue(setup)
-    parent_pipe = multiprocessing.Pipe()[0]  # for the loop to close; the real one is closed
+    parent_pipe = multiprocessing.Pipe()[0]  # a dummy for the loop to close; the real one is closed
     try:
         install_registered(setup.registered)
         memory, *rest = shared
@@ -106,29 +106,29 @@ def _run_loop(setup: ProcessSetup, index: int, loop: Any, env_fn: Any, *shared: 
 
 
 class _Worker(pool.WorkerProcess):
-    """A worker process, what it was asked and what it has sent since.
+    """A worker process with the requests sent to it and the answers received.
 
-    It answers in order: answers to requests that nobody waits for any more are counted off.
+    A worker answers in order, so answers to abandoned requests are identified by counting.
     """
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        # None for each request, and what came since the first: pickles until they are looked at.
+        # None for each request, and the messages received since the first, which `poll` unpickles.
         self.log: list[Any] = []
 
     def ask(self, request: Pickled) -> None:
-        """Send a request; what the pipe does not take now is sent by `poll`."""
+        """Send a request; `poll` sends the part that the pipe does not accept now."""
         if self.poll()[0]:
             self.log = []
-        with contextlib.suppress(OSError):  # its reader has ended: `poll` finds that out
+        with contextlib.suppress(OSError):  # the worker has ended, which `poll` detects
             append_results(self.log, self.stream.put, (request,))
             self.stream.pump()
 
     def poll(self) -> tuple[list[Any], list[Failure]]:
-        """Move what the pipe takes and gives, without waiting.
+        """Send and receive as much as possible without waiting.
 
         Returns:
-            The answer to the last request, if it has come, and the exceptions reported with it.
+            A list of the answer to the last request, if any, and the exceptions reported with it.
         """
         self.stream.pump()
         append_results(self.log, memoryview, iter(self.stream.take, None))
@@ -150,7 +150,7 @@ class _Worker(pool.WorkerProcess):
 
 
 def _unpickled(data: memoryview) -> Any:
-    """Return a `Failure`, or an answer in a list."""
+    """Return a `Failure`, or a list with an answer."""
     try:
         message = pickle.loads(data)
     except Exception as problem:
@@ -159,15 +159,15 @@ def _unpickled(data: memoryview) -> Any:
 
 
 class CustomWorkers:
-    """The parent's side: every worker is sent one request at a time, and all answers are awaited.
+    """The parent's side: sends one request at a time to every worker and waits for all answers.
 
-    Every wait ends at its deadline or at the death of a worker.
+    Every wait ends at its deadline or when a worker dies.
     """
 
     def __init__(self, envs: LoopEngine, start_timeout: float | None = None) -> None:
-        """Start a process for each environment, and let the workers check the spaces.
+        """Start a process for each environment, and have the workers check the spaces.
 
-        The options are the attributes of `envs`, an `AsyncVectorEnv` that has its spaces.
+        The options are attributes of `envs`, an `AsyncVectorEnv` whose spaces are set.
         """
         _check_worker_signature(envs.worker)
         self._owner = os.getpid()
@@ -212,12 +212,12 @@ class CustomWorkers:
             worker.ask(request)
 
     def reset_wait(self, timeout: float | None = None) -> tuple[Any, list[dict[str, Any]]]:
-        """Return the batch of observations, and the info of each environment."""
+        """Return the batch of observations and the info of each environment."""
         observations, infos = zip(*self.wait("reset_wait", timeout, 2), strict=True)
         return self._batch(observations), [info or {} for info in infos]
 
     def step_wait(self, timeout: float | None = None) -> tuple[Any, ...]:
-        """Return what a step of the batch returns, but the infos as a list, unmerged."""
+        """Return the results of a step of the batch, with the infos as an unmerged list."""
         results = self.wait("step_wait", timeout, 5)
         observations, rewards, terminated, truncated, infos = zip(*results, strict=True)
         numbers = np.empty(len(rewards), dtype=np.float64)
@@ -233,12 +233,12 @@ class CustomWorkers:
     def wait(self, method: str, timeout: float | None, length: int | None = None) -> list[Any]:
         """Return every worker's result of the last request.
 
-        With a `length`, each result must be a tuple of so many elements.
+        If `length` is given, each result must be a tuple of that many elements.
 
         Raises:
-            EnvironmentFailed: Workers reported exceptions.
-            WorkerDied: A worker died.
-            WorkerTimeout: Time is over; answers that come later will be dropped.
+            EnvironmentFailed: If workers report exceptions.
+            WorkerDied: If a worker dies.
+            WorkerTimeout: If the time is over; late answers will be discarded.
         """
         deadline = float("inf") if timeout is None else time.monotonic() + timeout
         while missing := self._missing():
@@ -266,8 +266,8 @@ class CustomWorkers:
         return results
 
     def _missing(self) -> list[_Worker]:
-        """Return the workers that have not answered; raise where one of them never will."""
-        # First: what a process has sent before it ended is there by then.
+        """Return the workers that have not answered; raise if one of them has ended."""
+        # Checked before `poll`, so that everything an ended process has sent can be read.
         ended = [worker for worker in self._workers if not worker.alive()]
         missing = [worker for worker in self._workers if not worker.poll()[0]]
         if dead := [worker for worker in missing if worker in ended or worker.stream.ended]:
@@ -275,7 +275,7 @@ class CustomWorkers:
         return missing
 
     def _died(self, workers: list[_Worker]) -> EnvironmentFailed:
-        """Return the exception for workers that have ended: that of their loop, if it is new."""
+        """Return the exception for workers that have ended: the one their loop reported, if any."""
         failures = self._reported(worker for worker in workers if not worker.poll()[0])
         for worker in workers:
             worker.slow = True
@@ -336,9 +336,9 @@ class CustomWorkers:
 
 
 def _check_reported_fits(envs: LoopEngine, fits: Sequence[Sequence[Any]]) -> None:
-    """Raise `SpaceMismatch` where spaces do not fit those of `envs`, as workers report.
+    """Raise `SpaceMismatch` if workers report spaces that do not fit the spaces of `envs`.
 
-    `fits` has a pair for each environment: of its observation space and of its action space.
+    `fits` has a pair for each environment: whether its observation space and its action space fit.
     """
     name = type(envs).__name__
     observations, actions = envs.single_observation_space, envs.single_action_space
@@ -358,10 +358,10 @@ def _check_reported_fits(envs: LoopEngine, fits: Sequence[Sequence[Any]]) -> Non
 
 
 def _check_worker_signature(worker: Any) -> None:
-    """Raise unless a loop takes the eight arguments: an `InvalidArgument`, or a `TypeError`."""
+    """Raise `InvalidArgument` if a loop does not take 8 arguments; `TypeError` if no function."""
     try:
         signature = inspect.signature(worker)
-    except ValueError:  # a function that has no signature to look at
+    except ValueError:  # a function without an accessible signature
         return
     try:
         signature.bind(*[None] * 8)

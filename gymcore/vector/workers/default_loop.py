@@ -1,4 +1,4 @@
-"""The loop that `AsyncVectorEnv(worker=...)` describes, for workers that wrap it."""
+"""An implementation of the loop for `AsyncVectorEnv(worker=...)`, which custom workers can wrap."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def _async_worker(
 ) -> None:
     """Answer the requests of `gymcore.vector.workers.custom` for one environment.
 
-    A worker of your own can do something before and after it. `AsyncVectorEnv` itself does not use
-    it: without `worker`, a process has several environments, and nothing is pickled in a step.
+    Your own worker can call this function and do other work before and after it. Without `worker`,
+    `AsyncVectorEnv` runs several environments in a process, and a step pickles nothing.
     """
     parent_pipe.close()
     env = None
@@ -53,7 +53,7 @@ def _async_worker(
 
 
 class _Lane:
-    """One environment; the methods are the commands."""
+    """One environment, with a method for each command."""
 
     def __init__(self, env: Any, autoreset_mode: AutoresetMode) -> None:
         self.env = env

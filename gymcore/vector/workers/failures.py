@@ -1,4 +1,4 @@
-"""What goes wrong in environments and worker processes, as exceptions of the parent."""
+"""Conversion of failures in environments and worker processes to exceptions of the parent."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _MAX_SHOWN = 8
 
 
 class Failure(NamedTuple):
-    """An exception of one environment, as it travels between processes.
+    """An exception of one environment, in a form that can be sent between processes.
 
     Attributes:
         lane: Index of the environment in the whole batch.
-        call: What it was doing: "reset", "step", "render", ...
+        call: The call that raised: "reset", "step", "render", ...
         kind: Name of the exception's class.
-        message: `str(exception)`.
+        message: The message, `str(exception)`.
         traceback: Text of the traceback.
-        pickled_class: The class, or the nearest of its bases that pickles; None if none does.
-        pickled: The exception itself, or None where it does not pickle.
+        pickled_class: Pickle of the class or of its nearest base that can be pickled, or None.
+        pickled: Pickle of the exception, or None if it cannot be pickled.
     """
 
     lane: int
@@ -47,7 +47,7 @@ class Failure(NamedTuple):
 
 
 def describe_failure(lane: int, call: str, exception: BaseException) -> Failure:
-    """Return a failure that can be pickled, whatever the exception is."""
+    """Return a failure for any exception; it can always be pickled."""
     return Failure(
         lane,
         call,
@@ -60,7 +60,7 @@ def describe_failure(lane: int, call: str, exception: BaseException) -> Failure:
 
 
 def failures_raised(failures: Sequence[Failure]) -> EnvironmentFailed:
-    """Return the exception for failures that came from worker processes."""
+    """Return the exception for failures that worker processes reported."""
     first = failures[0]
     kind = _loaded(first.pickled_class)
     original = _loaded(first.pickled)
@@ -88,11 +88,11 @@ def environment_failed(
     name: str | None = None,
     text: str | None = None,
 ) -> EnvironmentFailed:
-    """Return an `EnvironmentFailed` that is, if possible, also of the class of `exception`.
+    """Return an `EnvironmentFailed` that, if possible, is also an instance of `exception`'s class.
 
-    `call` is what the environments at `lanes` were doing: "reset", "step", ... Where the exception
-    could not be transferred, `kind`, `name` and `text` stand for its class, the class's name and
-    its message. `traceback_text` is None for exceptions of this process, which are chained.
+    `call` is the call that raised in the environments `lanes`: "reset", "step", ... `kind`, `name`
+    and `text` are the exception's class, the class's name and the message, if the exception itself
+    could not be sent. `traceback_text` is None for exceptions of this process, which are chained.
 
     Example:
         >>> error = environment_failed([3], "step", ValueError("no fuel"))
@@ -108,7 +108,7 @@ def environment_failed(
     combined = _combined(kind) if kind is not None else EnvironmentFailed
     try:
         return combined(message, lanes, traceback_text or "")
-    except Exception:  # a class with a constructor of its own kind
+    except Exception:  # the class's constructor has another signature
         return EnvironmentFailed(message, lanes, traceback_text or "")
 
 
@@ -125,14 +125,14 @@ def worker_died(
 
 
 class _WorkerTimeout(WorkerTimeout, multiprocessing.TimeoutError):
-    """Where `multiprocessing` is loaded anyway, its class of timeouts too."""
+    """A `WorkerTimeout` that is also a `multiprocessing.TimeoutError`, which is loaded here."""
 
 
 _WorkerTimeout.__name__ = _WorkerTimeout.__qualname__ = "WorkerTimeout"
 
 
 def worker_timeout(lanes: Sequence[int], call: str, seconds: float) -> WorkerTimeout:
-    """Return the exception for results that have not come in time."""
+    """Return the exception for results that did not arrive in time."""
     return _WorkerTimeout(
         f"The call to `{call}` has timed out after {seconds} second(s). No result of "
         f"{shown_lanes(lanes)}. The vector environment can still be used; late results are "
@@ -142,7 +142,7 @@ def worker_timeout(lanes: Sequence[int], call: str, seconds: float) -> WorkerTim
 
 
 def shown_lanes(lanes: Sequence[int]) -> str:
-    """Return "environment 3" or "environments 0-4, 9", shortened where there are many pieces."""
+    """Return "environment 3" or "environments 0-4, 9", shortened if there are many pieces."""
     if len(lanes) == 1:
         return f"environment {lanes[0]}"
     pieces: list[str] = []
@@ -160,7 +160,7 @@ def shown_lanes(lanes: Sequence[int]) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _combined(kind: type) -> type[EnvironmentFailed]:
-    """Return a subclass of both, or EnvironmentFailed where there can be none."""
+    """Return a subclass of `EnvironmentFailed` and `kind`, or `EnvironmentFailed` if impossible."""
     if not issubclass(kind, Exception) or issubclass(kind, EnvironmentFailed):
         return EnvironmentFailed
     try:
@@ -227,7 +227,7 @@ def _pickled_class(kind: type) -> bytes | None:
 
 
 def _pickled(thing: Any) -> bytes | None:
-    """Return the pickle of a class or exception, or None where it would not come back."""
+    """Return the pickle of a class or exception, or None if it cannot be pickled and loaded."""
     try:
         data = pickle.dumps(thing)
         pickle.loads(data)

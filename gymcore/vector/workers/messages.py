@@ -1,4 +1,4 @@
-"""Python objects through a pipe, without ever waiting longer than allowed."""
+"""Sending Python objects through a pipe without waiting past a deadline."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 __all__ = ["SLICE_SECONDS", "MessageStream", "Pickled", "append_results"]
 
-# In front of every message, as `multiprocessing.connection.Connection` has it: its length in bytes,
-# or -1 and the length in 64 bits.
+# Header of a message, as in `multiprocessing.connection.Connection`: the length in bytes, or -1 and
+# the length in 64 bits.
 _SHORT, _LONG = struct.Struct("!i"), struct.Struct("!iQ")
 _MAX_SHORT = 0x7FFFFFFF
 
 _READ_BYTES = 1 << 20
 
-# A message of at least so many bytes is not copied behind its header, but sent after it.
+# Messages of at least this size are sent separately, not copied behind their header.
 _COPIED_BYTES = 1 << 16
 
-# How often a waiting process asks whether the other one lives, in seconds.
+# How often a waiting process checks whether the other one is alive, in seconds.
 SLICE_SECONDS = 0.05
 
-# A program that has given SIGPIPE back to the system is not to die of a worker that has.
+# A dead worker must not end a program that has restored the default action of SIGPIPE.
 _NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
 
 
@@ -43,9 +43,9 @@ def append_results(
 ) -> None:
     """Call a function as `map` does, and append each result before a signal handler can run.
 
-    Python runs signal handlers between two instructions. One that raises between a call and the
-    `append` of its result would lose the result, such as bytes that were already read. Here the
-    calls and the appending are one instruction.
+    Python runs signal handlers between bytecode instructions. A handler that raises between a call
+    and the `append` of its result would lose the result, such as bytes that were already read. Here
+    the calls and the appending are one instruction.
 
     Example:
         >>> sums = []
@@ -57,29 +57,29 @@ def append_results(
 
 
 class Pickled(bytes):
-    """A message that was pickled before it is sent."""
+    """A message that is already pickled."""
 
     @classmethod
     def of(cls, message: Any) -> Pickled:
-        """Pickle an object, by `cloudpickle` if need be."""
+        """Pickle an object, with `cloudpickle` if necessary."""
         return cls(_pickled(message))
 
 
 class MessageStream:
     """Sends and receives objects over one end of a `multiprocessing.Pipe`.
 
-    The other end may be another stream or a plain `Connection`. The pipe never blocks. Half a
-    message, sent or received, is kept when time is over or a signal handler raises, and completed
-    by a later call. (An exception in the very moment in which a message is returned loses it; that
-    is as if it came just after.) While one side waits for room to send, it takes in what the other
-    side sends, so that two that send at once do not wait for each other.
+    The other end may be another stream or a plain `Connection`. The pipe never blocks. If time runs
+    out or a signal handler raises, a partly sent or received message is kept, and a later call
+    completes it. (An exception while a message is being returned loses the message, as an exception
+    just after the return would.) While a stream waits for room to send, it also receives, so that
+    two sides that send at the same time do not block each other.
 
     Attributes:
         ended: Whether the other process has ended or closed its end.
 
-    Deadlines are `time.monotonic()` values (s): `math.inf` for none, one that has passed for a look
-    without waiting. `alive` tells whether the process at the other end lives; it is asked every
-    0.05 s, because the end of a process does not close a pipe that another one has inherited.
+    Deadlines are `time.monotonic()` values (s): `math.inf` for no deadline, a time in the past for
+    no waiting. `alive` returns whether the process at the other end is alive. It is called every
+    0.05 s, because a pipe that another process has inherited stays open when a process ends.
 
     Example:
         >>> from multiprocessing import Pipe
@@ -92,11 +92,11 @@ class MessageStream:
     """
 
     def __init__(self, connection: Connection) -> None:
-        """Take over a connection, which is closed: this object has its own descriptor."""
-        # What came: pieces, and how many bytes of the first one are received already. Replaced as
-        # a whole, so that a signal handler that raises finds it before or after, never between.
+        """Take over a connection, which is closed: this object duplicates its descriptor."""
+        # Received pieces, and how many bytes of the first one have been consumed. Replaced as a
+        # whole, so that the state stays consistent if a signal handler raises.
         self._incoming: tuple[list[bytes], int] = ([], 0)
-        # What is to be sent: pieces, and how many bytes of all of them each call has sent.
+        # Pieces to send, and the number of bytes that each call of `socket.send` has sent.
         self._outgoing: tuple[list[bytes], list[int]] = ([], [])
         self.ended = False
         self._socket = socket.socket(fileno=os.dup(connection.fileno()))
@@ -104,11 +104,11 @@ class MessageStream:
         connection.close()
 
     def fileno(self) -> int:
-        """Return the file descriptor, to wait for several streams at once; -1 after `close`."""
+        """Return the file descriptor, for waiting for several streams; -1 after `close`."""
         return self._socket.fileno()
 
     def close(self) -> None:
-        """Close the pipe; any number of times."""
+        """Close the pipe; calling it again does nothing."""
         self.ended = True
         self._socket.close()
 
@@ -121,9 +121,9 @@ class MessageStream:
         """Send an object.
 
         Raises:
-            ConnectionError: The other process has ended, or closed its end.
-            TimeoutError: Time is over. The message stays in line: a later call sends the rest.
-            Exception: The message does not pickle; nothing has been sent.
+            ConnectionError: If the other process has ended or closed its end.
+            TimeoutError: If the deadline passes. The message stays queued for later calls.
+            Exception: If the message cannot be pickled; nothing is sent.
         """
         self.put(message)
         while not self._flushed():
@@ -132,7 +132,7 @@ class MessageStream:
                 pass
 
     def put(self, message: Any) -> None:
-        """Put an object in line to be sent by the next call of `send`, `receive` or `pump`."""
+        """Queue an object for the next call of `send`, `receive` or `pump`."""
         data = message if type(message) is Pickled else _pickled(message)
         size = len(data)
         header = _SHORT.pack(size) if size <= _MAX_SHORT else _LONG.pack(-1, size)
@@ -143,10 +143,10 @@ class MessageStream:
         """Return the next object.
 
         Raises:
-            ConnectionError: The other process has ended, or closed its end, and nothing is left of
-                what it sent whole.
-            TimeoutError: Time is over; a part that came is kept.
-            Exception: What unpickling the object raised. It is not received again.
+            ConnectionError: If the other process has ended or closed its end, and there is no
+                complete message left.
+            TimeoutError: If the deadline passes; a part of a message is kept.
+            Exception: If unpickling the object raises. The object is lost.
         """
         while True:
             data = self.take()
@@ -157,13 +157,13 @@ class MessageStream:
             self._wait(deadline, alive)
 
     def take(self) -> memoryview | bytes | None:
-        """Return the pickle of the next object, without waiting; None if it has not come whole."""
+        """Return the pickle of the next object, without waiting; None if it is not complete."""
         while (data := self._whole()) is None and self._take_in():
             pass
         return data
 
     def pump(self) -> None:
-        """Take in what has come and send what is in line, as far as that needs no waiting."""
+        """Receive data and send queued data, as far as possible without waiting."""
         while self._take_in():
             pass
         with contextlib.suppress(ConnectionError):
@@ -172,14 +172,14 @@ class MessageStream:
     # --- bytes ---------------------------------------------------------------------------------
 
     def _wait(self, deadline: float, alive: Callable[[], bool]) -> None:
-        """Wait for the pipe, at most one slice."""
+        """Wait for the pipe for at most `SLICE_SECONDS`."""
         if self.ended:
             raise ConnectionError("the other process has closed the pipe")
         lives = alive()
         left = max(0.0, deadline - time.monotonic())
         poll = select.poll()
         poll.register(self._socket, select.POLLIN | (lives and self.unsent and select.POLLOUT))
-        # What a process sent before it ended is there by now: `alive` was asked first.
+        # `alive` was called first, so everything that an ended process has sent is readable.
         if poll.poll(math.ceil(min(SLICE_SECONDS, left) * 1000) if lives else 0):
             return
         if not lives:
@@ -188,7 +188,7 @@ class MessageStream:
             raise TimeoutError("the other process did not answer in time")
 
     def _take_in(self) -> bool:
-        """Read once; whether anything came."""
+        """Read once; return whether there was any data."""
         if self.ended:
             return False
         pieces = self._incoming[0]
@@ -204,7 +204,7 @@ class MessageStream:
         return not self.ended
 
     def _whole(self) -> memoryview | None:
-        """Take the first message out of what came, if all of it is there."""
+        """Remove and return the first received message if it is complete."""
         pieces, start = self._incoming
         size = sum(map(len, pieces)) - start
         for header in (_SHORT, _LONG):
@@ -229,11 +229,11 @@ class MessageStream:
 
     @property
     def unsent(self) -> bool:
-        """Whether some of what was put in line has not been sent yet."""
+        """Whether queued data has not been sent yet."""
         return bool(self._outgoing[0])
 
     def _flushed(self) -> bool:
-        """Write what there is room for; whether everything in line is sent."""
+        """Write as much as there is room for; return whether all queued data is sent."""
         if self._socket.fileno() < 0:
             raise ConnectionError("this end of the pipe is closed")
         pieces, counts = self._outgoing
@@ -252,7 +252,7 @@ class MessageStream:
 
 
 class _BlockingStream:
-    """The same where pipes are not sockets: only receiving observes its deadline."""
+    """A `MessageStream` for systems whose pipes are not sockets; `send` ignores its deadline."""
 
     def __init__(self, connection: Connection) -> None:
         """Take over a connection."""
@@ -266,7 +266,7 @@ class _BlockingStream:
         return -1 if self._connection.closed else self._connection.fileno()
 
     def close(self) -> None:
-        """Close the pipe; any number of times."""
+        """Close the pipe; calling it again does nothing."""
         self._connection.close()
 
     def send(self, message: Any, deadline: float, alive: Callable[[], bool]) -> None:
@@ -299,7 +299,7 @@ class _BlockingStream:
         return self._incoming.popleft() if self._incoming else None
 
     def pump(self) -> None:
-        """Take in what has come."""
+        """Receive data without waiting."""
         with contextlib.suppress(ConnectionError):
             while self._take_in(0.0):
                 pass
@@ -316,7 +316,7 @@ class _BlockingStream:
 
 
 def _pickled(message: Any) -> bytes:
-    """Pickle an object, by `cloudpickle` where `pickle` cannot."""
+    """Pickle an object, with `cloudpickle` if `pickle` cannot."""
     try:
         return bytes(ForkingPickler.dumps(message, pickle.HIGHEST_PROTOCOL))
     except (pickle.PicklingError, AttributeError, TypeError):

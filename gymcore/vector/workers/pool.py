@@ -1,4 +1,4 @@
-"""The parent's side of worker processes: starting them, waiting, noticing deaths, ending them."""
+"""The parent's side of worker processes: start them, wait, detect deaths and end them."""
 
 from __future__ import annotations
 
@@ -27,40 +27,39 @@ if TYPE_CHECKING:
 
 __all__ = ["Replies", "WorkerPool", "WorkerProcess", "overflow_of"]
 
-# Looks at the reply before the first sleep, about 20 us of them: half of what waking a sleeping
-# process costs. Only while every process has a CPU of its own: a parent that spins would take one
-# from a worker.
+# Number of polls for the reply before the first sleep. They take about 20 us, half the cost of
+# waking a sleeping process. Used only if every process has a CPU of its own, because a spinning
+# parent would take the CPU from a worker.
 _SPIN = 2000
 
-# How long environments have to close before their worker is ended, in seconds: in general, and in a
-# worker that has already kept the parent waiting, or beside one that has died.
+# Seconds that environments have to close before their worker is ended: normally, and if the worker
+# was slow before or another one has died.
 _CLOSE_SECONDS = 10.0
 _HURRIED_CLOSE_SECONDS = 0.5
 
-# How long a process has to end after it was asked to (SIGTERM) before it is made to (SIGKILL), in
-# seconds.
+# Seconds that a process has to end after SIGTERM before it gets SIGKILL, and after that.
 _TERMINATE_SECONDS = 0.5
 _KILL_SECONDS = 5.0
 
-# How long the exit code of a process that is ending may take, in seconds.
+# Seconds to wait for the exit code of a process that is ending.
 _EXIT_CODE_SECONDS = 1.0
 
 _FOREVER = float("inf")
 
-# What ends most processes that import the program again before they have made an environment.
+# The usual reason why a process that imports the program again ends before it has environments.
 _MAIN_GUARD = (
     "a program whose processes are started by spawn or forkserver needs "
     'if __name__ == "__main__": before what makes the vector environment'
 )
 
 Replies = dict[int, dict[str, Any]]
-"""What workers sent back as a message, by worker."""
+"""Reply messages, by worker."""
 
 _started: weakref.WeakSet[WorkerProcess] = weakref.WeakSet()
 
 
 def _forget_in_child() -> None:
-    """Keep a forked child from ending its parent's workers when its interpreter exits."""
+    """Prevent a forked child from ending its parent's workers when its interpreter exits."""
     from multiprocessing import process
 
     children: Any = getattr(process, "_children", None)
@@ -74,15 +73,15 @@ if hasattr(os, "register_at_fork"):
 
 
 class WorkerProcess:
-    """A process that has been started, its pipe and its crash log.
+    """A process that has been started, with its pipe and its crash log.
 
     Attributes:
-        index: Number of the worker.
-        lanes: Its lanes.
+        index: Index of the worker.
+        lanes: The lanes of the worker.
         process: The `multiprocessing.Process`.
         stream: The parent's end of the pipe.
-        slow: Whether it has kept the parent waiting for longer than allowed.
-        crash: The traceback that it has sent before it died.
+        slow: Whether the worker has missed a deadline.
+        crash: The traceback that the worker sent before it died.
     """
 
     def __init__(
@@ -98,7 +97,7 @@ class WorkerProcess:
     ) -> None:
         """Start a process that runs `main(setup, *args)`.
 
-        A fork inherits the pipes of `others`, workers that run, and closes them.
+        A forked process inherits the pipes of the running workers `others`, and closes them.
         """
         self.stream: MessageStream
         self.index = index
@@ -127,14 +126,14 @@ class WorkerProcess:
         )
         try:
             with clear_mpi_env_vars(), warnings.catch_warnings():
-                # NumPy's own threads make Python 3.12 warn of every fork. The child runs none.
+                # Python 3.12 warns about forks because of NumPy's threads, which the child lacks.
                 warnings.filterwarnings("ignore", "This process .* is multi-threaded")
                 _check_descriptors()
                 self.process.start()
         except BaseException as problem:
             ours.close()
             self._crash_log.close()
-            # Since Python 3.14 the fork server itself imports the program, and may end by that.
+            # Since Python 3.14, the fork server itself imports the program and may end with that.
             if isinstance(problem, (ConnectionError, EOFError)):
                 raise worker_died(lanes, "starting", None, index, _MAIN_GUARD) from problem
             raise
@@ -145,8 +144,8 @@ class WorkerProcess:
         self._pidfd = worker.open_pidfd(self.process.pid)
         self._poll: Any = None
         if self._pidfd is not None:
-            # Says that a process has ended even when another part of the program has collected its
-            # exit status, or when a process of its own still holds its pipes.
+            # Reports the end of a process even if another part of the program has collected its
+            # exit status, or if one of its child processes still holds its pipes.
             self._poll = select.poll()
             self._poll.register(self._pidfd, select.POLLIN)
 
@@ -164,9 +163,9 @@ class WorkerProcess:
         return self.process.exitcode is not None
 
     def exit_code(self) -> int | None:
-        """Return the exit code of a process that ends; negative for a signal, None if lost."""
-        # A process closes its pipes, and a fork server learns of its end, before its exit status
-        # can be had.
+        """Return the exit code of a process that is ending; negative for a signal, None if lost."""
+        # A process closes its pipes, and a fork server learns of its end, before its exit status is
+        # available.
         deadline = time.monotonic() + _EXIT_CODE_SECONDS
         while self._exit_code is None and time.monotonic() < deadline:
             self._exit_code = self.process.exitcode
@@ -178,8 +177,8 @@ class WorkerProcess:
         """Send a message.
 
         Raises:
-            WorkerDied: The worker has ended.
-            WorkerTimeout: It did not take it in time; it gets it later.
+            WorkerDied: If the worker has ended.
+            WorkerTimeout: If the worker does not accept it in time; it is delivered later.
         """
         try:
             self.stream.send(message, deadline, self.alive)
@@ -189,7 +188,7 @@ class WorkerProcess:
             raise timed_out([self], call) from None
 
     def arrived(self) -> tuple[int, dict[str, Any]] | None:
-        """Return a message that has come, without waiting; None if there is none."""
+        """Return a message that has arrived, without waiting; None if there is none."""
         try:
             number, message = self.stream.receive(0.0, self.alive)
         except (ConnectionError, TimeoutError):
@@ -199,7 +198,7 @@ class WorkerProcess:
         return number, message
 
     def crash_text(self) -> str:
-        """Return the traceback that a process left which has ended, or ""."""
+        """Return the traceback that an ended process left, or ""."""
         return self.crash or self._crash_log.read()
 
     def terminate(self) -> None:
@@ -208,7 +207,7 @@ class WorkerProcess:
             self.process.terminate()
 
     def end(self) -> None:
-        """End the process, however busy it is, and free what this process keeps of it."""
+        """End the process, even if it is busy, and free its resources in this process."""
         if self._ended:
             return
         if not self.join(0):
@@ -223,14 +222,14 @@ class WorkerProcess:
             os.close(self._pidfd)
         with contextlib.suppress(ValueError, OSError, AssertionError):
             self.process.join(1.0)
-        with contextlib.suppress(ValueError):  # it could not be killed: leave it to the system
+        with contextlib.suppress(ValueError):  # the process could not be killed: leave it running
             self.process.close()
         self.stream.close()
         self._crash_log.close()
 
 
 def _check_descriptors() -> None:
-    """Raise `OSError` if two pipes cannot be opened: `multiprocessing` would leave the first."""
+    """Raise `OSError` if two pipes cannot be opened; `multiprocessing` would leak the first."""
     opened: list[int] = []
     try:
         for _ in range(2):
@@ -250,7 +249,7 @@ def died(workers: Sequence[WorkerProcess], call: str, hint: str = "") -> error.W
 def timed_out(
     workers: Sequence[WorkerProcess], call: str, seconds: float = 0.0
 ) -> error.WorkerTimeout:
-    """Return the exception for workers that have not answered in time; `close` hurries then."""
+    """Mark workers as slow, and return the exception for a missed deadline."""
     for handle in workers:
         handle.slow = True
     return worker_timeout(lanes_of(workers), call, seconds)
@@ -277,7 +276,7 @@ def wait_for_end(
 
 
 def end_all(workers: Sequence[WorkerProcess]) -> None:
-    """End processes, however busy they are."""
+    """End processes, even if they are busy."""
     for handle in workers:
         handle.terminate()
     for handle in workers:
@@ -287,16 +286,16 @@ def end_all(workers: Sequence[WorkerProcess]) -> None:
 class WorkerPool:
     """Worker processes that each own a range of lanes.
 
-    Every wait ends at its deadline, at the death of a worker it waits for, or at a signal that
-    Python handles; nothing that a worker does can make it last longer.
+    Every wait ends at its deadline, when a worker it waits for dies, or at a signal that Python
+    handles; a worker cannot make it last longer.
 
     Attributes:
         bounds: Lanes `[lo, hi)` of each worker.
-        specs: What each worker has reported of its environments.
+        specs: The `WorkerSpec` of each worker.
         memory: The shared memory, once `open` has been called.
         owner: Process id of the process that made the pool.
-        dead: Workers that have died and were not started again.
-        spin: How often to look for a reply before sleeping.
+        dead: Workers that have died and were not restarted.
+        spin: Number of polls for a reply before sleeping.
     """
 
     def __init__(
@@ -310,10 +309,10 @@ class WorkerPool:
         """Start the workers, and wait until each has made its environments.
 
         Raises:
-            EnvironmentFailed: A constructor raised.
-            WorkerDied: A worker ended before its environments were made.
-            WorkerTimeout: They were not made in time.
-            ArgumentTypeError: A function that cannot be sent to a worker.
+            EnvironmentFailed: If a constructor raises.
+            WorkerDied: If a worker ends before its environments are made.
+            WorkerTimeout: If the environments are not made in time.
+            ArgumentTypeError: If a function cannot be sent to a worker.
         """
         self.bounds = bounds
         self.owner = os.getpid()
@@ -386,7 +385,7 @@ class WorkerPool:
         return [specs[handle.index] for handle in workers]
 
     def open(self, plan: Plan) -> Memory:
-        """Allocate the shared memory and tell every worker what lies where."""
+        """Allocate the shared memory and send its layout to every worker."""
         self._plan = plan
         self._block.allocate(plan.nbytes)
         self.memory = Memory(plan, self._block.map(plan.nbytes))
@@ -395,13 +394,13 @@ class WorkerPool:
         return self.memory
 
     def restart(self, index: int) -> None:
-        """Start a new process in the place of one that died; its environments need a reset."""
+        """Replace the process of a worker that died; its environments need a reset."""
         assert self.memory is not None and self._plan is not None
         self._workers[index].end()
         handle = self._start(index)
         self._wait_for_specs([handle])
         channel = self.memory.channel
-        # What the process before was asked is not for this one.
+        # The new process must not get the requests of the old one.
         channel.withdraw(index)
         channel.forget(list(handle.lanes))
         for lane in handle.lanes:
@@ -413,7 +412,7 @@ class WorkerPool:
     # --- requests ------------------------------------------------------------------------------
 
     def post(self, opcode: int, workers: Sequence[int] | None = None) -> int:
-        """Send a request without a message to all workers, or some; return its number."""
+        """Send a request without a message to all or some workers; return its number."""
         assert self.memory is not None
         return self.memory.channel.post(opcode, workers)
 
@@ -424,18 +423,18 @@ class WorkerPool:
         timeout: float,
         survive: bool = False,
     ) -> int:
-        """Send a request with arguments for each of some workers; return its number.
+        """Send a request with separate arguments to each of some workers; return its number.
 
-        With `survive`, it is left to `wait` to find that a worker has died.
+        With `survive`, a dead worker is left for `wait` to detect.
         """
         assert self.memory is not None
         deadline = time.monotonic() + timeout
         request = self.memory.channel.next_request
-        # All is pickled before the first worker is asked: what does not pickle is sent to none.
+        # Pickle everything first, so that nothing is sent if one message cannot be pickled.
         messages = {
             index: Pickled.of((request, call, arguments)) for index, arguments in args.items()
         }
-        # First: a worker reads a message only when it was asked to, and a pipe holds only so much.
+        # Post first: a worker reads messages only on request, and a pipe has a limited capacity.
         self.post(worker.MESSAGE_FOLLOWS, list(args))
         for index, message in messages.items():
             try:
@@ -457,9 +456,9 @@ class WorkerPool:
         """Wait for the replies to a request.
 
         Raises:
-            WorkerDied: A worker died.
-            WorkerTimeout: Time is over; replies that come later will be dropped.
-            EnvironmentFailed: Environments raised.
+            WorkerDied: If a worker dies.
+            WorkerTimeout: If the time is over; late replies will be discarded.
+            EnvironmentFailed: If environments raise.
         """
         assert self.memory is not None
         channel = self.memory.channel
@@ -476,7 +475,7 @@ class WorkerPool:
                 raise
             self._check_open()
             spin = 0
-            # In this order: a worker may answer and end between the two.
+            # In this order, because a worker may answer and then end.
             ended = [k for k in channel.unanswered(request) if not self._workers[k].alive()]
             waiting = channel.unanswered(request)
             lost = [k for k in ended if k in waiting]
@@ -509,7 +508,7 @@ class WorkerPool:
     def _reply(
         self, handle: WorkerProcess, request: int, call: str, deadline: float
     ) -> dict[str, Any] | None:
-        """Return the message of a reply that has been given; None if the worker died meanwhile."""
+        """Return the message that belongs to a reply; None if the worker dies before it arrives."""
         while True:
             try:
                 number, message = handle.stream.receive(deadline, handle.alive)
@@ -528,10 +527,10 @@ class WorkerPool:
     # --- lanes of send and recv -----------------------------------------------------------------
 
     def lane_message(self, lane: int, key: str) -> Any:
-        """Return what a worker sent with the result of one lane, for `recv`.
+        """Return an entry of the message that a worker sends with one lane's result, for `recv`.
 
         Raises:
-            WorkerDied: It died before it had sent it.
+            WorkerDied: If the worker dies before it has sent the message.
         """
         handle = next(handle for handle in self._workers if lane in handle.lanes)
         while key not in self._lane_messages.get(lane, ()):
@@ -543,27 +542,27 @@ class WorkerPool:
         return self._lane_messages[lane].pop(key)
 
     def keep_overflow(self, replies: Replies) -> None:
-        """Let `lane_message` return what came with the replies to a request."""
+        """Store the overflow in the replies to a request, for `lane_message`."""
         for message in replies.values():
             for lane, blob in message.get("overflow", {}).items():
                 self._lane_messages.setdefault(lane, {})["overflow"] = blob
 
     def drop_lane_messages(self) -> None:
-        """Drop what came with results of single lanes; nothing else may be under way."""
+        """Discard messages about single lanes; no other messages may be pending."""
         for handle in self._workers:
             while handle.arrived() is not None:
                 pass
         self._lane_messages.clear()
 
     def _keep(self, number: int, message: dict[str, Any]) -> None:
-        """Keep the message of a lane; those of abandoned requests are dropped."""
+        """Store the message of a lane, and discard messages of abandoned requests."""
         if number == 0 and "lane" in message:
             self._lane_messages.setdefault(message["lane"], {}).update(message)
 
     # --- deaths --------------------------------------------------------------------------------
 
     def pump(self) -> None:
-        """Take in what workers send, so that none of them waits for room."""
+        """Receive data from the workers, so that none of them waits for room in its pipe."""
         for handle in self._workers:
             handle.stream.pump()
 
@@ -572,7 +571,7 @@ class WorkerPool:
         return [handle.index for handle in self._workers if not handle.alive()]
 
     def death(self, indices: Sequence[int], call: str) -> error.WorkerDied:
-        """Note that workers have died, and return the exception that says so."""
+        """Record that workers have died, and return the exception for it."""
         return self._died([self._workers[index] for index in indices], call)
 
     def _died(self, workers: list[WorkerProcess], call: str, hint: str = "") -> error.WorkerDied:
@@ -585,10 +584,10 @@ class WorkerPool:
     def close(self, timeout: float | None = None) -> list[Any]:
         """Close the environments and end every process. Never raises, never hangs.
 
-        Environments have `timeout` seconds for their `close`; 0 ends the processes at once, None is
-        10 s, half a second where a worker is slow or has died. Returns the failures of `close`.
+        Environments have `timeout` seconds to close. 0 ends the processes at once; None means 10 s,
+        or half a second if a worker is slow or has died. Return the failures of `close`.
         """
-        if os.getpid() != self.owner:  # a forked child: the workers are not its own
+        if os.getpid() != self.owner:  # a forked child does not own the workers
             return []
         self._closing = True
         failures: list[Any] = []
@@ -596,14 +595,14 @@ class WorkerPool:
             if self.memory is not None and timeout != 0.0:
                 with contextlib.suppress(Exception):
                     failures = self._close_envs(timeout)
-        finally:  # also when a key press ends the waiting
+        finally:  # also if a KeyboardInterrupt ends the waiting
             end_all([handle for handle in self._workers if handle is not None])
             self._block.close()
             self.memory = None
         return failures
 
     def _close_envs(self, timeout: float | None) -> list[Any]:
-        """Ask the workers to close; return what failed."""
+        """Ask the workers to close; return the failures."""
         workers = [handle for handle in self._workers if handle is not None and handle.alive()]
         if not workers:
             return []
@@ -618,7 +617,7 @@ class WorkerPool:
 
 
 def overflow_of(replies: Replies) -> dict[int, bytes]:
-    """Return what did not fit into shared memory, by lane."""
+    """Return the infos that did not fit into shared memory, by lane."""
     return {
         lane: blob
         for message in replies.values()
@@ -627,7 +626,7 @@ def overflow_of(replies: Replies) -> dict[int, bytes]:
 
 
 def _pickled_functions(functions: Sequence[Any], first: int) -> bytes:
-    """Return functions, even lambdas and closures, as one pickle that holds equal ones once."""
+    """Return functions, even lambdas and closures, as one pickle without duplicates."""
     import cloudpickle
 
     try:

@@ -1,8 +1,8 @@
-"""The memory that a vector environment shares with its workers: what lies where, and reading it.
+"""The memory that a vector environment shares with its workers: its layout, and access to it.
 
-`SharedBlock` is the memory itself, `Plan` says which part of it lies where, and `Memory` lays
-arrays over it in each process. The parent writes actions with `checked_actions` and
-`store_actions`, and reads what `reset`, `step` and `recv` return with `Results`.
+`SharedBlock` is the memory itself, `Plan` is its layout, and `Memory` has each process's views of
+it. The parent writes actions with `checked_actions` and `store_actions`, and reads the results of
+`reset`, `step` and `recv` with `Results`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Blobs = dict[int, bytes]
 
 _ALIGNMENT = 64
 
-# Bytes of one lane's infos in shared memory; a dict that needs more goes through a pipe.
+# Bytes for the infos of one lane in shared memory; larger dicts are sent through a pipe.
 _SLOT_BYTES = 1024
 
 _STATISTICS = (("episode_returns", np.float64), ("episode_lengths", np.int64),
@@ -61,19 +61,19 @@ _COLUMNS = (("rewards", np.float64), ("terminated", np.bool_), ("truncated", np.
 
 _MAX_CRASH_BYTES = 16384
 
-# Before Python 3.13 a mapping has a descriptor of its own, closed with the mapping.
+# Before Python 3.13, a mapping has a descriptor of its own, which is closed with the mapping.
 _NO_DESCRIPTOR: Any = {"trackfd": False} if sys.version_info >= (3, 13) else {}
 
 
 class SharedBlock:
-    """Memory shared with processes that this one starts; its size is set after they started.
+    """Memory shared with child processes; its size can be set after they have started.
 
-    It has no name in any file system, so nothing is left of it however its processes end: it is
-    gone with the last mapping. It reaches another process by fork, or as an argument of a
+    It has no name in any file system, so nothing is left behind even if its processes are killed:
+    it is freed with the last mapping. Another process gets it by fork, or as an argument of a
     `multiprocessing.Process` under every start method; it cannot be pickled otherwise.
 
     Attributes:
-        fd: File descriptor of the memory; -1 when it is closed, and on Windows.
+        fd: File descriptor of the memory; -1 if it is closed, and on Windows.
 
     Example:
         >>> block = SharedBlock()
@@ -85,9 +85,9 @@ class SharedBlock:
     """
 
     def __init__(self) -> None:
-        """Make a block of no size."""
+        """Create a block of size 0."""
         self.fd = -1
-        # Windows has memory with a tag, which lives as long as a mapping of it.
+        # On Windows, memory is identified by a tag and exists as long as a mapping of it.
         self._tag = f"gymcore-{uuid.uuid4()}" if sys.platform == "win32" else ""
         if hasattr(os, "memfd_create"):
             self.fd = os.memfd_create("gymcore")
@@ -96,15 +96,15 @@ class SharedBlock:
                 self.fd = os.dup(file.fileno())
 
     def allocate(self, nbytes: int) -> None:
-        """Set the size in the process that made the block; its bytes are zero."""
+        """Set the size, in the process that created the block; the bytes are zero."""
         if self.fd >= 0:
             os.ftruncate(self.fd, nbytes)
             if not hasattr(os, "memfd_create") and hasattr(os, "posix_fallocate"):
-                # A write to a file on a full disk would be SIGBUS; now it is an exception here.
+                # Raise an exception here if the disk is full; a later write would cause SIGBUS.
                 os.posix_fallocate(self.fd, 0, nbytes)
 
     def map(self, nbytes: int) -> memoryview:
-        """Return the memory, writable. It lives as long as anything that refers to it."""
+        """Return a writable view of the memory, which stays mapped as long as it is referenced."""
         if sys.platform == "win32":
             return memoryview(mmap.mmap(-1, nbytes, tagname=self._tag))
         if self.fd < 0:
@@ -112,7 +112,7 @@ class SharedBlock:
         return memoryview(mmap.mmap(self.fd, nbytes, mmap.MAP_SHARED, **_NO_DESCRIPTOR))
 
     def close(self) -> None:
-        """Close the file descriptor; mappings stay. Any number of times."""
+        """Close the file descriptor; mappings stay. Calling it again does nothing."""
         if self.fd >= 0:
             fd, self.fd = self.fd, -1
             os.close(fd)
@@ -123,7 +123,7 @@ class SharedBlock:
             self.close()
 
     def __getstate__(self) -> Any:
-        """Return what opens the block in the process that is being started."""
+        """Return the handle with which the process that is being started opens the block."""
         from multiprocessing import context, reduction
 
         context.assert_spawning(self)
@@ -136,17 +136,17 @@ class SharedBlock:
 
 
 class CrashLog(SharedBlock):
-    """A file without a name in which a dying worker leaves its traceback, for its parent."""
+    """A file without a name to which a dying worker writes its traceback for the parent."""
 
     def read(self) -> str:
-        """Return what was written."""
+        """Return the text in the file."""
         with contextlib.suppress(OSError):
             return os.pread(self.fd, _MAX_CRASH_BYTES, 0).decode("utf-8", "replace").rstrip()
         return ""
 
 
 def split_lanes(num_envs: int, num_workers: int) -> Bounds:
-    """Return the lanes `[lo, hi)` of each worker, as even as can be.
+    """Return the lanes `[lo, hi)` of each worker, divided as evenly as possible.
 
     Example:
         >>> split_lanes(5, 2)
@@ -159,18 +159,17 @@ def split_lanes(num_envs: int, num_workers: int) -> Bounds:
 
 @dataclass(frozen=True)
 class Plan:
-    """Made once by the parent and sent to every worker.
+    """Layout of the shared memory, which the parent makes once and sends to every worker.
 
     Attributes:
-        num_envs: Lanes of the batch.
-        bounds: `[lo, hi)` of each worker.
-        mode: Autoreset: 0 next step, 1 same step, 2 disabled.
-        statistics: Whether episodes are counted.
-        observations: Layout of one observation as it lies in the memory; None where observations
-            are pickled.
-        actions: Layout of one action; None where actions are pickled.
-        keeps_floats: Whether actions are single arrays of float32 or float64 that environments get
-            as they were given. They lie in memory as float64.
+        num_envs: Number of lanes in the batch.
+        bounds: Lanes `[lo, hi)` of each worker.
+        mode: Autoreset mode: 0 next step, 1 same step, 2 disabled.
+        statistics: Whether episode statistics are kept.
+        observations: Layout of one observation in the memory; None if observations are pickled.
+        actions: Layout of one action; None if actions are pickled.
+        keeps_floats: Whether actions are single arrays of float32 or float64 whose dtype is kept.
+            The memory stores them as float64.
     """
 
     num_envs: int
@@ -183,7 +182,7 @@ class Plan:
     offsets: dict[str, int] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        """Lay the parts out one after another."""
+        """Compute the offsets of the parts, one after another."""
         n = self.num_envs
         sizes = {
             "channel": Channel.nbytes(len(self.bounds), n),
@@ -197,7 +196,7 @@ class Plan:
             sizes["actions"] = BatchBuffer.nbytes(self.stored_actions, n)
         if self.observations is not None:
             sizes["observations"] = BatchBuffer.nbytes(self.observations, n)
-            # Others come as pickles: a row does not say whether a number in it was Python's.
+            # Others are pickled, because a row does not store whether a number was a Python number.
             if self.mode == 1 and self.observations[0] == "array" and self.observations[2]:
                 sizes["final_observations"] = sizes["observations"]
         offset = 0
@@ -208,19 +207,19 @@ class Plan:
 
     @property
     def stored_actions(self) -> Layout | None:
-        """Layout of one action as it lies in the memory."""
+        """Layout of one action in the memory."""
         if not self.keeps_floats or self.actions is None:
             return self.actions
         return "array", np.dtype(np.float64), self.actions[2]
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the memory."""
+        """Size of the memory in bytes."""
         return self.offsets["end"]
 
 
 class Memory:
-    """The parts of the shared memory, as this process sees them. All arrays are views.
+    """The parts of the shared memory in this process. All arrays are views.
 
     Attributes:
         channel: Requests and replies.
@@ -228,20 +227,20 @@ class Memory:
         rewards: float64 `[num_envs]`.
         terminated: bool `[num_envs]`.
         truncated: bool `[num_envs]`.
-        failed: bool `[num_envs]`, the lane's last step by `send` raised.
-        episode_returns: float64 `[num_envs]`, or None where episodes are not counted.
+        failed: bool `[num_envs]`, whether the lane's last step for `send` raised.
+        episode_returns: float64 `[num_envs]`, or None without episode statistics.
         episode_lengths: int64 `[num_envs]`, or None.
         episode_times: float64 `[num_envs]` (s), or None.
-        observations: BatchBuffer, or None where observations are pickled.
-        final_observations: BatchBuffer; None but in same-step mode, for observations that are one
-            array with axes.
-        actions: BatchBuffer, or None where actions are pickled.
-        single_precision: bool `[num_envs]`, the lane's action was given as float32; None where
+        observations: BatchBuffer, or None if observations are pickled.
+        final_observations: BatchBuffer in same-step mode if an observation is one array with axes,
+            otherwise None.
+        actions: BatchBuffer, or None if actions are pickled.
+        single_precision: bool `[num_envs]`, whether the lane's action was float32; None if
             `Plan.keeps_floats` is not set.
     """
 
     def __init__(self, plan: Plan, buffer: Any) -> None:
-        """Lay views over a buffer of at least `plan.nbytes` bytes, which must be zeros."""
+        """Create views of a buffer of at least `plan.nbytes` bytes, which must be zero."""
         offsets, n = plan.offsets, plan.num_envs
         self.channel = Channel(buffer, offsets["channel"], len(plan.bounds), n, plan.bounds)
         self.slots = InfoSlots(buffer, offsets["slots"], n, _SLOT_BYTES)
@@ -269,11 +268,11 @@ class Memory:
 
 
 def check_sharable(space: Space) -> None:
-    """Raise for a space that `create_shared_memory` has no memory for.
+    """Check that `create_shared_memory` supports a space.
 
     Raises:
-        ArgumentTypeError: Its elements have no fixed size (a `TypeError`).
-        InvalidArgument: It is a space without registered functions (a `ValueError`).
+        ArgumentTypeError: If its elements have no fixed size (a `TypeError`).
+        InvalidArgument: If no functions are registered for the space (a `ValueError`).
     """
     try:
         create_shared_memory(space, 1, _NoMemory)
@@ -285,7 +284,7 @@ def check_sharable(space: Space) -> None:
 
 
 class _NoMemory:
-    """A `multiprocessing` context that allocates nothing: for asking whether it could."""
+    """A `multiprocessing` context that allocates nothing, for checks of a space."""
 
     @staticmethod
     def Array(typecode: Any, size: int) -> None:
@@ -293,15 +292,15 @@ class _NoMemory:
 
 
 def store_actions(layout: Layout, target: Any, actions: Any, lanes: np.ndarray | slice) -> None:
-    """Write checked actions to some rows."""
+    """Write checked actions to the rows of some lanes."""
     map_layout(lambda _, rows, some: operator.setitem(rows, lanes, some), layout, target, actions)
 
 
 class Results:
-    """Reads observations, rewards, flags and infos of lanes; keeps observations that are pickled.
+    """Reads observations, rewards, flags and infos of lanes, and stores pickled observations.
 
-    Where observations lie in shared memory they are copied once, from there to the arrays that the
-    caller gets, or not at all (`copy=False`).
+    Observations in shared memory are copied once, to the arrays that the caller gets, or not at all
+    (`copy=False`).
     """
 
     def __init__(
@@ -327,7 +326,7 @@ class Results:
             self._last.begin()
 
     def store(self, lane: int, observation: Any) -> None:
-        """Take an observation in the place of the one that a worker wrote."""
+        """Replace the observation that a worker wrote."""
         if self._shared is None:
             self._objects[lane] = observation
         else:
@@ -336,7 +335,7 @@ class Results:
                 self._last.write(lane, observation)
 
     def observation(self, lane: int) -> Any:
-        """Return the last observation of one lane, a copy."""
+        """Return a copy of the last observation of one lane."""
         if self._shared is None:
             return self._objects[lane]
         return (self._last or self._shared).read(lane)
@@ -372,7 +371,7 @@ class Results:
         return rows.batch()
 
     def _write(self, rows: BatchBuffer, row: int, lane: int) -> None:
-        """Write a pickled observation into its row; the worker has not looked at it."""
+        """Write a pickled observation, which the worker has not checked, to its row."""
         try:
             rows.write(row, self._objects[lane])
         except Exception as problem:
@@ -386,7 +385,7 @@ class Results:
         num_rows: int,
         add_info: AddInfo | None = None,
     ) -> dict[str, Any]:
-        """Return the merged infos of lanes, and keep their pickled observations."""
+        """Return the merged infos of lanes, and store their pickled observations."""
         infos: dict[str, Any] = {}
         slots = self._memory.slots
 
@@ -416,7 +415,7 @@ class Results:
     def episodes(
         self, infos: dict[str, Any], ended: npt.NDArray[np.bool_], lanes: Any = slice(None)
     ) -> None:
-        """Write the episodes that ended into the infos."""
+        """Add the statistics of episodes that ended to the infos."""
         memory = self._memory
         if memory.episode_returns is None or not ended.any():
             return

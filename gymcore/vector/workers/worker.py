@@ -1,8 +1,8 @@
-"""What runs in a worker process: it makes environments and answers requests until told to close.
+"""The code of a worker process, which makes environments and answers requests until it is closed.
 
-A worker owns the lanes `[lo, hi)` of the batch. Steps come as a number in shared memory, everything
-else as a pickled message; results lie in shared memory, and only what has no place there (failures,
-large or unusual infos, results of calls) is sent back as a message.
+A worker owns the lanes `[lo, hi)` of the batch. A step is requested with a number in shared memory,
+everything else with a pickled message. Results are written to shared memory; only results that do
+not fit there (failures, large or unusual infos, results of calls) are sent as a message.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ __all__ = [
 # Requests.
 STEP, MESSAGE_FOLLOWS, CLOSE = 1, 2, 3
 
-# What a reply says: all in shared memory, or that a message follows.
+# Replies: the result is in shared memory, or a message follows.
 DONE, MESSAGE = 1, 2
 
-# A worker ends with its parent (`watch_parent`), so it may wait for as long as it likes; it looks
-# up now and then only to be safe.
+# A worker ends with its parent (`watch_parent`), so its waits need no limit. It wakes up at this
+# interval only to be safe.
 _LOOK_UP_SECONDS = 5.0
 _FOREVER = float("inf")
 
-# How often a worker that waits for a message looks whether anything else is asked of it, in
-# seconds: the parent may have been interrupted before it sent the message.
+# How often a worker that waits for a message checks for a newer request, in seconds: the parent may
+# have been interrupted before it sent the message.
 _MESSAGE_SECONDS = 0.05
 
 # --- starting ----------------------------------------------------------------------------------
@@ -67,14 +67,14 @@ _MESSAGE_SECONDS = 0.05
 
 @dataclass
 class ProcessSetup:
-    """What every process is started with.
+    """The data that every process is started with.
 
     Attributes:
-        connection: Its end of the pipe.
+        connection: The process's end of the pipe.
         parent: Process id of the parent.
         registered: Pickled specs of ids that the program has registered.
-        crash_log: Takes the traceback of a fatal signal.
-        close_fds: Ends of pipes that a forked child inherits and has no use for.
+        crash_log: File for the traceback of a fatal signal.
+        close_fds: Inherited ends of pipes that a forked child does not need.
     """
 
     connection: Any
@@ -85,7 +85,7 @@ class ProcessSetup:
 
 
 def run_process(setup: ProcessSetup, main: Callable[..., None], *args: Any) -> None:
-    """Run a process: `main(setup, *args)`, which ends with its parent at the latest."""
+    """Run `main(setup, *args)` in a process that does not outlive its parent."""
     _set_signals()
     for fd in setup.close_fds:
         with contextlib.suppress(OSError):
@@ -98,36 +98,36 @@ def run_process(setup: ProcessSetup, main: Callable[..., None], *args: Any) -> N
 
 
 def _set_signals() -> None:
-    """Leave the handlers of the program that this process was forked from."""
+    """Remove the signal handlers of the program that this process was forked from."""
     signal.set_wakeup_fd(-1)
     for number in signal.valid_signals():
         handler = signal.getsignal(number)
         # SDL, behind pygame, handles SIGTERM without Python's knowledge.
         if callable(handler) or (number == signal.SIGTERM and handler == signal.SIG_DFL):
             signal.signal(number, signal.SIG_DFL)
-    # A key press in a terminal interrupts every process of the group; the parent decides for all.
+    # Ctrl+C in a terminal interrupts every process of the group; only the parent handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def open_pidfd(pid: int) -> int | None:
-    """Return a file descriptor of a process, which can be waited for; None where there is none."""
+    """Return a file descriptor for waiting for a process; None if the system has none."""
     if not hasattr(os, "pidfd_open"):
         return None
     try:
         return os.pidfd_open(pid)
-    except OSError:  # an old kernel, or the process has ended and was collected already
+    except OSError:  # an old kernel, or the process has ended and its status was collected
         return None
 
 
 @dataclass
 class WorkerSpec:
-    """What the parent has to know about a worker's environments.
+    """Properties of a worker's environments, which it reports to the parent.
 
     Attributes:
-        metadata: Of the first environment.
-        render_mode: Of the first environment.
-        observation_spaces: One for each lane; equal ones are one object.
-        action_spaces: The same.
+        metadata: Metadata of the first environment.
+        render_mode: Render mode of the first environment.
+        observation_spaces: Observation space of each lane; equal spaces are one object.
+        action_spaces: Action space of each lane; equal spaces are one object.
     """
 
     metadata: dict[str, Any]
@@ -137,10 +137,10 @@ class WorkerSpec:
 
 
 def pickled_registered() -> list[bytes]:
-    """Return every id outside the library's own as a pickled spec.
+    """Return the pickled specs of all registered ids except the library's own.
 
-    A spec that does not pickle (an entry point that holds an open file, say) is left out: only a
-    program that makes such an id in a worker would miss it, and gets the error for an unknown id.
+    A spec that cannot be pickled (for example, if its entry point holds an open file) is left out.
+    A program that makes such an id in a worker gets the error for an unknown id.
     """
     import cloudpickle
 
@@ -153,11 +153,11 @@ def pickled_registered() -> list[bytes]:
 
 
 def install_registered(pickled: list[bytes]) -> None:
-    """Register the ids in this process, except those that it has already."""
+    """Register the ids in this process, except ids that it already has."""
     for data in pickled:
         try:
             spec = pickle.loads(data)
-        except Exception:  # its module is not importable here: as if it had not been registered
+        except Exception:  # its module cannot be imported here: skip it
             continue
         registry.setdefault(spec.id, spec)
 
@@ -188,7 +188,7 @@ def run_worker(
         Worker(index, plan, memory, stream, envs).run()
         envs = []
     except ConnectionError:
-        return  # the parent has gone, or has closed the pipe
+        return  # the parent has ended or closed the pipe
     except BaseException:
         text = traceback.format_exc()
         with contextlib.suppress(Exception):
@@ -199,7 +199,7 @@ def run_worker(
 
 
 class Worker:
-    """Answers requests over the environments of its lanes."""
+    """Answers requests with the environments of its lanes."""
 
     def __init__(
         self,
@@ -209,7 +209,7 @@ class Worker:
         stream: MessageStream,
         envs: list[Env],
     ) -> None:
-        """Bind the lanes to their part of the shared memory."""
+        """Connect the lanes with their part of the shared memory."""
         self._index = index
         self._lo, self._hi = plan.bounds[index]
         self._plan = plan
@@ -255,7 +255,7 @@ class Worker:
         }
 
     def run(self) -> None:
-        """Answer until the request to close."""
+        """Answer requests until one asks to close."""
         channel, index = self._channel, self._index
         last = 0
         while True:
@@ -281,9 +281,9 @@ class Worker:
                 return
 
     def _message(self, request: int) -> tuple[str, tuple[Any, ...]] | None:
-        """Return the message of this request; those of abandoned ones are passed over.
+        """Return the message of this request, and skip messages of abandoned requests.
 
-        None if the request itself was abandoned before its message was sent.
+        Return None if this request was abandoned before its message was sent.
         """
         while True:
             if self._early is None:
@@ -295,7 +295,7 @@ class Worker:
                         return None
                     continue
             number, call, args = self._early
-            if _is_later(number, request):  # stays for the request that it belongs to
+            if _is_later(number, request):  # keep it for the request that it belongs to
                 return None
             self._early = None
             if number == request:
@@ -304,7 +304,7 @@ class Worker:
     def _answer(
         self, request: int, call: str, method: Callable[..., Any], args: tuple[Any, ...]
     ) -> None:
-        """Run a method, and reply with what it returned or raised."""
+        """Run a method, and reply with its result or exception."""
         message: dict[str, Any] = {}
         try:
             result = method(*args)
@@ -334,14 +334,14 @@ class Worker:
             _send(self._stream, (request, message))
         except ConnectionError:
             raise
-        except Exception as error:  # a result that does not pickle; nothing has been sent
+        except Exception as error:  # the result cannot be pickled; nothing has been sent
             failure = describe_failure(self._lo, "call", error)
             _send(self._stream, (request, {"failures": [failure]}))
 
     # --- requests ------------------------------------------------------------------------------
 
     def _actions(self, first: int, count: int) -> list[Any]:
-        """Return copies of single actions: the parent may write to the shared memory again."""
+        """Return copies of single actions, because the parent may overwrite the shared memory."""
         assert self._plan.actions is not None
         rows, single_precision = self._action_rows, self._memory.single_precision
         if single_precision is not None and single_precision[first]:
@@ -358,7 +358,7 @@ class Worker:
         self._loop.reset(list(lanes), list(seeds), options[0])
 
     def _step_lanes(self, calls: list[tuple[int, Any]] | list[tuple[int]]) -> None:
-        """Step lanes, whose actions are in shared memory unless they come with the calls."""
+        """Step lanes with actions from the calls or, if there are none, from shared memory."""
         actions = [
             action
             for lane, *given in calls
@@ -373,7 +373,7 @@ class Worker:
         message: dict[str, Any] = {}
         memory.failed[lane] = False
         try:
-            if self._loop.needs_reset:  # a lane before this one failed, which is reported
+            if self._loop.needs_reset:  # an earlier lane failed, which was reported
                 raise _Skipped
             self._loop.step(self._actions(lane, 1), [lane - self._lo])
         except _Skipped:
@@ -390,7 +390,7 @@ class Worker:
         self._channel.complete(self._index, lane, time.perf_counter() - started)
 
     def _restart(self, final_frames: bool) -> None:
-        """Begin in the place of a worker that died, as after the end of its episodes."""
+        """Replace a worker that died: reset the environments and mark their episodes as ended."""
         self._loop.final_frames = final_frames
         self._loop.reset(None, None, None)
         self._loop.mark_ended()
@@ -440,7 +440,7 @@ class Worker:
 
     @contextlib.contextmanager
     def _lane(self, lane: int, call: str) -> Any:
-        """Say which lane an exception comes from."""
+        """Raise an exception of a lane as a `_LaneError` that names the lane."""
         try:
             yield
         except (Exception, SystemExit) as error:
@@ -448,7 +448,7 @@ class Worker:
 
 
 class _Skipped(Exception):
-    """A lane that is not stepped because the environments have to be reset first."""
+    """Raised for a lane that is not stepped because the environments must be reset first."""
 
 
 class _LaneError(Exception):
@@ -458,10 +458,10 @@ class _LaneError(Exception):
 
 
 def _make_envs(setup: ProcessSetup, first: int, functions: Any, envs: list[Env]) -> Failure | None:
-    """Make the environments one after another; `envs` has what was made, also after a failure."""
+    """Make the environments one by one and append them to `envs`, also if a later one fails."""
     try:
         install_registered(setup.registered)
-        # Pickled for a process that is not a fork: opened where a failure can be reported.
+        # Functions are pickled unless the process is a fork; here a failure can be reported.
         for function in pickle.loads(functions) if isinstance(functions, bytes) else functions:
             envs.append(make_adopted(function))
     except (Exception, SystemExit) as error:
@@ -479,13 +479,13 @@ def _worker_spec(envs: list[Env]) -> WorkerSpec:
 
 
 def _shared(spaces: list[Any]) -> list[Any]:
-    """Return the spaces with one object for equal ones: a pickle then holds it once."""
+    """Return the spaces with one object for equal spaces, which a pickle then holds once."""
     first = spaces[0]
     return [first if space is first or space == first else space for space in spaces]
 
 
 def _close_all(envs: list[Env], first: int) -> list[Failure]:
-    """Close every environment; one that fails does not keep the others open."""
+    """Close every environment, even if `close` of another one fails."""
     failures = []
     for lane, env in enumerate(envs, first):
         try:
@@ -497,7 +497,7 @@ def _close_all(envs: list[Env], first: int) -> list[Failure]:
 
 
 def _is_later(number: int, request: int) -> bool:
-    """Return whether a request came after another one; numbers begin again after 2^32."""
+    """Return whether `number` is later than `request`; numbers wrap around at 2^32."""
     return 0 < (number - request) % 2**32 < 2**31
 
 
@@ -506,5 +506,5 @@ def _send(stream: MessageStream, message: Any) -> None:
 
 
 def _always() -> bool:
-    """Return whether the parent lives: while this process does, it does."""
+    """Return whether the parent is alive, which is always true while this process runs."""
     return True
