@@ -28,7 +28,8 @@ from gymcore_ext.lanes.custom_kernel import CustomKernel
 cnp.import_array()
 
 
-# The functions of ALE that are called, by the names of `ale_t`, with their C++ symbols.
+# The functions of ALE that are called, and the `operator delete` of its C++ library, by the names of `ale_t`: the C++
+# symbols.
 FUNCTIONS = {
     "act": "_ZN3ale12ALEInterface3actENS_6ActionEf",
     "reset_game": "_ZN3ale12ALEInterface10reset_gameEv",
@@ -40,15 +41,16 @@ FUNCTIONS = {
     "screen": "_ZNK3ale12ALEInterface9getScreenEv",
     "clone": "_ZN3ale12ALEInterface10cloneStateEb",
     "restore": "_ZN3ale12ALEInterface12restoreStateERKNS_8ALEStateE",
+    "free": "_ZdlPv",
 }
 
-# What a limit of an episode's length counts: what ALE itself does (frames of the game, no-ops included), frames of the
-# episode after its reset, or steps of the game, tested after a whole step.
+# What the limit of an episode's length counts: the frames of the game, which ALE itself counts, no-ops included; the
+# frames of the episode after its reset; or the steps of the game, tested after a whole step.
 LIMITS = ("game_frames", "frames", "steps")
 cdef enum:
     GAME_FRAMES, FRAMES, STEPS
 
-# Whole numbers of a pipeline; gymcore/envs/atari/pipelines.py says what they mean.
+# Integers of a pipeline; gymcore/envs/atari/pipelines.py explains them.
 STAGES = (
     "frame_skip", "maxpool", "channels", "channels_first", "stack_num", "noop_min", "noop_max", "noop_rng", "fire",
     "fire_first", "pad_zeros", "episodic_life", "life_loss_info", "last_life_counts", "life_ends_skip",
@@ -56,36 +58,39 @@ STAGES = (
 )
 
 cdef enum:
-    # Actions of ALE.
-    NOOP = 0
-    FIRE = 1
+    # Actions of ALE; those of a player are below ACTIONS.
+    NOOP, FIRE
+    ACTIONS = 18
     # Words of the state of MT19937.
     WORDS = 624
-    # Where an emulator's memory has its random generator, as text: after the ROM's digest, "System" and a number.
+    # Offsets in an emulator's memory: "System", which follows the ROM's digest, and the text of the random generator,
+    # which follows a number and its own length.
     SYSTEM = 36
     GENERATOR = 54
-    # Where the serialized state of a game has that memory, and what follows it: limits of paddles.
+    # Offset of that memory in a serialized state of a game, and the size of the paddles' limits that follow it.
     MEMORY = 28
-    TAIL = 8
-    # The spare bytes of a saved memory: numbers of the generator differ in length.
-    SPARE = 512
-    # TIA has the clocks of a frame after the names and numbers of the processor and of the RAM.
+    LIMITS_SIZE = 8
+    # Offset of TIA's clocks of a frame from the end of the generator's text, which the names and numbers of the
+    # processor and of the RAM follow.
     CLOCKS = 628
-    # Actions of a player.
-    ACTIONS = 18
-    # What `frame_position` returns for a frame that has ended.
+    # Spare bytes of a saved memory: the numbers of the generator differ in length.
+    SPARE = 512
+    # Results of `frame_position` for a frame that has ended.
     CUT_OFF = -2
     COMPLETE = -1
-    # Where an ALEInterface has the address of its environment, and where that has the address of the generator of
-    # sticky actions, and their probability.
+    # Offset of the address of the environment in an ALEInterface, and offsets in that environment: of the address of
+    # the generator of sticky actions, and of their probability.
     ENVIRONMENT = 0x18
     RANDOM = 0x80020
     PROBABILITY = 0x80158
+    # Largest count of frames of an emulator.
+    MAX_FRAMES = 1 << 30
+    # Largest count of cycles in a frame: the clock, which runs three times as fast, does not overflow.
+    MAX_CYCLES = 1 << 26
 
-cdef int64_t MANY = <int64_t> 1 << 52  # of frames and steps: no count overflows
-cdef double LARGE = 1e15               # of scores
-cdef int32_t TRUE = <int32_t> 0xFAB1FAB2  # in the memory of an emulator
-cdef int32_t CYCLES = 1 << 26          # of a frame: no clock, of which a cycle has three, overflows
+cdef int64_t MAX_COUNT = <int64_t> 1 << 52  # of frames and steps of a lane: no count overflows
+cdef double MAX_SCORE = 1e15
+cdef int32_t TRUE = <int32_t> 0xFAB1FAB2    # in the memory of an emulator
 
 
 ctypedef struct screen_t:  # the head of ALE's ALEScreen
@@ -99,14 +104,14 @@ ctypedef struct state_t:  # ALE's ALEState, which `clone` returns by value
     int32_t frames, episode_frames
     const uint8_t* memory    # of the emulator, serialized: a std::string of libstdc++
     int64_t size
-    int64_t room[2]
+    int64_t local[2]         # where such a string has up to 15 characters
     int32_t mode, difficulty
 
 
 ctypedef struct random_t:  # ALE's Random::Impl
     uint32_t seed
     uint64_t words[WORDS]    # a std::mt19937 of libstdc++
-    uint64_t at
+    uint64_t used
 
 
 ctypedef struct ale_t:  # in the order of FUNCTIONS
@@ -120,6 +125,7 @@ ctypedef struct ale_t:  # in the order of FUNCTIONS
     const screen_t* (*screen)(const void* ale) noexcept nogil
     state_t (*clone)(void* ale, int with_random) noexcept nogil
     void (*restore)(void* ale, const state_t* state) noexcept nogil
+    void (*free)(const void* memory) noexcept nogil
 
 
 ctypedef struct stages_t:  # in the order of STAGES
@@ -130,18 +136,18 @@ ctypedef struct stages_t:  # in the order of STAGES
 
 ctypedef struct twister_t:  # MT19937
     uint32_t words[WORDS]
-    int32_t at
+    int32_t used
 
 
 ctypedef struct progress_t:
-    twister_t noops, sticks  # what draws no-ops, and sticky actions
+    twister_t noop_twister, sticky_twister  # generators of counts of no-ops, and of sticky actions
     int32_t action           # the last one, which may be repeated
     float strength           # of paddles
     int32_t lives
     int32_t is_new           # whether the next reset begins a new game in any case
-    int32_t shows_end        # a life was lost, which is reported as an end that it is not
+    int32_t life_loss_ends   # whether a lost life is reported as `terminated`, while the episode goes on
     int32_t game_over
-    int32_t oldest           # the oldest frame in the stack
+    int32_t oldest           # index of the oldest frame in the stack
     int64_t frames, steps    # of the episode, of the game
     double reward, game_return
 
@@ -149,16 +155,15 @@ ctypedef struct progress_t:
 ctypedef struct lane_t:
     void* ale                # NULL without a ROM
     uint8_t* plane           # [channels, rows, columns]: the last frame that was observed, before it was rescaled
-    uint8_t* captured        # [rows, columns]: the last but one frame of a step, before the palette
+    uint8_t* captured        # [rows, columns]: the last frame but one of a step, before the palette
     uint8_t* stack           # [stack_num, frame_bytes]
-    float sticky             # probability of repeating an action, the parameter of the kernel
+    float repeat_probability  # of sticky actions, the parameter of the kernel
     uint64_t generator       # digest of the emulator's random generator; 0 if it is not known
-    state_t* cloned          # where to clone the emulator's state to when the lane is saved
-    int32_t misfits          # whether the screen is not of the size that it had: a program loaded another ROM
+    int32_t wrong_screen     # whether the screen has another size than it had: a program loaded another ROM
     progress_t progress
 
 
-ctypedef struct saved_t:     # the head of a saved game: the memory of its emulator, plane and stack follow
+ctypedef struct saved_t:     # the head of a saved game, which the memory of its emulator, plane and stack follow
     int64_t size             # of that memory; 0 without an emulator
     progress_t progress
     state_t state            # without its memory
@@ -172,18 +177,19 @@ ctypedef struct games_t:
     const int32_t* actions   # ALE's action for each of ours; with continuous ones [3, 3, 2]: horizontal, vertical, fire
     int32_t last_action      # the highest of ours
     float threshold
-    int32_t resets_draw      # whether ALE draws numbers when it resets the game
-    int32_t reset_position   # of the frame, when a game was loaded or reset
+    int32_t resets_draw      # whether ALE draws random numbers when it resets the game
     int32_t frame_bytes, screen_bytes
-    int32_t info_count
-    int64_t memory_bytes     # that a saved game has room for
-    const uint8_t* first_state      # of a game, serialized
+    int64_t memory_bytes     # of an emulator in a saved game, at most
+    const uint8_t* first_memory  # of the emulator, in a serialized state of the game
     int64_t first_size
-    const int32_t* numbers   # of an emulator's memory after its generator: offset, least and greatest value
-    int64_t number_count
+    int32_t first_length     # of the text of the random generator in it
+    int32_t words_size       # of the words in that text
+    int32_t reset_position   # its `frame_position`, which is also that after a reset of the game
+    const int32_t* fields    # numbers of an emulator's memory after its generator: offset, minimum and maximum
+    int64_t field_count
 
 
-# --- MT19937, as the C++ libraries draw no-ops: std::mt19937 and libstdc++'s std::uniform_int_distribution ------------
+# --- MT19937, which draws no-ops as C++ libraries do: std::mt19937, libstdc++'s std::uniform_int_distribution ---------
 # M. Matsumoto, T. Nishimura, "Mersenne Twister" (1998), table II and section 3.1; D. Lemire as in gymcore/rng.h.
 
 cdef void twister_seed(twister_t* self, uint32_t seed) noexcept nogil:
@@ -191,19 +197,19 @@ cdef void twister_seed(twister_t* self, uint32_t seed) noexcept nogil:
     self.words[0] = seed
     for i in range(1, WORDS):
         self.words[i] = <uint32_t> 1812433253 * (self.words[i - 1] ^ (self.words[i - 1] >> 30)) + <uint32_t> i
-    self.at = WORDS
+    self.used = WORDS
 
 
 cdef uint32_t twister_next(twister_t* self) noexcept nogil:
     cdef uint32_t word
     cdef int i
-    if self.at >= WORDS:
+    if self.used >= WORDS:
         for i in range(WORDS):
             word = (self.words[i] & <uint32_t> 0x80000000) | (self.words[(i + 1) % WORDS] & <uint32_t> 0x7fffffff)
             self.words[i] = self.words[(i + 397) % WORDS] ^ (word >> 1) ^ (<uint32_t> 0x9908b0df if word & 1 else 0)
-        self.at = 0
-    word = self.words[self.at]
-    self.at += 1
+        self.used = 0
+    word = self.words[self.used]
+    self.used += 1
     word ^= word >> 11
     word ^= (word << 7) & <uint32_t> 0x9d2c5680
     word ^= (word << 15) & <uint32_t> 0xefc60000
@@ -211,7 +217,7 @@ cdef uint32_t twister_next(twister_t* self) noexcept nogil:
 
 
 cdef uint32_t twister_below(twister_t* self, uint32_t choices) noexcept nogil:
-    """Uniform on 0 to choices - 1."""
+    """Return a random number from 0 to choices - 1."""
     cdef uint64_t product = <uint64_t> twister_next(self) * choices
     cdef uint32_t threshold = -choices % choices
     while <uint32_t> product < threshold:
@@ -221,14 +227,14 @@ cdef uint32_t twister_below(twister_t* self, uint32_t choices) noexcept nogil:
 
 # --- frames -----------------------------------------------------------------------------------------------------------
 
-cdef inline uint8_t* slot(const games_t* self, const lane_t* lane, int place) noexcept nogil:
-    """A frame of the stack, 0 the oldest."""
-    return lane.stack + ((lane.progress.oldest + place) % self.stages.stack_num) * self.frame_bytes
+cdef inline uint8_t* stacked_frame(const games_t* self, const lane_t* lane, int age) noexcept nogil:
+    """Return a frame of the stack; 0 is the oldest one."""
+    return lane.stack + ((lane.progress.oldest + age) % self.stages.stack_num) * self.frame_bytes
 
 
 cdef inline void push_frame(const games_t* self, lane_t* lane, bint is_new) noexcept nogil:
-    """Put the plane into the stack, in the place of the oldest frame; or the newest frame again."""
-    cdef uint8_t* target = slot(self, lane, 0)
+    """Replace the oldest frame of the stack by the plane, or by the newest frame again."""
+    cdef uint8_t* target = stacked_frame(self, lane, 0)
     cdef int channel, pixels = self.frame_bytes // self.stages.channels
     cdef bint planar = self.stages.channels_first
     if is_new:
@@ -236,27 +242,27 @@ cdef inline void push_frame(const games_t* self, lane_t* lane, bint is_new) noex
             rescale(&self.rescaling, lane.plane + channel * self.screen_bytes,
                     target + channel * (pixels if planar else 1), 1 if planar else self.stages.channels)
     elif self.stages.stack_num > 1:
-        memcpy(target, slot(self, lane, self.stages.stack_num - 1), self.frame_bytes)
+        memcpy(target, stacked_frame(self, lane, self.stages.stack_num - 1), self.frame_bytes)
     lane.progress.oldest = (lane.progress.oldest + 1) % self.stages.stack_num
 
 
 cdef inline void apply_palettes(
     const games_t* self, lane_t* lane, const uint8_t* frame, const uint8_t* other
 ) noexcept nogil:
-    """Set the plane to a frame, or to the brighter of two."""
+    """Set the plane to a frame, or to the maximum of two frames."""
     cdef int channel
     for channel in range(self.stages.channels):
         apply_palette(frame, other, self.palette + 256 * channel, lane.plane + channel * self.screen_bytes,
                       self.rescaling.rows, self.rescaling.columns)
 
 
-cdef inline const uint8_t* pixels_of(const games_t* self, lane_t* lane) noexcept nogil:
-    """The pixels of the screen; NULL if it is not of its size, as with a ROM that a program has loaded."""
+cdef inline const uint8_t* screen_pixels(const games_t* self, lane_t* lane) noexcept nogil:
+    """Return the pixels of the screen; any others if it has another size, for which `faulted` raises."""
     cdef const screen_t* screen = self.calls.screen(lane.ale)
     if screen.rows == self.rescaling.rows and screen.columns == self.rescaling.columns:
         return screen.pixels
-    lane.misfits = 1
-    return NULL
+    lane.wrong_screen = 1
+    return lane.plane
 
 
 # --- one lane ---------------------------------------------------------------------------------------------------------
@@ -264,63 +270,62 @@ cdef inline const uint8_t* pixels_of(const games_t* self, lane_t* lane) noexcept
 cdef inline int act(const games_t* self, lane_t* lane, int action, float strength) noexcept nogil:
     """Play one frame; return the reward."""
     cdef progress_t* progress = &lane.progress
-    cdef bint draws = lane.sticky != 0.0 or self.resets_draw
-    if not draws or twister_next(&progress.sticks) / 4294967296.0 >= lane.sticky:
+    cdef bint draws = lane.repeat_probability != 0.0 or self.resets_draw
+    if not draws or twister_next(&progress.sticky_twister) / 4294967296.0 >= lane.repeat_probability:
         progress.action = action
         progress.strength = strength
     if draws:
-        twister_next(&progress.sticks)  # for a second player
+        twister_next(&progress.sticky_twister)  # for a second player
     return self.calls.act(lane.ale, progress.action, progress.strength)
 
 
 cdef inline float* probability_of(void* ale) noexcept nogil:
-    """The probability of sticky actions of an emulator."""
+    """Return where an emulator has its probability of sticky actions."""
     return <float*> ((<char**> (<char*> ale + ENVIRONMENT))[0] + PROBABILITY)
 
 
 cdef inline random_t* random_of(void* ale) noexcept nogil:
-    """What draws sticky actions of an emulator."""
+    """Return an emulator's generator of sticky actions."""
     return (<random_t**> ((<char**> (<char*> ale + ENVIRONMENT))[0] + RANDOM))[0]
 
 
-cdef void give_sticks(lane_t* lane) noexcept nogil:
-    """Let the emulator of a lane draw sticky actions."""
+cdef void lend_generator(lane_t* lane) noexcept nogil:
+    """Copy the lane's generator of sticky actions to its emulator, which draws them from now on."""
     cdef random_t* random = random_of(lane.ale)
     cdef int i
     for i in range(WORDS):
-        random.words[i] = lane.progress.sticks.words[i]
-    random.at = lane.progress.sticks.at
-    probability_of(lane.ale)[0] = lane.sticky
+        random.words[i] = lane.progress.sticky_twister.words[i]
+    random.used = lane.progress.sticky_twister.used
+    probability_of(lane.ale)[0] = lane.repeat_probability
 
 
-cdef void take_sticks(lane_t* lane) noexcept nogil:
-    """Draw sticky actions of a lane here again, from where its emulator has come to."""
+cdef void take_generator(lane_t* lane) noexcept nogil:
+    """Copy the emulator's generator of sticky actions to its lane, which draws them from now on."""
     cdef const random_t* random = random_of(lane.ale)
     cdef int i
     for i in range(WORDS):
-        lane.progress.sticks.words[i] = <uint32_t> random.words[i]
-    lane.progress.sticks.at = <int32_t> random.at
+        lane.progress.sticky_twister.words[i] = <uint32_t> random.words[i]
+    lane.progress.sticky_twister.used = <int32_t> random.used
     probability_of(lane.ale)[0] = 0.0
 
 
 cdef inline void reset_game(const games_t* self, lane_t* lane) noexcept nogil:
     if self.resets_draw:
-        give_sticks(lane)
+        lend_generator(lane)
     self.calls.reset_game(lane.ale)
     if self.resets_draw:
-        take_sticks(lane)
+        take_generator(lane)
     lane.generator = 0
     lane.progress.action = NOOP
 
 
 cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float strength) noexcept nogil:
-    """Play one step; return how it ended the episode."""
+    """Play one step; return the flags of an episode that it ended."""
     cdef const stages_t* stages = &self.stages
     cdef progress_t* progress = &lane.progress
     cdef const ale_t* ale = &self.calls
     cdef int t, lives, score = 0, skip = stages.frame_skip
     cdef bint over = False, limit_reached = False, lost = False, capturing, ends, first = False, last = False
-    cdef const uint8_t* pixels
     cdef flag_t flags
     progress.steps += 1
     for t in range(skip):
@@ -336,10 +341,7 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
         ends = over or limit_reached or (lost and stages.episodic_life and stages.life_ends_skip)
         capturing = not ends or stages.captures_ends
         if t == skip - 2 and capturing:
-            pixels = pixels_of(self, lane)
-            if pixels == NULL:
-                return 0
-            memcpy(lane.captured, pixels, self.screen_bytes)
+            memcpy(lane.captured, screen_pixels(self, lane), self.screen_bytes)
             first = True
         if t == skip - 1 and capturing:
             last = True
@@ -349,12 +351,9 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
     if stages.limit_unit == STEPS:
         limit_reached = stages.limit and progress.steps >= stages.limit
 
-    # A step that ends early shows what there is by then.
+    # A step that ends early shows the frames up to its end.
     if last:
-        pixels = pixels_of(self, lane)
-        if pixels == NULL:
-            return 0
-        apply_palettes(self, lane, pixels, lane.captured if first and stages.maxpool else NULL)
+        apply_palettes(self, lane, screen_pixels(self, lane), lane.captured if first and stages.maxpool else NULL)
     elif first and stages.captures_ends:
         apply_palettes(self, lane, lane.captured, NULL)
     elif first and stages.maxpool:
@@ -365,9 +364,9 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
     progress.reward = score
     progress.game_return += score
     progress.game_over = over or limit_reached
-    progress.shows_end = lost and stages.life_loss_info
+    progress.life_loss_ends = lost and stages.life_loss_info
     flags = TERMINATED if over or (lost and stages.episodic_life) else 0
-    if limit_reached and (stages.limit_unit == GAME_FRAMES or not (flags or progress.shows_end)):
+    if limit_reached and (stages.limit_unit == GAME_FRAMES or not (flags or progress.life_loss_ends)):
         flags |= TRUNCATED
     elif limit_reached and stages.limit_unit == STEPS:
         flags = TRUNCATED
@@ -379,7 +378,7 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
 cdef void reset(
     void* memory, const void* shared, const double* parameters, const double* options, rng_t* rng
 ) noexcept nogil:
-    """Begin an episode: a new game, or after a lost life the rest of the game."""
+    """Begin an episode: a new game, or the rest of the game after a lost life."""
     cdef const games_t* self = <const games_t*> shared
     cdef lane_t* lane = <lane_t*> memory
     cdef const stages_t* stages = &self.stages
@@ -387,16 +386,15 @@ cdef void reset(
     cdef const ale_t* ale = &self.calls
     cdef bint continues = stages.episodic_life and stages.life_continues
     cdef bint is_new_game = progress.is_new or progress.game_over or not continues
-    cdef const uint8_t* pixels
-    cdef int noops = 0, place
-    lane.sticky = <float> parameters[0]
-    lane.misfits = 0
+    cdef int noops = 0, age
+    lane.repeat_probability = <float> parameters[0]
+    lane.wrong_screen = 0
     if stages.noop_max > 0:
         noops = stages.noop_min
         if stages.noop_rng:
             noops += below(rng, stages.noop_max)
         else:
-            noops += twister_below(&progress.noops, stages.noop_max)
+            noops += twister_below(&progress.noop_twister, stages.noop_max)
     noops -= stages.fire
     if is_new_game:
         reset_game(self, lane)
@@ -412,10 +410,7 @@ cdef void reset(
             is_new_game = True
     if stages.fire and not stages.fire_first:
         act(self, lane, FIRE, 1.0)
-    pixels = pixels_of(self, lane)
-    if pixels == NULL:
-        return
-    apply_palettes(self, lane, pixels, NULL)
+    apply_palettes(self, lane, screen_pixels(self, lane), NULL)
     if is_new_game:
         progress.oldest = 0
         if stages.pad_zeros:
@@ -423,16 +418,16 @@ cdef void reset(
     push_frame(self, lane, True)
     if is_new_game and not stages.pad_zeros:
         progress.oldest = 0
-        for place in range(1, stages.stack_num):
-            memcpy(slot(self, lane, place), lane.stack, self.frame_bytes)
+        for age in range(1, stages.stack_num):
+            memcpy(stacked_frame(self, lane, age), lane.stack, self.frame_bytes)
     progress.lives = ale.lives(lane.ale)
-    progress.is_new = progress.shows_end = progress.game_over = 0
+    progress.is_new = progress.life_loss_ends = progress.game_over = 0
     progress.frames = 0
     progress.reward = 0.0
 
 
 cdef inline int continuous_action(const games_t* self, const float* action) noexcept nogil:
-    """ALE's action of a radius, an angle and how much fire."""
+    """Return ALE's action of a radius, an angle and the strength of fire."""
     cdef float x = action[0] * <float> cos(action[1]), y = action[0] * <float> sin(action[1])
     cdef int horizontal = (x > self.threshold) - (x < -self.threshold) + 1
     cdef int vertical = (y > self.threshold) - (y < -self.threshold) + 1
@@ -448,25 +443,22 @@ cdef int step(
     cdef const games_t* self = <const games_t*> shared
     cdef lane_t* lane = <lane_t*> memory
     cdef const float* numbers = <const float*> action
-    cdef flag_t ends
-    lane.sticky = <float> parameters[0]
-    lane.progress.shows_end = 0
+    cdef flag_t flags
+    lane.repeat_probability = <float> parameters[0]
     if self.stages.continuous:
-        ends = play(self, lane, continuous_action(self, numbers), numbers[0])
+        flags = play(self, lane, continuous_action(self, numbers), numbers[0])
     else:
-        # Another thread may have written to it since it was checked.
-        ends = play(
-            self, lane, self.actions[min((<const uint64_t*> action)[0], <uint64_t> self.last_action)], 1.0)
+        # Limited again: another thread may have changed the action since it was checked.
+        flags = play(self, lane, self.actions[min((<const uint64_t*> action)[0], <uint64_t> self.last_action)], 1.0)
     reward[0] = lane.progress.reward
-    return ends
+    return flags
 
 
 cdef void report(const void* lane, const void* shared, double* reward, uint8_t* terminated) noexcept nogil:
     """Clip the reward, and report a lost life as an end."""
     if (<const games_t*> shared).stages.clips:
         reward[0] = (reward[0] > 0.0) - (reward[0] < 0.0)
-    if (<const lane_t*> lane).progress.shows_end:
-        terminated[0] = 1
+    terminated[0] |= (<const lane_t*> lane).progress.life_loss_ends
 
 
 cdef void observe(
@@ -476,16 +468,16 @@ cdef void observe(
     cdef const lane_t* lane = <const lane_t*> memory
     cdef int64_t newest = self.stages.stack_num - lane.progress.oldest  # from the oldest frame to the end of the stack
     cdef uint8_t* row = <uint8_t*> parts[0]
-    memcpy(row, slot(self, lane, 0), newest * self.frame_bytes)
+    memcpy(row, stacked_frame(self, lane, 0), newest * self.frame_bytes)
     memcpy(row + newest * self.frame_bytes, lane.stack, lane.progress.oldest * self.frame_bytes)
 
 
-cdef int has_misfit(const void* lane) noexcept nogil:
-    return (<const lane_t*> lane).misfits
+cdef int faulted(const void* lane) noexcept nogil:
+    return (<const lane_t*> lane).wrong_screen
 
 
-# Infos: lives and frame numbers as ALE has them; the reward before it is clipped; and the return and length of the game
-# so far, over all of its lives, and whether it is over.
+# The infos: lives and frame numbers are ALE's; the reward is not clipped; the return and the length are those of the
+# game so far, over all of its lives, and `game_over` says whether it is over.
 INFOS = (
     ("lives", np.int64, 1), ("frame_number", np.int64, 1), ("episode_frame_number", np.int64, 1),
     ("reward", np.float64, 1), ("game_return", np.float64, 1), ("game_length", np.int64, 1), ("game_over", np.int64, 1),
@@ -506,74 +498,66 @@ cdef void write_infos(const void* memory, const void* shared, void* const* infos
 
 # --- states -----------------------------------------------------------------------------------------------------------
 
-# ALE's numbers of a player's actions are below this.
-PLAYER_ACTIONS = ACTIONS
-
-# The position of a frame that has ended and is complete.
-COMPLETE_FRAME = COMPLETE
-
-# Bytes of an ALEState.
-STATE_BYTES = sizeof(state_t)
+PLAYER_ACTIONS, COMPLETE_FRAME, STATE_BYTES = ACTIONS, COMPLETE, sizeof(state_t)
 
 
-cdef int save(void* memory, const void* shared, void* data) noexcept nogil:
+cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
     cdef const games_t* self = <const games_t*> shared
     cdef lane_t* lane = <lane_t*> memory
-    cdef saved_t* head = <saved_t*> data
-    cdef uint8_t* room = <uint8_t*> (head + 1)
-    cdef uint8_t* plane = room + self.memory_bytes
+    cdef saved_t* head = <saved_t*> saved
+    cdef uint8_t* emulator = <uint8_t*> (head + 1)
+    cdef uint8_t* plane = emulator + self.memory_bytes
     cdef void* stack = plane + self.screen_bytes * self.stages.channels
+    cdef state_t state
     head.progress = lane.progress
     head.progress.oldest = 0
     memcpy(plane, lane.plane, self.screen_bytes * self.stages.channels)
     observe(lane, self, NULL, &stack)
     if lane.ale == NULL:
         return True
-    if lane.cloned == NULL:
-        return False
-    lane.cloned[0] = self.calls.clone(lane.ale, 0)
-    if lane.cloned.size > self.memory_bytes:
-        return False
-    head.state = lane.cloned[0]
-    head.state.memory = NULL
-    head.state.room[0] = head.state.room[1] = 0
-    head.size = head.state.size
-    memcpy(room, lane.cloned.memory, head.size)
-    lane.generator = generator_digest(room, head.size)
-    return True
+    state = self.calls.clone(lane.ale, 0)
+    if state.size <= self.memory_bytes:
+        head.size, head.state = state.size, state
+        head.state.memory = NULL
+        head.state.local[0] = head.state.local[1] = 0
+        memcpy(emulator, state.memory, state.size)
+        lane.generator = generator_digest(state.memory, state.size)
+    if state.size >= <int64_t> sizeof(state.local):
+        self.calls.free(state.memory)
+    return state.size <= self.memory_bytes
 
 
-cdef void load(void* memory, const void* shared, const void* data) noexcept nogil:
+cdef void load(void* memory, const void* shared, const void* saved) noexcept nogil:
     cdef const games_t* self = <const games_t*> shared
     cdef lane_t* lane = <lane_t*> memory
-    cdef const saved_t* head = <const saved_t*> data
-    cdef const uint8_t* room = <const uint8_t*> (head + 1)
-    cdef const uint8_t* plane = room + self.memory_bytes
+    cdef const saved_t* head = <const saved_t*> saved
+    cdef const uint8_t* emulator = <const uint8_t*> (head + 1)
+    cdef const uint8_t* plane = emulator + self.memory_bytes
     cdef state_t state = head.state
     lane.progress = head.progress
     memcpy(lane.plane, plane, self.screen_bytes * self.stages.channels)
     memcpy(lane.stack, plane + self.screen_bytes * self.stages.channels, self.frame_bytes * self.stages.stack_num)
     if head.size and lane.ale != NULL:
-        state.memory, state.size = room, head.size
+        state.memory, state.size = emulator, head.size
         end_frame(self, lane, &state)
         restore(self, lane, &state)
 
 
-cdef int check(const void* data, const void* shared) noexcept nogil:
+cdef int check(const void* saved, const void* shared) noexcept nogil:
     """Frames may be any bytes."""
     cdef const games_t* self = <const games_t*> shared
-    cdef const saved_t* head = <const saved_t*> data
-    return is_possible(self, &head.progress) and (head.size == 0 or (
+    cdef const saved_t* head = <const saved_t*> saved
+    return is_progress_possible(self, &head.progress) and (head.size == 0 or (
         0 < head.size <= self.memory_bytes and is_state_possible(self, &head.state)
         and is_memory_possible(self, <const uint8_t*> (head + 1), head.size)))
 
 
 cdef void end_frame(const games_t* self, lane_t* lane, const state_t* state) noexcept nogil:
-    """Bring the emulator of a lane to where a state can be restored.
+    """Bring the emulator of a lane to a position in a frame from which it can continue a state.
 
     ALE's states lack whether the console is in the middle of a frame, and where in its buffer: it stays where it is.
-    Drawing the rest of another frame from there may leave the buffer. After a reset it is at the begin of a frame, but
-    in some games at `reset_position`.
+    Drawing the rest of another frame from there may leave the buffer. After a reset the console is at the beginning of
+    a frame, or at `reset_position` in some games.
     """
     cdef int32_t position = frame_position(state.memory, state.size)
     if position != COMPLETE:
@@ -586,30 +570,29 @@ cdef void end_frame(const games_t* self, lane_t* lane, const state_t* state) noe
 
 
 cdef int32_t generator_length(const uint8_t* memory, int64_t size) noexcept nogil:
-    """How long the text of the random generator in the memory of an emulator is; 0 if it is not where it should be."""
+    """Return the length of the random generator's text in an emulator's memory; 0 if the text is not at its place."""
     cdef int32_t length
     if size < GENERATOR or memcmp(memory + SYSTEM, b"\x06\0\0\0System", 10) != 0:
         return 0
-    memcpy(&length, memory + GENERATOR - 4, 4)
+    length = number_at(memory + GENERATOR - 4)
     return length if 0 < length <= size - GENERATOR else 0
 
 
 cdef uint64_t generator_digest(const uint8_t* memory, int64_t size) noexcept nogil:
-    cdef int32_t length = generator_length(memory, size)
-    return digest(<const char*> memory + GENERATOR, length) if length else 0
+    return digest(<const char*> memory + GENERATOR, generator_length(memory, size))
 
 
 cdef void restore(const games_t* self, lane_t* lane, const state_t* given) noexcept nogil:
     """Restore the emulator of a lane from a state.
 
-    ALE reads the random generator in 38 of 47 us. If the emulator has it already, which draws only when its game is
-    reset, its text is left out: of an empty one ALE reads nothing.
+    ALE takes 38 of 47 us to read the random generator, which draws only when the game is reset. If the emulator has
+    that generator already, its text is left out: ALE reads nothing from an empty one.
     """
     cdef state_t state = given[0]
     cdef uint64_t generator = generator_digest(state.memory, state.size)
     cdef int64_t length = generator_length(state.memory, state.size)
     cdef uint8_t* shorter = NULL
-    if generator and generator == lane.generator:
+    if generator == lane.generator:
         shorter = <uint8_t*> PyMem_RawMalloc(state.size)
     if shorter != NULL:
         state.size -= length
@@ -622,15 +605,15 @@ cdef void restore(const games_t* self, lane_t* lane, const state_t* given) noexc
     lane.generator = generator
 
 
-cdef bint is_possible(const games_t* self, const progress_t* progress) noexcept nogil:
-    """Whether a lane can have this progress, whose bytes are anybody's."""
+cdef bint is_progress_possible(const games_t* self, const progress_t* progress) noexcept nogil:
+    """Whether a lane can have this progress, whose bytes may come from anywhere."""
     return (
-        0 <= progress.noops.at <= WORDS and 0 <= progress.sticks.at <= WORDS
+        0 <= progress.noop_twister.used <= WORDS and 0 <= progress.sticky_twister.used <= WORDS
         and 0 <= progress.action < ACTIONS and 0.0 <= progress.strength and progress.strength <= 1.0
-        and 0 <= progress.is_new <= 1 and 0 <= progress.shows_end <= 1 and 0 <= progress.game_over <= 1
+        and 0 <= progress.is_new <= 1 and 0 <= progress.life_loss_ends <= 1 and 0 <= progress.game_over <= 1
         and 0 <= progress.oldest < self.stages.stack_num
-        and 0 <= progress.frames <= MANY and 0 <= progress.steps <= MANY
-        and fabs(progress.reward) <= LARGE and fabs(progress.game_return) <= LARGE)
+        and 0 <= progress.frames <= MAX_COUNT and 0 <= progress.steps <= MAX_COUNT
+        and fabs(progress.reward) <= MAX_SCORE and fabs(progress.game_return) <= MAX_SCORE)
 
 
 cdef inline int32_t number_at(const uint8_t* data) noexcept nogil:
@@ -640,10 +623,10 @@ cdef inline int32_t number_at(const uint8_t* data) noexcept nogil:
 
 
 cdef int32_t frame_position(const uint8_t* memory, int64_t size) noexcept nogil:
-    """How many clocks of the display of an unfinished frame TIA has drawn, in a possible memory.
+    """Return how many clocks of the display of an unfinished frame TIA has drawn, given a possible memory.
 
-    Of a frame that the game has ended it is COMPLETE, or CUT_OFF if not all of the display was drawn. When a frame
-    ends, its lines become those of the last frame, which are counted besides the current ones.
+    The result for a frame that the game has ended is COMPLETE, or CUT_OFF if not all of the display was drawn. When a
+    frame ends, its lines become those of the last frame, which are counted besides the current ones.
     """
     cdef const uint8_t* clocks = memory + GENERATOR + generator_length(memory, size) + CLOCKS
     if number_at(clocks + 20) != number_at(clocks + 24):
@@ -651,42 +634,47 @@ cdef int32_t frame_position(const uint8_t* memory, int64_t size) noexcept nogil:
     return COMPLETE if number_at(clocks + 12) == number_at(clocks + 8) else CUT_OFF
 
 
-cdef bint is_generator(const uint8_t* text, int64_t length) noexcept nogil:
-    """Whether this is the text of an MT19937: its words, and how many of them are used, with spaces between them."""
+cdef bint is_generator(const uint8_t* text, int64_t length, int words=WORDS) noexcept nogil:
+    """Whether this is the text of the last `words` words of an MT19937, and of how many of all words are used."""
     cdef uint64_t number = 0
     cdef int64_t i = 0, begin
     cdef int k
-    for k in range(WORDS + 1):
+    for k in range(words + 1):
         begin, number = i, 0
         while i < length and <uint8_t> (text[i] - 48) < 10:
             number = 10 * number + <uint8_t> (text[i] - 48)
             i += 1
-        if not 0 < i - begin <= 10 or number >> 32 or (k < WORDS and (i == length or text[i] != 32)):
+        if not 0 < i - begin <= 10 or number >> 32 or (k < words and (i == length or text[i] != 32)):
             return False
-        i += k < WORDS
+        i += k < words
     return i == length and number <= WORDS
 
 
 cdef bint is_memory_possible(const games_t* self, const uint8_t* memory, int64_t size) noexcept nogil:
     """Whether an emulator with this ROM can have this memory: its parts, and the range of each of its numbers."""
-    cdef const uint8_t* first = self.first_state + MEMORY
-    cdef int64_t first_size = self.first_size - MEMORY - TAIL, k
-    cdef int32_t length = generator_length(memory, size), number
-    cdef const int32_t* row
+    cdef const uint8_t* first = self.first_memory
+    cdef int32_t length = generator_length(memory, size), begin = 0, number
+    cdef const int32_t* field
+    cdef int64_t k
     if (
-        length == 0 or size - length != first_size - generator_length(first, first_size)
-        or memcmp(memory, first, SYSTEM) != 0 or not 0 <= number_at(memory + GENERATOR - 8) <= CYCLES
-        or not is_generator(memory + GENERATOR, length)
+        length == 0 or size - length != self.first_size - self.first_length or memcmp(memory, first, SYSTEM) != 0
+        or not 0 <= number_at(memory + GENERATOR - 8) <= MAX_CYCLES
     ):
         return False
-    memory += GENERATOR + length
-    first += GENERATOR + generator_length(first, first_size)
-    for k in range(self.number_count):
-        row = self.numbers + 3 * k
-        number = number_at(memory + row[0])
-        if number != row[1] and number != row[2] and not row[1] < number < row[2]:
+    memory += GENERATOR
+    first += GENERATOR
+    if length > self.words_size and memcmp(memory, first, self.words_size) == 0:
+        begin = self.words_size  # the words change after 624 draws, hundreds of resets
+    if not is_generator(memory + begin, length - begin, 0 if begin else WORDS):
+        return False
+    memory += length
+    first += self.first_length
+    for k in range(self.field_count):
+        field = self.fields + 3 * k
+        number = number_at(memory + field[0])
+        if number != field[1] and number != field[2] and not field[1] < number < field[2]:
             return False
-    # The display begins and ends so many clocks after the frame, and is drawn up to a clock in it.
+    # The display begins and ends as many clocks after the frame as in the first state. It is drawn up to a clock in it.
     for k in range(4, 12, 4):
         if (<int64_t> number_at(memory + CLOCKS + k) - number_at(memory + CLOCKS)
                 != <int64_t> number_at(first + CLOCKS + k) - number_at(first + CLOCKS)):
@@ -697,70 +685,68 @@ cdef bint is_memory_possible(const games_t* self, const uint8_t* memory, int64_t
 
 cdef bint is_state_possible(const games_t* self, const state_t* state) noexcept nogil:
     """Whether an emulator of this game and mode can have this state, apart from its memory."""
-    cdef const uint8_t* first = self.first_state
-    cdef const uint8_t* limits = first + self.first_size - TAIL
+    cdef const uint8_t* limits = self.first_memory + self.first_size
     return (
         state.limits[0] == number_at(limits) and state.limits[1] == number_at(limits + 4)
         and state.limits[0] <= state.paddles[0] <= state.limits[1]
         and state.limits[0] <= state.paddles[1] <= state.limits[1]
-        and 0 <= state.frames <= 1 << 30 and 0 <= state.episode_frames <= 1 << 30
-        and state.mode == number_at(first + 16) and state.difficulty == number_at(first + 20))
+        and 0 <= state.frames <= MAX_FRAMES and 0 <= state.episode_frames <= MAX_FRAMES
+        and state.mode == number_at(self.first_memory - 12) and state.difficulty == number_at(self.first_memory - 8))
 
 
-cdef object set_limits(games_t* self, bytes state, object fields):
-    """Set what states are checked by: one of the game, and what `memory_fields` says of it; return what C points to."""
-    cdef int64_t rest = len(state) - MEMORY - TAIL - GENERATOR
+cdef object set_first_state(games_t* self, bytes state, object fields):
+    """Set the state that others are checked by, and `memory_fields` of it; return the objects that C points to."""
     cdef cnp.ndarray numbers = np.array(fields, np.int32, order="C")
-    cdef int32_t length
-    self.first_state, self.first_size = state, len(state)
-    length = generator_length(self.first_state + MEMORY, rest + GENERATOR)
-    if not length or rest - length < CLOCKS + 16:
+    cdef int64_t rest
+    self.first_memory, self.first_size = <const uint8_t*> state + MEMORY, len(state) - MEMORY - LIMITS_SIZE
+    self.first_length = generator_length(self.first_memory, self.first_size)
+    rest = self.first_size - GENERATOR - self.first_length
+    if not self.first_length or rest < CLOCKS + 16:
         raise ValueError(f"first_state: expected one of ALE, got {len(state)} bytes")
     if numbers.ndim != 2 or len(numbers) == 0 or numbers.shape[1] != 3:
         raise ValueError(f"fields: expected [numbers, 3], got {np.shape(fields)}")
-    if np.min(numbers, 0)[0] < 0 or np.max(numbers, 0)[0] > rest - length - 4:
-        raise ValueError(f"fields: expected offsets from 0 to {rest - length - 4}")
-    self.number_count, self.numbers = len(numbers), <const int32_t*> cnp.PyArray_DATA(numbers)
-    if not is_memory_possible(self, self.first_state + MEMORY, rest + GENERATOR):
+    if np.min(numbers, 0)[0] < 0 or np.max(numbers, 0)[0] > rest - 4:
+        raise ValueError(f"fields: expected offsets from 0 to {rest - 4}")
+    self.field_count, self.fields = len(numbers), <const int32_t*> cnp.PyArray_DATA(numbers)
+    self.words_size = self.first_length  # so that all of its text is read
+    if not is_memory_possible(self, self.first_memory, self.first_size):
         raise ValueError("fields: expected numbers of the first state")
-    self.reset_position = frame_position(self.first_state + MEMORY, rest + GENERATOR)
+    self.words_size = state.rindex(b" ", 0, MEMORY + GENERATOR + self.first_length) + 1 - MEMORY - GENERATOR
+    self.reset_position = frame_position(self.first_memory, self.first_size)
     return state, numbers
 
 
 def position_of_state(bytes state not None, bytes other not None, object fields):
-    """The position of the frame in a serialized state that also has the generator of sticky actions, if it is possible.
+    """Return the position in its frame of a serialized state that has the generator of sticky actions.
 
     Args:
-        state: bytes that may come from anywhere.
-        other: a serialized state of the same game and mode, without that generator.
-        fields: what `memory_fields` says of `other`.
+        state: Bytes that may come from anywhere.
+        other: A serialized state of the same game and mode, without that generator.
+        fields: The result of `memory_fields` for `other`.
 
     Returns:
-        None if no emulator can have it; else the `frame_position` of its memory. COMPLETE is the only one where every
-        emulator can continue.
+        The `frame_position` of the state's memory; None if no emulator can have the state. COMPLETE is the only
+        position where every emulator can continue.
     """
     cdef games_t limits
     cdef state_t head
     cdef const uint8_t* data = state
-    cdef int64_t size, at
-    cdef int32_t length
-    _references = set_limits(&limits, other, fields)
+    cdef int64_t size, end, memory_size = len(state) - MEMORY - LIMITS_SIZE
+    cdef int32_t length = generator_length(data + MEMORY, memory_size)
+    _references = set_first_state(&limits, other, fields)
     # Without the generators both have the same length; the flag at the end says that one follows.
-    length = generator_length(data + MEMORY, len(state) - MEMORY - TAIL) if len(state) > MEMORY + TAIL else 0
-    size = len(other) - MEMORY - TAIL
-    size += length - generator_length(limits.first_state + MEMORY, size)
-    at = MEMORY + size - 4
-    if length == 0 or len(state) < at + 8 + TAIL or number_at(data + MEMORY - 4) != len(state) - MEMORY - TAIL:
-        return None
-    if (number_at(data + at) != TRUE or number_at(data + at + 4) != len(state) - at - 8 - TAIL
-            or not is_generator(data + at + 8, number_at(data + at + 4))):
+    size = limits.first_size - limits.first_length + length
+    end = MEMORY + size - 4
+    if (length == 0 or len(state) < end + 8 + LIMITS_SIZE or number_at(data + MEMORY - 4) != memory_size
+            or number_at(data + end) != TRUE or number_at(data + end + 4) != len(state) - end - 8 - LIMITS_SIZE
+            or not is_generator(data + end + 8, number_at(data + end + 4))):
         return None
     memset(&head, 0, sizeof(state_t))
     memcpy(&head.paddles, data, 8)
     memcpy(&head.frames, data + 8, 8)
-    memcpy(&head.limits, data + len(state) - TAIL, 8)
+    memcpy(&head.limits, data + len(state) - LIMITS_SIZE, 8)
     head.mode, head.difficulty = number_at(data + 16), number_at(data + 20)
-    memory = state[MEMORY:at] + other[-TAIL - 4:-TAIL]  # the flag of a state without this generator
+    memory = state[MEMORY:end] + other[-LIMITS_SIZE - 4:-LIMITS_SIZE]  # the flag of a state without this generator
     if not is_state_possible(&limits, &head) or not is_memory_possible(&limits, memory, size):
         return None
     return frame_position(memory, size)
@@ -768,7 +754,7 @@ def position_of_state(bytes state not None, bytes other not None, object fields)
 
 cdef lane_functions_t functions_of_lane
 functions_of_lane.reset, functions_of_lane.step, functions_of_lane.observe = reset, step, observe
-functions_of_lane.write_infos, functions_of_lane.report, functions_of_lane.faulted = write_infos, report, has_misfit
+functions_of_lane.write_infos, functions_of_lane.report, functions_of_lane.faulted = write_infos, report, faulted
 functions_of_lane.save, functions_of_lane.load, functions_of_lane.check = save, load, check
 
 
@@ -776,22 +762,21 @@ cdef class Games(LaneStore):
     """Games of a batch, and the kernel that plays them.
 
     Args:
-        functions: addresses of FUNCTIONS by name.
-        num_lanes: how many games.
-        stages: numbers by the names in STAGES.
-        resizer: from the size of the screen to that of observed frames.
-        palette: uint8 [channels, 256], what is observed of each colour.
+        functions: Addresses of FUNCTIONS by name.
+        num_lanes: Number of games.
+        stages: Integers by the names in STAGES.
+        resizer: Rescales frames of the size of the screen to that of observed frames.
+        palette: The observed value of each colour, uint8 [channels, 256].
         actions: ALE's number of each action, int32.
-        threshold: of continuous actions.
-        observation_shape: of one lane.
-        infos: how many of INFOS there are.
-        first_state: a serialized state of the game.
-        fields: what the memory of an emulator may contain after its generator, int32 [numbers, 3]: an offset, the least
-            and the greatest value; if the least is the greater one, the value is one of both.
-        resets_draw: whether ALE draws numbers when it resets the game.
+        threshold: The value above which numbers of a continuous action count as pressed.
+        observation_shape: The shape of an observation of one lane.
+        first_state: A serialized state of the game.
+        fields: Numbers that the memory of an emulator may contain after its generator, int32 [numbers, 3]: an offset,
+            the minimum and the maximum; if the minimum is larger, the number is one of both.
+        resets_draw: Whether ALE draws random numbers when it resets the game.
 
     Raises:
-        ValueError: numbers that do not fit each other.
+        ValueError: The arguments do not fit each other.
     """
 
     cdef games_t games
@@ -800,7 +785,7 @@ cdef class Games(LaneStore):
 
     def __cinit__(
         self, *, dict functions, Py_ssize_t num_lanes, dict stages, Resizer resizer, object palette, object actions,
-        float threshold, tuple observation_shape, int infos, bytes first_state, object fields, bint resets_draw,
+        float threshold, tuple observation_shape, bytes first_state, object fields, bint resets_draw,
     ):
         cdef Py_ssize_t k
         cdef lane_t* lane
@@ -809,35 +794,33 @@ cdef class Games(LaneStore):
             raise TypeError("resizer, first_state: expected a Resizer and bytes, got None")
         cdef void** calls = <void**> &self.games.calls
         cdef int32_t* numbers = <int32_t*> &self.games.stages
-        self.references = []
         self.ales = [None] * num_lanes
+        self.first_state = first_state
         for k, name in enumerate(FUNCTIONS):
             calls[k] = <void*> <size_t> functions[name]
         for k, name in enumerate(STAGES):
             numbers[k] = stages[name]
-        self.references.append(resizer)
+        self.references = [resizer, set_first_state(&self.games, first_state, fields)]
         self.games.rescaling = resizer.rescaling
         self.games.palette = <const uint8_t*> self._array(palette, np.uint8, (self.games.stages.channels, 256))
         self.games.actions = <const int32_t*> self._array(actions, np.int32, (len(actions),))
+        self.games.last_action = len(actions) - 1
         self.games.threshold = threshold
         self.games.resets_draw = resets_draw
         self.games.screen_bytes = self.games.rescaling.rows * self.games.rescaling.columns
         self.games.frame_bytes = (
             self.games.rescaling.height * self.games.rescaling.width * self.games.stages.channels)
+        self.games.memory_bytes = (len(first_state) + SPARE + 7) // 8 * 8
+        plane_bytes = self.games.screen_bytes * self.games.stages.channels
         stack_bytes = self.games.frame_bytes * self.games.stages.stack_num
         if stages["continuous"] and len(actions) != 18 or np.prod(observation_shape) != stack_bytes:
             raise ValueError(f"observation_shape: expected {stack_bytes} bytes, got {observation_shape}")
-        self.first_state = first_state
-        self.games.memory_bytes = (len(first_state) + SPARE + 7) // 8 * 8
-        self.references.append(set_limits(&self.games, first_state, fields))
-        plane_bytes = self.games.screen_bytes * self.games.stages.channels
-        self.games.last_action = len(actions) - 1
         capsule = functions_capsule(&functions_of_lane)
         kernel = CustomKernel(
             "atari", parts=((np.uint8, observation_shape),),
             action=(np.float32, (3,)) if stages["continuous"] else (np.int64, ()),
             ranges=() if stages["continuous"] else ((0, len(actions)),),
-            parameters={"repeat_action_probability": 0.0}, infos=INFOS[:infos], functions=capsule)
+            parameters={"repeat_action_probability": 0.0}, infos=INFOS, functions=capsule)
         self.set_up(
             kernel.capsule, capsule, num_lanes,
             sizeof(lane_t) + plane_bytes + self.games.screen_bytes + stack_bytes, &self.games, self.references,
@@ -848,57 +831,45 @@ cdef class Games(LaneStore):
             lane = <lane_t*> self._lane(k)
             lane.progress.is_new = 1
             lane.progress.strength = 1.0
-            lane.plane = <uint8_t*> lane + sizeof(lane_t)
+            lane.plane = <uint8_t*> (lane + 1)
             lane.captured = lane.plane + plane_bytes
             lane.stack = lane.captured + self.games.screen_bytes
 
     cdef const void* _array(self, object values, object dtype, tuple shape) except NULL:
-        """The first element of an array, which lives as long as this object."""
+        """Return the address of an array, which lives as long as this object."""
         array = np.array(values, dtype, order="C")
         if array.shape != shape or not array.size:
             raise ValueError(f"expected shape {shape}, got {array.shape}")
         self.references.append(array)
         return cnp.PyArray_DATA(<cnp.ndarray> array)
 
-    # --- what Python does with lanes ----------------------------------------------------------------------------------
-
     def set_ale(self, Py_ssize_t lane, object ale, size_t address):
         """Give a lane an ALEInterface with a ROM and without sticky actions, at its address; or None and 0."""
-        cdef lane_t* games = <lane_t*> self._lane(lane)
-        games.ale = <void*> address
-        games.generator = 0
+        cdef lane_t* game = <lane_t*> self._lane(lane)
+        game.ale = <void*> address
+        game.generator = 0
         self.ales[lane] = ale
 
-    @property
-    def screen(self):
-        """Rows and columns of the screen."""
-        return self.games.rescaling.rows, self.games.rescaling.columns
-
-    def seed_draws(self, Py_ssize_t lane, uint32_t noops, uint32_t sticks):
-        """Seed what draws no-ops and sticky actions. The next reset begins a new game."""
+    def seed_generators(self, Py_ssize_t lane, uint32_t noop_seed, uint32_t sticky_seed):
+        """Seed the generators of no-ops and of sticky actions. The next reset begins a new game."""
         cdef progress_t* progress = &(<lane_t*> self._lane(lane)).progress
         memset(progress, 0, sizeof(progress_t))
         progress.is_new = 1
         progress.strength = 1.0
-        twister_seed(&progress.noops, noops)
-        twister_seed(&progress.sticks, sticks)
+        twister_seed(&progress.noop_twister, noop_seed)
+        twister_seed(&progress.sticky_twister, sticky_seed)
 
-    def take_draws(self, Py_ssize_t lane, float probability):
-        """Draw sticky actions here from now on, after the emulator of a lane was loaded with this probability of them.
+    def take_generator(self, Py_ssize_t lane, float probability):
+        """Take the generator of sticky actions from the emulator of a lane, which was loaded with this probability.
 
         Raises:
-            ValueError: the emulator is not laid out as expected.
+            ValueError: The emulator is not laid out as expected.
         """
-        cdef lane_t* taken = <lane_t*> self._lane(lane)
-        cdef const float* place = NULL if taken.ale == NULL else probability_of(taken.ale)
+        cdef lane_t* game = <lane_t*> self._lane(lane)
+        cdef const float* place = NULL if game.ale == NULL else probability_of(game.ale)
         # The number of frames of an action precedes it.
         if place == NULL or place[0] != probability or (<const int64_t*> place - 1)[0] != 1:
             raise ValueError(f"probability: expected that of the emulator, got {probability}")
-        if random_of(taken.ale).at > WORDS:
-            raise ValueError(f"generator: expected at most {WORDS} drawn numbers, got {random_of(taken.ale).at}")
-        take_sticks(taken)
-
-    def set_clones(self, lanes, addresses):
-        """Say where saving clones the states of the emulators of lanes to: addresses of empty ALEStates, or 0."""
-        for lane, address in zip(lanes, addresses):
-            (<lane_t*> self._lane(lane)).cloned = <state_t*> <size_t> address
+        if random_of(game.ale).used > WORDS:
+            raise ValueError(f"generator: expected at most {WORDS} drawn numbers, got {random_of(game.ale).used}")
+        take_generator(game)

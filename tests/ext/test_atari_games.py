@@ -9,7 +9,7 @@ import pytest
 
 from gymcore.envs.atari.pipelines import PRESETS
 from gymcore_ext.atari.frames import Resizer
-from gymcore_ext.atari.games import FUNCTIONS, INFOS, STAGES, Games
+from gymcore_ext.atari.games import FUNCTIONS, STAGES, Games
 from gymcore_ext.engine.lane_memory import kernel_spec
 from gymcore_ext.engine.threads import Threads
 
@@ -33,7 +33,6 @@ def make_games(**changes: Any) -> Games:
         "actions": [0, 1, 3],
         "threshold": 0.5,
         "observation_shape": (4, 84, 84),
-        "infos": len(INFOS),
         "first_state": first_state(),
         "fields": [[696, 0, 0]],
         "resets_draw": False,
@@ -81,7 +80,7 @@ def test_what_it_refuses():
 def test_saved_lanes_are_checked():
     games = make_games()
     saved = np.zeros(2, games.saved_dtype)
-    games.seed_draws(1, 5, 7)
+    games.seed_generators(1, 5, 7)
     games.save(np.array([1]), saved[1:])
     assert games.valid(saved).tolist() == [False, True]
     games.load(np.array([0]), saved[1:])
@@ -119,7 +118,7 @@ def test_any_changed_byte_of_a_game_is_noticed(place: int):
 def test_the_seeds_of_draws_are_those_of_mt19937():
     games = make_games()
     saved = np.zeros(1, games.saved_dtype)
-    games.seed_draws(0, 5, 2**32 - 1)
+    games.seed_generators(0, 5, 2**32 - 1)
     games.save(np.array([0]), saved)
     words = np.frombuffer(saved["progress"][0].tobytes()[: 2 * 625 * 4], np.uint32)
     for seed, drawn in ((5, words[:625]), (2**32 - 1, words[625:])):

@@ -220,7 +220,21 @@ class AtariEnv(Env, EzPickle):
             InvalidProbability: `repeat_action_probability` is not in [0, 1].
             UnsupportedMode: `render_mode` is another one.
         """
-        EzPickle.__init__(**locals())
+        EzPickle.__init__(
+            self,
+            game=game,
+            mode=mode,
+            difficulty=difficulty,
+            obs_type=obs_type,
+            frameskip=frameskip,
+            repeat_action_probability=repeat_action_probability,
+            full_action_space=full_action_space,
+            continuous=continuous,
+            continuous_action_threshold=continuous_action_threshold,
+            max_num_frames_per_episode=max_num_frames_per_episode,
+            render_mode=render_mode,
+            sound_obs=sound_obs,
+        )
         if obs_type not in OBS_TYPES:
             raise error.InvalidArgument(f"obs_type: expected one of {OBS_TYPES}, got {obs_type!r}")
         if render_mode not in (None, *self.metadata["render_modes"]):

@@ -46,6 +46,7 @@ _TYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "screen": (ctypes.c_void_p, ()),
     "clone": (_State, (ctypes.c_int,)),
     "restore": (None, (ctypes.c_void_p,)),
+    "free": (None, ()),
 }
 
 

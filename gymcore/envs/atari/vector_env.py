@@ -31,7 +31,6 @@ from gymcore.envs.atari.library import (
     library_functions,
     load_game,
     open_game,
-    state_offset,
     unusable,
 )
 from gymcore.envs.atari.pipelines import STAGES, pipeline_of
@@ -41,7 +40,7 @@ from gymcore.native.state import LaneSeeds, digest
 from gymcore.native.vector_env import Bools, EnvIds, Floats, NativeVectorEnv, Observations
 from gymcore.spaces import Box, Discrete
 from gymcore_ext.atari.frames import Resizer
-from gymcore_ext.atari.games import INFOS, Games
+from gymcore_ext.atari.games import Games
 from gymcore_ext.engine.batch import Batch
 
 # Emulators that live when Python ends are reported as leaks by nanobind.
@@ -97,6 +96,7 @@ class LaneGames(Games):
     drawing_loader: Callable[[Any, float, int], None] | None = None
     game: str
     path: str  # of its ROM
+    screen: tuple[int, int]  # rows and columns
 
     def load_roms(self) -> None:
         """Load the ROM into every lane, so that resets only restore states.
@@ -125,22 +125,22 @@ class LaneGames(Games):
         probabilities = np.broadcast_to(batch.get_parameters()[0], len(self))
         for lane in range(lo, hi):
             seed = first + lane - lo
-            noops = sticks = seed & 0x7FFFFFFF
+            noop_seed = sticky_seed = seed & 0x7FFFFFFF
             if gymnasium:
-                drawn, sticks = np.random.SeedSequence(seed).generate_state(2).tolist()
-                batch.seed(drawn, lane, lane + 1)
+                rng_seed, sticky_seed = np.random.SeedSequence(seed).generate_state(2).tolist()
+                batch.seed(rng_seed, lane, lane + 1)
             with _loads_games():
                 self._restart(lane)
-            self.seed_draws(lane, noops, sticks)
+            self.seed_generators(lane, noop_seed, sticky_seed)
             if self.drawing_loader is not None:
-                self._load_drawing(lane, float(probabilities[lane]), sticks)
+                self._load_drawing(lane, float(probabilities[lane]), sticky_seed)
 
     def _load_drawing(self, lane: int, probability: float, seed: int) -> None:
         """Load the ROM of a lane again, which draws numbers."""
         assert self.drawing_loader is not None
         self.drawing_loader(self.ales[lane], probability, seed)
         try:
-            self.take_draws(lane, probability)
+            self.take_generator(lane, probability)
         except ValueError:
             raise unusable("its emulators are laid out in another way") from None
 
@@ -159,14 +159,7 @@ class LaneGames(Games):
             StateNotSupported: ALE does not restore states of this game.
         """
         check_restored(self.game)
-        new_state, offset = load_ale().ALEState, state_offset()
-        states = [new_state() for _ in indices]
-        lanes = indices.tolist()
-        self.set_clones(lanes, [id(state) + offset for state in states])
-        try:
-            super().save(indices, saved)
-        finally:
-            self.set_clones(lanes, [0] * len(lanes))
+        super().save(indices, saved)
 
     def load(self, indices: npt.NDArray[np.int64], saved: np.ndarray) -> None:
         """Restore saved lanes, an array of `saved_dtype`."""
@@ -274,6 +267,16 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         parameters = {name: stages.pop(name) for name in self.parameters if name in stages}
         if unknown := sorted(stages.keys() - set(STAGES)):
             raise error.ArgumentTypeError(f"got unexpected arguments {unknown}")
+        # Checked before the ROM is loaded, which takes 0.1 s.
+        for name, value in parameters.items():
+            self.parameters[name].encoded(value)
+        if not isinstance(continuous_action_threshold, (int, float, np.number)):
+            raise error.ArgumentTypeError(
+                f"continuous_action_threshold: expected a number, got "
+                f"{continuous_action_threshold!r}"
+            )
+        if continuous not in (True, False):
+            raise error.ArgumentTypeError(f"continuous: expected True or False, got {continuous!r}")
         self.game = game
         self.pipeline = pipeline = pipeline_of(preset, stages)
         self._path = rom_path(game)
@@ -324,13 +327,13 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             actions=actions,
             threshold=self._threshold,
             observation_shape=pipeline.observation_shape,
-            infos=len(INFOS),
             first_state=known.first_state,
             fields=known.memory,
             resets_draw=known.resets_draw,
         )
         games.game = self.game
         games.path = self._path
+        games.screen = known.screen
         rom = self._path, self.game, self._mode, self._difficulty
         games.opener = partial(open_game, *rom, limit)
         if known.resets_draw:
@@ -476,11 +479,15 @@ class AtariVectorEnv(NativeVectorEnv):
     env_class: ClassVar[type[PreprocessedAtariEnv]] = PreprocessedAtariEnv
     _model: PreprocessedAtariEnv
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Make the batch, see `NativeVectorEnv`, and load the ROM into every lane."""
+        super().__init__(*args, **kwargs)
+        self._batch.store.load_roms()  # after all arguments were checked
+
     def _make_batch(self) -> None:
         super()._make_batch()
         self._seeds = self._model.seeds_of(self._batch)
         _alive.add(self)
-        self._batch.store.load_roms()
 
     def step(
         self, actions: np.ndarray, env_ids: EnvIds | None = None

@@ -65,6 +65,24 @@ def test_only_make_vec_loads_roms(monkeypatch):
         envs.reset(seed=seed)
     assert len(opened) == 3
     envs.close()
+    for value in (1.5, "often", [0.25]):
+        with pytest.raises((ValueError, TypeError)):
+            gym.make_vec("ALE/Pong-v5", num_envs=3, repeat_action_probability=value)
+    assert len(opened) == 3
+
+
+def test_wrong_arguments_are_refused_before_a_rom_is_loaded(monkeypatch):
+    monkeypatch.setattr(vector_env, "cartridge", lambda *args: pytest.fail("loaded a ROM"))
+    wrong: dict[str, Any] = {
+        "repeat_action_probability": 1.5,
+        "continuous": "yes",
+        "continuous_action_threshold": "half",
+        "frameskip": (2, 5),
+        "preset": "none",
+    }
+    for name, value in wrong.items():
+        with pytest.raises((error.InvalidArgument, error.ArgumentTypeError), match=name):
+            PreprocessedAtariEnv("pong", **{name: value})
 
 
 def test_any_number_of_threads_gives_the_same_frames():
