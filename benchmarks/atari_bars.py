@@ -1,4 +1,4 @@
-"""The bars of the Atari environments: one game with the usual preprocessing, and batches."""
+"""The bars of the Atari environments: one game with the standard preprocessing, and batches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bars import Bar, Group, Measured, at_most, name, ratio
 
 IDS = ("ALE/Pong-v5", "ALE/Breakout-v5")
 
-#: The processes of the contenders, which `peers.py` distinguishes by library.
+#: The processes of the contenders, which `peers.py` identifies by library.
 LIBRARIES = {
     "gymcore-atari": "gymcore",
     "gymnasium-atari": "gymnasium",
@@ -22,12 +22,12 @@ LIBRARIES = {
     "gymnasium-games": "gymnasium",
 }
 LANES = 64
-#: Batches whose rates differ by at most a tenth.
+#: Batch sizes whose rates differ by at most a tenth.
 SIZES = (8, 64, 512)
 
 
 def atari_bars(threads: int) -> list[Bar]:
-    """Return the bars, for a machine with this many usable threads."""
+    """Return the bars for a machine with this many usable threads."""
     bars = []
     for env_id in IDS:
         ours, other = (name(key, 1, env_id) for key in ("gymcore-atari", "gymnasium-atari"))
@@ -57,7 +57,7 @@ def atari_bars(threads: int) -> list[Bar]:
 
 
 def atari_groups(threads: int) -> list[Group]:
-    """Return the measurements needed for them."""
+    """Return the measurements needed for the bars."""
     groups = []
     for env_id in IDS:
         members = [(key, env_id, 1, 1) for key in ("gymcore-atari", "gymnasium-atari")]

@@ -1,6 +1,6 @@
-"""Atari games for the bars: one of them with `AtariPreprocessing`, and batches of each library.
+"""Atari games for the bars: one game with `AtariPreprocessing`, and batches of each library.
 
-Loaded by `worker.py` only, after `contenders`.
+Only loaded by `worker.py`, after `contenders`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Build = Callable[[str, int, int], Session]
 
 
 def _preprocessed(library: str) -> Build:
-    """Return a builder of that library's game in its own `AtariPreprocessing`."""
+    """Return a builder of a library's game in its own `AtariPreprocessing`."""
 
     def build(env_id: str, num_envs: int, num_threads: int) -> Session:
         gym = importlib.import_module(library)
@@ -37,7 +37,7 @@ def _steps_of(envs: Any, num_envs: int, dtype: Any = np.int64, **reset: Any) -> 
 
 
 def _games(**options: Any) -> Build:
-    """Return a builder of a batch of gymcore's."""
+    """Return a builder of a batch of gymcore."""
 
     def build(env_id: str, num_envs: int, num_threads: int) -> Session:
         gymcore = importlib.import_module("gymcore")
@@ -48,7 +48,7 @@ def _games(**options: Any) -> Build:
 
 
 def _games_in_play(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """Return a session whose lanes are as far in their games at any number of them."""
+    """Return a session whose lanes have all played equally long, for any number of lanes."""
     gymcore = importlib.import_module("gymcore")
     options = {"num_threads": num_threads}
     few, envs = (gymcore.make_vec(env_id, n, vector_kwargs=options) for n in (8, num_envs))

@@ -1,7 +1,7 @@
-"""The performance bars of gymcore: what is measured, how it becomes a ratio, and the target.
+"""The performance bars of gymcore: measurements, the ratios computed from them, and targets.
 
-A bar looks measurements up by name (`key/id/num_envs/threads`). Ratios are taken round by round,
-then the median: both sides of a round ran within a second of each other.
+A bar finds measurements by name (`key/id/num_envs/threads`). Ratios are computed in each round, and
+the median is used: both sides of a round run within a second of each other.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ MILLION = 1_000_000
 
 
 class Measured:
-    """Seconds per environment step, in every round, of everything that was measured.
+    """Seconds per environment step of every measurement, in every round.
 
     Attributes:
-        rounds: Name -> seconds a step, one entry a round.
+        rounds: Name -> seconds per step, one entry per round.
         values: Name -> a number measured in another way (bytes, seconds).
-        missing: Name -> why it was not measured.
+        missing: Name -> reason why it was not measured.
     """
 
     def __init__(self) -> None:
@@ -33,18 +33,18 @@ class Measured:
         self.missing: dict[str, str] = {}
 
     def step(self, name: str) -> float:
-        """Return the median seconds a step; KeyError if it was not measured."""
+        """Return the median seconds per step; KeyError if it was not measured."""
         return statistics.median(self.rounds[name])
 
     def best(self) -> Measured:
-        """Return the same with the fastest round of each only, as on an idle machine."""
+        """Return a copy with only the fastest round of each measurement, as on an idle machine."""
         fastest = Measured()
         fastest.rounds = {name: [min(each)] for name, each in self.rounds.items()}
         fastest.values, fastest.missing = self.values, self.missing
         return fastest
 
     def faster(self, name: str, than: Iterable[str]) -> float:
-        """Return how many times the rate of `name` is that of the fastest of the others.
+        """Return the ratio of the rate of `name` to that of the fastest of the others.
 
         Raises:
             KeyError: If `name` or all of the others are missing.
@@ -59,14 +59,14 @@ class Measured:
 
 
 class Bar(NamedTuple):
-    """One line of the table.
+    """One row of the table.
 
     Attributes:
-        measure: What is measured.
-        target: The bar in words.
-        value: Gives the number, or raises KeyError with the name of what is missing.
-        show: Formats the number.
-        met: Whether a number meets the bar.
+        measure: Name of the quantity.
+        target: The bar as text.
+        value: Function that returns the number; raises KeyError with the name of a missing one.
+        show: Function that formats the number.
+        met: Function that returns whether a number meets the bar.
     """
 
     measure: str
@@ -82,19 +82,19 @@ def name(key: str, num_envs: int, env_id: str = CARTPOLE, threads: int = 1) -> s
 
 
 def parts(name: str) -> tuple[str, str, str, str]:
-    """Return key, id, number of lanes and threads of a measurement; an id may have a namespace."""
+    """Split a measurement's name into key, id (possibly with a namespace), lanes and threads."""
     key, rest = name.split("/", 1)
     env_id, num_envs, threads = rest.rsplit("/", 2)
     return key, env_id, num_envs, threads
 
 
 def pools(num_envs: int, threads: int, env_id: str = CARTPOLE) -> list[str]:
-    """Return the names of EnvPool's measurements: with one thread, and with all."""
+    """Return the names of EnvPool's measurements: with one thread, and with all threads."""
     return [name("envpool", num_envs, env_id, each) for each in dict.fromkeys((1, threads))]
 
 
 def ratio(measure: str, key: str, others: list[str], minimum: float) -> Bar:
-    """Return a bar on the speed of `key` over that of the fastest of the others."""
+    """Return a bar for the ratio of the speed of `key` to that of the fastest of the others."""
     return Bar(
         measure,
         f">= {minimum:g}x",
@@ -111,7 +111,7 @@ def at_most(
     scale: float,
     value: Callable[[Measured], float],
 ) -> Bar:
-    """Return a bar on an absolute number; `scale` turns it into the unit of the table."""
+    """Return a bar for an absolute number; `scale` converts it to the unit of the table."""
     return Bar(
         measure,
         f"<= {maximum:g} {unit}".rstrip(),
@@ -122,14 +122,14 @@ def at_most(
 
 
 def after_minimum(measured: Measured) -> float:
-    """Return how much the cost of a step rises again after its minimum, as a ratio."""
+    """Return how much the cost of a step increases after its minimum, as a ratio."""
     costs = [measured.step(name("gymcore", each)) for each in CURVE]
     lowest = costs.index(min(costs))
     return max(costs[lowest:]) / costs[lowest]
 
 
 def before_minimum(measured: Measured) -> float:
-    """Return the largest rise from one size to the next before the minimum, as a ratio."""
+    """Return the largest increase from one size to the next before the minimum, as a ratio."""
     costs = [measured.step(name("gymcore", each)) for each in CURVE]
     lowest = costs.index(min(costs))
     falling = costs[: lowest + 1]
@@ -138,7 +138,7 @@ def before_minimum(measured: Measured) -> float:
 
 
 def bars(threads: int) -> list[Bar]:
-    """Return all bars, for a machine with this many usable threads."""
+    """Return all bars for a machine with this many usable threads."""
     step_64, step_4096 = name("gymcore", 64), name("gymcore", 4096)
     all_on = name("gymcore-statistics", 4096)
     table = [
@@ -204,7 +204,7 @@ class Group(NamedTuple):
 
     Attributes:
         title: Name for `--groups`.
-        members: `(key, id, num_envs, threads)` of each.
+        members: `(key, id, num_envs, threads)` of each measurement.
     """
 
     title: str
@@ -212,7 +212,7 @@ class Group(NamedTuple):
 
 
 def groups(threads: int) -> list[Group]:
-    """Return the measurements needed, for a machine with this many usable threads."""
+    """Return the measurements needed on a machine with this many usable threads."""
 
     def group(title: str, env_id: str, num_envs: int, *keys: str, pool: bool = True) -> Group:
         members = [(key, env_id, num_envs, 1) for key in keys]

@@ -1,4 +1,4 @@
-"""What else a batch does: whole rollouts, resets, seeding."""
+"""Other operations of a batch: whole rollouts, resets, seeding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engines over Python environments: step, `send` and `recv`, round trip, construction.
+"""The engines for Python environments: step, `send` and `recv`, round trip, construction.
 
 The environments are those of `python_envs.py`; `extra_info` has steps per second.
 """
@@ -20,7 +20,7 @@ ENGINES = ("SyncVectorEnv", "AsyncVectorEnv")
 
 @pytest.fixture
 def open_engine() -> Iterator[Callable[..., Any]]:
-    """Return a maker of engines, which have been reset and are closed at the end."""
+    """Return a function that makes engines, which are reset, and closed at the end."""
     opened = []
 
     def make(engine: str, name: str, num_envs: int, **options: Any) -> Any:
@@ -37,7 +37,7 @@ def open_engine() -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def bench(benchmark: Any, note_rate: Callable[[int], None]) -> Callable[..., None]:
-    """Return a function that times this many calls of `step` with fresh actions."""
+    """Return a function that times a number of calls of `step` with fresh actions."""
 
     def time(group: str, envs: Any, calls: int) -> None:
         ring = itertools.cycle(random_batches(envs.single_action_space, (envs.num_envs,), RING))
@@ -59,7 +59,7 @@ def bench(benchmark: Any, note_rate: Callable[[int], None]) -> Callable[..., Non
 @pytest.mark.parametrize("num_envs", (1, 8, 64, 512))
 @pytest.mark.parametrize("engine", ENGINES)
 def bench_overhead(bench: Any, open_engine: Callable[..., Any], engine: str, num_envs: int) -> None:
-    """Environments that do nothing; one lane of the asynchronous engine is a round trip."""
+    """Time environments that do nothing; one lane of the asynchronous engine is a round trip."""
     group = f"Python environments that do nothing, n={num_envs}"
     bench(group, open_engine(engine, "Nothing", num_envs), max(1, 1024 // num_envs))
 
@@ -110,7 +110,7 @@ def bench_images(bench: Any, open_engine: Callable[..., Any], engine: str, copy:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def bench_construction(benchmark: Any, engine: str) -> None:
-    """Construction and close."""
+    """Time construction and close."""
     benchmark.group = "construction and close, n=64"
     functions = python_envs.factories("gymcore", "PlainCartPole", 64)
 

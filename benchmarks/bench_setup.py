@@ -1,4 +1,4 @@
-"""What a program pays before its first step: imports and construction."""
+"""The cost of a program before its first step: imports and construction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import gymcore
 
 @pytest.mark.parametrize("modules", ("numpy", "numpy, gymcore"))
 def bench_import(benchmark: Any, modules: str) -> None:
-    """A fresh interpreter each time; gymcore's part is the difference of the two."""
+    """Time imports in fresh interpreters; the difference of both is gymcore's part."""
     benchmark.group = "import"
     command = [sys.executable, "-c", f"import {modules}"]
     done = benchmark(lambda: subprocess.run(command, check=True))

@@ -1,4 +1,4 @@
-"""What a batch of environments pays for its spaces: making the batch's, comparing the lanes'."""
+"""The cost of spaces for a batch: making the batched space and comparing the lanes' spaces."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 LIBRARIES = ("gymcore", "gymnasium")
 LANES = 512
 
-# By name a function of the module of spaces, and the number of lanes.
+# By name, a function of the module of spaces, and the number of lanes.
 SPACES: dict[str, tuple[Any, int]] = {
     "Box(4)": (lambda s: s.Box(-1, 1, (4,)), 4096),
     "Box(4), half bounded": (
@@ -55,7 +55,7 @@ def modules(library: str) -> tuple[Any, Any]:
 
 
 def read(space: Any) -> None:
-    """Look at all arrays of a space, which may be written out only then."""
+    """Read all arrays of a space, which may be created only then."""
     parts = getattr(space, "spaces", ())
     for part in parts.values() if isinstance(parts, dict) else parts:
         read(part)
@@ -105,7 +105,7 @@ def bench_equal_spaces(benchmark: Any, library: str, name: str) -> None:
 @pytest.mark.parametrize("name", ("Dict of Boxes", "Graph"))
 @pytest.mark.parametrize("library", LIBRARIES)
 def bench_seed(benchmark: Any, library: str, name: str) -> None:
-    """Seeding a space with parts; their generators are made by the first sample."""
+    """Time seeding a space with parts, whose generators are created by the first sample."""
     benchmark.group = f"seed {name}"
     space = SPACES[name][0](modules(library)[0])
     assert benchmark(lambda: space.seed(5))

@@ -2,8 +2,8 @@
 
     pytest benchmarks
 
-A round steps many times, so that the clock's own cost disappears; figures are for that many steps,
-`extra_info` holds the rate.
+A round takes many steps, so that the cost of the clock is negligible. Times are for all these
+steps; `extra_info` has the rate.
 """
 
 from __future__ import annotations

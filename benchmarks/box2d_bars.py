@@ -1,4 +1,4 @@
-"""The bars of the Box2D environments: one of them, and batches."""
+"""The bars of the Box2D environments: a single environment, and batches."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ LANES = 64
 
 
 class Limits(NamedTuple):
-    """The bars of a compiled environment, as multiples of others' speed.
+    """The bars of a compiled environment, as multiples of the speed of others.
 
     Attributes:
-        single: Of steps and resets of `gymnasium.make`.
-        sync: Of 64 environments in Gymnasium's `SyncVectorEnv`, with all threads.
-        envpool: Of EnvPool with as many threads; its environments do not equal Gymnasium's.
-        microseconds: What a step of a lane may take beyond Box2D's own step.
+        single: Relative to steps and resets of `gymnasium.make`.
+        sync: Relative to 64 environments in Gymnasium's `SyncVectorEnv`, with all threads.
+        envpool: Relative to EnvPool with as many threads; its environments are not identical.
+        microseconds: Maximum time of a lane's step beyond Box2D's own step.
     """
 
     single: float
@@ -33,7 +33,7 @@ RACING, RACING_SINGLE, RACING_SYNC, RACING_LANES = "CarRacing-v3", 1.5, 4.0, 16
 
 
 def box2d_bars(threads: int) -> list[Bar]:
-    """Return the bars, for a machine with this many usable threads."""
+    """Return the bars for a machine with this many usable threads."""
     racing = name("gymcore-make", 1, RACING), [name("gymnasium-make", 1, RACING)]
     bars = [ratio(f"make({RACING}).step / Gymnasium", *racing, RACING_SINGLE)]
     racing = (
@@ -68,7 +68,7 @@ def box2d_bars(threads: int) -> list[Bar]:
 
 
 def box2d_groups(threads: int) -> list[Group]:
-    """Return the measurements needed for them."""
+    """Return the measurements needed for the bars."""
     members = [("gymcore-make", RACING, 1, 1), ("gymnasium-make", RACING, 1, 1)]
     groups = [Group(f"{RACING}-make", tuple(members))]
     members = [

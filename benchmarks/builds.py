@@ -1,13 +1,13 @@
-"""Time this checkout against another one, in turns, in one run.
+"""Compare the speed of this checkout with another one, interleaved in one run.
 
     git worktree add ../before v0.1.0
     (cd ../before && python setup.py build_ext --inplace)
     python benchmarks/builds.py ../before
     python benchmarks/builds.py ../before --only CartPole Blackjack --repeats 15
 
-Each checkout's `worker.py` runs in its own process with that checkout first on its path,
-and waits while the other one is timed. A ratio is the time of this checkout over the other's, round
-by round, then the median: below 1 is faster. A measurement that one of them lacks is left out.
+The `worker.py` of each checkout runs in a separate process with that checkout first on its path,
+and waits while the other one is timed. A ratio is the time of this checkout divided by the other's,
+the median over rounds; below 1 is faster. A measurement that one of them lacks is left out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from peers import LIBRARY, Worker, all_groups  # noqa: E402
 
 
 def members(only: list[str] | None) -> list[tuple[str, str, int, int]]:
-    """Return every measurement of gymcore itself whose group or name contains one of the words."""
+    """Return every measurement of gymcore whose group or name contains one of the words."""
     chosen = {}
     for group in all_groups(threads=1):
         for key, env_id, num_envs, threads in group.members:
@@ -37,7 +37,7 @@ def members(only: list[str] | None) -> list[tuple[str, str, int, int]]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the results."""
     parser = argparse.ArgumentParser(description="Time this checkout against another one.")
     parser.add_argument("other", type=Path, help="the other checkout, compiled in place")
     parser.add_argument(
@@ -54,7 +54,7 @@ def main() -> None:
         problems = [a.get("missing") or a.get("failed") for a in opened if "name" not in a]
         rounds: list[list[float]] = []
         if not problems:
-            for _ in range(arguments.repeats + 1):  # the first round warms caches up
+            for _ in range(arguments.repeats + 1):  # the first round warms up caches
                 answers = [w.ask(measure=name, seconds=arguments.seconds) for w in workers]
                 rounds.append(
                     [

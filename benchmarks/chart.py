@@ -1,4 +1,4 @@
-"""The chart of a run: rates of the contenders, and the cost of a step over the batch size."""
+"""The chart of a run: rates of the contenders, and the cost of a step by batch size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bars import CARTPOLE, CURVE, Measured, parts
 
 from gymcore.cli.formats import rate
 
-#: Title, environment and lanes of each panel of rates.
+#: Title, environment and number of lanes of each panel of rates.
 PANELS = (
     (f"{CARTPOLE}, 64 lanes", CARTPOLE, 64),
     (f"{CARTPOLE}, 4096 lanes", CARTPOLE, 4096),
@@ -18,11 +18,11 @@ PANELS = (
 
 
 def plot(measured: Measured, path: Path) -> None:
-    """Draw the rates that were measured, and the curve.
+    """Draw the measured rates and the curve.
 
     Args:
         measured: The measurements; missing ones leave a gap.
-        path: A PNG file to write.
+        path: The PNG file to write.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -40,7 +40,7 @@ def plot(measured: Measured, path: Path) -> None:
 
 
 def _rates(panel: Any, measured: Measured, env_id: str, lanes: int) -> None:
-    """Draw a bar for each contender, the slowest at the bottom."""
+    """Draw one bar per contender, the slowest at the bottom."""
     rates = [
         (key if threads == "1" else f"{key}, {threads} threads", 1 / measured.step(name))
         for name in measured.rounds
@@ -58,7 +58,7 @@ def _rates(panel: Any, measured: Measured, env_id: str, lanes: int) -> None:
 
 
 def _curve(panel: Any, measured: Measured) -> None:
-    """Draw the cost of a step over the lanes of a batch."""
+    """Draw the cost of a step by the number of lanes of a batch."""
     names = {n: f"gymcore/{CARTPOLE}/{n}/1" for n in CURVE}
     curve = [(n, measured.step(name) * 1e9) for n, name in names.items() if name in measured.rounds]
     if curve:

@@ -1,14 +1,14 @@
-r"""Time builds of several compilers on one machine, in turns, in one run.
+r"""Compare builds of several compilers on one machine, interleaved in one run.
 
     python benchmarks/compilers.py \
         --build "Debian 12" "9314 passed" /var/tmp/bookworm /root/gymcore \
         --build "this machine" "not run" / /home/me/gymcore
 
-`.ci/roots` makes the builds and runs this. A build is a name, the result of its tests, the root of
-its system and its checkout in there, with a virtual environment in `.venv`. Each runs in its own
-process and waits while another one is timed: steps of `make_vec` on one thread, with fresh random
-actions. The Markdown table has millions of steps per second, and in brackets the rate relative to
-the first build, round by round; both are medians. Needs root rights, for chroot.
+`.ci/roots` makes the builds and runs this program. A build is a name, the result of its tests, the
+root of its system and its checkout in there, with a virtual environment in `.venv`. Each runs in a
+separate process and waits while another one is timed: steps of `make_vec` on one thread, with fresh
+random actions. The Markdown table has millions of steps per second and, in brackets, the rate
+relative to the first build; both are medians over rounds. Requires root for chroot.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def rates_of(
     """Return steps per second of each worker in each round."""
     names = [worker.demand(open=["gymcore", env_id, num_envs, 1])["name"] for worker in workers]
     rounds: list[list[float]] = [[] for _ in workers]
-    for turn in range(repeats + 1):  # the first round warms caches up
+    for turn in range(repeats + 1):  # the first round warms up caches
         for worker, name, rates in zip(workers, names, rounds, strict=True):
             call = worker.demand(measure=name, seconds=seconds)["seconds"]
             if turn:
@@ -42,7 +42,7 @@ def rates_of(
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the results."""
     parser = argparse.ArgumentParser(description="Time builds of several compilers in turns.")
     parser.add_argument(
         "--build",

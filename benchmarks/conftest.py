@@ -1,4 +1,4 @@
-"""Shared by the timings: the environments they run over, and batches that get closed."""
+"""Fixtures shared by the benchmarks: environments, and batches that are closed at the end."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gymcore.cli.bench import DEFAULT_IDS
 
 @pytest.fixture(params=DEFAULT_IDS)
 def env_id(request: pytest.FixtureRequest) -> str:
-    """Each environment of classic control in turn."""
+    """Return each environment of classic control in turn."""
     return str(request.param)
 
 
 @pytest.fixture
 def open_batch() -> Iterator[Callable[..., Any]]:
-    """Return a maker of seeded native batches that are closed at the end."""
+    """Return a function that makes seeded native batches, which are closed at the end."""
     opened = []
 
     def make(env_id: str, num_envs: int, **engine: Any) -> Any:
@@ -35,10 +35,10 @@ def open_batch() -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def note_rate(benchmark: Any) -> Callable[[int], None]:
-    """Return a function that adds steps a second to a timing of this many steps."""
+    """Return a function that adds steps per second to the timing of a number of steps."""
 
     def note(steps: int) -> None:
-        # There is no timing when benchmarks are disabled.
+        # There are no timings if benchmarks are disabled.
         if benchmark.stats is not None:
             benchmark.extra_info["steps_per_second"] = steps / benchmark.stats.stats.median
 

@@ -1,11 +1,11 @@
-"""The libraries that `benchmarks/peers.py` times, each by its own public API.
+"""The libraries timed by `benchmarks/peers.py`, each with its own public API.
 
 Every contender steps a batch in the same Python loop with the same kind of actions: a ring of
-`RING` different random batches made beforehand, in the dtype that the library itself works with.
-The last result is held while the next step runs, as a training loop would hold it.
+`RING` different random batches made beforehand, in the library's own dtype. The last result is held
+during the next step, as in a training loop.
 
-This file imports nothing of gymcore at its top: the benchmarks load it into other interpreters,
-where a peer lives whose requirements do not go with the rest.
+This file imports nothing from gymcore at module level: the benchmarks load it into other
+interpreters, for peers whose requirements conflict with the others.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ import numpy.typing as npt
 
 #: Number of action batches that a contender cycles through.
 RING = 64
-#: Steps of one `rollout` call.
+#: Number of steps in one `rollout` call.
 ROLLOUT_STEPS = 128
 
 
 class Session:
-    """One open environment with the actions it is going to be fed.
+    """One open environment, and the actions for it.
 
     Attributes:
-        steps_per_call: Environment steps that one call makes.
+        steps_per_call: Number of environment steps per call.
     """
 
     def __init__(
@@ -46,13 +46,13 @@ class Session:
         steps_per_call: int,
         close: Callable[[], Any],
     ) -> None:
-        """Keep the parts.
+        """Store the arguments.
 
         Args:
-            call: Takes one entry of `actions`.
+            call: Function that takes one entry of `actions`.
             actions: The ring.
-            steps_per_call: Environment steps that one call makes.
-            close: Releases the environment.
+            steps_per_call: Number of environment steps per call.
+            close: Function that releases the environment.
         """
         self._call = call
         self._actions = actions
@@ -61,14 +61,14 @@ class Session:
         self.close = close
 
     def measure(self, seconds: float) -> float:
-        """Time as many calls as take about that long.
+        """Time as many calls as fit into about the given duration.
 
         Args:
-            seconds: Aim for the duration [s]; the first time takes up to twice as long, because
-                the number of calls must be estimated.
+            seconds: Intended duration [s]; the first measurement takes up to twice as long,
+                because the number of calls must be estimated.
 
         Returns:
-            Seconds a call.
+            Seconds per call.
         """
         while True:
             elapsed = self._time(self._calls)
@@ -78,7 +78,7 @@ class Session:
             self._calls = max(self._calls + 1, int(self._calls * grow))
 
     def _time(self, calls: int) -> float:
-        """Return the seconds that this many calls take."""
+        """Return the seconds taken by a number of calls."""
         call, result = self._call, None
         ring = itertools.islice(itertools.cycle(self._actions), calls)
         collecting = gc.isenabled()
@@ -101,9 +101,9 @@ class Contender(NamedTuple):
     Attributes:
         key: Short name, used on the command line and in JSON.
         label: Name in tables.
-        module: The package that must be importable.
-        build: `(environment id, num_envs, num_threads) -> Session`; raises if it cannot.
-        ids: Environment ids it knows; None means whatever its registry holds.
+        module: Package that must be importable.
+        build: `(environment id, num_envs, num_threads) -> Session`; raises if impossible.
+        ids: Supported environment ids; None for all ids in the library's registry.
     """
 
     key: str
@@ -113,7 +113,7 @@ class Contender(NamedTuple):
     ids: tuple[str, ...] | None = None
 
     def missing(self) -> str | None:
-        """Return why it cannot run here ("envpool is not installed"), None if it can."""
+        """Return why it cannot run ("envpool is not installed"), or None if it can."""
         if importlib.util.find_spec(self.module) is None:
             return f"{self.module} is not installed"
         return None
@@ -129,11 +129,11 @@ def random_batches(
     """Return different random actions, made beforehand.
 
     Args:
-        space: The action space of one lane, of any Gym-like library: Discrete, MultiDiscrete or a
+        space: Action space of one lane, from any Gym-like library: Discrete, MultiDiscrete or a
             Box with finite bounds.
         shape: Leading axes of a batch: (num_envs,) or (steps, num_envs).
-        number: How many batches.
-        dtype: dtype of the batches; None takes the space's.
+        number: Number of batches.
+        dtype: Dtype of the batches; None for the space's.
         seed: Seed of the generator.
 
     Returns:
@@ -176,7 +176,7 @@ def _gymcore_rollout(env_id: str, num_envs: int, num_threads: int) -> Session:
         raise LookupError(f"{env_id} has no compiled engine")
     envs.reset(seed=0)
     shape = (ROLLOUT_STEPS, num_envs)
-    # Each block holds 128 different batches; as many blocks as 8 MB of indices hold.
+    # Each block has 128 different batches. The number of blocks is limited to 8 MB of indices.
     number = max(2, min(RING, 2**20 // (ROLLOUT_STEPS * num_envs)))
     actions = random_batches(envs.single_action_space, shape, number)
     out = envs.rollout(actions[0])._asdict()
@@ -187,7 +187,7 @@ def _gymcore_rollout(env_id: str, num_envs: int, num_threads: int) -> Session:
 
 
 def gymnasium_with(env_id: str) -> Any:
-    """Return the module, after what registers that id was imported."""
+    """Return the module gymnasium after importing the module that registers the id."""
     if env_id.startswith(("MiniGrid-", "BabyAI-")):
         importlib.import_module("minigrid")
     import gymnasium
@@ -223,7 +223,7 @@ def _envpool(env_id: str, num_envs: int, num_threads: int) -> Session:
         env_id, env_type="gymnasium", num_envs=num_envs, num_threads=num_threads, seed=0
     )
     envs.reset()
-    # Its kernels take int32; feeding int64 would time a conversion.
+    # The kernels take int32; passing int64 would time a conversion.
     dtype = envs.spec.action_array_spec["action"].dtype
     actions = random_batches(envs.action_space, (num_envs,), RING, dtype)
     return Session(envs.step, actions, num_envs, lambda: None)
@@ -241,7 +241,7 @@ def _stable_baselines(env_id: str, num_envs: int, num_threads: int) -> Session:
 
 @contextlib.contextmanager
 def _elsewhere() -> Iterator[None]:
-    """Run from an empty directory with output swallowed: pufferlib leaves a link where it loads."""
+    """Run in an empty directory without output: pufferlib leaves a link in the current one."""
     here = os.getcwd()
     silence = io.StringIO()
     with tempfile.TemporaryDirectory() as folder:
@@ -254,7 +254,7 @@ def _elsewhere() -> Iterator[None]:
 
 
 def _pufferlib(report_interval: int) -> Callable[[str, int, int], Session]:
-    """Return a builder of PufferLib's native CartPole that reads its log at regular intervals."""
+    """Return a builder of PufferLib's native CartPole, whose log is read at regular intervals."""
 
     def build(env_id: str, num_envs: int, num_threads: int) -> Session:
         with _elsewhere():
@@ -299,20 +299,20 @@ CONTENDERS = {
 
 
 def open_session(key: str, env_id: str, num_envs: int, num_threads: int = 1) -> Session:
-    """Build a contender's environment, reset and ready to be measured.
+    """Make a contender's environment, reset and ready to be measured.
 
     Args:
         key: A key of `CONTENDERS`.
         env_id: Environment id.
-        num_envs: Lanes.
-        num_threads: Threads, where the library has a choice.
+        num_envs: Number of lanes.
+        num_threads: Number of threads, if the library has a choice.
 
     Returns:
-        The open session; close it.
+        The open session, which the caller must close.
 
     Raises:
-        LookupError: If the library is missing, or does not have this environment; the text says
-            which.
+        LookupError: If the library is missing, or does not have this environment; the message
+            tells which.
     """
     contender = CONTENDERS[key]
     reason = contender.missing()

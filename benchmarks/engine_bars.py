@@ -1,7 +1,7 @@
 """The bars of the engines for Python environments, measured by `engine_measures.py`.
 
-Environments are those of `python_envs.py`. A name ends in one thread, as everywhere; the
-number of worker processes is chosen by each asynchronous engine, as part of the comparison.
+The environments are those of `python_envs.py`. A name ends in one thread, as everywhere; each
+asynchronous engine chooses the number of its worker processes, as part of the comparison.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LIBRARIES = {
     "sb3-DummyVecEnv": "stable_baselines3",
     "sb3-SubprocVecEnv": "stable_baselines3",
 }
-#: Contenders whose calls step nothing.
+#: Contenders whose calls make no environment steps.
 NO_STEPS = {
     f"{library}-{what}"
     for library in ("gymcore", "gymnasium")
@@ -36,19 +36,19 @@ SPACE_LANES = 4096
 
 
 def python(key: str, env_id: str, num_envs: int = LANES) -> str:
-    """Return the name of a measurement over Python environments."""
+    """Return the name of a measurement with Python environments."""
     return name(key, num_envs, env_id)
 
 
 def overheads(measured: Measured, library: str) -> list[float]:
-    """Return what SyncVectorEnv takes beyond a bare loop over its environments.
+    """Return the time of SyncVectorEnv beyond a bare loop over its environments.
 
     Args:
         measured: The measurements.
         library: "gymcore" or "gymnasium".
 
     Returns:
-        Seconds a lane and step, for each round; at least a tenth of a nanosecond.
+        Seconds per lane and step for each round; at least a tenth of a nanosecond.
     """
     engine = measured.rounds[python(f"{library}-SyncVectorEnv", "Nothing")]
     loop = measured.rounds[python(f"{library}-bare-loop", "Nothing")]
@@ -56,20 +56,20 @@ def overheads(measured: Measured, library: str) -> list[float]:
 
 
 def overhead_ratio(measured: Measured) -> float:
-    """Return Gymnasium's overhead over gymcore's."""
+    """Return the ratio of Gymnasium's overhead to gymcore's."""
     pairs = zip(overheads(measured, "gymcore"), overheads(measured, "gymnasium"), strict=True)
     return statistics.median(theirs / ours for ours, theirs in pairs)
 
 
 def round_trip(measured: Measured) -> float:
-    """Return an empty step of one worker over two processes' bare ping-pong, as a ratio."""
+    """Return the ratio of one worker's empty step to the bare ping-pong of two processes."""
     engine = measured.rounds[python("gymcore-round-trip", "Nothing", 1)]
     raw = measured.rounds[python("raw-ping-pong", "Nothing", 1)]
     return statistics.median(a / b for a, b in zip(engine, raw, strict=True))
 
 
 def engine_bars(cores: int) -> list[Bar]:
-    """Return all bars of the engines, for a machine with this many usable processors."""
+    """Return all bars of the engines for a machine with this many usable processors."""
 
     def against(
         measure: str, key: str, other: str, minimum: float, env_id: str, num_envs: int = LANES

@@ -1,7 +1,7 @@
-"""The engines for Python environments that the bars compare, each by its own public API.
+"""The engines for Python environments that the bars compare, each with its own public API.
 
-Names of environments are those of `python_envs.KINDS`. Loaded by `worker.py` only, after
-`contenders` and `python_envs`. Everything that starts processes forks them, on all sides.
+Names of environments are those of `python_envs.KINDS`. Only loaded by `worker.py`, after
+`contenders` and `python_envs`. All engines that start processes use fork.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from contenders import RING, Contender, Session, random_batches
 from engine_sessions import ConstructionSession, PartialSession, RawSession, RoundTripSession
 from python_envs import factories
 
-#: The asynchronous engines compete with the same start method.
+#: Start method of all asynchronous engines.
 CONTEXT = "fork"
 
 
 def _session(envs: Any, num_envs: int) -> Session:
-    """Return a session over any vector environment with a `step`; it has been reset."""
-    # In Stable-Baselines3 `action_space` is that of one lane.
+    """Return a session for any vector environment with a `step`, which has been reset."""
+    # In Stable-Baselines3, `action_space` is the space of one lane.
     space = getattr(envs, "single_action_space", envs.action_space)
     return Session(envs.step, random_batches(space, (num_envs,), RING), num_envs, envs.close)
 
 
 def _sync(library: str) -> Callable[[str, int, int], Session]:
-    """Return a builder of that library's SyncVectorEnv."""
+    """Return a builder of a library's SyncVectorEnv."""
 
     def build(env_id: str, num_envs: int, num_threads: int) -> Session:
         envs = _engine(library, "SyncVectorEnv")(factories(library, env_id, num_envs))
@@ -43,7 +43,7 @@ def _sync(library: str) -> Callable[[str, int, int], Session]:
 
 
 def _engine(library: str, name: str) -> Any:
-    """Return a vector class of gymcore or Gymnasium; LookupError if it has none of that name."""
+    """Return a vector class of gymcore or Gymnasium; LookupError if there is none of this name."""
     vector = importlib.import_module(f"{library}.vector")
     if not hasattr(vector, name):
         raise LookupError(f"{library} has no {name}")
@@ -51,7 +51,7 @@ def _engine(library: str, name: str) -> Any:
 
 
 def _async(library: str, **options: Any) -> Callable[[str, int, int], Session]:
-    """Return a builder of that library's AsyncVectorEnv."""
+    """Return a builder of a library's AsyncVectorEnv."""
 
     def build(env_id: str, num_envs: int, num_threads: int) -> Session:
         make = _engine(library, "AsyncVectorEnv")
@@ -63,7 +63,7 @@ def _async(library: str, **options: Any) -> Callable[[str, int, int], Session]:
 
 
 def _partial(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """The engine of gymcore with `batch_size` of half the lanes, by send and recv."""
+    """Return a session for gymcore's engine with `batch_size` of half the lanes and send / recv."""
     make = _engine("gymcore", "AsyncVectorEnv")
     half = num_envs // 2
     envs = make(factories("gymcore", env_id, num_envs), context=CONTEXT, batch_size=half)
@@ -72,7 +72,7 @@ def _partial(env_id: str, num_envs: int, num_threads: int) -> Session:
 
 
 def _bare_loop(library: str) -> Callable[[str, int, int], Session]:
-    """Return a builder of the loop over the environments that any engine has to make."""
+    """Return a builder of the minimal loop over the environments that every engine must make."""
 
     def build(env_id: str, num_envs: int, num_threads: int) -> Session:
         envs = [make() for make in factories(library, env_id, num_envs)]
@@ -90,7 +90,7 @@ def _bare_loop(library: str) -> Callable[[str, int, int], Session]:
 
 
 def _stable_baselines(name: str, **options: Any) -> Callable[[str, int, int], Session]:
-    """Return a builder of a VecEnv of Stable-Baselines3, whose environments are Gymnasium's."""
+    """Return a builder of a VecEnv of Stable-Baselines3 with Gymnasium's environments."""
 
     def build(env_id: str, num_envs: int, num_threads: int) -> Session:
         from stable_baselines3.common import vec_env
@@ -104,7 +104,7 @@ def _stable_baselines(name: str, **options: Any) -> Callable[[str, int, int], Se
 
 
 def _round_trip(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """One lane in one worker."""
+    """Return a session with one lane in one worker."""
     cpus = _two_cpus()
     make = _engine("gymcore", "AsyncVectorEnv")
     before = multiprocessing.active_children()
@@ -116,12 +116,12 @@ def _round_trip(env_id: str, num_envs: int, num_threads: int) -> Session:
 
 
 def _raw_ping_pong(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """Nothing but two processes that wake each other."""
+    """Return a session of two processes that only wake each other."""
     return RawSession(_two_cpus())
 
 
 def _two_cpus() -> tuple[int, int]:
-    """Return the CPUs of parent and worker; LookupError where they cannot be chosen."""
+    """Return the CPUs of parent and worker; LookupError if they cannot be selected."""
     if not sys.platform.startswith("linux"):
         raise LookupError("the ping-pong in C needs the futexes of Linux")
     cpus = sorted(os.sched_getaffinity(0))

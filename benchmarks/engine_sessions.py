@@ -1,4 +1,4 @@
-"""Timed operations of an engine besides `step`: parts of a batch, round trips, construction.
+"""Timed operations of an engine other than `step`: send / recv, round trips, construction.
 
 Loaded by `engine_measures.py`, after `contenders`.
 """
@@ -18,14 +18,14 @@ from contenders import RING, Session, random_batches
 
 
 class PartialSession(Session):
-    """Steps whichever part of the lanes is ready first.
+    """Steps the lanes that are ready first.
 
-    A stretch begins and ends with nothing under way, and what is under way at its end is waited for
-    and counted: the workers rest while another contender is timed.
+    No lane is pending at the beginning and end of a measurement: pending steps are awaited and
+    counted at the end, so that the workers are idle while another contender is timed.
     """
 
     def __init__(self, envs: Any, num_envs: int, batch_size: int) -> None:
-        """Take a reset engine whose `recv` returns `batch_size` lanes, a divisor of `num_envs`."""
+        """Store a reset engine whose `recv` returns `batch_size` lanes, a divisor of `num_envs`."""
         space = envs.single_action_space
         parts = random_batches(space, (batch_size,), RING)
         super().__init__(self._exchange, parts, batch_size, envs.close)
@@ -36,11 +36,11 @@ class PartialSession(Session):
         self._calls = self._under_way
 
     def measure(self, seconds: float) -> float:
-        """Time stretches five times as long: the slow lanes' last steps are part of each."""
+        """Measure for five times as long: the last steps of slow lanes are part of the time."""
         return super().measure(5.0 * seconds)
 
     def _exchange(self, actions: Any) -> Any:
-        """Receive a part of the batch and send it on."""
+        """Receive part of the batch and send actions for it."""
         result = self._envs.recv()
         self._envs.send(actions, result[4]["env_id"])
         return result
@@ -56,10 +56,10 @@ class PartialSession(Session):
 
 
 class RoundTripSession(Session):
-    """Steps one lane in one worker, with parent and worker each on its own CPU."""
+    """Steps one lane in one worker; parent and worker have separate CPUs."""
 
     def __init__(self, envs: Any, cpus: tuple[int, int], worker: int) -> None:
-        """Take a reset engine, the CPUs, and the worker's process id."""
+        """Store a reset engine, the CPUs, and the worker's process id."""
         actions = random_batches(envs.single_action_space, (1,), RING)
         super().__init__(envs.step, actions, 1, envs.close)
         self._cpu = cpus[0]
@@ -75,10 +75,10 @@ class RoundTripSession(Session):
 
 
 class RawSession(Session):
-    """A call is a round trip of `raw_ping_pong.c`, which sleeps on both sides between the words."""
+    """Each call is a round trip of `raw_ping_pong.c`; both sides sleep between messages."""
 
     def __init__(self, cpus: tuple[int, int]) -> None:
-        """Compile it."""
+        """Compile the program."""
         import ping_pong
 
         folder = tempfile.TemporaryDirectory()
@@ -92,10 +92,10 @@ class RawSession(Session):
 
 
 class ConstructionSession(Session):
-    """A call makes an engine; closing it is not timed."""
+    """Each call makes an engine; closing it is not timed."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
-        """Take what makes the engine."""
+        """Store the function that makes the engine."""
         self._make = make
         super().__init__(lambda _: None, [], 1, lambda: None)
 

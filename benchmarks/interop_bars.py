@@ -1,4 +1,4 @@
-"""The bars of other people's training programs on the native engine."""
+"""The bars of other libraries' training programs with the native engine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def interop_bars(threads: int) -> list[Bar]:
 
 
 def interop_groups(threads: int) -> list[Group]:
-    """Return the measurements needed."""
+    """Return the measurements needed for the bars."""
 
     def group(title: str, num_envs: int, *keys: str) -> Group:
         both = [each for key in keys for each in (f"gymcore-{key}", key)]

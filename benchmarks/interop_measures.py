@@ -1,6 +1,6 @@
-"""Training programs of other libraries, unchanged, on Gymnasium's environments and on ours.
+"""Unchanged training programs of other libraries with Gymnasium's environments and gymcore's.
 
-Loaded by `worker.py` only, after `contenders`.
+Only loaded by `worker.py`, after `contenders`.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from typing import Any
 
 from contenders import Contender
 
-#: What Gymnasium imports an id of gymcore's by.
+#: Prefix with which Gymnasium imports an id of gymcore.
 PLUG_IN = "gymcore.interop.gymnasium:gymcore/"
 
 
 class Training:
-    """A training program of which the time, or that of its environments alone, is measured.
+    """A training program; its total time, or that of its environments alone, is measured.
 
     Attributes:
-        steps_per_call: Environment steps of one measurement.
+        steps_per_call: Number of environment steps in one measurement.
     """
 
     def __init__(
         self, train: Callable[[], Any], envs: Any, steps: int, close: Callable[[], Any], whole: bool
     ) -> None:
-        """Keep the parts; `train` makes `steps` steps of `envs`, whose `step` is replaced."""
+        """Store the arguments; `train` makes `steps` steps of `envs`, whose `step` is replaced."""
         self._train = train
         self._whole = whole
         self._spent = 0.0
@@ -42,7 +42,7 @@ class Training:
         envs.step = timed
 
     def measure(self, seconds: float) -> float:
-        """Train for one rollout and its updates, however long it takes; return the seconds."""
+        """Train for one rollout and its updates, regardless of duration; return the seconds."""
         self._spent = 0.0
         start = time.perf_counter()
         self._train()

@@ -1,11 +1,11 @@
-"""Print how long rollouts take to answer a signal.
+"""Print how quickly rollouts respond to a signal.
 
     python benchmarks/interrupts.py
     python benchmarks/interrupts.py --processor-time --only CartPole Pong   # on a busy machine
 
-A timer fires at a random time while a batch is rolled out again and again, and its handler raises.
-A time is that from when the timer was due until the exception has reached the caller. With
-`--processor-time` timer and clock go by the processor time of this process, and one thread steps.
+A timer fires at a random time during repeated rollouts of a batch, and its handler raises an
+exception. The measured time begins when the timer was due and ends when the exception reaches the
+caller. With `--processor-time`, timer and clock use this process's CPU time, with one thread.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gymcore.envs.atari.vector_env import AtariVectorEnv
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
-# Environments, lanes, and steps of a rollout.
+# Environments, numbers of lanes, and steps per rollout.
 ROLLOUTS = [
     ("CartPole-v1", 64, 100_000),
     ("CartPole-v1", 100_000, 64),
@@ -42,11 +42,11 @@ ROLLOUTS = [
 
 
 class Interrupt(BaseException):
-    """What the handler of the timer raises."""
+    """Raised by the handler of the timer."""
 
 
 def make(name: str, num_envs: int, **options: Any) -> Any:
-    """Make a batch, by `gymcore.jit` for the example's Snake."""
+    """Make a batch, with `gymcore.jit` for the Snake example."""
     if name.startswith("Pong"):
         if "end" in name:
             options.update(max_num_frames_per_episode=40, autoreset_mode="SameStep")
@@ -60,7 +60,7 @@ def make(name: str, num_envs: int, **options: Any) -> Any:
 
 
 def delays(envs: Any, steps: int, repeats: int, processor_time: bool) -> list[float]:
-    """Interrupt rollouts, and return how many seconds each took to end."""
+    """Interrupt rollouts, and return the seconds that each took to end."""
     timer = signal.ITIMER_PROF if processor_time else signal.ITIMER_REAL
     clock = time.process_time if processor_time else time.perf_counter
 
@@ -73,7 +73,7 @@ def delays(envs: Any, steps: int, repeats: int, processor_time: bool) -> list[fl
     actions = np.stack([envs.action_space.sample() for _ in range(min(steps, 16))])
     actions = np.resize(actions, (steps, *actions.shape[1:]))
     names = ("observations", "rewards", "terminated", "truncated")
-    arrays = dict(zip(names, envs.rollout(actions), strict=False))  # whose memory is there then
+    arrays = dict(zip(names, envs.rollout(actions), strict=False))  # allocates their memory
     times = []
     for _ in range(repeats):
         envs.reset()
@@ -90,7 +90,7 @@ def delays(envs: Any, steps: int, repeats: int, processor_time: bool) -> list[fl
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the results."""
     parser = argparse.ArgumentParser(description="Print how long rollouts take to answer a signal.")
     parser.add_argument("--repeats", type=int, default=30, help="interrupts of each batch [30]")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="environments")

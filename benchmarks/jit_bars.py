@@ -1,4 +1,4 @@
-"""The bars of environments of users' own: gymcore.jit and ArrayVectorEnv."""
+"""The bars of users' own environments: gymcore.jit and ArrayVectorEnv."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ LARGE, SMALL, SNAKES, ARRAYS = 4096, 64, 1024, 1024
 
 
 def jit_bars(threads: int) -> list[Bar]:
-    """Return the bars; one thread steps."""
+    """Return the bars; steps use one thread."""
     jit, built_in = name("gymcore-jit", LARGE), name("gymcore", LARGE)
     small = name("gymcore-jit", SMALL)
     snake = name("gymcore-jit-snake", SNAKES)
@@ -34,7 +34,7 @@ def jit_bars(threads: int) -> list[Bar]:
 
 
 def jit_groups(threads: int) -> list[Group]:
-    """Return the measurements needed."""
+    """Return the measurements needed for the bars."""
 
     def group(title: str, num_envs: int, *keys: str) -> Group:
         return Group(title, tuple((key, CARTPOLE, num_envs, 1) for key in keys))

@@ -1,6 +1,6 @@
-"""Environments of users' own: gymcore.jit and ArrayVectorEnv.
+"""Users' own environments: gymcore.jit and ArrayVectorEnv.
 
-Loaded by `worker.py` only, after `contenders`. The environments are those of the tests and of
+Only loaded by `worker.py`, after `contenders`. The environments are those of the tests and of
 examples/.
 """
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def _from(module: str, name: str) -> Any:
-    """A name of a module of this checkout."""
+    """Return an object by name from a module of this checkout."""
     for path in (ROOT, ROOT / "examples"):
         if str(path) not in sys.path:
             sys.path.append(str(path))
@@ -44,7 +44,7 @@ def _jit(module: str, name: str, limit: int) -> Callable[[str, int, int], Sessio
 
 
 def _plain_snake(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """The functions of the example in an environment in Python, without debug mode's checks."""
+    """Return a session with the example's functions in plain Python, without debug checks."""
     import numpy as np
 
     import gymcore
@@ -92,7 +92,7 @@ def _gymnasium_arrays(env_id: str, num_envs: int, num_threads: int) -> Session:
 
 
 def _first_use(cached: bool) -> Callable[[str, int, int], Session]:
-    """Make an environment in a new process that has imported Numba; it says how long it took."""
+    """Make an environment in a new process that has imported Numba and reports the time."""
     code = (
         "import sys, time, numba, gymcore\n"
         f"sys.path += [{str(ROOT)!r}, {str(ROOT / 'examples')!r}]\n"

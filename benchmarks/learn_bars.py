@@ -1,4 +1,4 @@
-"""The bars of collecting rollouts; those of learning are measured by `learning.py`."""
+"""The bars of collecting rollouts; `learning.py` measures those of training."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Collecting rollouts, and advantages.
+"""Collection of rollouts, and advantages.
 
-Loaded by `worker.py` only, after `contenders`.
+Only loaded by `worker.py`, after `contenders`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ STEPS = 128
 
 def _collector(mode: str) -> Any:
     def build(env_id: str, num_envs: int, num_threads: int) -> Session:
-        """A rollout of a policy that has its answers ready."""
+        """Return a session of rollouts of a policy with precomputed answers."""
         import gymcore
         from gymcore.learn import RolloutCollector
 
@@ -37,7 +37,7 @@ def _collector(mode: str) -> Any:
 
 
 def _advantages(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """Advantages of a rollout in which one step in 20 ends an episode; a call counts as a step."""
+    """Time advantages; one step in 20 ends an episode, and a call counts as a step."""
     from gymcore.learn import compute_advantages
 
     random = np.random.default_rng(0)

@@ -1,15 +1,15 @@
-"""Measure the PPO of `gymcore train`: what it solves, its rate, and both against SB3.
+"""Measure the PPO of `gymcore train`: the environments it solves, its rate, and both against SB3.
 
     python benchmarks/learning.py
     python benchmarks/learning.py sb3 --python VENV/bin/python --plot docs/learning_cartpole.png
 
-Every training is a process of its own, one after another, with one thread for matrix products.
-All times but those of `seconds` are processor time, meaningful on a busy machine.
-With Stable-Baselines3's hyper-parameters (its defaults: 2,048 steps of one lane, minibatches of 64,
-10 epochs) both libraries learn CartPole for 50,000 steps from each seed; the mean returns of the
-last 20 episodes are compared at every tenth of the way. VENV has stable-baselines3 installed.
-`options` prints rows of docs/learn.md: mean returns of the last 100 episodes, how many seeds had
-reached the goal, their median steps, and processor time.
+Every training runs in a separate process, one after another, with one thread for matrix products.
+All times except `seconds` are processor times, which are meaningful on a busy machine.
+With Stable-Baselines3's hyperparameters (its defaults: 2,048 steps of one lane, minibatches of 64,
+10 epochs), both libraries train on CartPole for 50,000 steps with each seed. The mean returns of
+the last 20 episodes are compared after each tenth of the steps. VENV has stable-baselines3
+installed. `options` prints rows of docs/learn.md: mean returns of the last 100 episodes, the number
+of seeds that reached the goal, their median steps, and processor time.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ sys.path.insert(0, str(ROOT))
 
 from gymcore.cli.formats import table  # noqa: E402
 
-STEPS, POINTS = 50_000, 50  # of the comparison, and points of a curve
+STEPS, POINTS = 50_000, 50  # of the comparison; points of a curve
 PARTS = ("seconds", "rate", "ids", "options", "sb3")
 SB3 = {
     "num_steps": 2048, "minibatch": 64, "epochs": 10, "learning_rate": 3e-4, "gamma": 0.99,
     "gae_lambda": 0.95, "clip": 0.2, "entropy": 0.0, "hidden": (64, 64), "normalize": False,
 }  # fmt: skip
 
-# Mean returns of 100 episodes that count as solved: the registry's thresholds, or what a good
-# policy gets where there are none or, in Taxi, where the best policy (7.9) is below it.
+# Mean returns of 100 episodes that count as solved: the registry's thresholds, or the return of a
+# good policy if there is none or, for Taxi, if the best policy (7.9) does not reach it.
 GOALS = {
     "CartPole-v1": 475, "MountainCar-v0": -110, "MountainCarContinuous-v0": 90, "Acrobot-v1": -100,
     "Pendulum-v1": -200, "LunarLander-v3": 200, "FrozenLake-v1": 0.7, "CliffWalking-v1": -20,
     "Taxi-v4": 7, "Blackjack-v1": -0.1, "MiniGrid-Empty-8x8-v0": 0.9,
     "MiniGrid-DoorKey-5x5-v0": 0.9,
 }  # fmt: skip
-# What is compared to the default settings, on these environments with as many steps.
+# Options compared with the default settings, on these environments with the same steps.
 OPTIONS: dict[str, dict[str, Any]] = {
     "default": {}, "anneal": {"anneal": True}, "target_kl=0.02": {"target_kl": 0.02},
     "clip_value=0.2": {"clip_value": 0.2},
@@ -59,7 +59,7 @@ OPTIONS_STEPS = {"CartPole-v1": 100_000, "Acrobot-v1": 60_000, "LunarLander-v3":
 THREADS = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 ENVIRON = {**os.environ, **THREADS, "PYTHONPATH": str(ROOT)}
 
-# Prints the processor time of training, the steps, and steps and return of every episode.
+# Prints the processor time of training, the steps, and the steps and return of every episode.
 OURS = """
 import json, sys, time
 from gymcore.learn import PPO
@@ -98,7 +98,7 @@ print(json.dumps([time.process_time() - start, ppo.num_timesteps, episodes]))
 
 
 def run(python: str, program: str, given: dict[str, Any]) -> Any:
-    """Return what a program prints."""
+    """Run a program and return its printed result."""
     done = subprocess.run(
         [python, "-W", "ignore", "-c", program, json.dumps(given)],
         check=True, stdout=subprocess.PIPE, text=True, env=ENVIRON,
@@ -107,9 +107,9 @@ def run(python: str, program: str, given: dict[str, Any]) -> Any:
 
 
 def train(env_id: str, seed: int) -> tuple[bool, float, float, int]:
-    """Run `gymcore train`: whether it reached the goal, the mean return, seconds and steps.
+    """Run `gymcore train`; return whether it reached the goal, the mean return, seconds and steps.
 
-    The seconds are those of the processor, start and checkpoint included.
+    The seconds are processor time, including start-up and checkpoint.
     """
     with tempfile.TemporaryDirectory() as folder:
         options = [f"--seed={seed}", f"--target={GOALS[env_id]}", f"--out={folder}/a.npz"]
@@ -127,7 +127,7 @@ def train(env_id: str, seed: int) -> tuple[bool, float, float, int]:
 
 
 def curve(episodes: list[tuple[int, float]]) -> list[float]:
-    """Return the mean return of the last 20 episodes at every fiftieth of the way."""
+    """Return the mean return of the last 20 episodes after each fiftieth of the steps."""
     points = []
     for at in STEPS / POINTS * np.arange(1, POINTS + 1):
         returns = [each for step, each in episodes if step <= at]
@@ -136,7 +136,7 @@ def curve(episodes: list[tuple[int, float]]) -> list[float]:
 
 
 def compare_options(env_id: str, seeds: range) -> Iterator[list[str]]:
-    """Yield a row for each option: returns at the end, seeds and steps to the goal, and seconds."""
+    """Yield a row per option: final returns, seeds and steps that reach the goal, and seconds."""
     for option, settings in OPTIONS.items():
         ends, firsts, seconds = [], [], []
         for seed in seeds:
@@ -160,7 +160,7 @@ def compare_options(env_id: str, seeds: range) -> Iterator[list[str]]:
 def against_sb3(
     python: str, num_envs: int, seeds: range
 ) -> tuple[float, list[list[float]], list[list[float]]]:
-    """Return how many times our rate is theirs (median), and the curves of both."""
+    """Return the median ratio of gymcore's rate to SB3's, and the curves of both."""
     ratios, ours, theirs = [], [], []
     for seed in seeds:
         given = {"seed": seed, "num_envs": num_envs, "steps": STEPS}
@@ -175,7 +175,7 @@ def against_sb3(
 
 
 def draw(path: Path, ours: list[list[float]], theirs: list[list[float]]) -> None:
-    """Draw the learning curves of both libraries into a file."""
+    """Plot the learning curves of both libraries to a file."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -194,7 +194,7 @@ def draw(path: Path, ours: list[list[float]], theirs: list[list[float]]) -> None
 
 
 def main() -> int:
-    """Measure and print."""
+    """Measure and print the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,6 +1,6 @@
 """Measurements other than the contenders: limits, single environments, memory.
 
-Loaded by `worker.py` only, after `contenders`.
+Only loaded by `worker.py`, after `contenders`.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ def _steps_of(envs: Any, num_envs: int) -> Session:
 
 
 def _default_step(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """The native step as `make_vec` sets it up, which chooses how many threads share it."""
+    """Return the native step as configured by `make_vec`, which chooses the number of threads."""
     return _native_step(env_id, num_envs)
 
 
 def _statistics_step(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """The native step with resets, time limit and episode statistics."""
+    """Return the native step with resets, time limit and episode statistics."""
     return _native_step(env_id, num_envs, num_threads=num_threads, episode_statistics=True)
 
 
 def _same_step(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """The same with same-step autoreset, which also keeps final observations."""
+    """Return the native step with same-step autoreset, which also keeps final observations."""
     options = {"num_threads": num_threads, "episode_statistics": True}
     return _native_step(env_id, num_envs, autoreset_mode="SameStep", **options)
 
 
 def _vector_make(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """The step of Gym 0.26's `vector.make`: same-step autoreset, infos with its names."""
+    """Return the step of Gym 0.26's `vector.make`: same-step autoreset, infos with its names."""
     import gymcore
 
     options = {"num_threads": num_threads, "episode_statistics": True}
@@ -60,7 +60,7 @@ def _vector_make(env_id: str, num_envs: int, num_threads: int) -> Session:
 
 
 def _raw_physics(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """Physics and observations only: no resets, limits or statistics; nothing can be faster."""
+    """Return a step of physics and observations only, without resets, limits or statistics."""
     import gymcore
 
     envs: Any = gymcore.make_vec(env_id, num_envs=num_envs)
@@ -76,7 +76,7 @@ def _raw_physics(env_id: str, num_envs: int, num_threads: int) -> Session:
     start = batch.view_state().copy()
 
     def call(block: Any) -> None:
-        # Without resets the state would leave the range of the physics: restart every time.
+        # Without resets the state would leave the valid range of the physics: restart every time.
         batch.view_state()[:] = start
         batch.run_physics(block, *out)
 
@@ -84,10 +84,10 @@ def _raw_physics(env_id: str, num_envs: int, num_threads: int) -> Session:
 
 
 class SingleSession(Session):
-    """Steps one environment; the resets between its episodes are not timed."""
+    """Steps one environment; resets between episodes are not timed."""
 
     def __init__(self, env: Any) -> None:
-        """Keep the environment and a list of random actions."""
+        """Store the environment and a list of random actions."""
         self._env = env
         actions = list(random_batches(env.action_space, (4096,), 1)[0])
         super().__init__(env.step, actions, 1, env.close)
@@ -107,7 +107,7 @@ class SingleSession(Session):
 
 
 class EpisodesSession(SingleSession):
-    """The same with resets, which are timed."""
+    """Steps one environment; resets between episodes are timed as well."""
 
     def _time(self, calls: int) -> float:
         step, reset = self._env.step, self._env.reset
@@ -162,7 +162,7 @@ def _gymnasium_episodes(env_id: str, num_envs: int, num_threads: int) -> Session
 
 
 def _beyond_box2d(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """The step of a batch over Box2D where `b2World::GetProxyCount` stands in for `Step`."""
+    """Return the step of a Box2D batch with `b2World::GetProxyCount` in place of `Step`."""
     import ctypes
 
     import gymcore
@@ -181,7 +181,7 @@ def _beyond_box2d(env_id: str, num_envs: int, num_threads: int) -> Session:
 
 
 def _seeding(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """A call is a seeded reset of every lane; a new seed each time."""
+    """Return a session of seeded resets of every lane, with a new seed each time."""
     import gymcore
 
     envs = gymcore.make_vec(env_id, num_envs=num_envs)
@@ -213,16 +213,16 @@ CONTENDERS = {
 
 
 def resident_bytes() -> int:
-    """Return the memory that this process holds [bytes]."""
+    """Return the resident memory of this process [bytes]."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def bytes_per_lane(env_id: str, num_envs: int) -> float:
-    """Return the memory of one more lane, excluding its observations [bytes].
+    """Return the memory of one additional lane, excluding its observations [bytes].
 
-    What the process grows by from before `make_vec` until a batch has been reset and stepped, less
-    the observation arrays in play (the one that is held while the next one is filled makes two).
+    This is the growth of the process from before `make_vec` until a batch has been reset and
+    stepped, minus the observation arrays in use (two: one is held while the next is filled).
     """
     import gymcore
 
@@ -242,20 +242,20 @@ def bytes_per_lane(env_id: str, num_envs: int) -> float:
 
 
 def system_info() -> dict[str, Any]:
-    """Return what `gymcore info --json` prints."""
+    """Return the output of `gymcore info --json`."""
     from gymcore.cli import info
 
     return info.system_info()
 
 
 def import_seconds(repeats: int) -> dict[str, Any]:
-    """Return how long `import gymcore` takes once numpy is there, in fresh interpreters.
+    """Return the time of `import gymcore` after numpy has been imported, in fresh interpreters.
 
     Args:
-        repeats: Interpreters to start; the median counts.
+        repeats: Number of interpreters to start; the median is used.
 
     Returns:
-        `seconds` and `optional`: optional packages that the import brought along (none should).
+        `seconds` and `optional`: optional packages that the import has loaded (should be none).
     """
     program = (
         "import sys, time, numpy\n"
@@ -266,7 +266,7 @@ def import_seconds(repeats: int) -> dict[str, Any]:
     )
     times, optional = [], ""
     with tempfile.TemporaryDirectory() as bytecode:
-        # An installed package has bytecode; a checkout may be configured not to write any.
+        # An installed package has bytecode; a checkout may be configured not to write it.
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         for turn in range(1 + repeats):
@@ -278,7 +278,7 @@ def import_seconds(repeats: int) -> dict[str, Any]:
                 env=environment,
             )
             first, _, rest = answer.stdout.partition("\n")
-            if turn:  # the first one compiles
+            if turn:  # the first import compiles
                 times.append(float(first))
             optional = rest.strip()
     return {"seconds": statistics.median(times), "optional": optional}

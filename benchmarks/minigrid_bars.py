@@ -1,10 +1,10 @@
-"""The bars of the grid worlds: against EnvPool and minigrid, in pixels, single, and growth."""
+"""The bars of the grid worlds: EnvPool and minigrid, pixels, single environments, growth."""
 
 from __future__ import annotations
 
 from bars import Bar, Group, at_most, name, pools, ratio
 
-#: Ids, which all three libraries have, and how many times the rates of EnvPool and of minigrid.
+#: Ids, which all three libraries have, and the ratios to the rates of EnvPool and minigrid.
 IDS = (
     ("MiniGrid-Empty-8x8-v0", 25, 400),
     ("MiniGrid-DoorKey-8x8-v0", 25, 400),
@@ -16,7 +16,7 @@ IDS = (
 
 
 def minigrid_bars(threads: int) -> list[Bar]:
-    """Return the bars, for a machine with this many usable threads."""
+    """Return the bars for a machine with this many usable threads."""
     bars = []
     for env_id, pool, sync in IDS:
         ours, large = (name("gymcore", n, env_id, threads) for n in (64, 4096))
@@ -41,7 +41,7 @@ def minigrid_bars(threads: int) -> list[Bar]:
 
 
 def minigrid_groups(threads: int) -> list[Group]:
-    """Return the measurements needed for them."""
+    """Return the measurements needed for the bars."""
     groups = []
     for env_id, _, _ in IDS:
         members = [("gymcore", env_id, n, threads) for n in (64, 4096)]

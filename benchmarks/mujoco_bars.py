@@ -1,4 +1,4 @@
-"""The bars of the MuJoCo environments: against raw C, EnvPool and Gymnasium, one step, memory."""
+"""The bars of the MuJoCo environments: raw C, EnvPool and Gymnasium, single steps, memory."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from mujoco_ids import CHEAP, CLOCK_RUNNING, CLOCK_STOPPED, IDS, WALKING
 
 from gymcore.cli.formats import times
 
-#: The processes of both, which `peers.py` distinguishes by library.
+#: The processes of both contenders, which `peers.py` identifies by library.
 LIBRARIES = {key: f"gymcore ({key})" for key in (CLOCK_RUNNING, CLOCK_STOPPED)}
-#: Lanes for which memory is measured.
+#: Number of lanes for which memory is measured.
 MEMORY_LANES = 64
 MEMORY = f"bytes/Humanoid-v5/{MEMORY_LANES}"
 STEP_OVER_RAW = "step-over-raw/HalfCheetah-v5"
@@ -21,7 +21,7 @@ def against_raw_name(env_id: str) -> str:
 
 
 def mujoco_bars(threads: int) -> list[Bar]:
-    """Return the bars, for a machine with this many usable threads."""
+    """Return the bars for a machine with this many usable threads."""
     bars = []
     for env_id in IDS:
         bars.append(
@@ -65,7 +65,7 @@ def mujoco_bars(threads: int) -> list[Bar]:
 
 
 def mujoco_groups(threads: int) -> list[Group]:
-    """Return the measurements needed for them."""
+    """Return the measurements needed for the bars."""
     groups = []
     for env_id in IDS:
         if env_id not in (*WALKING, *CHEAP):

@@ -1,6 +1,6 @@
 """Measurements for the MuJoCo bars: batches that never end an episode, and the raw loop in C.
 
-Loaded by `worker.py` only, after `contenders`.
+Only loaded by `worker.py`, after `contenders`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from measures import resident_bytes
 from mujoco_ids import CLOCK_RUNNING, CLOCK_STOPPED, SHORT
 
 SOURCE = Path(__file__).with_name("raw_mujoco.c")
-#: Steps of the raw loop in one call, and the number of different blocks.
+#: Number of steps of the raw loop per call, and of different blocks.
 STEPS, BLOCKS = 16, 16
 
 
 def _endless(env_id: str) -> Any:
-    """The vector class of an environment whose episodes never end, as those of the raw loop."""
+    """Return the vector class of an environment whose episodes never end, as in the raw loop."""
     import gymcore
     from gymcore.envs.registration import load_env_creator
 
@@ -46,10 +46,10 @@ def _endless(env_id: str) -> Any:
 
 
 class Batch:
-    """A whole step of a batch: controls, physics, observations, rewards, flags and infos."""
+    """A complete step of a batch: controls, physics, observations, rewards, flags and infos."""
 
     def __init__(self, env_id: str, num_envs: int, num_threads: int) -> None:
-        """Begin with seed 0."""
+        """Make the batch, and reset it with seed 0."""
         self.envs = _endless(env_id)(num_envs, num_threads=num_threads)
         self.envs.reset(seed=0)
 
@@ -62,7 +62,7 @@ class Batch:
 
 @functools.cache
 def _raw_loop() -> Any:
-    """The compiled raw loop."""
+    """Return the compiled raw loop."""
     folder = tempfile.mkdtemp()
     library = os.path.join(folder, "raw_mujoco.so")
     command = [os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", "-pthread"]
@@ -71,10 +71,10 @@ def _raw_loop() -> Any:
 
 
 class RawLoop:
-    """Physics only, from the same start, with as many threads."""
+    """Physics only, from the same initial state and with as many threads."""
 
     def __init__(self, env_id: str, num_envs: int, num_threads: int) -> None:
-        """Take the start from a batch."""
+        """Take the initial state from a batch."""
         import mujoco
 
         from gymcore.envs.mujoco.library import library_functions
@@ -98,7 +98,7 @@ class RawLoop:
         )
         sizes = (num_envs, model.nu, envs._model.frame_skip, STEPS, num_threads)
         self._sizes = tuple(map(ctypes.c_long, sizes))
-        self._envs = envs  # whose model it is
+        self._envs = envs  # owns the model
         self._loop = _raw_loop()
 
     def run(self, block: Any) -> None:
@@ -109,11 +109,11 @@ class RawLoop:
 
 
 def against_raw(env_id: str, num_envs: int, num_threads: int, seconds: float) -> float:
-    """Return how many times the rate of the raw loop a batch has, both on one trajectory.
+    """Return the ratio of a batch's rate to that of the raw loop, both on one trajectory.
 
-    Batch and raw loop take the same steps from the same start, in turns of `STEPS` steps, so that
-    contacts cost both the same; the median of the turns counts. At the end both must be in the same
-    states.
+    Batch and raw loop take the same steps from the same initial state, alternating every `STEPS`
+    steps, so that contacts cost both the same; the median over turns is used. At the end, both
+    must be in the same states.
     """
     batch = Batch(env_id, num_envs, num_threads)
     raw = RawLoop(env_id, num_envs, num_threads)
@@ -121,7 +121,7 @@ def against_raw(env_id: str, num_envs: int, num_threads: int, seconds: float) ->
     began = time.perf_counter()
     for turn in itertools.count():
         block = raw.blocks[turn % len(raw.blocks)]
-        # In every other turn the raw loop goes first.
+        # The raw loop goes first in every other turn.
         times: dict[Any, float] = {}
         for one in (batch, raw) if turn % 2 else (raw, batch):
             start = time.perf_counter()
@@ -138,9 +138,9 @@ def against_raw(env_id: str, num_envs: int, num_threads: int, seconds: float) ->
 
 
 def step_over_raw(env_id: str, seconds: float) -> float:
-    """Return what a step of `make(env_id)` takes more than one of the raw loop [s].
+    """Return the extra time of a step of `make(env_id)` over a step of the raw loop [s].
 
-    Both take the same steps from the same start, in turns; the median of the turns counts.
+    Both take the same steps from the same initial state, in turns; the median is used.
     """
     import gymcore
 
@@ -167,23 +167,23 @@ def step_over_raw(env_id: str, seconds: float) -> float:
 
 
 class SameSteps(Session):
-    """As many calls in every stretch, whatever the time: two processes see the same contacts."""
+    """A fixed number of calls per measurement, so that two processes have the same contacts."""
 
     def __init__(self, envs: Any, calls: int) -> None:
-        """Keep the batch, with a ring of actions for it."""
+        """Store the batch, with a ring of actions for it."""
         actions = random_batches(envs.single_action_space, (envs.num_envs,), 64)
         super().__init__(envs.step, actions, envs.num_envs, envs.close)
         self._calls = calls
 
     def measure(self, seconds: float) -> float:
-        """Return seconds a call; the duration is the number of calls."""
+        """Return seconds per call; the time limit is ignored in favor of the number of calls."""
         return self._time(self._calls) / self._calls
 
 
 def _with_clock(asked: str) -> Any:
-    """Return what builds batches with MuJoCo's profiler, "1", or without it, "".
+    """Return a function that makes batches with MuJoCo's profiler ("1") or without it ("").
 
-    The clock is global and read once, so each needs its own process.
+    The clock is global and read once, so each needs a separate process.
     """
 
     def build(env_id: str, num_envs: int, num_threads: int) -> Session:
@@ -211,7 +211,7 @@ CONTENDERS = {
 
 
 def mujoco_bytes_per_lane(env_id: str, num_envs: int) -> float:
-    """Return the memory of a stepped lane, with its share of the model [bytes]."""
+    """Return the memory of a stepped lane, including its share of the model [bytes]."""
     import gymcore
 
     with_few = gymcore.make_vec(env_id, num_envs=2)

@@ -1,14 +1,14 @@
-"""Measure every bar against the peers that are installed: one process tree, one run.
+"""Measure every bar against the installed peers: one process tree, one run.
 
     python benchmarks/peers.py                          # table on stdout
     python benchmarks/peers.py --json peers.json --plot peers.png
     python benchmarks/peers.py --python pufferlib=/path/to/other/venv/bin/python
     python benchmarks/peers.py --groups cartpole-64 make --repeats 9
 
-Each library runs in its own process and waits while another one is timed. A library whose
+Each library runs in a separate process and waits while another one is timed. A library whose
 requirements conflict with the others (PufferLib 3 needs numpy below 2) may use another interpreter,
-which also needs numpy. Missing libraries are listed in the table and fail no run. Exit code: 0, or
-1 with `--strict` if a measured bar is not met.
+which also needs numpy. Missing libraries are listed in the table and are not an error. Exit code:
+0, or 1 with `--strict` if a measured bar is not met.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ LIBRARY |= MUJOCO_LIBRARIES | ATARI_LIBRARIES | REMOTE_LIBRARIES
 
 
 def all_groups(threads: int) -> list[Group]:
-    """Return everything that can be measured, for a machine with this many usable threads."""
+    """Return all groups of measurements for a machine with this many usable threads."""
     return [
         *groups(threads),
         *toy_groups(threads),
@@ -97,7 +97,7 @@ class Worker:
     def __init__(self, python: str, root: Path = ROOT, prefix: Sequence[str] = ()) -> None:
         """Start the process with that interpreter, and with the checkout at `root`.
 
-        `prefix` is a command that runs another one, such as `("chroot", "/other/system")`.
+        `prefix` is a command that runs another command, such as `("chroot", "/other/system")`.
         """
         paths = [str(root), os.environ.get("PYTHONPATH", "")] if python == sys.executable else []
         environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, paths)))
@@ -111,7 +111,7 @@ class Worker:
         )
 
     def ask(self, **request: Any) -> dict[str, Any]:
-        """Send a request and return the answer; a dead process answers `failed`."""
+        """Send a request and return the reply; a dead process replies `failed`."""
         assert self._process.stdin is not None and self._process.stdout is not None
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
@@ -125,7 +125,7 @@ class Worker:
         return answer
 
     def demand(self, **request: Any) -> dict[str, Any]:
-        """Send a request whose failure ends the program; return the answer."""
+        """Send a request whose failure ends the program; return the reply."""
         answer = self.ask(**request)
         if problem := answer.get("failed") or answer.get("missing"):
             sys.exit(f"{request}: {problem}")
@@ -134,7 +134,7 @@ class Worker:
     def close(self) -> None:
         """End the process."""
         assert self._process.stdin is not None and self._process.stdout is not None
-        with contextlib.suppress(BrokenPipeError):  # a request that a dead process did not read
+        with contextlib.suppress(BrokenPipeError):  # the dead process did not read a request
             self._process.stdin.close()
         try:
             self._process.wait(timeout=20)
@@ -153,7 +153,7 @@ class Run:
     """
 
     def __init__(self, pythons: dict[str, str], duration: float, repeats: int) -> None:
-        """Keep the settings; `pythons` maps a library to its interpreter."""
+        """Store the settings; `pythons` maps a library to its interpreter."""
         self.measured = Measured()
         self.versions: dict[str, str | None] = {}
         self._pythons = pythons
@@ -168,7 +168,7 @@ class Run:
         return self._workers[library]
 
     def group(self, members: tuple[tuple[str, str, int, int], ...]) -> None:
-        """Open the members together, time them in turns, close them."""
+        """Open the members together, time them in turns, and close them."""
         opened: dict[str, tuple[str, int]] = {}
         for key, env_id, num_envs, threads in members:
             library = LIBRARY.get(key, "gymcore")
@@ -178,11 +178,11 @@ class Run:
                 self.measured.missing[name] = answer.get("missing") or answer["failed"]
                 continue
             opened[name] = (library, answer["steps_per_call"])
-            module = library.partition(" ")[0]  # "gymcore (something)" is a process of gymcore's
+            module = library.partition(" ")[0]  # "gymcore (something)" is a process of gymcore
             said = self.worker(library).ask(call="version", arguments=[module])
             self.versions[module] = said["value"]
         rounds: dict[str, list[float]] = {name: [] for name in opened}
-        # The first round finds the number of calls and warms caches up; it does not count.
+        # The first round estimates the number of calls and warms up caches; it is not counted.
         for turn in range(self._repeats + 1):
             for name, (library, steps_per_call) in opened.items():
                 answer = self.worker(library).ask(measure=name, seconds=self._duration)
@@ -228,7 +228,7 @@ class Run:
         self._value(STEP_OVER_RAW, answer)
 
     def _value(self, name: str, answer: dict[str, Any]) -> None:
-        """Keep a number, or why there is none."""
+        """Store a number, or the reason why there is none."""
         if "value" in answer:
             self.measured.values[name] = answer["value"]
         else:
@@ -268,7 +268,7 @@ def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
     """Return the table.
 
     Returns:
-        Rows of `measure`, `bar`, `measured` (text of the medians), `best` (the same of the fastest
+        Rows of `measure`, `bar`, `measured` (text of the medians), `best` (text of the fastest
         rounds), `value` (number behind `measured`) and `met` (by the medians; None: unknown).
     """
     rows, best = [], measured.best()
@@ -292,7 +292,7 @@ def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
 
 
 def rates(measured: Measured) -> list[list[str]]:
-    """Return every rate as a row: name, rate, ns a step, the same of the best round, spread."""
+    """Return a row for every rate: name, rate, ns per step, both of the best round, spread."""
     rows = []
     for name, rounds in measured.rounds.items():
         key, env_id, num_envs, threads = parts(name)
@@ -311,7 +311,7 @@ def rates(measured: Measured) -> list[list[str]]:
 
 
 def busy() -> float | None:
-    """Return the load that others put on this machine, None if it is next to nothing."""
+    """Return the load of this machine by other processes, None if it is negligible."""
     try:
         load = os.getloadavg()[0]
     except OSError:
@@ -320,7 +320,7 @@ def busy() -> float | None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Measure, print, write."""
+    """Measure, print the table and write the files."""
     arguments = parse(argv)
     machine = system_info()
     threads = machine["threads"]["usable"]

@@ -2,9 +2,9 @@
 
     python benchmarks/ping_pong.py [--rounds 5000] [--repeats 15] [--json FILE]
 
-One parent and one idle worker. `raw_ping_pong.c` is compiled at the start. Both are
-interleaved, so that a busy machine slows both; figures are ratios of medians. Bar: with
-sleeping on both sides, `Channel` takes at most 1.5 times what the futexes take.
+There are one parent and one idle worker. `raw_ping_pong.c` is compiled at the start. Both are
+interleaved, so that a busy machine slows both equally; the results are ratios of medians. Bar: with
+sleeping on both sides, `Channel` takes at most 1.5 times as long as the futexes.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def compiled(folder: str) -> str:
 
 
 def raw_round_trip(program: str, rounds: int, spins: int, cpus: tuple[int, int]) -> float:
-    """Return seconds of a round trip of the raw futexes."""
+    """Return the seconds of a round trip with raw futexes."""
     words = [program, *map(str, (rounds, spins, *cpus))]
     output = subprocess.run(words, check=True, capture_output=True, text=True, timeout=60)
     return float(output.stdout) * 1e-9
 
 
 def _answer(block: SharedBlock, spins: int, cpu: int, parent: int) -> None:
-    """Run the worker."""
+    """Main function of the worker."""
     watch_parent(parent)
     _pin(cpu)
     channel = Channel(block.map(Channel.nbytes(1, 1)), 0, 1, 1, [(0, 1)])
@@ -74,7 +74,7 @@ class Worker:
     """A worker that answers, and the parent's end of its channel."""
 
     def __init__(self, spins: int, cpus: tuple[int, int]) -> None:
-        """Start it on the second CPU; this process measures on the first."""
+        """Start the worker on the second CPU; this process uses the first."""
         block = SharedBlock()
         block.allocate(Channel.nbytes(1, 1))
         self._channel = Channel(block.map(Channel.nbytes(1, 1)), 0, 1, 1, [(0, 1)])
@@ -87,7 +87,7 @@ class Worker:
         block.close()
 
     def round_trip(self, rounds: int) -> float:
-        """Return seconds of a round trip."""
+        """Return the seconds of a round trip."""
         before = os.sched_getaffinity(0)
         _pin(self._cpu)
         channel, spins = self._channel, self._spins
@@ -109,7 +109,7 @@ class Worker:
 
 
 def placements() -> dict[str, tuple[int, int]]:
-    """Return where the two processes can run: on two CPUs, one CPU, or unpinned."""
+    """Return possible CPUs of both processes: two CPUs, one CPU, or unpinned."""
     cpus = sorted(os.sched_getaffinity(0))
     cpus_of = {"one CPU": (cpus[0], cpus[0]), "anywhere": (-1, -1)}
     if len(cpus) > 1:
@@ -118,7 +118,7 @@ def placements() -> dict[str, tuple[int, int]]:
 
 
 def measure(rounds: int, repeats: int) -> list[dict[str, Any]]:
-    """Measure every placement, sleeping at once and spinning first; one row for each."""
+    """Measure every placement, sleeping immediately and spinning first; return one row each."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         program = compiled(folder)
@@ -151,7 +151,7 @@ def measure(rounds: int, repeats: int) -> list[dict[str, Any]]:
 
 
 def main() -> int:
-    """Print a table; return 1 when the bar is missed."""
+    """Print a table; return 1 if the bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5000)
     parser.add_argument("--repeats", type=int, default=15)

@@ -1,7 +1,7 @@
-"""Processor time of a lane's step of Python environments: meaningful on a busy machine too.
+"""Processor time of a lane's step of Python environments, which is meaningful on a busy machine.
 
-Gymnasium's `SyncVectorEnv`, our "sync", and our "async" with a worker for each processor, of which
-this process and the slowest worker count. Random actions; resets are included.
+Compares Gymnasium's `SyncVectorEnv`, our "sync", and our "async" with one worker per processor, for
+which this process and the slowest worker count. Actions are random; resets are included.
 
     python benchmarks/processor_time.py BipedalWalker-v3 --lanes 4 16 64
 """
@@ -23,18 +23,18 @@ Clock = Callable[[], list[float]]
 
 
 def cpu_time() -> tuple[int, float]:
-    """Return this process and its processor time, seconds."""
+    """Return the id of this process and its processor time in seconds."""
     return os.getpid(), time.process_time()
 
 
 def with_clock(env: Any) -> Any:
-    """Give an environment a method that returns the processor time of its process."""
+    """Add a method to an environment that returns the processor time of its process."""
     env.unwrapped.cpu_time = cpu_time
     return env
 
 
 def contenders(env_id: str, lanes: int) -> dict[str, tuple[Any, Clock]]:
-    """Make the three, and their clocks."""
+    """Make the three contenders, and their clocks."""
     import gymnasium
 
     import gymcore
@@ -59,7 +59,7 @@ def contenders(env_id: str, lanes: int) -> dict[str, tuple[Any, Clock]]:
 
 
 def measure(env_id: str, lanes: int, rounds: int, seconds: float) -> dict[str, float]:
-    """Return the median processor time of a lane's step by contender, seconds.
+    """Return the median processor time of a lane's step by contender, in seconds.
 
     Args:
         env_id: The environment.
@@ -73,7 +73,7 @@ def measure(env_id: str, lanes: int, rounds: int, seconds: float) -> dict[str, f
         envs.action_space.seed(1)
         envs.reset(seed=1)
     batches = [envs.action_space.sample() for _ in range(RING)]
-    for envs, _ in made.values():  # so that lanes are at different points of their episodes
+    for envs, _ in made.values():  # moves the lanes to different points of their episodes
         for actions in batches:
             envs.step(actions)
     for _ in range(rounds):
@@ -92,7 +92,7 @@ def measure(env_id: str, lanes: int, rounds: int, seconds: float) -> dict[str, f
 
 
 def main() -> None:
-    """Print a table for the ids and numbers of lanes of the command line."""
+    """Print a table for the ids and numbers of lanes on the command line."""
     parser = argparse.ArgumentParser(description="Processor time of a lane's step.")
     parser.add_argument("ids", nargs="+", metavar="ID")
     parser.add_argument("--lanes", nargs="+", type=int, default=[64])

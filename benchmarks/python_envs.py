@@ -1,10 +1,10 @@
-"""Python environments to run engines over: one step function under the `Env` of any library.
+"""Python environments for comparing engines: one step function under the `Env` of any library.
 
-Every engine requires instances of its own library's `Env`. So the classes here have no base, and
-`factories` derives them from the wanted `Env`: what runs under gymcore, Gymnasium and
-Stable-Baselines3 (which takes Gymnasium's) is the same code.
+Every engine requires instances of its own library's `Env`. The classes here therefore have no such
+base, and `factories` derives them from the required `Env`: the same code runs under gymcore,
+Gymnasium and Stable-Baselines3 (which uses Gymnasium's).
 
-This file imports nothing of gymcore: `worker.py` loads it into other interpreters too.
+This file imports nothing from gymcore: `worker.py` loads it into other interpreters too.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ else:
 
 #: CPU time of a step of "Busy" [s].
 BUSY_SECONDS = 200e-6
-#: In "Uneven" every eighth lane is slower by this factor.
+#: In "Uneven", every eighth lane is slower by this factor.
 SLOW_EVERY, SLOWER = 8, 20
 #: Height, width and channels of "Image".
 IMAGE_SHAPE = (84, 84, 4)
 
 
 class Nothing(_Base):
-    """Returns the same four numbers forever, so only the engine is timed."""
+    """Always returns the same four numbers, so that only the engine is timed."""
 
     def __init__(self, spaces: Any) -> None:
-        """Take the library's `spaces` module."""
+        """Create the spaces from the library's `spaces` module."""
         self.observation_space = spaces.Box(-1.0, 1.0, (4,), np.float32)
         self.action_space = spaces.Discrete(2)
         self._observation = np.zeros(4, np.float32)
@@ -53,7 +53,7 @@ class Nothing(_Base):
 
 
 class PlainCartPole(_Base):
-    """The cart-pole as a user might write it, with floats and `math`; 500 steps at most.
+    """The cart-pole as a user might write it, with floats and `math`; at most 500 steps.
 
     Equations: Barto, Sutton and Anderson (1983), "Neuronlike adaptive elements that can solve
     difficult learning control problems", without friction; Euler steps of 20 ms.
@@ -69,7 +69,7 @@ class PlainCartPole(_Base):
     LONGEST = 500  # [steps]
 
     def __init__(self, spaces: Any) -> None:
-        """Take the library's `spaces` module."""
+        """Create the spaces from the library's `spaces` module."""
         high = np.array([2 * self.FARTHEST, np.inf, 2 * self.STEEPEST, np.inf], np.float32)
         self.observation_space = spaces.Box(-high, high, (4,), np.float32)
         self.action_space = spaces.Discrete(2)
@@ -77,7 +77,7 @@ class PlainCartPole(_Base):
         self._steps = 0
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        """Begin near the upright position."""
+        """Start near the upright position."""
         super().reset(seed=seed)
         self._state = tuple(self.np_random.uniform(-0.05, 0.05, 4).tolist())
         self._steps = 0
@@ -105,19 +105,19 @@ class PlainCartPole(_Base):
 
 
 class Busy(Nothing):
-    """Uses the processor for a while at each step.
+    """Uses the processor for some time in each step.
 
-    The clock is the thread's own CPU time: while another process has the core, nothing is done, so
+    The clock is the thread's CPU time: no progress is made while another process has the core, so
     more processes than cores gain nothing.
     """
 
     def __init__(self, spaces: Any, seconds: float = BUSY_SECONDS) -> None:
-        """Take the library's `spaces` module and the CPU time of a step [s]."""
+        """Store the library's `spaces` module and the CPU time of a step [s]."""
         super().__init__(spaces)
         self._seconds = seconds
 
     def step(self, action: Any) -> Any:
-        """Work, then return the observation."""
+        """Use the processor, then return the observation."""
         clock = time.thread_time
         end = clock() + self._seconds
         while clock() < end:
@@ -126,12 +126,12 @@ class Busy(Nothing):
 
 
 class Image(Nothing):
-    """Returns precomputed frames in turn, so only their transport is timed."""
+    """Returns precomputed frames in turn, so that only their transport is timed."""
 
     FRAMES = 8
 
     def __init__(self, spaces: Any) -> None:
-        """Take the library's `spaces` module."""
+        """Create the spaces from the library's `spaces` module."""
         super().__init__(spaces)
         self.observation_space = spaces.Box(0, 255, IMAGE_SHAPE, np.uint8)
         generator = np.random.default_rng(0)
@@ -151,7 +151,7 @@ def _uneven(spaces: Any, lane: int, kind: Any) -> Any:
 
 
 def _even(spaces: Any, lane: int, kind: Any) -> Any:
-    """Return a lane of a batch in which all are alike."""
+    """Return a lane of a batch in which all lanes are alike."""
     return kind(spaces)
 
 
@@ -174,12 +174,12 @@ def factories(library: str, name: str, num_envs: int) -> list[Callable[[], Any]]
     """Return functions that make the environments of a batch.
 
     Args:
-        library: The module whose `Env` and spaces they have: "gymcore" or "gymnasium".
+        library: Module that provides `Env` and spaces: "gymcore" or "gymnasium".
         name: A key of `KINDS`.
-        num_envs: How many lanes.
+        num_envs: Number of lanes.
 
     Returns:
-        One function without arguments for each lane.
+        One function without arguments per lane.
     """
     kind, make = KINDS[name]
     derived = environment_class(library, kind)

@@ -1,4 +1,4 @@
-"""Collecting in two actors of Ray, and in two processes without Ray. Loaded by `worker.py` only."""
+"""Collecting in two actors of Ray, and in two processes without Ray. Only loaded by `worker.py`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def make(env_id: str, num_envs: int) -> Any:
 
 
 def policy(weights: Any, observations: Any, generator: np.random.Generator) -> Any:
-    """Draw one of two actions, and return its log-probability beside it."""
+    """Draw one of two actions, and return it with its log-probability."""
     first = 1 / (1 + np.exp(observations @ weights))
     actions = (generator.random(len(first)) >= first).astype(np.int64)
     return actions, {"log_probability": np.log(np.where(actions, 1 - first, first))}
@@ -52,7 +52,7 @@ def _ray(env_id: str, num_envs: int, num_threads: int) -> Session:
 
 
 def serve(connection: Any, env_id: str, num_envs: int, actor: int) -> None:
-    """Collect fragments until there are no more weights."""
+    """Collect fragments until no more weights arrive."""
     from gymcore.distributed.fragment import FragmentMaker
 
     maker = FragmentMaker(functools.partial(make, env_id, num_envs), policy, 0, actor)

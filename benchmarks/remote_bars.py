@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bars import CARTPOLE, Bar, Group, Measured, at_most, name, ratio
 
-#: What runs in a process of its own, with the library that it is about.
+#: Contenders that run in a separate process, with the library that they need.
 LIBRARIES = {"gymcore-ray": "ray", "gymcore-processes": "ray", "pyzmq": "zmq"}
 
 LANES = 64
@@ -34,7 +34,7 @@ def remote_bars(threads: int) -> list[Bar]:
 
 
 def remote_groups() -> list[Group]:
-    """Return the measurements needed."""
+    """Return the measurements needed for the bars."""
 
     def group(title: str, *keys: str, lanes: int = LANES) -> Group:
         return Group(title, tuple((key, CARTPOLE, lanes, 1) for key in keys))

@@ -1,6 +1,6 @@
 """The general environment interface and remote environments.
 
-Loaded by `worker.py` only, after `contenders`.
+Only loaded by `worker.py`, after `contenders`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from contenders import RING, Contender, Session, random_batches
 
 
 class Executing:
-    """An `Environment` in parallel, whose step takes a whole batch of actions.
+    """A parallel `Environment` whose step takes a whole batch of actions.
 
-    Environments whose episodes have ended take no part; when all have, they begin new ones.
+    Environments whose episodes have ended are skipped; when all have ended, new episodes start.
     """
 
     def __init__(self, env_id: str, num_envs: int) -> None:
-        """Make the environment and begin its first episodes."""
+        """Make the environment and start its first episodes."""
         from gymcore.environment import Environment
 
         self._num_envs = num_envs
@@ -32,7 +32,7 @@ class Executing:
         self.close = self._environment.close
 
     def step(self, actions: Any) -> None:
-        """Execute the first actions of the batch, one for each episode that goes on."""
+        """Execute the first actions of the batch, one for each unfinished episode."""
         parallel = self._environment.execute(actions[: self._rows])[0]
         self._rows = len(parallel)
         if not self._rows:
@@ -41,10 +41,10 @@ class Executing:
 
 
 class FirstSteps(Executing):
-    """The same, with new episodes after every eighth step, before one of CartPole's can end."""
+    """`Executing` with new episodes after every eighth step, before any CartPole can fall."""
 
     def __init__(self, env_id: str, num_envs: int) -> None:
-        """Begin the first episodes."""
+        """Start the first episodes."""
         super().__init__(env_id, num_envs)
         self._left = 8
 
@@ -70,7 +70,7 @@ def _execute(kind: type[Executing]) -> Any:
 
 
 def _native_first_steps(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """The vector environment alone, with a reset after every eighth step too."""
+    """Return a session of the vector environment alone, also with a reset after eight steps."""
     import gymcore
 
     options = {"autoreset_mode": "Disabled", "num_threads": 1}
@@ -91,7 +91,7 @@ def _native_first_steps(env_id: str, num_envs: int, num_threads: int) -> Session
 
 
 def _remote(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """A vector environment of a server in a process of its own, over loopback with keys."""
+    """Return a session with a server in a separate process, over loopback with keys."""
     import gymcore
     from gymcore.remote import make_keys
 
@@ -119,7 +119,7 @@ def _remote(env_id: str, num_envs: int, num_threads: int) -> Session:
 
 
 def echo(keys: tuple[bytes, bytes], connection: Any) -> None:
-    """Answer each message with as many bytes as a step of CartPole with 64 lanes has."""
+    """Answer each message with as many bytes as a step of CartPole with 64 lanes."""
     import zmq
 
     context = zmq.Context()
@@ -133,7 +133,7 @@ def echo(keys: tuple[bytes, bytes], connection: Any) -> None:
 
 
 def _ping_pong(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """Messages of the sizes of a remote environment, by pyzmq with CURVE."""
+    """Return a session of messages as large as a remote environment's, with pyzmq and CURVE."""
     import zmq
 
     keys = zmq.curve_keypair()

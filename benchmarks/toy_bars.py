@@ -1,10 +1,10 @@
-"""The bars of the toy text environments: against EnvPool and Gymnasium, and the cost of a step."""
+"""The bars of the toy text environments: EnvPool and Gymnasium, and the cost of a step."""
 
 from __future__ import annotations
 
 from bars import Bar, Group, at_most, name, pools, ratio
 
-#: gymcore's id, EnvPool's, Gymnasium's, and how many ns a step may take with 4096 lanes.
+#: gymcore's id, EnvPool's, Gymnasium's, and the maximum ns per step with 4096 lanes.
 IDS = (
     ("FrozenLake-v1", "FrozenLake-v1", "FrozenLake-v1", 8),
     ("CliffWalking-v1", "CliffWalking-v0", "CliffWalking-v1", 8),
@@ -14,7 +14,7 @@ IDS = (
 
 
 def toy_bars(threads: int) -> list[Bar]:
-    """Return the bars, for a machine with this many usable threads."""
+    """Return the bars for a machine with this many usable threads."""
     bars = []
     for env_id, pool_id, other_id, maximum in IDS:
         ours, large = name("gymcore", 64, env_id), name("gymcore-default", 4096, env_id)
@@ -30,7 +30,7 @@ def toy_bars(threads: int) -> list[Bar]:
 
 
 def toy_groups(threads: int) -> list[Group]:
-    """Return the measurements needed for them."""
+    """Return the measurements needed for the bars."""
     groups = []
     for env_id, pool_id, other_id, _ in IDS:
         members = [("gymcore", env_id, 64, 1), ("gymnasium-sync", other_id, 64, 1)]

@@ -1,9 +1,9 @@
-"""A process that holds open environments of one library and times them when it is told to.
+"""A process that holds open environments of one library and times them on request.
 
-`peers.py` starts one for every library, if need be in another interpreter, and talks to it in lines
-of JSON: `{"open": [key, id, num_envs, threads]}`, `{"measure": name, "seconds": s}`,
-`{"close": name}`, `{"call": function, "arguments": [...]}`. A library that aborts takes its own
-process with it and nothing else.
+`peers.py` starts one for every library, if necessary in another interpreter, and communicates in
+lines of JSON: `{"open": [key, id, num_envs, threads]}`, `{"measure": name, "seconds": s}`,
+`{"close": name}`, `{"call": function, "arguments": [...]}`. A library that aborts ends only its own
+process.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 def main() -> None:
     """Answer requests until the pipe closes."""
-    # Libraries print to stdout while they load: keep the pipe for ourselves.
+    # Libraries print to stdout while they load: keep the pipe for replies.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     contenders = importlib.import_module("contenders")
@@ -43,7 +43,7 @@ def main() -> None:
     contenders.CONTENDERS.update(learn_measures.CONTENDERS)
     probes = {**vars(measures), **vars(mujoco_measures), "version": version}
     if hasattr(os, "register_at_fork"):
-        # Should this process die, its children must not keep the pipe open that peers.py reads.
+        # If this process dies, its children must not keep open the pipe that peers.py reads.
         os.register_at_fork(after_in_child=functools.partial(os.dup2, 2, answers.fileno()))
     sessions: dict[str, Any] = {}
     for line in sys.stdin:
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def version(module: str) -> str | None:
-    """Return what a module says of its version, or what was installed where it says nothing."""
+    """Return the version in a module, or that of its distribution if the module has none."""
     try:
         return getattr(sys.modules.get(module), "__version__", None) or metadata.version(module)
     except metadata.PackageNotFoundError:

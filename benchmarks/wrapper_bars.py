@@ -1,7 +1,7 @@
 """The bars of the wrappers, measured by `wrapper_measures.py`; see `bars.py`.
 
-A wrapper is measured as what it adds: the time of the wrapped environment less that of the same one
-without it, round by round.
+A wrapper is measured by its additional time: the time of the wrapped environment minus that of the
+same environment without it, round by round.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ LIBRARIES = {
     "gymnasium-step-plain": "gymnasium",
     "gymnasium-step-checked": "gymnasium",
 }
-#: Contenders whose calls step nothing.
+#: Contenders whose calls make no environment steps.
 NO_STEPS = {"frames-memcpy"}
 LANES = 64
 
 
 def added(measured: Measured, key: str, plain: str, env_id: str, num_envs: int) -> list[float]:
-    """Return what wrappers add.
+    """Return the additional time of wrappers.
 
     Args:
         measured: The measurements.
-        key: The environment with them.
-        plain: The same without them.
-        env_id: Of both.
-        num_envs: Of both.
+        key: The environment with wrappers.
+        plain: The same environment without wrappers.
+        env_id: Id of both.
+        num_envs: Number of lanes of both.
 
     Returns:
-        Seconds a call, for each round; at least a tenth of a nanosecond.
+        Seconds per call for each round; at least a tenth of a nanosecond.
     """
     with_them = measured.rounds[name(key, num_envs, env_id)]
     without = measured.rounds[name(plain, num_envs, env_id)]
@@ -46,26 +46,26 @@ def added(measured: Measured, key: str, plain: str, env_id: str, num_envs: int) 
 
 
 def statistics_added(measured: Measured, library: str) -> list[float]:
-    """Return what the three statistics wrappers add to a call of 64 CartPoles [s]."""
+    """Return the additional time of the three statistics wrappers per call of 64 CartPoles [s]."""
     key, plain = f"{library}-statistics-wrappers", f"{library}-plain"
     return added(measured, key, plain, CARTPOLE, LANES)
 
 
 def frames_added(measured: Measured, library: str) -> list[float]:
-    """Return what stacking adds to a call of 64 lanes [s]."""
+    """Return the additional time of stacking per call of 64 lanes [s]."""
     key, plain = f"{library}-frames-stacked", f"{library}-frames-plain"
     return added(measured, key, plain, "Frames", LANES)
 
 
 def step_added(measured: Measured) -> float:
-    """Return what the three wrappers of `make` add to a step [s]."""
+    """Return the additional time of the three wrappers of `make` per step [s]."""
     return statistics.median(
         added(measured, "gymcore-step-checked", "gymcore-step-plain", "Nothing", 1)
     )
 
 
 def bridge_added(measured: Measured) -> float:
-    """Return what `to_gymnasium` adds to a call of 64 CartPoles [s]."""
+    """Return the additional time of `to_gymnasium` per call of 64 CartPoles [s]."""
     return statistics.median(added(measured, "gymcore-bridged", "gymcore-plain", CARTPOLE, LANES))
 
 
@@ -75,17 +75,17 @@ def over(ours: list[float], theirs: list[float]) -> float:
 
 
 def statistics_ratio(measured: Measured) -> float:
-    """Return what Gymnasium adds over what gymcore adds."""
+    """Return the ratio of Gymnasium's additional time to gymcore's."""
     return over(statistics_added(measured, "gymcore"), statistics_added(measured, "gymnasium"))
 
 
 def frames_ratio(measured: Measured) -> float:
-    """Return what Gymnasium's single wrapper adds over what gymcore's adds."""
+    """Return the ratio of the additional time of Gymnasium's single wrapper to gymcore's."""
     return over(frames_added(measured, "gymcore"), frames_added(measured, "gymnasium"))
 
 
 def memcpy_ratio(measured: Measured) -> float:
-    """Return the rate of stacking over that of one copy of its output."""
+    """Return the ratio of the rate of stacking to that of one copy of its output."""
     copies = [each * LANES for each in measured.rounds[name("frames-memcpy", LANES, "Frames")]]
     return over(frames_added(measured, "gymcore"), copies)
 
@@ -116,7 +116,7 @@ def wrapper_bars() -> list[Bar]:
 
 
 def wrapper_groups() -> list[Group]:
-    """Return the measurements needed."""
+    """Return the measurements needed for the bars."""
 
     def group(title: str, env_id: str, num_envs: int, *keys: str) -> Group:
         return Group(title, tuple((key, env_id, num_envs, 1) for key in keys))

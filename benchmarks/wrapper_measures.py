@@ -1,6 +1,6 @@
-"""Wrapped environments that the bars compare, each with the same one without the wrappers.
+"""Wrapped environments compared by the bars, each with the same environment without wrappers.
 
-Loaded by `worker.py` only, after `contenders` and `python_envs`.
+Only loaded by `worker.py`, after `contenders` and `python_envs`.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ import numpy as np
 from contenders import RING, Contender, Session, random_batches
 from python_envs import factories
 
-# Number of frame arrays used in turn, as by an engine that recycles unreferenced arrays.
-# RING of them, 29 MB, would come from main memory, unlike those of engines and of memcpy.
+# Number of frame arrays used in turn, as in an engine that recycles unreferenced arrays.
+# RING arrays, 29 MB, would be read from main memory, unlike those of engines and of memcpy.
 RECYCLED = 3
-#: Frames that are stacked, and how many.
+#: Shape of the stacked frames, and their number.
 FRAME, STACK = (84, 84), 4
 
 Build = Callable[[str, int, int], Session]
 
 
 def _session(envs: Any, num_envs: int) -> Session:
-    """Return a session over a vector environment."""
+    """Return a session for a vector environment."""
     envs.reset(seed=0)
     batches = random_batches(envs.single_action_space, (num_envs,), RING)
     return Session(envs.step, batches, num_envs, envs.close)
 
 
 def _cartpoles(library: str, wrapped: bool) -> Build:
-    """Return a builder of that library's fastest CartPoles, with the statistics wrappers or not."""
+    """Return a builder of a library's fastest CartPoles, with or without statistics wrappers."""
 
     def build(env_id: str, num_envs: int, num_threads: int) -> Session:
         gym = importlib.import_module(library)
@@ -46,7 +46,7 @@ def _cartpoles(library: str, wrapped: bool) -> Build:
 
 
 def _bridged(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """CartPoles of gymcore as Gymnasium's vector environment."""
+    """Return a session of gymcore's CartPoles as Gymnasium's vector environment."""
     bridge = importlib.import_module("gymcore.interop.gymnasium")
     gym = importlib.import_module("gymcore")
     return _session(bridge.to_gymnasium(gym.make_vec(env_id, num_envs)), num_envs)
@@ -64,7 +64,7 @@ def _counting(copy: bool) -> Build:
 
 
 def _frame_batches(num_envs: int) -> Any:
-    """Return a vector environment of gymcore that returns the same few frames in turn."""
+    """Return a vector environment of gymcore that returns a few frames in turn."""
     gym = importlib.import_module("gymcore")
 
     class Frames(gym.vector.VectorEnv):  # type: ignore[name-defined]
@@ -104,7 +104,7 @@ def _frames(stacked: bool) -> Build:
 
 
 def _single_frames(stacked: bool) -> Build:
-    """Return a builder of Gymnasium's SyncVectorEnv over single environments, stacked or not."""
+    """Return a builder of Gymnasium's SyncVectorEnv of single environments, stacked or not."""
 
     def build(env_id: str, num_envs: int, num_threads: int) -> Session:
         gym = importlib.import_module("gymnasium")
@@ -130,7 +130,7 @@ def _single_frames(stacked: bool) -> Build:
 
 
 def _memcpy(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """One copy of as many bytes as a batch of stacks has."""
+    """Return a session that copies as many bytes as a batch of stacks has."""
     source, target = (np.ones((num_envs, STACK, *FRAME), np.uint8) for _ in range(2))
 
     def call(_: Any) -> None:
@@ -140,7 +140,7 @@ def _memcpy(env_id: str, num_envs: int, num_threads: int) -> Session:
 
 
 def _step(library: str, checked: bool) -> Build:
-    """Return a builder of one environment that does nothing, in the wrappers of `make` or not."""
+    """Return a builder of one environment that does nothing, with or without `make`'s wrappers."""
 
     def build(env_id: str, num_envs: int, num_threads: int) -> Session:
         env = factories(library, env_id, 1)[0]()
@@ -148,7 +148,7 @@ def _step(library: str, checked: bool) -> Build:
             wrappers = importlib.import_module(f"{library}.wrappers")
             env = wrappers.OrderEnforcing(wrappers.PassiveEnvChecker(env))
             env = wrappers.TimeLimit(env, 1_000_000_000)
-        # The checks are of the first episode; they warn of observations that are one object.
+        # The checks in the first episode warn that all observations are the same object.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for _ in range(2):

@@ -1,4 +1,4 @@
-"""Step CartPoles of 64 pole lengths in one batch, and see how long a rule balances each.
+"""Step CartPoles of 64 pole lengths in one batch, and measure how long a rule balances each.
 
     python examples/domain_randomisation.py
 
@@ -28,7 +28,7 @@ def main() -> None:
     observations, _ = envs.reset(seed=1)
     total, episodes = np.zeros(N), np.zeros(N)
     for _ in range(4000):
-        # Push to the side that the pole leans to.
+        # Push toward the side to which the pole leans.
         actions = (observations[:, 2] > 0).astype(np.int64)
         observations, _, _, _, infos = envs.step(actions)
         if "episode" in infos:

@@ -1,4 +1,4 @@
-"""An environment of your own in one file: a boat that has to reach a buoy.
+"""An environment of your own in one file: a boat that must reach a buoy.
 
     pip install numba
     python examples/jit_navigation.py
@@ -15,7 +15,7 @@ from gymcore import jit, spaces
 
 
 class Navigation(jit.Env):
-    """Steer by four thrusters; every step costs, and the buoy ends the episode."""
+    """Steer with four thrusters; every step has a cost, and the buoy ends the episode."""
 
     observation_space = spaces.Box(-2.0, 2.0, (4,), np.float32)
     action_space = spaces.Discrete(4)

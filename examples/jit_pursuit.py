@@ -2,7 +2,7 @@
 
     python examples/jit_pursuit.py
 
-Random numbers are drawn in steps too: the runaway hesitates. Lanes differ in how fast it is.
+Steps draw random numbers too: the runaway hesitates. Its speed differs between lanes.
 """
 
 import time
@@ -16,7 +16,7 @@ TWO_PI = 2.0 * np.pi
 
 
 def wrapped(angle):
-    """The same angle within half a turn of 0."""
+    """Return the angle within half a turn of 0."""
     turned = jit.math.mod_two_pi(angle)
     return turned - TWO_PI if turned > np.pi else turned
 
@@ -91,7 +91,7 @@ class Pursuit(jit.Env):
 
 
 def gap(state):
-    """How far the drone is from the runaway."""
+    """Return the distance between the drone and the runaway."""
     x, y = state.runaway[0] - state.position[0], state.runaway[1] - state.position[1]
     return jit.math.sqrt(x * x + y * y)
 

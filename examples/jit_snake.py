@@ -1,9 +1,9 @@
-"""Snake on a grid of 16 x 16, observed as uint8 [3, 16, 16]: head, body and food.
+"""Snake on a 16 x 16 grid, observed as uint8 [3, 16, 16]: head, body and food.
 
-    python examples/jit_snake.py            steps a second of 64 and of 1024 lanes
-    python examples/jit_snake.py 256        of 256 lanes
+    python examples/jit_snake.py            steps per second of 64 and 1024 lanes
+    python examples/jit_snake.py 256        the same of 256 lanes
 
-Each cell of the body holds 1 + the direction of the next one: a step changes the cells at its ends.
+Each body cell stores 1 + the direction of the next one; a step changes only the cells at the ends.
 """
 
 import sys
@@ -15,12 +15,12 @@ import gymcore as gym
 from gymcore import jit, spaces
 
 SIZE, CELLS = 16, 256
-DOWN, RIGHT = np.array([-1, 0, 1, 0]), np.array([0, 1, 0, -1])  # of each direction
+DOWN, RIGHT = np.array([-1, 0, 1, 0]), np.array([0, 1, 0, -1])  # for each direction
 COLOURS = np.array([[255, 255, 255], [80, 200, 80], [220, 60, 60]], np.uint8)
 
 
 def place_food(state, rng):
-    """Put food into a cell that is free: the first one from a random cell on."""
+    """Put food into the first free cell from a random cell onward."""
     cell = rng.integers(CELLS)
     while state.body[cell // SIZE, cell % SIZE] > 0:
         cell = (cell + 1) % CELLS
@@ -28,7 +28,7 @@ def place_food(state, rng):
 
 
 class Snake(jit.Env):
-    """Turn by the four directions; food is worth 1, a wall or the body ends the episode."""
+    """Turn to one of four directions; food is worth 1, a wall or the body ends the episode."""
 
     observation_space = spaces.Box(0, 255, (3, SIZE, SIZE), np.uint8)
     action_space = spaces.Discrete(4)
@@ -61,7 +61,7 @@ class Snake(jit.Env):
         place_food(state, rng)
 
     def step(state, parameters, action, rng):  # noqa: D102
-        if action != (state.direction + 2) % 4:  # it does not turn round
+        if action != (state.direction + 2) % 4:  # it cannot reverse
             state.direction = action
         y, x = state.y + DOWN[state.direction], state.x + RIGHT[state.direction]
         state.hunger += 1
@@ -92,7 +92,7 @@ class Snake(jit.Env):
 
     def observe(state, parameters, observation):  # noqa: D102
         observation[:] = 0
-        for k in range(CELLS):  # one loop, which becomes vector code
+        for k in range(CELLS):  # a single loop, which the compiler vectorizes
             y, x = k // SIZE, k % SIZE
             observation[1, y, x] = 255 if state.body[y, x] > 0 else 0
         observation[0, state.y, state.x] = 255
@@ -113,7 +113,7 @@ gym.register("Snake-v0", Snake, max_episode_steps=2000)
 
 
 def steps_per_second(num_envs):
-    """Return the median rate of a batch on one thread, with fresh random actions at each step."""
+    """Return the median rate of a batch on one thread, with fresh random actions in each step."""
     envs = gym.make_vec("Snake-v0", num_envs=num_envs, vector_kwargs={"num_threads": 1})
     envs.reset(seed=1)
     rounds, rates = np.random.default_rng(2).integers(0, 4, (21, 20, num_envs)), []
@@ -123,7 +123,7 @@ def steps_per_second(num_envs):
             envs.step(each)
         rates.append(actions.size / (time.perf_counter() - start))
     envs.close()
-    return np.median(rates[1:])  # the first round warms up
+    return np.median(rates[1:])  # the first round is a warm-up
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""An environment of your own on MuJoCo, in one file: a pole on a cart that is to swing up.
+"""An environment of your own on MuJoCo, in one file: a pole on a cart that must swing up.
 
     python examples/mujoco_swing_up.py [--num-envs 64] [--steps 500] [--picture swing_up.png]
 
-This file has a model and its description: observation, reward and the start of an
-episode. Batches, threads, autoreset, infos, saved states and rendering follow from that,
-compiled, with the same bits in a single environment and in a batch.
+This file has a model and its description: observation, reward and the initial state. Batches,
+threads, autoreset, infos, saved states and rendering are derived from it and compiled; a single
+environment and a batch give bit-identical results.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ MODEL = """
 
 
 class SwingUpEnv(CompiledMujocoEnv):
-    """The pole hangs down at first; it is rewarded for how high its tip is, less the effort."""
+    """A pole that initially hangs down; the reward is the height of its tip minus the effort."""
 
     effort_weight = Weight()
 
     def __init__(self, effort_weight: float = 0.01, **kwargs: Any) -> None:
-        """Make one; `kwargs` are for rendering."""
+        """Create the environment; `kwargs` are rendering options."""
         camera = {"distance": 5.0, "elevation": -10.0, "lookat": np.array([0.0, 0.0, 0.2])}
         super().__init__(
             MODEL, 2, effort_weight=effort_weight, default_camera_config=camera, **kwargs
         )
 
     def describe(self, simulation: Simulation) -> Description:
-        """Position, angle and velocities are seen; an episode never ends by itself."""
+        """Observe position, angle and velocities; an episode never ends by itself."""
         s = simulation
         cart, angle = s.qpos[0], s.qpos[1]
         height = cos(angle)
@@ -79,7 +79,7 @@ class SwingUpEnv(CompiledMujocoEnv):
 
 
 class SwingUpVectorEnv(MujocoVectorEnv):
-    """Many of them in one batch."""
+    """A batch of these environments."""
 
     env_class = SwingUpEnv
 
@@ -93,7 +93,7 @@ gym.register(
 
 
 def main() -> None:
-    """Step a batch that pumps energy into the poles, and draw it."""
+    """Step a batch that pumps energy into the poles, and render it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--num-envs", type=int, default=64)
     parser.add_argument("--steps", type=int, default=500)
@@ -102,7 +102,7 @@ def main() -> None:
 
     render_mode = "rgb_array" if arguments.picture else None
     envs = gym.make_vec("SwingUp-v0", num_envs=arguments.num_envs, render_mode=render_mode)
-    # Every lane has its own pole: from half the mass to twice.
+    # Every lane has a different pole, from half to twice the mass.
     mass = np.repeat(envs.get_attr("body_mass")[0][None], arguments.num_envs, axis=0)
     mass[:, -1] *= np.geomspace(0.5, 2.0, arguments.num_envs)
     envs.set_attr("body_mass", mass)
@@ -111,7 +111,7 @@ def main() -> None:
     start, highest = time.perf_counter(), np.full(arguments.num_envs, -1.0)
     for _ in range(arguments.steps):
         cart, _, height, speed, spin = observations.T
-        # Push against the swing while the pole hangs, and the cart back to the middle.
+        # Push against the swing while the pole hangs, and move the cart back to the middle.
         push = np.clip(-2.0 * spin * height - 0.4 * cart - 0.2 * speed, -1.0, 1.0)
         observations, _, _, _, infos = envs.step(push[:, None])
         highest = np.maximum(highest, infos["height"])

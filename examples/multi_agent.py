@@ -1,9 +1,9 @@
-"""Agents of shared worlds as the lanes of one batch, so that one policy plays all of them.
+"""Agents of shared worlds as the lanes of one batch, so that one policy controls all of them.
 
     python examples/multi_agent.py
 
-`Orchard` has PettingZoo's parallel interface, but needs no PettingZoo; environments of PettingZoo
-take its place as they are.
+`Orchard` has PettingZoo's parallel interface without requiring PettingZoo; environments of
+PettingZoo can be used in its place unchanged.
 """
 
 from typing import ClassVar
@@ -18,7 +18,7 @@ MOVES = np.array([[0, 0], [0, 1], [0, -1], [1, 0], [-1, 0]])
 
 
 class Orchard:
-    """Agents race for one apple after another: the first to reach it gets 1."""
+    """A race for one apple after another: the first agent to reach it gets 1."""
 
     metadata: ClassVar = {"name": "orchard"}
     possible_agents: ClassVar = [f"agent_{k}" for k in range(AGENTS)]
@@ -33,7 +33,7 @@ class Orchard:
         return spaces.Discrete(len(MOVES))
 
     def reset(self, seed=None, options=None):
-        """Begin a game; see PettingZoo's `ParallelEnv`."""
+        """Start a game; see PettingZoo's `ParallelEnv`."""
         if seed is not None or not hasattr(self, "rng"):
             self.rng = np.random.default_rng(seed)
         self.agents, self.steps = list(self.possible_agents), 0
@@ -60,7 +60,7 @@ class Orchard:
         return observations, rewards, ended, dict.fromkeys(agents, over), infos
 
     def observations(self):
-        """Return what each agent sees: the apple first, then the agents after it in a circle."""
+        """Return each agent's observation: the apple, then the next agents in circular order."""
         seen = {}
         for k, agent in enumerate(self.possible_agents):
             others = np.roll(self.places, -k, axis=0)[1:]
@@ -85,7 +85,7 @@ def random(observations, rng):
 
 
 def play(policy):
-    """Return the mean number of apples of an agent in one game."""
+    """Return the mean number of apples per agent in one game."""
     rng = np.random.default_rng(1)
     with ParallelVectorEnv([Orchard] * WORLDS) as envs:
         observations, _ = envs.reset(seed=1)

@@ -1,9 +1,9 @@
-"""Proximal policy optimization with PyTorch on the collector: discrete and continuous actions.
+"""Proximal policy optimization with PyTorch and the collector: discrete and continuous actions.
 
     python examples/ppo.py CartPole-v1 --total-steps 300000
     python examples/ppo.py HalfCheetah-v5 --normalize --total-steps 2000000
 
-Shows a progress bar with the return, and writes the learning curve to a .csv file.
+Shows a progress bar with the return, and writes the learning curve to a CSV file.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def arguments() -> argparse.Namespace:
 
 
 def make_envs(args: argparse.Namespace) -> Any:
-    """Make lanes whose observations are vectors."""
+    """Make a vector environment with one-dimensional observations."""
     options = {"autoreset_mode": "SameStep", "episode_statistics": True}
     envs = gym.make_vec(args.id, num_envs=args.num_envs, vector_kwargs=options)
     space = envs.single_observation_space
@@ -68,7 +68,7 @@ def layer(inputs: int, outputs: int, gain: float) -> nn.Linear:
 
 
 def perceptron(inputs: int, outputs: int, gain: float) -> nn.Sequential:
-    """Return two hidden layers of 64 and a last one."""
+    """Return two hidden layers of 64 units and an output layer."""
     root = 2**0.5
     return nn.Sequential(
         layer(inputs, 64, root), nn.Tanh(), layer(64, 64, root), nn.Tanh(), layer(64, outputs, gain)
@@ -98,7 +98,7 @@ class Agent(nn.Module):
 
     @torch.no_grad()
     def act(self, observations: np.ndarray) -> tuple[Any, Any, Any]:
-        """Return actions, log-probabilities and values: what the collector calls."""
+        """Return actions, log-probabilities and values; called by the collector."""
         observations = torch.as_tensor(observations, dtype=torch.float32)
         distribution = self.distribution(observations)
         actions = distribution.sample()
@@ -112,7 +112,7 @@ def tensors(arrays: tuple[np.ndarray, ...]) -> list[torch.Tensor]:
 
 
 def learn(agent: Agent, optimizer: torch.optim.Optimizer, batch: Any, args: Any) -> None:
-    """Follow the gradients of one rollout, minibatch by minibatch."""
+    """Update the agent with the minibatches of one rollout."""
     observations, actions, old_log_probs, advantages, returns = batch
     observations, actions = observations.float(), actions - agent.first
     for _ in range(args.epochs):

@@ -5,8 +5,8 @@
 
 The convolutional network is that of Mnih et al. (2015). Preprocessing and settings are those of
 PPO2 in OpenAI's Baselines: those of Schulman et al. (2017), but with 4 epochs, a value coefficient
-of 0.5, a clip range that does not decrease, and value clipping. PyTorch uses a GPU if there is one.
-Every tenth update prints a line. Scores are those of whole games, without clipping of rewards.
+of 0.5, a constant clip range, and value clipping. PyTorch uses a GPU if there is one. Every tenth
+update prints a line. Scores are those of whole games, without reward clipping.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Games(VectorWrapper):
     """Collects the scores of games, which may have several episodes, and the time of the steps.
 
     Attributes:
-        scores: Of the last 100 games.
-        seconds: Time in the environment.
+        scores: Scores of the last 100 games.
+        seconds: Time spent in the environment.
     """
 
     def __init__(self, env_id: str, num_envs: int) -> None:
@@ -80,7 +80,7 @@ class Games(VectorWrapper):
         self.seconds = 0.0
 
     def step(self, actions: Any) -> Any:
-        """Step, and keep the scores of games that are over."""
+        """Step, and store the scores of finished games."""
         start = time.perf_counter()
         result = self.env.step(actions)
         self.seconds += time.perf_counter() - start
@@ -125,7 +125,7 @@ class Agent(nn.Module):
 
     @torch.no_grad()
     def act(self, frames: np.ndarray) -> tuple[Any, Any, Any]:
-        """Return actions, log-probabilities and values: what the collector calls."""
+        """Return actions, log-probabilities and values; called by the collector."""
         distribution, values = self(torch.from_numpy(frames).to(self.device))
         actions = distribution.sample()
         return actions.cpu(), distribution.log_prob(actions).cpu(), values.cpu()
@@ -134,7 +134,7 @@ class Agent(nn.Module):
 def learn(
     agent: Agent, optimizer: torch.optim.Optimizer, arrays: Any, args: Any
 ) -> dict[str, float]:
-    """Follow the gradients of one rollout, and return means over its minibatches."""
+    """Update the agent with the minibatches of one rollout; return their mean metrics."""
     frames, actions, old_log_probs, old_values, advantages, returns = (
         torch.from_numpy(array.reshape(-1, *array.shape[2:])).to(agent.device) for array in arrays
     )
@@ -167,7 +167,7 @@ def learn(
 
 
 def save(path: str, **contents: Any) -> None:
-    """Write a checkpoint, which replaces the previous one when it is complete."""
+    """Write a checkpoint; it replaces the previous one when it is complete."""
     torch.save(contents, f"{path}.part")
     os.replace(f"{path}.part", path)
 

@@ -1,10 +1,10 @@
-"""Proximal policy optimization with PyTorch from what the agent of a grid world has just seen.
+"""Proximal policy optimization with PyTorch from the recent observations in a grid world.
 
     python examples/ppo_minigrid.py MiniGrid-DoorKey-8x8-v0 --seed 1
 
-The network sees the last four images of cells (kinds, colors and states), and the action is drawn
-from its distribution. Training ends when the last 100 episodes have
-a mean return of at least 0.9. Then the agent plays 200 levels that it has not trained on.
+The network sees the last four images of cells (kinds, colors and states), and actions are sampled
+from its distribution. Training ends when the mean return of the last 100 episodes is at least 0.9.
+Then the agent plays 200 levels on which it was not trained.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import gymcore as gym
 from gymcore.learn import RolloutCollector
 from gymcore.wrappers.vector import FrameStackObservation, TransformReward
 
-# Rewards are that much larger in training: most of them are zero, and none exceeds 1.
+# Training multiplies rewards by this factor: most are zero, and none exceeds 1.
 SCALE = 20.0
 
 
@@ -51,7 +51,7 @@ def arguments() -> argparse.Namespace:
 
 
 def make_envs(env_id: str, num_envs: int, frames: int) -> Any:
-    """Make lanes whose observations are the last images, uint8 [num_envs, frames, 7, 7, 3]."""
+    """Make lanes that observe the last images, uint8 [num_envs, frames, 7, 7, 3]."""
     options = {"autoreset_mode": "SameStep", "episode_statistics": True}
     envs = gym.make_vec(env_id, num_envs=num_envs, layout="image", vector_kwargs=options)
     return TransformReward(FrameStackObservation(envs, frames), lambda rewards: SCALE * rewards)
@@ -97,14 +97,14 @@ class Agent(nn.Module):
 
     @torch.no_grad()
     def act(self, observations: np.ndarray) -> tuple[Any, Any, Any]:
-        """Return actions, log-probabilities and values: what the collector calls."""
+        """Return actions, log-probabilities and values; called by the collector."""
         distribution, values = self(torch.from_numpy(observations))
         actions = distribution.sample()
         return actions, distribution.log_prob(actions), values
 
 
 def learn(agent: Agent, optimizer: torch.optim.Optimizer, arrays: Any, args: Any) -> None:
-    """Follow the gradients of one rollout."""
+    """Update the agent with the minibatches of one rollout."""
     observations, actions, old_log_probs, advantages, returns = (
         torch.from_numpy(array.reshape(-1, *array.shape[2:])) for array in arrays
     )
@@ -112,7 +112,7 @@ def learn(agent: Agent, optimizer: torch.optim.Optimizer, arrays: Any, args: Any
         for rows in torch.randperm(len(actions)).chunk(args.minibatches):
             distribution, values = agent(observations[rows])
             ratio = (distribution.log_prob(actions[rows]) - old_log_probs[rows]).exp()
-            # Not normalized: where no level was solved, that would enlarge noise.
+            # Not normalized: if no level was solved, normalization would amplify noise.
             gains = advantages[rows]
             clipped = ratio.clamp(1 - args.clip, 1 + args.clip)
             policy_loss = -torch.min(ratio * gains, clipped * gains).mean()
@@ -125,7 +125,7 @@ def learn(agent: Agent, optimizer: torch.optim.Optimizer, arrays: Any, args: Any
 
 
 def play(agent: Agent, args: Any, seed: int) -> list[float]:
-    """Return the returns of one episode of each of some levels."""
+    """Return the returns of one episode in each of several levels."""
     envs = make_envs(args.id, args.levels, args.frames)
     observations, _ = envs.reset(seed=seed)
     returns = np.full(args.levels, np.nan)
@@ -140,7 +140,7 @@ def play(agent: Agent, args: Any, seed: int) -> list[float]:
 
 
 def main() -> None:
-    """Train, and play."""
+    """Train, then play."""
     args = arguments()
     torch.manual_seed(args.seed)
     envs = make_envs(args.id, args.num_envs, args.frames)

@@ -1,9 +1,9 @@
-"""Collect rollouts as PPO does, and learn CartPole from them with a linear policy in NumPy.
+"""Collect rollouts as in PPO, and learn CartPole from them with a linear policy in NumPy.
 
     python examples/ppo_style_collection.py --updates 30
 
-The engine writes every step straight into the [T, N] arrays that training reads. Episodes that end
-start again in the same step; where the time limit ended one, its value goes on from `final_obs`.
+The engine writes every step directly into the [T, N] arrays used for training. Ended episodes
+restart in the same step; if the time limit ended one, its value is bootstrapped from `final_obs`.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ GAMMA, LAMBDA = 0.99, 0.95
 
 
 def features(observations: np.ndarray) -> np.ndarray:
-    """Inputs of the value function [..., 9]: the state, its squares and a constant."""
+    """Return inputs of the value function [..., 9]: the state, its squares and a constant."""
     scaled = observations / np.array([2.4, 2.0, 0.2, 2.0], np.float32)
     ones = np.ones((*scaled.shape[:-1], 1), np.float32)
     return np.concatenate([scaled, scaled**2, ones], axis=-1)
 
 
 def probability(observations: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Probability of pushing to the right."""
+    """Return the probability of pushing to the right."""
     return 1.0 / (1.0 + np.exp(-np.clip(observations @ weights, -30.0, 30.0)))
 
 
 def advantages(rewards, values, next_values, terminated, truncated) -> np.ndarray:
-    """Generalised advantage estimates [T, N] (Schulman et al. 2016, eq. 16)."""
+    """Return generalized advantage estimates [T, N] (Schulman et al. 2016, eq. 16)."""
     deltas = rewards + GAMMA * next_values * ~terminated - values
     advantages, running = np.empty_like(deltas), np.zeros(N)
     for t in reversed(range(T)):
@@ -86,7 +86,7 @@ def main() -> None:
         for _ in range(8):
             right = probability(seen[:-1], weights)
             ratio = np.where(actions, right, 1 - right) / before
-            # PPO's clipped objective: no gradient from where the policy has moved far enough.
+            # PPO's clipped objective: no gradient where the policy has already moved far enough.
             free = np.where(gains > 0, ratio < 1.2, ratio > 0.8)
             slope = (gains * ratio * free * (actions - right))[..., None] * seen[:-1]
             weights = weights + 2.0 * slope.mean(axis=(0, 1))

@@ -2,8 +2,8 @@
 
     python examples/save_and_restore.py
 
-A saved lane holds everything that decides what comes next: state, parameters, counters and its
-random stream. It can be written to a file with `numpy.save`.
+A saved lane has everything that determines its future: state, parameters, counters and its random
+stream. It can be written to a file with `numpy.save`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import gymcore as gym
 
 
 def play(envs: gym.vector.VectorEnv, actions: np.ndarray) -> np.ndarray:
-    """Observations [T, num_envs, 3] of stepping through actions [T, num_envs, 1]."""
+    """Return the observations [T, num_envs, 3] of the actions [T, num_envs, 1]."""
     return np.stack([envs.step(action)[0] for action in actions])
 
 
@@ -34,13 +34,13 @@ def main() -> None:
         np.save(path, saved)
         loaded = np.load(path)
 
-    # Through the end of the episodes at step 200, so that the random streams count too.
+    # Beyond the end of the episodes at step 200, to include the random streams.
     expected = play(envs, actions[50:])
     restored = gym.make_vec("Pendulum-v1", num_envs=8)
     restored.set_state(loaded)
     print("continues bit for bit:", np.array_equal(play(restored, actions[50:]), expected))
 
-    # What if? One lane, copied to a thousand, each with its own constant torque.
+    # Copy one lane to a thousand, each with its own constant torque.
     branches = gym.make_vec("Pendulum-v1", num_envs=1000)
     branches.set_state(np.repeat(saved[3:4], 1000))
     torques = np.linspace(-2, 2, 1000, dtype=np.float32).reshape(1000, 1)

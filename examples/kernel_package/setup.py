@@ -1,4 +1,4 @@
-"""Build the environment: an ordinary Cython module over gymcore's headers."""
+"""Build the environment: an ordinary Cython module that uses gymcore's headers."""
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup

@@ -1,7 +1,7 @@
-"""The `gymcore` command line: `collect`, `train`, `video`, `play`, ...; one file a sub-command.
+"""The `gymcore` command line: `collect`, `train`, `video`, `play` etc., one file per sub-command.
 
-A sub-command's module has a `HELP` line, `add_arguments(parser)` and `run(arguments) -> exit code`.
-What one of them needs is imported inside `run`, so `gymcore --help` and shell completion stay fast.
+The module of a sub-command has a `HELP` line, `add_arguments(parser)` and `run(arguments) -> exit
+code`. It imports its requirements in `run`, so `gymcore --help` and shell completion stay fast.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COMMANDS = {
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors take one line, without the usage."""
+    """A parser that prints errors on one line, without the usage."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: error: {message} ({self.prog} --help shows the usage)\n")
@@ -56,21 +56,21 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line on `argv`, or on `sys.argv`, and return its exit code.
+    """Run the command line on `argv`, or on `sys.argv`, and return the exit code.
 
     Returns:
-        0 on success, 2 when the request cannot be fulfilled (unknown id, missing package, bad
-        policy; one line on stderr says which), 1 for any other failure, 130 after Ctrl-C.
-        After SIGTERM it raises `SystemExit(143)`, and leaves no temporary files.
+        0 on success, 2 if the request cannot be fulfilled (such as an unknown id, a missing
+        package or a bad policy; one line on stderr gives the reason), 1 for any other failure,
+        130 after Ctrl-C. After SIGTERM, `SystemExit(143)` is raised and no temporary files remain.
 
-    Modules of the current directory can be imported, as with `python -m gymcore`.
+    Modules in the current directory can be imported, as with `python -m gymcore`.
 
     Example:
         >>> from gymcore.cli import main
         >>> main(["collect", "Nope-v1", "--num-steps", "64"])
         2
     """
-    if sys.stderr is None:  # it was closed; a file that is opened later must not take its place
+    if sys.stderr is None:  # closed: a file opened later must not take its number
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     parser = build_parser()
     arguments = parser.parse_args(argv)
@@ -92,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("gymcore: interrupted, nothing was stored", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader of our output (such as `head`) has exited.
+        # The reader of the output (such as `head`) has exited.
         sys.stderr.close()
         return 1
     except Exception as error:
@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _one_line(error: Exception) -> str:
     """Return the error's text on one line, preceded by its type unless it is a `CliError`."""
-    # Errors of worker processes contain a traceback as text, which only --debug shows.
+    # Errors of worker processes contain a traceback as text, which is shown only with --debug.
     text = " ".join(str(getattr(error, "message", error)).split())
     if isinstance(error, CliError):
         return text

@@ -1,6 +1,6 @@
 """`gymcore bench`: steps per second on this machine, compared with Gymnasium if installed.
 
-`benchmarks/peers.py` in the repository compares more libraries, each in its own process.
+`benchmarks/peers.py` in the repository compares more libraries, each in a separate process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DEFAULT_IDS = (
     "Pendulum-v1",
     "Acrobot-v1",
 )
-_BATCHES = 64  # different batches of actions, so that no library sees the same ones every step
+_BATCHES = 64  # number of different action batches, so that steps do not repeat one
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure and print a table for each id and number of lanes; return 0.
 
     Raises:
-        CliError: An id is unknown, or gymcore cannot run it.
+        CliError: If an id is unknown, or gymcore cannot run it.
     """
     import gymcore
     from gymcore.error import Error
@@ -87,9 +87,9 @@ def _step_all(step: Callable[[object], object], actions: npt.NDArray[np.generic]
 def measure(
     modules: list[str], env_id: str, num_envs: int, repeats: int, seconds: float
 ) -> dict[str, float]:
-    """Return the median steps per second of `make_vec` of each library, in interleaved rounds.
+    """Return the median steps per second of each library's `make_vec`, in interleaved rounds.
 
-    A library that lacks the environment is left out; gymcore without it raises `CliError`.
+    A library that lacks the environment is left out; if gymcore lacks it, `CliError` is raised.
     """
     opened: dict[str, VectorEnv] = {}
     try:

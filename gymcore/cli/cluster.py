@@ -1,4 +1,4 @@
-"""`gymcore collect --cluster`: the actors, and the actions in them."""
+"""`gymcore collect --cluster`: actors, and the actions that they take."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def cluster(text: str) -> str:
-    """Parse `ray` or `ray:ADDRESS`, and return the address, "" if there is none."""
+    """Parse `ray` or `ray:ADDRESS`; return the address, or "" if there is none."""
     name, _, address = text.partition(":")
     if name != "ray":
         raise argparse.ArgumentTypeError(f"expected ray or ray:ADDRESS, got {text!r}")
@@ -35,13 +35,13 @@ def actors_of(
     envs: VectorEnv,
     seed: int,
 ) -> Iterator[Collector]:
-    """Start the actors of a run, which share its lanes evenly, and end them afterwards.
+    """Start the actors of a run, which divide its lanes evenly, and stop them afterwards.
 
     Args:
-        arguments: Of `gymcore collect`.
-        make: Makes a vector environment for arguments.
-        envs: What it makes for these.
-        seed: Of the run.
+        arguments: Arguments of `gymcore collect`.
+        make: Function that makes a vector environment from such arguments.
+        envs: Result of `make` for these arguments.
+        seed: Seed of the run.
     """
     lanes, rest = divmod(arguments.num_envs, arguments.actors)
     if rest:
@@ -63,17 +63,17 @@ def actors_of(
     except Error as error:
         raise CliError(f"--cluster: {error}") from error
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, on_sigterm)  # Ray has put its own in the place
+        signal.signal(signal.SIGTERM, on_sigterm)  # Ray has replaced the handler
     policy = ActorPolicy(arguments.policy, of_actor)
     with Collector(functools.partial(make, share), policy, arguments.actors, seed) as collector:
         yield collector
 
 
 class ActorPolicy:
-    """The actions of `--policy`, as a policy of actors."""
+    """The actions selected by `--policy`, as a policy for actors."""
 
     def __init__(self, policy: str, envs: Lanes) -> None:
-        """Keep the argument, and the number of lanes and action spaces of an actor."""
+        """Store the argument, and the number of lanes and the action spaces of an actor."""
         self._policy = policy
         self._envs = envs
         self._actions: RandomActions | PolicyActions | None = None

@@ -1,4 +1,4 @@
-"""`gymcore collect`: step a batch of environments, report the throughput, store the data."""
+"""`gymcore collect`: step a batch of environments, report the throughput, save the data."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Collect, print the summary; return 0, or 130 if Ctrl-C ended the run early."""
+    """Collect and print the summary; return 0, or 130 if Ctrl-C ended the run early."""
     started = time.perf_counter()
     if arguments.overwrite and arguments.out is None and arguments.plot is None:
         raise CliError("--overwrite needs --out FILE.npz or --plot FILE.png")
@@ -157,7 +157,7 @@ def _vector_kwargs(arguments: argparse.Namespace) -> Info:
             getattr(spec.vector_entry_point, "__module__", spec.vector_entry_point)
         ).startswith("gymcore.")
         of_jax = spec.vector_entry_point is not None and not is_native(spec)
-        # A vector environment from outside, or over JAX, may support a single mode.
+        # A foreign vector environment, or one of JAX functions, may support only one mode.
         if (foreign or of_jax) and arguments.vectorization in ("auto", "native"):
             return options
     options["autoreset_mode"] = gymcore.vector.AutoresetMode(_MODES[mode or "same-step"])
@@ -167,7 +167,7 @@ def _vector_kwargs(arguments: argparse.Namespace) -> Info:
 def _collect(
     arguments: argparse.Namespace, envs: VectorEnv, first_seed: int, started: float
 ) -> int:
-    """Run the loop on an open environment; save and report."""
+    """Run the loop on an open environment, then save and report."""
     from gymcore.error import EnvironmentFailed, Error
 
     actions = actions_of(arguments.policy, envs, first_seed)
@@ -199,7 +199,7 @@ def _collect(
                 actors=cluster_collector,
             )
             collector.run(bar)
-    except EnvironmentFailed:  # the environment's error, not one of the command line
+    except EnvironmentFailed:  # the environment's error, not the command line's
         raise
     except Error as error:
         raise CliError(f"{arguments.id}: {type(error).__name__}: {error}") from error
@@ -221,7 +221,7 @@ def _store(
     recording: Recording,
     metadata: Info,
 ) -> None:
-    """Write the file; an interrupted run never replaces another file."""
+    """Write the file; an interrupted run never replaces an existing file."""
     if collector.interrupted and (arguments.out.exists() or collector.steps_done == 0):
         print(f"stored      nothing: interrupted, {arguments.out} is unchanged")
         return
@@ -265,7 +265,7 @@ def _print_summary(
     first_seed: int,
     wall_seconds: float,
 ) -> None:
-    """Print throughput and episodes to stdout."""
+    """Print throughput and episode statistics to stdout."""
     steps = collector.steps_done * collector.num_envs
     summary = collector.episodes.summary()
     if collector.interrupted:
@@ -299,21 +299,21 @@ def _print_summary(
 
 # --- the loop: actions in, blocks of [T, N] steps out -------------------------------------------
 
-# Environment steps in a block: 0.5 MB of CartPole, which fits into the second-level cache.
+# Environment steps per block: 0.5 MB for CartPole, which fits into the L2 cache.
 _BLOCK = 2**14
 
 
 class Collector:
     """Steps a vector environment a given number of times and counts the episodes.
 
-    If the environment can run many steps in one call (`rollout`) and no policy needs the
-    observations in between, it does; else it is stepped. Both draw the same random actions, so they
-    give the same episodes.
+    If the environment can take many steps in one call (`rollout`) and no policy needs the
+    observations in between, this is used; otherwise single steps. Both use the same random actions,
+    so the episodes are the same.
 
     Attributes:
         mode: The `AutoresetMode` of the environment.
-        episodes: Statistics of the episodes that ended.
-        steps_done: Steps taken by every lane.
+        episodes: Statistics of completed episodes.
+        steps_done: Number of steps taken by every lane.
         seconds: Time of the loop, without the first reset [s].
         interrupted: Whether Ctrl-C ended the loop early.
     """
@@ -329,11 +329,11 @@ class Collector:
         history: RunHistory | None = None,
         actors: Actors | None = None,
     ) -> None:
-        """Prepare `steps` steps of every lane of a vector environment that is not yet reset.
+        """Prepare `steps` steps of every lane of a vector environment that has not been reset.
 
         Lane i is reset with `seed + i`. `recording` stores the steps; `history` records the
-        throughput for a plot. `actors` is a `gymcore.distributed.Collector` that takes the steps in
-        the place of `envs`, which must be like those of its actors, with their lanes together.
+        throughput for a plot. `actors` is a `gymcore.distributed.Collector` that takes the steps
+        instead of `envs`, which must be like the environments of all actors together.
         """
         self._rollout = Rollout(envs)
         self._actions = actions
@@ -342,7 +342,7 @@ class Collector:
         self._recording = recording
         self._history = history
         self._actors = actors
-        self._fragments: dict[int, Fragment] = {}  # the last one of each actor
+        self._fragments: dict[int, Fragment] = {}  # the last fragment of each actor
         self.num_envs = int(envs.num_envs)
         self.mode = self._rollout.mode
         self.episodes = EpisodeStatistics(
@@ -359,13 +359,13 @@ class Collector:
 
     @property
     def lost(self) -> int:
-        """How many fragments were lost with actors of a cluster, and collected anew."""
+        """Number of fragments that were lost with actors of a cluster and collected again."""
         return 0 if self._actors is None else int(self._actors.lost)
 
     def run(self, bar: Bar) -> None:
-        """Reset the batch, then take all steps, or as many as fit before Ctrl-C.
+        """Reset the batch, then take all steps, or as many as possible before Ctrl-C.
 
-        `bar.update` gets the number of environment steps; a policy that fails raises `CliError`.
+        `bar.update` receives the number of environment steps; a failing policy raises `CliError`.
         """
         if self._actors is None:
             self._rollout.reset(self._seed)
@@ -383,7 +383,7 @@ class Collector:
             self.interrupted = interrupted.requested and self.steps_done < self._total
 
     def _take_block(self, bar: Bar, interrupted: Interruption) -> None:
-        """Take the steps of a block, fewer after Ctrl-C, and count them."""
+        """Take the steps of a block, or fewer after Ctrl-C, and count them."""
         first = self.steps_done
         rows = min(self._rows, self._total - first)
         steps, recording = self._steps.part(0, rows), self._recording
@@ -436,7 +436,7 @@ class Collector:
         recording = self._recording
         if recording is None:
             return
-        if replaced:  # the episodes that the lost actor was in have been cut off
+        if replaced:  # truncate the episodes of the lost actor
             cut = ~(before.terminated[-1] | before.truncated[-1])
             recording.steps.truncated[first - 1, lanes[cut]] = True
             last = rows_at(before.last_observations, np.flatnonzero(cut))
@@ -449,7 +449,7 @@ class Collector:
         recording.add_finals(first + t, lanes[lane], fragment.final_observations)
 
     def _block_done(self, steps: Steps) -> None:
-        """Count a finished block."""
+        """Count a completed block."""
         self.episodes.add(steps.rewards, steps.terminated, steps.truncated)
         self.steps_done += len(steps.rewards)
         if self._history is not None:

@@ -7,29 +7,29 @@ import numpy.typing as npt
 
 from gymcore.core import Info
 
-# Size of the uniform sample of episodes that medians and plots come from.
+# Size of the uniform sample of episodes used for medians and plots.
 SAMPLE_SIZE = 2**16
 
 
 class EpisodeStatistics:
     """Counts the episodes that end in consecutive blocks of steps, for any autoreset mode.
 
-    A block may cut episodes anywhere: the sums of unfinished episodes are carried over. A block is
-    cut into segments at its `done` flags, and all segments are summed at once.
+    Episodes may extend over several blocks: the sums of unfinished episodes are carried over. A
+    block is split into segments at its `done` flags, and all segments are summed at once.
 
     Attributes:
-        episodes: Episodes that have ended.
-        terminated: Those whose last step was `terminated`.
-        truncated: Those whose last step was `truncated`; a step may be both.
-        reset_steps: Steps that only reset a lane (next-step autoreset).
-        steps: Environment steps so far, of all lanes together.
+        episodes: Number of completed episodes.
+        terminated: Number of episodes whose last step was `terminated`.
+        truncated: Number of episodes whose last step was `truncated`; a step may be both.
+        reset_steps: Number of steps that only reset a lane (next-step autoreset).
+        steps: Number of environment steps so far, of all lanes together.
     """
 
     def __init__(self, num_envs: int, *, resets_take_a_step: bool) -> None:
-        """Start before the first step.
+        """Initialize the counts before the first step.
 
         With `resets_take_a_step` (next-step autoreset), the step after an episode's end only resets
-        (reward 0) and belongs to no episode.
+        the lane (with reward 0) and belongs to no episode.
         """
         self.episodes = 0
         self.terminated = 0
@@ -60,12 +60,12 @@ class EpisodeStatistics:
         self.steps += steps * lanes
         done = terminated | truncated
         if self._fresh_length:
-            # A reset step follows a `done`, in this block or in the last one.
+            # A reset step follows a `done`, in this block or the previous one.
             self.reset_steps += int(np.count_nonzero(self._length < 0))
             self.reset_steps += int(np.count_nonzero(done[:-1]))
         by_lane = np.ascontiguousarray(rewards.T, dtype=np.float64).reshape(-1)
         ended = np.ascontiguousarray(done.T).reshape(-1)
-        # A segment starts at the start of a lane's row and after each end of an episode.
+        # Segments start at the start of a lane's row and after each end of an episode.
         starting = np.empty(steps * lanes, dtype=np.bool_)
         starting[1:] = ended[:-1]
         starting[::steps] = True
@@ -91,12 +91,12 @@ class EpisodeStatistics:
         self._record(np.stack((sums, lengths, ends))[:, closes])
 
     def forget(self, lanes: npt.NDArray[np.int64]) -> None:
-        """Count the unfinished episodes of some lanes as if they had never begun."""
+        """Discard the unfinished episodes of some lanes."""
         self._return[lanes] = 0.0
         self._length[lanes] = 0
 
     def _record(self, ended: npt.NDArray[np.float64]) -> None:
-        """Count and sample finished episodes, whose columns are as those of the sample."""
+        """Count and sample completed episodes, in columns like those of the sample."""
         sample(self._generator, self._sampled, self.episodes, ended)
         self.episodes += ended.shape[1]
         self._sums += ended[:2].sum(axis=1)
@@ -105,15 +105,15 @@ class EpisodeStatistics:
 
     @property
     def sampled(self) -> npt.NDArray[np.float64]:
-        """A uniform sample of the episodes [2, K]: steps at their ends, and returns, by steps."""
+        """A uniform sample of the episodes [2, K], sorted: steps at their ends, and returns."""
         sampled = self._sampled[[2, 0], : self.episodes]
         return sampled[:, np.argsort(sampled[0], kind="stable")]
 
     def summary(self) -> Info:
-        """Return the statistics so far, JSON-ready.
+        """Return the statistics so far in a form that JSON can represent.
 
         Returns:
-            `episodes`, `terminated`, `truncated`, `reset_steps`, `medians_exact` (False if they
+            `episodes`, `terminated`, `truncated`, `reset_steps`, `medians_exact` (False if medians
             come from a sample), and, once an episode has ended, `return` and `length`, each with
             `mean`, `median`, `min` and `max`.
         """

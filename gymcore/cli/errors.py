@@ -1,4 +1,4 @@
-"""What the sub-commands raise and warn."""
+"""Errors and warnings of the sub-commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class CliError(Exception):
 
 @contextlib.contextmanager
 def file_errors(option: str, path: Path) -> Iterator[None]:
-    """Turn an `OSError` in the block, in which the file of `option` is written, into a `CliError`.
+    """Convert an `OSError` while the file of `option` is written to a `CliError`.
 
     Example:
         >>> with file_errors("--out", Path("no/file")):
@@ -35,9 +35,9 @@ def file_errors(option: str, path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def plain_warnings() -> Iterator[None]:
-    """Print warnings on one line of stderr, without the file that warned.
+    """Print warnings on one line of stderr, without the file that issued them.
 
-    Colours stay on a terminal, unless `NO_COLOR` is set.
+    Colors are kept on a terminal, unless `NO_COLOR` is set.
     """
     coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
 

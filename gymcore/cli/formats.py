@@ -1,24 +1,24 @@
-"""Rates, times, ratios, sizes and tables as text."""
+"""Formatting of rates, times, ratios, sizes and tables as text."""
 
 from __future__ import annotations
 
 
 def rate(per_second: float) -> str:
-    """Return a rate of steps a second as text.
+    """Format a rate in steps per second.
 
     Example:
         >>> rate(41_234_567.0), rate(128_400.0), rate(87.0)
         ('41.2 M steps/s', '128 k steps/s', '87 steps/s')
     """
     for limit, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        # 999.6 k would print as 1e+03 k: take the next unit from where rounding reaches it.
+        # 999.6 k would be printed as 1e+03 k, so the next unit starts where rounding reaches it.
         if per_second >= limit * 0.9995:
             return f"{_three_figures(per_second / limit)}{unit} steps/s"
     return f"{_three_figures(per_second)} steps/s"
 
 
 def duration(length: float) -> str:
-    """Return a time in seconds as text.
+    """Format a time in seconds.
 
     Example:
         >>> duration(1.234e-9), duration(0.0156), duration(75.0)
@@ -31,7 +31,7 @@ def duration(length: float) -> str:
 
 
 def times(ratio: float) -> str:
-    """Return a ratio as text.
+    """Format a ratio.
 
     Example:
         >>> times(1234.5), times(60.0), times(0.5514)
@@ -41,7 +41,7 @@ def times(ratio: float) -> str:
 
 
 def byte_count(number: float) -> str:
-    """Return a number of bytes as text, with a binary unit.
+    """Format a number of bytes with a binary unit.
 
     Example:
         >>> byte_count(3 * 2**30), byte_count(17)
@@ -54,14 +54,14 @@ def byte_count(number: float) -> str:
 
 
 def _three_figures(number: float) -> str:
-    """Return 1.23, 12.3 or 123, without trailing zeros after the decimal point."""
+    """Format a number as 1.23, 12.3 or 123, without trailing zeros after the decimal point."""
     decimals = 0 if number >= 99.95 else 1 if number >= 9.995 else 2
     text = f"{number:.{decimals}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def table(rows: list[list[str]], header: list[str]) -> str:
-    """Return rows as aligned columns: the first left-aligned, the others right-aligned.
+    """Format rows as aligned columns: the first left-aligned, the others right-aligned.
 
     Example:
         >>> print(table([["a", "1"], ["bcd", "22"]], ["name", "n"]))

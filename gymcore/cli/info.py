@@ -1,4 +1,4 @@
-"""`gymcore info`: what is installed and what it runs on, for bug reports."""
+"""`gymcore info`: installed packages and the platform, for bug reports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what `system_info` returns; return 0."""
+    """Print the result of `system_info`; return 0."""
     info = system_info()
     if arguments.json:
         print(json.dumps(info, indent=2))
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _text(value: object) -> str:
-    """Return a value as text: lists and dicts joined by spaces."""
+    """Format a value as text: lists and dicts are joined by spaces."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {_text(each)}" for name, each in value.items())
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -92,9 +92,9 @@ def cpu_model() -> str:
 
 
 def available_memory() -> int | None:
-    """Return the bytes that can still be allocated without swapping, None if unknown.
+    """Return the number of bytes that can be allocated without swapping; None if unknown.
 
-    The container's limit (cgroup v2) counts as well as the machine's free memory.
+    Both the container's limit (cgroup v2) and the machine's free memory are taken into account.
     """
     limits = []
     try:
@@ -114,18 +114,18 @@ def available_memory() -> int | None:
 
 
 def package_versions() -> dict[str, str | None]:
-    """Return the version of every optional package, None where it is missing; imports nothing."""
+    """Return the version of every optional package, None if missing; nothing is imported."""
     versions: dict[str, str | None] = {}
     distributions = metadata.packages_distributions()
     for module, default in OPTIONAL_PACKAGES.items():
-        # Several distributions contain the same module (opencv-python and its headless variant).
+        # Several distributions provide the same module (opencv-python and its headless variant).
         names = [*distributions.get(module, []), default]
         versions[module] = next((v for v in map(_version, names) if v is not None), None)
     return versions
 
 
 def _version(distribution: str) -> str | None:
-    """Return the version of an installed distribution, None if it is not installed."""
+    """Return the version of an installed distribution; None if it is not installed."""
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
@@ -133,7 +133,7 @@ def _version(distribution: str) -> str | None:
 
 
 def pygame_use() -> str:
-    """Return the distribution that the package pygame is from, or a warning if it is from two."""
+    """Return the distribution that provides pygame, or a warning if there are two."""
     versions = {name: _version(name) for name in ("pygame-ce", "pygame")}
     installed = [f"{name} {version}" for name, version in versions.items() if version is not None]
     if len(installed) < 2:
@@ -147,7 +147,7 @@ def pygame_use() -> str:
 def compiled_info() -> Info:
     """Return compiler, flags, Cython version and CPU features of the compiled modules.
 
-    Empty if nothing is compiled. `isa` holds the error if `GYMCORE_ISA` is not supported here.
+    Empty if nothing is compiled. `isa` has the error if `GYMCORE_ISA` is not supported here.
     """
     try:
         from gymcore_ext.build_info import build_info
@@ -171,7 +171,7 @@ def box2d_use() -> str:
 
 
 def system_info() -> Info:
-    """Return everything that a bug report or a benchmark file should contain; JSON-ready."""
+    """Return everything that a bug report or benchmark file should contain, ready for JSON."""
     import numpy as np
 
     import gymcore

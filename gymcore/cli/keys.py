@@ -1,4 +1,4 @@
-"""`gymcore keys`: make the keys with which a server and its clients authenticate each other."""
+"""`gymcore keys`: make the keys for authentication between a server and its clients."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _folder(text: str) -> Path:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the keys, and say which machine needs which file; return 0."""
+    """Write the keys, and print which machine needs which file; return 0."""
     from gymcore.error import Error
     from gymcore.remote.keys import fingerprint, make_keys
 

@@ -1,4 +1,4 @@
-"""`gymcore list`: the registered environments by family, and what a family still requires."""
+"""`gymcore list`: the registered environments by family, and the missing requirements."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ HELP = "list the environment ids by family, and the packages that a family needs
 
 
 class Family(NamedTuple):
-    """What a family of environments requires.
+    """The requirements of a family of environments.
 
     Attributes:
-        needs: Modules without which its environments cannot be made.
-        renders: Modules without which they run but cannot be drawn.
+        needs: Modules required to make the environments.
+        renders: Modules required only for rendering.
     """
 
     needs: tuple[str, ...] = ()
     renders: tuple[str, ...] = ()
 
 
-# By folder below `gymcore.envs`. Requirements of other packages are unknown.
+# By folder below `gymcore.envs`. The requirements of other packages are unknown.
 FAMILIES = {
     "classic_control": Family(renders=("pygame",)),
     "toy_text": Family(renders=("pygame",)),
@@ -42,7 +42,7 @@ FAMILIES = {
     "tabular": Family(needs=("jax",), renders=("pygame",)),
 }
 
-# A family with more ids is listed on request only.
+# A family with more ids is listed only on request.
 _MOST = 100
 
 
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the registry, grouped by family; return 0."""
     import gymcore
 
-    # Whoever asks for a version, or for JSON, gets what is there.
+    # A request for a version, or for JSON, includes replaced ids.
     pattern = arguments.pattern
     replaced = arguments.all or arguments.json or (pattern is not None and "-v" in pattern)
     families = by_family(include_replaced=replaced)
@@ -121,10 +121,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def by_family(*, include_replaced: bool = True) -> dict[str, Info]:
-    """Return the registry by family, JSON-ready.
+    """Return the registry by family in a form that JSON can represent.
 
     Args:
-        include_replaced: Also the ids for which there is a newer version.
+        include_replaced: Whether to include ids that have a newer version.
 
     Returns:
         Family name -> `installed` (bool), `missing` and `missing_rendering` (names of modules),
@@ -167,13 +167,13 @@ def by_family(*, include_replaced: bool = True) -> dict[str, Info]:
 
 
 def is_native(spec: EnvSpec) -> bool:
-    """Return whether an `EnvSpec` has its own vector environment, not over JAX."""
+    """Return whether an `EnvSpec` has its own vector environment that does not use JAX."""
     family = FAMILIES.get(family_of(spec))
     return spec.vector_entry_point is not None and (family is None or "jax" not in family.needs)
 
 
 def family_of(spec: EnvSpec) -> str:
-    """Return the family of an `EnvSpec`: its folder below `gymcore.envs`, namespace, or package."""
+    """Return the family of an `EnvSpec`: its folder below `gymcore.envs`, namespace or package."""
     entry_point = spec.entry_point or spec.vector_entry_point
     module = entry_point if isinstance(entry_point, str) else getattr(entry_point, "__module__", "")
     parts = module.split(":")[0].split(".")
@@ -183,19 +183,19 @@ def family_of(spec: EnvSpec) -> str:
 
 
 def _matches(env_id: str, pattern: str) -> bool:
-    """Return whether an id contains the pattern, or matches it where it has wildcards."""
+    """Return whether an id contains the pattern, or matches its wildcards."""
     if any(sign in pattern for sign in "*?["):
         return fnmatch.fnmatchcase(env_id.lower(), pattern.lower())
     return pattern.lower() in env_id.lower()
 
 
 def _spaces(env_id: str) -> list[str]:
-    """Return lines with the spaces of an environment, or with why it cannot be made."""
+    """Return lines with the spaces of an environment, or with the reason why it cannot be made."""
     import gymcore
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # old versions warn, and were asked for
+            warnings.simplefilter("ignore")  # old versions warn, but are requested here
             env = gymcore.make(env_id)
     except Exception as error:
         return [" ".join(str(error).split())]

@@ -1,4 +1,4 @@
-"""Options that sub-commands share, the types of their values, and environments made of them."""
+"""Options shared by sub-commands, types of their values, and environments made from them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _WORDS = {"true": True, "false": False, "none": None}
 
 
 def env_arg(text: str) -> tuple[str, Any]:
-    """Parse `NAME=VALUE` into the name and the value: a Python literal, or else a string.
+    """Parse `NAME=VALUE` into the name and the value: a Python literal, or otherwise a string.
 
     Example:
         >>> env_arg("gravity=-5"), env_arg("map_name=8x8"), env_arg("is_slippery=false")
@@ -68,7 +68,7 @@ def env_arg(text: str) -> tuple[str, Any]:
 
 
 def frame_size(text: str) -> tuple[int, int]:
-    """Parse the width and height of frames, `640x480`."""
+    """Parse the width and height of frames, such as `640x480`."""
     width, _, height = text.lower().partition("x")
     try:
         return count(width), count(height)
@@ -85,7 +85,7 @@ def add_env_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_env_arg_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--env-arg`, whose values are in `arguments.env_args`, a list of (name, value)."""
+    """Add `--env-arg`, whose values are stored in `arguments.env_args`, a list of (name, value)."""
     parser.add_argument(
         "--env-arg",
         dest="env_args",
@@ -98,7 +98,7 @@ def add_env_arg_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_frame_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of what frames show."""
+    """Add the options for the contents of frames."""
     parser.add_argument(
         "--camera", metavar="NAME", help="camera of a MuJoCo model [one that tracks]"
     )
@@ -111,7 +111,7 @@ def add_frame_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def env_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the environment's arguments that the command line gives."""
+    """Return the environment's arguments given on the command line."""
     kwargs = dict(arguments.env_args)
     if getattr(arguments, "camera", None) is not None:
         kwargs["camera_name"] = arguments.camera
@@ -121,9 +121,9 @@ def env_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def make_rgb(env_id: str, num_envs: int | None = None, **kwargs: Any) -> Any:
-    """Return an environment with render mode "rgb_array"; a `CliError` if there is none.
+    """Make an environment with render mode "rgb_array"; raise `CliError` if it has none.
 
-    `num_envs` makes a vector environment; `kwargs` are arguments of the environment.
+    `num_envs` selects a vector environment; `kwargs` are arguments of the environment.
     """
     import gymcore
     from gymcore.error import Error

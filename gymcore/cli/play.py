@@ -20,8 +20,8 @@ from gymcore.cli.options import (
 
 HELP = "play an environment with the keyboard, in a window"
 
-# Steps a second, by environment or family, where people cannot play at the environment's own rate.
-# Four frames a step are Atari's real time at 15.
+# Steps per second, by environment or family, where the environment's own rate is too fast for
+# people. With four frames per step, 15 is Atari's real time.
 _SPEEDS = {"CartPole": 15, "LunarLander": 30, "BipedalWalker": 15, "atari": 15}
 
 
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gymcore.utils.play import PlayPlot, play
     from gymcore.utils.play_keys import every_keys
 
-    # Without a display, SDL would open a window that nobody sees.
+    # Without a display, SDL would open an invisible window.
     displays = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER")
     if sys.platform == "linux" and not any(os.environ.get(name) for name in displays):
         raise CliError("play needs a display, and DISPLAY is not set; gymcore video needs none")

@@ -1,6 +1,6 @@
 """Plots of `gymcore collect` and `gymcore train`.
 
-Means are of bins with about the same number of episodes each, so that all are equally certain.
+Means are taken over bins with about the same number of episodes, so that all are equally certain.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 _Floats: TypeAlias = npt.NDArray[np.float64]
 
 SUFFIXES = (".png", ".pdf", ".svg", ".jpg")
-# Parts of the run of which the throughput is measured.
+# Number of parts of the run in which the throughput is measured.
 PARTS = 200
-# Most episodes that are points.
+# Maximum number of episodes drawn as points.
 _POINTS = 2000
-# Fewest episodes of a bin, most bins, and the shortest time [s] that a throughput is measured in.
+# Minimum number of episodes in a bin, maximum number of bins, minimum time of a window [s].
 _LEAST, _BINS, _WINDOW = 20, 50, 0.1
 
 
 class RunHistory:
-    """Throughput over a run, in memory that does not depend on its length."""
+    """Throughput over a run, in memory that is independent of its length."""
 
     def __init__(self, total_steps: int) -> None:
-        """Start before the first of `total_steps` environment steps, all lanes together."""
+        """Prepare for `total_steps` environment steps of all lanes together."""
         self.total_steps = total_steps
         self.steps_done = 0
         self.seconds = np.zeros(PARTS)
@@ -50,7 +50,7 @@ class RunHistory:
         self._clock = time.perf_counter()
 
     def add(self, steps: int) -> None:
-        """Add a block of environment steps, which has just ended."""
+        """Add a block of environment steps that has just ended."""
         now = time.perf_counter()
         self.steps_done += steps
         k = min(PARTS - 1, max(0, (self.steps_done * PARTS - 1) // self.total_steps))
@@ -59,9 +59,9 @@ class RunHistory:
         self._clock = now
 
     def throughput(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return steps a second [K] in windows of equal time, and the steps between them [K + 1].
+        """Return steps per second [K] in windows of equal time, and the steps at the edges [K + 1].
 
-        A window is at least 0.1 s long, or all of a run that is shorter.
+        A window is at least 0.1 s long, or the whole run if it is shorter.
         """
         seconds = np.append(0.0, np.cumsum(self.seconds))
         steps = np.append(0, np.cumsum(self.steps))
@@ -72,9 +72,9 @@ class RunHistory:
 
 
 def equal_count_bins(counts: _Floats) -> npt.NDArray[np.int64]:
-    """Return the number of the bin that each entry belongs to, from 0 up.
+    """Return the bin number of each entry, starting at 0.
 
-    `counts` [K] says how many episodes each is of. A bin has 20 of them or more.
+    `counts` [K] has the number of episodes of each entry. A bin has about 20 or more episodes.
 
     Example:
         >>> equal_count_bins(np.array([10, 10, 20, 5, 15])).tolist()
@@ -101,7 +101,7 @@ def check_plot(path: Path, *, overwrite: bool) -> None:
 def plot_run(
     history: RunHistory, episodes: EpisodeStatistics, path: Path, title: str, *, overwrite: bool
 ) -> None:
-    """Plot a run of `gymcore collect`; a `CliError` as for `save`."""
+    """Plot a run of `gymcore collect`; raise `CliError` as `_save` does."""
     figure, (above, below) = _figure(2, sharex=True, height_ratios=[2, 1])
     figure.suptitle(title, fontsize=11)
     at, returns = episodes.sampled
@@ -125,7 +125,7 @@ def plot_run(
 
 
 def plot_curve(ppo: PPO, path: Path, *, target: float | None, overwrite: bool) -> None:
-    """Plot the learning curve of `gymcore train`; a `CliError` as for `check_plot`."""
+    """Plot the learning curve of `gymcore train`; raise `CliError` as `check_plot` does."""
     figure, (axes,) = _figure(1)
     if ppo.curve:
         at, counts, means = np.array(ppo.curve).T
@@ -141,10 +141,10 @@ def plot_curve(ppo: PPO, path: Path, *, target: float | None, overwrite: bool) -
 def _draw_returns(
     axes: Axes, at: _Floats, returns: _Floats, counts: _Floats, episodes: int | None
 ) -> None:
-    """Draw points, fewer of them larger, and the mean of each bin.
+    """Draw points, which are larger if there are few, and the mean of each bin.
 
-    `at`, `returns` and `counts` [K] are sorted by steps; `episodes` is how many there were if each
-    point is one, and None if a point is the mean of `counts` episodes.
+    `at`, `returns` and `counts` [K] are sorted by steps; `episodes` is the total number if each
+    point is one episode, and None if a point is the mean of `counts` episodes.
     """
     shown = np.linspace(0, len(at) - 1, min(len(at), _POINTS)).astype(np.int64)
     few = min(1.0, 200 / len(shown))
@@ -157,7 +157,7 @@ def _draw_returns(
         clip_on=False, label=label,
     )  # fmt: skip
     k = equal_count_bins(counts)
-    if k[-1]:  # a single bin would be a point that looks like an episode
+    if k[-1]:  # a single bin would look like an episode
         weights = np.bincount(k, counts)
         middle, mean = np.bincount(k, counts * at) / weights, np.bincount(k, counts * returns)
         label = f"mean of {weights.mean():,.0f} episodes"
@@ -167,7 +167,7 @@ def _draw_returns(
 
 
 def _figure(rows: int, **options: Any) -> tuple[Figure, list[Axes]]:
-    """Return a figure without a window, and its axes [rows]."""
+    """Return a figure without a window, and its axes, one per row."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter

@@ -1,4 +1,4 @@
-"""Actions of `--policy`: random, of a checkpoint, or of a function."""
+"""Actions selected by `--policy`: random, from a checkpoint, or from a function."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Bound: TypeAlias = int | np.ndarray
 
 
 def add_policy_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that decide on the actions."""
+    """Add the options that select the actions."""
     parser.add_argument(
         "--seed", type=seed, metavar="SEED", help="lane i is seeded with SEED + i [random]"
     )
@@ -36,13 +36,13 @@ def add_policy_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class Lanes(NamedTuple):
-    """The lanes of an actor, of which no vector environment is made here.
+    """The lanes of an actor, for which no vector environment is made in this process.
 
     Attributes:
-        num_envs: How many.
-        single_observation_space: The observation space of one.
-        single_action_space: The action space of one.
-        action_space: The action space of all.
+        num_envs: Number of lanes.
+        single_observation_space: Observation space of one lane.
+        single_action_space: Action space of one lane.
+        action_space: Action space of all lanes.
     """
 
     num_envs: int
@@ -52,21 +52,21 @@ class Lanes(NamedTuple):
 
 
 def actions_of(policy: str, envs: VectorEnv | Lanes, seed: int) -> RandomActions | PolicyActions:
-    """Return the actions of `--policy`, for a batch of environments."""
+    """Return the actions selected by `--policy` for a batch of environments."""
     if policy == "random":
         return RandomActions(envs.single_action_space, envs.num_envs, seed)
     act = load_checkpoint(policy, envs) if policy.endswith(".npz") else load_policy(policy)
     return PolicyActions(act, envs.action_space, policy)
 
 
-# Separates the stream of actions from the lanes' own streams, which start from the same seed.
+# Separates the stream of actions from the lanes' own streams, which use the same seed.
 _ACTION_STREAM = 0xAC7105
 
 
 class RandomActions:
     """Uniform random actions for a batch, drawn in blocks of [steps, num_envs, ...].
 
-    The same seed gives the same actions on every engine, provided the blocks have the same sizes.
+    The same seed gives the same actions with every engine if the blocks have the same sizes.
 
     Example:
         >>> from gymcore.spaces import Discrete
@@ -76,7 +76,7 @@ class RandomActions:
     """
 
     def __init__(self, single_action_space: Space, num_envs: int, seed: int) -> None:
-        """Prepare for an action space of one lane; raise a `CliError` if it is unsupported."""
+        """Prepare for one lane's action space; raise `CliError` if it is unsupported."""
         from gymcore import spaces
 
         space = single_action_space
@@ -94,7 +94,7 @@ class RandomActions:
         elif isinstance(space, spaces.Box):
             self._low, self._high = space.low, space.high
             if not space.is_bounded() or self._dtype.kind != "f":
-                # Rare: the space draws each action itself.
+                # Rare case: the space draws each action itself.
                 self._space = type(space)(space.low, space.high, space.shape, space.dtype)
                 self._space.seed(int(self._generator.integers(2**32)))
         elif not isinstance(space, spaces.MultiBinary):
@@ -112,15 +112,15 @@ class RandomActions:
         if self._dtype.kind != "f":
             return self._generator.integers(self._low, self._high, shape).astype(self._dtype)
         block = self._generator.random(shape) * (self._high - self._low) + self._low
-        # Rounding can exceed the upper bound.
+        # Rounding may exceed the upper bound.
         return np.minimum(block.astype(self._dtype), self._high)
 
 
 def load_policy(name: str) -> Callable[[object], object]:
-    """Import the user's policy: `module:function`, or another callable, as `module:agent.act`.
+    """Import the user's policy: `module:function`, or another callable such as `module:agent.act`.
 
     The policy is called with the batch of observations [num_envs, ...] and returns actions. A name
-    that is not that of a callable raises `CliError`.
+    that does not refer to a callable raises `CliError`.
     """
     module_name, _, path = name.partition(":")
     if not module_name or not path:
@@ -142,9 +142,9 @@ def load_policy(name: str) -> Callable[[object], object]:
 
 
 def load_checkpoint(path: str, envs: VectorEnv | Lanes) -> Callable[[object], object]:
-    """Return the policy of a checkpoint of `gymcore train`, which takes the most probable actions.
+    """Return the policy of a checkpoint of `gymcore train`: the most probable actions.
 
-    Another file, or a checkpoint of an environment with other spaces than those of `envs`, raises
+    Any other file, or a checkpoint whose environment has other spaces than `envs`, raises
     `CliError`.
     """
     from gymcore.error import Error
@@ -167,7 +167,7 @@ def load_checkpoint(path: str, envs: VectorEnv | Lanes) -> Callable[[object], ob
 
 
 class PolicyActions:
-    """Calls the user's policy and checks the actions that it returns.
+    """Calls the user's policy and checks the actions it returns.
 
     Example:
         >>> import numpy as np
@@ -178,16 +178,16 @@ class PolicyActions:
     """
 
     def __init__(self, policy: Callable[[object], object], action_space: Space, name: str) -> None:
-        """Keep the policy, the batched action space, and the policy's name for messages."""
+        """Store the policy, the batched action space, and the policy's name for messages."""
         self._policy = policy
         self._name = name
         self._shape = action_space.shape
         self._dtype = action_space.dtype
 
     def __call__(self, observations: object) -> object:
-        """Return the policy's actions, as an array where the action space has a shape.
+        """Return the policy's actions, as an array if the action space has a shape.
 
-        Raises a `CliError` if the policy raises, or returns another shape or kind of number.
+        A `CliError` is raised if the policy fails, or returns another shape or kind of number.
         """
         try:
             actions = self._policy(observations)

@@ -1,4 +1,4 @@
-"""Progress as a bar on a terminal, and as lines elsewhere."""
+"""Progress reports: a bar on a terminal, lines otherwise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol, Self
 
 
 class Bar(Protocol):
-    """Progress that is shown inside of a `with` block."""
+    """A progress report that is active in a `with` block."""
 
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -20,7 +20,7 @@ class Bar(Protocol):
         /,
     ) -> None: ...
     def update(self, n: int = 1, /) -> object:
-        """Add what has been done."""
+        """Add an amount of completed work."""
 
     def set_postfix_str(self, note: str, refresh: bool = ...) -> None:
         """Show a note after the progress."""
@@ -52,9 +52,9 @@ class _PercentLines:
 
 
 def progress(name: str, total: int, unit: str, *, silent: bool, done: int = 0) -> Bar:
-    """Return a bar of tqdm's if stderr is a terminal, else lines by percent, both to be updated.
+    """Return a progress bar of tqdm if stderr is a terminal, otherwise lines with percentages.
 
-    `silent` shows nothing; `done` is where it begins.
+    `silent` disables all output; `done` is the initial amount.
     """
     from tqdm import tqdm
 

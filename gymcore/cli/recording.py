@@ -1,23 +1,23 @@
-"""The arrays of `gymcore collect --out`, and the .npz file that they are written to.
+"""The arrays of `gymcore collect --out`, and the .npz file in which they are saved.
 
 Keys of the file, with T steps, N lanes and K episode ends:
 
-| key | shape | what |
+| key | shape | contents |
 |---|---|---|
 | `observations` | [T, N, ...] | the observation for which `actions[t, i]` was chosen |
 | `actions` | [T, N, ...] | as sent |
 | `rewards` | [T, N] | as received |
 | `terminated`, `truncated` | [T, N] bool | as received |
-| `final_observations` | [K, ...] | the last observation of each episode that ended |
-| `final_indices` | [K, 2] int64 | its (t, lane), in the order of t, then lane |
+| `final_observations` | [K, ...] | the final observation of each episode that ended |
+| `final_indices` | [K, 2] int64 | its (t, lane), sorted by t, then lane |
 | `last_observations` | [N, ...] | the observation after step T - 1, for bootstrapping |
 | `reset_steps` | [T, N] bool | True where the step only reset the lane (next-step autoreset) |
 | `metadata` | () str | JSON: id, seed, shapes, engine, autoreset mode, policy, versions |
 
-The observation that a step led to is `observations[t + 1]`, or the entry of `final_observations` if
-the step ended the episode: a dense [T, N, ...] array would mostly hold copies.
+The observation after a step is `observations[t + 1]`, or the entry of `final_observations` if the
+step ended the episode: a dense [T, N, ...] array would mostly hold copies.
 Dict and Tuple observations are stored leaf by leaf: `observations.position`, `observations.0`; a
-dot within a key has a backslash before it.
+dot in a key is escaped with a backslash.
 Nothing in the file is pickled.
 """
 
@@ -40,9 +40,9 @@ from gymcore.spaces.batching import create_empty_array
 from gymcore.vector.rollouts import Steps
 from gymcore.vector.vector_env import VectorEnv
 
-# Assumed share of steps that end an episode, for the predicted size.
+# Assumed share of steps that end an episode, for predicting the size.
 _FINAL_SHARE = 0.1
-# Share of the free memory that a recording may take.
+# Share of the free memory that a recording may use.
 _MEMORY_SHARE = 0.9
 
 
@@ -53,18 +53,18 @@ Leaves: TypeAlias = dict[str, tuple[tuple[int, ...], np.dtype[np.generic]]]
 
 
 class Recording:
-    """[T, N] arrays of a whole run, filled from the front.
+    """[T, N] arrays for a whole run, filled from the front.
 
     Attributes:
-        steps: Observations, in which row t is what step t acts on, rewards and flags.
+        steps: Observations (row t is the input of step t), rewards and flags.
         actions: [T, N, ...], an array or nested dicts and tuples of arrays.
         rows: Number of steps filled so far.
     """
 
     def __init__(self, envs: VectorEnv, steps: int) -> None:
-        """Allocate the arrays for this many steps of a vector environment.
+        """Allocate the arrays for this number of steps of a vector environment.
 
-        Raises a `CliError` if a space has no arrays, or if they do not fit into the free memory.
+        A `CliError` is raised if a space has no arrays, or the arrays exceed the free memory.
         """
         observation_spaces = _array_leaves(envs, "observation")
         action_spaces = _array_leaves(envs, "action")
@@ -82,7 +82,7 @@ class Recording:
         except MemoryError:
             raise CliError(_too_large(self.predicted_bytes, steps * self.num_envs)) from None
         self.rows = 0
-        # Final observations and their (t, lane), grown by doubling.
+        # Final observations and their (t, lane); capacity grows by doubling.
         self._finals: object = map_leaves(lambda array: array[:0, 0].copy(), observations)
         self._final_indices: npt.NDArray[np.int64] = np.empty((0, 2), np.int64)
         self._ends = 0
@@ -90,9 +90,9 @@ class Recording:
     def add_finals(
         self, rows: int | npt.NDArray[np.intp], lanes: npt.NDArray[np.intp], values: object
     ) -> None:
-        """Store the last observations of K episodes that ended.
+        """Store the final observations of K episodes.
 
-        `rows` [K] are the steps that ended them, or one step for all; `values` [K, ...] are ordered
+        `rows` [K] are the steps that ended them, or one step for all; `values` [K, ...] are sorted
         by step, then lane.
         """
         lo, hi = self._ends, self._ends + len(lanes)
@@ -107,8 +107,8 @@ class Recording:
     def arrays(self, *, next_step: bool, metadata: dict[str, object]) -> Arrays:
         """Return the file's contents for the rows filled so far: key -> array, often a view.
 
-        With `next_step`, where the step after an episode's end only resets, the final observations
-        are those that the ending steps returned, and `add_finals` is not needed.
+        With `next_step`, where the step after an episode's end only resets, final observations are
+        those returned by the steps that end episodes, and `add_finals` is not needed.
         """
         rows, steps = self.rows, self.steps
         done = steps.terminated[:rows] | steps.truncated[:rows]
@@ -130,7 +130,7 @@ class Recording:
                 arrays[f"final_observations{name}"] = array[t + 1, lane]
         else:
             indices = self._final_indices[: self._ends]
-            order = np.lexsort(indices.T[::-1])  # actors of a cluster come one after another
+            order = np.lexsort(indices.T[::-1])  # actors of a cluster add theirs one after another
             arrays["final_indices"] = indices[order]
             for name, array in named_leaves(self._finals).items():
                 arrays[f"final_observations{name}"] = array[order]
@@ -139,7 +139,7 @@ class Recording:
 
 
 def _grown(array: npt.NDArray[_Number], used: int, size: int) -> npt.NDArray[_Number]:
-    """Return a copy of the first `used` rows with room for `size` rows."""
+    """Return a copy of the first `used` rows with capacity for `size` rows."""
     larger = np.empty((size, *array.shape[1:]), array.dtype)
     larger[:used] = array[:used]
     return larger
@@ -161,7 +161,7 @@ def _array_leaves(envs: VectorEnv, kind: str) -> Leaves:
 
 
 def predicted_bytes(observations: Leaves, actions: Leaves, steps: int, num_envs: int) -> int:
-    """Return how many bytes a recording takes, with final observations for a tenth of the steps.
+    """Return the size of a recording in bytes, with final observations for a tenth of the steps.
 
     Spaces are given as leaf name -> batched shape and dtype.
 
@@ -181,7 +181,7 @@ def predicted_bytes(observations: Leaves, actions: Leaves, steps: int, num_envs:
 
 
 def _too_large(size: int, steps: int, free: int | None = None) -> str:
-    """Return the message for a recording that does not fit."""
+    """Return the error message for a recording that does not fit into memory."""
     available = "" if free is None else f", {byte_count(free)} are free"
     fits = "" if free is None else f" --num-steps {int(steps * _MEMORY_SHARE * free / size)} fits;"
     return (
@@ -191,7 +191,7 @@ def _too_large(size: int, steps: int, free: int | None = None) -> str:
 
 
 def check_disk(path: Path, size: int) -> None:
-    """Raise a `CliError` if the disk that `path` is on has fewer than `size` bytes left."""
+    """Raise `CliError` if the disk of `path` has fewer than `size` bytes left."""
     free = shutil.disk_usage(path.parent).free
     if size > free:
         raise CliError(
@@ -202,8 +202,8 @@ def check_disk(path: Path, size: int) -> None:
 def save(path: Path, arrays: Arrays, *, overwrite: bool) -> int:
     """Write the file atomically and return its size [bytes].
 
-    Readers see the complete new file or the previous one. A file that cannot be written, or that
-    exists although `overwrite` is not set, raises `CliError`.
+    Readers see either the complete new file or the previous one. If the file cannot be written, or
+    exists and `overwrite` is not set, `CliError` is raised.
     """
     with file_errors("--out", path):
         write_npz(path, arrays, overwrite=overwrite)

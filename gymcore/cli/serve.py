@@ -1,4 +1,4 @@
-"""`gymcore serve`: let a program on another machine step environments of this one."""
+"""`gymcore serve`: let a program on another machine step environments on this one."""
 
 from __future__ import annotations
 
@@ -77,5 +77,5 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _log(line: str) -> None:
-    """Print a line with the time."""
+    """Print a line with a time stamp."""
     print(f"{time.strftime('%H:%M:%S')} {line}", flush=True)

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM."""
+"""Handling of Ctrl-C and SIGTERM."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from types import FrameType
 
 
 class Interruption:
-    """Whether Ctrl-C was pressed; see `interruption`.
+    """A flag that records whether Ctrl-C was pressed; see `interruption`.
 
     Attributes:
-        requested: True once it was.
+        requested: Whether Ctrl-C was pressed.
     """
 
     requested = False
@@ -21,9 +21,9 @@ class Interruption:
 
 @contextlib.contextmanager
 def interruption() -> Iterator[Interruption]:
-    """Turn the first Ctrl-C inside a `with` block into a flag, so that loops end between steps.
+    """Convert the first Ctrl-C in a `with` block to a flag, so that loops end between steps.
 
-    The second Ctrl-C raises `KeyboardInterrupt` at once. Outside the main thread, where Python
+    The second Ctrl-C raises `KeyboardInterrupt` immediately. Outside the main thread, where Python
     delivers no signals, the flag stays False.
 
     Example:
@@ -44,10 +44,10 @@ def interruption() -> Iterator[Interruption]:
 
 @contextlib.contextmanager
 def stopping(stop: Callable[[], None]) -> Iterator[list[int]]:
-    """Let the first Ctrl-C or SIGTERM in a `with` block call `stop`, the next one raise.
+    """Call `stop` on the first Ctrl-C or SIGTERM in a `with` block, and raise on the next one.
 
-    What the block gets is a list, to which they add their number. Nothing is raised in the middle
-    of code of an environment, which could keep it.
+    The block receives a list to which the signal numbers are appended. The first signal raises
+    nothing, because an environment's code might catch the exception.
     """
     numbers: list[int] = []
 
@@ -63,9 +63,9 @@ def stopping(stop: Callable[[], None]) -> Iterator[list[int]]:
 
 @contextlib.contextmanager
 def exit_on_sigterm() -> Iterator[None]:
-    """Let SIGTERM raise `SystemExit`, so that `finally` clauses run, unless the program handles it.
+    """Raise `SystemExit` on SIGTERM, so that `finally` clauses run, unless it is already handled.
 
-    By default the signal ends Python at once, and temporary files would stay.
+    By default, the signal ends Python immediately and temporary files remain.
     """
 
     def leave(signum: int, frame: FrameType | None) -> None:
@@ -78,7 +78,7 @@ def exit_on_sigterm() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _handling(number: int, handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Handle a signal in the block, if this is the main thread; then restore what did before."""
+    """Handle a signal in the block if this is the main thread; then restore the old handler."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

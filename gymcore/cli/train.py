@@ -1,4 +1,4 @@
-"""`gymcore train`: learn an environment with the PPO of `gymcore.learn`, in NumPy alone."""
+"""`gymcore train`: train an agent with the PPO of `gymcore.learn`, which needs only NumPy."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _sizes(text: str) -> tuple[int, ...]:
-    """Parse the sizes of layers, `64,64`."""
+    """Parse the sizes of layers, such as `64,64`."""
     return tuple(count(size) for size in text.split(","))
 
 
@@ -83,7 +83,7 @@ _PARSERS: dict[type, tuple[Any, str]] = {
     float: (float, "X"),
     tuple: (_sizes, "N,N,..."),
 }
-"""How an option is parsed and shown, by the type of a setting's default."""
+"""Parser and text of an option, by the type of the setting's default."""
 
 _HELP_OF_SETTINGS = {
     name: " ".join(text.split()).rstrip(".")
@@ -91,11 +91,11 @@ _HELP_OF_SETTINGS = {
         r"^    (\w+): (.*(?:\n {8}.*)*)", inspect.cleandoc(Settings.__doc__ or ""), re.MULTILINE
     )
 }
-"""What the docstring of `Settings` says of each."""
+"""Help text of each setting, from the docstring of `Settings`."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train, store the checkpoint; return 0, or 130 if Ctrl-C ended it early."""
+    """Train and save the checkpoint; return 0, or 130 if Ctrl-C ended training early."""
     resumed: Path | None = arguments.resume
     if arguments.id is None and resumed is None:
         raise CliError("expected an environment id or --resume FILE.npz")
@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
     ppo = _ppo(arguments)
     try:
         interrupted = _train(ppo, arguments)
-        if path.exists() and not overwrite:  # since the training began
+        if path.exists() and not overwrite:  # created during training
             path = path.with_stem(f"{path.stem}-{secrets.token_hex(3)}")
         with file_errors("--out", path):
             ppo.save(path, overwrite=overwrite)
@@ -129,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _ppo(arguments: argparse.Namespace) -> PPO:
-    """Return what is to be trained; a `CliError` if it cannot be made."""
+    """Return the agent to train; raise `CliError` if it cannot be made."""
     from gymcore.learn import PPO
 
     given = {field.name: getattr(arguments, field.name) for field in fields(Settings)}
@@ -148,9 +148,9 @@ def _ppo(arguments: argparse.Namespace) -> PPO:
 
 
 def _resumed(arguments: argparse.Namespace, changes: dict[str, Any]) -> PPO:
-    """Return the agent of a checkpoint, for the environment that the command line names, if any.
+    """Load the agent of a checkpoint, for the environment named on the command line, if any.
 
-    It imports the module of "module:id", which a checkpoint cannot.
+    The module of "module:id" is imported, which a checkpoint itself cannot cause.
     """
     from gymcore.learn import PPO
     from gymcore.specs.lookup import find_spec, registered_id
@@ -164,7 +164,7 @@ def _resumed(arguments: argparse.Namespace, changes: dict[str, Any]) -> PPO:
 
 
 def _log(folder: Path) -> closing[TensorBoardLog]:
-    """Return the log of `--log`, which is closed at the end of a block."""
+    """Return the log for `--log`, which is closed at the end of a `with` block."""
     from gymcore.error import DependencyNotInstalled
     from gymcore.learn import TensorBoardLog
 
@@ -175,7 +175,7 @@ def _log(folder: Path) -> closing[TensorBoardLog]:
 
 
 def _target(ppo: PPO, arguments: argparse.Namespace) -> float | None:
-    """Return the mean return at which training ends; None if there is none."""
+    """Return the mean return at which training ends, or None."""
     if arguments.target is not None:
         return float(arguments.target)
     threshold: float | None = getattr(ppo.envs.spec, "reward_threshold", None)
@@ -183,7 +183,7 @@ def _target(ppo: PPO, arguments: argparse.Namespace) -> float | None:
 
 
 def _train(ppo: PPO, arguments: argparse.Namespace) -> bool:
-    """Update until the target or the last step, and report; return whether Ctrl-C came before."""
+    """Update until the target or the last step, and report; return whether Ctrl-C ended it."""
     from threadpoolctl import threadpool_limits
 
     total, target = ppo.settings.total_steps, _target(ppo, arguments)

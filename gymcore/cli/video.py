@@ -1,4 +1,4 @@
-"""`gymcore video`: record an environment into an mp4 or GIF file."""
+"""`gymcore video`: record an environment to an MP4 or GIF file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HELP = "record an environment into an mp4 or GIF file"
 
 # Maximum length of a video, unless `--steps` is given.
 _STEPS = 1000
-# Largest size of the frames of several lanes side by side; the frame of a single lane is kept.
+# Maximum size of a frame with several lanes side by side; a single lane keeps its size.
 _WIDTH, _HEIGHT = 1920, 1080
 
 
@@ -59,8 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Record, then print the size and length of the file.
 
-    Returns 0, or 130 if Ctrl-C ended the video early; the file has the frames up to then. A request
-    that cannot be fulfilled raises `CliError` and leaves no file.
+    Returns 0, or 130 if Ctrl-C ended the video early; the file then has the frames so far. If the
+    request cannot be fulfilled, `CliError` is raised and no file is left.
     """
     from gymcore.error import Error
     from gymcore.rendering.recorder import Recorder
@@ -90,14 +90,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _record(arguments: argparse.Namespace, envs: VectorEnv, recorder: Recorder) -> bool:
-    """Step and write frames; return whether Ctrl-C ended it."""
+    """Step and write frames; return whether Ctrl-C ended the recording."""
     from gymcore.rendering.tiling import Tiling, columns_for
     from gymcore.wrappers.transform_observation import load_cv2, resize
 
     first_seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
     policy = actions_of(arguments.policy, envs, first_seed)
     steps = arguments.steps or _STEPS
-    # With --steps alone all steps are recorded, with neither option one episode.
+    # With --steps alone, all steps are recorded; with neither option, one episode.
     episodes = arguments.episodes or (1 if arguments.steps is None else None)
     observations, _ = envs.reset(seed=first_seed)
     frames = envs.render() or ()
