@@ -6,7 +6,7 @@ import numpy.typing as npt
 from gymcore_ext.box2d.worlds import Worlds
 
 PARAMETERS: dict[str, float]
-PROGRESS: np.dtype[Any]
+EPISODE: np.dtype[Any]
 kernel: object
 continuous_kernel: object
 

@@ -7,10 +7,12 @@ from libc.math cimport cos, fabs, sin, sqrt, tanh
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
+from gymcore_ext.box2d.structures cimport (
+    AWAKE, apply_force, apply_impulse, apply_torque, body_t, contact_t, vec_t, world_point,
+)
 from gymcore_ext.box2d.worlds cimport (
-    AWAKE, LARGE, MANY, Worlds, apply_force, apply_impulse, apply_torque, are_flags, are_within, body_t, edge_shape_t,
-    empty_world, family_t, fixture_def_t, is_within, joint_def_t, lane_t, listen_to_feet, step_world, vec_t,
-    world_point, world_t, worlds_t,
+    MAX_COUNT, MAX_NUMBER, Worlds, add_body, add_edge, add_moving_body, are_counts, are_within, empty_world, family_t,
+    is_within, lane_t, report_feet, step_world, worlds_t,
 )
 from gymcore_ext.lanes.lane_functions cimport TERMINATED
 from gymcore_ext.physics.lane cimport below, random, rng_t, uniform
@@ -45,31 +47,26 @@ cdef enum:  # what Python makes, in the order of `definitions`
     GROUND, BEDROCK, EDGE, EDGE_SHAPE, HULL, HULL_FIXTURE, LEG_FIXTURE, LEG1, JOINT1, LEG2, JOINT2
     DEFINITIONS
 
-# Numbers of a lane: those that the episode began with, and those that steps change.
-PROGRESS = np.dtype([
-    ("heights", np.float64, (HEIGHTS,)), ("push", np.float64, (2,)), ("gravity", np.float64),
-    ("prev_shaping", np.float64), ("wind_idx", np.int64), ("torque_idx", np.int64), ("steps", np.int64),
-    ("has_shaping", np.int32), ("game_over", np.int32), ("legs", np.int32, (2,)),
-])
 
-
-ctypedef struct progress_t:
-    double heights[HEIGHTS]
+ctypedef struct episode_t:
+    double heights[HEIGHTS]  # drawn, up to the wind's positions
     double push[2]
-    double gravity, prev_shaping
-    int64_t wind_idx, torque_idx, steps
-    int32_t has_shaping
-    int32_t touches[3]   # the hull has, the legs do
+    double gravity
+    int64_t wind_idx, torque_idx
+    int64_t steps            # what steps count, from here on
+    double prev_shaping
+    int32_t has_shaping, game_over
+    int32_t legs[2]          # whether they touch the ground
 
 
-ctypedef struct puff_t:    # where a particle began, and its velocity
+ctypedef struct particle_t:  # where it began, and its velocity
     double x, y, x_speed, y_speed, is_there
 
 
 ctypedef struct lander_t:
     lane_t lane
-    progress_t progress
-    puff_t puffs[SMOKE_STEPS][2]  # what the main engine and a side engine have emitted in the last steps
+    episode_t episode
+    particle_t particles[SMOKE_STEPS][2]  # what the main engine and a side engine have emitted in the last steps
 
 
 ctypedef struct engines_t:
@@ -88,72 +85,55 @@ cdef void ground_heights(const double* heights, double* ground) noexcept nogil:
         ground[k] = 0.33 * (bent[HEIGHTS - 1 if k == 0 else k - 1] + bent[k] + bent[k + 1])
 
 
-cdef bint is_possible(const void* saved, bint was_reset) noexcept nogil:
-    cdef const progress_t* progress = <const progress_t*> saved
+cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
+    cdef const episode_t* episode = <const episode_t*> saved
     return (
-        are_within(progress.heights, HEIGHTS, 0.0, HEIGHT / 2) and are_within(progress.push, 2, -1000.0, 1000.0)
-        and is_within(progress.gravity, -12.0, 0.0) and is_within(progress.prev_shaping, -LARGE, LARGE)
-        and -MANY <= progress.wind_idx <= MANY and -MANY <= progress.torque_idx <= MANY
-        and 0 <= progress.steps <= MANY and are_flags(&progress.has_shaping, 1) and are_flags(progress.touches, 3))
-
-
-cdef void build(const worlds_t* self, void* memory) noexcept nogil:
-    """Ground, hull and legs of an episode, and the push. Box2D lists contacts in the order of creation."""
-    cdef lander_t* lander = <lander_t*> memory
-    cdef lane_t* lane = &lander.lane
-    cdef progress_t* progress = &lander.progress
-    cdef world_t* world = lane.world
-    cdef body_t* body = self.calls.create_body(world, self.definitions[<int> GROUND])
-    cdef edge_shape_t shape = (<const edge_shape_t*> self.definitions[<int> EDGE_SHAPE])[0]
-    cdef fixture_def_t fixture = (<const fixture_def_t*> self.definitions[<int> EDGE])[0]
-    cdef joint_def_t joint
-    cdef double ground[CHUNKS]
-    cdef int k
-    self.calls.create_fixture(body, self.definitions[<int> BEDROCK])
-    ground_heights(progress.heights, ground)
-    fixture.shape = &shape
-    for k in range(CHUNKS - 1):
-        shape.vertex1.x = <float> (WIDTH / (CHUNKS - 1) * k)
-        shape.vertex1.y = <float> ground[k]
-        shape.vertex2.x = <float> (WIDTH / (CHUNKS - 1) * (k + 1))
-        shape.vertex2.y = <float> ground[k + 1]
-        self.calls.create_fixture(body, &fixture)
-    lane.moving[0] = self.calls.create_body(world, self.definitions[<int> HULL])
-    self.calls.create_fixture(lane.moving[0], self.definitions[<int> HULL_FIXTURE])
-    for k in range(2):
-        body = self.calls.create_body(world, self.definitions[LEG1 + 2 * k])
-        self.calls.create_fixture(body, self.definitions[<int> LEG_FIXTURE])
-        joint = (<const joint_def_t*> self.definitions[JOINT1 + 2 * k])[0]
-        joint.body_a = lane.moving[0]
-        joint.body_b = body
-        lane.joints[k] = self.calls.create_joint(world, &joint)
-        lane.moving[1 + k] = body
-    lane.moving_count = 3
-    lane.joint_count = 2
-    listen_to_feet(&self.calls, lane, lane.moving[1], lane.moving[2], progress.touches)
-    apply_force(lane.moving[0], <float> progress.push[0], <float> progress.push[1])
-    progress.steps = progress.has_shaping = 0
-    memset(lander.puffs, 0, sizeof(lander.puffs))
+        are_within(episode.heights, HEIGHTS, 0.0, HEIGHT / 2) and are_within(episode.push, 2, -1000.0, 1000.0)
+        and is_within(episode.gravity, -12.0, 0.0) and is_within(episode.prev_shaping, -MAX_NUMBER, MAX_NUMBER)
+        and -MAX_COUNT <= episode.wind_idx <= MAX_COUNT and -MAX_COUNT <= episode.torque_idx <= MAX_COUNT
+        and 0 <= episode.steps <= MAX_COUNT
+        and are_counts(&episode.has_shaping, 2, 1) and are_counts(episode.legs, 2, 1))
 
 
 cdef void begin(
     const worlds_t* self, void* memory, const double* parameters, const double* options, rng_t* rng
 ) noexcept nogil:
     cdef lander_t* lander = <lander_t*> memory
-    cdef progress_t* progress = &lander.progress
-    cdef double reward
+    cdef episode_t* episode = &lander.episode
     cdef int k
     for k in range(HEIGHTS):
-        progress.heights[k] = uniform(rng, 0.0, HEIGHT / 2)
-    progress.push[0] = uniform(rng, -1000.0, 1000.0)
-    progress.push[1] = uniform(rng, -1000.0, 1000.0)
-    progress.gravity = parameters[<int> GRAVITY]
+        episode.heights[k] = uniform(rng, 0.0, HEIGHT / 2)
+    episode.push[0] = uniform(rng, -1000.0, 1000.0)
+    episode.push[1] = uniform(rng, -1000.0, 1000.0)
+    episode.gravity = parameters[<int> GRAVITY]
     if parameters[<int> ENABLE_WIND] != 0.0:
-        progress.wind_idx = <int64_t> below(rng, 2 * 9999) - 9999
-        progress.torque_idx = <int64_t> below(rng, 2 * 9999) - 9999
-    empty_world(&self.calls, lander.lane.world, <float> progress.gravity)
-    build(self, lander)
-    step(self, lander, parameters, CHOICES[0], False, rng, &reward)
+        episode.wind_idx = <int64_t> below(rng, 2 * 9999) - 9999
+        episode.torque_idx = <int64_t> below(rng, 2 * 9999) - 9999
+    empty_world(self, &lander.lane, episode.gravity)
+
+
+cdef void build(const worlds_t* self, void* memory) noexcept nogil:
+    """Make ground, hull and legs, and apply the push. Box2D lists contacts in the order of creation."""
+    cdef lander_t* lander = <lander_t*> memory
+    cdef lane_t* lane = &lander.lane
+    cdef body_t* body = add_body(self, lane, self.definitions[<int> GROUND], self.definitions[<int> BEDROCK])
+    cdef double ground[CHUNKS]
+    cdef double piece = WIDTH / (CHUNKS - 1)
+    cdef int k
+    ground_heights(lander.episode.heights, ground)
+    for k in range(CHUNKS - 1):
+        add_edge(self, body, EDGE, piece * k, ground[k], piece * (k + 1), ground[k + 1])
+    body = add_moving_body(self, lane, self.definitions[<int> HULL], self.definitions[<int> HULL_FIXTURE], 0, NULL)
+    for k in range(2):
+        add_moving_body(self, lane, self.definitions[LEG1 + 2 * k], self.definitions[<int> LEG_FIXTURE], 0,
+                        self.definitions[JOINT1 + 2 * k])
+    apply_force(body, <float> lander.episode.push[0], <float> lander.episode.push[1])
+    memset(lander.particles, 0, sizeof(lander.particles))
+
+
+cdef void report_contact(void* memory, const contact_t* contact, bint touches) noexcept nogil:
+    cdef episode_t* episode = &(<lander_t*> memory).episode
+    report_feet(<lane_t*> memory, contact, touches, 1, 1, &episode.game_over, episode.legs)
 
 
 # --- a step -----------------------------------------------------------------------------------------------------------
@@ -175,29 +155,29 @@ cdef inline double gust(int64_t index) noexcept nogil:
     return tanh(sin(0.02 * index) + sin(PI * 0.01 * index))
 
 
-cdef inline void emit(puff_t* puff, const body_t* hull, double x, double y, double along, double across, double speed
-                      ) noexcept nogil:
-    """Note a particle from a nozzle at x, y in pixels of the hull."""
+cdef inline void emit_particle(
+    particle_t* particle, const body_t* hull, double x, double y, double along, double across, double speed
+) noexcept nogil:
+    """Record a particle from a nozzle at x, y in pixels of the hull."""
     cdef vec_t nozzle = world_point(hull, <float> (x / SCALE), <float> (y / SCALE))
-    puff.x = nozzle.x
-    puff.y = nozzle.y
-    puff.x_speed = hull.velocity.x + along * speed
-    puff.y_speed = hull.velocity.y + across * speed
-    puff.is_there = 1.0
+    particle.x, particle.y = nozzle.x, nozzle.y
+    particle.x_speed = hull.velocity.x + along * speed
+    particle.y_speed = hull.velocity.y + across * speed
+    particle.is_there = 1.0
 
 
 cdef void run_engines(lander_t* lander, engines_t engines, double along, double across) noexcept nogil:
     """Emit smoke, then push the hull. Two random numbers, metres, scatter both. Numbers are Gymnasium's."""
     cdef body_t* hull = lander.lane.moving[0]
-    cdef puff_t* puffs = lander.puffs[lander.progress.steps % SMOKE_STEPS]
+    cdef particle_t* particles = lander.particles[lander.episode.steps % SMOKE_STEPS]
     cdef double x, y, at, up_x = sin(hull.angle), up_y = cos(hull.angle)
     cdef double origin_x = hull.position.x, origin_y = hull.position.y
     if engines.main != 0.0:
-        emit(&puffs[0], hull, 0.0, -10.0, up_x - 9 * across * up_y, -up_y - 9 * across * up_x,
-             6.0 * engines.main * (1.0 + 9 * along))
+        emit_particle(&particles[0], hull, 0.0, -10.0, up_x - 9 * across * up_y, -up_y - 9 * across * up_x,
+                      6.0 * engines.main * (1.0 + 9 * along))
     if engines.side != 0.0:
-        emit(&puffs[1], hull, -14.0 * engines.direction, 12.0, engines.direction * -up_y, -engines.direction * up_x,
-             3.5 * engines.side * (1.0 + 9 * along))
+        emit_particle(&particles[1], hull, -14.0 * engines.direction, 12.0, engines.direction * -up_y,
+                      -engines.direction * up_x, 3.5 * engines.side * (1.0 + 9 * along))
     if engines.main != 0.0:
         at = MAIN_ENGINE_AT + 2 * along
         x = up_x * at + -up_y * across
@@ -214,17 +194,17 @@ cdef void run_engines(lander_t* lander, engines_t engines, double along, double 
             <float> (origin_x + x - up_x * 17 / SCALE), <float> (origin_y + y + up_y * SIDE_ENGINE_HEIGHT / SCALE))
 
 
-cdef inline void look(const lander_t* lander, double* seen) noexcept nogil:
-    cdef const progress_t* progress = &lander.progress
+cdef inline void observe_numbers(const lander_t* lander, double* observed) noexcept nogil:
+    """Compute an observation in float64."""
     cdef const body_t* hull = lander.lane.moving[0]
-    seen[0] = (hull.position.x - HALF_WIDTH) / HALF_WIDTH
-    seen[1] = (hull.position.y - REST_Y) / HALF_HEIGHT
-    seen[2] = hull.velocity.x * HALF_WIDTH / FPS
-    seen[3] = hull.velocity.y * HALF_HEIGHT / FPS
-    seen[4] = hull.angle
-    seen[5] = 20.0 * hull.angular_velocity / FPS
-    seen[6] = progress.touches[1]
-    seen[7] = progress.touches[2]
+    observed[0] = (hull.position.x - HALF_WIDTH) / HALF_WIDTH
+    observed[1] = (hull.position.y - REST_Y) / HALF_HEIGHT
+    observed[2] = hull.velocity.x * HALF_WIDTH / FPS
+    observed[3] = hull.velocity.y * HALF_HEIGHT / FPS
+    observed[4] = hull.angle
+    observed[5] = 20.0 * hull.angular_velocity / FPS
+    observed[6] = lander.episode.legs[0]
+    observed[7] = lander.episode.legs[1]
 
 
 cdef int step(
@@ -232,39 +212,39 @@ cdef int step(
     double* reward
 ) noexcept nogil:
     cdef lander_t* lander = <lander_t*> memory
-    cdef progress_t* progress = &lander.progress
+    cdef episode_t* episode = &lander.episode
     cdef body_t* hull = lander.lane.moving[0]
-    cdef double seen[OBSERVED]
+    cdef double observed[OBSERVED]
     cdef double along, across, shaping, force = 0.0, torque = 0.0
     cdef engines_t engines = engines_of(action)
-    cdef bint blows = parameters[<int> ENABLE_WIND] != 0.0 and not (progress.touches[1] or progress.touches[2])
+    cdef bint blows = parameters[<int> ENABLE_WIND] != 0.0 and not (episode.legs[0] or episode.legs[1])
     cdef int flags = 0
     if blows:
-        force = gust(progress.wind_idx) * parameters[<int> WIND_POWER]
-        torque = gust(progress.torque_idx) * parameters[<int> TURBULENCE_POWER]
-        progress.wind_idx += 1
-        progress.torque_idx += 1
+        force = gust(episode.wind_idx) * parameters[<int> WIND_POWER]
+        torque = gust(episode.torque_idx) * parameters[<int> TURBULENCE_POWER]
+        episode.wind_idx += 1
+        episode.torque_idx += 1
     along = (-1.0 + 2.0 * random(rng)) / SCALE
     across = (-1.0 + 2.0 * random(rng)) / SCALE
     if blows:
         apply_force(hull, <float> force, 0.0)
         apply_torque(hull, <float> torque)
-    memset(lander.puffs[progress.steps % SMOKE_STEPS], 0, 2 * sizeof(puff_t))
+    memset(lander.particles[episode.steps % SMOKE_STEPS], 0, 2 * sizeof(particle_t))
     if engines.main != 0.0 or engines.side != 0.0:
         run_engines(lander, engines, along, across)
-    progress.steps += 1
-    step_world(&self.calls, &lander.lane)
+    episode.steps += 1
+    step_world(self, &lander.lane)
 
-    look(lander, seen)
-    shaping = -100.0 * sqrt(seen[0] * seen[0] + seen[1] * seen[1])
-    shaping -= 100.0 * sqrt(seen[2] * seen[2] + seen[3] * seen[3])
-    shaping = shaping - 100.0 * fabs(seen[4]) + 10.0 * seen[6] + 10.0 * seen[7]
-    reward[0] = shaping - progress.prev_shaping if progress.has_shaping else 0.0
-    progress.prev_shaping = shaping
-    progress.has_shaping = 1
+    observe_numbers(lander, observed)
+    shaping = -100.0 * sqrt(observed[0] * observed[0] + observed[1] * observed[1])
+    shaping -= 100.0 * sqrt(observed[2] * observed[2] + observed[3] * observed[3])
+    shaping = shaping - 100.0 * fabs(observed[4]) + 10.0 * observed[6] + 10.0 * observed[7]
+    reward[0] = shaping - episode.prev_shaping if episode.has_shaping else 0.0
+    episode.prev_shaping = shaping
+    episode.has_shaping = 1
     reward[0] -= engines.main * 0.30
     reward[0] -= engines.side * 0.03
-    if progress.touches[0] or fabs(seen[0]) >= 1.0:
+    if episode.game_over or fabs(observed[0]) >= 1.0:
         flags, reward[0] = TERMINATED, -100.0
     if not hull.flags & AWAKE:
         flags, reward[0] = TERMINATED, 100.0
@@ -272,21 +252,26 @@ cdef int step(
 
 
 cdef void observe(const worlds_t* self, const void* lane, void* observation) noexcept nogil:
-    cdef double seen[OBSERVED]
+    cdef double observed[OBSERVED]
     cdef int k
-    look(<const lander_t*> lane, seen)
+    observe_numbers(<const lander_t*> lane, observed)
     for k in range(OBSERVED):
-        (<float*> observation)[k] = <float> seen[k]
+        (<float*> observation)[k] = <float> observed[k]
 
 
 # --- the kernels ------------------------------------------------------------------------------------------------------
 
+cdef episode_t no_episode
+cdef episode_t[:] no_episodes = <episode_t[:1]> &no_episode
+EPISODE = np.asarray(no_episodes).dtype
+
 cdef family_t family
-family.begin, family.is_possible, family.build = begin, is_possible, build
+family.begin, family.is_valid, family.build, family.report = begin, is_valid, build, report_contact
 family.step, family.observe = step, observe
-family.choices, family.choice_count, family.action_size = CHOICES[0], 4, 2
+family.choices, family.choice_count, family.action_size, family.first_action = CHOICES[0], 4, 2, CHOICES[0]
 family.definition_count = DEFINITIONS
-family.lane_bytes, family.progress_bytes, family.world_bytes = sizeof(lander_t), sizeof(progress_t), 8192
+family.lane_bytes, family.episode_bytes, family.world_bytes = sizeof(lander_t), sizeof(episode_t), 8192
+family.drawn_bytes = EPISODE.fields["steps"][1]
 
 kernel = CustomKernel(
     "lander", parts=((np.float32, (OBSERVED,)),), action=(np.int64, ()), ranges=((0, 4),), parameters=PARAMETERS,
@@ -300,16 +285,16 @@ cdef class Landers(Worlds):
     """Worlds of landers, for a batch of one of the kernels."""
 
     def __cinit__(self, **options):
-        self.set_up_worlds(&family, PROGRESS, FUNCTIONS_OF_LANE)
+        self.set_up_worlds(&family, EPISODE, FUNCTIONS_OF_LANE)
 
     @property
     def smoke(self):
         """float64 [lanes, steps, 2, 5]: what the main engine and a side engine have emitted in the last steps."""
         return self._columns(
-            sizeof(lane_t) + sizeof(progress_t), np.dtype((np.float64, (SMOKE_STEPS, 2, sizeof(puff_t) // 8))))
+            sizeof(lane_t) + sizeof(episode_t), np.dtype((np.float64, (SMOKE_STEPS, 2, sizeof(particle_t) // 8))))
 
     def ground(self, Py_ssize_t lane):
         """The heights of the ground's points, metres."""
         cdef double heights[CHUNKS]
-        ground_heights((<lander_t*> self._lane(lane)).progress.heights, heights)
+        ground_heights((<lander_t*> self._lane(lane)).episode.heights, heights)
         return [heights[k] for k in range(CHUNKS)]

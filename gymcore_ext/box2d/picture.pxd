@@ -1,8 +1,7 @@
 """CarRacing's observation."""
 from libc.stdint cimport uint8_t
 
-from gymcore_ext.box2d.racing cimport progress_t, scene_t
-from gymcore_ext.box2d.worlds cimport lane_t
+from gymcore_ext.box2d.racing cimport car_t, texts_t
 
 
 cdef extern from "box2d/raster.h":
@@ -11,5 +10,4 @@ cdef extern from "box2d/raster.h":
 
 
 # Write uint8 [STATE, STATE, 3].
-cdef void draw_observation(
-    const progress_t* progress, const lane_t* lane, const scene_t* scene, uint8_t* observation) noexcept nogil
+cdef void draw_observation(const car_t* car, const texts_t* texts, uint8_t* observation) noexcept nogil

@@ -6,8 +6,8 @@ colors and scales are those of Gymnasium's `CarRacing._render` and `Car.draw`.
 from libc.math cimport copysign, cos, fabs, fmod, hypot, rint, signbit, sin, sqrt
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from gymcore_ext.box2d.racing cimport WHEELS, find_middle, progress_t, quad_t, scene_t, texts_t
-from gymcore_ext.box2d.worlds cimport POLYGON, body_t, fixture_t, joint_angle, lane_t, polygon_shape_t, vec_t
+from gymcore_ext.box2d.racing cimport WHEELS, car_t, episode_t, find_middle, quad_t, texts_t
+from gymcore_ext.box2d.structures cimport POLYGON, body_t, fixture_t, joint_angle, polygon_shape_t, vec_t, world_point
 
 
 cdef extern from "box2d/raster.h":
@@ -53,10 +53,9 @@ cdef int _row, _column, _corner
 for _column in range(SQUARES):
     for _row in range(SQUARES):
         for _corner in range(4):
-            grass[SQUARES * _column + _row].x[_corner] = (
-                GRASS_DIM * (2 * _column - 20) + (GRASS_DIM if _corner in (0, 3) else 0.0))
-            grass[SQUARES * _column + _row].y[_corner] = (
-                GRASS_DIM * (2 * _row - 20) + (GRASS_DIM if _corner >= 2 else 0.0))
+            grass[SQUARES * _column + _row].corners[_corner] = [
+                GRASS_DIM * (2 * _column - 20) + (GRASS_DIM if _corner in (0, 3) else 0.0),
+                GRASS_DIM * (2 * _row - 20) + (GRASS_DIM if _corner >= 2 else 0.0)]
         find_middle(&grass[SQUARES * _column + _row])
 
 
@@ -93,8 +92,8 @@ cdef view_t view_behind(const body_t* hull, double t) noexcept nogil:
     return view
 
 
-cdef inline bint place(const view_t* view, double x, double y, double* to_x, double* to_y) noexcept nogil:
-    """Where a point is in the image; false if it is so far away that pygame has no such number."""
+cdef inline bint project(const view_t* view, double x, double y, double* to_x, double* to_y) noexcept nogil:
+    """Compute where a point is in the image; false if it is so far away that pygame has no such number."""
     to_x[0] = (view.cosine * x - view.sine * y) * view.zoom + view.x
     to_y[0] = (view.sine * x + view.cosine * y) * view.zoom + view.y
     return fabs(to_x[0]) < 32767 and fabs(to_y[0]) < 32767
@@ -105,11 +104,10 @@ cdef void draw_quad(image_t* image, const view_t* view, const quad_t* quad, rgb_
     cdef double x, y, left = 1e9, right = -1e9, low = 1e9, high = -1e9
     cdef int k
     for k in range(4):
-        if not place(view, quad.x[k], quad.y[k], &x, &y):
+        if not project(view, quad.corners[k][0], quad.corners[k][1], &x, &y):
             return
         left, right, low, high = min(left, x), max(right, x), min(low, y), max(high, y)
-        corners[k].x = <int> x
-        corners[k].y = <int> y
+        corners[k].x, corners[k].y = <int> x, <int> y
     if right > -2 and left < IMAGE_WIDTH + 2 and high > HIDDEN_ROWS - 2 and low < IMAGE_HEIGHT + 2:
         draw_ground(image, corners, 4, color)
 
@@ -122,40 +120,39 @@ cdef inline rgb_t mixed_color(const double* color, double more) noexcept nogil:
     return color_of(rgb)
 
 
-cdef void draw_scenery(
-    image_t* image, const view_t* view, const progress_t* progress, const scene_t* scene, double x, double y
-) noexcept nogil:
+cdef inline bint is_near(const quad_t* quad, double x, double y, double reach) noexcept nogil:
+    """Whether the middle of a quad is nearer to x, y than `reach`."""
+    cdef double away_x = quad.middle[0] - x, away_y = quad.middle[1] - y
+    return away_x * away_x + away_y * away_y < reach * reach
+
+
+cdef void draw_scenery(image_t* image, const view_t* view, const car_t* car, double x, double y) noexcept nogil:
     """Draw the field, its darker squares of grass, road and borders; the car is at x, y."""
+    cdef const episode_t* episode = &car.episode
     cdef double reach = (hypot(IMAGE_WIDTH / 2.0, IMAGE_HEIGHT * 0.75) + 2.0) / view.zoom
-    cdef double far = (reach + GRASS_DIM) * (reach + GRASS_DIM), away_x, away_y
-    cdef rgb_t green = mixed_color(progress.bg_color, 0.0), color
+    cdef rgb_t field_color = mixed_color(episode.bg_color, 0.0), color = mixed_color(episode.grass_color, 0.0)
     cdef const quad_t* quad
     cdef quad_t field
     cdef int k
     cdef bint is_all = max(fabs(x), fabs(y)) + reach < PLAYFIELD
-    fill(image.runs[0], (IMAGE_HEIGHT - HIDDEN_ROWS) * STATE, green if is_all else 0)
+    fill(image.runs[0], (IMAGE_HEIGHT - HIDDEN_ROWS) * STATE, field_color if is_all else 0)
     if not is_all:
         for k in range(4):
-            field.x[k] = PLAYFIELD if k < 2 else -PLAYFIELD
-            field.y[k] = PLAYFIELD if k == 0 or k == 3 else -PLAYFIELD
-        draw_quad(image, view, &field, green)
-    for k in range(SQUARES * SQUARES + scene.quad_count):
-        if k < SQUARES * SQUARES:
-            quad = &grass[k]
-        else:
-            quad = &scene.quads[k - SQUARES * SQUARES]
-        away_x = quad.middle_x - x
-        away_y = quad.middle_y - y
-        if not away_x * away_x + away_y * away_y < far:
-            continue
-        if k < SQUARES * SQUARES:
-            color = mixed_color(progress.grass_color, 0.0)
-        elif quad.is_border:
-            color = color_of(BORDER_COLORS[quad.tile % 2])
-        else:
-            color = mixed_color(
-                progress.road_color, 0.0 if progress.touched[quad.tile] else 0.01 * (quad.tile % 3) * 255)
-        draw_quad(image, view, quad, color)
+            field.corners[k] = [PLAYFIELD if k < 2 else -PLAYFIELD, PLAYFIELD if k == 0 or k == 3 else -PLAYFIELD]
+        draw_quad(image, view, &field, field_color)
+    reach += GRASS_DIM
+    for k in range(SQUARES * SQUARES):
+        if is_near(&grass[k], x, y, reach):
+            draw_quad(image, view, &grass[k], color)
+    for k in range(car.quad_count):
+        quad = &car.quads[k]
+        if is_near(quad, x, y, reach):
+            if quad.is_border:
+                color = color_of(BORDER_COLORS[quad.tile % 2])
+            else:
+                color = mixed_color(
+                    episode.road_color, 0.0 if episode.touched[quad.tile] else 0.01 * (quad.tile % 3) * 255)
+            draw_quad(image, view, quad, color)
 
 
 cdef void draw_part(
@@ -163,15 +160,13 @@ cdef void draw_part(
 ) noexcept nogil:
     cdef pixel_t pixels[MAX_CORNERS]
     cdef double x, y
-    cdef float body_x, body_y
+    cdef vec_t corner
     cdef int k
     for k in range(count):
-        body_x = (body.cosine * corners[k].x - body.sine * corners[k].y) + body.position.x
-        body_y = (body.sine * corners[k].x + body.cosine * corners[k].y) + body.position.y
-        if not place(view, body_x, body_y, &x, &y):
+        corner = world_point(body, corners[k].x, corners[k].y)
+        if not project(view, corner.x, corner.y, &x, &y):
             return
-        pixels[k].x = <int> x
-        pixels[k].y = <int> y
+        pixels[k].x, pixels[k].y = <int> x, <int> y
     draw_polygon(image, pixels, count, color)
 
 
@@ -193,14 +188,16 @@ cdef void draw_stripe(image_t* image, const view_t* view, const body_t* body, do
     draw_part(image, view, body, corners, 4, color_of(STRIPE_COLOR))
 
 
-cdef void draw_car(image_t* image, const view_t* view, const lane_t* lane, const progress_t* progress) noexcept nogil:
+cdef void draw_car(image_t* image, const view_t* view, const car_t* car) noexcept nogil:
     cdef const polygon_shape_t* shape
+    cdef const body_t* body
     cdef const fixture_t* fixture
     cdef const polygon_shape_t* shapes[MAX_SHAPES]
     cdef int k, count
     for k in range(1, 2 + WHEELS):
         count = 0
-        fixture = lane.moving[k % (1 + WHEELS)].fixtures
+        body = car.lane.moving[k % (1 + WHEELS)]  # the hull is the last one
+        fixture = body.fixtures
         while fixture != NULL and count < MAX_SHAPES:
             shapes[count] = <const polygon_shape_t*> fixture.shape
             count += shapes[count].type == POLYGON  # a program may have added another shape
@@ -208,10 +205,9 @@ cdef void draw_car(image_t* image, const view_t* view, const lane_t* lane, const
         while count:  # Box2D lists the newest first
             count -= 1
             shape = shapes[count]
-            draw_part(image, view, lane.moving[k % (1 + WHEELS)], shape.vertices, shape.count,
-                      0 if k <= WHEELS else color_of(HULL_COLOR))
+            draw_part(image, view, body, shape.vertices, shape.count, 0 if k <= WHEELS else color_of(HULL_COLOR))
         if k <= WHEELS:
-            draw_stripe(image, view, lane.moving[k], progress.wheels[k - 1].phase)
+            draw_stripe(image, view, body, car.episode.phase[k - 1])
 
 
 cdef inline int whole(double value) noexcept nogil:
@@ -243,21 +239,19 @@ cdef inline void draw_horizontal_bar(
         draw_bar(image, k * COLUMN, IMAGE_HEIGHT - 4 * ROW, (k + shown) * COLUMN, IMAGE_HEIGHT - 2 * ROW, color)
 
 
-cdef void draw_instruments(
-    image_t* image, const lane_t* lane, const progress_t* progress, const texts_t* texts
-) noexcept nogil:
+cdef void draw_instruments(image_t* image, const car_t* car, const texts_t* texts) noexcept nogil:
     """Draw speeds, steering, turning and the score into the lowest eighth of the image."""
-    cdef const body_t* hull = lane.moving[0]
+    cdef const body_t* hull = car.lane.moving[0]
     cdef double speed = sqrt(
         <double> hull.velocity.x * hull.velocity.x + <double> hull.velocity.y * hull.velocity.y)
-    cdef double angle = joint_angle(lane.joints[0]), turning = hull.angular_velocity
-    cdef double reward = rint(progress.shown_reward)
+    cdef double angle = joint_angle(car.lane.joints[0]), turning = hull.angular_velocity
+    cdef double reward = rint(car.episode.shown_reward)
     cdef double omega
     cdef int k, score = 0
     draw_bar(image, 0, IMAGE_HEIGHT - HIDDEN_ROWS, IMAGE_WIDTH, IMAGE_HEIGHT, BLACK)
     draw_vertical_bar(image, 5, speed, 0.02 * speed, WHITE)
     for k in range(WHEELS):
-        omega = progress.wheels[k].omega
+        omega = car.episode.omega[k]
         draw_vertical_bar(image, 7 + k, omega, 0.01 * omega, &VIOLET[0] if k >= 2 else &BLUE[0])
     draw_horizontal_bar(image, 20, angle, -10.0 * angle, GREEN)
     draw_horizontal_bar(image, 30, turning, -0.8 * turning, RED)
@@ -269,13 +263,11 @@ cdef void draw_instruments(
               texts.width, 60 - texts.widths[score] // 2, IMAGE_HEIGHT - IMAGE_HEIGHT // 16 - texts.height // 2)
 
 
-cdef void draw_observation(
-    const progress_t* progress, const lane_t* lane, const scene_t* scene, uint8_t* observation
-) noexcept nogil:
-    cdef const body_t* hull = lane.moving[0]
+cdef void draw_observation(const car_t* car, const texts_t* texts, uint8_t* observation) noexcept nogil:
+    cdef const body_t* hull = car.lane.moving[0]
     cdef image_t* image = image_of_thread()
-    cdef view_t view = view_behind(hull, progress.t)
-    draw_scenery(image, &view, progress, scene, hull.position.x, hull.position.y)
-    draw_car(image, &view, lane, progress)
-    draw_instruments(image, lane, progress, scene.texts)
+    cdef view_t view = view_behind(hull, car.episode.t)
+    draw_scenery(image, &view, car, hull.position.x, hull.position.y)
+    draw_car(image, &view, car)
+    draw_instruments(image, car, texts)
     rescale(image, observation)

@@ -6,101 +6,73 @@ fractions agree to the bit with `b2World::RayCast`. Ten rays take 1 us.
 from libc.math cimport sqrtf
 
 
-ctypedef struct point_t:
+ctypedef struct side_t:       # of the ground or of a box: from this corner to the next one
     float x, y
+    float normal_x, normal_y
+
+
+ctypedef struct span_t:       # of a box along the ground
+    float left, right
 
 
 ctypedef struct scene_t:
-    int count                 # of corners: the ground's outline, x ascending
-    const point_t* corners
-    point_t* normals          # [count - 1]
+    int count                 # of the ground's corners, x ascending
+    side_t* ground            # [count]
     int box_count
-    const point_t* boxes      # [box_count, 4], counter-clockwise
-    point_t* planes           # [box_count, 4]
-    point_t* spans            # [box_count]: from x to y along the ground
+    side_t* boxes             # [box_count, 4], counter-clockwise
+    span_t* spans             # [box_count]
 
 
-ctypedef struct fan_t:
-    int count
-    const double* ends        # [count, 2]: from the origin to the end of each ray
-    double left, right        # how far they reach
+cdef inline void set_normal(side_t* side, const side_t* following) noexcept nogil:
+    cdef float x = following.y - side.y, y = -(following.x - side.x)
+    cdef float length = sqrtf(x * x + y * y), inverse = 1.0
+    if length >= 1.1920928955078125e-07:  # the epsilon of float32, as in Box2D
+        inverse = <float> 1.0 / length
+    side.normal_x = x * inverse
+    side.normal_y = y * inverse
 
 
-cdef inline void normalize(point_t* vector) noexcept nogil:
-    cdef float length = sqrtf(vector.x * vector.x + vector.y * vector.y), inverse
-    if length < 1.1920928955078125e-07:  # the epsilon of float32, as in Box2D
-        return
-    inverse = <float> 1.0 / length
-    vector.x *= inverse
-    vector.y *= inverse
-
-
-cdef inline void prepare_fan(fan_t* self, int count, const double* ends) noexcept nogil:
-    cdef int k
-    self.count = count
-    self.ends = ends
-    self.left = self.right = ends[0]
-    for k in range(count):
-        self.left = min(self.left, ends[2 * k])
-        self.right = max(self.right, ends[2 * k])
-
-
-cdef inline bint prepare_scene(scene_t* self) noexcept nogil:
-    """Compute normals and spans; return false if x descends."""
+cdef inline void prepare_scene(scene_t* self) noexcept nogil:
+    """Compute the normals and spans of corners."""
     cdef int i, j
-    cdef const point_t* at
-    cdef const point_t* following
+    cdef side_t* box
     for i in range(self.count - 1):
-        at = &self.corners[i]
-        if at[1].x - at[0].x < 0:
-            return False
-        self.normals[i].x = at[1].y - at[0].y
-        self.normals[i].y = -(at[1].x - at[0].x)
-        normalize(&self.normals[i])
+        set_normal(&self.ground[i], &self.ground[i + 1])
     for i in range(self.box_count):
-        self.spans[i].x = self.spans[i].y = self.boxes[4 * i].x
+        box = &self.boxes[4 * i]
+        self.spans[i].left = self.spans[i].right = box.x
         for j in range(4):
-            at = &self.boxes[4 * i + j]
-            following = &self.boxes[4 * i + (j + 1) % 4]
-            self.spans[i].x = min(self.spans[i].x, at.x)
-            self.spans[i].y = max(self.spans[i].y, at.x)
-            self.planes[4 * i + j].x = following.y - at.y
-            self.planes[4 * i + j].y = -(following.x - at.x)
-            normalize(&self.planes[4 * i + j])
-    return True
+            self.spans[i].left = min(self.spans[i].left, box[j].x)
+            self.spans[i].right = max(self.spans[i].right, box[j].x)
+            set_normal(&box[j], &box[(j + 1) % 4])
 
 
-cdef inline float hit_edge(
-    const scene_t* self, int i, float x1, float y1, float dx, float dy, float best
-) noexcept nogil:
-    cdef point_t corner = self.corners[i], normal = self.normals[i]
-    cdef float denominator = normal.x * dx + normal.y * dy
+cdef inline float hit_segment(const side_t* side, float x1, float y1, float dx, float dy, float best) noexcept nogil:
+    cdef float denominator = side.normal_x * dx + side.normal_y * dy
     cdef float t, rx, ry, s
     if denominator == 0:
         return best
-    t = (normal.x * (corner.x - x1) + normal.y * (corner.y - y1)) / denominator
+    t = (side.normal_x * (side.x - x1) + side.normal_y * (side.y - y1)) / denominator
     if t < 0 or best < t:
         return best
-    rx = self.corners[i + 1].x - corner.x
-    ry = self.corners[i + 1].y - corner.y
+    rx = side[1].x - side.x
+    ry = side[1].y - side.y
     s = rx * rx + ry * ry
     if s == 0:
         return best
-    s = ((x1 + t * dx - corner.x) * rx + (y1 + t * dy - corner.y) * ry) / s
+    s = ((x1 + t * dx - side.x) * rx + (y1 + t * dy - side.y) * ry) / s
     return best if s < 0 or s > 1 else t
 
 
-cdef inline float hit_box(
-    const scene_t* self, int i, float x1, float y1, float dx, float dy, float best
-) noexcept nogil:
+cdef inline float hit_box(const side_t* sides, float x1, float y1, float dx, float dy, float best) noexcept nogil:
     cdef float lower = 0, upper = best, numerator, denominator
-    cdef point_t normal, corner
+    cdef const side_t* side
     cdef int j
     cdef bint enters = False
-    for j in range(4 * i, 4 * i + 4):
-        normal, corner = self.planes[j], self.boxes[j]
-        numerator = normal.x * (corner.x - x1) + normal.y * (corner.y - y1)
-        denominator = normal.x * dx + normal.y * dy
+    for j in range(4):
+        side = &sides[j]
+        numerator = side.normal_x * (side.x - x1) + side.normal_y * (side.y - y1)
+        denominator = side.normal_x * dx + side.normal_y * dy
         if denominator == 0:
             if numerator < 0:
                 return best
@@ -115,24 +87,32 @@ cdef inline float hit_box(
 
 
 cdef inline void cast_rays(
-    const scene_t* self, const fan_t* fan, double x, double y, float* fractions
+    const scene_t* self, const double* ends, int count, double x, double y, float* fractions
 ) noexcept nogil:
-    """The fraction of each ray from (x, y) before its first hit; 1 for no hit."""
+    """Compute the fraction of each ray from (x, y) before its first hit; 1 for no hit.
+
+    `ends` [count, 2] are from the origin to the end of each ray.
+    """
     cdef float margin = 0.125  # because of rounding
-    cdef float low = <float> (x + fan.left) - margin, high = <float> (x + fan.right) + margin
-    cdef float x1 = <float> x, y1 = <float> y, dx, dy, best
+    cdef double left = ends[0], right = ends[0]
+    cdef float low, high, x1 = <float> x, y1 = <float> y, dx, dy, best
     cdef int ray, i, first = 0, last = self.count - 1
-    while first < last and self.corners[first + 1].x < low:
+    for ray in range(count):
+        left = min(left, ends[2 * ray])
+        right = max(right, ends[2 * ray])
+    low = <float> (x + left) - margin
+    high = <float> (x + right) + margin
+    while first < last and self.ground[first + 1].x < low:
         first += 1
-    while last > first and self.corners[last - 1].x > high:
+    while last > first and self.ground[last - 1].x > high:
         last -= 1
-    for ray in range(fan.count):
-        dx = <float> (x + fan.ends[2 * ray]) - x1
-        dy = <float> (y + fan.ends[2 * ray + 1]) - y1
+    for ray in range(count):
+        dx = <float> (x + ends[2 * ray]) - x1
+        dy = <float> (y + ends[2 * ray + 1]) - y1
         best = 1.0
         for i in range(first, last):
-            best = hit_edge(self, i, x1, y1, dx, dy, best)
+            best = hit_segment(&self.ground[i], x1, y1, dx, dy, best)
         for i in range(self.box_count):
-            if self.spans[i].x <= high and self.spans[i].y >= low:
-                best = hit_box(self, i, x1, y1, dx, dy, best)
+            if self.spans[i].left <= high and self.spans[i].right >= low:
+                best = hit_box(&self.boxes[4 * i], x1, y1, dx, dy, best)
         fractions[ray] = best

@@ -18,32 +18,27 @@ cdef class Rays:
     """
 
     cdef scene_t scene
-    cdef fan_t fan
-    cdef tuple arrays
-    cdef cnp.ndarray fractions
+    cdef cnp.ndarray ground, boxes, spans, ends, fractions
 
     def __cinit__(self, corners, boxes, ends):
-        cdef cnp.ndarray ground = np.array(corners, np.float32, order="C")
-        cdef cnp.ndarray solids = np.array(boxes, np.float32, order="C").reshape(-1, 4, 2)
-        cdef cnp.ndarray rays = np.array(ends, np.float64, order="C")
-        cdef cnp.ndarray normals, planes, spans
-        shapes = np.shape(ground), np.shape(rays)
+        corners, self.ends = np.array(corners, np.float32), np.array(ends, np.float64, order="C")
+        boxes = np.array(boxes, np.float32).reshape(-1, 4, 2)
+        shapes = np.shape(corners), np.shape(self.ends)
         if not all(len(shape) == 2 and shape[1] == 2 for shape in shapes) or shapes[0][0] < 2 or shapes[1][0] < 1:
             raise ValueError("expected corners [n, 2] with n >= 2 and ends [k, 2] with k >= 1")
-        normals, planes, spans = np.empty_like(ground), np.empty_like(solids), np.empty_like(solids[:, 0])
-        self.arrays = ground, solids, rays, normals, planes, spans
-        self.fractions = np.empty(len(rays), np.float32)
-        self.scene.count, self.scene.box_count = len(ground), len(solids)
-        self.scene.corners = <const point_t*> cnp.PyArray_DATA(ground)
-        self.scene.normals = <point_t*> cnp.PyArray_DATA(normals)
-        self.scene.boxes = <const point_t*> cnp.PyArray_DATA(solids)
-        self.scene.planes = <point_t*> cnp.PyArray_DATA(planes)
-        self.scene.spans = <point_t*> cnp.PyArray_DATA(spans)
-        prepare_fan(&self.fan, len(rays), <const double*> cnp.PyArray_DATA(rays))
-        if not prepare_scene(&self.scene):
+        if (np.diff(corners[:, 0]) < 0).any():
             raise ValueError("corners: expected x in ascending order")
+        self.ground, self.boxes = np.zeros((len(corners), 4), np.float32), np.zeros((len(boxes), 4, 4), np.float32)
+        self.ground[:, :2], self.boxes[..., :2] = corners, boxes
+        self.spans, self.fractions = np.empty((len(boxes), 2), np.float32), np.empty(len(self.ends), np.float32)
+        self.scene.count, self.scene.box_count = len(corners), len(boxes)
+        self.scene.ground = <side_t*> cnp.PyArray_DATA(self.ground)
+        self.scene.boxes = <side_t*> cnp.PyArray_DATA(self.boxes)
+        self.scene.spans = <span_t*> cnp.PyArray_DATA(self.spans)
+        prepare_scene(&self.scene)
 
     def cast(self, double x, double y):
         """Return the fraction of each ray from (x, y) before its first hit, a list of floats; 1.0 for no hit."""
-        cast_rays(&self.scene, &self.fan, x, y, <float*> cnp.PyArray_DATA(self.fractions))
+        cast_rays(&self.scene, <const double*> cnp.PyArray_DATA(self.ends), <int> len(self.ends), x, y,
+                  <float*> cnp.PyArray_DATA(self.fractions))
         return self.fractions.tolist()

@@ -14,19 +14,19 @@ cdef enum:
 ctypedef struct track_point_t:
     double alpha, beta, x, y   # its direction from the origin, the car's angle there, its position
 
+ctypedef struct curve_t:
+    track_point_t points[MAX_POINTS]
+    int first, tiles           # the track is the points from `first` on, one for each of its tiles
 
-cdef inline bint lay_out(
-    const double* draws, track_point_t* points, int* first, int* last
-) noexcept nogil:
-    """Compute a curve of MAX_POINTS at most; the track is points[first] to points[last - 2]. False if it is not closed.
 
-    `draws` are the noise of the angle and the radius of each checkpoint.
-    """
+cdef inline bint compute_curve(const double* draws, curve_t* curve) noexcept nogil:
+    """Compute a curve from the noise of the angle and the radius of each checkpoint. False if it is not closed."""
     cdef double PI = 3.141592653589793, SCALE = 6.0
     cdef double RADIUS = 900 / SCALE, DETAIL = 21 / SCALE, TURN_RATE = 0.31, START = 2 * PI * (-0.5) / CHECKPOINTS
     cdef double[CHECKPOINTS] alphas, to_x, to_y
     cdef double alpha, radius, before, turn, sideways, ahead_x, ahead_y, x = 1.5 * RADIUS, y = 0.0, beta = 0.0
-    cdef int k, count = 0, target = 0, laps = 0
+    cdef track_point_t* points = curve.points
+    cdef int k, last = 0, count = 0, target = 0, laps = 0
     cdef bint on_other_side = False
     for k in range(CHECKPOINTS):
         alpha = 2 * PI * k / CHECKPOINTS + draws[2 * k]
@@ -74,22 +74,23 @@ cdef inline bint lay_out(
         points[count].y = y
         count += 1
     # Where the curve passes the start, from the end: the last two passes bound the track.
-    first[0] = last[0] = 0
+    curve.first = 0
     for k in range(count - 1, 0, -1):
         if points[k].alpha > START and points[k - 1].alpha <= START:
-            if last[0]:
-                first[0] = k
+            if last:
+                curve.first = k
                 break
-            last[0] = k
-    if first[0] == 0 or last[0] - first[0] < 2:
+            last = k
+    curve.tiles = last - 1 - curve.first
+    if curve.first == 0 or curve.tiles < 1:
         return False
-    x = cos(points[first[0]].beta) * (points[first[0]].x - points[last[0] - 2].x)
-    y = sin(points[first[0]].beta) * (points[first[0]].y - points[last[0] - 2].y)
+    x = cos(points[curve.first].beta) * (points[curve.first].x - points[last - 2].x)
+    y = sin(points[curve.first].beta) * (points[curve.first].y - points[last - 2].y)
     return sqrt(x * x + y * y) <= DETAIL
 
 
 cdef inline void find_borders(const track_point_t* track, int count, char* borders) noexcept nogil:
-    """Whether each piece of the track has a red and white border: it is in a hard turn."""
+    """Find whether each piece of the track has a red and white border: it is in a hard turn."""
     cdef double turn
     cdef int k, back, left, right
     for k in range(count):

@@ -4,7 +4,7 @@ import numpy as np
 
 from gymcore_ext.box2d.worlds import Worlds
 
-PROGRESS: np.dtype[Any]
+EPISODE: np.dtype[Any]
 kernel: object
 
 class Walkers(Worlds):

@@ -1,186 +1,74 @@
 """Lanes that are worlds of Box2D: what the kernels of all families share."""
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t
 
+from gymcore_ext.box2d.structures cimport (
+    REVOLUTE, body_t, calls_t, contact_t, edge_shape_t, fixture_def_t, joint_def_t, joint_t, polygon_shape_t, vec_t,
+    world_t,
+)
 from gymcore_ext.lanes.lane_functions cimport lane_functions_t
 from gymcore_ext.lanes.struct_lanes cimport LaneStore
 from gymcore_ext.physics.lane cimport rng_t
 
 
-cdef extern from "box2d/world.h":
-    ctypedef struct vec_t "box2d_vec":
-        float x, y
-
-    ctypedef struct fixture_t "box2d_fixture":
-        float density, friction, restitution
-        int32_t proxy_count
-        uint8_t is_sensor
-        body_t* body
-        void* shape
-        fixture_t* next
-
-    ctypedef struct body_t "box2d_body":
-        int32_t type
-        uint16_t flags
-        vec_t position, local_center, center, velocity, force
-        float sine, cosine, angle, angular_velocity, torque
-        float mass, inverse_mass, inertia, inverse_inertia, linear_damping, angular_damping, gravity_scale, sleep_time
-        int32_t fixture_count
-        fixture_t* fixtures
-        world_t* world
-        body_t* next
-
-    ctypedef struct joint_t "box2d_joint":
-        body_t* body_a
-        body_t* body_b
-        vec_t anchor_a, anchor_b
-        float motor_impulse, max_motor_torque, motor_speed, reference_angle, lower_angle, upper_angle
-        uint8_t enable_motor, enable_limit
-        joint_t* next
-
-    ctypedef struct manifold_point_t "box2d_manifold_point":
-        vec_t local_point
-        float normal_impulse, tangent_impulse
-        uint32_t id
-
-    ctypedef struct contact_t "box2d_contact":
-        uint32_t flags
-        fixture_t* fixture_a
-        fixture_t* fixture_b
-        int32_t child_a, child_b
-        manifold_point_t* points
-        vec_t local_normal, local_point
-        int32_t type, point_count
-        float friction, restitution, tangent_speed
-        contact_t* next
-
-    ctypedef void report_t "box2d_report"(void* subject, const contact_t* contact, int32_t touches) noexcept nogil
-
-    ctypedef struct tree_t "box2d_tree":
-        pass
-
-    ctypedef struct broad_phase_t "box2d_broad_phase":
-        tree_t tree
-        int32_t proxy_count, move_count
-
-    ctypedef struct contact_manager_t "box2d_contact_manager":
-        broad_phase_t broad_phase
-        contact_t* contacts
-        int32_t contact_count
-        void* filter
-        void* listener
-        void* allocator
-
-    ctypedef struct world_t "box2d_world":
-        int32_t flags
-        contact_manager_t manager
-        body_t* bodies
-        joint_t* joints
-        int32_t body_count, joint_count
-        vec_t gravity
-
-    ctypedef struct fixture_def_t "box2d_fixture_def":
-        const void* shape
-
-    ctypedef struct body_def_t "box2d_body_def":
-        int32_t type
-        vec_t position, velocity
-        float angle, angular_velocity, linear_damping, angular_damping, gravity_scale
-        uint8_t allow_sleep, awake, fixed_rotation, bullet, active
-
-    ctypedef struct joint_def_t "box2d_joint_def":
-        body_t* body_a
-        body_t* body_b
-
-    ctypedef struct edge_shape_t "box2d_edge_shape":
-        vec_t vertex1, vertex2
-
-    ctypedef struct polygon_shape_t "box2d_polygon_shape":
-        int32_t type
-        vec_t* vertices
-        int32_t count
-
-    ctypedef struct calls_t "box2d_calls":
-        void (*construct)(world_t* world, const vec_t* gravity) noexcept nogil
-        void (*destruct)(world_t* world) noexcept nogil
-        void (*step)(world_t* world, float seconds, int32_t velocities, int32_t positions) noexcept nogil
-        body_t* (*create_body)(world_t* world, const void* definition) noexcept nogil
-        void (*destroy_body)(world_t* world, body_t* body) noexcept nogil
-        joint_t* (*create_joint)(world_t* world, const void* definition) noexcept nogil
-        fixture_t* (*create_fixture)(body_t* body, const void* definition) noexcept nogil
-        void (*set_motor_speed)(joint_t* joint, float speed) noexcept nogil
-        void (*set_motor_torque)(joint_t* joint, float torque) noexcept nogil
-        void (*set_polygon)(polygon_shape_t* shape, const vec_t* corners, int32_t count) noexcept nogil
-
-    ctypedef struct lane_t "box2d_lane":
-        world_t* world
-        body_t** moving
-        joint_t** joints
-        int32_t moving_count, joint_count, body_count, changed
-        const void* filter
-        int64_t builds
-        int32_t busy
-
-    ctypedef struct archive_t "box2d_archive":
-        char* at
-        char* end
-        int reading
-
-    int AWAKE "BOX2D_AWAKE"
-    int TOUCHING "BOX2D_TOUCHING"
-    int POLYGON "BOX2D_POLYGON"
-    void apply_force "box2d_apply_force"(body_t* body, float x, float y) noexcept nogil
-    void apply_torque "box2d_apply_torque"(body_t* body, float torque) noexcept nogil
-    void apply_impulse "box2d_apply_impulse"(body_t* body, float x, float y, float at_x, float at_y) noexcept nogil
-    vec_t world_point "box2d_world_point"(const body_t* body, float x, float y) noexcept nogil
-    float joint_angle "box2d_joint_angle"(const joint_t* joint) noexcept nogil
-    float joint_speed "box2d_joint_speed"(const joint_t* joint) noexcept nogil
-    bint is_steppable "box2d_is_steppable"(const lane_t* lane) noexcept nogil
-    bint is_resettable "box2d_is_resettable"(lane_t* lane) noexcept nogil
-    void step_world "box2d_step"(const calls_t* calls, lane_t* lane) noexcept nogil
-    void listen "box2d_listen"(const calls_t* calls, lane_t* lane, report_t* report, void* subject) noexcept nogil
-    void listen_to_feet "box2d_listen_to_feet"(
-        const calls_t* calls, lane_t* lane, body_t* foot1, body_t* foot2, int32_t* touches) noexcept nogil
-    void construct_world "box2d_construct"(const calls_t* calls, world_t* world, float gravity) noexcept nogil
-    void empty_world "box2d_empty"(const calls_t* calls, world_t* world, float gravity) noexcept nogil
-    int copy_world "box2d_copy_world"(const calls_t* calls, archive_t* archive, lane_t* lane) noexcept nogil
-
-
 cdef enum:
     MAX_DEFINITIONS = 19
+    MAX_MOVING = 5
+    MAX_JOINTS = 4
 
 cdef extern from *:
     """
-    /* Bounds of numbers that have no other ones, and of counts of steps. */
-    #define BOX2D_LARGE 1e15
-    #define BOX2D_MANY ((int64_t)1 << 52)
+    /* Limits of numbers and of counts of steps that have no other limits. */
+    #define BOX2D_MAX_NUMBER 1e15
+    #define BOX2D_MAX_COUNT ((int64_t)1 << 52)
     """
-    const double LARGE "BOX2D_LARGE"
-    const int64_t MANY "BOX2D_MANY"
+    const double MAX_NUMBER "BOX2D_MAX_NUMBER"
+    const int64_t MAX_COUNT "BOX2D_MAX_COUNT"
 
 
-ctypedef struct worlds_t:                     # what the lanes of a batch have in common
+# A contact has begun (touches is 1) or ended (0).
+ctypedef void (*report_t)(void* lane, const contact_t* contact, bint touches) noexcept nogil
+
+
+cdef struct lane_t:             # it begins as a b2ContactListener does, and listens to the contacts of its world
+    void** virtual_functions
+    report_t report
+    world_t* world
+    body_t* moving[MAX_MOVING]
+    joint_t* joints[MAX_JOINTS]
+    int32_t moving_count, joint_count, body_count, proxy_count
+    const void* filter          # Box2D's own contact filter
+    int64_t builds              # how often there were new bodies
+    int32_t changed             # a program has changed the world so that it was not stepped, or not reset
+    int32_t busy                # Box2D is changing the world: true for good in a child that was forked then
+
+
+ctypedef struct worlds_t:       # what the lanes of a batch have in common
     const family_t* family
     calls_t calls
+    void* listener_table[8]
     const void* definitions[MAX_DEFINITIONS]  # of bodies, fixtures and joints, in the order that the family says
-    bint discrete                             # whether actions are choices
+    const void* texts           # of CarRacing
+    bint discrete               # whether actions are choices
 
 
 ctypedef struct family_t:
-    # What is the environment's own. A lane is a struct that begins with lane_t and the family's progress: what is saved
-    # besides the world.
-    # Numbers for each discrete action.
-    const double* choices
-    int64_t choice_count, action_size
+    # What is the environment's own. A lane is a struct that begins with lane_t and the family's episode: what is saved
+    # besides the world. The first bytes of an episode are what `begin` draws; the others are zero when it begins.
+    int64_t lane_bytes, episode_bytes, drawn_bytes
+    int64_t world_bytes         # of what is saved of a world, at most
     int64_t definition_count
-    # Bytes of a lane, of its progress, and of what is saved of its world, at most.
-    int64_t lane_bytes, progress_bytes, world_bytes
-    # Draw what is random about an episode, and begin it.
+    # Numbers for each discrete action, and for the step that begins an episode.
+    const double* choices
+    const double* first_action
+    int64_t choice_count, action_size
+    # Draw what is random about an episode, and empty the world.
     void (*begin)(
         const worlds_t* self, void* lane, const double* parameters, const double* options, rng_t* rng) noexcept nogil
-    # Whether a lane that has been reset, or one that has not, can have this progress. Its bytes are anybody's.
-    bint (*is_possible)(const void* progress, bint was_reset) noexcept nogil
-    # Build the bodies of an episode, which the progress describes, in an empty world.
+    # Whether a lane that has been reset, or one that has not, can have this episode. Its bytes may come from anywhere.
+    bint (*is_valid)(const void* episode, bint was_reset) noexcept nogil
+    # Make the bodies of an episode in an empty world.
     void (*build)(const worlds_t* self, void* lane) noexcept nogil
+    report_t report
     # Step by an action, write its reward and return how the episode ended.
     int (*step)(
         const worlds_t* self, void* lane, const double* parameters, const double* action, bint float32_action,
@@ -201,12 +89,152 @@ cdef inline bint are_within(const double* values, int count, double low, double 
     return True
 
 
-cdef inline bint are_flags(const int32_t* values, int count) noexcept nogil:
+cdef inline bint are_floats_within(const void* begin, const void* end, float low, float high) noexcept nogil:
+    cdef const float* value = <const float*> begin
+    while value < <const float*> end:
+        if not low <= value[0] <= high:
+            return False
+        value += 1
+    return True
+
+
+cdef inline bint are_counts(const int32_t* values, int count, int32_t most) noexcept nogil:
     cdef int k
     for k in range(count):
-        if not 0 <= values[k] <= 1:
+        if not 0 <= values[k] <= most:
             return False
     return True
+
+
+cdef inline void step_world(const worlds_t* self, lane_t* lane) noexcept nogil:
+    """Step for a fiftieth of a second, with Gymnasium's iterations of the solver."""
+    self.calls.step(lane.world, <float> (1.0 / 50), 180, 60)
+
+
+cdef inline void empty_world(const worlds_t* self, lane_t* lane, double gravity) noexcept nogil:
+    self.calls.destruct(lane.world)
+    construct_world(self, lane, gravity)
+
+
+cdef inline void construct_world(const worlds_t* self, lane_t* lane, double gravity) noexcept nogil:
+    cdef vec_t vector
+    vector.x = 0.0
+    vector.y = <float> gravity
+    self.calls.construct(lane.world, &vector)
+
+
+# --- bodies -----------------------------------------------------------------------------------------------------------
+
+cdef inline bint has_all_bodies(const lane_t* lane) noexcept nogil:
+    """Whether the bodies and joints that a lane points to are still there.
+
+    Those that a program makes in place of destroyed ones may have their addresses, so a joint must also be of the type
+    that it was. Lists begin with the newest: the lane's own come before the ground.
+    """
+    cdef const body_t* body = lane.world.bodies
+    cdef const joint_t* joint = lane.world.joints
+    cdef int k, found = 0
+    while body != NULL and found < lane.moving_count:
+        for k in range(lane.moving_count):
+            found += body == lane.moving[k]
+        body = body.next
+    while joint != NULL:
+        for k in range(lane.joint_count):
+            found += joint == lane.joints[k] and joint.type == REVOLUTE
+        joint = joint.next
+    return found == lane.moving_count + lane.joint_count and lane.world.body_count >= lane.body_count
+
+
+cdef inline void remove_bodies(const worlds_t* self, lane_t* lane, double gravity, bint oldest_first) noexcept nogil:
+    """Remove the last episode's bodies, the ground's first; empty the world if it is not as it was built.
+
+    The order decides the numbers of later bodies in the broad phase, and these decide the order of contacts.
+    """
+    cdef body_t* body
+    cdef body_t* following
+    cdef int k
+    if lane.builds == 0 or lane.world.body_count != lane.body_count or not has_all_bodies(lane):
+        empty_world(self, lane, gravity)
+        return
+    lane.world.manager.listener = NULL
+    body = lane.moving[0].next  # the ground, the newest first
+    while oldest_first and body.next != NULL:
+        body = body.next
+    while body != NULL and body != lane.moving[0]:
+        following = body.previous if oldest_first else body.next
+        self.calls.destroy_body(lane.world, body)
+        body = following
+    for k in range(lane.moving_count):
+        self.calls.destroy_body(lane.world, lane.moving[k])
+
+
+cdef inline body_t* add_body(const worlds_t* self, lane_t* lane, const void* body, const void* fixture) noexcept nogil:
+    """Create a body and its fixture from their definitions."""
+    cdef body_t* made = self.calls.create_body(lane.world, body)
+    self.calls.create_fixture(made, fixture)
+    return made
+
+
+cdef inline body_t* add_moving_body(
+    const worlds_t* self, lane_t* lane, const void* body, const void* fixture, int parent, const void* joint
+) noexcept nogil:
+    """Create the lane's next moving body, jointed to the moving body `parent`; without a joint if that is NULL."""
+    cdef joint_def_t definition
+    cdef body_t* made = add_body(self, lane, body, fixture)
+    lane.moving[lane.moving_count] = made
+    lane.moving_count += 1
+    if joint != NULL:
+        definition = (<const joint_def_t*> joint)[0]
+        definition.body_a = lane.moving[parent]
+        definition.body_b = made
+        lane.joints[lane.joint_count] = self.calls.create_joint(lane.world, &definition)
+        lane.joint_count += 1
+    return made
+
+
+cdef inline void add_edge(
+    const worlds_t* self, body_t* body, int definition, double x1, double y1, double x2, double y2
+) noexcept nogil:
+    """Add an edge to a body: `definition` is the number of its fixture's definition, before that of its shape."""
+    cdef fixture_def_t fixture = (<const fixture_def_t*> self.definitions[definition])[0]
+    cdef edge_shape_t shape = (<const edge_shape_t*> self.definitions[definition + 1])[0]
+    fixture.shape = &shape
+    shape.vertex1.x, shape.vertex1.y = <float> x1, <float> y1
+    shape.vertex2.x, shape.vertex2.y = <float> x2, <float> y2
+    self.calls.create_fixture(body, &fixture)
+
+
+cdef inline body_t* add_quad(const worlds_t* self, lane_t* lane, int definition, const double* corners) noexcept nogil:
+    """Create a body with four corners [4, 2]: `definition` is the number of its definition, before those of the fixture
+    and the shape."""
+    cdef fixture_def_t fixture = (<const fixture_def_t*> self.definitions[definition + 1])[0]
+    cdef polygon_shape_t shape = (<const polygon_shape_t*> self.definitions[definition + 2])[0]
+    cdef vec_t points[4]
+    cdef int k
+    for k in range(4):
+        points[k].x, points[k].y = <float> corners[2 * k], <float> corners[2 * k + 1]
+    self.calls.set_polygon(&shape, points, 4)
+    fixture.shape = &shape
+    return add_body(self, lane, self.definitions[definition], &fixture)
+
+
+cdef inline void report_feet(
+    const lane_t* lane, const contact_t* contact, bint touches, int first_foot, int stride, int32_t* hull_touched,
+    int32_t* feet
+) noexcept nogil:
+    """Record which of two feet touch the ground, and whether the hull has touched it.
+
+    The feet are the moving bodies `first_foot` and `first_foot + stride`. As in Gymnasium the last event of a foot
+    decides, even if it still touches another piece of ground.
+    """
+    cdef const body_t* a = contact.fixture_a.body
+    cdef const body_t* b = contact.fixture_b.body
+    cdef int k
+    if touches and lane.moving[0] in (a, b):
+        hull_touched[0] = True
+    for k in range(2):
+        if lane.moving[first_foot + k * stride] in (a, b):
+            feet[k] = touches
 
 
 cdef int set_functions(lane_functions_t* functions) except -1
@@ -216,6 +244,6 @@ cdef class Worlds(LaneStore):
     cdef worlds_t shared
     cdef readonly list worlds
     cdef list definitions
-    cdef object error, progress_dtype
-    cdef int set_up_worlds(self, const family_t* family, object progress_dtype, object functions_of_lane) except -1
+    cdef object error, episode_dtype
+    cdef int set_up_worlds(self, const family_t* family, object episode_dtype, object functions_of_lane) except -1
     cdef lane_t* _world_lane(self, Py_ssize_t lane) except NULL

@@ -1,12 +1,17 @@
-"""Lanes that are worlds of Box2D: the functions of a lane, what is saved of it, and what Python looks at.
+"""Lanes that are worlds of Box2D: the functions of a lane, what is saved of it, and what Python reads and writes.
 
-A world is made by the Python package, which may look at it between steps; kernels step it by Box2D's own functions.
-So attributes such as `env.unwrapped.world` are the package's objects over the same C++ objects.
+A world is made by the Python package, which may read and change it between steps; kernels step it by Box2D's own
+functions. So attributes such as `env.unwrapped.world` are the package's objects over the same C++ objects.
 """
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
 from libc.string cimport memcpy, memset
 
+from gymcore_ext.box2d.structures cimport (
+    ACTIVE, AWAKE, BODY_FLAGS, CONTACT_FLAGS, HAS_TOI, LOCKED, POLYGON, TOUCHING, WORLD_FLAGS, apply_impulse,
+    body_def_t, body_t, box_t, broad_phase_t, calls_t, contact_manager_t, contact_t, fixture_t, joint_angle,
+    joint_speed, joint_t, manifold_point_t, node_t, polygon_shape_t, tree_t, vec_t, world_t,
+)
 from gymcore_ext.lanes.lane_functions cimport functions_capsule, lane_functions_t
 from gymcore_ext.lanes.struct_lanes cimport LaneStore
 from gymcore_ext.physics.lane cimport rng_t
@@ -15,7 +20,7 @@ import numpy as np
 
 from gymcore_ext.engine.lane_memory import kernel_spec
 
-# What of Box2D is called or pointed to, in the order of `box2d_calls`, with its C++ symbols.
+# What of Box2D is called or pointed to, in the order of `calls_t`, with its C++ symbols.
 FUNCTIONS = {
     "construct": "_ZN7b2WorldC1ERK6b2Vec2",
     "destruct": "_ZN7b2WorldD1Ev",
@@ -33,17 +38,318 @@ FUNCTIONS = {
 }
 
 
-cdef int set_calls(calls_t* calls, dict functions) except -1:
+# --- contacts ---------------------------------------------------------------------------------------------------------
+
+cdef void begin_contact(lane_t* lane, const contact_t* contact) noexcept nogil:
+    lane.report(lane, contact, True)
+
+
+cdef void end_contact(lane_t* lane, const contact_t* contact) noexcept nogil:
+    lane.report(lane, contact, False)
+
+
+cdef void ignore_solve(lane_t* lane, const contact_t* contact, const void* details) noexcept nogil:
+    pass
+
+
+cdef void keep_lane(lane_t* lane) noexcept nogil:
+    """Destroy the listener: nothing, since its memory is the lane's."""
+
+
+cdef int set_calls(worlds_t* self, dict functions) except -1:
+    """Set the addresses of Box2D's functions, and the table of the listener's virtual functions.
+
+    Before the first of them the table has the offset of the object and its type, which the Python package asks for when
+    a program reads `world.contactManager`.
+    """
     cdef Py_ssize_t k
     for k, name in enumerate(FUNCTIONS):
-        (<void**> calls)[k] = <void*> <size_t> functions[name]
+        (<void**> &self.calls)[k] = <void*> <size_t> functions[name]
+    self.listener_table[:] = [
+        NULL, self.calls.listener_type, <void*> keep_lane, <void*> keep_lane, <void*> begin_contact,
+        <void*> end_contact, <void*> ignore_solve, <void*> ignore_solve]
     return 0
+
+
+cdef void listen(const worlds_t* self, lane_t* lane, report_t report) noexcept nogil:
+    """Begin to report contacts, when all bodies are there."""
+    lane.virtual_functions = <void**> &self.listener_table[2]
+    lane.report = report
+    lane.world.manager.listener = lane
+    lane.body_count = lane.world.body_count
+    lane.proxy_count = lane.world.manager.broad_phase.proxy_count
+    lane.builds += 1
+
+
+# --- saved worlds -----------------------------------------------------------------------------------------------------
+
+cdef enum:
+    LIMIT = 1000000000  # of floats: beyond it, squares of squares are infinite
+
+
+ctypedef struct archive_t:
+    # Memory that a world is written to, or read from: the same walk in both directions. What was read is checked before
+    # it is used: Box2D's assertions, which need the GIL, must hold for it too.
+    char* at
+    char* end
+    bint reading
+
+
+cdef bint copy(archive_t* archive, void* begin, const void* end) noexcept nogil:
+    """Copy the bytes from `begin` to `end`, to or from the archive; false if they do not fit."""
+    cdef Py_ssize_t size = <const char*> end - <const char*> begin
+    if archive.end - archive.at < size:
+        return False
+    if archive.reading:
+        memcpy(begin, archive.at, size)
+    else:
+        memcpy(archive.at, begin, size)
+    archive.at += size
+    return True
+
+
+cdef bint copy_floats(archive_t* archive, void* begin, const void* end, float low, float high) noexcept nogil:
+    """Copy floats; false if one of them is not from `low` to `high`."""
+    return copy(archive, begin, end) and are_floats_within(begin, end, low, high)
+
+
+cdef bint copy_integers(archive_t* archive, void* begin, const void* end, int32_t low, int32_t high) noexcept nogil:
+    """Copy integers of 32 bits; false if one of them is not from `low` to `high`."""
+    cdef const int32_t* value = <const int32_t*> begin
+    if not copy(archive, begin, end):
+        return False
+    while value < <const int32_t*> end:
+        if not low <= value[0] <= high:
+            return False
+        value += 1
+    return True
+
+
+cdef inline bint is_node(const tree_t* tree, int32_t index) noexcept nogil:
+    return 0 <= index < tree.node_capacity
+
+
+cdef bint is_parent(const tree_t* tree, int32_t index) noexcept nogil:
+    """Whether a node that is not a leaf has two children, and is one higher than they are."""
+    cdef const node_t* node = &tree.nodes[index]
+    cdef const node_t* one
+    cdef const node_t* two
+    if not is_node(tree, node.child1) or not is_node(tree, node.child2) or node.child1 == node.child2:
+        return False
+    one, two = &tree.nodes[node.child1], &tree.nodes[node.child2]
+    return (one.parent == index and two.parent == index and one.height >= 0 and two.height >= 0
+            and node.height == 1 + max(one.height, two.height))
+
+
+cdef bint is_tree(const tree_t* tree, int32_t leaves) noexcept nogil:
+    """Whether each node is either in the tree or in the list of free ones, once, and each leaf is a fixture's.
+
+    A node lists one parent, so the `leaves - 1` parents have `2 * leaves - 2` different children: all nodes but the
+    root. Heights grow from child to parent, so there is no ring.
+    """
+    cdef const node_t* node
+    cdef int32_t i, used = 0, seen_leaves = 0, free_count = 0
+    if (not is_node(tree, tree.root) or tree.nodes[tree.root].parent != -1 or tree.nodes[tree.root].height < 0
+            or tree.node_count != 2 * leaves - 1):
+        return False
+    for i in range(tree.node_capacity):
+        node = &tree.nodes[i]
+        if node.height == -1:
+            continue
+        used += 1
+        if node.height < 0 or not are_floats_within(&node.box, &node.box + 1, -LIMIT, LIMIT):
+            return False
+        if node.height > 0:
+            if not is_parent(tree, i):
+                return False
+        else:
+            seen_leaves += 1
+            if node.child1 != -1 or node.child2 != -1 or node.proxy == NULL:
+                return False
+    if used != tree.node_count or seen_leaves != leaves:
+        return False
+    i = tree.free_list
+    while i != -1:
+        if not is_node(tree, i) or tree.nodes[i].height != -1 or free_count == tree.node_capacity - used:
+            return False
+        i = tree.nodes[i].parent
+        free_count += 1
+    return free_count == tree.node_capacity - used
+
+
+cdef bint copy_tree(const calls_t* calls, archive_t* archive, world_t* world) noexcept nogil:
+    """Copy the tree of the broad phase, node by node.
+
+    The numbers of proxies decide the order of contacts, also of those of bodies that are made later.
+    """
+    cdef broad_phase_t* phase = &world.manager.broad_phase
+    cdef tree_t* tree = &phase.tree
+    cdef node_t* node
+    cdef body_t* body = world.bodies
+    cdef fixture_t* fixture
+    cdef int32_t i, capacity = tree.node_capacity
+    if (not copy(archive, &capacity, &capacity + 1)
+            or capacity > (archive.end - archive.at) // <Py_ssize_t> sizeof(box_t)):
+        return False
+    while tree.node_capacity < capacity:
+        calls.allocate_node(tree)
+    if not (capacity == tree.node_capacity and copy(archive, &tree.root, &tree.root + 1)
+            and copy(archive, &tree.free_list, &tree.free_list + 1)
+            and copy(archive, &tree.node_count, &tree.node_count + 1)):
+        return False
+    for i in range(capacity):
+        node = &tree.nodes[i]
+        if not copy(archive, &node.box, &node.box + 1) or not copy(archive, &node.parent, &node.height + 1):
+            return False
+        if archive.reading:
+            node.proxy = NULL
+    while body != NULL:
+        fixture = body.fixtures
+        while fixture != NULL:
+            if (not copy_integers(archive, &fixture.proxies.id, &fixture.proxies.id + 1, 0, capacity - 1)
+                    or (archive.reading and tree.nodes[fixture.proxies.id].proxy != NULL)):
+                return False
+            tree.nodes[fixture.proxies.id].proxy = fixture.proxies
+            fixture = fixture.next
+        body = body.next
+    if archive.reading:
+        phase.move_count = 0
+    return is_tree(tree, phase.proxy_count)
+
+
+cdef void clear_unused(contact_t* contact) noexcept nogil:
+    """Set bytes that mean nothing to zero, so that equal worlds are written as equal bytes."""
+    memset(&contact.points[contact.point_count], 0, sizeof(manifold_point_t) * (2 - contact.point_count))
+    if contact.point_count == 0:
+        memset(&contact.local_normal, 0, <char*> &contact.point_count - <char*> &contact.local_normal)
+    if not contact.flags & HAS_TOI:
+        contact.toi = 0.0
+
+
+cdef bint copy_contact(archive_t* archive, contact_t* contact) noexcept nogil:
+    """Copy what the solver remembers of a contact."""
+    cdef bint is_sensor = contact.fixture_a.is_sensor or contact.fixture_b.is_sensor
+    cdef manifold_point_t* point = contact.points
+    while point < &contact.points[2]:
+        if not (copy_floats(archive, &point.local_point, &point.normal_impulse, -LIMIT, LIMIT)
+                and copy_floats(archive, &point.normal_impulse, &point.tangent_impulse, 0, LIMIT)
+                and copy_floats(archive, &point.tangent_impulse, &point.id, -LIMIT, LIMIT)
+                and copy(archive, &point.id, &point.id + 1)):
+            return False
+        point += 1
+    return (
+        copy(archive, &contact.flags, &contact.flags + 1) and not contact.flags & ~<uint32_t> CONTACT_FLAGS
+        and copy_floats(archive, &contact.local_normal, &contact.type, -LIMIT, LIMIT)
+        and copy_integers(archive, &contact.type, &contact.toi_count, 0, 2)
+        and copy_integers(archive, &contact.toi_count, &contact.toi_count + 1, 0, INT32_MAX)
+        and copy_floats(archive, &contact.toi, &contact.friction, 0, 1)
+        and copy_floats(archive, &contact.friction, &contact.tangent_speed + 1, -LIMIT, LIMIT)
+        and (contact.point_count == 0 if is_sensor else
+             (contact.flags & TOUCHING != 0) == (contact.point_count != 0)))
+
+
+cdef bint copy_contacts(const calls_t* calls, archive_t* archive, contact_manager_t* manager) noexcept nogil:
+    """Copy contacts, the oldest first: a new one goes to the front of all lists."""
+    cdef const tree_t* tree = &manager.broad_phase.tree
+    cdef contact_t* contact = manager.contacts
+    cdef int32_t i, count = manager.contact_count
+    cdef int32_t[2] proxies
+    if not copy(archive, &count, &count + 1):
+        return False
+    while not archive.reading and contact != NULL and contact.next != NULL:
+        contact = contact.next
+    for i in range(count):
+        if not archive.reading:
+            proxies[0], proxies[1] = contact.fixture_a.proxies.id, contact.fixture_b.proxies.id
+            clear_unused(contact)
+        if not copy_integers(archive, proxies, &proxies[2], 0, tree.node_capacity - 1):
+            return False
+        if archive.reading:
+            if tree.nodes[proxies[0]].proxy == NULL or tree.nodes[proxies[1]].proxy == NULL:
+                return False
+            calls.add_pair(manager, tree.nodes[proxies[0]].proxy, tree.nodes[proxies[1]].proxy)
+            contact = manager.contacts
+            if manager.contact_count != i + 1 or contact.fixture_a.proxies.id != proxies[0]:
+                return False
+        if not copy_contact(archive, contact):
+            return False
+        contact = contact.previous
+    return True
+
+
+cdef bint copy_body(archive_t* archive, body_t* body) noexcept nogil:
+    """Copy how a body moves."""
+    cdef int active = body.flags & ACTIVE
+    return (
+        copy(archive, &body.flags, &body.flags + 1) and not body.flags & ~BODY_FLAGS and body.flags & ACTIVE == active
+        and copy_floats(archive, &body.position, &body.sine, -LIMIT, LIMIT)
+        and copy_floats(archive, &body.sine, &body.cosine + 1, -1, 1)
+        and copy_floats(archive, &body.center0, &body.torque + 1, -LIMIT, LIMIT)
+        and 0 <= body.alpha0 < 1
+        and copy_floats(archive, &body.sleep_time, &body.sleep_time + 1, 0, LIMIT))
+
+
+cdef bint copy_joint(archive_t* archive, joint_t* joint) noexcept nogil:
+    """Copy what the solver remembers of a joint, and what its motor does."""
+    return (
+        copy_floats(archive, joint.impulse, &joint.motor_impulse + 1, -LIMIT, LIMIT)
+        and copy(archive, &joint.enable_motor, &joint.enable_motor + 1) and joint.enable_motor <= 1
+        and copy_floats(archive, &joint.max_motor_torque, &joint.motor_speed, 0, LIMIT)
+        and copy_floats(archive, &joint.motor_speed, &joint.motor_speed + 1, -LIMIT, LIMIT)
+        and copy(archive, &joint.enable_limit, &joint.enable_limit + 1) and joint.enable_limit <= 1
+        and copy_floats(archive, &joint.lower_angle, &joint.upper_angle + 1, -LIMIT, LIMIT)
+        and joint.lower_angle <= joint.upper_angle
+        and copy_integers(archive, &joint.limit_state, &joint.limit_state + 1, 0, 3))
+
+
+cdef bint copy_world(const worlds_t* self, lane_t* lane, archive_t* archive) noexcept nogil:
+    """Write all that decides how a world goes on to the archive, or read it into a world that was just built alike.
+
+    Returns:
+        Whether it fits, has no bodies of somebody else, and only values that a world can go on with. A world that was
+        read when this is false can only be destructed.
+    """
+    cdef world_t* world = lane.world
+    cdef int k
+    if (world.body_count != lane.body_count or world.joint_count != lane.joint_count
+            or world.manager.broad_phase.proxy_count != lane.proxy_count):
+        return False
+    if not (copy_tree(&self.calls, archive, world) and copy_contacts(&self.calls, archive, &world.manager)
+            and copy_floats(archive, &world.gravity, &world.gravity + 1, -LIMIT, LIMIT)
+            and copy(archive, &world.flags, &world.flags + 1) and not world.flags & (~WORLD_FLAGS | LOCKED)
+            and copy_floats(archive, &world.inverse_dt0, &world.inverse_dt0 + 1, 0, LIMIT)):
+        return False
+    for k in range(lane.moving_count):  # after the contacts, which wake bodies
+        if not copy_body(archive, lane.moving[k]):
+            return False
+    for k in range(lane.joint_count):
+        if not copy_joint(archive, lane.joints[k]):
+            return False
+    return True
 
 
 # --- the functions of a lane ------------------------------------------------------------------------------------------
 
-cdef inline char* progress_of(void* lane) noexcept nogil:
+cdef inline char* episode_of(void* lane) noexcept nogil:
     return <char*> lane + sizeof(lane_t)
+
+
+cdef bint calls_no_program(const lane_t* lane) noexcept nogil:
+    """Whether Box2D would call no code of a program's, which could not run without the GIL.
+
+    A world that is locked is in the middle of a step, which a listener that raises leaves for good.
+    """
+    return (lane.world.manager.filter == lane.filter and lane.world.destruction_listener == NULL
+            and not lane.world.flags & LOCKED)
+
+
+cdef void build_world(const worlds_t* self, lane_t* lane) noexcept nogil:
+    """Make the bodies of an episode in an empty world, and count from zero."""
+    cdef int64_t drawn = self.family.drawn_bytes
+    memset(episode_of(lane) + drawn, 0, self.family.episode_bytes - drawn)
+    lane.moving_count = lane.joint_count = 0
+    self.family.build(self, lane)
+    listen(self, lane, self.family.report)
 
 
 cdef int step(
@@ -54,7 +360,8 @@ cdef int step(
     cdef lane_t* lane = <lane_t*> memory
     cdef const double* numbers = <const double*> action
     cdef int ends
-    lane.changed = not is_steppable(lane)
+    lane.changed = (lane.builds == 0 or lane.busy or lane.world.manager.listener != lane or not calls_no_program(lane)
+                    or not has_all_bodies(lane))
     if lane.changed:
         return 0
     if self.discrete:  # in bounds even if another thread changes the array of actions after their check
@@ -69,14 +376,19 @@ cdef int step(
 cdef void reset(
     void* memory, const void* shared, const double* parameters, const double* options, rng_t* rng
 ) noexcept nogil:
+    """Begin an episode: draw it, build it, and step once, as Gymnasium does."""
     cdef const worlds_t* self = <const worlds_t*> shared
     cdef lane_t* lane = <lane_t*> memory
+    cdef double reward
     drop_broken(self, lane)
-    lane.changed = not is_resettable(lane)
-    if not lane.changed:
-        lane.busy = 1
-        self.family.begin(self, lane, parameters, options, rng)
-        lane.busy = 0
+    lane.changed = not calls_no_program(lane)
+    if lane.changed:
+        return
+    lane.busy = 1
+    self.family.begin(self, lane, parameters, options, rng)
+    build_world(self, lane)
+    self.family.step(self, lane, parameters, self.family.first_action, False, rng, &reward)
+    lane.busy = 0
 
 
 cdef inline void drop_broken(const worlds_t* self, lane_t* lane) noexcept nogil:
@@ -85,7 +397,7 @@ cdef inline void drop_broken(const worlds_t* self, lane_t* lane) noexcept nogil:
     What it has allocated stays allocated: nothing of it can be trusted, and objects of the package may point there.
     """
     if lane.busy:
-        construct_world(&self.calls, lane.world, 0.0)
+        construct_world(self, lane, 0.0)
 
 
 cdef void observe(
@@ -112,32 +424,32 @@ cdef void release(void* memory, const void* shared) noexcept nogil:
 cdef bint copy_lane(const worlds_t* self, lane_t* lane, char* saved, bint reading) noexcept nogil:
     """Write a world to a saved lane, or read it into a lane that was just built; false if it cannot be."""
     cdef archive_t archive
-    archive.at = saved + self.family.progress_bytes
+    archive.at = saved + self.family.episode_bytes
     archive.end = archive.at + self.family.world_bytes
     archive.reading = reading
-    return copy_world(&self.calls, &archive, lane)
+    return copy_world(self, lane, &archive)
 
 
 cdef bint restore(const worlds_t* self, lane_t* lane, char* saved) noexcept nogil:
     """Build a lane's world anew as it was saved; false if no lane can have that state."""
-    cdef int64_t size = self.family.progress_bytes
+    cdef int64_t size = self.family.episode_bytes
     cdef int32_t nodes
     memcpy(&nodes, saved + size, sizeof(nodes))
-    if not self.family.is_possible(saved, nodes != 0):
+    if not self.family.is_valid(saved, nodes != 0):
         return False
-    memcpy(progress_of(lane), saved, size)
+    memcpy(episode_of(lane), saved, size)
     if nodes == 0:
         return True  # it was never reset: the tree of a world that was built has room for some
-    empty_world(&self.calls, lane.world, 0.0)
-    self.family.build(self, lane)
-    memcpy(progress_of(lane), saved, size)  # building has begun to count
+    empty_world(self, lane, 0.0)
+    build_world(self, lane)
+    memcpy(episode_of(lane), saved, size)  # building has begun to count
     return copy_lane(self, lane, saved, True)
 
 
 cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
     cdef const worlds_t* self = <const worlds_t*> shared
     cdef lane_t* lane = <lane_t*> memory
-    memcpy(saved, progress_of(lane), self.family.progress_bytes)
+    memcpy(saved, episode_of(lane), self.family.episode_bytes)
     return not lane.builds or (not lane.busy and copy_lane(self, lane, <char*> saved, False))
 
 
@@ -149,14 +461,14 @@ cdef void load(void* memory, const void* shared, const void* saved) noexcept nog
 
 
 cdef int check(const void* saved, const void* shared) noexcept nogil:
-    """Whether a lane goes on from this: another one tries."""
+    """Whether a lane can go on from this: restore it in a lane of its own."""
     cdef const worlds_t* self = <const worlds_t*> shared
     cdef lane_t* lane = <lane_t*> PyMem_RawCalloc(1, self.family.lane_bytes + sizeof(world_t))
     cdef bint possible
     if lane == NULL:
         return False
     lane.world = <world_t*> (<char*> lane + self.family.lane_bytes)
-    construct_world(&self.calls, lane.world, 0.0)
+    construct_world(self, lane, 0.0)
     possible = restore(self, lane, <char*> saved)
     self.calls.destruct(lane.world)
     PyMem_RawFree(lane)
@@ -191,24 +503,22 @@ cdef class Worlds(LaneStore):
     ):
         self.kernel, self.worlds, self.definitions, self.error = kernel, worlds, definitions, error
         self.shared.discrete = kernel_spec(kernel)["discrete_actions"] > 0
-        set_calls(&self.shared.calls, functions)
+        set_calls(&self.shared, functions)
 
-    cdef int set_up_worlds(self, const family_t* family, object progress_dtype, object functions_of_lane) except -1:
+    cdef int set_up_worlds(self, const family_t* family, object episode_dtype, object functions_of_lane) except -1:
         """Make the lanes of a family."""
         cdef Py_ssize_t k
         cdef lane_t* lane
         if len(self.definitions) != family.definition_count:
             raise ValueError(f"definitions: expected {family.definition_count}, got {len(self.definitions)}")
-        if progress_dtype.itemsize != family.progress_bytes:
-            raise ValueError(f"progress: expected {family.progress_bytes} bytes, got {progress_dtype}")
-        self.progress_dtype = progress_dtype
+        self.episode_dtype = episode_dtype
         self.shared.family = family
         for k, definition in enumerate(self.definitions):
             self.shared.definitions[k] = <const void*> <size_t> int(definition.this)
         self.set_up(
             self.kernel, functions_of_lane, len(self.worlds), family.lane_bytes, &self.shared,
             (self.worlds, self.definitions),
-            [("progress", progress_dtype), ("world", np.uint8, (family.world_bytes,))])
+            [("episode", episode_dtype), ("world", np.uint8, (family.world_bytes,))])
         for k, world in enumerate(self.worlds):
             lane = self._world_lane(k)
             lane.world = <world_t*> <size_t> int(world.this)
@@ -223,9 +533,9 @@ cdef class Worlds(LaneStore):
         return self.view()[:, offset:offset + dtype.itemsize].view(dtype.base).reshape(-1, *dtype.shape)
 
     @property
-    def progress(self):
-        """A structured array with what the family counts of each lane: a view, to read and to write."""
-        return self._columns(sizeof(lane_t), self.progress_dtype)
+    def episodes(self):
+        """A structured array with the episode of each lane: a view, to read and to write."""
+        return self._columns(sizeof(lane_t), self.episode_dtype)
 
     def builds(self, Py_ssize_t lane):
         """How often the bodies of a lane were made: they are new when it has grown."""
@@ -247,7 +557,7 @@ cdef class Worlds(LaneStore):
             "than fit into a state, or numbers that are not finite")
 
 
-# --- trying it out ----------------------------------------------------------------------------------------------------
+# --- whether Box2D is laid out as structures.pxd says -----------------------------------------------------------------
 
 cdef tuple pair(vec_t vector):
     return vector.x, vector.y
@@ -268,7 +578,7 @@ cdef list corners_of(fixture_t* fixture):
 
 
 def read_body_definition(size_t address):
-    """What the definition of a body is according to the layout of world.h."""
+    """What the definition of a body is according to the layout of structures.pxd."""
     cdef const body_def_t* body = <const body_def_t*> address
     return {
         "type": body.type, "position": pair(body.position), "angle": body.angle, "linearVelocity": pair(body.velocity),
@@ -279,7 +589,7 @@ def read_body_definition(size_t address):
 
 
 def read_world(size_t address):
-    """What a world is according to the layouts of world.h: nested dicts and lists, with addresses as ints."""
+    """What a world is according to the layouts of structures.pxd: nested dicts and lists, with addresses as ints."""
     cdef world_t* world = <world_t*> address
     cdef body_t* body = world.bodies
     cdef joint_t* joint = world.joints
@@ -330,46 +640,45 @@ def read_world(size_t address):
         "bodies": bodies, "joints": joints, "contacts": contacts}
 
 
-def step_and_restore(dict functions, size_t first, size_t second, int steps):
-    """Push the newest body of one world and step it; then let another one go on from its state, and push and step that.
+ctypedef struct trial_t:
+    lane_t lane
+    int32_t changes  # contacts that have begun or ended
 
-    Both were made in the same way, and not stepped yet. Half of the steps are the first one's.
+
+cdef void count_contact(void* lane, const contact_t* contact, bint touches) noexcept nogil:
+    (<trial_t*> lane).changes += 1
+
+
+def step_and_restore(dict functions, size_t first, size_t second, int steps):
+    """Push the newest body of one world and step it; then restore its state in another world, and push and step that.
+
+    Both have two moving bodies with a joint, were made in the same way, and were not stepped yet. The first world takes
+    half of the steps.
 
     Returns:
-        How many times the newest body began to touch or ceased to touch something.
+        How many contacts have begun or ended.
     """
-    cdef calls_t calls
-    cdef lane_t lanes[2]
+    cdef worlds_t shared
+    cdef trial_t trial
+    cdef lane_t* lane = &trial.lane
     cdef archive_t archive
-    cdef int32_t touches[3]
-    cdef int k
-    cdef body_t* body
-    cdef joint_t* joint
-    cdef bytearray room = bytearray(1 << 16)
-    set_calls(&calls, functions)
-    memset(lanes, 0, sizeof(lanes))
-    changes = 0
-    for k, address in enumerate((first, second)):
-        lanes[k].world = <world_t*> <size_t> address
-        body, joint = lanes[k].world.bodies, lanes[k].world.joints
-        while body != NULL and lanes[k].moving_count < 2:  # they come before the ground
-            lanes[k].moving[lanes[k].moving_count] = body
-            lanes[k].moving_count += 1
-            body = body.next
-        while joint != NULL and lanes[k].joint_count < 1:
-            lanes[k].joints[0] = joint
-            lanes[k].joint_count += 1
-            joint = joint.next
-        listen_to_feet(&calls, &lanes[k], lanes[k].moving[0], NULL, touches)
-        if k:
-            archive.at, archive.end, archive.reading = <char*> room, <char*> room + len(room), True
-            copy_world(&calls, &archive, &lanes[1])
+    cdef bytearray saved = bytearray(1 << 16)
+    set_calls(&shared, functions)
+    trial.changes = 0
+    for address in (first, second):
+        lane.world = <world_t*> <size_t> address
+        lane.moving[0] = lane.world.bodies  # they come before the ground
+        lane.moving[1] = lane.world.bodies.next
+        lane.joints[0] = lane.world.joints
+        lane.moving_count, lane.joint_count = 2, 1
+        listen(&shared, lane, count_contact)
+        if address == second:
+            archive.at, archive.end, archive.reading = <char*> saved, <char*> saved + len(saved), True
+            copy_world(&shared, lane, &archive)
         for _ in range(steps // 2):
-            before = touches[1]
-            apply_impulse(lanes[k].moving[0], 0.01, 0.3, 5.0, 2.0)
-            step_world(&calls, &lanes[k])
-            changes += touches[1] != before
-        archive.at, archive.end, archive.reading = <char*> room, <char*> room + len(room), False
-        copy_world(&calls, &archive, &lanes[k])
-        lanes[k].world.manager.listener = NULL
-    return changes
+            apply_impulse(lane.moving[0], 0.01, 0.3, 5.0, 2.0)
+            step_world(&shared, lane)
+        archive.at, archive.end, archive.reading = <char*> saved, <char*> saved + len(saved), False
+        copy_world(&shared, lane, &archive)
+        lane.world.manager.listener = NULL
+    return trial.changes

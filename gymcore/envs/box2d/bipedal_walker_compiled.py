@@ -21,7 +21,7 @@ from gymcore.envs.box2d.bipedal_walker_python import (
     walker_spaces,
 )
 from gymcore.envs.box2d.box2d_env import Body, Box2D, Definition, Joint, World
-from gymcore.envs.box2d.compiled_env import CompiledBox2DEnv, Counted, Foot
+from gymcore.envs.box2d.compiled_env import CompiledBox2DEnv, EpisodeField, Foot
 from gymcore.native.parameters import flag
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore_ext.box2d import walker
@@ -69,7 +69,7 @@ class BipedalWalker(Scenery, CompiledBox2DEnv[npt.NDArray[np.float32]]):
     numpy_scalars, float32_numbers = True, ("reward",)
     compiled_methods = frozenset({"_destroy", "_generate_clouds", "_generate_terrain"})
     hardcore, fresh_worlds = flag(), flag()
-    game_over, scroll = Counted(bool), Counted(float)
+    game_over, scroll = EpisodeField(bool), EpisodeField(float)
     terrain_x = GROUND_X
 
     def __init__(self, render_mode: str | None = None, hardcore: bool = False) -> None:
@@ -153,8 +153,8 @@ class BipedalWalker(Scenery, CompiledBox2DEnv[npt.NDArray[np.float32]]):
         return [*self.terrain, *self.legs, *self._bodies[-5:-4]]
 
     def _view_bodies(self, bodies: list[Body]) -> list[Body]:
-        bipedal_walker_python.paint_terrain(bodies[:-5], int(self._progress["box_count"]))
-        joints, touches = self._world.joints, self._progress["feet"].reshape(-1, 1)
+        bipedal_walker_python.paint_terrain(bodies[:-5], int(self._episode["box_count"]))
+        joints, touches = self._world.joints, self._episode["feet"].reshape(-1, 1)
         for index, leg in enumerate(bodies[-4:]):
             if index % 2:
                 bodies[index - 4] = Foot(leg, joints[index], touches[index // 2])
@@ -165,28 +165,28 @@ class BipedalWalker(Scenery, CompiledBox2DEnv[npt.NDArray[np.float32]]):
     @property
     def prev_shaping(self) -> float | None:
         """What the next reward counts from; None before the first step."""
-        progress = self._progress
-        return float(progress["prev_shaping"]) if progress["has_shaping"] else None
+        episode = self._episode
+        return float(episode["prev_shaping"]) if episode["has_shaping"] else None
 
     @property
     def terrain_y(self) -> list[float]:
         """The heights of the points of the ground, metres; empty before the first reset."""
-        return self._progress["heights"].tolist() if self._bodies else []
+        return self._episode["heights"].tolist() if self._bodies else []
 
     @property
     def clouds(self) -> Clouds:
         """The corners of the clouds, metres."""
-        return make_clouds(self._progress["clouds"]) if self._bodies else ()
+        return make_clouds(self._episode["clouds"]) if self._bodies else ()
 
     @property
     def lidar_fractions(self) -> list[float]:
         """The fraction of each ray that is free; empty before the first reset."""
-        return self._progress["fractions"].tolist() if self._bodies else []
+        return self._episode["fractions"].tolist() if self._bodies else []
 
     def _draw(self, surface: pygame.Surface) -> None:
-        progress = self._progress
-        boxes = progress["boxes"][: progress["box_count"]].tolist()
-        bipedal_walker_python.draw(surface, self, boxes, int(progress["steps"]))
+        episode = self._episode
+        boxes = episode["boxes"][: episode["box_count"]].tolist()
+        bipedal_walker_python.draw(surface, self, boxes, int(episode["steps"]))
 
 
 class BipedalWalkerVectorEnv(NativeVectorEnv):

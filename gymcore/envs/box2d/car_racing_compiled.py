@@ -35,7 +35,7 @@ from gymcore.envs.box2d.car_racing_python import (
     random_colors,
 )
 from gymcore.envs.box2d.car_racing_rendering import score_text
-from gymcore.envs.box2d.compiled_env import BodyOf, CompiledBox2DEnv, Counted
+from gymcore.envs.box2d.compiled_env import BodyOf, CompiledBox2DEnv, EpisodeField
 from gymcore.native.parameters import Parameter
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.rendering.window import load_pygame
@@ -71,17 +71,31 @@ class _Hull(BodyOf):
     color = _fixed(HULL_COLOR)
 
 
+class _WheelField(EpisodeField):
+    """A number of a wheel: an element of a field of its lane's episode."""
+
+    def __get__(self, wheel: Any, owner: type) -> Any:
+        """The wheel's value."""
+        return self if wheel is None else self.kind(wheel._episode[self.name][wheel.index])
+
+    def __set__(self, wheel: Any, value: Any) -> None:
+        """Write the wheel's value."""
+        wheel._episode[self.name][wheel.index] = self.kind(value)
+
+
 class _Wheel(BodyOf):
     """A wheel: its numbers are those that compiled code steps."""
 
-    def __init__(self, body: Body, joint: Joint, numbers: np.void, road: Sequence[Body]) -> None:
-        """Take the joint to the hull, the numbers of the wheel, and the pieces of road."""
+    def __init__(
+        self, body: Body, joint: Joint, index: int, episode: np.void, road: Sequence[Body]
+    ) -> None:
+        """Take the joint to the hull, the number of the wheel, the episode, and the road."""
         super().__init__(body)
-        self.joint, self._progress, self._road = joint, numbers, road
+        self.joint, self.index, self._episode, self._road = joint, index, episode, road
 
     color, wheel_rad = _fixed(WHEEL_COLOR), _fixed(WHEEL_R * SIZE)
-    gas, brake, steer = Counted(float), Counted(float), Counted(float)
-    phase, omega = Counted(float), Counted(float)
+    gas, brake, steer = _WheelField(float), _WheelField(float), _WheelField(float)
+    phase, omega = _WheelField(float), _WheelField(float)
 
     @property
     def tiles(self) -> set[Body]:
@@ -93,37 +107,37 @@ class _Wheel(BodyOf):
 class _Tile(BodyOf):
     """A piece of road."""
 
-    def __init__(self, body: Body, idx: int, progress: np.void) -> None:
-        """Take the number of the piece, and the progress of its lane."""
+    def __init__(self, body: Body, idx: int, episode: np.void) -> None:
+        """Take the number of the piece, and the episode of its lane."""
         super().__init__(body)
-        self.idx, self._progress = idx, progress
+        self.idx, self._episode = idx, episode
 
     road_friction = _fixed(1.0)
 
     @property
     def road_visited(self) -> bool:
         """Whether a wheel has touched it."""
-        return bool(self._progress["visited"][self.idx])
+        return bool(self._episode["visited"][self.idx])
 
     @road_visited.setter
     def road_visited(self, value: bool) -> None:
-        self._progress["visited"][self.idx] = value
+        self._episode["visited"][self.idx] = value
 
     @property
     def color(self) -> npt.NDArray[np.float64]:
         """Red, green and blue: plain once the car has touched it."""
-        plain = self._progress["touched"][self.idx]
-        color: npt.NDArray[np.float64] = self._progress["road_color"].copy()
+        plain = self._episode["touched"][self.idx]
+        color: npt.NDArray[np.float64] = self._episode["road_color"].copy()
         return color if plain else color + 0.01 * (self.idx % 3) * 255
 
 
 class _CompiledCar(Car):
     """The package's bodies of a car that compiled code steps."""
 
-    def __init__(self, world: World, hull: _Hull, wheels: list[Body], progress: np.void) -> None:
+    def __init__(self, world: World, hull: _Hull, wheels: list[Body], episode: np.void) -> None:
         self.world, self.hull, self.wheels = world, hull, wheels
         self.drawlist = [*wheels, hull]
-        self._progress = progress
+        self._episode = episode
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse to replace the bodies and methods of the car."""
@@ -134,18 +148,19 @@ class _CompiledCar(Car):
     @property
     def fuel_spent(self) -> float:  # type: ignore[override]
         """Joules since the last step with an action."""
-        return float(self._progress["fuel_spent"])
+        return float(self._episode["fuel_spent"])
 
     @property
     def particles(self) -> deque[Particle]:  # type: ignore[override]
         """The newest marks of skidding wheels."""
-        made, marks = int(self._progress["marks_made"]), self._progress["marks"]
-        newest = (marks[number % len(marks)] for number in range(max(made - len(marks), 0), made))
+        made, marks = int(self._episode["marks_made"]), self._episode["marks"]
+        counts, on_grass = self._episode["mark_counts"], self._episode["mark_on_grass"]
+        newest = (number % len(marks) for number in range(max(made - len(marks), 0), made))
         return deque(
             Particle(
-                mark_color(mark["on_grass"]),
-                [(x, y) for x, y in mark["points"][: mark["count"]].tolist()],
-                bool(mark["on_grass"]),
+                mark_color(on_grass[mark]),
+                [(x, y) for x, y in marks[mark][: counts[mark]].tolist()],
+                bool(on_grass[mark]),
             )
             for mark in newest
         )
@@ -191,8 +206,8 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
     lanes = racing.Cars
     arguments: ClassVar[tuple[str, ...]] = ("continuous", "domain_randomize", "verbose")
     lap_complete_percent = Parameter()
-    reward, prev_reward, t = Counted(float), Counted(float), Counted(float)
-    tile_visited_count, new_lap = Counted(int), Counted(bool)
+    reward, prev_reward, t = EpisodeField(float), EpisodeField(float), EpisodeField(float)
+    tile_visited_count, new_lap = EpisodeField(int), EpisodeField(bool)
 
     _not_pickled = (*CompiledBox2DEnv._not_pickled, "_car")
     contactListener_keepref = None  # there is none in Python
@@ -244,9 +259,9 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
         """
         batch = super().make_batch(num_envs, **options)
         random = np.random.default_rng()
-        for progress in batch.store.progress:
-            progress["domain_randomize"] = self.domain_randomize
-            _set_colors(progress, random_colors(random if self.domain_randomize else None))
+        for episode in batch.store.episodes:
+            episode["domain_randomize"] = self.domain_randomize
+            _set_colors(episode, random_colors(random if self.domain_randomize else None))
         return batch
 
     def _definitions(self) -> list[Definition]:
@@ -277,9 +292,9 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
         """
         observation, info = super().reset(seed=seed, options=options)
         if self.verbose:
-            progress = self._progress
-            first, tiles = int(progress["first"]), int(progress["tiles"])
-            for _ in range(progress["retries"]):
+            episode = self._episode
+            first, tiles = int(episode["first"]), int(episode["tiles"])
+            for _ in range(episode["retries"]):
                 print(car_racing_python.RETRY_TEXT)
             car_racing_python.print_track(first, first + tiles + 1)
         return observation, info
@@ -314,13 +329,13 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
             self.render()
         if not terminated:
             return observation, reward, False, False, {}
-        is_finished = int(self._progress["lap"]) == racing.LAP_FINISHED
+        is_finished = int(self._episode["lap"]) == racing.LAP_FINISHED
         reward = reward if is_finished else int(reward)  # as in Gymnasium
         return observation, reward, True, False, {"lap_finished": is_finished}
 
     def _init_colors(self) -> None:
         random = self.np_random if self.domain_randomize else None
-        _set_colors(self._progress, random_colors(random))
+        _set_colors(self._episode, random_colors(random))
 
     # --- attributes that programs read ---------------------------------------------------------
 
@@ -346,20 +361,20 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
         return self._bodies[:-5] or None
 
     def _view_bodies(self, bodies: list[Body]) -> list[Body]:
-        progress, joints = self._progress, self._world.joints
-        road = [_Tile(tile, index, progress) for index, tile in enumerate(bodies[:-5])]
+        episode, joints = self._episode, self._world.joints
+        road = [_Tile(tile, index, episode) for index, tile in enumerate(bodies[:-5])]
         hull = _Hull(bodies[-5])
         wheels: list[Body] = [
-            _Wheel(wheel, joint, numbers, road)
-            for wheel, joint, numbers in zip(bodies[-4:], joints, progress["wheels"], strict=True)
+            _Wheel(wheel, joint, index, episode, road)
+            for index, (wheel, joint) in enumerate(zip(bodies[-4:], joints, strict=True))
         ]
-        self._car = _CompiledCar(self._world, hull, wheels, progress)
+        self._car = _CompiledCar(self._world, hull, wheels, episode)
         return [*road, hull, *wheels]
 
     @property  # type: ignore[misc]
     def state(self) -> npt.NDArray[np.uint8] | None:
         """The last observation, drawn again; None before the first reset."""
-        return self._observe_score(float(self._progress["shown_reward"])) if self._bodies else None
+        return self._observe_score(float(self._episode["shown_reward"])) if self._bodies else None
 
     @property
     def road_color(self) -> Channels:
@@ -377,7 +392,7 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
         return self._color("grass_color")
 
     def _color(self, name: str) -> Channels:
-        color = self._progress[name]
+        color = self._episode[name]
         return color.copy() if self.domain_randomize else color.astype(np.int64)
 
     @property
@@ -402,9 +417,9 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
         return polygons
 
 
-def _set_colors(progress: np.void, colors: tuple[Channels, ...]) -> None:
+def _set_colors(episode: np.void, colors: tuple[Channels, ...]) -> None:
     for name, color in zip(("road_color", "bg_color", "grass_color"), colors, strict=True):
-        progress[name] = color
+        episode[name] = color
 
 
 class CarRacingVectorEnv(NativeVectorEnv):

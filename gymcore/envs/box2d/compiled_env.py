@@ -18,8 +18,8 @@ from gymcore_ext.box2d.worlds import Worlds
 from gymcore_ext.engine.batch import Batch
 
 
-class Counted:
-    """An attribute of an environment, or of a part of one, that its lane's progress holds."""
+class EpisodeField:
+    """An attribute of an environment that is a field of its lane's episode."""
 
     def __init__(self, kind: type[bool | float]) -> None:
         """Take the type of its values."""
@@ -32,11 +32,11 @@ class Counted:
 
     def __get__(self, env: Any, owner: type) -> Any:
         """The lane's value."""
-        return self if env is None else self.kind(env._progress[self.name])
+        return self if env is None else self.kind(env._episode[self.name])
 
     def __set__(self, env: Any, value: Any) -> None:
         """Write the lane's value."""
-        env._progress[self.name] = self.kind(value)
+        env._episode[self.name] = self.kind(value)
 
 
 class BodyOf(Box2D.b2Body):
@@ -54,7 +54,7 @@ class Foot(BodyOf):
     """A body that says whether it touches the ground."""
 
     def __init__(self, body: Body, joint: Joint, touches: npt.NDArray[np.int32]) -> None:
-        """Take the joint to what is above, and the element of the lane's progress."""
+        """Take the joint to what is above, and the element of the lane's episode."""
         super().__init__(body)
         self.joint, self._touches = joint, touches
 
@@ -68,8 +68,8 @@ class Foot(BodyOf):
         self._touches[0] = bool(value)
 
 
-# Version of what worlds.pyx saves of a world.
-STATES = 2
+# Version of what worlds.pyx saves of a lane: states of another one are refused.
+STATE_VERSION = 3
 
 
 class CompiledBox2DEnv(DrawnBox2DEnv[Any, ActType], NativeEnv[ActType]):
@@ -116,14 +116,14 @@ class CompiledBox2DEnv(DrawnBox2DEnv[Any, ActType], NativeEnv[ActType]):
     def fixed_digest(self) -> int:
         """Digest of the class and its arguments."""
         arguments = [getattr(self, name) for name in self.arguments]
-        return digest(repr((STATES, self.kernel_module, arguments)).encode())
+        return digest(repr((STATE_VERSION, self.kernel_module, arguments)).encode())
 
     # --- the package's objects -----------------------------------------------------------------
 
     @property
-    def _progress(self) -> Any:
-        """The numbers of the lane, to read and to write."""
-        return self._batch.store.progress[self._lane]
+    def _episode(self) -> Any:
+        """The episode of the lane, to read and to write."""
+        return self._batch.store.episodes[self._lane]
 
     @property
     def _world(self) -> World:

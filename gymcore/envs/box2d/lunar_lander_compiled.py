@@ -12,7 +12,7 @@ from gymcore.base.arguments import invalid_action
 from gymcore.core import Info
 from gymcore.envs.box2d import lunar_lander_python
 from gymcore.envs.box2d.box2d_env import Body, Box2D, Definition, World
-from gymcore.envs.box2d.compiled_env import CompiledBox2DEnv, Counted, Foot
+from gymcore.envs.box2d.compiled_env import CompiledBox2DEnv, EpisodeField, Foot
 from gymcore.envs.box2d.lunar_lander_python import (
     FPS,
     HELIPAD_Y,
@@ -76,7 +76,7 @@ class LunarLander(CompiledBox2DEnv[Any]):
     helipad_x1, helipad_x2 = lunar_lander_python.GROUND_X[4], lunar_lander_python.GROUND_X[6]
     helipad_y = HELIPAD_Y
     prev_reward: float | None = None
-    wind_idx, torque_idx, game_over = Counted(int), Counted(int), Counted(bool)
+    wind_idx, torque_idx, game_over = EpisodeField(int), EpisodeField(int), EpisodeField(bool)
 
     def __init__(
         self,
@@ -196,20 +196,20 @@ class LunarLander(CompiledBox2DEnv[Any]):
         return self._bodies[1:]
 
     def _view_bodies(self, bodies: list[Body]) -> list[Body]:
-        touches = self._progress["legs"].reshape(-1, 1)
+        touches = self._episode["legs"].reshape(-1, 1)
         legs = map(Foot, bodies[2:], self._world.joints, touches)
         return [*bodies[:2], *legs]
 
     @property
     def prev_shaping(self) -> float | None:
         """What the next reward counts from; None before the first step."""
-        progress = self._progress
-        return float(progress["prev_shaping"]) if progress["has_shaping"] else None
+        episode = self._episode
+        return float(episode["prev_shaping"]) if episode["has_shaping"] else None
 
     @prev_shaping.setter
     def prev_shaping(self, value: float | None) -> None:
-        self._progress["has_shaping"] = value is not None
-        self._progress["prev_shaping"] = value or 0.0
+        self._episode["has_shaping"] = value is not None
+        self._episode["prev_shaping"] = value or 0.0
 
     @property
     def ground_y(self) -> list[float]:
@@ -225,7 +225,7 @@ class LunarLander(CompiledBox2DEnv[Any]):
     def particles(self) -> list[tuple[float, float, float, float, int]]:
         """The smoke: position, velocity and age in steps of each particle; the oldest first."""
         smoke = self._batch.store.smoke[self._lane]
-        steps = int(self._progress["steps"])
+        steps = int(self._episode["steps"])
         particles = []
         for age in reversed(range(min(steps, len(smoke)))):
             for x, y, x_speed, y_speed, is_there in smoke[(steps - 1 - age) % len(smoke)].tolist():

@@ -421,7 +421,7 @@ def test_every_polygon_is_drawn_as_by_pygame():
         for wheel in env.car.wheels:
             wheel.omega, wheel.phase = random.uniform(-600, 600), random.uniform(0, 9)
         env.t = place / 40
-        env._progress["shown_reward"] = random.uniform(-99, 999)
+        env._episode["shown_reward"] = random.uniform(-99, 999)
         np.testing.assert_array_equal(env._batch.observe(), env.state)
 
 

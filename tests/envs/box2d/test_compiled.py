@@ -118,15 +118,15 @@ def test_damaged_states():
             "LunarLander-v3",
             lambda saved: saved["world"][0][16:20].view("<f4").__setitem__(0, np.nan),
         ),
-        ("LunarLander-v3", lambda saved: saved["progress"]["steps"].__setitem__(0, -5)),
-        ("LunarLander-v3", lambda saved: saved["progress"]["heights"].__setitem__((0, 3), np.inf)),
+        ("LunarLander-v3", lambda saved: saved["episode"]["steps"].__setitem__(0, -5)),
+        ("LunarLander-v3", lambda saved: saved["episode"]["heights"].__setitem__((0, 3), np.inf)),
         (
             "BipedalWalker-v3",
-            lambda saved: saved["progress"]["box_count"].__setitem__(0, 50_000_000),
+            lambda saved: saved["episode"]["box_count"].__setitem__(0, 50_000_000),
         ),
-        ("CarRacing-v3", lambda saved: saved["progress"]["draws"].__setitem__((0, 2), -1e300)),
-        ("CarRacing-v3", lambda saved: saved["progress"]["tiles"].__setitem__(0, 2000)),
-        ("CarRacing-v3", lambda saved: saved["progress"]["marks"]["count"].__setitem__((0, 0), 31)),
+        ("CarRacing-v3", lambda saved: saved["episode"]["draws"].__setitem__((0, 2), -1e300)),
+        ("CarRacing-v3", lambda saved: saved["episode"]["tiles"].__setitem__(0, 2000)),
+        ("CarRacing-v3", lambda saved: saved["episode"]["mark_counts"].__setitem__((0, 0), 31)),
     ],
 )
 def test_states_of_strangers(env_id, change):
