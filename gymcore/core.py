@@ -185,13 +185,13 @@ class Env(Generic[ObsType, ActType]):
         Returns:
             A tuple of the observation (an element of `observation_space`), the reward, `terminated`
             (the task reached a terminal state), `truncated` (the episode was cut off, for example
-            by a time limit; both may be true) and `info`, a dict with additional information. Call
-            `reset` once either flag is true.
+            by a time limit; both may be true) and `info`, a dict with additional information. If
+            either flag is true, call `reset` next.
         """
         raise NotImplementedError
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
-        """Start a new episode. An override calls `super().reset(seed=seed)` first, to seed.
+        """Start a new episode. Overrides must call `super().reset(seed=seed)` first, to seed.
 
         Args:
             seed: The seed of `np_random`. None leaves the generator unchanged, so pass a seed to
@@ -268,11 +268,11 @@ class Env(Generic[ObsType, ActType]):
             _close_unasked(self)
 
     def has_wrapper_attr(self, name: str) -> bool:
-        """Return whether the environment (a wrapper: any of its layers) has an attribute `name`."""
+        """Return whether the environment, or any layer of a wrapper, has an attribute `name`."""
         return hasattr(self, name)
 
     def get_wrapper_attr(self, name: str) -> Any:
-        """Return an attribute (of a wrapper: from the outermost layer that has it).
+        """Return an attribute; for a wrapper, from the outermost layer that has it.
 
         Args:
             name: The attribute's name.
@@ -283,7 +283,7 @@ class Env(Generic[ObsType, ActType]):
         return getattr(self, name)
 
     def set_wrapper_attr(self, name: str, value: object, *, force: bool = True) -> bool:
-        """Set an attribute (of a wrapper: on the outermost layer that has it).
+        """Set an attribute; for a wrapper, on the outermost layer that has it.
 
         Args:
             name: The attribute's name.

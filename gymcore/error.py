@@ -121,7 +121,7 @@ class ResetNeeded(Error, AssertionError):
 
 
 class InvalidAction(Error, AssertionError, ValueError, TypeError):
-    """The action is outside the action space or has the wrong dtype or shape; nothing stepped."""
+    """The action is outside its space or has the wrong dtype or shape; nothing was stepped."""
 
 
 class ClosedEnvironmentError(Error):
@@ -159,7 +159,7 @@ class EnvironmentFailed(Error):
         """Store the parts of the message.
 
         Args:
-            message: What happened, without the traceback.
+            message: Description of the failure, without the traceback.
             lanes: Indices of the environments.
             traceback: Text of the traceback.
         """
@@ -215,7 +215,7 @@ class _PendingCallError(Error):
         """Store the message (as `str(error)`) and the name of the call.
 
         Args:
-            message: What went wrong.
+            message: Description of the error.
             name: The pending (or missing) call: "reset", "step" or "call".
         """
         super().__init__(message)

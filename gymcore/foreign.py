@@ -145,7 +145,7 @@ def make_adopted(env_fn: Callable[[], object]) -> Any:
     """Call a vector environment's `env_fn` and return the adapted environment; see `adopt`.
 
     Raises:
-        AttributeError: If the result is not an environment or has no spaces.
+        AttributeError: If the result is not an environment or lacks a space.
     """
     env = adopt(env_fn())
     if env is None:

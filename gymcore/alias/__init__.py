@@ -123,7 +123,7 @@ class _Finder(MetaPathFinder, Loader):
         parent, _, module = rest.partition(".")
         if self.namespace != "gymcore" and module in _JOINED.get(parent, ()):
             candidates.insert(1, f"{self.namespace}.{parent}")
-        if parent == "envs" and "." in module:  # names of a family's file are in the family
+        if parent == "envs" and "." in module:  # a family has the names of its files
             candidates.insert(1, f"{self.namespace}.envs.{module.partition('.')[0]}")
         for candidate in candidates:
             with contextlib.suppress(ModuleNotFoundError):  # a parent is missing

@@ -88,7 +88,7 @@ def seeds_per_env(
 def checked_seeds(
     seed: int | Sequence[int | None] | npt.NDArray[np.integer[Any]] | None, num_envs: int
 ) -> int | list[int | None] | None:
-    """Return what `seeds_per_env` accepts as a Python int, a list or None.
+    """Return a seed argument of `seeds_per_env` as a Python int, a list or None.
 
     Example:
         >>> import numpy as np

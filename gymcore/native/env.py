@@ -82,7 +82,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
     # Attributes that are left out of copies and pickles, and are created again.
     _not_pickled: ClassVar[tuple[str, ...]] = ("_batch", "_np_random", "_renderer")
 
-    # An object that represents a lane of a vector environment shares the batch of that.
+    # An object that represents a lane of a vector environment shares the environment's batch.
     _lane: int = 0
     _shares_batch: bool = False
     # Whether spaces and parameters are known to match the kernel, as for built-in classes.
@@ -106,7 +106,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         """Raise `InvalidArgument` if a parameter or a space does not match the kernel.
 
         Environments of your own classes are checked at their first reset, after the constructor has
-        run. The one that gives a vector environment its spaces is checked when that is made.
+        run. A vector environment checks the one from which it takes its spaces when it is made.
         """
         for parameter in self.parameters.values():
             parameter.rows(self._batch.spec)
@@ -244,8 +244,8 @@ class NativeEnv(DrawnEnv[Any, ActType]):
             options: Bounds of the initial state, under the names that the class documents.
 
         Raises:
-            InvalidArgument: If bounds are not finite numbers or are in the wrong order, or if there
-                is no option of a name.
+            InvalidArgument: If bounds are not finite numbers or are in the wrong order, or if an
+                option is unknown.
         """
         bounds = self.reset_bounds(options)
         self._prepare_reset(seed)
@@ -368,7 +368,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         self._np_random_seed = -1
 
     def close(self) -> None:
-        """Close the window, if any. A lane of a vector environment is closed with that instead."""
+        """Close the window, if any; do nothing for a lane of a vector environment."""
         if not self._shares_batch:
             super().close()
 
@@ -406,7 +406,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         """Store the last action, for environments that draw it."""
 
     def scene(self) -> dict[str, Any]:
-        """Return the keyword arguments of `draw`, which follow the state."""
+        """Return the keyword arguments of `draw`."""
         return {}
 
     def text(self) -> str:
@@ -431,7 +431,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
 
 
 def _is_built_in(made: Any) -> bool:
-    """Return whether a class or function is this package's own."""
+    """Return whether a class or function belongs to this package."""
     return str(made.__module__).partition(".")[0] == "gymcore"
 
 
@@ -441,7 +441,7 @@ def _spec_of(kernel_module: str) -> dict[str, Any]:
 
 
 def as_bound(value: Any) -> float:
-    """Return a reset option as a float that, with its negative, spans a finite range."""
+    """Return a reset option as a float `x` for which the width of [-x, x] is finite."""
     try:
         number = float(value)
     except OverflowError:

@@ -72,8 +72,8 @@ def first(columns: Sequence[float]) -> float:
 class Parameter:
     """An attribute of an environment that is stored in parameter columns of its batch.
 
-    On the class it is the default. On a lane of a vector environment it reads and writes that
-    lane's value.
+    Read on the class, it is the default value. On a lane of a vector environment, it reads and
+    writes that lane's value.
     """
 
     def __init__(

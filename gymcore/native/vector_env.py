@@ -134,7 +134,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
 
         Raises:
             InvalidArgument: If a value is out of range, or there is not one for each lane.
-            ArgumentTypeError: If neither the engine nor the physics has an argument.
+            ArgumentTypeError: If an argument is neither the engine's nor a physics parameter.
         """
         self._begin(
             positive("num_envs", num_envs, _MAX_LANES),
@@ -458,8 +458,8 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             values: A list, tuple or array with one value for each lane, or one value for all.
 
         Raises:
-            InvalidArgument: If the number of values is wrong, or one is out of range (no change).
-            ArgumentTypeError: If a value has the wrong type (no change).
+            InvalidArgument: If the number of values or one of them is wrong; nothing is changed.
+            ArgumentTypeError: If a value has the wrong type; nothing is changed.
             AttributeError: If lanes have no such attribute, or it cannot be set per lane.
         """
         super().set_attr(name, values)
@@ -628,7 +628,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         return self._frames()
 
     def render_tiled(self, columns: int | None = None) -> Frame:
-        """Return all lanes in one uint8 frame [height, width, 3], `columns` per row (None: any)."""
+        """Return all lanes in a uint8 frame [height, width, 3]; `columns` as for `tile_frames`."""
         from gymcore.rendering.tiling import tile_frames
 
         return tile_frames(self._frames(), columns)

@@ -328,7 +328,7 @@ def _parsed(address: str) -> tuple[str, tuple[str, int]]:
 
 
 def failed(kinds: list[str], verb: str, text: str, trace: str) -> EnvironmentFailed:
-    """Return an exception for an environment's one, of the nearest base class known here."""
+    """Return an environment's exception as an instance of its nearest class that is known here."""
     for name in kinds:
         kind = getattr(error, name, None) or getattr(builtins, name, None)
         if isinstance(kind, type) and issubclass(kind, Exception):

@@ -93,7 +93,7 @@ def server_context(directory: str | Path) -> ssl.SSLContext:
     """Return the TLS context for a server's connections.
 
     Raises:
-        InvalidArgument: If a key is missing, invalid, or readable by others than its owner.
+        InvalidArgument: If a key is missing, invalid, or readable by anyone but its owner.
     """
     folder = Path(directory)
     context = _context(ssl.PROTOCOL_TLS_SERVER, folder, "server")

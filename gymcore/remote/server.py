@@ -34,7 +34,7 @@ FIRST_BYTES = 1 << 16
 """Maximum message size of a connection without a session, enough for a greeting."""
 
 MAX_CONNECTIONS = 64
-"""Maximum number of connections. One more closes a connection that has no session."""
+"""Maximum number of connections. A further one replaces a connection without a session."""
 
 HELLO, RESUME, BYE = "hello", "resume", "bye"
 
@@ -89,7 +89,7 @@ class Server:
                 (`keys.make_keys`). Without keys, only clients on this machine are served.
             max_message_bytes: Maximum size of a received message.
             session_seconds: Time after which a silent client loses its session to another client.
-            log: Function that gets a line for each connection and rejection, and with steps/s.
+            log: Function called with a line for each connection, each rejection and the step rate.
 
         Raises:
             InvalidArgument: If an argument is invalid or the address cannot be bound.

@@ -38,7 +38,7 @@ class VectorizeMode(Enum):
         SYNC: One after another, in this process.
         VECTOR_ENTRY_POINT: All at once, in the vector environment that is registered for the id.
         NATIVE: The same as `VECTOR_ENTRY_POINT`.
-        REMOTE: On another machine, in a server (`gymcore serve`).
+        REMOTE: On another machine, hosted by a server (`gymcore serve`).
         RAY: In actors of a Ray cluster, each with a part of the batch.
     """
 

@@ -204,8 +204,8 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         except BaseException:
             self._shut_down(0.0)
             raise
-        # Close the workers when this object is collected and when the program ends. `atexit` would
-        # be too late: `multiprocessing` waits for its non-daemon processes before.
+        # Close the workers when this object is collected and when the program ends; at exit,
+        # `Finalize` runs before `multiprocessing` waits for its non-daemon processes.
         from multiprocessing.util import Finalize
 
         assert self._engine is not None

@@ -544,7 +544,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         Raises:
             InvalidArgument: If there is not one state for each lane, or a state belongs to another
                 environment or other wrappers (a `ValueError`); nothing is changed.
-            ArgumentTypeError: If `state` is not a batch of states (a `TypeError`); nothing changed.
+            ArgumentTypeError: If `state` is not a batch of states (a `TypeError`); nothing changes.
             ResetNeeded: If only some lanes are given and the batch has not been reset.
         """
         self._check_call("set_state")

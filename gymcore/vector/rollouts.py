@@ -27,7 +27,7 @@ __all__ = ["Rollout", "Steps", "rows_like", "write_row"]
 Bools = npt.NDArray[np.bool_]
 Lanes = npt.NDArray[np.intp]
 OnEnd = Callable[["int | Lanes", Lanes, object], None]
-"""Called with the steps [K] (or one for all), lanes [K] and last observations of ended episodes."""
+"""Function of the steps [K] (or one for all), lanes [K] and last observations of ended episodes."""
 
 
 class Steps(NamedTuple):

@@ -277,7 +277,7 @@ class VectorWrapper(
     VectorEnv[WrapperObsType, WrapperActType, ArrayType],
     Generic[WrapperObsType, WrapperActType, ObsType, ActType, ArrayType],
 ):
-    """Base of vector wrappers: forwards every call to another one; subclasses override some.
+    """Base of vector wrappers: forwards every call to `env`; subclasses override some.
 
     Spaces and `metadata` that are not set on the wrapper are those of the wrapped environment.
     `call`, `get_attr` and `set_attr` are forwarded to the sub-environments. Other attributes are

@@ -238,7 +238,7 @@ class CustomWorkers:
         Raises:
             EnvironmentFailed: If workers report exceptions.
             WorkerDied: If a worker dies.
-            WorkerTimeout: If the time is over; late answers will be discarded.
+            WorkerTimeout: If the deadline passes; late answers will be discarded.
         """
         deadline = float("inf") if timeout is None else time.monotonic() + timeout
         while missing := self._missing():

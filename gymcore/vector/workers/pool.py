@@ -457,7 +457,7 @@ class WorkerPool:
 
         Raises:
             WorkerDied: If a worker dies.
-            WorkerTimeout: If the time is over; late replies will be discarded.
+            WorkerTimeout: If the deadline passes; late replies will be discarded.
             EnvironmentFailed: If environments raise.
         """
         assert self.memory is not None
