@@ -1,7 +1,7 @@
-/* The limit that batches of MuJoCo simulations are measured against: nothing but mj_step and mj_rnePostConstraint, on as
- * many threads, which meet after every step of the batch as they must for a policy to look at it.
+/* The limit for batches of MuJoCo simulations: only mj_step and mj_rnePostConstraint, with the same number of threads,
+ * which synchronize after every step of the batch, as a policy that needs the observations requires.
  *
- * Compiled on the spot by mujoco_measures.py and called through ctypes, which releases the GIL. */
+ * Compiled by mujoco_measures.py when needed, and called through ctypes, which releases the GIL. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -21,7 +21,7 @@ typedef struct {
     simulate *step, *rne_post_constraint;
     const void *model;
     void **datas;
-    double **controls; /* mjData.ctrl of each */
+    double **controls; /* mjData.ctrl of each lane */
     const double *actions; /* [steps, lanes, controls] */
     long lanes, control_size, frame_skip, steps, threads;
     atomic_long next, arrived, round;

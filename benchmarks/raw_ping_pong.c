@@ -1,9 +1,9 @@
-/* Round trip of two processes over two futexes, and nothing else: the floor for `gymcore_ext.workers.channel`.
+/* Round trip of two processes over two futexes: the lower bound for `gymcore_ext.workers.channel`.
  *
  *     cc -O2 -o raw_ping_pong raw_ping_pong.c
- *     ./raw_ping_pong ROUNDS SPINS CPU CPU      prints nanoseconds a round trip
+ *     ./raw_ping_pong ROUNDS SPINS CPU CPU      prints nanoseconds per round trip
  *
- * SPINS 0 sleeps at once; more looks that often before sleeping. A CPU of -1 leaves the choice to the system.
+ * SPINS is the number of checks before sleeping; 0 sleeps at once. A CPU of -1 leaves the choice to the system.
  */
 #define _GNU_SOURCE
 #include <limits.h>

@@ -1,7 +1,7 @@
-"""Docking: a spacecraft on a line must stop at a station, by thrusts backwards and forwards.
+"""Docking: a spacecraft on a line must stop at a station, using thrusts backwards and forwards.
 
 Observation: position (m, station at 0) and velocity (m/s). Actions: 0 thrust backwards, 1 coast, 2 thrust forwards.
-A step costs 0.01, a thrust 0.02 more; a gentle contact is worth 1, a crash or a drift away -1.
+A step costs 0.01, a thrust another 0.02; a gentle contact is worth 1, a crash or drifting away -1.
 """
 from libc.stdint cimport int32_t, int64_t
 
@@ -12,13 +12,13 @@ import gymcore as gym
 from gymcore.native.struct_env import StructEnv
 
 
-cdef struct Ship:                  # a lane
+cdef struct Ship:                  # the state of one lane
     double position, velocity
 
 cdef struct Parameters:
     double mass, thrust, tau, gentle, reach
 
-cdef struct Options:               # of a reset
+cdef struct Options:               # reset options
     double low, high
 
 

@@ -76,7 +76,7 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
         high: Upper bounds, array of the shape and dtype of the space.
         bounded_below: Whether each element has a lower bound, bool array of the shape of the space;
             False where `low` was given as `-inf`.
-        bounded_above: Whether each element has an upper bound, likewise.
+        bounded_above: Whether each element has an upper bound, bool array of the same shape.
 
     Example:
         >>> space = Box(low=-1.0, high=np.array([1.0, np.inf], dtype=np.float32))
@@ -113,7 +113,7 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
         Args:
             low: Lower bound: a number for all elements, or an array with one per element; `-inf`
                 for no bound.
-            high: Upper bound: a number or an array likewise; `inf` for no bound.
+            high: Upper bound in the same form; `inf` for no bound.
             shape: Shape of the elements. None means the shape of the bounds if one of them is an
                 array, `(1,)` if both are numbers.
             dtype: An integer, floating or bool dtype. Unsigned and bool boxes must be bounded.

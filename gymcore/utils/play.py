@@ -240,8 +240,8 @@ def play(
         noop: Action while no combination is active. A value of 0 means zeros if actions are
             arrays.
         wait_on_player: Whether to step only while a key is held down.
-        wait_for_start: Whether each episode waits for a key press to begin; the window's title
-            says so.
+        wait_for_start: Whether each episode waits for a key press to begin, which the window's
+            title then announces.
 
     Raises:
         InvalidArgument: If the render mode returns no images, a combination is empty, or its action

@@ -189,7 +189,7 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
             options: Options for the environment.
 
         Returns:
-            The image, a new array; and the info, updated with that of the last frame.
+            The image, a new array; and the info, updated with those of the no-op steps.
         """
         info = self._reset_env(seed=seed, options=options)
         frames = self._draw_noops() if self.noop_max > 0 else 0

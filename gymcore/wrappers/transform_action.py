@@ -131,13 +131,13 @@ class RescaleAction(TransformAction[ObsType, Array, Array]):
         Args:
             env: An environment with a `Box` action space.
             min_action: Lower bounds of the new space, a number or an array of its shape.
-            max_action: Upper bounds, likewise.
+            max_action: Upper bounds, in the same form.
 
         Raises:
             ArgumentTypeError: If the action space is not a `Box`, or a bound is neither a number
                 nor an array.
             InvalidArgument: If the shape of a bound is wrong, a lower bound is above the upper one,
-                or bounds are infinite where those of `env` are not, or the other way round.
+                or bounds are infinite where those of `env` are not, or the reverse.
             InvalidBound: If a lower bound of the new space or of the space of `env` equals the
                 upper one.
         """

@@ -406,7 +406,7 @@ class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType])
             env: An environment with a `Box` observation space.
             min_obs: Lower bounds, a number or an array of the observations' shape; `-inf` exactly
                 where the observation has no lower bound.
-            max_obs: Upper bounds, likewise.
+            max_obs: Upper bounds in the same form, with `inf`.
 
         Raises:
             FailedTypeCheck: If the space is not a `Box`.

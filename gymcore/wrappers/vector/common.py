@@ -190,7 +190,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         """Wrap a vector environment; the arguments are those of `gymcore.wrappers.TimeLimit`.
 
         Raises:
-            UnsupportedMode: If the environment does not support `end_episodes` but needs it.
+            UnsupportedMode: If the mode is not SAME_STEP and `end_episodes` is not supported.
         """
         limit = checked_limit(max_episode_steps)
         LaneWrapper.__init__(self, env)

@@ -405,7 +405,7 @@ class RecordVideo(
         self._keep_while_recording()
 
     def _try_to_keep(self) -> bool:
-        """Return whether final frames are available; a "_list" mode would lose frames by it."""
+        """Return whether final frames are available; in "_list" modes they would be missing."""
         if str(self.env.render_mode).endswith("_list"):
             return False
         try:
@@ -452,8 +452,8 @@ class AddRenderObservation(
 
     In SAME_STEP the final observations of episodes have frames of the final states: the engine
     renders them before it resets (`VectorEnv.keep_final_frames`), also into `infos["final_info"]`.
-    Only a lane whose worker process died (`worker_restarted`) has a black frame instead.
-    Gymnasium has this wrapper for single environments only.
+    Only a lane whose worker process died (`worker_restarted`) has a black frame instead. Gymnasium
+    has this wrapper for single environments only.
 
     Example:
         >>> import gymcore as gym
