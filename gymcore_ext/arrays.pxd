@@ -37,21 +37,19 @@ cdef extern from *:
 
 
 cdef enum:
-    MOST_AXES = 64         # NumPy's own limit
     MAX_CACHED_SIZES = 4   # a program steps subsets of a few different sizes
 
 
 cdef class ArrayRing:
     cdef tuple shape
-    cdef int rank, typenum
-    cdef cnp.npy_intp sizes[MOST_AXES]
+    cdef int typenum
     cdef object dtype
     cdef bint reuse        # always hand out the same array
     cdef list arrays
     cdef void* pointers[3]
     cdef int oldest
 
-    cdef bint intact(self, cnp.ndarray array, int k) noexcept
+    cdef bint intact(self, cnp.ndarray array, int k)
     cdef object take(self, void** pointer)
 
 

@@ -48,29 +48,19 @@ cdef class ArrayRing:
     """
 
     def __cinit__(self, tuple shape, object dtype, bint reuse=False):
-        cdef int axis
         self.shape = shape
-        self.rank = len(shape)
-        for axis in range(self.rank):
-            self.sizes[axis] = shape[axis]
         self.dtype = np.dtype(dtype)
         self.typenum = self.dtype.num
         self.reuse = reuse
         self.arrays = []
-        self.oldest = 0
 
-    cdef bint intact(self, cnp.ndarray array, int k) noexcept:
+    cdef bint intact(self, cnp.ndarray array, int k):
         """Whether the array is as it was made: a caller may have changed its shape or flags in place."""
-        cdef int axis
-        if cnp.PyArray_NDIM(array) != self.rank or not cnp.PyArray_ISCARRAY(array):
-            return False
-        for axis in range(self.rank):
-            if cnp.PyArray_DIM(array, axis) != self.sizes[axis]:
-                return False
-        return cnp.PyArray_DATA(array) == self.pointers[k] and cnp.PyArray_TYPE(array) == self.typenum
+        return (cnp.PyArray_DATA(array) == self.pointers[k] and cnp.PyArray_TYPE(array) == self.typenum
+                and cnp.PyArray_ISCARRAY(array) and has_shape(array, self.shape))
 
     cdef object take(self, void** pointer):
-        """The next array, and its first byte; its content is undefined."""
+        """Return an array whose content is undefined, and write the address of its first byte to `pointer`."""
         cdef Py_ssize_t k, count = len(self.arrays)
         cdef object array
         for k in range(count):

@@ -2,7 +2,7 @@
 cimport cython
 cimport numpy as cnp
 
-from gymcore_ext.arrays cimport MOST_AXES, ArrayRing
+from gymcore_ext.arrays cimport ArrayRing
 
 
 @cython.final
@@ -13,7 +13,7 @@ cdef class BatchBuffer:
     cdef readonly bint reuse
     cdef int kind
     cdef bint fixed                      # the memory is another owner's
-    cdef str path                        # of this part in the whole, for messages
+    cdef str name                        # of this part in the whole, for messages
     # An array.
     cdef ArrayRing ring
     cdef cnp.ndarray array               # what is being written; with own memory only until `batch`
@@ -21,9 +21,10 @@ cdef class BatchBuffer:
     cdef Py_ssize_t row_bytes
     cdef object dtype, scalar
     cdef tuple shape
+    cdef cnp.ndarray shape_array         # intp, what `sizes` points to
+    cdef cnp.npy_intp* sizes
     cdef int typenum, rank
     cdef bint plain                      # values are their bytes
-    cdef cnp.npy_intp sizes[MOST_AXES]
     # A tuple or dict.
     cdef list parts
     cdef tuple keys
@@ -32,9 +33,12 @@ cdef class BatchBuffer:
     cdef object finish
 
     cpdef int begin(self) except -1
+    cdef int check_begun(self, str call) except -1
+    cdef void* part_data(self, Py_ssize_t part) noexcept
     cdef int write_row(self, Py_ssize_t row, object value) except -1
     cdef int write_array(self, Py_ssize_t row, object value) except -1
     cdef int convert(self, Py_ssize_t row, object value) except -1
     cdef int copy_rows(self, Py_ssize_t row, BatchBuffer source, Py_ssize_t source_row, Py_ssize_t count) except -1
     cdef int check_row(self, Py_ssize_t row) except -1
     cpdef object batch(self)
+    cdef object joined(self, list values)

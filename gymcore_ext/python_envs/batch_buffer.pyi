@@ -9,6 +9,7 @@ class BatchBuffer:
         reuse: bool = False,
         memory: Any = None,
         offset: int = 0,
+        name: str = "observation",
     ) -> None: ...
     @staticmethod
     def nbytes(layout: tuple[Any, ...], n: int) -> int: ...

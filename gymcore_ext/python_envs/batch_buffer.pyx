@@ -7,8 +7,10 @@ cimport numpy as cnp
 from cpython.long cimport PyLong_CheckExact
 from libc.stdint cimport int64_t
 
-from gymcore_ext.arrays cimport MOST_AXES, ArrayRing, copy_bytes
+from gymcore_ext.arrays cimport ArrayRing, copy_bytes
 from gymcore_ext.layouts cimport parts_of
+
+from math import prod
 
 import numpy as np
 
@@ -31,17 +33,6 @@ cdef enum:
 cdef dict KINDS = {"array": ARRAY, "tuple": TUPLE, "dict": DICT, "objects": OBJECTS}
 
 
-cdef Py_ssize_t array_bytes(object layout, Py_ssize_t n) except -1:
-    cdef object size = n * np.dtype(layout[1]).itemsize
-    for length in layout[2]:
-        size *= length
-    return size
-
-
-cdef Py_ssize_t aligned(Py_ssize_t nbytes) noexcept:
-    return (nbytes + ALIGNMENT - 1) & ~<Py_ssize_t> (ALIGNMENT - 1)
-
-
 @cython.final
 cdef class BatchBuffer:
     """`n` elements of one layout, which become a batch when all are written.
@@ -56,41 +47,17 @@ cdef class BatchBuffer:
         memory: a writable buffer to use instead of memory of its own: `nbytes(layout, n)` of it. Every array begins at
             a multiple of 64 bytes after the first one. Objects are kept in lists of this process.
         offset: the byte of it where the batch begins.
+        name: what messages call an element.
 
     Raises:
         ValueError: the memory is too small or read-only.
     """
 
-    def __cinit__(self, object layout, Py_ssize_t n, *, bint reuse=False, object memory=None, Py_ssize_t offset=0):
+    def __cinit__(
+        self, object layout, Py_ssize_t n, *, bint reuse=False, object memory=None, Py_ssize_t offset=0,
+        str name="observation",
+    ):
         cdef BatchBuffer part
-        self.fixed = memory is not None
-        self._shape_up(layout, n, reuse or self.fixed)
-        if self.kind == TUPLE or self.kind == DICT:
-            self.parts = []
-            for part_layout in parts_of(layout):
-                self.parts.append(BatchBuffer(part_layout, n, reuse=reuse, memory=memory, offset=offset))
-                offset += BatchBuffer.nbytes(part_layout, n) if self.fixed else 0
-            self.has_objects = any([part.has_objects for part in self.parts])
-        elif self.kind == OBJECTS:
-            self.objects = [None] * n if self.fixed else None
-            self.has_objects = True
-        elif self.fixed:
-            self._lay_over(memory, offset)
-        else:
-            self.ring = ArrayRing((n, *self.shape), self.dtype, reuse)
-        self._take_path("observation")
-
-    def _lay_over(self, memory, Py_ssize_t offset):
-        cdef Py_ssize_t count = self.n * self.row_bytes
-        # frombuffer takes no empty piece.
-        flat = np.frombuffer(memory, np.uint8, count, offset) if count else np.empty(0, np.uint8)
-        if not flat.flags.writeable:
-            raise ValueError("memory: expected a writable buffer, got a read-only one")
-        self.array = flat.view(self.dtype).reshape((self.n, *self.shape))
-        self.data = <char*> cnp.PyArray_DATA(self.array)
-
-    def _shape_up(self, layout, Py_ssize_t n, bint reuse):
-        cdef int axis
         if n < 0:
             raise ValueError(f"n: expected at least 0, got {n}")
         if not isinstance(layout, tuple) or not layout or layout[0] not in KINDS:
@@ -98,56 +65,80 @@ cdef class BatchBuffer:
         self.layout = layout
         self.n = n
         self.reuse = reuse
+        self.fixed = memory is not None
+        self.name = name
         self.kind = KINDS[layout[0]]
         if self.kind == ARRAY:
             self.dtype = np.dtype(layout[1])
             self.scalar = self.dtype.type
             self.shape = tuple(layout[2])
             self.rank = len(self.shape)
+            self.shape_array = np.array(self.shape, np.intp)
+            self.sizes = <cnp.npy_intp*> cnp.PyArray_DATA(self.shape_array)
             self.typenum = self.dtype.num
             self.plain = self.dtype.isnative and self.dtype.kind in "biufc"
-            self.row_bytes = array_bytes(layout, 1)
-            if self.rank >= MOST_AXES:
-                raise ValueError(f"layout: expected fewer than {MOST_AXES} axes, got {self.rank}")
-            for axis in range(self.rank):
-                self.sizes[axis] = self.shape[axis]
-        elif self.kind == DICT:
-            self.keys = tuple(layout[1])
-            if len(self.keys) != len(layout[2]):
-                raise ValueError(f"layout: expected a layout for each of the keys {self.keys}, got {len(layout[2])}")
+            self.row_bytes = self.dtype.itemsize * prod(self.shape)
+            if self.fixed:
+                # frombuffer takes no empty piece.
+                count = n * self.row_bytes
+                flat = np.frombuffer(memory, np.uint8, count, offset) if count else np.empty(0, np.uint8)
+                if not flat.flags.writeable:
+                    raise ValueError("memory: expected a writable buffer, got a read-only one")
+                self.array = flat.view(self.dtype).reshape((n, *self.shape))
+                self.data = <char*> cnp.PyArray_DATA(self.array)
+            else:
+                self.ring = ArrayRing((n, *self.shape), self.dtype, reuse)
         elif self.kind == OBJECTS:
             self.finish = layout[1]
-
-    def _take_path(self, str path):
-        cdef BatchBuffer part
-        self.path = path
-        for k, part in enumerate(self.parts or ()):
-            part._take_path(f"{path}[{self.keys[k] if self.kind == DICT else k!r}]")
+            self.objects = [None] * n if self.fixed else None
+            self.has_objects = True
+        else:
+            layouts = parts_of(layout)
+            self.keys = tuple(layout[1] if self.kind == DICT else range(len(layouts)))
+            if len(self.keys) != len(layouts):
+                raise ValueError(f"layout: expected a layout for each of the keys {self.keys}, got {len(layouts)}")
+            self.parts = []
+            for key, part_layout in zip(self.keys, layouts):
+                part = BatchBuffer(
+                    part_layout, n, reuse=reuse, memory=memory, offset=offset, name=f"{name}[{key!r}]")
+                offset += BatchBuffer.nbytes(part_layout, n)
+                self.has_objects |= part.has_objects
+                self.parts.append(part)
 
     @staticmethod
     def nbytes(object layout, Py_ssize_t n):
         """Bytes of memory that a batch needs, a multiple of 64; objects need none."""
         if layout[0] == "array":
-            return aligned(array_bytes(layout, n))
+            return -(-n * np.dtype(layout[1]).itemsize * prod(layout[2]) // ALIGNMENT) * ALIGNMENT
         if layout[0] == "objects":
             return 0
         return sum([BatchBuffer.nbytes(part, n) for part in parts_of(layout)])
+
+    cdef void* part_data(self, Py_ssize_t part) noexcept:
+        """Return the first byte of a part that is an array; it changes with `begin`."""
+        return (<BatchBuffer> self.parts[part]).data
 
     # --- writing --------------------------------------------------------------------------------------------------
 
     cpdef int begin(self) except -1:
         """Begin a batch. With memory of its own the content of every row is undefined until it is written."""
         cdef BatchBuffer part
-        if self.kind == ARRAY:
-            if not self.fixed:
-                self.array = None  # a reference of ours would keep the ring from using the array again
-                self.array = self.ring.take(<void**> &self.data)
-        elif self.kind == OBJECTS:
-            if not self.fixed:
-                self.objects = [None] * self.n
-        else:
+        if self.parts is not None:
             for part in self.parts:
                 part.begin()
+        elif self.fixed:
+            return 0
+        elif self.kind == ARRAY:
+            self.array = None  # a reference of ours would keep the ring from using the array again
+            self.array = self.ring.take(<void**> &self.data)
+        else:
+            self.objects = [None] * self.n
+        return 0
+
+    cdef int check_begun(self, str call) except -1:
+        """Raise if there is no batch of arrays or objects between `begin` and `batch`."""
+        if self.array is None and self.objects is None:
+            raise RuntimeError(f"{call}: expected begin() first")
         return 0
 
     cdef int check_row(self, Py_ssize_t row) except -1:
@@ -172,25 +163,21 @@ cdef class BatchBuffer:
 
     cdef int write_row(self, Py_ssize_t row, object value) except -1:
         cdef Py_ssize_t k
-        if self.kind == ARRAY:
+        if self.array is not None:
             return self.write_array(row, value)
-        if self.kind == OBJECTS:
-            if self.objects is None:
-                raise RuntimeError("write: expected begin() first")
-            self.objects[row] = value
-        else:
+        if self.parts is not None:
             for k in range(len(self.parts)):
-                key = self.keys[k] if self.kind == DICT else k
-                (<BatchBuffer> self.parts[k]).write_row(row, value[key])
+                (<BatchBuffer> self.parts[k]).write_row(row, value[self.keys[k]])
+            return 0
+        self.check_begun("write")
+        self.objects[row] = value
         return 0
 
     cdef int write_array(self, Py_ssize_t row, object value) except -1:
         cdef cnp.ndarray array
-        cdef int axis, overflow = 0
+        cdef int overflow = 0
         cdef long long number
         cdef char* place = self.data + row * self.row_bytes
-        if self.array is None:
-            raise RuntimeError("write: expected begin() first")
         if self.plain:
             if cnp.PyArray_CheckExact(value):
                 array = <cnp.ndarray> value
@@ -198,13 +185,10 @@ cdef class BatchBuffer:
                     cnp.PyArray_TYPE(array) == self.typenum
                     and cnp.PyArray_NDIM(array) == self.rank
                     and cnp.PyArray_ISCARRAY_RO(array)
+                    and cnp.PyArray_CompareLists(cnp.PyArray_DIMS(array), self.sizes, self.rank)
                 ):
-                    for axis in range(self.rank):
-                        if cnp.PyArray_DIM(array, axis) != self.sizes[axis]:
-                            break
-                    else:
-                        copy_bytes(place, cnp.PyArray_DATA(array), self.row_bytes)
-                        return 0
+                    copy_bytes(place, cnp.PyArray_DATA(array), self.row_bytes)
+                    return 0
             elif self.rank == 0:
                 if self.typenum == cnp.NPY_INT64 and PyLong_CheckExact(value):
                     number = PyLong_AsLongLongAndOverflow(value, &overflow)
@@ -221,14 +205,14 @@ cdef class BatchBuffer:
         try:
             array = np.asanyarray(value)
         except ValueError as problem:
-            raise ValueError(f"{self.path}: expected an array of shape {self.shape}: {problem}") from None
+            raise ValueError(f"{self.name}: expected an array of shape {self.shape}: {problem}") from None
         if array.shape != self.shape:
             raise ValueError(
-                f"{self.path}: expected an array of shape {self.shape} ({self.dtype}), got shape {array.shape}")
+                f"{self.name}: expected an array of shape {self.shape} ({self.dtype}), got shape {array.shape}")
         try:
             np.copyto(self.array[row, ...], array, casting="same_kind")
         except TypeError as problem:
-            raise TypeError(f"{self.path}: expected {self.dtype}, got {array.dtype}: {problem}") from None
+            raise TypeError(f"{self.name}: expected {self.dtype}, got {array.dtype}: {problem}") from None
         return 0
 
     def copy_from(self, Py_ssize_t row, BatchBuffer source not None, Py_ssize_t source_row, Py_ssize_t count=1):
@@ -241,22 +225,20 @@ cdef class BatchBuffer:
 
     cdef int copy_rows(self, Py_ssize_t row, BatchBuffer source, Py_ssize_t source_row, Py_ssize_t count) except -1:
         cdef Py_ssize_t k
-        if self.kind != source.kind or self.row_bytes != source.row_bytes or self.typenum != source.typenum:
+        if (self.kind != source.kind or self.row_bytes != source.row_bytes or self.typenum != source.typenum
+                or self.keys != source.keys):
             raise ValueError(f"source: expected rows of layout {self.layout}, got {source.layout}")
-        if self.kind == ARRAY:
-            if self.array is None or source.array is None:
-                raise RuntimeError("copy: expected begin() of both first")
-            copy_bytes(
-                self.data + row * self.row_bytes, source.data + source_row * source.row_bytes, count * self.row_bytes)
-        elif self.kind == OBJECTS:
-            if self.objects is None or source.objects is None:
-                raise RuntimeError("copy: expected begin() of both first")
-            self.objects[row:row + count] = source.objects[source_row:source_row + count]
-        else:
-            if len(self.parts) != len(source.parts) or self.keys != source.keys:
-                raise ValueError(f"source: expected rows of layout {self.layout}, got {source.layout}")
+        if self.parts is not None:
             for k in range(len(self.parts)):
                 (<BatchBuffer> self.parts[k]).copy_rows(row, <BatchBuffer> source.parts[k], source_row, count)
+            return 0
+        self.check_begun("copy")
+        source.check_begun("copy")
+        if self.kind == ARRAY:
+            copy_bytes(
+                self.data + row * self.row_bytes, source.data + source_row * source.row_bytes, count * self.row_bytes)
+        else:
+            self.objects[row:row + count] = source.objects[source_row:source_row + count]
         return 0
 
     # --- reading --------------------------------------------------------------------------------------------------
@@ -267,48 +249,33 @@ cdef class BatchBuffer:
         Arrays in given memory are views of it, and those of `reuse` always the same.
         """
         cdef BatchBuffer part
-        cdef Py_ssize_t k
-        if self.kind == ARRAY:
-            array = self.array
-            if array is None:
-                raise RuntimeError("batch: expected begin() first")
-            if not self.fixed:
-                self.array = None
-            return array
-        if self.kind == OBJECTS:
-            if self.objects is None:
-                raise RuntimeError("batch: expected begin() first")
-            objects = list(self.objects)
-            if not self.fixed:
-                self.objects = None
-            return self.finish(objects)
-        if self.kind == TUPLE:
-            return tuple([part.batch() for part in self.parts])
-        return {self.keys[k]: (<BatchBuffer> self.parts[k]).batch() for k in range(len(self.parts))}
+        if self.parts is not None:
+            return self.joined([part.batch() for part in self.parts])
+        self.check_begun("batch")
+        batch = self.array if self.kind == ARRAY else self.finish(list(self.objects))
+        if not self.fixed:
+            self.array = self.objects = None
+        return batch
 
     def read(self, Py_ssize_t row):
         """One element: a copy of arrays, a NumPy scalar where the shape is (), and objects themselves."""
         cdef BatchBuffer part
-        cdef Py_ssize_t k
         self.check_row(row)
-        if self.kind == ARRAY:
-            if self.array is None:
-                raise RuntimeError("read: expected begin() first")
-            if self.rank == 0:
-                return cnp.PyArray_ToScalar(self.data + row * self.row_bytes, self.array)
-            return self.array[row].copy()
+        if self.parts is not None:
+            return self.joined([part.read(row) for part in self.parts])
+        self.check_begun("read")
         if self.kind == OBJECTS:
-            if self.objects is None:
-                raise RuntimeError("read: expected begin() first")
             return self.objects[row]
-        if self.kind == TUPLE:
-            return tuple([part.read(row) for part in self.parts])
-        return {self.keys[k]: (<BatchBuffer> self.parts[k]).read(row) for k in range(len(self.parts))}
+        if self.rank == 0:
+            return cnp.PyArray_ToScalar(self.data + row * self.row_bytes, self.array)
+        return self.array[row].copy()
 
-    # --- objects, which no array holds ----------------------------------------------------------------------------
+    cdef object joined(self, list values):
+        """Return the tuple or dict that has these values of its parts."""
+        return tuple(values) if self.kind == TUPLE else dict(zip(self.keys, values))
 
     def read_objects(self, Py_ssize_t row):
-        """The objects of one row, leaf by leaf, in the order of the layout."""
+        """The objects of one row, which no array holds, leaf by leaf, in the order of the layout."""
         cdef BatchBuffer part
         if self.kind == OBJECTS:
             return [self.read(row)]

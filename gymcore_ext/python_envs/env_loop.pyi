@@ -1,31 +1,35 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy.typing as npt
-
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
+from gymcore_ext.python_envs.infos import InfoSlots
 
-class Outputs: ...
+TRANSITION: tuple[Any, ...]
+EPISODE: tuple[Any, ...]
+
+class Outputs:
+    def __init__(
+        self,
+        observations: BatchBuffer | None,
+        transitions: BatchBuffer,
+        episodes: BatchBuffer | None,
+    ) -> None: ...
 
 class EnvLoop:
     def __init__(
         self,
         envs: list[Any],
-        rows: BatchBuffer | None,
+        observations: BatchBuffer | None,
         *,
         mode: int,
-        first: int = 0,
-        num_envs: int | None = None,
-        final_rows: BatchBuffer | None = None,
-        rewards: npt.NDArray[Any] | None = None,
-        terminated: npt.NDArray[Any] | None = None,
-        truncated: npt.NDArray[Any] | None = None,
-        statistics: bool
-        | tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
-        | None = None,
-        slots: Any = None,
+        statistics: bool = False,
         add_info: Callable[[dict[str, Any], dict[str, Any], int], dict[str, Any]] | None = None,
         errors: Any,
+        slots: InfoSlots | None = None,
+        first: int = 0,
+        final_observations: BatchBuffer | None = None,
+        transitions: BatchBuffer | None = None,
+        episodes: BatchBuffer | None = None,
     ) -> None: ...
     @property
     def needs_reset(self) -> bool: ...

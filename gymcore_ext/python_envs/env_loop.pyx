@@ -8,13 +8,13 @@ time, and a lookup is a few nanoseconds.
 """
 cimport numpy as cnp
 from cpython.dict cimport PyDict_CheckExact
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_Check
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.tuple cimport PyTuple_CheckExact
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memchr, memset
+from libc.string cimport memchr
 
-from gymcore_ext.arrays cimport ArrayRing, array_pointer, claim, cut_off, make_room
+from gymcore_ext.arrays cimport claim, cut_off, make_room
 from gymcore_ext.engine.episodes cimport (
     DISABLED, NEXT_STEP, SAME_STEP, begin_episode, clear_reports, count_step, episodes_t, report_episode, reports_t,
 )
@@ -28,100 +28,70 @@ import numpy as np
 
 cnp.import_array()
 
+# Layouts of what a lane gives besides observations and infos: reward, terminated and truncated for each step; return,
+# length and seconds for each episode that has ended.
+TRANSITION = ("tuple", (("array", np.float64, ()), ("array", np.bool_, ()), ("array", np.bool_, ())))
+EPISODE = ("dict", ("r", "l", "t"), (("array", np.float64, ()), ("array", np.int64, ()), ("array", np.float64, ())))
+
 
 cdef class Outputs:
-    """Where one call writes its results: `n` rows of recycled arrays, or memory that was bound once and for all."""
+    """Where one call writes what lanes give: batches of the lanes of that call, or shared memory of all lanes."""
 
-    cdef Py_ssize_t n
-    cdef bint bound
-    cdef BatchBuffer rows, final_rows
-    cdef ArrayRing reward_ring, terminated_ring, truncated_ring, return_ring, length_ring, time_ring
-    cdef object reward_array, terminated_array, truncated_array, return_array, length_array, time_array
+    cdef BatchBuffer observations, transitions, episodes
     cdef double* rewards
     cdef uint8_t* terminated
     cdef uint8_t* truncated
-    cdef reports_t reports
+    cdef reports_t reports               # into `episodes`, once an episode has ended in this call
+
+    def __cinit__(self, BatchBuffer observations, BatchBuffer transitions, BatchBuffer episodes):
+        self.observations = observations
+        self.transitions = transitions
+        self.episodes = episodes
 
     cdef int begin(self) except -1:
-        """Take arrays that nobody holds; their content is undefined."""
-        if self.bound:
-            return 0
-        # References of ours, left by a call that failed, would keep the rings from using their arrays again.
-        self.reward_array = self.terminated_array = self.truncated_array = None
-        self.return_array = self.length_array = self.time_array = None
+        """Begin new batches; their content is undefined."""
+        if self.observations is not None:
+            self.observations.begin()
+        self.transitions.begin()
+        self.rewards = <double*> self.transitions.part_data(0)
+        self.terminated = <uint8_t*> self.transitions.part_data(1)
+        self.truncated = <uint8_t*> self.transitions.part_data(2)
         self.reports.returns = NULL
-        self.rows.begin()
-        self.reward_array = self.reward_ring.take(<void**> &self.rewards)
-        self.terminated_array = self.terminated_ring.take(<void**> &self.terminated)
-        self.truncated_array = self.truncated_ring.take(<void**> &self.truncated)
         return 0
 
     cdef int begin_reports(self) except -1:
-        """Take arrays of zeros for the statistics of this call, unless there are some."""
+        """Begin a batch of episodes unless this call has one: zeros, except in shared memory."""
         if self.reports.returns != NULL:
             return 0
-        self.return_array = self.return_ring.take(<void**> &self.reports.returns)
-        self.length_array = self.length_ring.take(<void**> &self.reports.lengths)
-        self.time_array = self.time_ring.take(<void**> &self.reports.times)
-        clear_reports(&self.reports, 0, self.n)
+        self.episodes.begin()
+        self.reports.lengths = <int64_t*> self.episodes.part_data(1)
+        self.reports.times = <double*> self.episodes.part_data(2)
+        self.reports.returns = <double*> self.episodes.part_data(0)
+        if not self.episodes.fixed:
+            clear_reports(&self.reports, 0, self.episodes.n)
         return 0
 
     cdef tuple take(self, object infos, object errors):
         """The five results of a step, which from now on are the caller's."""
-        cdef tuple results
-        if self.return_array is not None:
+        cdef list parts = self.transitions.parts
+        rewards = (<BatchBuffer> parts[0]).batch()
+        terminated = (<BatchBuffer> parts[1]).batch()
+        truncated = (<BatchBuffer> parts[2]).batch()
+        if self.reports.returns != NULL:
             if "episode" in infos:
                 raise errors.InvalidArgument(
                     "episode_statistics: the environments have an info named 'episode' themselves; the infos of this "
                     f"step are {sorted(infos)}")
-            infos["episode"] = {"r": self.return_array, "l": self.length_array, "t": self.time_array}
-            infos["_episode"] = self.terminated_array | self.truncated_array
-        results = (self.rows.batch(), self.reward_array, self.terminated_array, self.truncated_array, infos)
-        self.reward_array = self.terminated_array = self.truncated_array = None
-        self.return_array = self.length_array = self.time_array = None
-        return results
+            infos["episode"] = self.episodes.batch()
+            infos["_episode"] = terminated | truncated
+        return self.observations.batch(), rewards, terminated, truncated, infos
 
 
-cdef Outputs own_outputs(BatchBuffer rows, Py_ssize_t n, bint statistics):
-    """Recycled arrays of `n` rows; `rows` are the observations'."""
-    cdef Outputs self = Outputs.__new__(Outputs)
-    self.n = n
-    self.rows = rows
-    self.reward_ring = ArrayRing((n,), np.float64)
-    self.terminated_ring = ArrayRing((n,), np.bool_)
-    self.truncated_ring = ArrayRing((n,), np.bool_)
-    if statistics:
-        self.return_ring = ArrayRing((n,), np.float64)
-        self.length_ring = ArrayRing((n,), np.int64)
-        self.time_ring = ArrayRing((n,), np.float64)
-    return self
-
-
-cdef Outputs bound_outputs(
-    BatchBuffer rows, BatchBuffer final_rows, Py_ssize_t n, tuple columns, object statistics, object errors
-):
-    """Arrays of the caller: rewards, terminated, truncated, and three of statistics or None."""
-    cdef Outputs self = Outputs.__new__(Outputs)
-    self.n = n
-    self.bound = True
-    self.rows = rows
-    self.final_rows = final_rows
-    self.reward_array, self.terminated_array, self.truncated_array = columns
-    self.rewards = <double*> array_pointer(
-        self.reward_array, "rewards", cnp.NPY_FLOAT64, (n,), True, errors)
-    self.terminated = <uint8_t*> array_pointer(
-        self.terminated_array, "terminated", cnp.NPY_BOOL, (n,), True, errors)
-    self.truncated = <uint8_t*> array_pointer(
-        self.truncated_array, "truncated", cnp.NPY_BOOL, (n,), True, errors)
-    if statistics is not None:
-        self.return_array, self.length_array, self.time_array = statistics
-        self.reports.returns = <double*> array_pointer(
-            self.return_array, "statistics[0]", cnp.NPY_FLOAT64, (n,), True, errors)
-        self.reports.lengths = <int64_t*> array_pointer(
-            self.length_array, "statistics[1]", cnp.NPY_INT64, (n,), True, errors)
-        self.reports.times = <double*> array_pointer(
-            self.time_array, "statistics[2]", cnp.NPY_FLOAT64, (n,), True, errors)
-    return self
+cdef Outputs new_outputs(BatchBuffer observations, bint statistics):
+    """Return outputs with as many rows as the buffer of observations."""
+    return Outputs(
+        observations, BatchBuffer(TRANSITION, observations.n),
+        BatchBuffer(EPISODE, observations.n) if statistics else None)
 
 
 cdef object copied_value(object value):
@@ -131,7 +101,7 @@ cdef object copied_value(object value):
     return deepcopy(value)
 
 
-cdef tuple checked(object result, Py_ssize_t size, object env, str method, str names):
+cdef tuple checked_result(object result, Py_ssize_t size, object env, str method, str names):
     """What a method of an environment returned, as a tuple of this size."""
     cdef str old = " (the API before Gym 0.26; see gymcore.compat)"
     if isinstance(result, (tuple, list)):
@@ -145,41 +115,41 @@ cdef tuple checked(object result, Py_ssize_t size, object env, str method, str n
         f"{method}() of {type(env).__name__}: expected a tuple of {size} ({names}), got {type(result).__name__}{hint}")
 
 
-cdef object infos_of(object infos, cnp.ndarray lanes, Py_ssize_t num_envs):
+cdef object info_rows(object infos, cnp.ndarray lanes, Py_ssize_t num_envs):
     """Rows of merged infos, for infos that were merged by a function that knows whole batches only."""
-    cdef dict found = {}
+    cdef dict rows = {}
     for key, value in infos.items():
         if isinstance(value, dict):
-            value = infos_of(value, lanes, num_envs)
+            value = info_rows(value, lanes, num_envs)
         elif isinstance(value, np.ndarray) and value.shape[:1] == (num_envs,):
             value = value[lanes]
-        found[key] = value
-    return found
+        rows[key] = value
+    return rows
 
 
 cdef class EnvLoop:
     """The lanes [first, first + len(envs)) of a batch, each an environment written in Python.
 
-    It returns batches (without `slots`), or writes every lane's row into memory that was bound at the start (with
-    `slots`: a worker process). Its methods take lanes counted from 0; `failed_lane` is counted in the whole batch.
+    It returns batches (without `slots`), or writes every lane's row into memory that is shared with another process
+    (with `slots`: a worker process). Its methods take lanes counted from 0; `failed_lane` counts in the whole batch.
 
     Args:
         envs: the environments. The very list is used, so that one may be replaced between two calls.
-        rows: room for observations, with memory of its own, or over memory of another owner: `num_envs` rows, of
-            which those from `first` on are written. With `slots` it may be None: observations then go into the slots.
+        observations: buffer for observations. With `slots` it may be None: observations then go into the slots.
         mode: 0 next-step autoreset, 1 same-step, 2 none.
-        first, num_envs: number of the first environment in the whole batch, and lanes of that (None: of `envs`).
-        final_rows: with `slots` and same-step autoreset, room for the last observations of episodes.
-        rewards, terminated, truncated: with `slots`, float64 and bool [len(envs)] to write to.
-        statistics: None; True to report ended episodes in the infos; or, with `slots`, the three arrays [len(envs)] to
-            write to (returns float64, lengths int64, seconds float64), zero where no episode has ended.
-        slots: takes infos: `put(lane, info, final_info, extra)`, once for each lane that was reset or stepped. `extra`
-            is None, or what no array holds, (of the observation, of the final one or None): objects as
-            `BatchBuffer.read_objects` gives them or, without `rows`, the observations.
+        statistics: without `slots`, whether to report ended episodes in the infos.
         add_info: `add_info(infos, info, lane)` returns the infos with those of a lane merged in; None merges them as
             `merge_info` does.
         errors: namespace of exception classes: InvalidArgument, ArgumentTypeError, ResetNeeded, InvalidAction,
             ConcurrentUseError.
+        slots: takes the info, final info and `extra` of each lane that is reset or stepped. `extra` is None, or what no
+            array holds, (of the observation, of the final one or None): objects as `BatchBuffer.read_objects` gives
+            them or, without `observations`, the observations. The slots and all buffers have a row for each lane of the
+            whole batch; those from `first` on are written.
+        first: number of the first environment in the whole batch.
+        final_observations: with `slots` and same-step autoreset, buffer for the last observations of episodes.
+        transitions: with `slots`, buffer of the layout `TRANSITION`.
+        episodes: with `slots`, None or a buffer of the layout `EPISODE`: zeros where the last step ended no episode.
 
     With `final_frames`, an environment is rendered before the reset in the step that ends its episode, and its final
     info gets the result as `final_frame`.
@@ -190,11 +160,12 @@ cdef class EnvLoop:
     """
 
     cdef list envs
-    cdef list last                       # the last observation of each lane; None where the rows keep it
+    cdef list last                       # the last observation of each lane; None where the buffer keeps it
     cdef Outputs outputs
+    cdef BatchBuffer final_observations
     cdef dict subsets                    # outputs of fewer rows, by their number
-    cdef object errors, add_info, slots
-    cdef InfoSlots info_slots            # `slots`, where they are ours
+    cdef object errors, add_info
+    cdef InfoSlots slots
     cdef episodes_t episodes
     cdef void* memory
     cdef bint ready
@@ -211,15 +182,17 @@ cdef class EnvLoop:
     cdef object infos
 
     def __cinit__(
-        self, list envs, BatchBuffer rows, *, int mode, Py_ssize_t first=0, num_envs=None, BatchBuffer final_rows=None,
-        rewards=None, terminated=None, truncated=None, statistics=None, slots=None, add_info=None, errors,
+        self, list envs, BatchBuffer observations, *, int mode, bint statistics=False, add_info=None, errors,
+        InfoSlots slots=None, Py_ssize_t first=0, BatchBuffer final_observations=None, BatchBuffer transitions=None,
+        BatchBuffer episodes=None,
     ):
-        cdef Py_ssize_t count = 0 if envs is None else len(envs)
+        cdef Py_ssize_t count = len(envs)
+        cdef BatchBuffer buffer
         if count < 1:
             raise errors.InvalidArgument("envs: expected at least one environment, got none")
         if mode not in (NEXT_STEP, SAME_STEP, DISABLED):
             raise errors.InvalidArgument(f"mode: expected 0, 1 or 2, got {mode}")
-        self.num_envs = count if num_envs is None else num_envs
+        self.num_envs = count if slots is None else slots.num_envs
         if first < 0 or first + count > self.num_envs:
             raise errors.InvalidArgument(
                 f"first: expected {count} lanes within [0, {self.num_envs}), got them from {first} on")
@@ -229,21 +202,25 @@ cdef class EnvLoop:
         self.mode = mode
         self.errors = errors
         self.slots = slots
-        self.info_slots = slots if type(slots) is InfoSlots else None
         self.add_info = add_info
-        self.statistics = statistics is not None and statistics is not False
+        self.final_observations = final_observations
+        if (observations if slots is None else transitions) is None:
+            raise errors.InvalidArgument("expected a buffer of observations, or slots and a buffer of transitions")
         if slots is None:
-            if rows is None or self.num_envs != count:
-                raise errors.InvalidArgument("rows: expected rows for all environments, and them all, without slots")
+            self.statistics = statistics
             self.last = [None] * count
-            self.outputs = own_outputs(rows, count, self.statistics)
+            self.outputs = new_outputs(observations, statistics)
         else:
-            self.outputs = bound_outputs(
-                rows, final_rows, count, (rewards, terminated, truncated), statistics if self.statistics else None,
-                errors)
-        for room in (rows, final_rows):
-            if room is not None and room.n != self.num_envs:
-                raise errors.InvalidArgument(f"rows: expected {self.num_envs} rows, got {room.n}")
+            self.statistics = episodes is not None
+            self.outputs = Outputs(observations, transitions, episodes)
+        for name, buffer, layout in (
+            ("observations", observations, None), ("final_observations", final_observations, None),
+            ("transitions", transitions, TRANSITION), ("episodes", episodes, EPISODE),
+        ):
+            if buffer is not None and (buffer.n != self.num_envs or buffer.layout != (layout or buffer.layout)):
+                raise errors.InvalidArgument(
+                    f"{name}: expected {self.num_envs} rows of layout {layout or buffer.layout}, got {buffer.n} of "
+                    f"{buffer.layout}")
         self.subsets = {}
         self.failed_lane = -1
         self.memory = PyMem_RawCalloc(count, 2 * sizeof(double) + sizeof(int32_t) + 1)
@@ -270,15 +247,31 @@ cdef class EnvLoop:
 
     # --- one call at a time ---------------------------------------------------------------------------------------
 
-    cdef int enter(self, list lanes) except -1:
-        """Claim the loop for one call. Between this and `busy = 0` nothing may raise without lowering it."""
-        if len(self.envs) != self.count:
-            raise self.errors.InvalidArgument(f"envs: expected {self.count} environments, got {len(self.envs)}")
+    cdef Py_ssize_t enter(self, list lanes, list values, str name, bint resetting) except -1:
+        """Claim the loop for a call over lanes, with a value for each or None; return how many lanes these are.
+
+        Between this and `busy = 0` nothing may raise without lowering it.
+        """
+        cdef Py_ssize_t count = self.count if lanes is None else len(lanes)
+        self.failed_lane = -1
+        self.failed_call = None
+        if self.wants_reset() and not (resetting and (lanes is None or len(set(lanes)) == self.count)):
+            raise self.errors.ResetNeeded(
+                "reset: expected a reset of all lanes before one of some" if resetting else
+                "step: expected a reset of all lanes first")
+        if values is not None and len(values) != count:
+            raise self.errors.InvalidArgument(f"{name}: expected {count}, got {len(values)}")
+        self.check_envs()
         self.check_lanes(lanes)
         infos = {}
         claim(&self.busy, "these environments are being stepped by one of themselves, or", self.errors)
         self.lane = -1
         self.infos = infos
+        return count
+
+    cdef int check_envs(self) except -1:
+        if len(self.envs) != self.count:
+            raise self.errors.InvalidArgument(f"envs: expected {self.count} environments, got {len(self.envs)}")
         return 0
 
     cdef int check_lanes(self, list lanes) except -1:
@@ -290,7 +283,7 @@ cdef class EnvLoop:
         return 0
 
     cdef int fail(self, object problem) except -1:
-        """Note where an exception comes from, and that lanes have lost their results.
+        """Record where an exception comes from, and that lanes have lost their results.
 
         After an action that an environment refused, all environments can go on.
         """
@@ -303,14 +296,14 @@ cdef class EnvLoop:
 
     cdef Outputs outputs_for(self, list lanes):
         """Where results of these lanes go."""
-        cdef BatchBuffer rows = self.outputs.rows
+        cdef BatchBuffer whole = self.outputs.observations
         cdef Py_ssize_t n
-        if lanes is None or self.outputs.bound or len(lanes) == self.count:
+        if lanes is None or self.slots is not None or len(lanes) == self.count:
             return self.outputs
         n = len(lanes)
         if n not in self.subsets:
             make_room(self.subsets)
-            self.subsets[n] = own_outputs(BatchBuffer(rows.layout, n, reuse=rows.reuse), n, self.statistics)
+            self.subsets[n] = new_outputs(BatchBuffer(whole.layout, n, reuse=whole.reuse), self.statistics)
         return self.subsets[n]
 
     cdef int read_clock(self) except -1:
@@ -327,34 +320,21 @@ cdef class EnvLoop:
         Raises ResetNeeded if lanes are left out while all need a reset.
         """
         cdef Outputs out = self.outputs
-        cdef Py_ssize_t k, lane, count = self.count if lanes is None else len(lanes)
-        cdef bytearray written
+        cdef Py_ssize_t k, lane, count = self.enter(lanes, seeds, "seeds", True)
         cdef tuple result
-        self.failed_lane = -1
-        self.failed_call = None
-        if self.wants_reset() and lanes is not None and len(set(lanes)) < self.count:
-            raise self.errors.ResetNeeded("reset: expected a reset of all lanes before one of some")
-        if seeds is not None and len(seeds) != count:
-            raise self.errors.InvalidArgument(f"seeds: expected {count}, got {len(seeds)}")
-        self.enter(lanes)
         try:
             out.begin()
-            written = bytearray(self.count)
             for k in range(count):
                 lane = k if lanes is None else lanes[k]
                 result = self.begin_lane(lane, None if seeds is None else seeds[k], options, False)
-                written[lane] = 1
-                self.deliver(out, lane, lane, result[0], result[1])
-            if self.last is not None:
-                for lane in range(self.count):
-                    if not written[lane]:
-                        self.lane = lane
-                        out.rows.write_row(lane, self.last[lane])
+                self.deliver(out, self.first + lane, lane, result[0], result[1], None, None)
+            if self.last is not None and lanes is not None:
+                for lane in set(range(self.count)).difference(lanes):
+                    self.lane = lane
+                    out.observations.write_row(lane, self.last[lane])
             self.lane = -1
             self.ready = True
-            if self.slots is not None:
-                return None
-            return out.rows.batch(), self.infos
+            return None if self.slots is not None else (out.observations.batch(), self.infos)
         except BaseException as problem:
             self.fail(problem)
             raise
@@ -363,8 +343,9 @@ cdef class EnvLoop:
             self.busy = 0
 
     cdef object env(self, Py_ssize_t lane):
-        if lane >= len(self.envs):  # an environment has changed the list
-            raise self.errors.InvalidArgument(f"envs: expected {self.count} environments, got {len(self.envs)}")
+        """The environment of a lane; one of them may have changed the list."""
+        if lane >= len(self.envs):
+            self.check_envs()
         return self.envs[lane]
 
     cdef tuple begin_lane(self, Py_ssize_t lane, object seed, object options, bint autoreset):
@@ -374,25 +355,21 @@ cdef class EnvLoop:
         self.resetting = True
         result = env.reset() if autoreset else env.reset(seed=seed, options=options)
         if not PyTuple_CheckExact(result) or len(<tuple> result) != 2:
-            result = checked(result, 2, env, "reset", "observation, info")
+            result = checked_result(result, 2, env, "reset", "observation, info")
         self.read_clock()
         begin_episode(&self.episodes, lane)
         return <tuple> result
 
     def mark_ended(self, list lanes=None):
-        """Note that the episodes of these lanes (None: of all) have ended, as the caller reports.
+        """End the episodes of these lanes (None: of all), as if their last step had.
 
         With same-step autoreset this does nothing: the lanes are in new episodes already.
         """
         cdef Py_ssize_t lane
         self.check_lanes(lanes)
-        if self.mode == SAME_STEP:
-            return
-        if lanes is None:
-            memset(self.episodes.ended, 1, self.count)
-            return
-        for lane in lanes:
-            self.episodes.ended[lane] = 1
+        if self.mode != SAME_STEP:
+            for lane in range(self.count) if lanes is None else lanes:
+                self.episodes.ended[lane] = 1
 
     # --- stepping -------------------------------------------------------------------------------------------------
 
@@ -407,14 +384,7 @@ cdef class EnvLoop:
             ResetNeeded: before `reset`, after an exception, or an ended lane in mode 2; nothing was stepped.
         """
         cdef Outputs out
-        cdef Py_ssize_t k, lane, ended = 0, count = self.count if lanes is None else len(lanes)
-        self.failed_lane = -1
-        self.failed_call = None
-        if self.wants_reset():
-            raise self.errors.ResetNeeded("step: expected a reset of all lanes first")
-        if len(actions) != count:
-            raise self.errors.InvalidArgument(f"actions: expected {count}, got {len(actions)}")
-        self.enter(lanes)
+        cdef Py_ssize_t k, lane, ended = 0, count = self.enter(lanes, actions, "actions", False)
         try:
             self.check_ended(lanes)
             out = self.outputs_for(lanes)
@@ -422,7 +392,7 @@ cdef class EnvLoop:
             try:
                 for k in range(count):
                     lane = k if lanes is None else lanes[k]
-                    ended += self.step_lane(out, lane if out.bound else k, lane, actions[k])
+                    ended += self.step_lane(out, k if self.slots is None else self.first + lane, lane, actions[k])
             except BaseException as problem:
                 self.fail(problem)
                 raise
@@ -430,7 +400,7 @@ cdef class EnvLoop:
                 return ended
             infos = self.infos
             if self.add_info is not None and lanes is not None and infos:
-                infos = infos_of(infos, np.array(lanes, np.int64), self.num_envs)
+                infos = info_rows(infos, np.array(lanes, np.int64), self.num_envs)
             return out.take(infos, self.errors)
         finally:
             self.infos = None
@@ -452,17 +422,18 @@ cdef class EnvLoop:
     cdef bint step_lane(self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object action) except -1:
         """Step one lane, or reset it where its episode ended in the step before; return whether it ended now."""
         cdef object env, result, observation, info
-        cdef tuple five
+        cdef tuple values
         cdef double reward
         cdef bint terminated, truncated, ended
-        if out.bound and self.statistics:
+        if self.slots is not None and self.statistics:
+            out.begin_reports()
             clear_reports(&out.reports, row, row + 1)
         if self.mode == NEXT_STEP and self.episodes.ended[lane]:
-            five = self.begin_lane(lane, None, None, True)
+            values = self.begin_lane(lane, None, None, True)
             out.rewards[row] = 0.0
             out.terminated[row] = 0
             out.truncated[row] = 0
-            self.deliver(out, row, lane, five[0], five[1])
+            self.deliver(out, row, lane, values[0], values[1], None, None)
             return False
 
         env = self.env(lane)
@@ -470,13 +441,13 @@ cdef class EnvLoop:
         self.resetting = False
         result = env.step(action)
         if not PyTuple_CheckExact(result) or len(<tuple> result) != 5:
-            result = checked(result, 5, env, "step", "observation, reward, terminated, truncated, info")
-        five = <tuple> result
-        reward = as_number(five[1])
-        terminated = as_flag(five[2])
-        truncated = as_flag(five[3])
-        observation = five[0]
-        info = five[4]
+            result = checked_result(result, 5, env, "step", "observation, reward, terminated, truncated, info")
+        values = <tuple> result
+        reward = as_number(values[1])
+        terminated = values[2]
+        truncated = values[3]
+        observation = values[0]
+        info = values[4]
         out.rewards[row] = reward
         out.terminated[row] = terminated
         out.truncated[row] = truncated
@@ -489,52 +460,43 @@ cdef class EnvLoop:
             if self.mode == SAME_STEP:
                 self.deliver_final(out, row, lane, observation, info)
                 return True
-        self.deliver(out, row, lane, observation, info)
+        self.deliver(out, row, lane, observation, info, None, None)
         return ended
 
     # --- results of one lane --------------------------------------------------------------------------------------
 
-    cdef int deliver(self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object observation, object info) except -1:
-        """Write an observation, and merge an info."""
+    cdef int deliver(
+        self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object observation, object info, object final_info,
+        object final_observation,
+    ) except -1:
+        """Write an observation, and merge or store its info and what the episode before it has ended with, if any."""
+        cdef object extra
         if self.slots is None:
-            out.rows.write_row(row, observation)
+            out.observations.write_row(row, observation)
             self.last[lane] = observation
+            if final_info is not None:
+                self.merge(out, row, lane, {"final_obs": final_observation, "final_info": final_info})
             self.merge(out, row, lane, info)
-        else:
-            extra = write_bound(out.rows, self.first + lane, observation, False)
-            self.put(lane, info, None, None if extra is None and out.rows is not None else (extra, None))
+            return 0
+        extra = write_or_return(out.observations, row, observation, False)
+        if extra is not None or final_observation is not None or out.observations is None:
+            extra = extra, final_observation
+        self.slots.put_info(self.first + lane, as_dict(info), final_info, extra)
         return 0
 
     cdef int deliver_final(
         self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object observation, object info
     ) except -1:
-        """Reset a lane whose episode has ended, and hand out what the two episodes end and begin with."""
-        cdef tuple begun
-        cdef object extra, final
+        """Reset a lane whose episode has ended, and deliver what the two episodes end and begin with."""
+        cdef tuple first
+        cdef object final_observation
         # Copies: the environment may use the same objects again in reset.
         info = dict(info)
         if self.final_frames:
             info["final_frame"] = copied_value(self.env(lane).render())
-        if self.slots is None:
-            final = {"final_obs": copied_value(observation), "final_info": info}
-            begun = self.begin_lane(lane, None, None, True)
-            self.merge(out, row, lane, final)
-            return self.deliver(out, row, lane, begun[0], begun[1])
-        final = write_bound(out.final_rows, self.first + lane, observation, True)
-        begun = self.begin_lane(lane, None, None, True)
-        extra = write_bound(out.rows, self.first + lane, begun[0], False)
-        if extra is None and final is None and out.rows is not None:
-            self.put(lane, begun[1], info, None)
-        else:
-            self.put(lane, begun[1], info, (extra, final))
-        return 0
-
-    cdef int put(self, Py_ssize_t lane, object info, object final_info, object extra) except -1:
-        if self.info_slots is not None:
-            self.info_slots.put_info(self.first + lane, as_dict(info), final_info, extra)
-        else:
-            self.slots.put(self.first + lane, as_dict(info), final_info, extra)
-        return 0
+        final_observation = write_or_return(self.final_observations, row, observation, True)
+        first = self.begin_lane(lane, None, None, True)
+        return self.deliver(out, row, lane, first[0], first[1], info, final_observation)
 
     cdef int merge(self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object info) except -1:
         info = as_dict(info)
@@ -542,7 +504,7 @@ cdef class EnvLoop:
             return 0
         self.lane = -1  # from here on an exception is not the environment's
         if self.add_info is None:
-            merge_lane(self.infos, info, row, out.n)
+            merge_lane(self.infos, info, row, out.transitions.n)
         else:
             self.infos = self.add_info(self.infos, info, lane)
         return 0
@@ -551,13 +513,12 @@ cdef class EnvLoop:
 
     def save_lane(self, Py_ssize_t lane):
         """State of a lane in the loop: its last observation (None if slots have it), ended, elapsed steps, return."""
-        cdef BatchBuffer rows = self.outputs.rows
         self.check_lanes([lane])
         observation = None
         if self.last is not None:
             observation = copied_value(self.last[lane])
-        elif rows is not None:
-            observation = copied_value(rows.read(self.first + lane))
+        elif self.outputs.observations is not None:
+            observation = copied_value(self.outputs.observations.read(self.first + lane))
         return (
             observation, bool(self.episodes.ended[lane]), self.episodes.elapsed[lane], self.episodes.returns[lane])
 
@@ -572,16 +533,16 @@ cdef class EnvLoop:
         self.episodes.returns[lane] = returns
         if self.last is not None:
             self.last[lane] = copied_value(observation)
-        elif self.outputs.rows is not None:
-            self.outputs.rows.write_row(self.first + lane, observation)
+        elif self.outputs.observations is not None:
+            self.outputs.observations.write_row(self.first + lane, observation)
 
     def mark_ready(self):
         """Allow steps: the caller has brought every lane into a state of its own."""
         self.ready = True
 
 
-cdef object write_bound(BatchBuffer rows, Py_ssize_t row, object observation, bint copied):
-    """Write an observation into shared rows; return what they cannot hold, or None."""
+cdef object write_or_return(BatchBuffer rows, Py_ssize_t row, object observation, bint copied):
+    """Write an observation; return the objects that arrays cannot hold, or all of it without rows, or None."""
     if rows is None:
         return copied_value(observation) if copied else observation
     rows.write_row(row, observation)
@@ -606,14 +567,6 @@ cdef double as_number(object value) except? -1:
             raise ValueError(f"reward: expected a number, got an array of shape {value.shape}")
         value = value.item()
     try:
-        return PyFloat_AsDouble(value)
+        return value
     except TypeError as problem:
         raise TypeError(f"reward: expected a number, got {type(value).__name__}: {problem}") from None
-
-
-cdef bint as_flag(object value) except -1:
-    if value is False:
-        return False
-    if value is True:
-        return True
-    return bool(value)

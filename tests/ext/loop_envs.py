@@ -6,7 +6,8 @@ import numpy as np
 
 import gymcore.error as errors
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
-from gymcore_ext.python_envs.env_loop import EnvLoop
+from gymcore_ext.python_envs.env_loop import EPISODE, TRANSITION, EnvLoop
+from gymcore_ext.python_envs.infos import InfoSlots
 
 LAYOUT = ("array", np.float32, (2,))
 NEXT_STEP, SAME_STEP, DISABLED = range(3)
@@ -46,14 +47,23 @@ class Counter:
             raise problem
 
 
-class Slots:
-    """Keeps what a loop puts."""
+class Slots(InfoSlots):
+    """Slots in memory of this process."""
 
-    def __init__(self):
-        self.records = {}
+    def __new__(cls, num_envs):
+        """Make empty slots."""
+        return super().__new__(cls, bytearray(cls.nbytes(num_envs, 1024)), 0, num_envs, 1024)
 
-    def put(self, lane, info, final_info, extra):
-        self.records[lane] = info, final_info, extra
+    @property
+    def records(self):
+        """What was put, by lane: info, final info, extra."""
+        overflow = self.take_overflow()
+        return {lane: self.get(lane, overflow.get(lane)) for lane in self.filled()}
+
+
+def over(layout, n):
+    """Return a buffer over memory that another one could share."""
+    return BatchBuffer(layout, n, memory=bytearray(BatchBuffer.nbytes(layout, n)))
 
 
 def make_loop(lengths=(3, 3, 3), mode=NEXT_STEP, **kwargs):
@@ -67,29 +77,25 @@ class Bound:
     """A loop over lanes [first, first + len(lengths)) of `num_envs` that writes to arrays."""
 
     def __init__(self, lengths, mode=NEXT_STEP, first=2, num_envs=6, layout=LAYOUT, pickled=False):
-        n = len(lengths)
+        lanes = slice(first, first + len(lengths))
         self.envs = [Counter(first + k, length) for k, length in enumerate(lengths)]
-        self.slots = Slots()
-        self.rows, self.finals = (
-            None
-            if pickled
-            else BatchBuffer(layout, num_envs, memory=bytearray(BatchBuffer.nbytes(layout, 6)))
-            for _ in range(2)
+        self.slots = Slots(num_envs)
+        self.rows, self.finals = (None if pickled else over(layout, num_envs) for _ in range(2))
+        transitions, episodes = over(TRANSITION, num_envs), over(EPISODE, num_envs)
+        columns = *transitions.batch(), *episodes.batch().values()
+        for column in columns:
+            column[:] = -1
+        self.rewards, self.terminated, self.truncated, *self.statistics = (
+            column[lanes] for column in columns
         )
-        self.rewards = np.full(n, -1.0)
-        self.terminated, self.truncated = np.ones(n, bool), np.ones(n, bool)
-        self.statistics = np.full(n, -1.0), np.full(n, -1), np.full(n, -1.0)
         self.loop = EnvLoop(
             self.envs,
             self.rows,
             mode=mode,
-            first=first,
-            num_envs=num_envs,
-            final_rows=self.finals,
-            rewards=self.rewards,
-            terminated=self.terminated,
-            truncated=self.truncated,
-            statistics=self.statistics,
-            slots=self.slots,
             errors=errors,
+            slots=self.slots,
+            first=first,
+            final_observations=self.finals,
+            transitions=transitions,
+            episodes=episodes,
         )

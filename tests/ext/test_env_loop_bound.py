@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 import gymcore.error as errors
-from gymcore_ext.python_envs.batch_buffer import BatchBuffer
-from gymcore_ext.python_envs.env_loop import EnvLoop
-from gymcore_ext.python_envs.infos import InfoSlots
+from gymcore_ext.python_envs.env_loop import EPISODE, TRANSITION, EnvLoop
 from tests.ext.loop_envs import (
     DISABLED,
     LAYOUT,
@@ -18,6 +16,7 @@ from tests.ext.loop_envs import (
     Counter,
     Slots,
     make_loop,
+    over,
 )
 from tests.testing_env import assert_same
 
@@ -56,8 +55,8 @@ def test_what_is_written_is_what_the_other_form_returns(mode):
         )
         assert ended == np.count_nonzero(terminated)
         zeros = np.zeros(3), np.zeros(3, int)
-        expected = [infos["episode"][key] for key in "rl"] if ended else zeros
-        assert_same(bound.statistics[:2], tuple(expected))
+        expected = [infos["episode"][key] for key in "rl"] if ended else [*zeros]
+        assert_same(bound.statistics[:2], expected)
         assert ((bound.statistics[2] > 0) <= terminated).all()
         if mode == SAME_STEP:
             for lane in np.flatnonzero(terminated):
@@ -71,7 +70,8 @@ def test_one_lane_at_a_time():
     bound = Bound((2, 2, 2))
     bound.loop.reset()
     before = bound.rows.batch().copy()
-    bound.slots.records.clear()
+    for lane in bound.slots.records:
+        bound.slots.put(lane, {})
     assert bound.loop.step(["x"], [1]) == 0
     assert bound.loop.step(["y"], [1]) == 1
     assert list(bound.slots.records) == [3]
@@ -133,35 +133,36 @@ class Talker(Counter):
         return self.elapsed, self.words
 
 
-def talkers(mode, rows, **kwargs):
-    envs, slots = [Talker(0, 1), Talker(1)], Slots()
-    arrays = {
-        "rewards": np.zeros(2),
-        "terminated": np.zeros(2, bool),
-        "truncated": np.zeros(2, bool),
-    }
-    loop = EnvLoop(envs, rows, mode=mode, slots=slots, errors=errors, **arrays, **kwargs)
+def talkers(rows, finals):
+    envs, slots = [Talker(0, 1), Talker(1)], Slots(2)
+    loop = EnvLoop(
+        envs,
+        rows,
+        mode=SAME_STEP,
+        errors=errors,
+        slots=slots,
+        final_observations=finals,
+        transitions=over(TRANSITION, 2),
+    )
     return loop, slots
 
 
-def over(layout):
-    return BatchBuffer(layout, 2, memory=bytearray(BatchBuffer.nbytes(layout, 2)))
-
-
 def test_objects_go_into_the_slots():
-    rows, finals = over(WITH_OBJECTS), over(WITH_OBJECTS)
-    loop, slots = talkers(SAME_STEP, rows, final_rows=finals)
+    rows, finals = over(WITH_OBJECTS, 2), over(WITH_OBJECTS, 2)
+    loop, slots = talkers(rows, finals)
     loop.reset()
     assert slots.records[1] == ({"began": 1}, None, ([["1.0"]], None))
     loop.step([0, 0])
-    assert slots.records[0] == ({"began": 0}, {"elapsed": 1}, ([["0.0"]], [["0.1"]]))
-    assert slots.records[1] == ({"elapsed": 1}, None, ([["1.1"]], None))
+    assert slots.records == {
+        0: ({"began": 0}, {"elapsed": 1}, ([["0.0"]], [["0.1"]])),
+        1: ({"elapsed": 1}, None, ([["1.1"]], None)),
+    }
     assert rows.batch()[0].tolist() == [0, 1]
     assert finals.batch()[0].tolist() == [1, 0]
 
 
 def test_without_rows_observations_go_into_the_slots():
-    loop, slots = talkers(SAME_STEP, None)
+    loop, slots = talkers(None, None)
     loop.reset()
     assert slots.records[1] == ({"began": 1}, None, ((0, ["1.0"]), None))
     loop.step([0, 0])
@@ -169,29 +170,14 @@ def test_without_rows_observations_go_into_the_slots():
 
 
 def test_infos_in_shared_memory():
-    memory = bytearray(InfoSlots.nbytes(4, 256))
-    slots = InfoSlots(memory, 0, 4, 256)
-    envs = [Counter(2, 1), Counter(3)]
-    arrays = np.zeros(2), np.zeros(2, bool), np.zeros(2, bool)
-    loop = EnvLoop(
-        envs,
-        over_four := BatchBuffer(LAYOUT, 4, memory=bytearray(BatchBuffer.nbytes(LAYOUT, 4))),
-        mode=SAME_STEP,
-        first=2,
-        num_envs=4,
-        final_rows=BatchBuffer(LAYOUT, 4, memory=bytearray(BatchBuffer.nbytes(LAYOUT, 4))),
-        rewards=arrays[0],
-        terminated=arrays[1],
-        truncated=arrays[2],
-        slots=slots,
-        errors=errors,
-    )
+    bound = Bound((1, 3), SAME_STEP)
+    loop, envs, slots = bound.loop, bound.envs, bound.slots
     loop.reset()
     assert slots.get(3) == ({"began": 3}, None, None)
     loop.step([0, 0])
     assert slots.get(2) == ({"began": 2}, {"elapsed": 1}, None)
     assert slots.get(3) == ({"elapsed": 1}, None, None)
-    assert over_four.batch()[3].tolist() == [3, 1]
+    assert bound.rows.batch()[3].tolist() == [3, 1]
     envs[0].result = np.zeros(2), 0, False, False, {"lock": open}
     loop.step([0, 0])
     assert slots.get(2, slots.take_overflow()[2])[0]["lock"] is open
@@ -202,32 +188,26 @@ def test_infos_in_shared_memory():
 
 
 @pytest.mark.parametrize(
-    "arrays",
+    ("name", "buffer"),
     [
-        {"rewards": None},
-        {"rewards": np.zeros(3)},
-        {"rewards": np.zeros(2, np.float32)},
-        {"terminated": np.zeros(2, np.uint8)},
-        {"truncated": np.zeros(4, bool)[::2]},
-        {"statistics": (np.zeros(2), np.zeros(2), np.zeros(2))},
+        ("observations", over(LAYOUT, 3)),
+        ("final_observations", over(LAYOUT, 1)),
+        ("transitions", over(TRANSITION, 3)),
+        ("transitions", over(EPISODE, 2)),
+        ("episodes", over(TRANSITION, 2)),
     ],
-    ids=lambda arrays: next(iter(arrays)),
 )
-def test_arrays_that_do_not_do(arrays):
-    good = {
-        "rewards": np.zeros(2),
-        "terminated": np.zeros(2, bool),
-        "truncated": np.zeros(2, bool),
-    }
-    with pytest.raises(errors.Error, match=next(iter(arrays))):
-        EnvLoop(
-            [Counter(0), Counter(1)],
-            over(LAYOUT),
-            mode=0,
-            slots=Slots(),
-            errors=errors,
-            **{**good, **arrays},
-        )
+def test_buffers_that_do_not_do(name, buffer):
+    buffers = {"observations": over(LAYOUT, 2), "transitions": over(TRANSITION, 2), name: buffer}
+    with pytest.raises(errors.InvalidArgument, match=f"{name}: expected 2 rows of layout"):
+        EnvLoop([Counter(0), Counter(1)], mode=0, errors=errors, slots=Slots(2), **buffers)
+
+
+def test_buffers_that_are_missing():
+    with pytest.raises(errors.InvalidArgument, match="expected a buffer of observations"):
+        EnvLoop([Counter(0)], None, mode=0, errors=errors)
+    with pytest.raises(errors.InvalidArgument, match="slots and a buffer of transitions"):
+        EnvLoop([Counter(0)], over(LAYOUT, 1), mode=0, errors=errors, slots=Slots(1))
 
 
 # Saving

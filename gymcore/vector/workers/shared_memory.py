@@ -29,6 +29,7 @@ from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.shared_memory import create_shared_memory
 from gymcore.vector.workers.failures import environment_failed
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
+from gymcore_ext.python_envs.env_loop import EPISODE, TRANSITION
 from gymcore_ext.python_envs.infos import InfoSlots, merge_slot
 from gymcore_ext.workers.channel import Channel
 
@@ -53,11 +54,6 @@ _ALIGNMENT = 64
 
 # Bytes for the infos of one lane in shared memory; larger dicts are sent through a pipe.
 _SLOT_BYTES = 1024
-
-_STATISTICS = (("episode_returns", np.float64), ("episode_lengths", np.int64),
-               ("episode_times", np.float64))  # fmt: skip
-_COLUMNS = (("rewards", np.float64), ("terminated", np.bool_), ("truncated", np.bool_),
-            ("failed", np.bool_))  # fmt: skip
 
 _MAX_CRASH_BYTES = 16384
 
@@ -187,9 +183,11 @@ class Plan:
         sizes = {
             "channel": Channel.nbytes(len(self.bounds), n),
             "slots": InfoSlots.nbytes(n, _SLOT_BYTES),
+            "transitions": BatchBuffer.nbytes(TRANSITION, n),
+            "failed": n,
         }
-        for name, dtype in _COLUMNS + (_STATISTICS if self.statistics else ()):
-            sizes[name] = n * np.dtype(dtype).itemsize
+        if self.statistics:
+            sizes["episodes"] = BatchBuffer.nbytes(EPISODE, n)
         if self.keeps_floats:
             sizes["single_precision"] = n
         if self.stored_actions is not None:
@@ -224,13 +222,12 @@ class Memory:
     Attributes:
         channel: Requests and replies.
         slots: Infos of each lane.
+        transitions: BatchBuffer of `TRANSITION`, which has the next three.
         rewards: float64 `[num_envs]`.
         terminated: bool `[num_envs]`.
         truncated: bool `[num_envs]`.
         failed: bool `[num_envs]`, whether the lane's last step for `send` raised.
-        episode_returns: float64 `[num_envs]`, or None without episode statistics.
-        episode_lengths: int64 `[num_envs]`, or None.
-        episode_times: float64 `[num_envs]` (s), or None.
+        episodes: BatchBuffer of `EPISODE`, or None without episode statistics.
         observations: BatchBuffer, or None if observations are pickled.
         final_observations: BatchBuffer in same-step mode if an observation is one array with axes,
             otherwise None.
@@ -245,25 +242,21 @@ class Memory:
         self.channel = Channel(buffer, offsets["channel"], len(plan.bounds), n, plan.bounds)
         self.slots = InfoSlots(buffer, offsets["slots"], n, _SLOT_BYTES)
 
-        def column(name: str, dtype: Any) -> Any:
-            if name not in offsets:
-                return None
-            return np.frombuffer(buffer, dtype, n, offsets[name])
+        def flags(name: str) -> Any:
+            return np.frombuffer(buffer, np.bool_, n, offsets[name]) if name in offsets else None
 
         def rows(name: str, layout: Layout | None) -> BatchBuffer | None:
             if layout is None or name not in offsets:
                 return None
             return BatchBuffer(layout, n, memory=buffer, offset=offsets[name])
 
-        self.rewards, self.terminated, self.truncated, self.failed = (
-            column(name, dtype) for name, dtype in _COLUMNS
-        )
-        self.episode_returns, self.episode_lengths, self.episode_times = (
-            column(name, dtype) for name, dtype in _STATISTICS
-        )
+        self.transitions = BatchBuffer(TRANSITION, n, memory=buffer, offset=offsets["transitions"])
+        self.rewards, self.terminated, self.truncated = self.transitions.batch()
+        self.failed = flags("failed")
+        self.episodes = rows("episodes", EPISODE)
         self.observations = rows("observations", plan.observations)
         self.final_observations = rows("final_observations", plan.observations)
-        self.single_precision = column("single_precision", np.bool_)
+        self.single_precision = flags("single_precision")
         self.actions = rows("actions", plan.stored_actions)
 
 
@@ -416,18 +409,15 @@ class Results:
         self, infos: dict[str, Any], ended: npt.NDArray[np.bool_], lanes: Any = slice(None)
     ) -> None:
         """Add the statistics of episodes that ended to the infos."""
-        memory = self._memory
-        if memory.episode_returns is None or not ended.any():
+        episodes = self._memory.episodes
+        if episodes is None or not ended.any():
             return
         if "episode" in infos:
             raise InvalidArgument(
                 "episode_statistics: the environments have an info named 'episode' themselves; "
                 f"the infos of this step are {sorted(infos)}"
             )
-        assert memory.episode_lengths is not None and memory.episode_times is not None
         infos["episode"] = {
-            "r": np.where(ended, memory.episode_returns[lanes], 0.0),
-            "l": np.where(ended, memory.episode_lengths[lanes], 0),
-            "t": np.where(ended, memory.episode_times[lanes], 0.0),
+            key: np.where(ended, column[lanes], 0) for key, column in episodes.batch().items()
         }
         infos["_episode"] = ended.copy()

@@ -219,27 +219,16 @@ class Worker:
         self._envs = envs
         self._early: tuple[int, str, tuple[Any, ...]] | None = None
         self._action_rows = None if memory.actions is None else memory.actions.batch()
-        lanes = slice(self._lo, self._hi)
-        statistics = None
-        if plan.statistics:
-            statistics = (
-                memory.episode_returns[lanes],
-                memory.episode_lengths[lanes],
-                memory.episode_times[lanes],
-            )
         self._loop = EnvLoop(
             envs,
             memory.observations,
             mode=plan.mode,
-            first=self._lo,
-            num_envs=plan.num_envs,
-            final_rows=memory.final_observations,
-            rewards=memory.rewards[lanes],
-            terminated=memory.terminated[lanes],
-            truncated=memory.truncated[lanes],
-            statistics=statistics,
-            slots=memory.slots,
             errors=gymcore.error,
+            slots=memory.slots,
+            first=self._lo,
+            final_observations=memory.final_observations,
+            transitions=memory.transitions,
+            episodes=memory.episodes,
         )
         self._calls: dict[str, Callable[..., Any]] = {
             "reset": self._reset,

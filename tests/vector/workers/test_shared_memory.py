@@ -216,9 +216,9 @@ def test_parts_do_not_overlap(mode, statistics):
     else:
         assert memory.final_observations is None
     if statistics:
-        arrays += [memory.episode_returns, memory.episode_lengths, memory.episode_times]
+        arrays += memory.episodes.batch().values()
     else:
-        assert memory.episode_returns is None
+        assert memory.episodes is None
     for i, array in enumerate(arrays):
         array[...] = i + 1
     for i, array in enumerate(arrays):
