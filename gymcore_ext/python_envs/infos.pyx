@@ -11,7 +11,6 @@ writer that dies in the middle leaves a lane without an info.
 cimport numpy as cnp
 from cpython.dict cimport PyDict_CheckExact
 from cpython.long cimport PyLong_CheckExact
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
@@ -23,7 +22,6 @@ cnp.import_array()
 
 
 cdef extern from "Python.h":
-    PyObject* PyDict_GetItemWithError(object dictionary, object key) except? NULL
     bint PyFloat_CheckExact(object value)
     double PyFloat_AS_DOUBLE(object value)
     long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
@@ -74,24 +72,18 @@ cdef int check_nesting(object value, Py_ssize_t depth) except -1:
 
 cdef object lookup(object infos, object key):
     """`infos.get(key)`, in a third of the time for a dict."""
-    cdef PyObject* value
-    if not PyDict_CheckExact(infos):
-        return infos.get(key)
-    value = PyDict_GetItemWithError(infos, key)
-    return None if value == NULL else <object> value
+    return (<dict> infos).get(key) if PyDict_CheckExact(infos) else infos.get(key)
 
 
 cdef object mask_key_of(object key):
     """The key under which the mask of `key` is stored."""
-    cdef PyObject* found
     if not PyUnicode_CheckExact(key):
         return f"_{key}"
-    found = PyDict_GetItemWithError(mask_keys, key)
-    if found != NULL:
-        return <object> found
-    if len(mask_keys) >= MAX_MASK_KEYS:
-        mask_keys.clear()
-    mask_keys[key] = mask_key = f"_{key}"
+    mask_key = mask_keys.get(key)
+    if mask_key is None:
+        if len(mask_keys) >= MAX_MASK_KEYS:
+            mask_keys.clear()
+        mask_keys[key] = mask_key = f"_{key}"
     return mask_key
 
 
@@ -141,19 +133,15 @@ cdef int merge_value(
     if mask is not None and type(column) is ndarray and store_number(column, env_num, value):
         return set_mask(mask, env_num)
 
-    if isinstance(value, dict) and key != FINAL_OBSERVATION:
+    if isinstance(value, dict) and key != FINAL_OBSERVATION and (column is None or isinstance(column, dict)):
         if column is None:
             column = vector_infos[key] = {}
-        if isinstance(column, dict):
-            merge_lane(column, value, env_num, num_envs, depth + 1)
-        else:
-            column = vector_infos[key] = as_objects(column, mask)
-            column[<object> env_num] = value
+        merge_lane(column, value, env_num, num_envs, depth + 1)
     else:
         if column is None:
             column = new_column(key, value, num_envs)
         elif isinstance(column, dict):
-            column = dicts_as_objects(column, vector_infos[mask_key])
+            column = as_objects(column, mask, num_envs)
         vector_infos[key] = store(column, mask, env_num, value)
 
     if mask is None:
@@ -172,7 +160,6 @@ cdef bint store_number(cnp.ndarray column, Py_ssize_t env_num, object value) exc
     """Write a number that its column holds exactly; False, with nothing written, for anything else."""
     cdef int typenum = cnp.PyArray_TYPE(column), overflow = 0
     cdef char* place
-    cdef PyObject* found
     cdef int64_t number
     if cnp.PyArray_NDIM(column) != 1 or not 0 <= env_num < cnp.PyArray_DIM(column, 0) or not cnp.PyArray_ISBEHAVED(
             column):
@@ -188,8 +175,7 @@ cdef bint store_number(cnp.ndarray column, Py_ssize_t env_num, object value) exc
         if overflow or typenum == cnp.NPY_BOOL:
             return False
     else:
-        found = PyDict_GetItemWithError(scalar_numbers, type(value))
-        if found == NULL or <int> <object> found != typenum:
+        if scalar_numbers.get(type(value)) != typenum:
             return False
         cnp.PyArray_ScalarAsCtype(value, place)
         return True
@@ -207,7 +193,7 @@ cdef bint store_number(cnp.ndarray column, Py_ssize_t env_num, object value) exc
 # --- columns ----------------------------------------------------------------------------------------------------------
 
 
-cdef object number_column(cnp.npy_intp num_envs, int typenum):
+cdef cnp.ndarray number_column(cnp.npy_intp num_envs, int typenum):
     """Zeros, shape (num_envs,)."""
     return cnp.PyArray_ZEROS(1, &num_envs, typenum, 0)
 
@@ -215,13 +201,6 @@ cdef object number_column(cnp.npy_intp num_envs, int typenum):
 cdef cnp.ndarray object_column(cnp.npy_intp num_envs):
     """An object array of None, shape (num_envs,)."""
     return cnp.PyArray_EMPTY(1, &num_envs, cnp.NPY_OBJECT, 0)
-
-
-cdef bint fits_int64(object value) except -1:
-    """Whether an int is in the range of int64."""
-    cdef int overflow = 0
-    PyLong_AsLongLongAndOverflow(value, &overflow)
-    return overflow == 0
 
 
 cdef object new_column(object key, object value, Py_ssize_t num_envs):
@@ -232,7 +211,7 @@ cdef object new_column(object key, object value, Py_ssize_t num_envs):
         return number_column(num_envs, cnp.NPY_DOUBLE)
     if type(value) is bool:
         return number_column(num_envs, cnp.NPY_BOOL)
-    if type(value) is int and fits_int64(value):
+    if type(value) is int and -2**63 <= value < 2**63:
         return number_column(num_envs, cnp.NPY_INT64)
     if isinstance(value, np.number):
         return np.zeros(num_envs, dtype=value.dtype)
@@ -246,7 +225,7 @@ cdef object store(object column, object mask, Py_ssize_t env_num, object value):
     if not (column.ndim == 1 and column.dtype == object):
         dtype = common_dtype(column, value)
         if dtype is None:
-            column = as_objects(column, mask)
+            column = as_objects(column, mask, len(column))
         elif dtype != column.dtype:
             column = column.astype(dtype)
     column[<object> env_num] = value
@@ -263,7 +242,7 @@ cdef object common_dtype(object column, object value):
         dtype = np.dtype(np.bool_)
     elif isinstance(value, float):
         dtype = np.dtype(np.float64)
-    elif isinstance(value, int) and fits_int64(value):
+    elif isinstance(value, int) and -2**63 <= value < 2**63:
         dtype = np.dtype(np.int64)
     elif value is None and column.dtype.kind == "f":
         return column.dtype  # NumPy stores None in a float array as nan
@@ -283,20 +262,11 @@ cdef object common_dtype(object column, object value):
     return np.result_type(column.dtype, dtype)
 
 
-cdef object as_objects(object column, object mask):
-    """The column as an object array, with None where the mask is not set."""
-    objects = object_column(len(column))
-    if mask is not None:
-        for env_num in np.flatnonzero(mask):
-            objects[env_num] = column[env_num]
-    return objects
-
-
-cdef object dicts_as_objects(object column, object mask):
-    """A merged dict as an object array of one dict per environment that gave one."""
-    objects = object_column(len(mask))
-    for env_num in np.flatnonzero(mask):
-        objects[env_num] = split_info(column, int(env_num))
+cdef cnp.ndarray as_objects(object column, object mask, Py_ssize_t num_envs):
+    """Return what each environment gave, of an array or a merged dict: objects, None where the mask is not set."""
+    objects = object_column(num_envs)
+    for env_num in [] if mask is None else np.flatnonzero(mask).tolist():
+        objects[env_num] = split_info(column, env_num) if isinstance(column, dict) else column[env_num]
     return objects
 
 
@@ -339,15 +309,9 @@ def split_rows(object batch, cnp.ndarray[cnp.npy_bool, cast=True] mask):
         >>> split_rows(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([False, True]))
         array([None, array([3., 4.])], dtype=object)
     """
-    cdef Py_ssize_t i, n = mask.shape[0]
-    cdef bint merged = isinstance(batch, dict)
-    if not merged and batch.dtype == object:
+    if not isinstance(batch, dict) and batch.dtype == object:
         return batch
-    cdef cnp.ndarray[object] rows = object_column(n)
-    for i in range(n):
-        if mask[i]:
-            rows[i] = batch[i] if not merged else split_info(batch, i) if batch else {}
-    return rows
+    return as_objects(batch, mask, mask.shape[0])
 
 
 # --- infos in shared memory -------------------------------------------------------------------------------------------
@@ -398,7 +362,6 @@ cdef bint put_value(cursor_t* cursor, object value, Py_ssize_t depth) except -1:
     cdef double real
     cdef int64_t number
     cdef int overflow = 0
-    cdef PyObject* found
     cdef char* place
     if PyFloat_CheckExact(value):
         real = PyFloat_AS_DOUBLE(value)
@@ -413,8 +376,8 @@ cdef bint put_value(cursor_t* cursor, object value, Py_ssize_t depth) except -1:
         return put_dict(cursor, value, depth)
     if type(value) is ndarray:
         return put_array(cursor, value)
-    found = PyDict_GetItemWithError(scalar_numbers, type(value))
-    if found == NULL or not put_word(cursor, SCALAR | <uint64_t> <int> <object> found << 8):
+    typenum = scalar_numbers.get(type(value))
+    if typenum is None or not put_word(cursor, SCALAR | <uint64_t> <int> typenum << 8):
         return False
     place = claim(cursor, value.itemsize)
     if place != NULL:

@@ -462,9 +462,8 @@ def watch_parent(long long pid, int pidfd=-1, int exit_code=1):
 
     Args:
         pid: the process to watch.
-        pidfd: a pidfd of it, as `os.pidfd_open(pid)` gives in that very process, so that no other process with its
-            number can be meant; it may be closed afterwards. -1: one is opened here where the system has them, else
-            the number is looked at once a second.
+        pidfd: a pidfd of it, as `os.pidfd_open(pid)` gives, so that no later process with its number can be meant; it
+            may be closed afterwards. -1: whether the process lives is looked at once a second.
         exit_code: 0 to 255, what this process ends with.
 
     Raises:

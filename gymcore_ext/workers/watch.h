@@ -14,15 +14,12 @@
 #include <windows.h>
 #else
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
-#endif
-#if defined(__linux__)
-#include <fcntl.h>
-#include <sys/syscall.h>
 #endif
 
 typedef struct {
@@ -42,7 +39,7 @@ static void gymcore_watch_thread(void *argument)
     TerminateProcess(GetCurrentProcess(), (UINT)watched->exit_code);
 }
 #else
-/* Looks once a second: a process that was given to another parent has lost its own, though a number can be used again. */
+/* Asked once a second. A process that was given to another parent has lost its own, though a number can be used again. */
 static int gymcore_watched_lives(const gymcore_watched *watched)
 {
     if (watched->child)
@@ -54,11 +51,11 @@ static void gymcore_watch_thread(void *argument)
 {
     gymcore_watched *watched = (gymcore_watched *)argument;
     while (watched->pidfd >= 0) {
-        struct pollfd one = {watched->pidfd, POLLIN, 0};
-        int found = poll(&one, 1, -1);
-        if (found > 0 && (one.revents & POLLIN))
+        struct pollfd request = {watched->pidfd, POLLIN, 0};
+        int ready = poll(&request, 1, -1);
+        if (ready > 0 && (request.revents & POLLIN))
             _exit(watched->exit_code);
-        if (found > 0 || (found < 0 && errno != EINTR))
+        if (ready > 0 || (ready < 0 && errno != EINTR))
             break; /* no pidfd after all */
     }
     while (gymcore_watched_lives(watched)) {
@@ -76,46 +73,25 @@ static int gymcore_watch(long long pid, int pidfd, int exit_code)
     unsigned long thread;
     if (!watched)
         return -1;
-    watched->pid = pid;
-    watched->pidfd = -1;
-    watched->child = 0;
-    watched->exit_code = exit_code;
-#if !defined(_WIN32)
-    watched->child = (long long)getppid() == pid;
-#endif
-#if defined(__linux__)
-    if (pidfd >= 0)
-        watched->pidfd = fcntl(pidfd, F_DUPFD_CLOEXEC, 0);
-#if defined(SYS_pidfd_open)
-    else {
-        watched->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-        if (watched->pidfd < 0 && errno == ESRCH)
-            _exit(exit_code); /* it ended before this process could look */
-    }
-#endif
-#else
-    (void)pidfd;
-#endif
+    *watched = (gymcore_watched){.pid = pid, .pidfd = -1, .exit_code = exit_code};
 #if defined(_WIN32)
+    (void)pidfd;
     thread = PyThread_start_new_thread(gymcore_watch_thread, watched);
 #else
-    {
-        sigset_t all, before;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        thread = PyThread_start_new_thread(gymcore_watch_thread, watched);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-    }
+    sigset_t all, before;
+    watched->child = (long long)getppid() == pid;
+    watched->pidfd = fcntl(pidfd, F_DUPFD_CLOEXEC, 0); /* -1 again if there is none */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread = PyThread_start_new_thread(gymcore_watch_thread, watched);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (thread == PYTHREAD_INVALID_THREAD_ID && watched->pidfd >= 0)
+        close(watched->pidfd);
 #endif
-    if (thread == PYTHREAD_INVALID_THREAD_ID) {
-#if !defined(_WIN32)
-        if (watched->pidfd >= 0)
-            close(watched->pidfd);
-#endif
-        PyMem_RawFree(watched);
-        return -1;
-    }
-    return 0;
+    if (thread != PYTHREAD_INVALID_THREAD_ID)
+        return 0;
+    PyMem_RawFree(watched);
+    return -1;
 }
 
 #endif

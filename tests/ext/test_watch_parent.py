@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 PATIENCE = 60.0  # s: only a failure waits so long
-NO_DESCRIPTOR = 99999  # the process is looked at once a second, as on systems without pidfds
+NO_DESCRIPTOR = -1  # the process is looked at once a second, as on systems without pidfds
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs pipes that can be polled")
 
@@ -44,11 +44,13 @@ def parent() -> Iterator[subprocess.Popen[bytes]]:
 
 
 @contextlib.contextmanager
-def watching(pid: int, busy: str, pidfd: int = -1) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that watches another one and is busy."""
+def watching(pid: int, busy: str, pidfd: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that watches another one, by a pidfd of its own if none is given, and is busy."""
     read_end, write_end = os.pipe()
-    code = PROGRAM.format(pid=pid, pidfd=pidfd, ready=write_end, busy=busy)
-    fds = (write_end,) if pidfd in (-1, NO_DESCRIPTOR) else (write_end, pidfd)
+    opened = f"os.pidfd_open({pid})" if hasattr(os, "pidfd_open") else NO_DESCRIPTOR
+    watched_by = opened if pidfd is None else pidfd
+    code = PROGRAM.format(pid=pid, pidfd=watched_by, ready=write_end, busy=busy)
+    fds = (write_end,) if pidfd in (None, NO_DESCRIPTOR) else (write_end, pidfd)
     process = subprocess.Popen([sys.executable, "-c", code], pass_fds=fds)
     os.close(write_end)
     try:
@@ -90,7 +92,7 @@ def test_by_looks_at_a_process():
         assert process.wait(PATIENCE) == 7
 
 
-@pytest.mark.parametrize("pidfd", [-1, NO_DESCRIPTOR], ids=["pidfd", "looks"])
+@pytest.mark.parametrize("pidfd", ["os.pidfd_open(os.getppid())", -1], ids=["pidfd", "looks"])
 def test_a_child_loses_its_parent(pidfd):
     read_end, write_end = os.pipe()
     child = PROGRAM.format(pid="os.getppid()", pidfd=pidfd, ready=write_end, busy=BUSY["sleeping"])
