@@ -9,7 +9,7 @@ Keys of the file, with T steps, N lanes and K episode ends:
 | `rewards` | [T, N] | as received |
 | `terminated`, `truncated` | [T, N] bool | as received |
 | `final_observations` | [K, ...] | the final observation of each episode that ended |
-| `final_indices` | [K, 2] int64 | its (t, lane), sorted by t, then lane |
+| `final_indices` | [K, 2] int64 | the (t, lane) of each, sorted by t, then lane |
 | `last_observations` | [N, ...] | the observation after step T - 1, for bootstrapping |
 | `reset_steps` | [T, N] bool | True where the step only reset the lane (next-step autoreset) |
 | `metadata` | () str | JSON: id, seed, shapes, engine, autoreset mode, policy, versions |

@@ -494,8 +494,8 @@ class EnvironmentWrapper(Environment):
 class RemoteEnvironment(Environment):
     """An environment in another process, where the time limit and reward shaping are applied.
 
-    An exception of the environment is raised here as an `EnvironmentFailed` of its own class; the
-    environment remains usable. After the process has ended, every call raises an error.
+    An exception of the environment is raised here as an `EnvironmentFailed` that is also of its
+    class; the environment remains usable. After the process has ended, every call raises an error.
     """
 
     def __init__(self, connection: Any, blocking: bool) -> None:
@@ -750,7 +750,7 @@ def _merged(described: Spec, kwargs: Mapping[str, Any], name: str) -> Spec:
 
 
 def _read_json(path: str) -> Spec:
-    """Return the dict in a JSON file, which may name neither code to import nor a folder."""
+    """Return the dict in a JSON file, which must name neither modules nor output folders."""
     try:
         described = json.loads(Path(path).read_text())
     except ValueError as problem:

@@ -162,7 +162,7 @@ class GymAdapter:
         return self._limit
 
     def is_vectorizable(self) -> bool:
-        """Return whether environments can run in parallel: False if an instance was given."""
+        """Return whether environments can run in parallel; one given instance cannot."""
         return self.envs is not None or self._make_batch is not None
 
     def seed(self, seed: int) -> None:

@@ -70,7 +70,7 @@ class Recorder:
         video_length: A video ends when it has more frames than this; infinite for whole episodes.
         frames_per_sec: Frames per second of the videos.
         format: "mp4" or "gif".
-        disable_logger: Whether to print no file names.
+        disable_logger: Whether to suppress printing the file names.
         recording: Whether a video is being recorded.
         step_id: Number of the last step of this recorder; -1 before the first.
         episode_id: Number of the current episode; -1 before the first.

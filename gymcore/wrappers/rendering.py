@@ -291,7 +291,7 @@ class RecordVideo(Recorder, Wrapper[ObsType, ActType, ObsType, ActType], RecordC
                 video may span several episodes. 0 ends a video with its episode.
             name_prefix: Prefix of the file names.
             fps: Frames per second; None for `metadata["render_fps"]`, or 30 if it is missing.
-            disable_logger: Whether to print no file names.
+            disable_logger: Whether to suppress printing the file names.
             gc_trigger: Takes the number of an episode and returns whether to collect garbage when
                 its video is finished.
             format: "mp4" or "gif".

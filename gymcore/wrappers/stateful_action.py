@@ -139,7 +139,7 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
 class RepeatAction(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
     """Take each action several times, and add up the rewards.
 
-    The other results of `step` come from the last repetition, which may be the end of the episode.
+    The other results are those of the last repetition. Repeating stops when the episode ends.
 
     Example:
         >>> import gymcore

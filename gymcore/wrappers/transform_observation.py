@@ -243,7 +243,7 @@ def _checked_indices(keys: Sequence[Any], length: int) -> Sequence[int]:
 
 
 class FailedIndexCheck(error.FailedCheck, IndexError):
-    """An invalid index, which Gym reported with an assertion or an `IndexError`."""
+    """Raised for an invalid index; derives from both errors that Gym used for this."""
 
 
 # --- flatten --------------------------------------------------------------------------------------
@@ -585,8 +585,8 @@ class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
 
         Raises:
             FailedTypeCheck: If the space is not a `Box`, or `shape` is not a tuple of integers.
-            FailedCheck: If `shape` is not two positive numbers, or the space is not one of such
-                images.
+            FailedCheck: If `shape` is not two positive numbers, or the space does not consist of
+                such images.
             DependencyNotInstalled: If opencv is missing.
         """
         space = checked_box("ResizeObservation", env)

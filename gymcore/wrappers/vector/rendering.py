@@ -117,7 +117,7 @@ class RenderCollection(
         return result
 
     def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
-        """End episodes of the wrapped environment, and record it; see `VectorEnv.end_episodes`."""
+        """End episodes of the wrapped environment; see `VectorEnv.end_episodes`."""
         self.env.end_episodes(mask)
         self._episodes.end(mask)
 
@@ -393,7 +393,7 @@ class RecordVideo(
         return frames
 
     def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
-        """End episodes of the wrapped environment, and record it; see `VectorEnv.end_episodes`."""
+        """End episodes of the wrapped environment; see `VectorEnv.end_episodes`."""
         self.env.end_episodes(mask)
         self._episodes.end(mask)
 
