@@ -72,8 +72,7 @@ class TransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType])
 
         Args:
             env: The vector environment.
-            func: Function that maps a batch of actions of the wrapper to a batch of actions of
-                `env`.
+            func: Function that maps a batch of actions of the wrapper to a batch for `env`.
             action_space: Space of the arguments of `func`; None to batch `single_action_space`.
             single_action_space: Space of one action. If both are None, the spaces are those of
                 `env`.
