@@ -1,10 +1,10 @@
-"""Build of the compiled modules; everything else is in pyproject.toml.
+"""Build the compiled modules; everything else is in pyproject.toml.
 
-Environment switches, off unless set to something else than 0:
+Environment switches, off unless set to a value other than 0:
   GYMCORE_DEBUG=1          no optimisation; C assertions and Cython's bounds checks on
   GYMCORE_SANITIZE=1       AddressSanitizer and UndefinedBehaviorSanitizer (see CONTRIBUTING.md)
   GYMCORE_COVERAGE=1       gcov counters
-  GYMCORE_BASELINE_ONLY=1  loops for the baseline instruction set alone
+  GYMCORE_BASELINE_ONLY=1  loops for the baseline instruction set only
 """
 
 import os
@@ -30,10 +30,10 @@ DEBUG = "DEBUG" in SWITCHES
 
 
 def compiler_flags() -> tuple[list[str], list[str]]:
-    """Flags of the compiler and of the linker."""
+    """Return the flags of the compiler and of the linker."""
     if sys.platform == "win32":
         return ["/Od" if DEBUG else "/O2", "/fp:precise", "/std:c11"], []
-    # No contraction, no fast mathematics: the same bits on every machine (gymcore/math.h).
+    # No contraction, no fast math: results have the same bits on every machine (gymcore/math.h).
     compiling = ["-ffp-contract=off", "-fno-strict-aliasing", "-Wno-unused-function"]
     if platform.machine() == "x86_64":
         # Loops for x86-64-v4 use its 512-bit registers, which Clang avoids by default.
@@ -42,7 +42,7 @@ def compiler_flags() -> tuple[list[str], list[str]]:
     if DEBUG:
         compiling += ["-O0", "-g", "-UNDEBUG"]
     elif "SANITIZE" in SWITCHES:
-        # Lines of code are what reports say. With the checks, -O1 takes 2.4 times as long.
+        # Reports need line numbers. With the checks, -O1 takes 2.4 times as long.
         compiling += ["-Og", "-g1"]
     else:
         compiling += ["-O3", "-g0"]
@@ -58,8 +58,8 @@ def compiler_flags() -> tuple[list[str], list[str]]:
 
 
 COMPILING, LINKING = compiler_flags()
-# What Cython adds to each module that uses memoryviews, 0.9 MB of C, is a module of its own: four
-# times less to compile.
+# The 0.9 MB of C that Cython adds to each module that uses memoryviews is one shared module: a
+# quarter of the C to compile.
 SHARED = "gymcore_ext.memoryviews"
 NUMPY_RANDOM = Path(numpy.get_include()).parents[1] / "random" / "lib"
 DRAWS_NORMALS = ("simulations", "custom_kernel")
@@ -78,7 +78,7 @@ MACROS = [
     ("NPY_TARGET_VERSION", "NPY_1_25_API_VERSION"),
     *((f"GYMCORE_{name}", "1") for name in SWITCHES),
 ]
-# What `gymcore info` says of the build.
+# What `gymcore info` prints about the build.
 BUILD_INFO_MACROS = [
     ("GYMCORE_COMPILE_FLAGS", '"' + " ".join(COMPILING) + '"'),
     ("GYMCORE_CYTHON_VERSION", f'"{Cython.__version__}"'),
@@ -88,7 +88,7 @@ BUILD_INFO_MACROS = [
 
 
 def stamp() -> str:
-    """A file that is newer than what another configuration built, so that all is built again."""
+    """Return a file that is newer than any other configuration's build, which forces a rebuild."""
     text = "\n".join(
         map(
             repr,
@@ -103,12 +103,12 @@ def stamp() -> str:
 
 
 def extensions() -> list[Extension]:
-    """One module for every .pyx file."""
-    # Cython knows which .pxd files a module uses, not which headers its verbatim C includes.
+    """Return one extension for each .pyx file."""
+    # Cython tracks the .pxd files that a module uses, but not the headers in its verbatim C.
     headers = sorted((ROOT / PACKAGE).rglob("*.h"))
     depends = [*(str(path.relative_to(ROOT)) for path in headers), stamp()]
-    # What takes longest comes first, so that no processor is left with it at the end: what
-    # memoryviews share, vector loops, then by size.
+    # The slowest to compile come first, so that no processor is left with one at the end: the
+    # shared memoryviews, then vector loops, then by size.
     paths = sorted(
         (ROOT / PACKAGE).rglob("*.pyx"),
         key=lambda path: (path.parent.name != "physics", -path.stat().st_size),
@@ -131,7 +131,7 @@ def extensions() -> list[Extension]:
             define_macros=MACROS + BUILD_INFO_MACROS * (source.stem == "build_info"),
             extra_compile_args=COMPILING,
             extra_link_args=LINKING,
-            # NumPy's own normal distribution, where a module draws from it.
+            # NumPy's own normal distribution, for the modules that draw from it.
             library_dirs=[str(NUMPY_RANDOM)] * (source.stem in DRAWS_NORMALS),
             libraries=["npyrandom", *MATHEMATICS] * (source.stem in DRAWS_NORMALS),
         )
@@ -140,7 +140,7 @@ def extensions() -> list[Extension]:
 
 
 class BuildExtensions(build_ext):
-    """Runs Cython only when something is built, and one compiler a processor."""
+    """Run Cython only for builds, and one compiler per processor."""
 
     def finalize_options(self) -> None:
         """Compile in parallel."""
@@ -148,7 +148,7 @@ class BuildExtensions(build_ext):
         self.parallel = self.parallel or os.cpu_count() or 1
 
     def run(self) -> None:
-        """Turn .pyx into C files, and compile them."""
+        """Translate the .pyx files to C, and compile them."""
         translated = cythonize(
             extensions(),
             build_dir=os.path.join("build", "cython-debug" if DEBUG else "cython"),
@@ -160,7 +160,7 @@ class BuildExtensions(build_ext):
         for extension, with_c in zip(self.extensions, translated, strict=True):
             assert extension.name == with_c.name
             extension.sources = with_c.sources
-            # Modules that were built in place are built again only if their sources changed.
+            # A module that was built in place is built again only if its sources changed.
             built = self.get_ext_filename(extension.name)
             if os.path.exists(built):
                 self.mkpath(os.path.dirname(os.path.join(self.build_lib, built)))

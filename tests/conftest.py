@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-# Before NumPy is imported: tests run side by side, where the threads of matrix products only wait.
+# Before NumPy is imported: tests run in parallel, where the threads of matrix products only wait.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import hypothesis
@@ -22,7 +22,7 @@ from gymcore.base.cpus import usable_cpus
 from tests.vector import template
 
 # On a busy machine an example takes longer than Hypothesis allows by default. All runs draw the
-# same examples; those of the other profile are new in every run.
+# same examples, except under the profile "new-examples", which draws new ones in every run.
 for profile, same in (("gymcore", True), ("new-examples", False)):
     hypothesis.settings.register_profile(
         profile,
@@ -35,9 +35,9 @@ hypothesis.settings.load_profile("gymcore")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Share compiled modules where no bytecode may be written into the tree.
+    """Share compiled modules if no bytecode may be written into the tree.
 
-    Hundreds of processes are started that would each compile the package and the tests again.
+    Otherwise each of hundreds of processes would compile the package and the tests again.
     """
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
         folder = str(config.rootpath / ".pytest_cache" / "bytecode")
@@ -48,21 +48,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Of `pytest -n logical`: more than processors, as tests of processes wait much of the time."""
+    """Return the workers of `-n logical`: more than processors, as process tests mostly wait."""
     return usable_cpus() * 3 // 2
 
 
 def pytest_unconfigure() -> None:
-    """End what `pytest_configure` started."""
+    """Stop the process that `pytest_configure` started."""
     template.end()
 
 
 def import_tests(config: pytest.Config) -> None:
-    """Import what will be collected, each process of a parallel run from another file on.
+    """Import the test modules, each process of a parallel run starting at another file.
 
-    The first run has to compile all test modules, and pytest their assertions, for a dozen seconds.
-    Processes that collect them in the same order would each do all of it at the same time; now they
-    find in the cache what another one has compiled.
+    The first run compiles all test modules, with pytest's assertions, which takes a dozen seconds.
+    Processes that collected them in the same order would all compile the same module at the same
+    time; this way they find most of them in the cache, compiled by another process.
     """
     worker = getattr(config, "workerinput", None)
     if worker is None:
@@ -71,16 +71,16 @@ def import_tests(config: pytest.Config) -> None:
     files = [file for path in paths for file in sorted(path.rglob("test_*.py")) or [path]]
     first = int(worker["workerid"].removeprefix("gw")) * len(files) // worker["workercount"]
     for file in files[first:] + files[:first]:
-        with contextlib.suppress(Exception, pytest.skip.Exception):  # collecting it reports this
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # collection reports this
             name = ".".join(file.relative_to(config.rootpath).with_suffix("").parts)
             importlib.import_module(name)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Collect tests without garbage collections, and leave them out of every later one.
+    """Collect tests without garbage collection, and exempt them from every later one.
 
-    They are millions of objects that stay.
+    They are millions of objects that live until the end of the run.
     """
     gc.disable()
     try:
@@ -93,11 +93,11 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 @pytest.fixture
 def registries() -> Iterator[None]:
-    """Let a test register environments in both packages; the registries are restored afterwards."""
+    """Let a test register environments in both packages; restore both registries afterwards."""
     packages: list[Any] = [gymcore.envs.registration]
     with contextlib.suppress(ModuleNotFoundError):  # the last run of .ci/ecosystem has no Gymnasium
         packages.append(importlib.import_module("gymnasium.envs.registration"))
-        # It registers its games there once, when it is imported: not only for this test.
+        # ale_py registers its games when it is first imported; that must outlast this test.
         importlib.import_module("ale_py")
     before = [dict(package.registry) for package in packages]
     aliases = dict(gymcore.envs.registration.aliases)

@@ -1,4 +1,4 @@
-"""The checksum of saved lanes, computed anew for records that a test has changed."""
+"""The checksum of saved lanes, recomputed for records that a test has changed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ START = np.uint64(0xCBF29CE484222325) + np.arange(4, dtype=np.uint64)
 
 
 def digests_of(rows: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
-    """Digest rows of bytes: FNV-1a over four times eight bytes at a time, the rest, the four."""
+    """Digest each row: FNV-1a over four interleaved 8-byte words, then the rest and the words."""
     whole = rows.shape[1] // 32 * 32
     words = np.ascontiguousarray(rows[:, :whole]).view(np.uint64).reshape(len(rows), -1, 4)
     values = np.tile(START, (len(rows), 1))
@@ -30,7 +30,7 @@ def digest_of(data: bytes) -> int:
 
 
 def sign(records: np.ndarray) -> None:
-    """Compute the checksums of changed records anew: each is of the fields that follow it."""
+    """Recompute the checksums of changed records: each covers the fields that follow it."""
     names = records.dtype.names or ()
     for name in names:
         if name == "digest":

@@ -1,4 +1,4 @@
-"""One test for many small cases, where pytest's own work for a test exceeds that of a case."""
+"""One test for many small cases, where pytest's overhead per test would exceed the case itself."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Test = Callable[..., None]
 def for_each(
     names: str | Sequence[str], cases: Iterable[Any], ids: Callable[[Any], object] = repr
 ) -> Callable[[Test], Test]:
-    """As `pytest.mark.parametrize`, but all cases are one test and share its fixtures.
+    """Parametrize like `pytest.mark.parametrize`, but as one test whose cases share its fixtures.
 
-    Every case runs. A failed test has a line for each case that failed; the cause is the first.
+    Every case runs. A failed test lists each case that failed; its cause is the first failure.
     """
     single = isinstance(names, str) and "," not in names
     parameters = names.replace(",", " ").split() if isinstance(names, str) else names

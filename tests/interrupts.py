@@ -1,4 +1,4 @@
-"""Exceptions at chosen instants of a call, as a signal handler raises them."""
+"""Exceptions at chosen instants of a call, as if raised by a signal handler."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ PACKAGE = os.path.dirname(gymcore.__file__)
 
 
 class Interrupt(BaseException):
-    """What is raised."""
+    """Exception of these interrupts."""
 
 
 def _traced(call: Callable[[], Any], before: Callable[[Any], None]) -> None:
-    """Make the call; before each bytecode instruction of gymcore, `before` gets its frame."""
+    """Make the call; pass the frame to `before` at each bytecode instruction of gymcore."""
 
     def enter(frame: Any, event: str, arg: Any) -> Any:
         if not frame.f_code.co_filename.startswith(PACKAGE):
             return None
         caller = frame
         while caller is not None:
-            if caller.f_code.co_name == "__del__":  # whose exceptions Python drops
+            if caller.f_code.co_name == "__del__":  # Python drops its exceptions
                 return None
             caller = caller.f_back
         frame.f_trace_opcodes = True
@@ -55,7 +55,7 @@ def instructions(call: Callable[[], Any]) -> list[tuple[Any, int]]:
 def raises_at(call: Callable[[], Any], instruction: int) -> bool:
     """Raise `Interrupt` before the n-th bytecode instruction that `call` executes in gymcore.
 
-    Returns whether the call got there.
+    Return whether the call got that far.
     """
     left = instruction
 
@@ -74,7 +74,7 @@ def raises_at(call: Callable[[], Any], instruction: int) -> bool:
 
 
 def at_every_instruction(call: Callable[[], Any], step: int = 1) -> Iterator[int]:
-    """Make the call again and again, raising at its first, second, ... instruction, to its end."""
+    """Repeat the call, raising at its first, second, ... instruction, until it runs to its end."""
     for instruction in itertools.count(0, step):
         if not raises_at(call, instruction):
             return
@@ -82,9 +82,9 @@ def at_every_instruction(call: Callable[[], Any], step: int = 1) -> Iterator[int
 
 
 def interrupted(call: Callable[[], Any], seconds: float) -> bool:
-    """Make a call that a signal handler interrupts after so many seconds.
+    """Make a call that a signal handler interrupts after this many seconds.
 
-    Returns whether the call took that long.
+    Return whether the call took that long.
     """
     done = False
 

@@ -1,4 +1,4 @@
-"""What the expressions of `test_gymnasium_messages` use, made of one library's classes."""
+"""The classes that the expressions of `test_gymnasium_messages` use, for one library."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def environments(gym: ModuleType) -> dict[str, Any]:
         checker(env)
 
     def warned(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-        with contextlib.suppress(Exception):  # only what was said before counts
+        with contextlib.suppress(Exception):  # only messages from before this count
             function(*args, **kwargs)
 
     found = dict(locals())

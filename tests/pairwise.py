@@ -10,7 +10,7 @@ from typing import Any
 def pairwise(*parameters: Iterable[Any]) -> list[tuple[Any, ...]]:
     """Return combinations in which any two values of different parameters occur together.
 
-    For parameters of m and n values, the most of them, that is about m * n combinations.
+    If the two longest parameters have m and n values, that is about m * n combinations.
     """
     values = [list(parameter) for parameter in parameters]
     rows = list(itertools.product(*(range(len(one)) for one in values)))

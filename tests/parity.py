@@ -1,4 +1,4 @@
-"""Running the same code under gymcore and under Gymnasium, and comparing what comes out."""
+"""Running the same code under gymcore and under Gymnasium, and comparing the outcomes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import gymcore
 
 @dataclass
 class Outcome:
-    """What a call led to: a value or an exception, and the warnings on the way."""
+    """Outcome of a call: its value or exception, and its warnings."""
 
     value: Any
     error: BaseException | None
@@ -31,7 +31,7 @@ def normal(text: str) -> str:
 
 
 def outcome(call: Callable[[], Any]) -> Outcome:
-    """Call and catch everything."""
+    """Make the call, and catch everything."""
     value, error = None, None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -45,13 +45,13 @@ def outcome(call: Callable[[], Any]) -> Outcome:
 def compare(
     scenario: Callable[[ModuleType], Any], *, message: bool = True, warns: bool = True
 ) -> Outcome:
-    """Run `scenario` with each package and assert the same outcome; return that of gymcore.
+    """Run `scenario` with each package and assert the same outcome; return gymcore's.
 
-    An exception of gymcore may be of a class more than Gymnasium's: it has to be caught by the same
+    An exception of gymcore may have an additional base class: it must be caught by the same
     `except`. Values are compared by their text.
 
     Args:
-        scenario: The code to run; it gets the package.
+        scenario: Code to run; it gets the package.
         message: Whether an exception's message must begin with Gymnasium's.
         warns: Whether the warnings must be the same.
     """

@@ -1,4 +1,4 @@
-"""Reading Python files by their syntax trees."""
+"""Syntax trees of Python files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def statements(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Yield every statement, those in functions and branches too, faster than `ast.walk`.
+    """Yield every statement, nested ones included, faster than `ast.walk`.
 
     Most nodes of a tree are expressions, and no expression holds a statement.
     """

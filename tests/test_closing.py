@@ -18,7 +18,7 @@ import gymcore
 
 
 class LoggingEnv(gymcore.Env[int, int]):
-    """Notes in `log` when it is closed for the first time."""
+    """Environment that records in `log` when it is closed for the first time."""
 
     def __init__(self, log: list[str], name: str = "env") -> None:
         self.log = log
@@ -179,11 +179,11 @@ def test_copies_are_closed_for_themselves(log: list[str]) -> None:
 
 
 def run(program: str, before: str = "") -> str:
-    """Run a program in a new interpreter and return what it printed; stderr has to be empty.
+    """Run a program in a new interpreter and return its output; stderr must be empty.
 
     Args:
-        program: What follows the preamble.
-        before: What precedes it.
+        program: Code after the preamble.
+        before: Code before the preamble.
     """
     result = subprocess.run(
         [sys.executable, "-c", before + PREAMBLE + textwrap.dedent(program)],

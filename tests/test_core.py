@@ -19,7 +19,7 @@ CLASSES = ["Env", "Wrapper", "ObservationWrapper", "RewardWrapper", "ActionWrapp
 
 
 def make_env(gym: ModuleType, **attributes: Any) -> Any:
-    """Return an environment of either package, with a public and a private attribute of its own."""
+    """Return an environment of either package with a public and a private attribute of its own."""
 
     class Pole(gym.Env):
         metadata = {"render_modes": ["ansi"], "render_fps": 5}  # noqa: RUF012

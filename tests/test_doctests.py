@@ -21,7 +21,7 @@ MODULES = [package.__name__ for package in PACKAGES] + [
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     if not module.name.endswith("__main__")
 ]
-# Packages that say at their import what is not installed.
+# Packages that raise at import if a dependency is missing.
 NEEDS = {
     "gymcore.envs.phys2d": "jax",
     "gymcore.envs.tabular": "jax",
@@ -35,7 +35,7 @@ NEEDS = {
 
 
 class Finder(doctest.DocTestFinder):
-    """Finds functions and methods that Cython compiled too: doctest takes them for data."""
+    """Finder that also sees functions and methods compiled by Cython, which doctest skips."""
 
     def find_all(self, name: str) -> list[doctest.DocTest]:
         module = importlib.import_module(name)
@@ -95,7 +95,7 @@ def test_examples_of_what_may_be_missing_run(name, tmp_path, monkeypatch, regist
 
 
 def test_examples_are_found():
-    """Of a function, a class and a method; in Python and in Cython."""
+    """Look for a function, a class and a method, in Python and in Cython."""
     found = {test.name for name in MODULES if name not in NEEDS for test in documented(name)}
     assert "gymcore.envs.registration.register" in found
     assert "gymcore.native.vector_env.NativeVectorEnv" in found

@@ -1,9 +1,9 @@
-"""What goes wrong in Gymnasium goes wrong here, with an error of that class and those words.
+"""Errors and warnings of Gymnasium have the same class and message in gymcore.
 
-Each row is an expression that makes Gymnasium raise or warn (not Python, over a mistake that it
-does not notice). It is evaluated with either library;
-ours has to be an error (or a warning) of the same name or built-in class, whose text contains
-the first sentence of Gymnasium's, the name of the library aside.
+Each row is an expression that makes Gymnasium itself raise or warn (not Python, because of a
+mistake that Gymnasium does not notice). It is evaluated with either library. Ours must raise (or
+warn) with the same class name or built-in base, and a message that contains the first sentence of
+Gymnasium's, apart from the name of the library.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def plain(text: str) -> str:
 
 @functools.cache
 def names(gym: ModuleType) -> dict[str, Any]:
-    """Return what the expressions may use, of one library."""
+    """Return the names that the expressions may use, from one library."""
     import importlib
 
     def module(path: str) -> ModuleType:
@@ -74,11 +74,11 @@ def happens(gym: ModuleType, expression: str) -> tuple[list[str], BaseException 
     registry = dict(gym.registry)
     error: BaseException | None = None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # imports have warnings of their own, once
+        warnings.simplefilter("ignore")  # imports warn once, on their own account
         available = names(gym)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        # Python 3.12 and 3.13 say so of Gymnasium's forks, and gymcore of none of its own.
+        # Python 3.12 and 3.13 warn about forks in Gymnasium; gymcore's own forks do not warn.
         warnings.filterwarnings("ignore", "This process .* is multi-threaded")
         try:
             eval(expression, dict(available))
@@ -91,7 +91,7 @@ def happens(gym: ModuleType, expression: str) -> tuple[list[str], BaseException 
 
 
 def is_of_its_class(ours: BaseException, theirs: BaseException) -> bool:
-    """Tell whether an error is of the class of another one, by name or by a built-in base."""
+    """Return whether an error has the class of another one, by name or by a built-in base."""
     name = type(theirs).__name__
     if name in {cls.__name__ for cls in type(ours).__mro__}:
         return True
@@ -100,7 +100,7 @@ def is_of_its_class(ours: BaseException, theirs: BaseException) -> bool:
 
 
 def check(expression: str) -> None:
-    """Fail unless ours does what theirs does."""
+    """Assert that the expression has the same effect in both libraries."""
     their_warnings, theirs = happens(gymnasium, expression)
     our_warnings, ours = happens(gymcore, expression)
     assert theirs is not None or their_warnings, "Gymnasium has nothing to say"
@@ -674,7 +674,7 @@ silently(lambda: workers(lambda envs: envs.reset(), FailingReset))
 
 
 def rows(table: str) -> list[str]:
-    """Return the expressions of a table; an indented line belongs to the one before."""
+    """Return the expressions of a table; an indented line continues the one before."""
     found: list[str] = []
     for line in filter(None, table.splitlines()):
         if line.startswith((" ", ")")):

@@ -1,8 +1,8 @@
-"""Imports go down the layers only, and never in a circle; lazy ones and those for types count.
+"""Imports go only down the layers, and never in a circle; lazy and type-checking imports count.
 
-The syntax trees are read, so an import inside of a function is seen as well, and so are the modules
-that `lazy_namespace` is given. There are no exceptions: what a layer above defines, the package
-itself adds to a namespace below (`add_names`). DESIGN says what the layers are for.
+The test reads syntax trees, so it also sees imports inside functions and the modules passed to
+`lazy_namespace`. There are no exceptions: if a layer above defines a name of a namespace below, the
+package itself adds it (`add_names`). DESIGN describes the purpose of the layers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LAYERS = (
     ("gymcore.learn",),
     ("gymcore.alias", "gymcore.cli", "gymcore.__main__"),
 )
-"""Packages and modules from the ground up; the longest name that fits counts."""
+"""Packages and modules from the lowest layer up; the longest matching name applies."""
 
 TOP = "gymcore"
 """The package itself, which imports everything."""
@@ -56,19 +56,19 @@ FACES = {name for name, path in MODULES.items() if path.name == "__init__.py"}
 
 
 def called(node: ast.Call) -> str:
-    """Return the last name of the function that is called, as `f` of `a.f()`."""
+    """Return the last part of the called function's name, `f` for `a.f()`."""
     return getattr(node.func, "attr", getattr(node.func, "id", ""))
 
 
 def is_lazy(node: ast.AST) -> bool:
-    """Whether this names modules that are imported later."""
+    """Return whether the node names modules that are imported lazily."""
     if isinstance(node, ast.AnnAssign):
         return ast.unparse(node.target) == "_LAZY"
     return isinstance(node, ast.Call) and called(node) in ("lazy_namespace", "import_module")
 
 
 def imported_names(name: str) -> Iterator[tuple[str, int]]:
-    """Yield what a module imports, with the line, in full: modules or names in them."""
+    """Yield the full name of each imported module, or name imported from one, with its line."""
     package = name if name in FACES else name.rpartition(".")[0]
     text = MODULES[name].read_text()
     tree = ast.parse(text)
@@ -109,7 +109,7 @@ def all_imports() -> dict[str, dict[str, int]]:
 
 
 def layer(name: str) -> int:
-    """Return the number of a module's layer; the package itself is below what imports it."""
+    """Return the number of a module's layer; the package itself is below its importers."""
     if name == TOP:
         return layer("gymcore.compat")
     fitting = [
@@ -132,7 +132,7 @@ def upward_imports() -> list[str]:
 
 
 def circles() -> list[list[str]]:
-    """Return the groups of modules that import each other; faces of packages are left out."""
+    """Return the groups of modules that import each other, ignoring `__init__` modules."""
 
     def reach(start: str) -> set[str]:
         seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""The commonest mistakes of newcomers, and what they are told."""
+"""The most common mistakes of newcomers, and the errors that they get."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ForgetfulWrapper(gym.Wrapper[Any, Any, Any, Any]):
 
 
 class Tensor:
-    """What of a tensor of one element matters here."""
+    """The parts of a one-element tensor that matter here."""
 
     def item(self) -> int:
         return 1
@@ -74,7 +74,7 @@ def sync(env_fn: Any) -> SyncVectorEnv:
 SEED = r"has no attribute 'seed': environments are seeded by `reset\(seed=\.\.\.\)`"
 MODE = r"render\(\) takes no arguments, got \['\w+'\]: .* make\(id, render_mode=\"rgb_array\"\)"
 NUMBER = r"expected int64 array of shape \(3,\), got"
-# Mistake -> what is done, the exception, and what its message holds.
+# Mistake -> the code, the exception, and a part of its message.
 MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
     "env.seed": (lambda: one().seed(1), AttributeError, SEED),
     "env.unwrapped.seed": (lambda: one().unwrapped.seed(1), AttributeError, SEED),
@@ -160,7 +160,7 @@ MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
         gym.error.NameNotFound,
         "Did you mean: `CartPole`. `gymcore list`",
     ),
-    "nothing like any id": (  # neither Hopper nor anything else
+    "nothing like any id": (  # similar to neither Hopper nor anything else
         lambda: gym.make("Nope-v1"),
         gym.error.NameNotFound,
         "`Nope` doesn't exist. `gymcore list` prints all ids",

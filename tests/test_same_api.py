@@ -1,4 +1,4 @@
-"""Every public name that Gymnasium defines is here, at the same path, with the same parameters."""
+"""Every public name in Gymnasium is here, at the same path, with the same parameters."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ DIFFERENT = {
         )
     },
 }
-# Modules that are left out: the first wants a library that nobody installs any more.
+# Modules that are left out: they need a library that nobody installs any more.
 NO_MODULES = {".envs.mujoco.mujoco_py_env"}
 
 
 class Pair(NamedTuple):
-    """One name at both libraries; `ours` is None where there is none."""
+    """One name in both libraries; `ours` is None if it is missing."""
 
     name: str
     theirs: Any
@@ -64,9 +64,9 @@ class Pair(NamedTuple):
 
 
 def imported(name: str) -> ModuleType | None:
-    """The module, or None where a library that it wants is not installed."""
+    """Return the module, or None if a library that it needs is not installed."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # old paths say where to go
+        warnings.simplefilter("ignore")  # old paths warn about the new ones
         try:
             return importlib.import_module(name)
         except (ImportError, gymnasium.error.DependencyNotInstalled):
@@ -74,7 +74,7 @@ def imported(name: str) -> ModuleType | None:
 
 
 def modules() -> list[str]:
-    """Paths of all modules below the package."""
+    """Return the paths of all modules in the package."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         walked = list(pkgutil.walk_packages(gymnasium.__path__, "gymnasium.", lambda _: None))
@@ -82,7 +82,7 @@ def modules() -> list[str]:
 
 
 def pairs(module: str) -> Iterator[Pair]:
-    """What the module itself defines: classes, their members, functions."""
+    """Yield the names that the module itself defines: classes, their members, functions."""
     theirs, ours = imported("gymnasium" + module), imported("gymcore" + module)
     if theirs is None:
         return
@@ -101,7 +101,7 @@ def pairs(module: str) -> Iterator[Pair]:
 
 
 def parameters(function: Any) -> list[tuple[str, Any]] | None:
-    """Names and kinds; None for what has none to look at."""
+    """Return the names and kinds of parameters; None if there is no signature."""
     if not callable(function) or inspect.isclass(function):
         return None
     try:
@@ -116,7 +116,7 @@ def is_missing(pair: Pair) -> bool:
 
 
 def is_different(pair: Pair) -> bool:
-    """Whether a call of theirs may not be one of ours; more parameters behind theirs are none."""
+    """Return whether a valid call of theirs may fail here; ours may have further parameters."""
     theirs, ours = parameters(pair.theirs), parameters(pair.ours)
     return theirs is not None and ours is not None and ours[: len(theirs)] != theirs
 

@@ -54,7 +54,7 @@ def make_space(gym: ModuleType, kind: str) -> Any:
 
 
 def make_random_env(gym: ModuleType) -> type:
-    """Return an environment whose episodes are random, with every kind of info."""
+    """Return an environment with random episodes and every kind of info."""
 
     class RandomEnv(gym.Env):
         metadata = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012
@@ -116,7 +116,7 @@ def make_random_env(gym: ModuleType) -> type:
 def make_counting_env(gym: ModuleType) -> type:
     """Return an environment that counts: observation `[seed, elapsed]`, reward `elapsed`.
 
-    Its episode ends after `length` steps: terminated, truncated or both, as `ending` says.
+    Its episode ends after `length` steps: terminated, truncated or both, according to `ending`.
     """
 
     class CountingEnv(gym.Env):

@@ -1,4 +1,4 @@
-"""Reading videos back, and an environment whose frames say what they are."""
+"""Reading videos back, and an environment whose frames identify themselves."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def greys(path: Path | str, size: tuple[int, int] = SIZE) -> list[int]:
 
 @functools.cache
 def make_film_env(gym: ModuleType = gymcore) -> type:
-    """Return a class of environments whose frames are ten times as grey as their step's number."""
+    """Return a class of environments whose frames have a grey of ten times their step's number."""
 
     class FilmEnv(gym.Env):
         metadata = {  # noqa: RUF012

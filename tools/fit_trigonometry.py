@@ -18,7 +18,7 @@ LIMIT = (pi / 4 * (1 + mpf(2) ** -20)) ** 2
 
 
 def sine_tail(z: mpf) -> mpf:
-    """(sin(x) / x - 1) / z with z = x * x, finite at zero."""
+    """Return (sin(x) / x - 1) / z with z = x * x, finite at zero."""
     if z < mpf(10) ** -20:
         return -mpf(1) / 6 + z / 120
     x = sqrt(z)
@@ -26,17 +26,17 @@ def sine_tail(z: mpf) -> mpf:
 
 
 def cosine_tail(z: mpf) -> mpf:
-    """(cos(x) - 1 + z / 2) / z ** 2 with z = x * x, finite at zero."""
+    """Return (cos(x) - 1 + z / 2) / z ** 2 with z = x * x, finite at zero."""
     if z < mpf(10) ** -12:
         return mpf(1) / 24 - z / 720 + z * z / 40320
     return (cos(sqrt(z)) - 1 + z / 2) / z**2
 
 
 def remez(function, weight, terms: int, fixed: list[mpf]) -> list[mpf]:
-    """Minimax coefficients (lowest power first) of weight * (polynomial - function) on [0, LIMIT].
+    """Return minimax coefficients, lowest first, of weight * (polynomial - function) on [0, LIMIT].
 
-    The lowest coefficients are held at ``fixed``: each coefficient is rounded to double and the
-    remaining ones are fitted again, so that they make up for the rounding.
+    The lowest coefficients are held at ``fixed``: each coefficient is rounded to double, and the
+    remaining ones are fitted again to compensate for the rounding.
     """
     free = terms - len(fixed)
     points = [LIMIT * (1 - cos(pi * (k + mpf(1) / 2) / (free + 1))) / 2 for k in range(free + 1)]
@@ -66,7 +66,7 @@ def remez(function, weight, terms: int, fixed: list[mpf]) -> list[mpf]:
 
 
 def fit(name: str, function, weight, terms: int) -> None:
-    """Print the coefficients of one fit and its largest error relative to the function fitted."""
+    """Print the coefficients of one fit and its largest error relative to the fitted function."""
     rounded: list[mpf] = []
     while len(rounded) < terms:
         rounded.append(mpf(float(remez(function, weight, terms, rounded)[len(rounded)])))

@@ -1,9 +1,9 @@
-"""Write tests/data/golden_rollouts.json: what classic control and toy text compute, everywhere.
+"""Write tests/data/golden_rollouts.json: the results of classic control and toy text everywhere.
 
-The file is the promise "same seed, same bytes on every machine" in writing: hashes of fixed
-rollouts of every id of the two families. tests/ext/test_golden.py computes them again, on every
-processor. A change of a hash is a change of an environment's behaviour, which needs a new version
-of its id: run ``python tools/make_golden.py`` for a new id, never to make a test pass.
+The file records the promise "same seed, same bytes on every machine": hashes of fixed rollouts of
+every id of the two families. tests/ext/test_golden.py computes them again, on every processor. If a
+hash changes, the environment's behaviour changed, which needs a new version of its id: run
+``python tools/make_golden.py`` for a new id, never to make a test pass.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ IDS = (
     "Acrobot-v1", "FrozenLake-v1", "FrozenLake8x8-v1", "CliffWalking-v0", "CliffWalking-v1",
     "CliffWalkingSlippery-v1", "Taxi-v3", "Taxi-v4", "Blackjack-v1",
 )  # fmt: skip
-# Parameters that lanes have of their own in another rollout: the first and the last lane's value.
+# Parameters that differ by lane in a second rollout: the values of the first and the last lane.
 VARIED = {
     "CartPole-v1": ("length", 0.3, 0.9),
     "MountainCar-v0": ("gravity", 0.002, 0.003),
@@ -36,9 +36,9 @@ VARIED = {
 
 
 def actions_of(envs: Any, seed: int) -> npt.NDArray[Any]:
-    """Actions [STEPS, LANES, ...] from raw bits, which NumPy promises never to change.
+    """Return actions [STEPS, LANES, ...] from raw bits, which NumPy promises never to change.
 
-    Lane i keeps each for i + 1 steps: cars that push one way for long reach their goals.
+    Lane i keeps each action for i + 1 steps: a car that pushes one way for long reaches its goal.
     """
     draws = np.random.PCG64(seed).random_raw((STEPS, LANES))
     steps, lanes = np.indices(draws.shape)
@@ -51,7 +51,7 @@ def actions_of(envs: Any, seed: int) -> npt.NDArray[Any]:
 
 
 def digest(values: npt.NDArray[Any] | tuple[npt.NDArray[Any], ...]) -> str:
-    """SHA-256 of the values in little-endian bytes: of an array, or of several in turn."""
+    """Return the SHA-256 of an array, or of several in order, in little-endian bytes."""
     result = hashlib.sha256()
     for array in values if isinstance(values, tuple) else (values,):
         fixed = array.astype(array.dtype.newbyteorder("<"), copy=False)
@@ -60,8 +60,8 @@ def digest(values: npt.NDArray[Any] | tuple[npt.NDArray[Any], ...]) -> str:
 
 
 def hashes(env_id: str, autoreset_mode: str, varied: bool) -> dict[str, Any]:
-    """Roll an environment out, and hash everything that came of it."""
-    # The spec instead of the id, which warns if the id has a newer version.
+    """Roll an environment out, and hash all results."""
+    # The spec instead of the id: an id warns if it has a newer version.
     envs: Any = gymcore.make_vec(
         gymcore.registry[env_id], num_envs=LANES, vector_kwargs={"autoreset_mode": autoreset_mode}
     )
@@ -91,7 +91,7 @@ def hashes(env_id: str, autoreset_mode: str, varied: bool) -> dict[str, Any]:
 
 
 def golden() -> dict[str, dict[str, Any]]:
-    """Everything the file holds."""
+    """Return the contents of the file."""
     result = {}
     for env_id in IDS:
         for mode in ("NextStep", "SameStep"):

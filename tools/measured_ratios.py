@@ -14,10 +14,10 @@ from typing import Any
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, IMAGES = DOCS / "benchmarks.md", DOCS / "images"
-# Charts of the page: a file, and the end of the rows that it shows.
+# Charts of the page: the file, and the ending of the rows that it shows.
 CHARTS = {"envpool.png": ": EnvPool, sync", "gymnasium.png": ": Gymnasium's SyncVectorEnv"}
 BEGIN, END = "<!-- measured ratios: begin -->", "<!-- measured ratios: end -->"
-# What the measures of benchmarks/bars.py say, in words; the others are not ratios against a peer.
+# The measures of benchmarks/bars.py in words; the others are not ratios to a peer.
 WORDS = {
     "CartPole n=64 / EnvPool sync": "CartPole-v1, 64 lanes: EnvPool, sync",
     "CartPole n=64 / CartPoleVectorEnv": "CartPole-v1, 64 lanes: Gymnasium's CartPoleVectorEnv",
@@ -35,7 +35,7 @@ WORDS = {
     "make(CartPole-v1).step / Gymnasium": '`make("CartPole-v1").step`: Gymnasium\'s',
     "rollout n=4096 T=128 / raw physics loop": "`rollout`, 4096 lanes: the physics alone, in C",
 }
-# The same of benchmarks/engine_bars.py.
+# The same for benchmarks/engine_bars.py.
 ENGINE_WORDS = {
     "SyncVectorEnv n=64, Gymnasium's overhead / gymcore's": (
         "`SyncVectorEnv`, 64 lanes, without the environments' own time: Gymnasium's"
@@ -65,7 +65,7 @@ ENGINE_WORDS = {
 }
 
 
-# And of the others, whose measures are called alike.
+# The families whose measures are all named alike.
 FAMILIES = (
     (r"([\w-]+-v\d) n=64 / EnvPool sync(?:, \d+ threads)?", "{}, 64 lanes: EnvPool, sync"),
     (r"([\w-]+-v\d) n=64, (\d) threads / EnvPool sync", "{}, 64 lanes, threads {}: EnvPool, sync"),
@@ -81,7 +81,7 @@ FAMILIES = (
 
 
 def in_words(measure: str) -> str | None:
-    """What a measure says, or None if it is not a ratio against a peer."""
+    """Return a measure in words, or None if it is not a ratio to a peer."""
     if measure in WORDS or measure in ENGINE_WORDS:
         return (WORDS | ENGINE_WORDS)[measure]
     for pattern, words in FAMILIES:
@@ -91,7 +91,7 @@ def in_words(measure: str) -> str | None:
 
 
 def table(run: dict[str, Any]) -> str:
-    """The table and a line about the machine, from the JSON of benchmarks/peers.py."""
+    """Return the table and a line about the machine, from the JSON of benchmarks/peers.py."""
     rows = [
         f"| {words} | {bar['measured']} |"
         for bar in run["bars"]
@@ -106,8 +106,8 @@ def table(run: dict[str, Any]) -> str:
     )
 
 
-# The bars of README's chart: a row of the table, and what it is called there. `gymnasium.make_vec`
-# takes CartPoleVectorEnv for CartPole, and SyncVectorEnv for everything else.
+# The bars of README's chart: a row of the table, and its label in the chart. `gymnasium.make_vec`
+# uses CartPoleVectorEnv for CartPole, and SyncVectorEnv for everything else.
 CHARTED = (
     ("CartPole-v1, 64 lanes: EnvPool, sync", "CartPole, 64 lanes: EnvPool"),
     (
@@ -131,25 +131,25 @@ CHARTED = (
 
 
 def rows_of(page: str) -> dict[str, float]:
-    """The rows of the page's table: what is compared, and the ratio."""
+    """Return the rows of the page's table: label and ratio."""
     rows = page.split(BEGIN)[1].split(END)[0]
     return {words: float(ratio) for words, ratio in re.findall(r"\| (.+) \| ([\d.]+)x \|", rows)}
 
 
 def bars_of_the_readme(rows: dict[str, float]) -> list[tuple[str, float]]:
-    """What the chart of the README shows: words and ratios, with as many threads as there are."""
+    """Return the labels and ratios of README's chart, with as many threads as were measured."""
     values = {re.sub(r", threads \d+", "", words): value for words, value in rows.items()}
     return [(words, values[row]) for row, words in CHARTED if row in values]
 
 
 def bars_against(rows: dict[str, float], peer: str) -> list[tuple[str, float]]:
-    """The rows of the table that end so, the largest ratio first."""
+    """Return the rows of the table that end with the peer's name, the largest ratio first."""
     chosen = [(words[: -len(peer)], v) for words, v in rows.items() if words.endswith(peer)]
     return sorted(chosen, key=lambda bar: -bar[1])
 
 
 def draw_chart(shown: list[tuple[str, float]], path: Path) -> None:
-    """Draw how many times as fast as others gymcore was measured to be."""
+    """Draw how many times as fast as its peers gymcore was measured to be."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -176,7 +176,7 @@ def draw_chart(shown: list[tuple[str, float]], path: Path) -> None:
 
 
 def replaced(text: str, content: str) -> str:
-    """The text with what stands between the marks replaced."""
+    """Return the text with the part between the marks replaced."""
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
     return f"{before}{BEGIN}\n{content}\n{END}{after}"

@@ -1,9 +1,9 @@
-"""Print the public names of gymcore, one a line, or compare those of two commits.
+"""Print the public names of gymcore, one per line, or compare those of two commits.
 
     python tools/public_names.py               the names of the gymcore that Python imports
-    python tools/public_names.py 70cff83       what this checkout lacks and adds, against a commit
+    python tools/public_names.py 70cff83       names this checkout lacks and adds, against a commit
 
-A name counts where a user finds it: in namespaces that have `__all__`, with the public attributes
+A name counts where a user finds it: in a namespace that has `__all__`, with the public attributes
 of the classes there.
 """
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def public_names() -> set[str]:
-    """Return the names, as `gymcore.spaces.Box.sample`, without modules that cannot be imported."""
+    """Return the names, as `gymcore.spaces.Box.sample`; skip modules that cannot be imported."""
     import gymcore
 
     names: set[str] = set()

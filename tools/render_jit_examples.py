@@ -1,4 +1,4 @@
-"""Train the environments of examples/jit_*.py with gymcore.learn, and record what was learned.
+"""Train the environments of examples/jit_*.py with gymcore.learn, and record the learned policies.
 
 python tools/render_jit_examples.py [jit_navigation] [jit_snake] [jit_pursuit]
 
@@ -23,8 +23,8 @@ from gymcore.rendering.video_files import VideoWriter
 ROOT = Path(__file__).parents[1]
 SIDE = 160  # pixels
 
-# Id, steps of training, settings that differ from the defaults, frames, frames a second, and seed
-# of the recorded episodes.
+# Id, training steps, settings that differ from the defaults, frames, frames per second, and seed of
+# the recorded episodes.
 Recipe = tuple[str, int, dict[str, Any], int, int, int]
 RECIPES: dict[str, Recipe] = {
     "jit_navigation": ("Navigation-v0", 400_000, {}, 80, 10, 3),
@@ -48,7 +48,7 @@ RECIPES: dict[str, Recipe] = {
 
 
 def trained(recipe: Recipe) -> PPO:
-    """Return an agent that has learned."""
+    """Return a trained agent."""
     env_id, steps, settings, *_ = recipe
     ppo = PPO(env_id, seed=1, **settings)
     while ppo.steps < steps:
@@ -58,7 +58,7 @@ def trained(recipe: Recipe) -> PPO:
 
 
 def record(ppo: PPO, recipe: Recipe, path: Path) -> None:
-    """Write a GIF of one episode after another."""
+    """Write a GIF of consecutive episodes."""
     env_id, _, _, frames, fps, seed = recipe
     path.unlink(missing_ok=True)
     with gym.make(env_id) as env, VideoWriter(path, fps=fps) as video:
@@ -76,7 +76,7 @@ def record(ppo: PPO, recipe: Recipe, path: Path) -> None:
 
 
 def picture(env: Any) -> np.ndarray[Any, Any]:
-    """A frame [SIDE, SIDE, 3]: of the environment's own, or two discs where it draws none."""
+    """Return a frame [SIDE, SIDE, 3]: the environment's own, or two discs if it renders none."""
     state = env.state
     if "body" in state.dtype.names:
         frame = env._functions["render"](state, None)
@@ -90,7 +90,7 @@ def picture(env: Any) -> np.ndarray[Any, Any]:
 
 
 def main() -> None:
-    """Train and record the examples that are named, or all."""
+    """Train and record the named examples, or all."""
     sys.path.insert(0, str(ROOT / "examples"))
     for name in sys.argv[1:] or RECIPES:
         import_module(name)

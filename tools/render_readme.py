@@ -1,4 +1,4 @@
-"""Render the animated picture of the README: four environments beside each other.
+"""Render the animated picture of the README: four environments side by side.
 
 python tools/render_readme.py
 """
@@ -20,11 +20,11 @@ from gymcore.rendering.video_files import VideoWriter
 
 FILE = Path(__file__).parents[1] / "docs" / "images" / "environments.gif"
 SIZE, FRAMES, FPS = 180, 100, 20
-PADDLE, BALL = 51, 54  # where Pong's memory has their heights
+PADDLE, BALL = 51, 54  # addresses of their heights in Pong's memory
 
 
 def balance(env: Any, seen: Any, step: int) -> int:
-    """Push the cart to where its pole falls."""
+    """Push the cart toward the side to which its pole falls."""
     return int(seen[2] + 0.5 * seen[3] > 0)
 
 
@@ -35,13 +35,13 @@ def run(env: Any, seen: Any, step: int) -> Any:
 
 
 def follow(env: Any, seen: Any, step: int) -> int:
-    """Move the paddle to the ball."""
+    """Move the paddle toward the ball."""
     ram = env.unwrapped.ale.getRAM()
     distance = int(ram[BALL]) - int(ram[PADDLE]) - 10
     return 0 if ram[BALL] == 0 or abs(distance) < 4 else 3 if distance > 0 else 2
 
 
-# Id, arguments, steps a frame, first frame, and a policy of the environment, observation and step.
+# Id, arguments, steps per frame, first frame, and a policy of environment, observation and step.
 Scene = tuple[str, dict[str, Any], int, int, Callable[[Any, Any, int], Any]]
 SCENES: tuple[Scene, ...] = (
     ("CartPole-v1", {}, 2, 0, balance),
@@ -52,7 +52,7 @@ SCENES: tuple[Scene, ...] = (
 
 
 def scaled(frame: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A square of a frame, SIZE pixels high, without the points above Pong's table."""
+    """Return a square of a frame, SIZE pixels high, without the score above Pong's table."""
     height, width = frame.shape[:2]
     side = min(height, width)
     top, left = 2 * (height - side) // 3, (width - side) // 2
@@ -63,7 +63,7 @@ def scaled(frame: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def frames_of(scene: Scene) -> Iterator[np.ndarray[Any, Any]]:
-    """The frames of one environment; an episode that ends is followed by another."""
+    """Yield the frames of one environment; a finished episode is followed by another."""
     env_id, arguments, skip, first, policy = scene
     with gym.make(env_id, render_mode="rgb_array", **arguments) as env:
         seen, _ = env.reset(seed=2)
@@ -76,7 +76,7 @@ def frames_of(scene: Scene) -> Iterator[np.ndarray[Any, Any]]:
 
 
 def main() -> None:
-    """Write the picture."""
+    """Write the image."""
     FILE.parent.mkdir(exist_ok=True)
     FILE.unlink(missing_ok=True)
     with VideoWriter(FILE, fps=FPS) as video:

@@ -1,4 +1,4 @@
-"""Try an installed gymcore, in a folder that knows nothing of the checkout.
+"""Try an installed gymcore in a folder that is independent of the checkout.
 
 python tools/smoke_test.py
 """
@@ -19,26 +19,26 @@ import gymcore_ext
 
 
 def command(*words: str) -> None:
-    """Run `gymcore`, without threads of NumPy's, which wait for each other on a busy machine."""
+    """Run `gymcore` without NumPy's threads, which wait for each other on a busy machine."""
     words = (sys.executable, "-m", "gymcore", *words)
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     subprocess.run(words, check=True, timeout=300, env=environment)
 
 
 def are_equal(row: object, single: object) -> bool:
-    """Compare observations: arrays, or dicts of them and of texts."""
+    """Compare observations: arrays, or dicts of arrays and strings."""
     if isinstance(row, dict) and isinstance(single, dict):
         return row.keys() == single.keys() and all(are_equal(row[k], single[k]) for k in row)
     return np.array_equal(row, single)
 
 
 def step_everything() -> int:
-    """Step 300 times what is registered and needs no extra; return how many environments."""
+    """Step every registered id that needs no extra 300 times; return the number of environments."""
     stepped = 0
     for env_id in sorted(gym.registry):
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # some ids are old, and say so
+                warnings.simplefilter("ignore", DeprecationWarning)  # some ids warn of their age
                 envs = gym.make_vec(env_id, num_envs=4)
                 env = gym.make(env_id)
         except gym.error.DependencyNotInstalled as missing:

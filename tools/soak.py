@@ -1,8 +1,8 @@
-"""Step for a long time, and fail if the process holds more and more, or if a row is wrong.
+"""Step for a long time, and fail if the process keeps growing or if a row is wrong.
 
 python tools/soak.py native    10^10 steps of compiled environments
-python tools/soak.py box2d     10^7 steps of those over Box2D
-python tools/soak.py async     10^6 steps of a batch in workers, one of which is killed every 1000
+python tools/soak.py box2d     10^7 steps of the Box2D environments
+python tools/soak.py async     10^6 steps of a batch in workers; one worker is killed every 1000
 
 Steps, memory, file descriptors, threads and processes over time are printed and plotted.
 """
@@ -40,7 +40,7 @@ LANES = WORKERS * LANES_OF_A_WORKER
 
 
 class Sample(NamedTuple):
-    """What this process and all below it hold, after so many steps."""
+    """Resources of this process and all its descendants, after a number of steps."""
 
     seconds: float
     steps: int
@@ -50,19 +50,19 @@ class Sample(NamedTuple):
     processes: int
 
 
-# How much more each may be at the end of a run without being called growth. Forked workers share
-# pages until one of them writes: the memory depends on how old they are, by some 3 MiB.
+# How much each may increase during a run before it counts as growth. Forked workers share pages
+# until one of them writes: their memory varies with their age, by some 3 MiB.
 SLACK = {"memory": 4 << 20, "descriptors": 0, "threads": 0, "processes": 0}
 
 
 def memory(pid: int) -> int:
-    """Return the bytes that a process has written to, its part of pages that it shares."""
+    """Return the bytes of a process's private pages and its share of pages in common."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     return 1024 * sum(int(size) for size in re.findall(r"Pss_(?:Anon|Shmem): +(\d+)", text))
 
 
 def sample(steps: int, began: float) -> Sample:
-    """Look at this process and all below it."""
+    """Sample this process and all its descendants."""
     this = psutil.Process()
     processes = [this, *this.children(recursive=True)]
     return Sample(
@@ -76,10 +76,10 @@ def sample(steps: int, began: float) -> Sample:
 
 
 def growth(samples: Sequence[Sample]) -> list[str]:
-    """Say what was always more in the last quarter of a run than ever in its second quarter.
+    """Report values that were always higher in the last quarter of a run than in its second one.
 
-    Nothing is compared with the first quarter, in which memory is claimed for the first time, and
-    in which the first workers, with fewer descriptors to inherit, are replaced by later ones.
+    The first quarter is ignored: memory is first allocated in it, and the first workers, which
+    inherit fewer descriptors, are replaced by later ones.
     """
     if len(samples) < 16:
         return ["too few samples: take more steps"]
@@ -97,7 +97,7 @@ def growth(samples: Sequence[Sample]) -> list[str]:
 
 
 def native(steps: int, ids: Sequence[str] = NATIVE_IDS, lanes: int = 0) -> Iterator[int]:
-    """Step compiled environments in turn by every entry point; yield the steps of lanes."""
+    """Step compiled environments in turn through every entry point; yield the total lane steps."""
     batches, lanes = [], lanes or NATIVE_LANES
     for index, env_id in enumerate(ids):
         mode = ("NextStep", "SameStep")[index % 2]
@@ -131,25 +131,25 @@ def native(steps: int, ids: Sequence[str] = NATIVE_IDS, lanes: int = 0) -> Itera
 
 
 class Mixing(gym.Env[Any, Any]):
-    """Observes one number 16 times, which all actions of the episode have gone into."""
+    """Environment whose observation is one number, 16 times, that depends on all actions so far."""
 
     observation_space = gym.spaces.Box(0, 1 << 31, (16,), np.int64)
     action_space = gym.spaces.Discrete(1000)
 
     def __init__(self, lane: int) -> None:
-        """Begin with the first episode."""
+        """Start before the first episode."""
         self.lane = lane
         self.episode = 0
 
     def reset(self, *, seed: Any = None, options: Any = None) -> Any:
-        """Begin the next episode."""
+        """Start the next episode."""
         self.episode += 1
         self.steps = 0
         self.number = 1000 * self.episode + self.lane
         return np.full(16, self.number), {}
 
     def step(self, action: Any) -> Any:
-        """Mix the action in; an episode has 20 steps and more, by lane."""
+        """Mix the action in; an episode has 20 steps plus the number of the lane."""
         self.steps += 1
         self.number = (31 * self.number + int(action)) % 1_000_003
         terminated = self.steps == 20 + self.lane
@@ -157,10 +157,10 @@ class Mixing(gym.Env[Any, Any]):
 
 
 class Expected:
-    """What every lane of `Mixing` must give, computed in this process.
+    """Expected results of every lane of `Mixing`, computed in this process.
 
     Args:
-        observations: Of the first reset.
+        observations: Observations of the first reset.
     """
 
     def __init__(self, observations: Any) -> None:
@@ -184,7 +184,7 @@ class Expected:
         lost = np.asarray(infos.get("worker_restarted", self.ended & False), bool)
         rewards, terminated = np.zeros(LANES), np.zeros(LANES, bool)
         for lane, env in enumerate(self.envs):
-            if lost[lane]:  # shows its last observation again; the new worker has reset it once
+            if lost[lane]:  # repeats its last observation; the new worker has reset it once
                 self.envs[lane] = Mixing(lane)
                 self.envs[lane].reset()
             elif self.ended[lane]:
@@ -204,7 +204,7 @@ class Expected:
 
 
 def asynchronous(steps: int) -> Iterator[int]:
-    """Step a batch in workers, kill a random one now and then; yield the steps of the batch."""
+    """Step a batch in workers, and kill a random one now and then; yield the number of steps."""
     rng = np.random.default_rng(1)
     kill_every = min(1000, max(20, steps // 40))
     envs = gym.vector.AsyncVectorEnv(
@@ -216,7 +216,7 @@ def asynchronous(steps: int) -> Iterator[int]:
         killed: set[int] = set()
         for step in range(1, steps + 1):
             phase = step % kill_every
-            if phase == 1:  # at some instant of one of the next steps
+            if phase == 1:  # at some instant in one of the next steps
                 worker = int(rng.integers(WORKERS))
                 killed = {worker}
                 kill = (envs.processes[worker].pid, signal.SIGKILL)
@@ -241,7 +241,7 @@ LINE = "{:9.1f} {:16,} {:12,} {:12} {:8} {:10}"
 
 
 def plot(samples: Sequence[Sample], path: Path) -> None:
-    """Draw all that was sampled over time, into a PNG file."""
+    """Plot all samples over time into a PNG file."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -282,7 +282,7 @@ MODES = {
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Run what the command line asks for; the exit code is 1 after a wrong row or growth."""
+    """Run the command line; the exit code is 1 after a wrong row or growth."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("mode", choices=MODES)
     parser.add_argument(

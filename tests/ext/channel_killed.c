@@ -1,8 +1,8 @@
-/* A worker killed at every single instruction of the protocol.
+/* Kill a worker at every single instruction of the protocol.
  *
- * A worker is stepped instruction by instruction. Whatever is in shared memory after one of them is what a worker killed
- * there would leave; a parent and a new worker go on from a copy of it. Prints how many states that were. Exits with 77
- * where a process may not be traced.
+ * A worker is stepped instruction by instruction. After each one, shared memory has the contents that a worker killed
+ * there would leave; a parent and a new worker continue with a copy of it. Prints the number of these states. Exits with
+ * 77 if the system does not allow tracing.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static gymcore_channel open_channel(char *memory)
     return channel;
 }
 
-/* What the traced worker does: some of everything. */
+/* The traced worker uses every part of the protocol. */
 static void work(char *memory)
 {
     gymcore_channel channel = open_channel(memory);
@@ -60,7 +60,7 @@ static void work(char *memory)
     gymcore_await_activity(&channel, 0, activity - 1, gymcore_clock(), 0);
 }
 
-/* The parent, and a worker in the place of the killed one, go on. */
+/* Continue as the parent, and as a worker that replaces the killed one. */
 static void survive(char *memory, const parent_memory *before)
 {
     gymcore_channel channel = open_channel(memory);
@@ -72,7 +72,7 @@ static void survive(char *memory, const parent_memory *before)
     int64_t lane, lanes[LANES];
     int taken = 0;
 
-    /* Worker 1 answers; then all have answered or worker 0 is the one that has not. A wait that is over ends. */
+    /* Worker 1 answers; then either all have answered or only worker 0 has not. A wait whose time is over returns. */
     gymcore_reply(&channel, 1, REQUEST, 0);
     int replied = gymcore_await_replies(&channel, REQUEST, gymcore_clock(), 0);
     int answered = gymcore_answered(&channel, 0, REQUEST);
@@ -80,7 +80,7 @@ static void survive(char *memory, const parent_memory *before)
     CHECK(gymcore_all_answered(&channel, REQUEST, both) == answered);
     CHECK(!answered || (uint32_t)channel.slots[0].answer == STATUS);
 
-    /* Lanes that were completed are there, once; the others are still outstanding. */
+    /* Each completed lane arrived exactly once; the others are still outstanding. */
     gymcore_await_completed(&channel, 100, gymcore_clock(), 0);
     CHECK(gymcore_gather(&channel, &parent, &completed));
     CHECK(parent.count <= 2 && (uint64_t)parent.count == channel.slots[0].tail);
@@ -88,7 +88,7 @@ static void survive(char *memory, const parent_memory *before)
         CHECK(parent.queue[i] < 4 && parent.state[parent.queue[i]] == GYMCORE_READY);
     CHECK(parent.count < 2 || parent.queue[0] != parent.queue[1]);
 
-    /* Its lanes are given up and asked for anew; a new worker takes each of them once. */
+    /* The lanes of worker 0 are given up and submitted again; a new worker takes each of them once. */
     channel.slots[0].inbox = 0;
     for (lane = 0; lane < 4; lane++)
         gymcore_forget(&channel, &parent, lane);
@@ -108,7 +108,7 @@ static void survive(char *memory, const parent_memory *before)
     CHECK(gymcore_gather(&channel, &parent, &completed));
     CHECK(parent.count == LANES);
 
-    /* And requests are answered as before. */
+    /* Requests are answered as before. */
     gymcore_post(&channel, REQUEST + 1, 1, NULL, WORKERS);
     for (int k = 0; k < WORKERS; k++) {
         CHECK(gymcore_look(&channel, k, 0, &inbox, &activity) == 1 && inbox >> 32 == REQUEST + 1);
@@ -134,7 +134,7 @@ int main(void)
     gymcore_submit(&channel, &parent, lanes, LANES, owner, mine.notified);
     mine.submitted = parent.submitted;
     gymcore_post(&channel, REQUEST, 5, NULL, WORKERS);
-    /* As a sleeping parent would have left it: workers ring. */
+    /* The state that a sleeping parent would have left: workers ring the doorbell. */
     gymcore_store64(&channel.doorbells->wake_at, 1);
     gymcore_store32(&channel.doorbells->parent_asleep, 1);
 

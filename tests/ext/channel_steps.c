@@ -1,8 +1,8 @@
-/* One process stopped at every single instruction of the protocol, while the other one acts.
+/* Stop one process at every single instruction of the protocol, while the other one acts.
  *
- * For every scene and every number n: a process is traced for n instructions, then the other one acts from beginning to end,
- * then the first one goes on. Nothing may be lost, counted twice, or slept through: waits last longer than any test.
- * Prints the instructions of every scene. Exits with 77 where a process may not be traced.
+ * For every scene and every number n, a process is traced for n instructions, then the other process acts from beginning to
+ * end, then the first one continues. Nothing may be lost, counted twice, or slept through: waits last longer than any test.
+ * Prints the number of instructions of every scene. Exits with 77 if the system does not allow tracing.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static const char *scene;
 static long steps;
 static gymcore_channel channel;
 
-/* What a process keeps for itself; in shared memory, so that whoever plays the parent finds it. */
+/* A process's own data; in shared memory, so that whichever process plays the parent finds it. */
 typedef struct {
     uint8_t state[LANES], notified[WORKERS];
     int64_t queue[LANES];
@@ -62,9 +62,9 @@ static void gather(void)
     CHECK(gymcore_gather(&channel, &shared->parent, &completed));
 }
 
-/* --- scenes: what was before, what the traced process does, what the other one does, how it ends ------------------- */
+/* --- scenes: the state before, the traced process, the other process, the checks at the end ------------------------- */
 
-/* A new request, while a worker answers late what was abandoned, and this. */
+/* A new request, while a worker answers an abandoned one late, and then this one. */
 static void abandoned_request(void) { gymcore_post(&channel, 1, 5, NULL, WORKERS); }
 static void posts(void) { gymcore_post(&channel, 2, 6, NULL, WORKERS); }
 static void answers_late(void)
@@ -83,12 +83,12 @@ static void counts_two(void)
 }
 static void replies_late(void) { gymcore_reply(&channel, 0, 1, 0); }
 
-/* Both workers answer at once: each is counted once. */
+/* Both workers answer at the same time: each is counted once. */
 static void replies(void) { gymcore_reply(&channel, 0, 1, 0); }
 static void replies_too(void) { gymcore_reply(&channel, 1, 1, 0); }
 static void counted(void) { CHECK(gymcore_replied(&channel, 1)); }
 
-/* Nobody sleeps through what happens while he falls asleep. */
+/* No event is missed by a process that is falling asleep. */
 static void sees(void)
 {
     CHECK(gymcore_look(&channel, 0, 1, &shared->inbox, &shared->activity) == 0);
@@ -141,7 +141,7 @@ static void awaits_lanes(void)
 static void completes(void) { CHECK(gymcore_complete(&channel, 0, 0, 1, 1.0)); }
 static void has_two(void) { CHECK(shared->parent.count == 2); }
 
-/* A lane is given up and asked for again, while its worker takes or completes it: it is delivered once. */
+/* A lane is given up and submitted again, while its worker takes or completes it: it is delivered once. */
 static void lane_out(void) { submit(0); }
 static void takes(void) { shared->lane = gymcore_take(&channel, 0, &shared->submission); }
 static void asks_again(void)
@@ -184,7 +184,7 @@ static void delivered_once_more(void)
     gather();
     CHECK(shared->parent.count == 1 && shared->parent.submitted == 1);
 }
-/* ... and only once where the parent is the one that is stopped. */
+/* ... and also only once if the parent is the process that is stopped. */
 static void completes_or_takes(void)
 {
     completes_it();
@@ -239,7 +239,7 @@ static void begin(char *memory, size_t size)
     shared->parent = (gymcore_parent_state){shared->state, shared->queue, 0, 0};
 }
 
-/* One play with the traced process stopped after `limit` instructions; 0 if it was done or slept by then. */
+/* Run one play with the traced process stopped after `limit` instructions; 0 if it had ended or slept by then. */
 static int perform(const play *one, long limit)
 {
     int status, sleeps = 0;

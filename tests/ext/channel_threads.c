@@ -2,8 +2,8 @@
  *
  *     channel_threads WORKERS LANES ROUNDS
  *
- * A parent and its workers use plain memory for what requests are about, so that a missing order between the two is a data
- * race that ThreadSanitizer reports. Exits with 0 if every number was right.
+ * A parent and its workers exchange the data of requests in plain memory, so a missing ordering between them is a data race
+ * that ThreadSanitizer reports. Exits with 0 if every number was right.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ int main(int count, char **words)
     uint32_t request = 0xFFFFFFFF - (uint32_t)rounds / 2; /* numbers wrap around on the way */
     srand(1);
 
-    /* Requests to some of the workers, answered before the next one. */
+    /* Requests to some of the workers, each answered before the next one. */
     for (int round = 0; round < rounds; round++) {
         int asked = 0;
         for (int k = 0; k < num_workers; k++) {
@@ -115,7 +115,7 @@ int main(int count, char **words)
             CHECK(!selected[k] || reply[k] == round + k);
     }
 
-    /* Requests given up one after the other: only the last one counts, and is answered by all. */
+    /* Requests given up one after another: only the last one counts, and all workers answer it. */
     for (int round = 0; round < rounds / 10; round++) {
         for (int burst = rand() % 4; burst >= 0; burst--) {
             request = request + 1 ? request + 1 : 1;
@@ -126,7 +126,7 @@ int main(int count, char **words)
             CHECK(gymcore_answered(&channel, k, request));
     }
 
-    /* Lanes, in whichever order they come. */
+    /* Lanes, in any order of arrival. */
     int64_t *lanes = calloc((size_t)num_lanes, sizeof(int64_t)), delivered = 0;
     for (int64_t lane = 0; lane < num_lanes; lane++)
         lanes[lane] = lane;

@@ -1,4 +1,4 @@
-"""Worker processes for the tests of Channel: a parent's view of them, and what they run."""
+"""Worker processes for the tests of Channel: the parent's side, and the code that they run."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from gymcore.vector.workers.shared_memory import SharedBlock
 from gymcore_ext.workers.channel import Channel, watch_parent
 
 STEP, SLEEP, STOP = 1, 2, 3
-PATIENCE = 60.0  # s: only a failure waits so long
+PATIENCE = 60.0  # s: only a failure waits this long
 
 
 class Memory:
-    """The shared memory of a crew, in any of its processes.
+    """Shared memory of a crew, as seen from any of its processes.
 
     Attributes:
         channel: This process's end of the channel.
-        question: int64 `[num_workers]`, what a request asks.
+        question: int64 `[num_workers]`, the content of a request.
         answer: int64 `[num_workers]`: three times the question, plus the worker's number.
-        action: int64 `[num_envs]`, what a lane is to do.
+        action: int64 `[num_envs]`, the next action of each lane.
         observation: int64 `[num_envs]`: five times the action, plus the lane's number.
     """
 
@@ -48,7 +48,7 @@ class Memory:
 def work(
     block: SharedBlock, bounds: list[tuple[int, int]], me: int, parent: int, spin: int, pause: float
 ) -> None:
-    """What a worker process does; `pause` is the longest that a step of a lane takes, in s."""
+    """Run a worker process; `pause` is the longest time that a step of a lane takes, in s."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     watch_parent(parent)
     memory = Memory(block.map(Memory.nbytes(bounds)), bounds)
@@ -75,7 +75,7 @@ def work(
 
 
 class Crew:
-    """A parent with its workers. Use as a context manager: whatever is left of them is killed."""
+    """A parent with its workers. As a context manager it kills workers that are left."""
 
     def __init__(
         self, lanes: list[int], method: str = "fork", spin: int = 0, pause: float = 0.0
@@ -104,7 +104,7 @@ class Crew:
         self.block.close()
 
     def start(self, worker: int) -> None:
-        """Start a worker, in the place of an earlier one if there was one."""
+        """Start a worker, possibly in the place of an earlier one."""
         arguments = (self.block, self.bounds, worker, os.getpid(), *self.arguments)
         self.processes[worker] = self.context.Process(target=work, args=arguments)
         self.processes[worker].start()
@@ -113,7 +113,7 @@ class Crew:
         self.processes[worker].kill()
 
     def replace(self, worker: int) -> list[int]:
-        """Start a new worker in the place of a dead one; return the lanes lost with it."""
+        """Start a new worker in place of a dead one; return the lanes lost with it."""
         process = self.processes[worker]
         process.join(PATIENCE)
         assert process.exitcode == -signal.SIGKILL
@@ -127,7 +127,7 @@ class Crew:
         return lost.tolist()
 
     def step(self, question: int, workers: list[int] | None = None) -> list[int]:
-        """Ask and wait; return the workers that died. All other answers are checked."""
+        """Post a request and wait; return the workers that died. Check all other answers."""
         chosen = list(range(len(self.processes))) if workers is None else workers
         self.memory.question[:] = -1
         self.memory.question[chosen] = question
@@ -145,7 +145,7 @@ class Crew:
         return dead
 
     def stop(self) -> None:
-        """Let every worker end by itself."""
+        """Let every worker end normally."""
         assert self.channel.wait(self.channel.post(STOP), PATIENCE)
         for process in self.processes:
             process.join(PATIENCE)

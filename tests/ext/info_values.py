@@ -1,4 +1,4 @@
-"""Values that infos hold, and whether one came through unchanged."""
+"""Values of infos, and checks that they arrive unchanged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FLOATS = [0.0, -0.0, 1.5, float("nan"), float("-inf"), 5e-324]
 INTS = [0, -1, 2**63 - 1, -(2**63), 2**63, -(2**63) - 1, 2**64, 255, 2**2000, -(2**2000)]
 TEXTS = ["", "text", "tränen", "\U0001f600", "\x00", "\ud800", "\ud83d\ude00", "a\udfffb"]
 
-# What travels without pickle.
+# Values that are transferred without pickle.
 PLAIN = st.one_of(
     st.none(),
     st.booleans(),
@@ -46,7 +46,7 @@ PLAIN = st.one_of(
 
 @st.composite
 def number_arrays(draw: st.DrawFn) -> Any:
-    """Arrays of numbers: any dtype, byte order, memory order, strides, rank; also empty ones."""
+    """Draw arrays of numbers of any dtype, byte order, memory order, strides and rank, or empty."""
     dtype = draw(st.sampled_from(NUMBER_DTYPES))
     if draw(st.booleans()):
         dtype = dtype.newbyteorder()
@@ -57,7 +57,7 @@ def number_arrays(draw: st.DrawFn) -> Any:
         array[...] = np.frombuffer(draw(st.binary(min_size=size, max_size=size)), "u1").reshape(
             shape
         )
-    elif dtype.char not in "gG":  # whose padding is not part of the value
+    elif dtype.char not in "gG":  # long doubles have padding, which is not part of the value
         array[...] = np.frombuffer(draw(st.binary(min_size=size, max_size=size)), dtype).reshape(
             shape
         )
@@ -74,7 +74,7 @@ NUMBER_SCALARS = st.builds(
     st.binary(min_size=32, max_size=32),
 ) | st.sampled_from([np.bool_(True), np.longdouble(1) / 3, np.clongdouble(1 + 2j) / 3])
 
-# What travels as a pickle.
+# Values that are transferred as a pickle.
 OBJECTS = st.sampled_from(
     [
         *(Colour.RED, Pair(1, 2.5), Text("text"), {1, 2}, Fraction(1, 3), range(3)),
@@ -100,7 +100,7 @@ INFOS = st.dictionaries(KEYS, VALUES, max_size=5)
 
 
 def assert_came_through(value: Any, original: Any, where: str = "value") -> None:
-    """Assert that a value has the very types, bits and order of another one, and is not it."""
+    """Assert that a value has the exact types, bits and order of the original, and is a copy."""
     assert type(value) is type(original), where
     if isinstance(original, dict):
         assert [*map(repr, value)] == [*map(repr, original)], where

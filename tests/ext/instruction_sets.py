@@ -1,4 +1,4 @@
-"""Which instruction sets the compiled loops can run with on this machine."""
+"""The instruction sets that the compiled loops can use on this machine."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from gymcore_ext.engine.lane_memory import ISA_NAMES, choose_isa
 
 
 def available() -> list[str]:
-    """Names for `isa=...`, from the baseline to the best one."""
-    chosen = os.environ.pop("GYMCORE_ISA", None)  # a choice of the user, not a limit of the machine
+    """Return names for `isa=...`, from the baseline to the best one."""
+    chosen = os.environ.pop("GYMCORE_ISA", None)  # the user's choice, not a limit of the machine
     try:
         return list(ISA_NAMES[: choose_isa() + 1])
     finally:

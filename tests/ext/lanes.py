@@ -19,13 +19,13 @@ Floats = npt.NDArray[np.float64]
 
 # Kernels of continuous physics.
 KERNELS = ("cartpole", "mountain_car", "mountain_car_continuous", "pendulum", "acrobot")
-# Kernels of tables and cards; behind a colon stands what they are made with.
+# Kernels of tables and cards; the part after a colon names the argument they are made with.
 TOY_TEXT = ("tabular:lake", "tabular:cliff", "tabular:any", "taxi", "taxi:fickle", "blackjack")
 PARAMETERS = {"taxi:fickle": {"fickle_passenger": 1.0}}
 
 
 class Stepped(NamedTuple):
-    """States [num_envs, size], and what a step reported of them."""
+    """States [num_envs, size], and the results of a step."""
 
     states: Floats
     observations: npt.NDArray[np.float32]
@@ -38,7 +38,7 @@ def _kernel(name: str) -> Any:
 
 
 def any_table() -> Transitions:
-    """Random transitions: up to five outcomes, no two actions with the same probabilities."""
+    """Return random transitions: up to five outcomes, different probabilities for all actions."""
     random = np.random.default_rng(11)
 
     def outcomes() -> list[tuple[float, int, float, bool]]:
@@ -54,7 +54,7 @@ def any_table() -> Transitions:
 
 @cache
 def tables(name: str) -> dict[str, Any]:
-    """What else a batch of the kernel needs."""
+    """Return further arguments that a batch of the kernel needs."""
     if name == "tabular:any":
         table = any_table()
         return {"shared": table.capsule, "choices": table.num_actions}
@@ -87,14 +87,14 @@ def step_states(
     parameters: Floats | None = None,
     **options: Any,
 ) -> Stepped:
-    """One step of a new batch whose lanes have the states [num_envs, size].
+    """Step a new batch whose lanes have the states [num_envs, size] once.
 
     Args:
-        name: the kernel.
+        name: Kernel name.
         states: float64 [num_envs, state_size].
         actions: [num_envs], or [num_envs, size] for continuous ones.
         parameters: [parameter_count, 1 or num_envs]; None for the defaults.
-        **options: of the batch.
+        **options: Options of the batch.
     """
     rows = np.asarray(states, np.float64)
     batch = make_batch(name, len(rows), **options)
@@ -107,7 +107,7 @@ def step_states(
 
 
 def random_actions(name: str, random: np.random.Generator, *shape: int) -> npt.NDArray[Any]:
-    """Actions [*shape] or [*shape, size]; continuous ones leave their bounds now and then."""
+    """Return actions [*shape] or [*shape, size]; continuous ones sometimes leave their bounds."""
     found = facts(name)
     if found["discrete_actions"]:
         choices = tables(name).get("choices", found["discrete_actions"])

@@ -20,8 +20,8 @@ class Counter:
         self.lane, self.length = lane, length
         self.elapsed = 0
         self.calls = []
-        self.raising = None  # what the next call raises
-        self.result = None  # what the next step returns instead
+        self.raising = None  # exception that the next call raises
+        self.result = None  # result that the next step returns instead
 
     def observe(self):
         return np.array([self.lane, self.elapsed], np.float32)
@@ -48,7 +48,7 @@ class Counter:
 
 
 class Slots(InfoSlots):
-    """Slots in memory of this process."""
+    """Slots in the memory of this process."""
 
     def __new__(cls, num_envs):
         """Make empty slots."""
@@ -56,13 +56,13 @@ class Slots(InfoSlots):
 
     @property
     def records(self):
-        """What was put, by lane: info, final info, extra."""
+        """Records that were put, by lane: info, final info, extra."""
         overflow = self.take_overflow()
         return {lane: self.get(lane, overflow.get(lane)) for lane in self.filled()}
 
 
 def over(layout, n):
-    """Return a buffer over memory that another one could share."""
+    """Return a buffer over memory that another buffer could share."""
     return BatchBuffer(layout, n, memory=bytearray(BatchBuffer.nbytes(layout, n)))
 
 
@@ -74,7 +74,7 @@ def make_loop(lengths=(3, 3, 3), mode=NEXT_STEP, **kwargs):
 
 
 class Bound:
-    """A loop over lanes [first, first + len(lengths)) of `num_envs` that writes to arrays."""
+    """A loop over lanes [first, first + len(lengths)) of `num_envs` that writes into arrays."""
 
     def __init__(self, lengths, mode=NEXT_STEP, first=2, num_envs=6, layout=LAYOUT, pickled=False):
         lanes = slice(first, first + len(lengths))

@@ -15,7 +15,7 @@ from gymcore_ext.minigrid.levels import RULES
 
 
 class Faulted(Exception):
-    """What the lanes of a test raise: the lanes, and their faults as text."""
+    """Error that the lanes of a test raise, with the lanes and their faults as text."""
 
 
 def raise_faults(faults: list[tuple[int, int]]) -> None:
@@ -26,11 +26,11 @@ class Lanes:
     """A batch of lanes: `batch`, `store`, `level`.
 
     Args:
-        rules: name of the rules.
-        size: width and height.
-        num_lanes: how many lanes.
-        numbers: of the level, after its `max_steps`.
-        kwargs: for `Level`.
+        rules: Name of the rules.
+        size: Width and height.
+        num_lanes: Number of lanes.
+        numbers: Numbers of the level after its `max_steps`.
+        kwargs: Further arguments of `Level`.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Lanes:
 
     @property
     def lanes(self) -> np.ndarray:
-        """The lanes, as a view of `Level.lane_dtype`."""
+        """Return the lanes, as a view of `Level.lane_dtype`."""
         dtype = self.level.lane_dtype
         return self.store.view()[:, : dtype.itemsize].view(dtype)[:, 0]
 

@@ -1,9 +1,9 @@
-/* The pool of pool.h: every lane is worked on once, whoever takes it, for ThreadSanitizer too.
+/* The pool of pool.h: every lane is processed once, by any thread; for ThreadSanitizer too.
  *
  *     pool_shares WORKERS ROUNDS
  *
- * Jobs of many sizes follow each other, some at once and some when the workers sleep; lanes are plain memory, so that a job
- * that began before the last one ended, or went on after it, is a data race. Jobs that run out of time are gone on with.
+ * Jobs of many sizes follow each other, some at once and some after the workers fall asleep. Lanes are plain memory, so a
+ * job that began before the last one ended, or continued after it, is a data race. Jobs that run out of time are resumed.
  * Exits with 0 if every sum was right.
  */
 #include <stdio.h>
@@ -27,7 +27,7 @@ static int64_t job(void *context, int64_t lo, int64_t hi)
     return hi - lo;
 }
 
-/* What part of its jobs a pool shares in so many seconds, each of which takes so long alone or shared. */
+/* Return the fraction of jobs that a pool shares during `seconds`; a job takes `alone` or `shared` nanoseconds. */
 static double part_shared(gymcore_choice *choice, int64_t *now, double seconds, int64_t alone, int64_t shared)
 {
     int64_t end = *now + (int64_t)(seconds * 1e9), jobs = 0, together = 0;

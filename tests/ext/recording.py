@@ -1,4 +1,4 @@
-"""Recording what a batch does for some steps, as bytes that must not depend on how it is run."""
+"""Recordings of some steps of a batch, as bytes that must not depend on how it is run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.ext.lanes import facts, make_batch
 
 NEXT_STEP, SAME_STEP = 0, 1
 
-# What is recorded a step [T, num_envs, ...], and the memory of lanes afterwards [num_envs, ...].
+# Results of each step [T, num_envs, ...], and the final memory of lanes [num_envs, ...].
 Recording = dict[str, npt.NDArray[Any]]
 
 
@@ -28,13 +28,13 @@ def record(
     """Seed, reset and step a batch.
 
     Args:
-        name: the kernel.
+        name: Kernel name.
         actions: [T, num_envs, ...].
-        seed: of lane 0; the others count on.
+        seed: Seed of lane 0; the other lanes count up from it.
         method: "step", "step_into" or "rollout".
         parameters: [parameter_count, 1 or num_envs]; None for the defaults.
-        mode: of autoreset.
-        **options: of the batch.
+        mode: Autoreset mode.
+        **options: Options of the batch.
     """
     steps, num_envs = actions.shape[:2]
     parts = facts(name)["observation_parts"]
@@ -46,7 +46,7 @@ def record(
     batch.seed(seed, 0, num_envs)
     first, _ = batch.reset()
     shape = (steps, num_envs)
-    # Integers of an observation are arrays of their own, here the parts of one.
+    # Integers of an observation are separate arrays; here they are columns of one.
     if dtype is np.int64:
         observations, finals = np.empty((size, *shape), dtype), np.zeros((size, *shape), dtype)
     else:
@@ -98,12 +98,12 @@ def record(
 
 
 def as_given(parts: npt.NDArray[Any]) -> Any:
-    """Parts [size, ...] as a batch takes them: an array, or a tuple of several."""
+    """Return parts [size, ...] in the form that a batch takes: an array, or a tuple of several."""
     return parts[0] if len(parts) == 1 else tuple(parts)
 
 
 def lanes_of(recording: Recording, lo: int, hi: int) -> Recording:
-    """The part of a recording that lanes [lo, hi) have."""
+    """Return the part of a recording for lanes [lo, hi)."""
     by_step = ("observations", "rewards", "terminated", "truncated", "finals")
     return {
         name: array[:, lo:hi] if name in by_step or name.startswith("info") else array[lo:hi]
@@ -120,7 +120,7 @@ def without_infos(recording: Recording) -> Recording:
 
 
 def assert_same_bytes(one: Recording, other: Recording) -> None:
-    """Every array has the same bytes; says which one has not, and where. A rollout has no infos."""
+    """Assert equal bytes in every array; errors say which and where. A rollout has no infos."""
     if not (has_infos(one) and has_infos(other)):
         one, other = without_infos(one), without_infos(other)
     assert one.keys() == other.keys()

@@ -10,7 +10,7 @@ cv2 = pytest.importorskip("cv2")
 SCREENS = ((210, 160), (250, 160))
 TARGETS = (
     *((84, 84), (96, 96), (64, 64), (84, 160), (42, 84), (209, 159), (7, 3), (1, 1), (210, 160)),
-    # Whole numbers of pixels become one, in both directions or one of them.
+    # A block of whole pixels becomes one pixel, in both directions or one of them.
     *((105, 80), (42, 32), (70, 160), (210, 80), (105, 160), (42, 84), (100, 80)),
 )
 

@@ -1,4 +1,4 @@
-"""`Games`, the kernel of Atari: what it says and refuses, and the seeds of its draws."""
+"""`Games`, the Atari kernel: its results, its errors, and the seeds of its draws."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gymcore_ext.engine.threads import Threads
 
 
 def first_state() -> bytes:
-    """Return a serialized state as ALE's are laid out, with zeros for most numbers."""
+    """Return a serialized state in ALE's layout, with zeros for most numbers."""
     state = np.random.RandomState(1).get_state(legacy=False)["state"]
     text = " ".join(map(str, [*state["key"], state["pos"]])).encode()
     generator = len(text).to_bytes(4, "little") + text
@@ -23,7 +23,7 @@ def first_state() -> bytes:
 
 
 def make_games(**changes: Any) -> Games:
-    """Return games without emulators; nothing of ALE is called."""
+    """Return games without emulators; no function of ALE is called."""
     arguments: dict[str, Any] = {
         "functions": dict.fromkeys(FUNCTIONS, 1),
         "num_lanes": 2,

@@ -1,4 +1,4 @@
-"""BatchBuffer: batches written element by element, in memory of their own and over buffers."""
+"""BatchBuffer: batches written element by element, into memory of their own and into buffers."""
 
 import gc
 import mmap

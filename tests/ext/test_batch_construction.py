@@ -1,4 +1,4 @@
-"""A batch that cannot be made raises, and leaves nothing half made behind."""
+"""A batch that cannot be made raises, and leaves no half-made object behind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gymcore_ext.physics.pendulum import kernel
         (2, {"limit": -1}, error.InvalidArgument, "limit: expected 0 for none"),
         (2, {"colour": "red"}, TypeError, "colour"),
         (2**45, {}, MemoryError, f"no memory for {2**45} lanes of pendulum"),
-        # 69 bytes a lane: the product is 64 modulo 2^64.
+        # 69 bytes per lane: the product is 64 modulo 2^64.
         (pow(69, -1, 2**64) * 64 % 2**63, {}, MemoryError, "lanes of pendulum"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The same bytes on every instruction set, at any batch size and number of threads, by any call."""
+"""The same bytes on every instruction set, for any batch size, thread count and method."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def actions_of(name: str, lanes: int = LANES, steps: int = STEPS) -> npt.NDArray
 
 @cache
 def reference(name: str, mode: int) -> Recording:
-    """130 lanes by the plainest way: baseline instructions, one thread, step by step."""
+    """Record 130 lanes in the plainest way: baseline instructions, one thread, step by step."""
     recording = record(
         name, actions_of(name), seed=50, mode=mode, limit=LIMIT, isa="baseline", method="step"
     )
-    # There were episodes of every kind, or this would not say much.
+    # Without episodes of every kind the comparison would prove little.
     ends = recording["terminated"] | recording["truncated"]
     assert ends.sum() >= 2 * LANES
     if name == "cartpole":
@@ -55,7 +55,7 @@ def reference(name: str, mode: int) -> Recording:
 
 @pytest.mark.parametrize("isa", available())
 def test_a_large_angle_beside_them_changes_no_other_lane(isa: str) -> None:
-    """CartPole's loop leaves work out while no lane's angle is large; nobody can tell."""
+    """CartPole's loop skips work while no lane has a large angle; results must not differ."""
     random = np.random.default_rng(3)
     states = random.uniform(-2, 2, (4000, 4))
     states[:, 2] = random.uniform(-0.75, 0.75, 4000)
@@ -128,7 +128,7 @@ def test_threads_with_more_lanes_than_a_chunk(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*KERNELS, *TOY_TEXT])
 def test_batches_and_results_too_large_for_the_caches(name: str) -> None:
-    """Memory of such lanes is asked for ahead, and such results are written past the caches."""
+    """For such lanes memory is prefetched, and such results are written past the caches."""
     lanes, steps, part = 16501, 70, 16350
     actions = actions_of(name, lanes, steps)
     whole = record(name, actions, seed=9, limit=LIMIT, mode=SAME_STEP)
@@ -144,7 +144,7 @@ def test_batches_and_results_too_large_for_the_caches(name: str) -> None:
 
 
 def changed_parameters(name: str, lanes: int) -> npt.NDArray[np.float64]:
-    """Parameters [count, lanes]: the defaults, a little moved; switches stay."""
+    """Return parameters [count, lanes]: slightly changed defaults, and unchanged switches."""
     defaults = np.array(list(facts(name)["parameters"].values()))[:, None]
     return defaults * np.random.default_rng(5).uniform(0.9, 1.1, (len(defaults), lanes))
 
@@ -185,7 +185,7 @@ def test_lanes_with_parameters_of_their_own(name: str) -> None:
 @pytest.mark.filterwarnings("ignore:.*out of date:DeprecationWarning")
 @pytest.mark.parametrize("env_id", IDS)
 def test_single_environments(env_id: str) -> None:
-    """`make` in a loop of next-step autoreset gives the bytes of `make_vec`."""
+    """`make` in a loop with next-step autoreset gives the bytes of `make_vec`."""
     actions = random_actions(IDS[env_id], np.random.default_rng(2), 450, 3)
     envs = gymcore.make_vec(env_id, num_envs=3, vector_kwargs={"num_threads": 2})
     envs.reset(seed=20)

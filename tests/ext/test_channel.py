@@ -1,4 +1,4 @@
-"""Channel: requests and their answers, both ends in one process."""
+"""Channel: requests and their answers, with both ends in one process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from gymcore_ext.workers.channel import Channel
 from tests.interrupts import Interrupt, interrupted
 
-LONG = 60.0  # s: what is not to be waited for; a test that waits so long fails by another assertion
+LONG = 60.0  # s: longer than any wait; a test that waits this long fails by another assertion
 FOREVER = float("inf")
 MOST = 0xFFFFFFFF
 
@@ -31,7 +31,7 @@ def channel_of(num_workers: int, memory: Any = None) -> Channel:
 
 @pytest.fixture
 def answering() -> Iterator[Any]:
-    """Start threads that are workers; each answers with its number until it is asked for 99."""
+    """Start worker threads; each answers with its number until it gets request 99."""
     threads = []
 
     def start(memory: Any, num_workers: int) -> None:
@@ -164,7 +164,7 @@ def test_a_request_that_is_not_the_latest_cannot_be_waited_for():
 def test_numbers_wrap_around(answering):
     memory = memory_of(2)
     channel = channel_of(2, memory)
-    # The words that hold the number of a request, found by a number that is nowhere else.
+    # The words that hold the number of a request, found by a number that occurs nowhere else.
     words = np.frombuffer(memory, np.uint64)
     request = channel.post(77, [0])
     assert request == 1

@@ -36,7 +36,7 @@ def compiled(folder: Path, source: str, *flags: str) -> str:
 
 
 def run(*words: str, seconds: float = 250) -> subprocess.CompletedProcess[str]:
-    # The programs have sanitizers of their own, and no room for one that Python was started with.
+    # The programs have sanitizers of their own, which conflict with one that Python runs under.
     own = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     return subprocess.run(words, capture_output=True, text=True, timeout=seconds, env=own)
 
@@ -51,7 +51,7 @@ def test_threads_get_every_number_right(tmp_path, flags, workers):
 
 def test_no_data_race(tmp_path):
     program = compiled(tmp_path, "channel_threads.c", "-O1", "-fsanitize=thread")
-    # Its shadow memory does not fit every layout of addresses that the kernel may choose.
+    # ThreadSanitizer's shadow memory does not fit every address layout the kernel may choose.
     fixed = ["setarch", "-R"] if shutil.which("setarch") else []
     done = run(*fixed, program, "4", "12", "200")
     if "unexpected memory mapping" in done.stderr or "setarch: " in done.stderr:
@@ -59,7 +59,7 @@ def test_no_data_race(tmp_path):
     assert (done.stdout, done.stderr, done.returncode) == ("right\n", "", 0)
 
 
-@pytest.mark.timeout(1800)  # 4 s; on a busy machine each instruction waits for two turns
+@pytest.mark.timeout(1800)  # 4 s; on a busy machine each instruction waits for two time slices
 @pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() != "x86_64", reason="needs ptrace on x86-64 Linux"
 )
@@ -73,7 +73,7 @@ def test_no_data_race(tmp_path):
     ],
 )
 def test_stopped_or_killed_at_any_instruction(tmp_path, source, level):
-    # Bound now: resolving the names of functions would be hundreds of instructions to step through.
+    # Bind now: resolving function names lazily would add hundreds of instructions to step through.
     done = run(compiled(tmp_path, source, level, "-Wl,-z,now"), seconds=1700)
     if done.returncode == NO_TRACING:
         pytest.skip("needs the right to ptrace")

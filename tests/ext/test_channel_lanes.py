@@ -1,4 +1,4 @@
-"""Channel: lanes one by one, both ends in one process."""
+"""Channel: lanes one by one, with both ends in one process."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_no_worker_is_passed_over():
 
 
 def counts_of_turns(cost: list[float], turns: int) -> np.ndarray:
-    """One worker whose lanes take so many seconds, each submitted again as soon as it is ready."""
+    """Run one worker with these seconds per lane, resubmitting each ready lane; count the turns."""
     channel = channel_of(len(cost))
     channel.submit(range(len(cost)))
     counts = np.zeros(len(cost), int)
@@ -119,7 +119,7 @@ def test_equal_lanes_take_turns():
 
 def test_the_slowest_lane_does_not_starve():
     counts = counts_of_turns([1.0, 1.0, 1e9], 1000)
-    # At most 64 mean steps of each of the others between two turns, in the long run.
+    # In the long run, at most 64 mean steps of each other lane between two turns.
     assert counts[2] >= 4
 
 
@@ -147,7 +147,7 @@ def test_one_long_step_is_soon_forgiven():
 
 def test_a_lane_that_was_not_used_does_not_hold_up_the_others():
     channel = channel_of(2)
-    for _ in range(10000):  # lane 0 alone, for a long time
+    for _ in range(10000):  # only lane 0, for a long time
         channel.submit([0])
         channel.complete(0, channel.take(0), 1.0)
         channel.ready(1, 0)
@@ -172,7 +172,7 @@ def test_forgotten_lanes_are_not_taken_and_not_handed_out():
     ready = channel.ready(1, 0)
     assert ready.tolist() == [first]
     channel.complete(0, second, 1.0)
-    channel.forget([0, 1])  # the one was handed out, the other is ready
+    channel.forget([0, 1])  # one lane was handed out, the other is ready
     assert channel.outstanding().tolist() == [2, 3, 4]
     assert take_all(channel, 0) == [2, 3, 4]
     assert sorted(channel.ready(3, 0).tolist()) == [2, 3, 4]
@@ -194,7 +194,7 @@ def test_late_completion_of_a_forgotten_lane_is_dropped():
     assert channel.take(0) == 0
     channel.forget([0])
     channel.submit([0])
-    channel.complete(0, 0, 1.0)  # of the first submission
+    channel.complete(0, 0, 1.0)  # for the first submission
     assert channel.ready(1, 0) is None
     assert take_all(channel, 0) == [0]
     assert channel.ready(1, 0).tolist() == [0]
@@ -232,7 +232,7 @@ def test_a_worker_in_the_place_of_a_dead_one_goes_on():
     assert sorted(parent.ready(2, 0).tolist()) == sorted([begun, done])
 
 
-# --- refused ------------------------------------------------------------------------------------
+# --- errors -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_complete_refuses():
         channel.complete(0, 1, 1.0)
     with pytest.raises(ValueError, match="lane: expected a lane of worker 0, got -1"):
         channel.complete(0, -1, 1.0)
-    channel.complete(0, 0, 1.0)  # of nothing that was asked: dropped below
+    channel.complete(0, 0, 1.0)  # was never requested: dropped below
     channel.complete(0, 0, 1.0)
     with pytest.raises(RuntimeError, match="completed without being taken"):
         channel.complete(0, 0, 1.0)

@@ -1,4 +1,4 @@
-"""Channel between processes: every number right, whoever is killed."""
+"""Channel between processes: every number is right, whichever process is killed."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def test_late_replies_are_never_counted(rounds):
     with Crew([1] * 3, METHOD) as crew:
         for question in range(rounds):
             late = crew.channel.post(SLEEP)
-            # Time is over long before they wake up, unless the machine is very busy.
+            # The wait ends long before the workers wake up, unless the machine is very busy.
             crew.channel.wait(late, 0.001 * (question % 3))
-            # They answer what was abandoned while they are asked for this.
+            # The workers answer the abandoned request while this one is pending.
             assert crew.step(question) == []
             assert crew.channel.busy() == []
         crew.stop()
@@ -83,12 +83,12 @@ def test_killed_workers_take_nobody_with_them(kills):
                 assert crew.step(question) == []
                 question += 1
             victim = chance.randrange(4)
-            if chance.random() < 0.5:  # while it works, sleeps or answers, in the others' request
+            if chance.random() < 0.5:  # while it works, sleeps or answers a request to others
                 crew.memory.question[:] = question
                 crew.channel.post(STEP)
                 time.sleep(chance.random() * 1e-4)
             crew.kill(victim)
-            # One that was quick may have answered before it died.
+            # A fast worker may have answered before it died.
             assert crew.step(question) in ([], [victim])
             crew.replace(victim)
             question += 1
@@ -96,7 +96,7 @@ def test_killed_workers_take_nobody_with_them(kills):
 
 
 def deliver(crew: Crew, batch_size: int, batches: int) -> None:
-    """Step lanes in batches; each observation is of the lane's own last action."""
+    """Step lanes in batches; each observation must match the lane's own last action."""
     channel, memory = crew.channel, crew.memory
     lanes = np.arange(memory.action.size)
     memory.action[:] = 0
@@ -142,7 +142,7 @@ def test_batches_while_workers_are_killed(kills):
                 victim = chance.randrange(4)
                 crew.kill(victim)
                 killed, since = killed + 1, 0
-                # Lanes of the others come, and those the dead one had ready.
+                # The other workers' lanes arrive, and lanes that the dead worker had completed.
                 while (ready := channel.ready(1, 0.2)) is not None:
                     assert (memory.observation[ready] == 5 * memory.action[ready] + ready).all()
                     memory.action[ready] += 1
@@ -151,7 +151,7 @@ def test_batches_while_workers_are_killed(kills):
                     if time.monotonic() > end or not crew.processes[victim].is_alive():
                         break
                 crew.replace(victim)
-                # Those that were handed out before, and those that were lost with it.
+                # Lanes that were handed out before, and lanes that were lost with the worker.
                 idle = np.setdiff1d(np.arange(16), channel.outstanding())
                 assert set(range(4 * victim, 4 * victim + 4)) <= set(idle.tolist())
                 memory.action[idle] += 100

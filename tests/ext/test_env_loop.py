@@ -1,4 +1,4 @@
-"""EnvLoop: what it returns, in every mode, and what it makes of what environments return."""
+"""EnvLoop: its results in every mode, and its treatment of the values environments return."""
 
 import gc
 import threading
@@ -16,7 +16,7 @@ from tests.testing_env import assert_same
 
 
 def columns(**lists):
-    """Return merged infos: a list of values for each key, None where a lane had none."""
+    """Return merged infos: a list of values for each key, None where a lane has none."""
     infos = {}
     for key, column in lists.items():
         infos[key] = np.array([0 if value is None else value for value in column])

@@ -1,4 +1,4 @@
-"""EnvLoop over arrays that were bound at the start, as a worker process has it."""
+"""EnvLoop over arrays that were bound at the start, as in a worker process."""
 
 import time
 
@@ -122,7 +122,7 @@ def test_episodes_that_the_caller_ends(mode):
 
 
 class Talker(Counter):
-    """Observes a number and a list that it uses again."""
+    """Environment that observes a number and a list that it reuses."""
 
     def __init__(self, lane, length=2):
         super().__init__(lane, length)

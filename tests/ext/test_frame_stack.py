@@ -1,4 +1,4 @@
-"""FrameMemory: the last observations of every lane, against lists of arrays."""
+"""FrameMemory: the last observations of every lane, compared with lists of arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gymcore_ext.wrappers.frame_stack import FrameMemory
 
 
 class Lists:
-    """The same with a deque for each lane."""
+    """The same memory with a deque for each lane."""
 
     def __init__(self, n: int, depth: int, padding: Any, oldest: bool) -> None:
         self.frames = [deque(maxlen=depth) for _ in range(n)]
@@ -116,7 +116,7 @@ def test_memory_is_used_again_when_nobody_holds_it() -> None:
     memory, begun = memory_of(), np.zeros(2, np.bool_)
     row = np.ones((2, 2), np.float32)
     assert len({memory.step(row, begun).ctypes.data for _ in range(10)}) == 1
-    held = [memory.step(row, begun)[0] for _ in range(5)]  # views hold it too
+    held = [memory.step(row, begun)[0] for _ in range(5)]  # views hold the memory too
     assert len({view.ctypes.data for view in held}) == 5
 
 
@@ -160,7 +160,7 @@ def test_bad_batches_change_nothing() -> None:
 
 
 def test_threads_at_the_same_time() -> None:
-    """Large results are made without the GIL; a second thread must not come in between."""
+    """Large results are made without the GIL; a second thread must not interfere."""
     memory = FrameMemory(8, 4, (1 << 17,), np.uint8, errors=error)
     rows, begun = np.ones((8, 1 << 17), np.uint8), np.ones(8, np.bool_)
     refused = []

@@ -1,4 +1,4 @@
-"""The compatibility guarantee: the bytes that tools/make_golden.py wrote down, on every machine."""
+"""The compatibility guarantee: on every machine, the bytes that tools/make_golden.py recorded."""
 
 from __future__ import annotations
 

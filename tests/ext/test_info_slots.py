@@ -1,4 +1,4 @@
-"""Infos in shared memory: what is put into a slot, or overflows it, comes out exactly as it was."""
+"""Infos in shared memory: values that are put into a slot, or overflow it, arrive unchanged."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_two_slots_over_one_memory_see_the_same() -> None:
         writer, reader = (InfoSlots(memory, 64, 3, 256) for _ in range(2))
         writer.put(2, {"x": 1.5}, {"y": 2})
         assert reader.get(2) == ({"x": 1.5}, {"y": 2}, None)
-        assert InfoSlots(memory, 64, 3, 256).filled() == [2]  # nothing is cleared
+        assert InfoSlots(memory, 64, 3, 256).filled() == [2]  # earlier infos stay
         del writer, reader
 
 
@@ -204,7 +204,7 @@ def test_an_overflow_is_forgotten_when_its_lane_reports_something_else() -> None
 
 
 def check_comes_through(*record: Any) -> None:
-    """In the slot everything keeps its very type; what overflows is what its pickle is."""
+    """Values in the slot keep their exact type; an overflow equals its pickle."""
     slots = slots_of(2)
     expected = list(record) if slots.put(1, *record) else pickle.loads(pickle.dumps([*record], 5))
     ours = slots.get(1, slots.take_overflow().get(1))
@@ -295,13 +295,13 @@ def test_a_value_that_cannot_be_pickled_is_named(
     with pytest.raises(TypeError) as caught:
         slots.put(1, info, final_info, extra)
     assert str(caught.value).startswith(f"{where}: a value of type lock cannot be pickled: ")
-    assert slots.get(1) == ({}, None, None)  # rather than what was there before
+    assert slots.get(1) == ({}, None, None)  # rather than the info of before
     slots.put(1, {"after": 2})
     assert slots.get(1)[0] == {"after": 2}
 
 
 class Breaks:
-    """Can be pickled, and not loaded."""
+    """An object that can be pickled, but not loaded."""
 
     def __reduce__(self) -> Any:
         return (int, ("no number",))
@@ -313,7 +313,7 @@ def test_a_value_that_cannot_be_loaded_is_an_error_with_its_reason() -> None:
 
 
 class PutsItself:
-    """Puts an info while it is pickled, as an environment's object with code of its own could."""
+    """An object that puts an info while it is pickled, as an environment's own code could."""
 
     slots: InfoSlots
 

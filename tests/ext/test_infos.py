@@ -1,4 +1,4 @@
-"""The compiled `merge_info` and `split_info` do what the slow ones of tests/oracles do."""
+"""The compiled `merge_info` and `split_info` agree with the slow ones in tests/oracles."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def merged(merge: Callable[..., None], lanes: list[tuple[int, dict[Any, Any]]]) 
 
 
 def check(*lanes: tuple[int, dict[Any, Any]]) -> None:
-    """Both merge to the same, or raise the same."""
+    """Both versions merge to the same result, or raise the same error."""
     try:
         expected = merged(oracle.merge_info, list(lanes))
     except Exception as error:
@@ -185,7 +185,7 @@ def test_objects_are_referred_to_and_released() -> None:
 
 
 def test_made_up_keys_are_not_kept() -> None:
-    """Keys are remembered, but not all that ever were."""
+    """Keys are cached, but not without limit."""
 
     def merge_many(start: int) -> None:
         for k in range(start, start + 2000):
@@ -202,7 +202,7 @@ def test_made_up_keys_are_not_kept() -> None:
 
 
 class Pairs:
-    """No dict, but it has items, and one key twice."""
+    """Not a dict, but it has items, with one key twice."""
 
     def items(self) -> list[tuple[str, Any]]:
         return [("a", 1), ("a", 1.5), ("a", "x")]

@@ -18,7 +18,7 @@ from tests.for_each import for_each
 
 Floats = npt.NDArray[np.float64]
 
-# What include/gymcore/math.h states, in units in the last place of the true value.
+# Bound stated in include/gymcore/math.h, in units in the last place of the true value.
 BOUND = 0.85
 BOUND_AT_LARGE_MULTIPLES = 1.1
 HALF_PI = math.pi / 2
@@ -28,7 +28,7 @@ PLACES = 220
 
 
 def ulps(got: float, true: mpmath.mpf) -> float:
-    """Error of `got` in units in the last place of the true value."""
+    """Return the error of `got` in units in the last place of the true value."""
     if true == 0:
         return 0.0 if got == 0.0 else math.inf
     exponent = max(mpmath.frexp(true)[1] - 53, -1074)
@@ -36,7 +36,7 @@ def ulps(got: float, true: mpmath.mpf) -> float:
 
 
 def worst_errors(x: Floats) -> tuple[float, float]:
-    """Largest error of the sine and of the cosine of the numbers."""
+    """Return the largest error of the sine and of the cosine of the numbers."""
     sine, cosine = sincos(x)
     with mpmath.workprec(150):
         true = [mpmath.cos_sin(mpmath.mpf(angle)) for angle in x.tolist()]
@@ -47,13 +47,13 @@ def worst_errors(x: Floats) -> tuple[float, float]:
 
 
 def quadrant_edges(random: np.random.Generator, count: int, turns: float) -> Floats:
-    """Numbers about odd multiples of pi/4, where the reduced argument and the error are largest."""
+    """Return numbers near odd multiples of pi/4: the largest reduced arguments and errors."""
     quarter = 2.0 * np.floor(random.uniform(-turns, turns, count)) + 1.0
     return quarter * QUARTER_PI + random.uniform(-(2.0**-8), 2.0**-8, count)
 
 
 def near_multiples(random: np.random.Generator, count: int) -> Floats:
-    """Numbers at all distances from small multiples of pi/2."""
+    """Return numbers at all distances from small multiples of pi/2."""
     near = np.round(random.uniform(-60, 60, count)) * HALF_PI
     return near + random.choice([-1.0, 1.0], count) * 10.0 ** random.uniform(-16, -1, count)
 
@@ -86,7 +86,7 @@ def test_sine_and_cosine_are_within_the_stated_error(region: str) -> None:
 
 
 def test_the_largest_errors_found_so_far_stay_within_the_bound() -> None:
-    # Of 60 million numbers about odd multiples of pi/4, against a 113-bit library.
+    # The worst of 60 million numbers near odd multiples of pi/4, against a 113-bit library.
     found = [
         "0x1.2d7a27eadf582p+1",
         "0x1.d5809eb9e32d5p+15",
@@ -104,13 +104,13 @@ def test_powers_of_two_and_their_neighbours() -> None:
 
 
 def half_pi() -> int:
-    """pi/2 in units of 2^-PLACES."""
+    """Return pi/2 in units of 2^-PLACES."""
     with mpmath.workprec(PLACES + 40):
         return int(mpmath.floor(mpmath.ldexp(mpmath.pi / 2, PLACES)))
 
 
 def errors_at_multiples(multiples: npt.NDArray[np.int64]) -> Floats:
-    """Errors at the doubles nearest n pi/2 of whichever of sine and cosine is almost zero there.
+    """Return errors at the doubles nearest to n pi/2, of the function that is almost zero there.
 
     The true value is +-(d - d^3 / 6) with d = x - n pi/2 below 2^-32. In integers, for speed.
     """
@@ -142,8 +142,8 @@ def test_next_to_every_multiple_of_half_pi_up_to_2_18() -> None:
 def test_next_to_multiples_of_half_pi_up_to_2_20() -> None:
     errors = errors_at_multiples(np.arange(int(2**18 / HALF_PI) | 1, int(2**20 / HALF_PI), 2))
     assert errors.max() <= BOUND_AT_LARGE_MULTIPLES
-    # The reduction rounds one product, n times the last part of pi/2. The reason why the header
-    # states two bounds is 263205 pi/2, which is 2^-52 away from a double.
+    # The reduction rounds one product, n times the last part of pi/2. The header states two bounds
+    # because of 263205 pi/2, which is 2^-52 away from a double.
     assert np.flatnonzero(errors > BOUND).tolist() == [(263205 - int(2**18 / HALF_PI) | 1) // 2]
 
 

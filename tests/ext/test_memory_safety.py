@@ -1,4 +1,4 @@
-"""Arguments that once were read or written out of bounds."""
+"""Arguments that once led to reads or writes out of bounds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def kernel_of(name: str) -> Any:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_no_action_leads_out_of_a_table(name: str) -> None:
-    """The kernel itself holds: here the engine is told that there are more actions."""
+    """The kernel itself checks: this test tells the engine that there are more actions."""
     batch = Batch(kernel_of(name), 600, errors=error, shared=tables(name)["shared"], choices=FAR)
     batch.seed(1, 0, 600)
     batch.reset()
@@ -68,7 +68,7 @@ def test_actions_must_not_share_memory_with_outputs() -> None:
     with pytest.raises(error.InvalidArgument, match=match):
         envs.step_into(actions[0], observations=actions[0], **first)
     assert envs.get_state().tobytes() == before.tobytes()
-    # Actions that are converted are a copy.
+    # Actions are converted into a copy.
     small = np.zeros(4, np.int32)
     envs.step_into(small, observations=np.zeros(4, np.int64), **first)
 
@@ -103,7 +103,7 @@ def test_a_stream_whose_draws_never_end_is_refused() -> None:
 
 
 def test_lanes_of_stacked_frames_are_copied() -> None:
-    """Only the error can be seen: indices are checked in the copy."""
+    """Only the error is observable: indices are checked in the copy."""
     memory = FrameMemory(2, 2, (1,), np.float32, errors=error)
     with pytest.raises(error.InvalidArgument, match="lanes: expected indices below 2"):
         memory.step(np.zeros((1, 1), np.float32), np.ones(1, bool), np.array([2]))
@@ -147,7 +147,7 @@ class TestCapsulesOfSimulations:
             simulations.set_model(lane, simulations.models[0])
 
     def test_a_simulation_with_a_thread_pool(self) -> None:
-        """Nothing of it is looked at: the addresses lead nowhere."""
+        """The addresses are invalid, so the simulation must not be read."""
         model = SimpleNamespace(_address=0)
         with pytest.raises(ValueError, match="data: expected a simulation without a thread pool"):
             step_simulation(model, SimpleNamespace(_address=0, threadpool=1), 1)

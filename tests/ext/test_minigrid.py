@@ -1,4 +1,4 @@
-"""Grid worlds: what is observed equals minigrid's wrappers; faults; saved lanes; bad levels."""
+"""Grid worlds: observations equal those of minigrid's wrappers; faults; saved lanes; bad levels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KEY, BALL, DOOR = 5, 6, 4
 
 @functools.cache
 def tiles(side: int) -> dict[str, Any]:
-    """minigrid's own pictures of all cells."""
+    """Return minigrid's own images of all cells."""
     pictures: list[np.ndarray] = []
     first = np.zeros(512, np.int32)
     for look in range(512):
@@ -49,7 +49,7 @@ def tiles(side: int) -> dict[str, Any]:
 
 
 def slopes(width: int, height: int) -> np.ndarray:
-    """The direction of a goal by its distance."""
+    """Return the direction of a goal by its distance."""
     y, x = np.mgrid[1 - height : height, 1 - width : width].astype(float)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where((x == 0) & (y == 0), 0.0, y / np.abs(x) * np.where(x < 0, -1, 1))

@@ -1,4 +1,4 @@
-"""Single steps whose outcome a person can compute: thresholds, walls, goals, equilibria."""
+"""Single steps whose outcome can be computed by hand: thresholds, walls, goals, equilibria."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ X_LIMIT, THETA_LIMIT = 2.4, 12 * 2 * math.pi / 360
 
 
 def parameters(name: str, **changed: float) -> Any:
-    """Shared parameters [count, 1]: the defaults, but for some."""
+    """Return shared parameters [count, 1]: the defaults, with some changed."""
     return np.array([list({**facts(name)["parameters"], **changed}.values())]).T
 
 
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_cartpole_fails_beyond_a_threshold_and_not_at_it(sign: float) -> None:
-    # Explicit Euler moves by the old velocities, which are zero: positions stay.
+    # Explicit Euler moves positions by the old velocities, which are zero: positions stay.
     at, beyond = sign * X_LIMIT, sign * math.nextafter(X_LIMIT, 3.0)
     leaning, fallen = sign * THETA_LIMIT, sign * math.nextafter(THETA_LIMIT, 1.0)
     states = [[at, 0, 0, 0], [beyond, 0, 0, 0], [0, 0, leaning, 0], [0, 0, fallen, 0]]
@@ -126,7 +126,7 @@ def test_acrobot_at_rest_stays_at_rest_without_torque() -> None:
 
 
 def test_acrobot_ends_above_the_bar() -> None:
-    # Height of the tip over the bar: -cos(theta1) - cos(theta1 + theta2).
+    # Height of the tip above the bar: -cos(theta1) - cos(theta1 + theta2).
     states = [[math.pi, 0.0, 0.0, 0.0], [2.2, 0.0, 0.0, 0.0], [2.0, 0.0, 0.0, 0.0]]
     stepped = step_states("acrobot", states, [1] * 3)
     assert stepped.terminated.tolist() == [True, True, False]

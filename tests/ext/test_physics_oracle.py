@@ -1,4 +1,4 @@
-"""Single steps of the compiled physics against the oracle in 50 digits."""
+"""Single steps of the compiled physics, compared with an oracle of 50 digits."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from tests.oracles.classic_control import ORACLES, single
 Floats = npt.NDArray[np.float64]
 
 TOLERANCE = 1e-12
-# Acrobot's kernel computes cos(angle - pi/2) in doubles, as the reference does: the difference is
-# rounded by up to 1e-16, and gravity makes 1e-15 of it.
+# Acrobot's kernel computes cos(angle - pi/2) in doubles, as the reference does: rounding the
+# difference costs up to 1e-16, which gravity turns into 1e-15.
 FLOOR = {"acrobot": 2e-15}
 TURN = math.pi
 
 
 def scattered(random: np.random.Generator, n: int, size: int, exponents: tuple[int, int]) -> Floats:
-    """Numbers of all magnitudes and both signs."""
+    """Return numbers of all magnitudes and both signs."""
     magnitude = 10.0 ** random.uniform(*exponents, (n, size))
     return magnitude * random.choice([-1.0, 1.0], (n, size))
 
 
 def within(*bounds: float) -> Callable[[np.random.Generator, int], Floats]:
-    """Uniform on +-bounds."""
+    """Return a function that draws uniformly from +-bounds."""
     return lambda random, n: random.uniform(-1, 1, (n, len(bounds))) * np.array(bounds)
 
 
 def on_the_track(random: np.random.Generator, n: int) -> Floats:
-    """Positions and velocities of a mountain car, with lanes at the walls and at full speed."""
+    """Return mountain car states, including lanes at the walls and at full speed."""
     states = random.uniform([-1.2, -0.07], [0.6, 0.07], (n, 2))
     states[::7, 0] = -1.2
     states[1::7, 0] = 0.6
@@ -91,12 +91,12 @@ REGIONS = [(name, region) for name in KERNELS for region in STATES[name]]
 
 
 def seed_of(*words: str) -> int:
-    """The same random states in every run."""
+    """Return a seed that is the same in every run."""
     return sum(ord(letter) * 31**k for k, letter in enumerate(" ".join(words))) % 2**32
 
 
 def random_parameters(name: str, random: np.random.Generator, n: int) -> Floats:
-    """Parameters [count, n] about their defaults; switches on or off."""
+    """Return parameters [count, n] near their defaults; switches are on or off."""
     defaults = facts(name)["parameters"]
     table = np.array(list(defaults.values()))[:, None] * random.uniform(
         0.6, 1.6, (len(defaults), n)
@@ -110,7 +110,7 @@ def random_parameters(name: str, random: np.random.Generator, n: int) -> Floats:
 
 
 def last_bits(oracle: Any, state: list[float], action: Any) -> Floats:
-    """How far the last bit of a number of the state can move each of the outcome [state_size]."""
+    """Return the largest effect of any last bit of the state on each result [state_size]."""
     with mpmath.workdps(50):
         outcomes = []
         for changed in range(-1, len(state)):
@@ -129,13 +129,13 @@ def last_bits(oracle: Any, state: list[float], action: Any) -> Floats:
 def check_steps(
     name: str, states: Floats, actions: npt.NDArray[Any], parameters: Floats | None = None
 ) -> None:
-    """Judge a step of every lane.
+    """Compare a step of every lane with the oracle.
 
-    Errors are relative to the new value or the old one, to which a step adds, if that is larger.
+    Errors are relative to the larger of the new value and the old one, to which a step adds.
     """
     stepped = step_states(name, states, actions, parameters)
     names = facts(name)["parameters"]
-    rounds = name == "mountain_car_continuous"  # in float32, at every turn
+    rounds = name == "mountain_car_continuous"  # in float32, after every operation
     for lane in range(len(states)):
         values = {} if parameters is None else parameters[:, lane % parameters.shape[1]].tolist()
         oracle = ORACLES[name](**dict(zip(names, values, strict=True)) if values else {})
@@ -154,7 +154,7 @@ def check_steps(
         new = np.abs(np.array(outcome.state, np.float64))
         allowed = TOLERANCE * np.maximum(new, np.abs(state)) + FLOOR.get(name, 0.0)
         if name == "acrobot" and (errors > allowed).any():
-            # At full speed Acrobot multiplies rounding errors: those of a few operations are fair.
+            # At full speed Acrobot multiplies rounding errors: allow those of a few operations.
             allowed += 8 * last_bits(oracle, state, action)
         assert (errors <= allowed).all(), (state, action, values, errors, allowed)
         assert stepped.rewards[lane] == pytest.approx(reward, rel=TOLERANCE, abs=TOLERANCE)
@@ -208,7 +208,7 @@ def test_observations(name: str, region: str) -> None:
         ]
         expected = np.array([[single(x) for x in row] for row in exact], np.float32)
     if name in ("pendulum", "acrobot"):
-        # Two roundings: a sine next to the middle of two float32 may fall on either side.
+        # Two roundings: a sine near the middle of two float32 may round to either of them.
         np.testing.assert_array_max_ulp(observed, expected, 1)
         assert (observed != expected).mean() < 1e-3
     else:

@@ -1,4 +1,4 @@
-"""The pool in pool.h itself: every lane once, without a data race."""
+"""The pool in pool.h itself: each lane is processed once, without a data race."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_every_lane_is_worked_on_once(tmp_path, workers):
 
 def test_no_data_race(tmp_path):
     program = compiled(tmp_path, "pool_shares.c", "-O1", "-fsanitize=thread", STUBS)
-    # Its shadow memory does not fit every layout of addresses that the kernel may choose.
+    # ThreadSanitizer's shadow memory does not fit every address layout the kernel may choose.
     fixed = ["setarch", "-R"] if shutil.which("setarch") else []
     done = run(*fixed, program, "3", "600")
     if "unexpected memory mapping" in done.stderr or "setarch: " in done.stderr:

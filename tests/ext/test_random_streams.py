@@ -1,4 +1,4 @@
-"""Random streams of lanes draw what NumPy's PCG64 seeded by a SeedSequence draws."""
+"""Random streams of lanes draw the same numbers as NumPy's PCG64 seeded by a SeedSequence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gymcore_ext.engine.batch import Batch
 from gymcore_ext.physics.cartpole import kernel
 from tests.for_each import for_each
 
-# A word, its carry, two words, four words (the pool of a SeedSequence), five and more.
+# One word, its carry, two words, four words (the pool of a SeedSequence), five and more.
 ENTROPIES = [
     *range(40),
     2**31 - 1,
@@ -43,7 +43,7 @@ def make_batch(num_envs: int = 1) -> Batch:
 
 
 def seeded(entropy: int) -> np.random.Generator:
-    """Generator over the only lane of a batch."""
+    """Return a generator over the only lane of a batch."""
     batch = make_batch()
     batch.seed(entropy, 0, 1)
     return batch.generator(0)
@@ -54,7 +54,7 @@ def numpy_generator(entropy: int) -> np.random.Generator:
 
 
 def numpy_words(generator: np.random.Generator) -> list[int]:
-    """The state of NumPy's generator, as a row of Batch.view_random()."""
+    """Return the state of NumPy's generator as a row of Batch.view_random()."""
     state = generator.bit_generator.state
     numbers, mask = state["state"], 2**64 - 1
     assert isinstance(numbers, dict)
@@ -117,7 +117,7 @@ def test_many_lanes() -> None:
     for lane in (0, 1, 49_999, 50_000, 50_001, 77_777, 99_999):
         expected = numpy_words(numpy_generator(2**32 - 50_000 + lane))
         assert words[lane].tolist() == expected
-    # Streams are distinct: as many states and increments as lanes.
+    # Streams are distinct: there are as many states and increments as lanes.
     assert len(np.unique(words[:, 0])) == len(np.unique(words[:, 2])) == 100_000
 
 
@@ -171,7 +171,7 @@ def test_half_a_draw_is_kept_for_the_next_32_bits() -> None:
     raw = int(numpy_generator(3).bit_generator.random_raw())
     assert int(ours.integers(0, 2**32, dtype=np.uint32)) == raw & 0xFFFFFFFF
     assert batch.view_random()[0, 4] == 1 | (raw >> 32 << 32)
-    # A draw of 64 bits leaves the half where it is.
+    # A draw of 64 bits keeps the buffered half.
     numpy.integers(0, 2**32, dtype=np.uint32)
     assert ours.random() == numpy.random()
     assert int(ours.integers(0, 2**32, dtype=np.uint32)) == raw >> 32

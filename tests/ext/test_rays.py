@@ -1,4 +1,4 @@
-"""Rays onto segments and boxes: against numbers by hand, and against Box2D's own, bit for bit."""
+"""Rays onto segments and boxes, compared with numbers by hand and bit for bit with Box2D's own."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ CHECKED = [np.int8, np.int32, np.int64, np.uint8, np.float32, np.float64]
 
 
 def numbers(dtype, shape=(2, 3)):
-    """Return an array that has no two equal bytes next to each other."""
+    """Return an array in which no two adjacent bytes are equal."""
     return np.asarray(np.arange(1, 1 + np.prod(shape, dtype=int)).reshape(shape), dtype)
 
 
@@ -40,11 +40,11 @@ def test_repeat_is_numpys(dtype, shape):
 def test_repeat_of_equal_bytes(value):
     repeated = repeat(np.full((3, 2), value, np.uint8), 4)
     assert (repeated == value).all()
-    repeated[1] = 7  # nothing is shared
+    repeated[1] = 7  # no memory is shared
     assert repeated.sum() == 6 * 7 + 18 * value
 
 
-# Around the size of the blocks in which rows are copied.
+# Lengths around the size of the blocks in which rows are copied.
 @for_each("length", [1, 3, 2047, 2048, 2049, 5000])
 @for_each("n", [1, 2, 3, 682, 683])
 def test_repeat_of_long_rows(length, n):

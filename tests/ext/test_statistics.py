@@ -1,4 +1,4 @@
-"""The compiled statistics of batches, against NumPy and values worked out by hand."""
+"""The compiled statistics of batches, compared with NumPy and with values computed by hand."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_episodes(next_step: bool, same_step: bool) -> None:
     assert state[3].tolist() == [True, False]
     count, second = statistics.count_episodes(*state, REWARDS, NO, FIRST, 5.0, *modes)
     expected = {
-        (False, False): [[3, 0], [3, 0], [4, 0]],  # nothing has reset the lane
+        (False, False): [[3, 0], [3, 0], [4, 0]],  # the lane was not reset
         (True, False): [[0, 0], [0, 0], [0, 0]],
         (False, True): [[1, 0], [1, 0], [2.0, 0]],
         (True, True): [[0, 0], [0, 0], [0, 0]],

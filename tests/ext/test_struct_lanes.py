@@ -1,4 +1,4 @@
-"""Lanes that point to other memory: their functions make, free, save and load them."""
+"""Lanes that point to other memory, with functions that make, free, save and load them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FUNCTIONS = {
 
 
 class Table(ctypes.Structure):
-    """`gymcore_lane_functions` of kernel.h."""
+    """The struct `gymcore_lane_functions` of kernel.h."""
 
     _fields_ = (("size", ctypes.c_int64), ("abi", ctypes.c_int32), *FUNCTIONS.items())
 
@@ -53,7 +53,7 @@ def capsule_of(table: Table) -> Any:
 
 
 class Counters:
-    """Lanes that point to a number, which actions are added to; `unsaved` cannot be saved."""
+    """Lanes that point to a number that actions add to; those in `unsaved` cannot be saved."""
 
     def __init__(self, unsaved: float = -1.0, makes: int = 100) -> None:
         self.memory: dict[int, Any] = {}
@@ -123,7 +123,7 @@ def put(numbers: Any, value: float) -> None:
 
 
 def void(_: object) -> None:
-    """A callback of ctypes must return None where C wants nothing."""
+    """Return None, as ctypes requires of a callback whose C type is void."""
 
 
 def batch_of(store: StructLanes) -> Batch:

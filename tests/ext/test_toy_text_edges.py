@@ -1,4 +1,4 @@
-"""Draws that are drawn again, and states that no game leads to."""
+"""Draws that are repeated, and states that no game leads to."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_refused_deal_is_drawn_again() -> None:
 
 
 def test_a_hand_of_many_cards_keeps_its_first_twelve() -> None:
-    """As only a player does who goes on after the end; sums go on too."""
+    """Only a player who continues after the end gets so many cards; the sums keep growing too."""
     batch = make_batch("blackjack", 1, mode=3)
     batch.seed(1, 0, 1)
     batch.reset()
@@ -106,7 +106,7 @@ def test_tables_are_there_for_every_kernel() -> None:
 
 @pytest.mark.parametrize("isa", available())
 def test_any_mark_of_a_left_over_half_is_one(isa: str) -> None:
-    """Callers may write a stream's words too; NumPy takes any number but 0 for a mark."""
+    """Callers may write a stream's words too; NumPy treats any mark but 0 as set."""
     batch, judge = started(isa), started(isa)
     for each, mark in ((batch, 0xFFFFFFFE), (judge, 1)):
         words = each.view_random()

@@ -1,8 +1,8 @@
 """Compilers turn the loops over lanes into vector code, with the flags of the build.
 
-Every GCC and Clang on PATH that gymcore supports is asked, for every instruction set. Compiling
-takes a dozen seconds for each, a third of it for Acrobot, so the reports are kept in pytest's cache
-until a source, the flags or the compiler change.
+Every supported GCC and Clang on PATH is tested, for every instruction set. Each takes a dozen
+seconds to compile, a third of it for Acrobot, so the reports are kept in pytest's cache until a
+source, the flags or the compiler change.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from tests.ext.lanes import KERNELS
 
 PACKAGE = Path(gymcore_ext.__file__).parent
 INCLUDE = PACKAGE / "include"
-# Bytes of a vector of each instruction set that the loops are compiled for.
+# Vector size in bytes of each instruction set that the loops are compiled for.
 WIDTHS = {
     "x86_64": {"baseline": 16, "v2": 16, "v3": 32, "v4": 64},
     "aarch64": {"baseline": 16},
 }.get(platform.machine(), {})
-# Functions of every kernel that have the loop of a step.
+# Functions of every kernel that contain the loop of a step.
 STEP_LOOPS = ("step_shared", "step_varied")
-# Kernels whose steps compute. Those of tables gather, which is no faster as vector code.
+# Kernels whose steps compute. Table kernels gather, which is no faster as vector code.
 COMPUTING = (*KERNELS, "blackjack")
 # Loops of the engine: header, function, comment.
 ENGINE_LOOPS = [
@@ -51,7 +51,7 @@ ENGINE_SOURCE = """
 #include "array_math.h"
 const void *tables[] = { gymcore_lifecycles, gymcore_array_maths };
 """
-# What comes after vectorisation takes most of GCC's time and changes nothing in the report.
+# The passes after vectorisation take most of GCC's time and change nothing in the report.
 SHORTCUTS = (
     "-fdisable-rtl-combine", "-fdisable-rtl-postreload", "-fno-gcse", "-fno-gcse-after-reload",
     "-fno-rerun-cse-after-loop", "-fira-algorithm=priority", "-fira-region=one",
@@ -59,7 +59,7 @@ SHORTCUTS = (
     "--param=vect-epilogues-nomask=0",  # no second vector loop for the last lanes
 )  # fmt: skip
 
-# (function, header, line) -> widths in bytes of the vectors of each loop that this line became
+# (function, header, line) -> vector widths in bytes, for each loop that this line became
 Report = dict[tuple[str, str, int], list[int]]
 
 
@@ -71,24 +71,24 @@ class Compiler(NamedTuple):
     version: str
 
     def __str__(self) -> str:
-        """The name of its tests."""
+        """Return the name of the compiler's tests."""
         return f"{self.family} {self.version}"
 
     def isas(self) -> list[str]:
-        """The instruction sets for which loops must be vector code."""
+        """Return the instruction sets for which loops must be vector code."""
         isas = list(WIDTHS)
         if platform.machine() == "x86_64" and self.family == "GCC" and self.version < "14":
             isas.remove("baseline")  # GCC 12 does not vectorise comparisons for plain SSE2
         return isas
 
     def cannot_store(self, name: str) -> bool:
-        """Whether observations keep a step scalar: GCC 14 has no stores of six float32 for NEON."""
+        """Return whether observations keep a step scalar: GCC 14 cannot store six NEON float32."""
         new = self.family == "GCC" and self.version >= "14"
         return name == "acrobot" and new and platform.machine() == "aarch64"
 
 
 def find_compilers() -> list[Compiler]:
-    """The compilers on PATH, each version once: GCC 12 and newer, Clang 16 and newer."""
+    """Return the compilers on PATH, each version once: GCC 12 and newer, Clang 16 and newer."""
     names = [*shlex.split(os.environ.get("CC", ""))[:1], "gcc", "clang"]
     names += [f"gcc-{k}" for k in range(12, 20)] + [f"clang-{k}" for k in range(16, 30)]
     compilers = {}
@@ -114,7 +114,7 @@ COMPILERS = find_compilers()
 
 
 def flags() -> list[str]:
-    """The project's flags, as the modules in use were built with."""
+    """Return the flags with which the project's modules in use were built."""
     facts = build_info()
     for switch in ("debug", "sanitized", "coverage"):
         if facts[switch]:
@@ -134,7 +134,7 @@ def translate(folder: Path) -> None:
 
 
 def ask(compiler: Compiler, source: Path) -> str:
-    """Compile and return what the compiler says of vectors, function by function."""
+    """Compile, and return the compiler's vectorisation report, function by function."""
     dump = source.with_suffix(f".{compiler.family}")
     if compiler.family == "GCC":
         report = [*SHORTCUTS, f"-fdump-tree-vect-optimized={dump}"]
@@ -153,12 +153,12 @@ def ask(compiler: Compiler, source: Path) -> str:
 
 
 def parse(text: str) -> Report:
-    """The compiler's words as a table."""
+    """Return the report as a table."""
     report: Report = defaultdict(list)
     function = ""
     for line in text.splitlines():
         if line.startswith(";; Function "):
-            function = line.split()[2].partition(".")[0]  # what follows says how it was cloned
+            function = line.split()[2].partition(".")[0]  # the suffix says how it was cloned
         elif match := re.match(
             r"(?:.*/)?([^/:]+):(\d+):\d+: optimized: loop vectorized using (\d+) byte", line
         ):
@@ -172,14 +172,14 @@ def parse(text: str) -> Report:
                 r"VectorizationFactor: +'?(\d+)",
             )
         )
-        # Lanes that an iteration takes, most of whose variables have eight bytes.
+        # Lanes per iteration; most variables of a lane have eight bytes.
         report[name.partition(".")[0], header, int(line)].append(int(lanes) * 8)
     return report
 
 
 @pytest.fixture(scope="module", params=COMPILERS or [None], ids=str)
 def compiler(request: pytest.FixtureRequest) -> Compiler:
-    """A compiler to ask."""
+    """Return a compiler to test."""
     if not WIDTHS:
         pytest.skip(f"instruction sets of x86-64 and aarch64, not of {platform.machine()}")
     if request.param is None:
@@ -191,7 +191,7 @@ def compiler(request: pytest.FixtureRequest) -> Compiler:
 def reports(
     request: pytest.FixtureRequest, compiler: Compiler, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Report]:
-    """Reports of every kernel, and of the engine's loops."""
+    """Return the reports of every kernel, and of the engine's loops."""
     content = hashlib.sha256(
         " ".join([str(compiler), *flags(), *SHORTCUTS, *COMPUTING, ENGINE_SOURCE]).encode()
     )
@@ -214,7 +214,7 @@ def reports(
 
 
 def line_of(header: str, comment: str) -> int:
-    """Number of the line that carries `/* loop: <comment> */`."""
+    """Return the number of the line with `/* loop: <comment> */`."""
     (path,) = PACKAGE.rglob(header)
     lines = path.read_text().splitlines()
     found = [number for number, line in enumerate(lines, 1) if f"/* loop: {comment} */" in line]
@@ -223,7 +223,7 @@ def line_of(header: str, comment: str) -> int:
 
 
 def widths_of(report: Report, function: str, header: str, comment: str) -> list[int]:
-    """Widths of the vectors of a loop: compilers name its line, or that of the pragma before it."""
+    """Return the vector widths of a loop, reported for its line or that of the pragma before it."""
     line = line_of(header, comment)
     return [w for k in (line - 1, line) for w in report.get((function, header, k), [])]
 
@@ -249,7 +249,7 @@ def test_engine(
 
 
 def test_a_loop_with_a_branch_is_noticed(compiler: Compiler, tmp_path: Path) -> None:
-    """The judge can tell: a loop that calls an unknown function is not reported."""
+    """The check detects failures: a loop that calls an unknown function is not reported."""
     source = tmp_path / "probe.c"
     source.write_text(
         "double f(double);\n"

@@ -1,4 +1,4 @@
-"""watch_parent: a process that ends with another one, whatever it is doing."""
+"""watch_parent: a process ends with another one, even while it is busy."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 import pytest
 
-PATIENCE = 60.0  # s: only a failure waits so long
-NO_DESCRIPTOR = -1  # the process is looked at once a second, as on systems without pidfds
+PATIENCE = 60.0  # s: only a failure waits this long
+NO_DESCRIPTOR = -1  # the parent is polled once a second, as on systems without pidfds
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs pipes that can be polled")
 
-# A worker prints a line when it watches. The pipe that it holds closes when it has ended.
+# A worker prints a line when it starts watching. Its end of the pipe closes when it has ended.
 BUSY = {
     "sleeping": "time.sleep(600)",
     "in a loop": "while True: pass",
@@ -34,7 +34,7 @@ os.write({ready}, b"x")
 
 @contextlib.contextmanager
 def parent() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that does nothing until it is killed."""
+    """Start a process that does nothing until it is killed."""
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     try:
         yield process
@@ -45,7 +45,7 @@ def parent() -> Iterator[subprocess.Popen[bytes]]:
 
 @contextlib.contextmanager
 def watching(pid: int, busy: str, pidfd: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that watches another one, by a pidfd of its own if none is given, and is busy."""
+    """Start a busy process that watches another one, by its own pidfd if none is given."""
     read_end, write_end = os.pipe()
     opened = f"os.pidfd_open({pid})" if hasattr(os, "pidfd_open") else NO_DESCRIPTOR
     watched_by = opened if pidfd is None else pidfd
@@ -76,7 +76,7 @@ def test_ends_with_the_process_watched(busy):
 def test_by_a_pidfd_and_not_by_number():
     with parent() as watched:
         pidfd = os.pidfd_open(watched.pid)
-        # The number of another process, which lives.
+        # The number now belongs to another process, which is alive.
         with watching(os.getpid(), f"os.close({pidfd}); time.sleep(600)", pidfd) as process:
             os.close(pidfd)
             assert process.poll() is None
@@ -103,7 +103,7 @@ def test_a_child_loses_its_parent(pidfd):
     try:
         assert select.select([read_end], [], [], PATIENCE)[0]
         assert os.read(read_end, 1) == b"x"
-        process.kill()  # and nobody calls `wait` for it
+        process.kill()  # no process calls `wait` for it
         # The last process that holds the pipe has ended.
         assert select.select([read_end], [], [], PATIENCE)[0]
         assert os.read(read_end, 1) == b""

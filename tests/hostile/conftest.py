@@ -1,4 +1,4 @@
-"""Options of the hostile tests: how long each of them goes on, and from which seed."""
+"""Options of the hostile tests: how long each of them runs, and its seed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.hostile.limits import Limits
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Seconds of each test, and the seed that all of its values come from."""
+    """Add options: the seconds of each test, and the seed of all its values."""
     group = parser.getgroup("hostile")
     group.addoption("--hostile-seconds", type=float, default=1.0, help="how long each test goes on")
     group.addoption("--hostile-rounds", type=int, default=1, help="how many rounds at least")
@@ -21,25 +21,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def hostile_seconds(request: pytest.FixtureRequest) -> float:
-    """How long a test goes on."""
+    """Return how long a test runs."""
     return float(request.config.getoption("--hostile-seconds", 1.0))
 
 
 @pytest.fixture
 def hostile_seed(request: pytest.FixtureRequest) -> int:
-    """The seed that a test's random values come from."""
+    """Return the seed of a test's random values."""
     return int(request.config.getoption("--hostile-seed", 0))
 
 
 @pytest.fixture
 def rng(hostile_seed: int) -> np.random.Generator:
-    """Random values of a test, from its seed."""
+    """Return a generator for a test's random values, with its seed."""
     return np.random.default_rng(hostile_seed)
 
 
 @pytest.fixture
 def rounds(request: pytest.FixtureRequest, hostile_seconds: float) -> Iterator[int]:
-    """Numbers 0, 1, 2, ... until the test has gone on for long enough, and has had its rounds."""
+    """Yield 0, 1, 2, ... until the test has run long enough and has done its minimum of rounds."""
     least = int(request.config.getoption("--hostile-rounds", 1))
 
     def count() -> Iterator[int]:
@@ -54,7 +54,7 @@ def rounds(request: pytest.FixtureRequest, hostile_seconds: float) -> Iterator[i
 
 @pytest.fixture
 def limits(monkeypatch: pytest.MonkeyPatch) -> Iterator[Limits]:
-    """Limits of each input; what was measured is printed at the end."""
+    """Yield the limits for each input; print the measurements at the end."""
     monkeypatch.setattr("sys.dont_write_bytecode", True)
     limits = Limits()
     try:

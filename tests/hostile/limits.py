@@ -1,4 +1,4 @@
-"""What one input of a stranger may cost, measured around each of them."""
+"""Limits on the cost of one untrusted input, measured around each of them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from typing import Any
 MAX_SECONDS = 2.0
 MAX_BYTES = 256 << 20
 
-# What Python tells of a program that changes files, starts others or loads a pickle.
+# Audit events of a program that changes files, starts others or loads a pickle.
 EVENTS = {
     "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate",
     "os.chmod", "os.chown", "os.mkfifo", "os.fork", "os.exec", "os.system", "os.posix_spawn",
     "subprocess.Popen", "socket.connect", "socket.bind", "pickle.find_class", "ctypes.dlopen",
 }  # fmt: skip
-# What gymcore itself imports when it needs it. Inputs name `evil_module` and `this`.
+# Packages that gymcore imports on demand. Inputs name `evil_module` and `this`.
 PACKAGES = {"gymcore", "gymcore_ext", "gym", "numpy", *sys.stdlib_module_names} - {"this"}
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
-_events: list[object] | None = None  # of the input that is looked at; None between inputs
+_events: list[object] | None = None  # events during the current input; None between inputs
 
 
 def _hear(event: str, arguments: tuple[Any, ...]) -> None:
@@ -36,7 +36,7 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 class Imports:
-    """Stands before the finders of modules, and notes what is looked for."""
+    """A finder in front of all others that records which modules are looked for."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         """Find nothing."""
@@ -45,27 +45,27 @@ class Imports:
 
 
 class Limits:
-    """Raises for an input that takes too long or too much memory, writes files or imports modules.
+    """Raise if an input takes too long or too much memory, writes files or imports modules.
 
-    The limit of memory is that of all inputs together: what the process has had at most, above what
-    it had at the beginning.
+    The limit of memory is for all inputs together: the peak of the process above its size at the
+    beginning.
     """
 
     def __init__(self) -> None:
-        """Begin to measure."""
+        """Start measuring."""
         self.count, self.slowest, self._began = 0, 0.0, time.monotonic()
-        if not hasattr(sys, "_gymcore_hears"):  # a hook stays as long as the process
+        if not hasattr(sys, "_gymcore_hears"):  # an audit hook stays as long as the process
             sys.addaudithook(_hear)
             sys._gymcore_hears = True  # type: ignore[attr-defined]
         self._imports: Any = Imports()
         sys.meta_path.insert(0, self._imports)
-        with contextlib.suppress(OSError):  # forget what this process has had before
+        with contextlib.suppress(OSError):  # reset the peak
             Path("/proc/self/clear_refs").write_text("5")
         self._before = peak_bytes()
 
     @contextlib.contextmanager
     def __call__(self, *shown: object) -> Iterator[None]:
-        """Look at what a block does for an input, which errors show."""
+        """Check a block that handles an input; errors show the arguments."""
         global _events
         events: Sequence[object]
         events = _events = []
@@ -81,7 +81,7 @@ class Limits:
         assert growth <= MAX_BYTES, (growth, shown)
 
     def close(self) -> str:
-        """Stop, and return what was measured."""
+        """Stop, and return the measurements."""
         sys.meta_path.remove(self._imports)
         return (
             f"{self.count} inputs in {time.monotonic() - self._began:.0f} s, the slowest "
@@ -90,5 +90,5 @@ class Limits:
 
 
 def peak_bytes() -> int:
-    """The most memory that this process has had."""
+    """Return the peak memory of this process in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10

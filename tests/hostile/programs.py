@@ -1,4 +1,4 @@
-"""Random programs over vector environments, and what they lead to in a form that compares."""
+"""Random programs over vector environments, and their results in a form that compares."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.vector.array_envs import ArrayCartPole
 
 FAMILIES = ("classic_control", "toy_text", "box2d", "mujoco")
 
-# What no id of the package has: preprocessed games, physics in Python of one lane and of batches.
+# Cases that no id of the package covers: preprocessed games, physics in Python by lane and batch.
 OTHERS = {
     "Pong": EnvSpec(
         "hostile/Pong-v0",
@@ -34,12 +34,12 @@ OTHERS = {
 
 
 def spec_of(name: str) -> str | EnvSpec:
-    """What `make` and `make_vec` take for an id, or a name of `OTHERS`."""
+    """Return what `make` and `make_vec` take for an id or a name in `OTHERS`."""
     return OTHERS.get(name, name)
 
 
 def ids_of(*families: str) -> list[str]:
-    """Every registered id of these families that can be made."""
+    """Return every registered id of these families that can be made."""
     folders = tuple(f"gymcore.envs.{family}" for family in families)
     return [
         id
@@ -49,7 +49,7 @@ def ids_of(*families: str) -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    """The value such that equal bytes are equal, nan included."""
+    """Return the value in a form that is equal if the bytes are equal, nan included."""
     if isinstance(value, dict):
         return {key: plain(each) for key, each in value.items()}
     if isinstance(value, (tuple, list)):
@@ -62,7 +62,7 @@ def plain(value: Any) -> Any:
 
 
 def action_of(rng: np.random.Generator, space: Any) -> Any:
-    """A valid action, of a box sometimes far outside its bounds."""
+    """Return a valid action; in a box it is sometimes far outside the bounds."""
     if isinstance(space, gym.spaces.Discrete):
         return int(rng.integers(space.start, space.start + space.n))
     if isinstance(space, gym.spaces.MultiDiscrete):
@@ -72,7 +72,7 @@ def action_of(rng: np.random.Generator, space: Any) -> Any:
 
 
 def program(rng: np.random.Generator, envs: Any, length: int, *, states: bool = True) -> list[Any]:
-    """Calls of a vector environment by name and arguments; the first is a reset."""
+    """Return calls of a vector environment, as names and arguments; the first one is a reset."""
     n = envs.num_envs
     calls: list[Any] = [("reset", {"seed": int(rng.integers(2**32))})]
     names = ["step", "reset", "mask", "lanes", "end", *(["save", "load"] if states else [])]
@@ -98,7 +98,7 @@ def program(rng: np.random.Generator, envs: Any, length: int, *, states: bool = 
 
 
 def run(envs: Any, calls: list[Any]) -> list[Any]:
-    """What each call returned, or the class of its exception of gymcore."""
+    """Return the result of each call, or the class of its exception from gymcore."""
     results: list[Any] = []
     saved: Any = None
     for name, argument in calls:

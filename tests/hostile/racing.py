@@ -1,6 +1,6 @@
-"""Batches that threads step, reset and close, beside one that writes into their actions.
+"""Threads that step, reset and close batches, while another writes into their actions.
 
-`.ci/sanitize_threads` runs this with an engine and a writer that ThreadSanitizer watches.
+`.ci/sanitize_threads` runs this with an engine and a writer that ThreadSanitizer instruments.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STEPS = 3
 
 
 class Errors:
-    """Exceptions with the names that the engine asks for."""
+    """Exceptions with the names that the engine looks up."""
 
 
 NAMES = ("InvalidAction", "InvalidArgument", "ArgumentTypeError", "ResetNeeded")
@@ -31,7 +31,7 @@ for _name in (*NAMES, "ClosedEnvironmentError", "ConcurrentUseError"):
 
 
 def table() -> Any:
-    """A ring of states, around which each action goes."""
+    """Return the table of a ring of states, in which each action moves on."""
     following = (np.arange(8)[:, None] + np.arange(3)).ravel() % 8
     outcomes = np.stack([following, following == 7], axis=1).astype(np.int32)[:, None]
     one = int(np.float64(1.0).view(np.int64))  # bits of probabilities and rewards
@@ -80,7 +80,7 @@ def calls_of(batch: Batch, kernel: str, actions: Any) -> list[Callable[[], objec
 
 @contextlib.contextmanager
 def written(writer: Any, actions: Any) -> Iterator[None]:
-    """Let a thread write into the actions: good ones mostly, and anything now and then."""
+    """Let a thread write into the actions: mostly valid ones, and occasionally any bits."""
     good, anything = actions.copy(), actions.copy()
     anything.view(np.uint8)[..., ::5] = 0xF7
     done = threading.Event()
@@ -113,7 +113,7 @@ def beside_a_writer(writer: Any, rounds: int) -> None:
 
 
 def in_threads(*programs: Callable[[], None]) -> None:
-    """Run the programs at the same time, and raise what one of them raised."""
+    """Run the programs at the same time, and raise an exception that one of them raised."""
     raised: list[BaseException] = []
 
     def run(program: Callable[[], None]) -> None:
@@ -132,7 +132,7 @@ def in_threads(*programs: Callable[[], None]) -> None:
 
 
 def beside_each_other(rounds: int) -> None:
-    """Batches of their own, with the same table and the same actions."""
+    """Step one batch per thread, with the same table and the same actions."""
 
     def steps(kernel: str) -> Callable[[], None]:
         def run() -> None:
@@ -149,7 +149,7 @@ def beside_each_other(rounds: int) -> None:
 
 
 def against_each_other(rounds: int) -> None:
-    """One batch in several threads: a second call is refused, whatever it is."""
+    """Call one batch from several threads: any second call is refused."""
     batch, actions = make("cartpole"), actions_for("cartpole")
     refused, ended = [], threading.Event()
     parameters = batch.get_parameters()

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.hostile, pytest.mark.filterwarnings("ignore")]
 
 Array = npt.NDArray[Any]
 
-# What a call may raise for an array that it cannot take.
+# Exceptions that a call may raise for an array that it cannot take.
 REFUSALS = (gym.error.Error, TypeError, ValueError, OverflowError, IndexError)
 
 DTYPES = (
@@ -35,7 +35,7 @@ DTYPES = (
 
 
 def misaligned(array: Array) -> Array:
-    """The same values one byte after an aligned place."""
+    """Return the same values at an address one byte past an aligned one."""
     if array.dtype.hasobject:
         return array
     memory = np.zeros(array.nbytes + 1, np.uint8)[1:]
@@ -70,7 +70,7 @@ def with_wild_values(rng: np.random.Generator, array: Array) -> Array:
 def recast(rng: np.random.Generator, array: Array) -> Array:
     try:
         return array.astype(DTYPES[rng.integers(len(DTYPES))])
-    except (TypeError, ValueError, RuntimeError):  # the last of times that are no short text
+    except (TypeError, ValueError, RuntimeError):  # RuntimeError: times whose text is too long
         return array
 
 
@@ -83,7 +83,7 @@ CHANGES: tuple[Callable[[np.random.Generator, Array], Any], ...] = (
     lambda rng, a: a.T,
     lambda rng, a: np.broadcast_to(a.reshape(-1)[:1], a.shape) if a.size else a,
     lambda rng, a: a.astype(a.dtype.newbyteorder()) if not a.dtype.hasobject else a,
-    # Not texts: what is no character at all NumPy itself cannot print in a message.
+    # Not for strings: NumPy cannot print an invalid code point in a message.
     lambda rng, a: (
         a if a.dtype.hasobject or a.dtype.kind == "U" else a.view(a.dtype.newbyteorder())
     ),
@@ -102,7 +102,7 @@ OTHERS: tuple[Any, ...] = (None, 1, -1.5, "text", b"", [], [[1], [2, 3]], {}, ob
 
 
 def hostile(rng: np.random.Generator, valid: Any) -> Any:
-    """An argument near a valid one: changed in one to three ways, or something else altogether."""
+    """Return an argument near a valid one, changed in one to three ways, or quite another one."""
     if rng.random() < 0.3:
         return valid
     if rng.random() < 0.05:
@@ -120,7 +120,7 @@ def hostile(rng: np.random.Generator, valid: Any) -> Any:
 
 
 def shared(rng: np.random.Generator, outputs: dict[str, Any]) -> dict[str, Any]:
-    """The outputs, of which some lie in one memory now and then."""
+    """Return the outputs, some of which occasionally share memory."""
     if rng.random() < 0.7:
         return outputs
     memory = np.zeros(1 << 16, np.uint8)
@@ -150,7 +150,7 @@ NATIVE = (
 )
 LANES = 3
 
-# Of a compiled program of MuJoCo's.
+# A compiled MuJoCo program.
 PROGRAM = (
     *("arrays", "programs", "constants", "registers", "parameters", "observation_size"),
     *("action_size", "infos", "info_register", "reward_register", "terminated_register"),
@@ -158,7 +158,7 @@ PROGRAM = (
 
 
 def attack_native(envs: Any, rng: np.random.Generator) -> None:
-    """One call of an entry point with hostile arrays."""
+    """Call one entry point with hostile arrays."""
     choice = rng.integers(10)
     actions = hostile(rng, envs.action_space.sample())
     if choice == 0:
@@ -187,7 +187,7 @@ def attack_native(envs: Any, rng: np.random.Generator) -> None:
         if choice == 9:
             step = envs.bind_step(**outputs)
             if isinstance(outputs["observations"], dict):
-                outputs["observations"].clear()  # the step keeps its arrays
+                outputs["observations"].clear()  # the step keeps references to its arrays
             outputs.clear()
             step()
         else:
@@ -253,7 +253,7 @@ def test_one_environment(env_id: str, rng: np.random.Generator, rounds: Iterator
             env.step(hostile(rng, np.asarray(env.action_space.sample())))
         with contextlib.suppress(*REFUSALS):
             env.set_state(hostile(rng, env.get_state()))
-        if env_id != "CarRacing-v3":  # its state is a picture, which cannot be set
+        if env_id != "CarRacing-v3":  # its state includes an image, which cannot be set
             with contextlib.suppress(*REFUSALS):
                 env.state = hostile(rng, env.state)
         if number % 50 == 0:
@@ -282,7 +282,7 @@ def test_python_environments(
 
 
 def test_rollouts(rng: np.random.Generator, rounds: Iterator[int]) -> None:
-    """Advantages of hostile arrays, and what a policy returned, stored in hostile rows."""
+    """Compute advantages of hostile arrays, and store policy outputs in hostile rows."""
     flags = np.zeros((4, LANES), bool)
     given = {
         "rewards": np.ones((4, LANES)),
@@ -353,7 +353,7 @@ def test_parameters_and_lanes_of_a_batch(rng: np.random.Generator, rounds: Itera
 
 
 def test_frames(rng: np.random.Generator, rounds: Iterator[int]) -> None:
-    """Stacks are as large as they were asked for, whatever was given before."""
+    """Stacks have the requested size, whatever was passed before."""
     memory = FrameMemory(LANES, 2, (3,), np.float32, errors=gym.error)
     observations, flags = np.ones((LANES, 3), np.float32), np.array([True, False, True])
     for number in rounds:
@@ -380,7 +380,7 @@ def test_frames(rng: np.random.Generator, rounds: Iterator[int]) -> None:
 
 
 def attack_statistics(rng: np.random.Generator) -> None:
-    """One call with hostile arrays, of which some may lie in one memory."""
+    """Make one call with hostile arrays, some of which may share memory."""
     flag = lambda: hostile(rng, rng.random(LANES) < 0.3)  # noqa: E731
     given = {
         "returns": np.zeros(LANES),
@@ -409,7 +409,7 @@ def attack_statistics(rng: np.random.Generator) -> None:
         dtype = (np.float32, np.float64)[rng.integers(2)]
         shapes = ((LANES, *shape), shape, shape)
         arrays = [hostile(rng, np.ones(each, dtype)) for each in shapes]
-        # Texts, not bytes: those between the numbers of a long double are anything.
+        # Compare text, not bytes: the padding bytes of a long double are undefined.
         before = [repr(np.array(array).tolist()) for array in arrays]
         statistics.normalize_observations(*arrays, *numbers[:2], modes[0])
         assert [repr(np.array(array).tolist()) for array in arrays] == before
@@ -422,7 +422,7 @@ def test_statistics(rng: np.random.Generator, rounds: Iterator[int]) -> None:
 
 
 def test_operations_of_mujocos_programs(rng: np.random.Generator, rounds: Iterator[int]) -> None:
-    """A program that is not refused stays in its arrays, whatever it computes."""
+    """A program that is accepted stays within its arrays, whatever it computes."""
     mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
     from gymcore.envs.mujoco.library import library_functions
     from gymcore_ext.mujoco.simulations import Simulations

@@ -1,7 +1,7 @@
-"""Files of strangers: checkpoints and JSON of environments with random changes.
+"""Untrusted files: checkpoints and JSON of environments with random changes.
 
-Each is loaded or raises an `InvalidArgument`; nothing is imported or written for it, and memory
-stays bounded.
+Each file loads or raises `InvalidArgument`; loading imports and writes nothing, and memory stays
+bounded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gymcore.learn import PPO
 
 pytestmark = pytest.mark.hostile
 
-# Replaces any value of JSON.
+# Replacements for any value in JSON.
 VALUES: list[Any] = [
     None, True, -1, 0, 10**9, 1 << 80, 0.5, float("nan"), float("inf"), "", "x", "os:path", [], [1],
     {}, {"env_id": "evil_module:A-v0"}, [[[]]], "evil_module:CartPole-v1", "CartPole-v1", "Taxi-v4",
@@ -106,7 +106,7 @@ def changed_checkpoint(rng: np.random.Generator, entries: dict[str, bytes]) -> b
 
 @pytest.fixture
 def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The current folder, in memory, with a module in it that nobody may import."""
+    """Yield the current folder, in memory, with a module in it that must not be imported."""
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as name:
         folder = Path(name)
@@ -147,7 +147,7 @@ def test_json_of_specs(rng, rounds, limits, folder: Path) -> None:
             text = changed_bytes(rng, text.encode()).decode(errors="replace")
         with limits(text), contextlib.suppress(error.InvalidArgument, json.JSONDecodeError):
             spec = EnvSpec.from_json(text)
-            # Of the constructor, for its arguments: TypeError.
+            # The constructor raises TypeError for its arguments.
             with contextlib.suppress(error.Error, TypeError):
                 env = gym.make(spec) if rng.random() < 0.7 else gym.make_vec(spec, 2)
                 env.reset(seed=1)

@@ -26,7 +26,7 @@ PLACES = ("0", "-1", ":", "1:", ":, 0", "'x'", "..., None", "True", "[0, 0, 1]",
 
 
 def expression(rng: np.random.Generator, depth: int) -> str:
-    """A text that is often an expression of Python."""
+    """Return text that is often a Python expression."""
     kind = int(rng.integers(8)) if depth else int(rng.integers(2))
     if kind == 0:
         return str(rng.choice(VARIABLES))
@@ -51,7 +51,7 @@ def expression(rng: np.random.Generator, depth: int) -> str:
 
 
 def changed(rng: np.random.Generator, text: str) -> str:
-    """The text, sometimes with characters changed, doubled or left out."""
+    """Return the text, sometimes with characters changed, doubled or left out."""
     if rng.random() < 0.8 or not text:
         return text
     at, size = int(rng.integers(len(text))), int(rng.integers(1, 9))

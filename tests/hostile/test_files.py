@@ -1,4 +1,4 @@
-"""Targets of every kind, full disks, SIGTERM: what was there before stays or is replaced whole."""
+"""Targets of every kind, full disks, SIGTERM: an existing file is kept or replaced as a whole."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.hostile, pytest.mark.filterwarnings("ignore:.*Overwrit
 FRAME = np.zeros((16, 16, 3), np.uint8)
 
 
-# --- what writes files ----------------------------------------------------------------------------
+# --- functions that write files -------------------------------------------------------------------
 
 
 def command(*words: object) -> None:
@@ -94,7 +94,7 @@ def write_statistics(path: Path) -> None:
     env = Monitor(gym.make("CartPole-v1"), str(path.parent), False, resume=True, uid="1")
     env.reset(seed=1)
     env.step(0)
-    # The statistics' name has the number of the monitor's files before.
+    # Part of the statistics' file name: the number that the monitor has chosen before.
     env.file_infix = "0.1"
     env.close()
 
@@ -118,7 +118,7 @@ WRITERS: dict[str, Callable[[Path], None]] = {
     "new": new_file,
 }
 
-# --- what may be there ----------------------------------------------------------------------------
+# --- possible targets -----------------------------------------------------------------------------
 
 
 def make_directory(path: Path) -> None:
@@ -137,7 +137,7 @@ def make_socket(path: Path) -> None:
 def make_device(path: Path) -> None:
     try:
         os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
-    except PermissionError:  # only root may: a link to one will do
+    except PermissionError:  # only root may make one: a link to one will do
         path.symlink_to("/dev/null")
 
 
@@ -164,7 +164,7 @@ REFUSED = [*MAKERS, link_to_itself, *map(link_to, (None, make_file, *MAKERS))]
 
 @pytest.fixture
 def scratch() -> Iterator[Path]:
-    """A new folder that every user can read."""
+    """Yield a new folder that every user can read."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     try:
@@ -176,7 +176,7 @@ def scratch() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def not_root() -> Iterator[None]:
-    """Permissions do not apply to root: be another user for a while."""
+    """Be another user for a while: permissions do not apply to root."""
     is_root = os.geteuid() == 0
     if is_root:
         os.seteuid(65534)
@@ -188,7 +188,7 @@ def not_root() -> Iterator[None]:
 
 
 def contents(folder: Path) -> dict[str, Any]:
-    """All that a program could have changed below a folder."""
+    """Return everything below a folder that a program could have changed."""
     return {
         str(path): (
             path.lstat().st_mode,
@@ -229,7 +229,7 @@ def test_files_are_replaced_whole(name: str, scratch: Path) -> None:
 def test_read_only_folders_stay_as_they_are(
     name: str, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", find_ffmpeg())  # found by the present user
+    monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", find_ffmpeg())  # found as the current user
     path = scratch / name.strip()
     path.write_text("old")
     scratch.chmod(0o555)
@@ -243,7 +243,7 @@ def run(*words: object, folder: Path, **options: Any) -> subprocess.Popen[bytes]
     return subprocess.Popen(
         [sys.executable, "-m", "gymcore", *map(str, words), "--no-progress"],
         cwd=folder,
-        # No bytecode: Python 3.11 keeps what a full disk has cut off.
+        # No bytecode: Python 3.11 would keep files that a full disk cut short.
         env=dict(
             os.environ,
             PYTHONPATH=str(Path(gym.__file__).parents[1]),
@@ -256,7 +256,7 @@ def run(*words: object, folder: Path, **options: Any) -> subprocess.Popen[bytes]
 
 
 def allow_small_files() -> None:
-    """Let writing more than 1,000 bytes to a file fail, as a full disk does."""
+    """Make writing more than 1,000 bytes to a file fail, as on a full disk."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
 

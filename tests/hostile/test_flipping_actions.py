@@ -1,4 +1,4 @@
-"""Actions, lanes and states that another thread writes to while they are used."""
+"""Actions, lanes and states that another thread overwrites during a call."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ FEW_LANES = (*GRAINY, "Pong", "Everything")
 
 
 def lanes_of(env_id: str) -> int:
-    """Enough for the GIL to be free during a step."""
+    """Return enough lanes for the GIL to be released during a step."""
     return 4 if env_id in FEW_LANES else 2048
 
 
 def wild_values(rng: np.random.Generator, like: Actions) -> Actions:
-    """Values of any size, of the dtype and shape."""
+    """Return values of any size in this dtype and shape."""
     shape = like.shape
     if like.dtype.kind == "f":
         values = rng.normal(size=shape) * 10.0 ** rng.integers(-300, 300, shape)
@@ -62,7 +62,7 @@ def wild_values(rng: np.random.Generator, like: Actions) -> Actions:
 
 @contextlib.contextmanager
 def flipping(rng: np.random.Generator, array: Actions) -> Iterator[None]:
-    """Write wild values into the array from another thread, and what was there again, in turn."""
+    """Alternate the array between wild values and its own, in another thread."""
     good, wild = array.copy(), [wild_values(rng, array) for _ in range(8)]
     done = threading.Event()
 
@@ -70,7 +70,7 @@ def flipping(rng: np.random.Generator, array: Actions) -> Iterator[None]:
         k = 0
         while not done.is_set():
             np.copyto(array, wild[k % 8])  # without the GIL
-            for _ in range(20):  # good for most of the time: checks have to pass
+            for _ in range(20):  # valid most of the time: checks have to pass
                 np.copyto(array, good)
             k += 1
 
@@ -124,7 +124,7 @@ CALLS: dict[str, Callable[[Any, Actions], Callable[[], object]]] = {
 def test_actions_that_change_during_a_call(
     env_id: str, call: str, rng: np.random.Generator, rounds: Iterator[int]
 ) -> None:
-    """Whatever reaches the physics, observations are those of lanes, and the batch goes on."""
+    """Whatever reaches the physics, observations are those of lanes, and the batch stays usable."""
     n = lanes_of(env_id)
     envs: Any = gym.make_vec(spec_of(env_id), num_envs=n)
     envs.action_space.seed(1)
@@ -168,7 +168,7 @@ def test_lanes_that_change_during_a_call(
 def test_states_that_change_during_a_call(
     env_id: str, rng: np.random.Generator, rounds: Iterator[int]
 ) -> None:
-    """States are whatever was written: stepping them stays in the tables and ends."""
+    """Whatever the states become, stepping them stays within the tables and ends."""
     n = lanes_of(env_id)
     envs: Any = gym.make_vec(spec_of(env_id), num_envs=n)
     envs.reset(seed=1)

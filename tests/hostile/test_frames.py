@@ -1,4 +1,4 @@
-"""Random, changed, truncated, oversized and replayed frames and wrong keys, at a server."""
+"""Random, changed, truncated, oversized and replayed frames and wrong keys, sent to a server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def target(address):
 
 
 class Attacker:
-    """A connection with good keys, with wrong ones, or without; made again where it is closed."""
+    """A connection with valid, wrong or no keys, which reconnects when it is closed."""
 
     def __init__(self, address, tls=None):
         self.target, self.tls, self.connection = target(address), tls, None
@@ -60,7 +60,7 @@ class Attacker:
 
 
 def frames_of(generator, recorded):
-    """The frames of one attack; `recorded` are requests of the client that is served."""
+    """Yield the frames of one attack; `recorded` are requests of the legitimate client."""
     number, size = int(generator.integers(3)), int(generator.choice((8, 1000)))
     request = VERSION, "f" * 32, number, "step", [np.zeros(size), None]
     good = [bytes(frame) for frame in encode(request)]
@@ -86,7 +86,7 @@ def frames_of(generator, recorded):
 
 
 def connect_raw(address, generator):
-    """A connection that does not speak the protocol, or announces a message that is too large."""
+    """Open a connection that does not speak the protocol, or announces an oversized message."""
     huge = GREETING + HEAD.pack(MAGIC, int(generator.choice((0, 1, 2**32 - 1))), 2**62)
     with contextlib.suppress(OSError), socket.create_connection(target(address), 5) as raw:
         raw.sendall(generator.bytes(64) if generator.integers(2) else huge)
@@ -106,7 +106,7 @@ def test_200_000_frames(tmp_path, hostile_seed, with_keys):
 
 
 def attack(tmp_path, seed, with_keys, seconds, frames):
-    """Send frames for so long, and at least so many, while a good client steps."""
+    """Send at least this many frames, for this long, while a legitimate client steps."""
     for name in ("ours", "theirs"):
         make_keys(tmp_path / name)
     keys = tmp_path / "ours" if with_keys else None
@@ -127,7 +127,7 @@ def attack(tmp_path, seed, with_keys, seconds, frames):
             attackers = [Attacker(address, good) for _ in range(3)]
             if with_keys:
                 wrong = client_context(tmp_path / "theirs")
-                wrong.verify_mode = ssl.CERT_NONE  # it does not care whose server it attacks
+                wrong.verify_mode = ssl.CERT_NONE  # an attacker does not care whose server it is
                 attackers += [Attacker(address), Attacker(address, wrong)]
             process = psutil.Process(server.pid)
             end = time.monotonic() + seconds

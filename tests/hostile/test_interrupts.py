@@ -1,4 +1,4 @@
-"""Interrupts at every instruction and at random times: all objects reset and close afterwards."""
+"""Interrupts at every instruction and at random times: afterwards all objects reset and close."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.interrupts import instructions, interrupted, raises_at
 
 pytestmark = [
     pytest.mark.hostile,
-    # Python drops what is raised in a finalizer, and says so.
+    # Python drops exceptions raised in a finalizer, with a warning.
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore:.*Numba is not installed"),
 ]
 
 NUM_ENVS = 3
 
-#: Timed interrupts of each engine, unless the seconds of the test are over before.
+#: Timed interrupts of each engine, unless the test's time ends first.
 INTERRUPTS = 2000
 
 
@@ -38,7 +38,7 @@ BATCHES = {
     "jit": "CartPole",
     "array": "ArrayCartPole",
 }
-# Of which a step takes thousands of instructions, or milliseconds.
+# Environments whose step takes thousands of instructions, or milliseconds.
 SLOW = [spec_of("CartPole").id, "CarRacing-v3", spec_of("Pong").id]
 SINGLE = ["single", "lander", "gymnasium"]
 
@@ -64,7 +64,7 @@ def make(engine: str) -> Any:
 
 
 def calls_of(envs: Any) -> dict[str, Any]:
-    """Every entry point, with arguments that it accepts after a reset."""
+    """Return every entry point, with arguments that are valid after a reset."""
     action = envs.action_space.sample()
     calls = {
         "step": lambda: envs.step(action),
@@ -103,7 +103,7 @@ def first_observation(envs: Any) -> Any:
 
 
 def elsewhere(call: Callable[[], Any]) -> Any:
-    """Return what a call returns in another thread, which waits for locks that this one left."""
+    """Return the result of a call in another thread, which waits for locks left by this thread."""
     results: list[Any] = []
     thread = threading.Thread(target=lambda: results.append(call()), daemon=True)
     thread.start()
@@ -113,7 +113,7 @@ def elsewhere(call: Callable[[], Any]) -> Any:
 
 
 def in_random_order(rng: np.random.Generator, executed: list[Any]) -> list[int]:
-    """The numbers of these instructions: each that a call executes once, then repetitions."""
+    """Return all instruction numbers: each executed place once, then repetitions."""
     numbers = {instruction: number for number, instruction in reversed([*enumerate(executed)])}
     first = list(numbers.values())
     again = np.setdiff1d(np.arange(len(executed)), first)
@@ -122,7 +122,7 @@ def in_random_order(rng: np.random.Generator, executed: list[Any]) -> list[int]:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_instruction(engine: str, rng: np.random.Generator, rounds: Any) -> None:
-    """One instruction of each call in turn, until there are no more or the seconds are over."""
+    """Interrupt each call at one instruction after another, until all are done or time is up."""
     envs = make(engine)
     expected = first_observation(envs)
     calls = calls_of(envs)
@@ -173,7 +173,7 @@ def test_random_times(engine: str, rng: np.random.Generator, rounds: Any) -> Non
         name = names[rng.integers(len(names))]
 
         def act(call: Callable[[], Any] = calls[name]) -> None:
-            for _ in range(6):  # steps, of an episode that does not end
+            for _ in range(6):  # steps in an episode that does not end
                 call()
 
         interrupts += interrupted(act, rng.random() * 10 ** rng.uniform(-5, -2))

@@ -42,7 +42,7 @@ UNTIMELY = (error.ResetNeeded, error.ClosedEnvironmentError)
 
 
 class TwoEngines(RuleBasedStateMachine):
-    """Every call goes to both engines: the same results, or errors of the same kind."""
+    """Make every call in both engines: the same results, or errors of the same kind."""
 
     engines: tuple[str, str]
     env_id: str
@@ -66,7 +66,7 @@ class TwoEngines(RuleBasedStateMachine):
         self.started = self.closed = False
 
     def both(self, call: Any, *, refused: bool = False) -> list[Any]:
-        """Call both; compare results, and return them."""
+        """Make a call in both engines; compare the results, and return them."""
         results, shown = [], []
         for envs in self.envs:
             try:
@@ -77,7 +77,7 @@ class TwoEngines(RuleBasedStateMachine):
             else:
                 shown.append(plain(result))
             results.append(result)
-        # Where the arguments are wrong and the time is too, either may be reported.
+        # If the arguments are wrong and the call is untimely too, either may be reported.
         if refused or any(isinstance(result, UNTIMELY) for result in results):
             shown = [each[0] == "error" for each in shown]
         assert shown[0] == shown[1], results
@@ -90,7 +90,7 @@ class TwoEngines(RuleBasedStateMachine):
 
     def begin(self, arguments: dict[str, Any]) -> None:
         if not self.started:
-            arguments["seed"] = 5  # without one, the streams would not be the same
+            arguments["seed"] = 5  # without one, the streams would differ
         results = self.both(lambda envs: envs.reset(**arguments)[0])
         self.started |= not isinstance(results[0], error.Error)
 
@@ -109,7 +109,7 @@ class TwoEngines(RuleBasedStateMachine):
 
     @rule(actions=st.lists(st.integers(0, 1), min_size=N, max_size=N))
     def send_and_receive(self, actions: list[int]) -> None:
-        # Without `env_ids` they are for the lanes of the last `recv`, in the order they came in.
+        # Without `env_ids` actions are for the lanes of the last `recv`, in their order of arrival.
         self.both(lambda envs: envs.send(np.array(actions), range(N)))
         self.both(lambda envs: in_order(envs.recv()))
 
@@ -119,7 +119,7 @@ class TwoEngines(RuleBasedStateMachine):
 
     @precondition(
         lambda self: self.started and not self.closed
-    )  # a compiled engine has a state before, too
+    )  # a compiled engine has a state before the first reset too
     @rule()
     def save(self) -> None:
         states: list[Any] = []
@@ -150,7 +150,7 @@ class TwoEngines(RuleBasedStateMachine):
         self.unchanged(lambda envs: envs.set_state(state))
 
     def unchanged(self, call: Any) -> None:
-        """An error of both, after which their states are what they were."""
+        """Make a call that fails in both engines and leaves their states unchanged."""
         before = self.states()
         self.both(call, refused=True)
         assert self.states() == before
@@ -175,7 +175,7 @@ class TwoEngines(RuleBasedStateMachine):
 
 
 def in_order(results: Any) -> Any:
-    """Results of `recv` in the order of lanes."""
+    """Return results of `recv` in the order of lanes."""
     order = np.argsort(results[4]["env_id"])
     return [np.asarray(each)[order] for each in results[:4]]
 

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.hostile, pytest.mark.filterwarnings("ignore")]
 
 MODES = list(AutoresetMode)
 SLOW = [*ids_of("box2d"), "Pong", "ALE/Pong-v5"]
-# Not what is a batch only, nor what refuses actions outside of their space as a single environment.
+# Without ids that exist only as batches, and single environments that refuse out-of-space actions.
 IDS = [*ids_of(*FAMILIES), *(name for name in OTHERS if name not in ("ArrayCartPole", "Arm"))]
 
 
@@ -38,7 +38,7 @@ def make(env_id: str, engine: str, mode: AutoresetMode, limit: int, num_envs: in
 def compare(
     env_id: str, engines: tuple[str, str], rng: np.random.Generator, rounds: Iterator[int]
 ) -> None:
-    """Run random programs in two engines, and expect the same."""
+    """Run random programs in two engines, and expect the same results."""
     for number in rounds:
         mode, limit = MODES[number % len(MODES)], int(rng.integers(2, 12))
         both = [make(env_id, engine, mode, limit) for engine in engines]
@@ -64,7 +64,7 @@ def test_sync_is_async(env_id: str, rng: np.random.Generator, rounds: Iterator[i
 
 @pytest.mark.parametrize("env_id", [*IDS, "ALE/Pong-v5"])
 def test_saved_is_restored(env_id: str, rng: np.random.Generator, rounds: Iterator[int]) -> None:
-    """A single environment goes on as saved: in itself, in a new one, and as a pickle."""
+    """A single environment continues as saved: itself, in a new one, and from a pickle."""
     for number in rounds:
         env, new = (gym.make(spec_of(env_id)).unwrapped for _ in range(2))
         env.reset(seed=int(rng.integers(2**32)))
@@ -82,9 +82,9 @@ def test_saved_is_restored(env_id: str, rng: np.random.Generator, rounds: Iterat
 
 
 def episode(env: Any, actions: list[Any]) -> Any:
-    """What the actions lead to, past the end of the episode, and the beginning of the next."""
+    """Return the results of the actions, past the end of the episode and into the next."""
     results: list[Any] = []
-    with contextlib.suppress(gym.error.ResetNeeded):  # those of gymcore.jit do not go on
+    with contextlib.suppress(gym.error.ResetNeeded):  # gymcore.jit requires a reset
         for action in actions:
             results.append(env.step(action))
     return plain([*results, env.reset()])

@@ -1,6 +1,6 @@
-"""Servers of strangers: descriptions and replies with random changes of their values and bytes.
+"""Untrusted servers: descriptions and replies with random changes of their values and bytes.
 
-A client returns results of the spaces, or raises an error of gymcore, in time and with bounded
+A client returns results in its spaces, or raises an error of gymcore, in time and with bounded
 memory.
 """
 
@@ -41,7 +41,7 @@ SPACES: list[Space] = [
 
 
 class Told(Client):
-    """A client whose server says `answers`, one after another."""
+    """A client whose server replies with `answers`, one after another."""
 
     answers: list[Any] = []  # noqa: RUF012 - of all clients: it is set before they are made
 
@@ -84,7 +84,7 @@ def changed_frames(rng: np.random.Generator, frames: list[Any]) -> list[bytes]:
 
 
 def description(space: Space) -> dict[str, Any]:
-    """What a server of two lanes with these observations says of itself."""
+    """Return the description that a server of two lanes with these observations sends."""
     with gym.make_vec("CartPole-v1", 2) as envs:
         hello = HostedVectorEnv(envs, "CartPole-v1").hello()
     return {**hello, "single_observation_space": space_message(space)}
@@ -97,7 +97,7 @@ def greeting(hello: Any) -> list[Any]:
 
 @pytest.fixture
 def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Connect a client whose server says what it is given."""
+    """Connect a client whose server replies with given answers."""
     monkeypatch.setattr("gymcore.remote.vector_env.Client", Told)
     monkeypatch.setattr("gymcore.remote.client.CLOSE_SECONDS", 0.0)
 
@@ -152,7 +152,7 @@ def test_replies(rng, rounds, limits, connect) -> None:
 
 
 def test_requests(rng, rounds, limits) -> None:
-    """A server decodes those of everyone who may connect."""
+    """A server decodes the requests of everyone who may connect."""
     decoded = 0
     for count in rounds:
         value = {

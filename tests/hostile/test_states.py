@@ -1,4 +1,4 @@
-"""States that a stranger has changed: lanes refuse them, or go on from them."""
+"""Saved states with malicious changes: lanes refuse them, or continue from them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.hostile.programs import ids_of, plain, spec_of
 
 pytestmark = [pytest.mark.hostile, pytest.mark.filterwarnings("ignore")]
 
-# Lanes of a batch: fewer, of environments that take long to step.
+# Lanes of a batch; fewer for environments with slow steps.
 LANES, SLOW_LANES = 64, 16
 # Steps of lanes that have accepted a state.
 STEPS = 200
@@ -29,7 +29,7 @@ STEPS = 200
 ATTEMPTS = 16
 # Changed records made at a time.
 BLOCK = 64
-# Seconds of one call, and of a round.
+# Time limits of one call and of one round, in seconds.
 MAX_SECONDS, HANGS_AFTER = 30.0, 300.0
 
 INTEGERS = [
@@ -66,13 +66,13 @@ class Field:
     """Numbers of one type in the bytes of a record, or bytes that are numbers of several types."""
 
     def __init__(self, name: str, offset: int, dtype: np.dtype) -> None:
-        """Describe a field by its place."""
+        """Describe a field by its position."""
         self.name, self.offset, self.size = name, offset, dtype.itemsize
         self.base = np.dtype(np.uint8) if dtype.base.names else dtype.base
         self.is_struct = self.base == np.uint8 and dtype.itemsize >= 4
 
     def place(self, rng: np.random.Generator, varied: np.ndarray) -> tuple[int, np.dtype]:
-        """Choose a number: mostly one of those that differ between states, if it has many."""
+        """Choose a number: if there are many, mostly one that differs between states."""
         dtype = TYPES[rng.integers(len(TYPES))] if self.is_struct else self.base
         dtype = dtype if dtype.itemsize <= self.size else self.base
         step = dtype.itemsize if rng.random() < 0.8 else 1
@@ -88,7 +88,7 @@ class Field:
 
 
 def fields_of(dtype: np.dtype, offset: int = 0, path: str = "") -> Iterator[Field]:
-    """Yield all fields of a record that are no structures."""
+    """Yield all fields of a record that are not structures."""
     if dtype.names is None:
         if dtype.itemsize:
             yield Field(path, offset, dtype)
@@ -99,11 +99,11 @@ def fields_of(dtype: np.dtype, offset: int = 0, path: str = "") -> Iterator[Fiel
 
 
 class Changes:
-    """Records of real states with changed fields, without end.
+    """Endless records of real states with changed fields.
 
     Args:
         states: Records that lanes have had.
-        rng: What chooses.
+        rng: Source of the choices.
     """
 
     def __init__(self, states: np.ndarray, rng: np.random.Generator) -> None:
@@ -116,7 +116,7 @@ class Changes:
         self.others = [field for field in fields if not field.name.startswith("state")]
 
     def __iter__(self) -> Iterator[np.ndarray]:
-        """Yield arrays of one record."""
+        """Yield arrays that hold one record."""
         rng = self.rng
         while True:
             block = self.states[rng.integers(len(self.states), size=BLOCK)]
@@ -127,7 +127,7 @@ class Changes:
             yield from (block[row : row + 1] for row in range(BLOCK))
 
     def change(self, row: np.ndarray) -> None:
-        """Change a number of a record."""
+        """Change a number in a record."""
         rng = self.rng
         fields = self.of_lanes if rng.random() < 0.8 else self.others
         field = fields[rng.integers(len(fields))]
@@ -139,7 +139,7 @@ class Changes:
             row[start + rng.integers(size)] ^= 1 << rng.integers(8)
         elif kind == 1:
             row[start : start + size] = rng.integers(256, size=size)
-        elif kind == 2:  # the same number of another state
+        elif kind == 2:  # the same number in another state
             row[start : start + size] = self._donor()[start : start + size]
         elif kind == 3:  # two numbers of a field, swapped
             other, _ = field.place(rng, self.varied)
@@ -148,12 +148,12 @@ class Changes:
                 row[other : other + size].copy(),
                 row[start : start + size].copy(),
             )
-        elif kind == 4:  # a number of another field
+        elif kind == 4:  # a number from another field
             fields = self.of_lanes + self.others
             other, _ = fields[rng.integers(len(fields))].place(rng, self.varied)
             other = min(other, len(row) - size)
             row[start : start + size] = row[other : other + size].copy()
-        elif kind == 5 and field.is_struct:  # several numbers of another state
+        elif kind == 5 and field.is_struct:  # several numbers from another state
             end = min(start + int(rng.integers(1, 65)), field.offset + field.size)
             row[start:end] = self._donor()[start:end]
         else:
@@ -189,7 +189,7 @@ def bytes_of(number: int, size: int) -> np.ndarray:
 
 
 def fits(space: Any, value: Any) -> bool:
-    """Whether observations have the types and shapes of their space, and are in it if discrete."""
+    """Return whether observations fit their space; values are checked only in discrete spaces."""
     if isinstance(space, gym.spaces.Dict):
         return all(fits(part, value[key]) for key, part in space.items())
     if isinstance(space, gym.spaces.Tuple):
@@ -200,16 +200,16 @@ def fits(space: Any, value: Any) -> bool:
 
 
 class Tries:
-    """Offers records to an environment, and counts."""
+    """Counter of records that are offered to an environment."""
 
     def __init__(self, changes: Iterable[Any]) -> None:
-        """Begin to count."""
+        """Start counting."""
         self.changes = iter(changes)
         self.accepted = self.refused = 0
         self.slowest, self.began = 0.0, time.monotonic()
 
     def offer(self, target: Any, record: Any, before: Any, *lanes: Any) -> bool:
-        """Return whether `set_state` has accepted a record; if not, nothing may have changed."""
+        """Return whether `set_state` accepted a record; if not, check that nothing changed."""
         begin = time.monotonic()
         try:
             target.set_state(record, *lanes)
@@ -224,7 +224,7 @@ class Tries:
         return True
 
     def report(self, name: str) -> None:
-        """Print what was counted."""
+        """Print the counts."""
         print(
             f"{name}: {self.accepted + self.refused} records, {self.accepted} accepted, "
             f"{self.refused} refused, the slowest {self.slowest:.3f} s, "
@@ -247,15 +247,15 @@ def played(envs: Any, rng: np.random.Generator) -> np.ndarray:
 
 
 class Attack:
-    """Offers records to the lanes of a batch, one by one and together, and steps those that accept.
+    """Attack on the lanes of a batch: offer records singly and together, and step accepting lanes.
 
     Args:
-        envs: The batch.
-        rng: What chooses.
+        envs: Batch to attack.
+        rng: Source of the choices.
     """
 
     def __init__(self, envs: Any, rng: np.random.Generator) -> None:
-        """Take the states of some episodes."""
+        """Record the states of some episodes."""
         self.envs, self.rng = envs, rng
         self.states = played(envs, rng)
         self.tries = Tries(Changes(self.states, rng))
@@ -282,7 +282,7 @@ class Attack:
         return bool(accepted) or refused is not None
 
     def set_together(self, lanes: list[int], records: np.ndarray, refused: Any) -> None:
-        """Set what lanes have accepted one by one; one other record, and none of them is set."""
+        """Set the records that lanes accepted singly; if one of them is bad, none is set."""
         self.envs.set_state(records, lanes)
         if refused is not None:
             before = self.envs.get_state()
@@ -292,7 +292,7 @@ class Attack:
             assert self.envs.get_state().tobytes() == before.tobytes()
 
     def step(self, lanes: list[int]) -> None:
-        """Step lanes, or all: these are different loops."""
+        """Step chosen lanes, or all: these are different loops."""
         envs, rng = self.envs, self.rng
         if 2 * len(lanes) > envs.num_envs:
             for _ in range(STEPS):
@@ -345,7 +345,7 @@ def test_changed_states_of_one_environment(name: str, rng: Any, rounds: Any):
 
 
 def play(env: Any, actions: list[Any], rng: Any, *, begun: bool) -> None:
-    """Step an environment, which is reset when an episode ends."""
+    """Step an environment, and reset it when an episode ends."""
     for _ in range(STEPS):
         if not begun:
             env.reset()
@@ -355,7 +355,7 @@ def play(env: Any, actions: list[Any], rng: Any, *, begun: bool) -> None:
 
 
 def leaves_of(state: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the places of values in nested dicts and tuples."""
+    """Yield the paths of values in nested dicts and tuples."""
     if isinstance(state, (dict, tuple, list)) and state:
         keys = state if isinstance(state, dict) else range(len(state))
         for key in keys:
@@ -365,7 +365,7 @@ def leaves_of(state: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...
 
 
 def replaced(state: Any, path: tuple[Any, ...], change: Any) -> Any:
-    """Return a copy of nested dicts and tuples in which one value is changed."""
+    """Return a copy of nested dicts and tuples with one value changed."""
     if not path:
         return change(state)
     if isinstance(state, dict):
@@ -376,10 +376,10 @@ def replaced(state: Any, path: tuple[Any, ...], change: Any) -> Any:
 
 
 class PlainChanges:
-    """States that are dicts of plain values, with changed values, without end."""
+    """Endless states that are dicts of plain values, with changed values."""
 
     def __init__(self, states: list[dict[str, Any]], rng: np.random.Generator) -> None:
-        """Keep real states."""
+        """Keep the real states."""
         self.states, self.rng = states, rng
         self.paths = [list(leaves_of(state)) for state in states]
 
@@ -422,7 +422,7 @@ class PlainChanges:
             return value[: rng.integers(len(value))] + value[rng.integers(len(value)) :]
         other = self.states[rng.integers(len(self.states))]["emulator"]
         differs = np.flatnonzero(data[: len(other)] != np.frombuffer(other, np.uint8)[: len(data)])
-        # Most of it is the text of two generators, of 6,700 bytes each.
+        # Most of a state is the text of two generators, 6,700 bytes each.
         anywhere = [
             rng.integers(len(data)),
             rng.integers(82),

@@ -1,4 +1,4 @@
-"""Threads that call everything of one environment, while another one closes it."""
+"""Threads that make every call of one environment, while another thread closes it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*environment has already returned terminated"),
 ]
 
-# What a call may raise when others have been made since this thread's last one.
+# Exceptions that a call may raise if other threads have made calls since this thread's last one.
 REFUSALS = (
     error.ConcurrentUseError,
     error.ClosedEnvironmentError,
@@ -33,13 +33,13 @@ REFUSALS = (
     error.AlreadyPendingCallError,
     error.NoAsyncCallError,
     error.InvalidArgument,  # a `send` to lanes that are being stepped
-    error.InvalidAction,  # not one for each lane of the last `recv`
+    error.InvalidAction,  # not one action for each lane of the last `recv`
 )
 
 
 @contextlib.contextmanager
 def quick_switches() -> Iterator[None]:
-    """Let threads take turns a thousand times as often."""
+    """Let threads switch a thousand times as often."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     try:
@@ -60,7 +60,7 @@ def calls_of_remote(envs: Any) -> dict[str, Any]:
 
 
 def calls_beside(envs: Any) -> dict[str, Any]:
-    """Calls that may be made beside each other."""
+    """Return calls that may run concurrently."""
     if isinstance(envs, RemoteVectorEnv):
         return calls_of_remote(envs)
     calls = calls_of(envs)
@@ -100,7 +100,7 @@ def test_threads(engine: str, hostile_seed: int, rounds: Any) -> None:
             for thread in threads:
                 thread.start()
             time.sleep(0.1)
-            end = time.monotonic() + 1  # a busy environment may refuse every one of many closes
+            end = time.monotonic() + 1  # a busy environment may refuse many closes in a row
             while time.monotonic() < end:
                 try:
                     envs.close()

@@ -23,7 +23,7 @@ NUM_ENVS = 6
 
 
 class Counting(gym.Env[Any, Any]):
-    """Observes its steps three times, so that a torn row shows."""
+    """Environment that observes its step count three times, so that a torn row shows."""
 
     observation_space = gym.spaces.Box(0, np.inf, (3,), np.float64)
     action_space = gym.spaces.Discrete(2)
@@ -45,14 +45,14 @@ def make(**options: Any) -> Any:
 
 
 def check_rows(results: Any) -> None:
-    """Check that rows are whole: of one step, with its reward, or of an episode that was cut."""
+    """Check that rows are whole: from one step, with its reward, or from an episode cut short."""
     observations, rewards, _, truncations, _ = results
     assert (observations == observations[:, :1]).all()
     assert ((rewards == observations[:, 0]) | truncations).all()
 
 
 def check_works(envs: Any) -> None:
-    """Check that the next reset of all simply works, and the step after it."""
+    """Check that the next reset of all lanes works, and the step after it."""
     assert (envs.reset(seed=1)[0] == 0).all()
     observations, rewards, *_ = envs.step([0] * NUM_ENVS)
     assert (observations == 1).all()
@@ -84,7 +84,7 @@ def test_random_kills_and_stops(rng: np.random.Generator, rounds: Any) -> None:
                     check_rows(envs.step_wait(timeout=0.02))
                 else:
                     assert envs.call("get_wrapper_attr", "steps") is not None
-        with contextlib.suppress(error.WorkerDied):  # a kill may come late
+        with contextlib.suppress(error.WorkerDied):  # a kill may arrive late
             assert (envs.reset(seed=1)[0] == 0).all()
             check_rows(envs.step([0] * NUM_ENVS))
     for timer in timers:
@@ -103,7 +103,7 @@ def _send(pid: int, number: int) -> None:
 
 @contextlib.contextmanager
 def free_descriptors(count: int) -> Any:
-    """Leave this process with so many descriptors that it may open."""
+    """Leave this process only this many descriptors to open."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     used = max(map(int, os.listdir("/proc/self/fd"))) + 1
     resource.setrlimit(resource.RLIMIT_NOFILE, (used + count, hard))
@@ -116,7 +116,7 @@ def free_descriptors(count: int) -> Any:
 @pytest.mark.parametrize("count", range(0, 40, 3))
 @isolated()
 def test_making_without_descriptors(count: int) -> None:
-    """It is made, or an error says why not; nothing is left of it."""
+    """It is made, or an error gives the reason and nothing is left behind."""
     before = descendants()
     envs = None
     with free_descriptors(count), contextlib.suppress(OSError, error.Error):
@@ -133,7 +133,7 @@ def test_making_without_descriptors(count: int) -> None:
 @pytest.mark.parametrize("count", range(0, 12, 2))
 @isolated()
 def test_a_restart_without_descriptors(count: int) -> None:
-    """The restart fails, and the next reset with descriptors does it again."""
+    """The restart fails, and the next reset with free descriptors repeats it."""
     envs = make()
     check_works(envs)
     with free_descriptors(count):

@@ -1,4 +1,4 @@
-"""Environments whose physics is written on whole batches, for the contract tests."""
+"""Environments with physics written for whole batches, for the contract tests."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from gymcore_ext.lane_math import sincos
 
 PER_MASS = 1.0 / (0.1 + 1.0)
 PUSHES = np.array([-10.0, 10.0]) * PER_MASS
-# Arrays: NumPy converts a Python number at every use, which takes as long as the arithmetic.
+# Arrays, because NumPy converts a Python number at every use, as slow as the arithmetic.
 POLE_SHARE, GRAVITY, TAU = map(np.array, (0.1 * 0.5 * PER_MASS, 9.8, 0.02))
 TWO_THIRDS, FARTHEST, STEEPEST = map(np.array, (2.0 / 3.0, 2.4, 12 * np.pi / 180))
 
 
 class ArrayCartPole(ArrayVectorEnv):
-    """CartPole in NumPy: the bits of the kernel, whose sines it borrows."""
+    """CartPole in NumPy: the bits of the kernel, whose sine and cosine it uses."""
 
     def __init__(self, num_envs: int = 1, **kwargs: Any) -> None:
-        kwargs.pop("num_threads", None)  # which some tests give to every engine
+        kwargs.pop("num_threads", None)  # some tests give it to every engine
         high = np.array([4.8, np.inf, np.float32(24 * np.pi / 180), np.inf], np.float32)
         super().__init__(gym.spaces.Box(-high, high), gym.spaces.Discrete(2), num_envs, **kwargs)
         self.state = np.zeros((2, 2, num_envs))  # positions and velocities, of cart and pole
@@ -30,7 +30,7 @@ class ArrayCartPole(ArrayVectorEnv):
 
     def reset_lanes(self, mask: Any) -> Any:
         low, high = self.reset_options.get("low", -0.05), self.reset_options.get("high", 0.05)
-        (lanes,) = mask.nonzero()  # faster indices than a mask
+        (lanes,) = mask.nonzero()  # indices are faster than a mask
         drawn = low + (high - low) * self.random(mask, 4)
         self.state[:, :, lanes] = drawn.reshape(-1, 2, 2).T
         self.observations[lanes] = drawn  # the engine reads no other rows

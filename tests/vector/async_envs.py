@@ -1,6 +1,6 @@
 """Environments with random spaces and infos, for tests of worker processes.
 
-Everything here can be pickled by name, so it serves under every start method.
+Everything here can be pickled by name, so it works with every start method.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def random_space(rng: np.random.Generator, kinds: tuple[str, ...], depth: int = 
 
 
 def wide_space(seed: int, kinds: tuple[str, ...]) -> spaces.Space:
-    """Return a random space; of odd seeds, a Dict of several."""
+    """Return a random space; for odd seeds, a Dict of several."""
     rng = np.random.default_rng(seed)
     if seed % 2 == 0:
         return random_space(rng, kinds)
@@ -66,7 +66,7 @@ def _random_box(rng: np.random.Generator) -> spaces.Box:
 
 
 def digest(value: Any) -> int:
-    """Return a number that tells actions apart: values, dtypes, shapes, structure."""
+    """Return a number that distinguishes actions: values, dtypes, shapes, structure."""
     if isinstance(value, dict):
         return sum(zlib.crc32(f"{key} {digest(one)}".encode()) for key, one in value.items())
     if isinstance(value, tuple):
@@ -77,18 +77,18 @@ def digest(value: Any) -> int:
 
 @dataclass
 class Landmark:
-    """An info value that has to be pickled."""
+    """An info value that must be pickled."""
 
     name: str
     distance: float
 
 
 class RandomSpacesEnv(gymcore.Env):
-    """Random spaces, episodes, rewards and infos, all drawn from two seeds.
+    """Environment with random spaces, episodes, rewards and infos, all drawn from two seeds.
 
-    Observations come from a small supply that depends on the space alone, the choice among them on
-    `reset(seed=...)`. The reward depends on the action. With `reuse` every observation is the same
-    object with new content.
+    Observations come from a small set that depends only on the space; the choice among them
+    depends on `reset(seed=...)`. The reward depends on the action. With `reuse` every observation
+    is the same object with new content.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012

@@ -1,4 +1,4 @@
-"""Our vector environment and Gymnasium's, of the same environments, to be used side by side."""
+"""Our vector environment and Gymnasium's over the same environments, for use side by side."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ COUNTING = {package: make_counting_env(package) for package in PACKAGES}
 
 
 class AsyncPairs(Fixture):
-    """Makes our and their AsyncVectorEnv, and closes them in the end."""
+    """Factory of our and Gymnasium's AsyncVectorEnv, which it closes at the end."""
 
     def __init__(self):
         self.made = []
 
     def __call__(self, envs=COUNTING, num_envs=2, env_kwargs=(), **kwargs):
-        # A display that an earlier test opened handles SIGTERM: Gymnasium's workers would not end.
+        # A display opened by an earlier test handles SIGTERM: Gymnasium's workers would not end.
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         for package in PACKAGES:
             env_fns = [functools.partial(envs[package], **dict(env_kwargs))] * num_envs
@@ -42,7 +42,7 @@ class AsyncPairs(Fixture):
 
 
 def error_of(function, *args, **kwargs):
-    """Return what a call raises."""
+    """Return the exception that a call raises."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -53,7 +53,7 @@ def error_of(function, *args, **kwargs):
 
 
 def assert_alike(ours, theirs, where="data"):
-    """As `assert_same`, but dicts may have any order: Gymnasium's engines differ in that."""
+    """Compare like `assert_same`, but with dicts in any order: Gymnasium's engines differ in it."""
     assert_same(ours, in_order_of(theirs, ours), where)
 
 
@@ -66,7 +66,7 @@ def in_order_of(value, other):
 
 
 def step_both(ours, theirs, num_steps, mode):
-    """Step both with the same random actions, resetting by mask where nothing else does."""
+    """Step both with the same random actions, with masked resets if there is no autoreset."""
     ours.action_space.seed(11)
     for i in range(num_steps):
         actions = ours.action_space.sample()

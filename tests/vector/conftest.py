@@ -29,14 +29,14 @@ from tests.vector.isolation import Fixture, run_in_fork
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test over the engines that it asks for as `backend`, `python_backend`, `async_backend`.
+    """Parametrize a test over the engines of `backend`, `python_backend` or `async_backend`.
 
     `mode` is each autoreset mode.
 
     A test of both `backend` and `env_id` runs over the environments in `IDS_OF`; the attribute
-    `env_ids` of the test function leaves some of them out. If it has a `mode` as well, what is in
-    `TAKING_TURNS` has one mode of each test, another one in every other test. A test of
-    `async_backend` and `mode` has the engines by turns.
+    `env_ids` of the test function excludes some of them. If it has a `mode` as well, entries of
+    `TAKING_TURNS` run in one mode per test, and the mode alternates between tests. In a test of
+    `async_backend` and `mode` the engines take turns.
     """
     names = set(metafunc.fixturenames)
     for mark in metafunc.definition.iter_markers("parametrize"):
@@ -92,7 +92,7 @@ def _recycled_games() -> Iterator[None]:
 
 
 class Make(Fixture):
-    """`make_envs` of an environment; what it makes is closed after the test."""
+    """`make_envs` for one environment; the results are closed after the test."""
 
     def __init__(self, env_id: str) -> None:
         self.env_id = env_id
@@ -109,21 +109,21 @@ class Make(Fixture):
 
 @pytest.fixture
 def make(env_id: str) -> Iterator[Make]:
-    """`make_envs` of the environment; what it makes is closed after the test."""
+    """Yield `make_envs` for the environment; the results are closed after the test."""
     with contextlib.closing(Make(env_id)) as make:
         yield make
 
 
 @pytest.fixture
 def pair() -> Iterator[AsyncPairs]:
-    """Make our and Gymnasium's AsyncVectorEnv; they are closed after the test."""
+    """Make our and Gymnasium's AsyncVectorEnv; close them after the test."""
     with contextlib.closing(AsyncPairs()) as make:
         yield make
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run tests of engines with worker processes in a process that starts them sooner."""
+    """Run tests of engines with worker processes in a small process, which starts them faster."""
     values = pyfuncitem.funcargs
     backends = {values.get(name) for name in ("backend", "python_backend", "async_backend")}
     marked = pyfuncitem.get_closest_marker("starts_processes")

@@ -1,6 +1,6 @@
-"""What the contract tests share: backends, environments, and how their episodes are made to end.
+"""Backends and environments of the contract tests, and how their episodes are made to end.
 
-A new backend is one more entry of `BACKENDS`, and `make_envs` has to know it.
+To add a backend, add it to `BACKENDS` and teach `make_envs` to make it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ BACKENDS = (
     "pipes",
     *(["ray"] if importlib.util.find_spec("ray") else []),
 )
-PYTHON_BACKENDS = BACKENDS[1:4]  # those that step environments written in Python
-ASYNC_BACKENDS = BACKENDS[2:4]  # those with worker processes of ours
-RAY_SECTIONS = range(1, 11)  # of the contract; what is beyond them, "ray" does not have
+PYTHON_BACKENDS = BACKENDS[1:4]  # engines that step environments written in Python
+ASYNC_BACKENDS = BACKENDS[2:4]  # engines with gymcore's own worker processes
+RAY_SECTIONS = range(1, 11)  # sections of the contract that "ray" implements
 NUM_WORKERS = 2
 
 MODES = tuple(AutoresetMode)
@@ -44,7 +44,7 @@ ENDING_STATES: dict[str, list[float] | None] = {
     "Acrobot-v1": [np.pi, 0.0, 0.0, 0.0],
 }
 IDS = tuple(ENDING_STATES)
-# Environments that draw in their steps and observe integers: one, and a tuple of them.
+# Environments with random steps and integer observations: an integer, and a tuple of them.
 ENDING_STATES |= {
     "FrozenLake-v1": [16 * 14 + 15, 0.0, 1.0],  # the hole
     # Three tens against a nine, which is open, and a ten; no ace. See physics/blackjack.pyx.
@@ -59,12 +59,12 @@ _MEMORY = bytes.fromhex(
     "000000000000010d00ffff003f0001000000000000000000000000000060070000f7d7fe88f6"
 )
 ENDING_STATES[ATARI_ID] = list(map(float, _MEMORY))
-# CartPole once more: written for gymcore.jit, here interpreted, and in NumPy on whole batches.
+# CartPole written for gymcore.jit, here interpreted, and written in NumPy for whole batches.
 JIT_ID, ARRAY_ID = "contract/Jit-v0", "contract/Arrays-v0"
 ENDING_STATES |= {JIT_ID: [3.0, 0.0, 0.0, 0.0], ARRAY_ID: [3.0, 0.0, 0.0, 0.0]}
 TERMINATING_IDS = tuple(id for id, state in ENDING_STATES.items() if state is not None)
 
-# Starting processes takes time: the engines that do run over some of the environments.
+# Starting processes takes time: those engines run only some of the environments.
 IDS_OF = {
     "native": (*IDS, *TOY_IDS, ATARI_ID, JIT_ID, ARRAY_ID),
     "sync": ("CartPole-v1", "MountainCarContinuous-v0", "Pendulum-v1"),
@@ -73,12 +73,12 @@ IDS_OF = {
     "ray": ("CartPole-v1",),
 }
 
-# With an autoreset mode, engines with worker processes and these environments take turns in the
-# modes: what differs between the modes is the same compiled code for all.
+# In tests over autoreset modes, engines with worker processes and these environments take turns in
+# the modes: the code in which the modes differ is the same compiled code for all.
 TAKING_TURNS = ("async", "pipes", "ray", *IDS[1:], *TOY_IDS, ATARI_ID)
 
-# Arguments that they are made with. The lake is so wide that an episode ends where a test says it
-# does, and has so many places to start from that lanes differ.
+# Arguments of the environments. The lake is so wide that an episode ends only where a test makes
+# it end, and has so many starting tiles that lanes differ.
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "FrozenLake-v1": {
         "desc": [*["S" * 16] * 9, *["F" * 16] * 5, "F" * 15 + "H", "F" * 15 + "G"],
@@ -86,7 +86,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     ATARI_ID: {"preset": "gymnasium", "repeat_action_probability": 0.25},
     JIT_ID: {"debug": True},
 }
-# What an environment says in every reset and step.
+# Infos that an environment returns in every reset and step.
 USUAL_INFOS = {
     "FrozenLake-v1": ("prob",),
     ATARI_ID: (
@@ -94,24 +94,24 @@ USUAL_INFOS = {
         *("game_return", "game_length", "game_over"),
     ),
 }
-# Hands of Blackjack end when they exceed 21. Lanes that are reset with this seed can draw four
-# cards without an end; lane 1 three if it draws one first and is reset then, as `stagger` does.
+# Hands of Blackjack end when they exceed 21. With this seed, every lane can draw four cards without
+# ending; lane 1 can draw three if it is reset after one draw, as in `stagger`.
 LONG_HANDS = 5_388_172
 
-# A physics parameter of each, with a value that is not the default.
+# A physics parameter of each id, with a value that is not the default.
 PARAMETERS = {
     "CartPole-v1": ("length", 0.9),
     "MountainCar-v0": ("gravity", 0.004),
     "MountainCarContinuous-v0": ("power", 0.003),
     "Pendulum-v1": ("g", 4.0),
     "Acrobot-v1": ("LINK_LENGTH_1", 1.5),
-    "FrozenLake-v1": ("nrow", 16),  # which can be read
+    "FrozenLake-v1": ("nrow", 16),  # read only
     "Blackjack-v1": ("natural", True),
     ATARI_ID: ("repeat_action_probability", 0.3),
     JIT_ID: ("length", 0.9),
 }
 
-# Reset options of each.
+# Reset options of each id.
 BOUNDS = {
     "CartPole-v1": {"low": -0.01, "high": 0.2},
     "MountainCar-v0": {"low": -0.9, "high": -0.8},
@@ -127,7 +127,7 @@ BOUNDS = {
 
 
 def register_ids() -> None:
-    """Register the ids that are only here."""
+    """Register the ids that exist only for these tests."""
     if JIT_ID not in gym.registry:
         places = {
             JIT_ID: ("tests.jit.classes:CartPole", None),
@@ -167,14 +167,14 @@ def make_envs(
 
 
 def options_of(backend: str) -> dict[str, Any]:
-    """Options of an engine that belong to the backend."""
+    """Return the backend's own options."""
     if backend not in ASYNC_BACKENDS:
         return {}
     return {"num_workers": NUM_WORKERS, "shared_memory": backend == "async"}
 
 
 def draw_actions(envs: Any, *shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
-    """Random actions [*shape, num_envs, ...] in the dtype of the action space.
+    """Return random actions [*shape, num_envs, ...] in the dtype of the action space.
 
     In Blackjack a lane always draws a card: the other action ends its episode.
     """
@@ -189,14 +189,14 @@ def draw_actions(envs: Any, *shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
 
 
 def single_env(envs: Any, **kwargs: Any) -> Any:
-    """One single environment of the same id and arguments."""
+    """Return a single environment of the same id and arguments."""
     if envs.spec.id == ATARI_ID:
         return single_game(**kwargs)
     return gym.make(envs.spec.id, **ARGUMENTS.get(envs.spec.id, {}), **kwargs)
 
 
 def single_game(max_episode_steps: int = -1, **kwargs: Any) -> Any:
-    """One lane of a batch of games: `make` has no preprocessing."""
+    """Return one lane of a batch of games: `make` has no preprocessing."""
     env: Any = gym.envs.atari.PreprocessedAtariEnv("seaquest", **ARGUMENTS[ATARI_ID], **kwargs)
     if max_episode_steps > 0:
         env = gym.wrappers.TimeLimit(env, max_episode_steps)
@@ -204,19 +204,19 @@ def single_game(max_episode_steps: int = -1, **kwargs: Any) -> Any:
 
 
 def single_envs(envs: Any, **kwargs: Any) -> list[Any]:
-    """As many of them as there are lanes, without a time limit unless one is given."""
+    """Return one single environment per lane, without a time limit unless one is given."""
     return [single_env(envs, **{"max_episode_steps": -1, **kwargs}) for _ in range(envs.num_envs)]
 
 
 def calm_seed(envs: Any, seed: int) -> int:
-    """`seed`, or one after which no episode ends for four steps where that takes luck."""
+    """Return `seed`, or for Blackjack a seed after which no episode ends for four steps."""
     return LONG_HANDS if envs.spec.id == "Blackjack-v1" else seed
 
 
 def stagger(envs: Any, seed: int = 5) -> Any:
-    """Begin lane 1's episode one step after the others'; return the observations.
+    """Start lane 1's episode one step after the others'; return the observations.
 
-    With a time limit of L the lanes but 1 end at step L - 1 after this, and lane 1 at step L.
+    With a time limit of L, lane 1 ends at step L after this, and the other lanes at step L - 1.
     """
     envs.reset(seed=calm_seed(envs, seed))
     envs.step(draw_actions(envs, seed=99))
@@ -225,7 +225,7 @@ def stagger(envs: Any, seed: int = 5) -> Any:
 
 
 def same_bytes(one: Any, other: Any) -> bool:
-    """Whether two results of reset or step agree byte by byte, infos included."""
+    """Return whether two results of reset or step agree byte by byte, infos included."""
     if isinstance(one, dict):
         return list(one) == list(other) and all(same_bytes(one[key], other[key]) for key in one)
     if isinstance(one, (tuple, list)):
@@ -238,7 +238,7 @@ def same_bytes(one: Any, other: Any) -> bool:
 
 
 def batched(envs: Any, elements: Sequence[Any]) -> Any:
-    """A batch of observations of single environments, as it leaves `reset` and `step`."""
+    """Return a batch of single observations in the form in which `reset` and `step` return it."""
 
     def stack(space: Any, elements: Sequence[Any]) -> Any:
         if isinstance(space, gym.spaces.Tuple):
@@ -250,23 +250,23 @@ def batched(envs: Any, elements: Sequence[Any]) -> Any:
 
 
 def rows(batch: Any, index: Any) -> Any:
-    """Rows of a batch of observations: of each of its arrays."""
+    """Return rows of a batch of observations, from each of its arrays."""
     return tuple(one[index] for one in batch) if isinstance(batch, tuple) else batch[index]
 
 
 def arrays_of(batch: Any) -> tuple[np.ndarray[Any, Any], ...]:
-    """The arrays that a batch of observations consists of."""
+    """Return the arrays in a batch of observations."""
     return batch if isinstance(batch, tuple) else (batch,)
 
 
 def engine_infos(envs: Any, infos: dict[str, Any]) -> dict[str, Any]:
-    """Infos without those that the environment returns in every reset and step."""
+    """Return infos without those that the environment returns in every reset and step."""
     usual = USUAL_INFOS.get(envs.spec.id, ())
     return {name: one for name, one in infos.items() if name.removeprefix("_") not in usual}
 
 
 def outputs(envs: Any, *lead: int) -> dict[str, Any]:
-    """Arrays [*lead, num_envs, ...] for the results of steps, by the names that step_into has."""
+    """Return arrays [*lead, num_envs, ...] for step results, by the parameters of `step_into`."""
     shape = (*lead, envs.num_envs)
     space = envs.single_observation_space
     parts = [one.dtype for one in space] if isinstance(space, gym.spaces.Tuple) else [space.dtype]
@@ -280,20 +280,20 @@ def outputs(envs: Any, *lead: int) -> dict[str, Any]:
 
 
 def own_threads() -> set[str]:
-    """Return the numbers of the threads that the operating system counts in this process."""
+    """Return the ids of the operating system's threads in this process."""
     return set(os.listdir("/proc/self/task"))
 
 
 def new_threads_settle_at(count: int, before: set[str]) -> bool:
-    """Whether there are `count` threads that were not there before.
+    """Return whether there are `count` threads that did not exist before.
 
-    One that was joined may take a moment to disappear.
+    A joined thread may take a moment to disappear.
     """
     return wait_until(lambda: len(own_threads() - before) == count)
 
 
 class ActionsThatTakeTime:
-    """Actions that are asked for within a step, and call `meanwhile` in another thread first."""
+    """Actions whose conversion to an array, within a step, first runs `meanwhile` in a thread."""
 
     def __init__(self, actions: Any, meanwhile: Callable[[], None]) -> None:
         self.actions = actions

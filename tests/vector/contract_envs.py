@@ -1,6 +1,6 @@
-"""Environments written in Python for the contract tests, and the single lanes they are compared to.
+"""Python environments for the contract tests, and the single lanes they are compared with.
 
-Everything here can be pickled by name, so it serves under every start method.
+Everything here can be pickled by name, so it works with every start method.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from tests.vector.contract import NUM_WORKERS
 
 BOX_DTYPES = ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
 ARRAYS = ("scalar", "discrete", "multi_discrete", "multi_binary", "tuple", "dict")
-OBJECTS = ("text", "one_of", "mixed")  # no arrays, of a bounded size
+OBJECTS = ("text", "one_of", "mixed")  # not arrays, of a bounded size
 UNBOUNDED = ("graph", "sequence", "stacked_sequence", "nested_sequence")
 KINDS = (*BOX_DTYPES, *ARRAYS, *OBJECTS, *UNBOUNDED, "custom")
-# What observations in shared memory cannot be.
+# Kinds of observations that shared memory cannot hold.
 NOT_SHARABLE = (*UNBOUNDED, "custom")
 
 
 class Letters(spaces.Space[str]):
-    """A space of the user's own: single letters."""
+    """A user-defined space: single letters."""
 
     def __init__(self, seed: int | None = None) -> None:
         super().__init__((), None, seed)
@@ -73,7 +73,7 @@ def make_space(kind: str) -> spaces.Space[Any]:
 
 
 def described(value: Any) -> str:
-    """Return text that tells elements of spaces apart: types, dtypes, shapes, numbers."""
+    """Return text that distinguishes elements of spaces: types, dtypes, shapes, numbers."""
     if isinstance(value, dict):
         return (
             "{" + ", ".join(f"{key}: {described(one)}" for key, one in sorted(value.items())) + "}"
@@ -97,10 +97,10 @@ def overwrite(value: Any) -> None:
 
 
 class SpaceEnv(gym.Env[Any, Any]):
-    """Elements of any space as observations and as actions.
+    """Environment whose observations and actions are elements of any space.
 
-    After `reset(seed=s)` everything follows from `s`. Episodes last `length` steps; the last one is
-    truncated or terminated in turn. With `reuse` it overwrites what it returned before.
+    After `reset(seed=s)` everything follows from `s`. Episodes last `length` steps; the last step
+    truncates and terminates alternately. With `reuse` it overwrites the values it returned before.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012
@@ -156,7 +156,7 @@ def space_env_fns(
 
 
 class CountingEnv(gym.Env[Any, Any]):
-    """Counts, and does what its tests ask for.
+    """Environment that counts, with faults on request.
 
     The observation is `[lane, episode, step of the episode, last action]` (float64), the reward the
     step. Actions below 5 are ordinary; `what` is called with the lane at action 9 in `step`, and
@@ -173,15 +173,15 @@ class CountingEnv(gym.Env[Any, Any]):
         infos: Sequence[dict[str, Any]] = (),
         closing: Callable[[int], Any] | None = None,
     ) -> None:
-        """Make one.
+        """Make the environment.
 
         Args:
-            lane: For the observation.
-            what: See above; also called by `greet`, by `render` with `mood` "bad", and where
+            lane: First element of the observations.
+            what: See above; also called by `greet`, by `render` with `mood` "bad", and when
                 `mood` is set to "worse".
             length: Steps to truncation.
-            infos: Info of each step, the first one that of reset.
-            closing: Called in `close`.
+            infos: Info of the reset, followed by the info of each step.
+            closing: Function that `close` calls.
         """
         self.observation_space = spaces.Box(-np.inf, np.inf, (4,), np.float64)
         self.action_space = spaces.Discrete(10)
@@ -244,7 +244,7 @@ class CountingEnv(gym.Env[Any, Any]):
 def counting_env_fns(
     num_envs: int = 3, lanes: Sequence[int] = (), what: Any = None, **kwargs: Any
 ) -> list[Callable[[], CountingEnv]]:
-    """Return functions for environments of which `lanes` do `what`."""
+    """Return functions for environments; those in `lanes` call `what`."""
     return [
         functools.partial(CountingEnv, lane, what if lane in lanes else None, **kwargs)
         for lane in range(num_envs)
@@ -252,7 +252,7 @@ def counting_env_fns(
 
 
 class SingleLane:
-    """What one lane of a batch has to do, said in the plainest way."""
+    """The expected behaviour of one lane of a batch, in its plainest form."""
 
     def __init__(self, env: gym.Env[Any, Any], mode: AutoresetMode) -> None:
         self.env = env
@@ -264,7 +264,7 @@ class SingleLane:
         return self.env.reset(seed=seed)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any], Any]:
-        """Return what `step` does, and the last observation of an episode that ended."""
+        """Return the result of `step`, and the last observation of an episode that ended."""
         if self.ended and self.mode is AutoresetMode.NEXT_STEP:
             observation, info = self.reset()
             return observation, 0.0, False, False, info, None

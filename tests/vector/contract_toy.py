@@ -1,14 +1,14 @@
-"""Contract tests that do not run over the environments that draw in their steps, and why.
+"""Contract tests that do not apply to the environments with random steps, and the reasons.
 
-All others do: `contract.py` makes a lake on which episodes last, and knows a seed with long hands
-of Blackjack.
+All others do: `contract.py` makes a lake on which episodes last, and knows a Blackjack seed with
+long hands.
 """
 
 from collections.abc import Iterable
 
 from tests.vector.contract import ARRAY_ID, ATARI_ID, JIT_ID
 
-NO_OPTIONS = "test_6_6_bad_bounds"  # their resets have none
+NO_OPTIONS = "test_6_6_bad_bounds"  # their resets have no options
 
 
 class Sections:
@@ -22,9 +22,9 @@ class Sections:
 
 
 NOT_FOR = {
-    # No bounds of resets; states are records; thousands of lanes take long where Python steps them.
+    # No reset bounds; states are records; thousands of lanes are slow when Python steps them.
     JIT_ID: Sections(["6_6", "9_4", "11_4"]),
-    # No parameters of lanes, no renderer; whole steps only; nothing to save a state of.
+    # No per-lane parameters, no renderer, only whole steps, no state to save.
     ARRAY_ID: Sections(["6_6", "9", "10_6", "11", "14", "15"]),
     "FrozenLake-v1": frozenset(
         {
@@ -37,16 +37,16 @@ NOT_FOR = {
     ATARI_ID: frozenset(
         {
             NO_OPTIONS,
-            # The second draw of no-ops is the half of a number that the first one left over.
+            # The second draw of no-ops uses the half of a number that the first one left over.
             "test_2_10_drawing_moves_the_lanes_stream",
-            # Nothing moves in the first frames; tests/envs/atari has sticky actions.
+            # Nothing moves in the first frames; tests/envs/atari tests sticky actions.
             "test_9_3_parameters_act",
         }
     ),
     "Blackjack-v1": frozenset(
         {
             NO_OPTIONS,
-            # `natural` changes the rewards of those who stick, not what everybody observes.
+            # `natural` changes the rewards of those who stick, not the observations of all.
             "test_9_3_parameters_act",
             # Lanes would have to draw more cards than a hand takes.
             "test_14_1_chosen_lanes_are_stepped",

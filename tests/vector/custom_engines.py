@@ -1,4 +1,4 @@
-"""Engines of custom loops, for tests of both halves."""
+"""Engines of custom loops, for tests of both sides of the protocol."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.vector.custom_loops import PlainEnv, misbehaving_loop, simple_loop
 
 
 class Engine(CustomWorkers):
-    """With both halves of every call in one."""
+    """Engine with both halves of every call in one method."""
 
     def reset(self, seeds, options=None, mask=None, timeout=None):
         requests = [("reset", {"seed": seed, "options": options}) for seed in seeds]
@@ -47,7 +47,7 @@ class Engine(CustomWorkers):
 
 @contextlib.contextmanager
 def custom_engines():
-    """Give a function that makes engines; they are closed in the end, and leave no process."""
+    """Yield a function that makes engines; close them at the end, and check for processes left."""
     made = []
 
     def make_one(env_fns, worker=simple_loop, context=None, **options):
@@ -83,5 +83,5 @@ def engine_options(env_fns, worker, **options):
 
 
 def misbehaving(make, num_envs=2, **kwargs):
-    """Return an engine of loops that do as they are told."""
+    """Return an engine whose loops misbehave on request."""
     return make([PlainEnv] * num_envs, misbehaving_loop, shared_memory=False, **kwargs)

@@ -1,4 +1,4 @@
-"""Loops for workers, as users write them (`AsyncVectorEnv(worker=...)`), good ones and bad ones."""
+"""Worker loops as users write them (`AsyncVectorEnv(worker=...)`), good ones and bad ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gymcore import spaces
 
 
 class PlainEnv(gymcore.Env):
-    """Only has spaces; `misbehaving_loop` plays the rest."""
+    """Environment with spaces only; `misbehaving_loop` does the rest."""
 
     def __init__(self):
         self.observation_space = spaces.Box(-1e6, 1e6, (2,), np.float32)
@@ -27,7 +27,7 @@ class PlainEnv(gymcore.Env):
 def simple_loop(
     index, env_fn, pipe, parent_pipe, shared_memory, error_queue, autoreset_mode, semaphore
 ):
-    """Speak the whole protocol, as plainly as can be, for gymcore and for Gymnasium."""
+    """Implement the whole protocol in the plainest way, for gymcore and for Gymnasium."""
     parent_pipe.close()
     env = env_fn()
     space = env.observation_space
@@ -105,7 +105,7 @@ def _held(semaphore, method, *args, **kwargs):
 def misbehaving_loop(
     index, env_fn, pipe, parent_pipe, shared_memory, error_queue, autoreset_mode, semaphore
 ):
-    """Do what the seed of a reset or the action of a step says, if it is a string."""
+    """Misbehave as the seed of a reset or the action of a step requests, if it is a string."""
     while True:
         command, data = pipe.recv()
         wish = data if command == "step" else (data or {}).get("seed") if command == "reset" else ""
@@ -135,7 +135,7 @@ def misbehave(wish: str, index: int, pipe: Any, error_queue: Any) -> bool:
         os._exit(int(detail))
     elif wish == "kill":
         os.kill(os.getpid(), getattr(signal, detail))
-    elif wish == "wait":  # for a file
+    elif wish == "wait":  # until a file exists
         while not os.path.exists(detail):
             time.sleep(0.001)
         pipe.send(((np.full(2, -1, np.float32), -1.0, False, False, {"late": True}), True))
@@ -174,7 +174,7 @@ def misbehave(wish: str, index: int, pipe: Any, error_queue: Any) -> bool:
 
 
 class TwoArguments(Exception):
-    """Comes out of a pickle only with both of its arguments."""
+    """Exception that can be unpickled only with both of its arguments."""
 
     def __init__(self, first: Any, second: Any):
         super().__init__(first)

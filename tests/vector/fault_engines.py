@@ -1,4 +1,4 @@
-"""Which engines a fault test runs over: by default, and with `pytest -m soak`."""
+"""The engines that a fault test runs over: by default, and with `pytest -m soak`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import gymcore.vector.async_vector_env  # noqa: F401 (here once, not in each forked test)
 
-# Leaves a test out by default.
+# Mark that excludes a test by default.
 SOAK = pytest.mark.soak
 
 # The engines: "sync", or "shm" or "pipes" with a start method.
@@ -18,12 +18,12 @@ _ASYNC = [f"{m}-{method}" for method in ("fork", "spawn", "forkserver") for m in
 
 
 def engines(*, sync: bool = True, more: Sequence[str] = ()) -> Any:
-    """Parametrise a test over `engine`.
+    """Parametrize a test over `engine`.
 
     Args:
-        sync: Whether the engine without processes is one of them.
-        more: Engines of other start methods than "fork" to run by default; starting them is slow,
-            so that the others are left to `pytest -m soak`.
+        sync: Whether to include the engine without processes.
+        more: Engines of other start methods than "fork" to run by default. Starting them is slow,
+            so the others run only with `pytest -m soak`.
     """
     default = ["shm-fork", "pipes-fork", *more]
     return pytest.mark.parametrize(
@@ -36,14 +36,14 @@ def engines(*, sync: bool = True, more: Sequence[str] = ()) -> Any:
 def engines_and(
     names: str, values: Iterable[Any], *, sync: bool = False, more: Sequence[str] = ()
 ) -> Any:
-    """Parametrise a test over `engine` and something else.
+    """Parametrize a test over `engine` and other parameters.
 
-    By default all values run with "sync" and "shm-fork", the first one also with "pipes-fork" and
-    `more`. All else is left to `pytest -m soak`.
+    By default all values run with "sync" and "shm-fork", the first value also with "pipes-fork" and
+    `more`. All other combinations run with `pytest -m soak`.
 
     Args:
-        names: Of the other parameters, separated by commas.
-        values: Theirs; tuples, if there are several.
+        names: Names of the other parameters, separated by commas.
+        values: Their values; tuples, if there are several parameters.
         sync: As for `engines`.
         more: As for `engines`.
     """

@@ -1,4 +1,4 @@
-"""What can go wrong in an environment, as functions without arguments that do it."""
+"""Faults of an environment, as functions without arguments that cause them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 
 Fault = Callable[[], Any]
 
-# In the text of an exception that Python can only print (one in `__del__`): not an accident.
+# Part of the message of an exception that Python can only print, as in `__del__`: no accident.
 ON_PURPOSE = "raised on purpose"
 
 
@@ -25,7 +25,7 @@ ON_PURPOSE = "raised on purpose"
 
 
 class TwoArguments(Exception):
-    """Cannot be made again from `args`, which is how exceptions are pickled."""
+    """Exception that cannot be made again from `args`, which is how exceptions are pickled."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(f"{code}: {reason}")
@@ -33,7 +33,7 @@ class TwoArguments(Exception):
 
 
 class HoldsALock(Exception):
-    """Cannot be pickled."""
+    """Exception that cannot be pickled."""
 
     def __init__(self) -> None:
         super().__init__("it holds a lock")
@@ -41,14 +41,14 @@ class HoldsALock(Exception):
 
 
 class WillNotLoad(ValueError):
-    """Can be pickled, and fails when it is loaded."""
+    """Exception that can be pickled, but fails to load."""
 
     def __reduce__(self) -> Any:
         return _fail_to_load, ()
 
 
 class NoText(ValueError):
-    """Has neither `str` nor `repr`."""
+    """Exception that has neither `str` nor `repr`."""
 
     def __str__(self) -> str:
         raise RuntimeError("no text")
@@ -99,7 +99,7 @@ def raise_long_text() -> None:
 
 
 def raise_memory_error() -> None:
-    """Meet the limit on memory, as a cluster sets one."""
+    """Reach the memory limit, as set by a cluster."""
     import resource
 
     with open("/proc/self/statm") as file:
@@ -140,7 +140,7 @@ sigterm = functools.partial(die, signal.SIGTERM)
 
 
 def run_out_of_memory() -> None:
-    """Meet the limit on memory with nothing left to report it with."""
+    """Reach the memory limit with no memory left to report it."""
     import resource
 
     with open("/proc/self/statm") as file:
@@ -165,7 +165,7 @@ def loop() -> None:
 
 
 def loop_holding_the_gil() -> None:
-    """Loop in C: no signal handler of Python's ever runs, and no other thread of it."""
+    """Loop in C: neither Python's signal handlers nor other threads of it ever run."""
     collections.deque(itertools.repeat(0), maxlen=0)
 
 
@@ -175,13 +175,13 @@ def sleep() -> None:
 
 
 def ignoring_sigterm(fault: Fault) -> None:
-    with contextlib.suppress(ValueError):  # another thread than the main one
+    with contextlib.suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     fault()
 
 
 def stop() -> None:
-    """Be suspended, as by a debugger: only SIGKILL ends a stopped process."""
+    """Stop, as under a debugger: only SIGKILL ends a stopped process."""
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
@@ -194,7 +194,7 @@ STUCK: dict[str, Fault] = {
     "stopped": stop,
 }
 
-# Deaths with their exit codes, as multiprocessing gives them.
+# Deaths with their exit codes, as multiprocessing reports them.
 DEATHS: dict[str, tuple[Fault, int]] = {
     "sigkill": (sigkill, -signal.SIGKILL),
     "sigsegv": (sigsegv, -signal.SIGSEGV),
@@ -208,7 +208,7 @@ DEATHS: dict[str, tuple[Fault, int]] = {
 
 
 def pause(seconds: float) -> Fault:
-    """Return a fault that takes its time."""
+    """Return a fault that takes some time."""
     return functools.partial(time.sleep, seconds)
 
 
@@ -223,7 +223,7 @@ def _wait_for(path: str) -> None:
 
 
 def note(path: str) -> Fault:
-    """Return a fault that adds a line to a file, whichever process it happens in."""
+    """Return a fault that adds a line to a file, in whichever process it runs."""
     return functools.partial(_note, path)
 
 
@@ -233,7 +233,7 @@ def _note(path: str) -> None:
 
 
 def in_turn(*faults: Fault) -> Fault:
-    """Return a fault that is one after the other."""
+    """Return a fault that runs several faults in order."""
     return functools.partial(_in_turn, faults)
 
 
@@ -243,15 +243,15 @@ def _in_turn(faults: tuple[Fault, ...]) -> None:
 
 
 def interrupt(pid: int) -> Fault:
-    """Return a fault that is a key press, for one process only."""
+    """Return a fault that interrupts one process as Ctrl-C does."""
     return functools.partial(os.kill, pid, signal.SIGINT)
 
 
 def announce() -> None:
-    """Print a line, into what the first process of a program prints into."""
+    """Print a line to the standard output of the program's first process."""
     os.write(1, b"begun\n")
 
 
 def raise_unseen() -> None:
-    """For `__del__`, whose exceptions Python only prints."""
+    """Raise an exception in `__del__`, which Python only prints."""
     raise ValueError(ON_PURPOSE)

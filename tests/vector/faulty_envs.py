@@ -1,4 +1,4 @@
-"""Environments that count, and do one fault in one place; engines of such environments.
+"""Environments that count and cause one fault in one place, and engines of such environments.
 
 Of `NUM_ENVS` environments in `NUM_WORKERS` processes, usually `FAULTY_LANE` is the faulty one.
 """
@@ -21,17 +21,17 @@ from tests.vector.leaks import wait_until
 NUM_ENVS = 4
 NUM_WORKERS = 2
 FAULTY_LANE = 2
-LOST_LANES = [2, 3]  # the lanes of the worker that has the faulty one
+LOST_LANES = [2, 3]  # the lanes of the faulty lane's worker
 
 # Actions of `FaultyEnv`.
 GO, FAULT = 0, 1
 
 
 class FaultyEnv(gymcore.Env[Any, Any]):
-    """Counts; fails in one place.
+    """Environment that counts, and fails in one place.
 
-    The observation is `[lane, resets, steps of the episode, steps in all]` (float64), the reward
-    the number of steps in all. Action 1 is the fault, where the place is "step".
+    The observation is `[lane, resets, steps of the episode, total steps]` (float64), the reward the
+    total number of steps. If the place is "step", action 1 causes the fault.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012
@@ -39,13 +39,13 @@ class FaultyEnv(gymcore.Env[Any, Any]):
     def __init__(
         self, lane: int, place: str = "", fault: Fault = raise_value_error, length: int = 10**9
     ) -> None:
-        """Make one.
+        """Make the environment.
 
         Args:
-            lane: For the observation.
+            lane: First element of the observations.
             place: "init", "reset" (with `options={"fault": True}`), "step" (with action 1),
                 "render", "close", "call" (method `greet`), "set" (attribute `mood`), "del" or "".
-            fault: What happens there.
+            fault: Function to call there.
             length: Steps to truncation.
         """
         self.observation_space = gymcore.spaces.Box(-np.inf, np.inf, (4,), np.float64)
@@ -99,7 +99,7 @@ class FaultyEnv(gymcore.Env[Any, Any]):
         self._do("set")
 
     def lock(self) -> Any:
-        """Return what cannot be pickled."""
+        """Return an object that cannot be pickled."""
         return threading.Lock()
 
     def close(self) -> None:
@@ -135,12 +135,12 @@ def actions(*faulty: int, n: int = NUM_ENVS) -> Any:
 
 @contextlib.contextmanager
 def engine_of(engine: str, env_fns: Any = None, **kwargs: Any) -> Iterator[Any]:
-    """Make an engine; close it in the end, whatever has become of it.
+    """Make an engine, and close it at the end in any case.
 
     Args:
-        engine: "sync", or for instance "shm-spawn".
-        env_fns: By default healthy ones.
-        **kwargs: For the asynchronous engines alone.
+        engine: "sync", or for example "shm-spawn".
+        env_fns: Functions for environments; by default healthy ones.
+        **kwargs: Arguments for asynchronous engines only.
     """
     envs = make_engine(engine, env_fns, **kwargs)
     try:
@@ -150,7 +150,7 @@ def engine_of(engine: str, env_fns: Any = None, **kwargs: Any) -> Iterator[Any]:
 
 
 def wait_for_others(envs: Any, late: Sequence[int] = (1,)) -> None:
-    """Wait until only these workers have not answered what was asked of all."""
+    """Wait until only these workers have not answered the request to all."""
     channel = envs._pool.memory.channel
     assert wait_until(lambda: list(channel.unanswered(envs._request)) == list(late), 60)
 

@@ -1,6 +1,6 @@
-"""Tests that run in a process of their own, under a deadline.
+"""Tests that run in processes of their own, under a deadline.
 
-What such a test does to its process (signals, forks, lost workers, a hang) ends with that process.
+All effects of such a test (signals, forks, lost workers, a hang) end with its process.
 """
 
 from __future__ import annotations
@@ -42,30 +42,30 @@ from tests.vector.leaks import (
 )
 
 _PR_SET_CHILD_SUBREAPER = 36
-_GRACE = 2.0  # s, from the dump of the stacks to the kill
-_START_SECONDS = 60.0  # for a process that has nothing to do but to begin, or to end
+_GRACE = 2.0  # s, between the dump of the stacks and the kill
+_START_SECONDS = 60.0  # for a process that only starts or ends
 
 
 def isolated(
     seconds: float = 120.0, leaks: bool = True, settle: float = SETTLE_SECONDS
 ) -> Callable[[Any], Any]:
-    """Run the test in a forked process, and fail when that takes longer.
+    """Run the test in a forked process, and fail if it exceeds the deadline.
 
-    The process must hold at the end what it held at the beginning, and nothing may have been
-    printed that Python could not raise. A test that hangs fails with the stacks of its threads.
+    At the end the process must hold the same resources as at the beginning, and Python must not
+    have printed exceptions that it could not raise. A hanging test fails with its threads' stacks.
 
     Args:
-        seconds: The deadline, many times what the test takes. Tests that start new interpreters
-            have half a minute more: on a busy machine each takes seconds.
-        leaks: Whether to compare what the process holds.
-        settle: What ends by itself may take this long.
+        seconds: The deadline, many times the duration of the test. Tests that start new
+            interpreters get half a minute more: on a busy machine each takes seconds.
+        leaks: Whether to compare the resources that the process holds.
+        settle: Time in which resources may disappear by themselves.
     """
 
     def decorate(test: Any) -> Any:
         @functools.wraps(test)
         def run(*args: Any, **kwargs: Any) -> None:
             __tracebackhide__ = True
-            # Of an engine that is the test's parameter, such as "shm-spawn".
+            # The start method of an engine that is the test's parameter, such as "shm-spawn".
             start_method = kwargs.get("engine", "").partition("-")[2] or "fork"
             deadline = seconds if start_method == "fork" else seconds + 30.0
             _run(run, args, kwargs, deadline, settle if leaks else None, start_method)
@@ -77,10 +77,10 @@ def isolated(
 
 
 class Fixture:
-    """A value of a fixture that is closed where the test has run."""
+    """A fixture's value that is closed in the process in which the test ran."""
 
     def close(self) -> None:
-        """Close what the test has made with it."""
+        """Close everything that the test made with it."""
 
 
 def run_in_fork(test: Callable[..., None], kwargs: dict[str, Any]) -> bool:
@@ -117,7 +117,7 @@ def _run(
     filters = list(warnings.filters)
     call = functools.partial(_child, test, args, kwargs, seconds, settle, start_method, filters)
     with tempfile.TemporaryFile("w+") as stacks, warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+        warnings.simplefilter("ignore", DeprecationWarning)  # about a fork while there are threads
         child = template.call(call, write_end, stacks.fileno())
         os.close(write_end)
         pid, outcome, text = 0, "hung", ""
@@ -144,14 +144,14 @@ def _run(
 
 
 class _Report:
-    """What the process of a test tells, line by line."""
+    """The report of a test's process, line by line."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._lines: list[bytes] = [b""]
 
     def line(self, seconds: float) -> Any:
-        """Return the next line, or None if it does not come in time."""
+        """Return the next line, or None if it does not arrive in time."""
         end = time.monotonic() + seconds
         while len(self._lines) == 1:
             left = max(0.0, end - time.monotonic())
@@ -173,13 +173,13 @@ def _child(
     report: int,
     stacks: int,
 ) -> None:
-    """Run the test in the forked process and tell the outcome."""
+    """Run the test in the forked process, and report the outcome."""
     outcome, text = "failed", ""
     try:
-        gc.freeze()  # what the parent has made is not looked through again
+        gc.freeze()  # the collector need not visit the parent's objects again
         faulthandler.dump_traceback_later(seconds, exit=False, file=stacks)
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` too
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` ignores it too
         become_subreaper()
         _forget_fork_server()
         warm_up(start_method)
@@ -190,7 +190,7 @@ def _child(
         )
         warnings.resetwarnings()
         warnings.filters.extend(filters)  # type: ignore[attr-defined]
-        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+        warnings.simplefilter("ignore", DeprecationWarning)  # about a fork while there are threads
         with contextlib.nullcontext() if settle is None else no_leaks(settle):
             try:
                 getattr(test, "isolated", test)(*args, **kwargs)
@@ -220,20 +220,20 @@ def _unraisable_text(what: Any) -> list[str]:
 
 
 def _forget_fork_server() -> None:
-    """Let this process start a fork server of its own: one of its parent's is no child of it."""
+    """Make this process start its own fork server: its parent's is not its child."""
     from multiprocessing import forkserver
 
     forkserver._forkserver.__init__()  # type: ignore[misc]
 
 
 def become_subreaper() -> None:
-    """Become the parent of what lost its own parent below this process, so that it is seen."""
+    """Adopt orphaned descendants of this process, so that they are found."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def warm_up(start_method: str) -> None:
-    """Start what `multiprocessing` keeps for a start method, so that it is no leak."""
+    """Start `multiprocessing`'s helpers for a start method, so that they do not count as leaks."""
     if start_method == "forkserver":  # imports once for all workers
         names = ["gymcore.vector.async_vector_env", "tests.vector.faulty_envs"]
         multiprocessing.set_forkserver_preload(names)
@@ -247,7 +247,7 @@ def warm_up(start_method: str) -> None:
 class Script:
     """A Python program in an interpreter and a session of its own.
 
-    Use as a context manager, in a test that is isolated: whatever is left of it is killed in the
+    Use it as a context manager in an isolated test: processes that are left are killed at the
     end.
 
     Attributes:
@@ -255,7 +255,7 @@ class Script:
     """
 
     def __init__(self, code: str, *arguments: str) -> None:
-        """Start it; it finds `gymcore` and `tests` where this process finds them."""
+        """Start the program; it finds `gymcore` and `tests` where this process finds them."""
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         self.process = subprocess.Popen(
             [sys.executable, "-c", textwrap.dedent(code), *arguments],
@@ -281,7 +281,7 @@ class Script:
         self._reap()
 
     def line(self, seconds: float = 60.0) -> str:
-        """Return the next line that it prints."""
+        """Return the next line that the program prints."""
         assert self.process.stdout is not None
         end = time.monotonic() + seconds
         while b"\n" not in self._printed:
@@ -299,36 +299,36 @@ class Script:
         return line.decode()
 
     def go_on(self) -> None:
-        """Let it read a line, after having looked at the processes below it."""
+        """Record the processes below the program, then let it read a line."""
         assert self.process.stdin is not None
         self.below()
         self.process.stdin.write(b"\n")
 
     def below(self) -> set[Process]:
-        """Return the processes below it, with those that were there before."""
+        """Return the processes below the program, including those recorded before."""
         self._seen |= descendants(self.process.pid)
         return self._seen
 
     def end(self, seconds: float = 60.0) -> tuple[int, str, str]:
-        """Wait for its end; return its exit code and what it printed, also to the error stream."""
+        """Wait for the program's end; return its exit code, its output and its error output."""
         try:
             out, err = self.process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             self.below()
             self.process.kill()
-            # Its workers may hold the pipes open.
+            # The program's workers may hold the pipes open.
             kill(self._seen)
             pytest.fail(f"no end after {seconds} s: {self.process.communicate()}")
         return self.process.returncode, (self._printed + out).decode(), err.decode()
 
     def all_gone(self, seconds: float = SETTLE_SECONDS) -> bool:
-        """Wait for the end of all processes that `below` has seen; return whether they ended."""
+        """Wait for all processes that `below` has seen; return whether they ended."""
         gone = wait_until(lambda: not alive(self._seen), seconds)
         self._reap()
         return gone
 
     def _reap(self) -> None:
-        """Take leave of dead processes that came to this process as their subreaper."""
+        """Reap dead processes that this process has adopted as their subreaper."""
         for one in self._seen:
             with contextlib.suppress(ChildProcessError, OSError):
                 wait_until(lambda one=one: os.waitpid(one.pid, os.WNOHANG)[0], 1.0)

@@ -1,6 +1,6 @@
-"""What a process holds of the system: open files, threads, processes below it, `/dev/shm`.
+"""System resources of a process: open files, threads, descendants, `/dev/shm`.
 
-`no_leaks` compares before and after. Reads `/proc`; where there is none, `/dev/fd` and `ps`.
+`no_leaks` compares them before and after. Reads `/proc`, or `/dev/fd` and `ps` where it is missing.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
-# A bound for what happens by itself soon, such as the end of a killed process, also on a busy
-# machine. Only a failure takes this long.
+# A bound for events that happen soon without help, such as the end of a killed process, even on a
+# busy machine. Only a failure takes this long.
 SETTLE_SECONDS = 60.0
 
 _HAS_PROC = os.path.isdir("/proc/self/fd")
 
-# What the names of multiprocessing's semaphores begin with, here and in all processes below: other
-# test processes use them at the same time, and those of a killed process belong to nobody.
+# Prefix of the names of multiprocessing's semaphores, in this process and all descendants: other
+# test processes use them at the same time, and semaphores of killed processes have no owner.
 _SEMAPHORES = f"mp{os.getpid()}"
 multiprocessing.current_process()._config["semprefix"] = f"/{_SEMAPHORES}"  # type: ignore[attr-defined]
 
 
 class Process(NamedTuple):
-    """A process; `started` tells it from a later one of the same number."""
+    """A process; `started` distinguishes it from a later one with the same number."""
 
     pid: int
     started: str
 
 
 def processes() -> dict[int, tuple[int, str, str]]:
-    """Return the parent, the state letter and the start of every process, by its number."""
+    """Return the parent, the state letter and the start time of every process, by number."""
     found: dict[int, tuple[int, str, str]] = {}
     if not _HAS_PROC:
         columns = ["ps", "-A", "-o", "pid=,ppid=,stat=,lstart="]
@@ -46,14 +46,14 @@ def processes() -> dict[int, tuple[int, str, str]]:
     for name in os.listdir("/proc"):
         if name.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat") as file:
-                # The name of the program, in parentheses, may hold anything.
+                # The program's name, in parentheses, may contain any character.
                 fields = file.read().rpartition(")")[2].split()
                 found[int(name)] = int(fields[1]), fields[0], fields[19]
     return found
 
 
 def _has_children() -> bool:
-    """Return whether there may be processes below this one; far cheaper than to list them."""
+    """Return whether there may be processes below this one; much cheaper than listing them."""
     if hasattr(os, "waitid"):
         try:
             os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -63,7 +63,7 @@ def _has_children() -> bool:
 
 
 def descendants(root: int | None = None) -> set[Process]:
-    """Return the processes below `root` (this process), the unreaped dead ones too."""
+    """Return the processes below `root` (default: this process), including unreaped dead ones."""
     if root is None and not _has_children():
         return set()
     table = processes()
@@ -82,7 +82,7 @@ def descendants(root: int | None = None) -> set[Process]:
 
 
 def alive(those: Collection[Process]) -> set[Process]:
-    """Return those that still run; a dead process that nobody has reaped does not run."""
+    """Return the processes that still run, without dead ones that are not yet reaped."""
     if not those:
         return set()
     table = processes()
@@ -96,7 +96,7 @@ def alive(those: Collection[Process]) -> set[Process]:
 
 
 def reap_orphans() -> None:
-    """Reap dead processes of other sessions that came to this process as their subreaper.
+    """Reap dead processes of other sessions that this process has adopted as their subreaper.
 
     On a busy machine a worker of a killed parent may die after the test has looked for it.
     """
@@ -110,7 +110,7 @@ def reap_orphans() -> None:
 
 
 def wait_until(condition: Callable[[], Any], seconds: float = SETTLE_SECONDS) -> bool:
-    """Wait for a condition; return whether it came true within the bound."""
+    """Wait for a condition; return whether it became true within the bound."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -120,26 +120,26 @@ def wait_until(condition: Callable[[], Any], seconds: float = SETTLE_SECONDS) ->
 
 
 def kill(those: Collection[Process]) -> None:
-    """Kill those that still run."""
+    """Kill the processes that still run."""
     for process in alive(those):
         with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGKILL)
 
 
 def open_files() -> dict[int, str]:
-    """Return what the open file descriptors of this process lead to."""
+    """Return the targets of this process's open file descriptors."""
     found = {}
     for name in os.listdir("/proc/self/fd" if _HAS_PROC else "/dev/fd"):
         try:
             found[int(name)] = os.readlink(f"/proc/self/fd/{name}") if _HAS_PROC else "?"
             os.fstat(int(name))
-        except OSError:  # that of the listing itself
+        except OSError:  # the descriptor of the listing itself
             found.pop(int(name), None)
     return found
 
 
 def shared_mappings() -> list[str]:
-    """Return the mappings of this process that are memory shared with other processes."""
+    """Return the mappings of this process that share memory with other processes."""
     if not _HAS_PROC:
         return []
     with open("/proc/self/maps") as file:
@@ -175,14 +175,14 @@ def shared_memory_files() -> set[str]:
 
 
 def without_foreign(names: set[str]) -> set[str]:
-    """Return those names in `/dev/shm` that may come from this process or one below it.
+    """Return the names in `/dev/shm` that may come from this process or a descendant.
 
-    A file of another user is foreign, and one that another process maps. One that nobody maps may
-    have been left by a process that was killed.
+    Files of other users, and files that another process maps, are foreign. A file that no process
+    maps may have been left by a process that was killed.
     """
     files: dict[str, tuple[str, int]] = {}
     for name in names:
-        with contextlib.suppress(OSError):  # it is gone again
+        with contextlib.suppress(OSError):  # it no longer exists
             status = os.stat(f"/dev/shm/{name}")
             if status.st_uid == os.getuid():
                 device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
@@ -192,15 +192,15 @@ def without_foreign(names: set[str]) -> set[str]:
     mine = {os.getpid()} | {one.pid for one in descendants()}
     foreign: set[tuple[str, int]] = set()
     for pid in processes().keys() - mine:
-        # Not by name: a semaphore's mapping has the one that the file was made under, and a process
-        # with another root directory sees the file elsewhere.
+        # Compare inodes, not names: a semaphore's mapping keeps the name of the file when it was
+        # made, and a process with another root directory sees the file elsewhere.
         with contextlib.suppress(OSError), open(f"/proc/{pid}/maps") as maps:
             foreign |= {(line.split()[3], int(line.split()[4])) for line in maps}
     return {name for name, file in files.items() if file not in foreign}
 
 
 class Held(NamedTuple):
-    """What this process holds."""
+    """Resources that this process holds."""
 
     files: dict[int, str]
     processes: set[Process]
@@ -209,11 +209,11 @@ class Held(NamedTuple):
 
     @classmethod
     def now(cls) -> Held:
-        """Return what it holds now."""
+        """Return the resources that it holds now."""
         return cls(open_files(), descendants(), _threads(), shared_memory_files())
 
     def left_over(self, now: Held) -> list[str]:
-        """Describe what is held now and was not before."""
+        """Describe resources that are held now and were not held before."""
         files = [
             f"file descriptor {number}: {target}"
             for number, target in now.files.items()
@@ -233,13 +233,13 @@ class Held(NamedTuple):
 
 @contextlib.contextmanager
 def no_leaks(seconds: float = SETTLE_SECONDS) -> Iterator[None]:
-    """Fail if, some time after the block, more is held than before it.
+    """Fail if, some time after the block, more resources are held than before it.
 
     Args:
-        seconds: What ends by itself may take this long.
+        seconds: Time in which resources may disappear by themselves.
 
     Raises:
-        AssertionError: It names what is left.
+        AssertionError: If there are new resources; the message names them.
     """
     before = Held.now()
     yield
@@ -250,6 +250,6 @@ def no_leaks(seconds: float = SETTLE_SECONDS) -> Iterator[None]:
         left[:] = before.left_over(Held.now())
         return not left
 
-    # One look without anything is enough: in the next, a test beside this one may hold something.
+    # One clean sample is enough: in the next, a test that runs in parallel may hold something.
     wait_until(settled, seconds)
     assert not left, "left over:\n" + "\n".join(left)

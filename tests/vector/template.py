@@ -1,8 +1,8 @@
-"""A small process whose forks run the isolated tests.
+"""A small process that forks the isolated tests.
 
-A fork takes the longer the more memory a process has, and the workers that a test starts are forks
-too. A process of pytest has hundreds of megabytes: the collected tests, and what earlier ones
-imported. The template is forked from it before that.
+A fork takes longer the more memory a process has, and workers started by a test are forks
+too. A pytest process has hundreds of megabytes: the collected tests, and imports of earlier tests.
+The template is forked from it before they are loaded.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import signal
 import socket
 from collections.abc import Callable, Sequence
 
-# What isolated tests need, so that it is imported once and not in each of them.
+# Modules that isolated tests need, so they are imported once and not in each test.
 PRELOAD = (
     "_posixshmem",
     "cloudpickle",
@@ -51,7 +51,7 @@ _pid = 0
 
 
 def start() -> None:
-    """Start the template of this process."""
+    """Start this process's template."""
     global _socket, _pid
     if not hasattr(os, "fork"):
         return
@@ -73,7 +73,7 @@ def has_one() -> bool:
 
 
 def end() -> None:
-    """End the template of this process, if it has one."""
+    """End this process's template, if it has one."""
     global _socket
     if _socket is not None:
         _socket.close()
@@ -85,9 +85,9 @@ def call(function: Callable[..., None], report: int, *files: int) -> int:
     """Call `function(report, *files)` in a fork of the template.
 
     Args:
-        function: If it cannot be pickled, it is called in a fork of this process instead.
-        report: An open file. It gets a line with the number of the process, what the function
-            writes, and when it has ended a line `["lost", text]` with its exit code.
+        function: Function to call; if it cannot be pickled, a fork of this process calls it.
+        report: An open file. It receives a line with the number of the process, the function's
+            output and, when it has ended, a line `["lost", text]` with its exit code.
         *files: Other open files.
 
     Returns:
@@ -110,14 +110,14 @@ def call(function: Callable[..., None], report: int, *files: int) -> int:
 
 
 def _serve(requests: socket.socket) -> None:
-    """Run one function after another, until nobody is left to ask for it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: pytest decides
+    """Run one function after another, until no process is left to request one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # from a terminal: pytest handles it
     while True:
         data, files, *_ = socket.recv_fds(requests, 1 << 20, 8)
         if not data:
             return
         try:
-            for name in PRELOAD:  # takes time only once
+            for name in PRELOAD:  # costs time only once
                 importlib.import_module(name)
             function = pickle.loads(data)
         except Exception as problem:
@@ -129,7 +129,7 @@ def _serve(requests: socket.socket) -> None:
 
 
 def _run(function: Callable[..., None], files: Sequence[int]) -> None:
-    """Call a function in a fork that prints into the first two files, and wait for its end."""
+    """Call a function in a fork that prints to the first two files, and wait for its end."""
     output, errors, report, *others = files
     pid = os.fork()
     if pid == 0:

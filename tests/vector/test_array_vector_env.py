@@ -1,4 +1,4 @@
-"""What subclasses of `ArrayVectorEnv` may return and call: anything else is a typed error."""
+"""The results and calls allowed to subclasses of `ArrayVectorEnv`; others are typed errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ACTIONS = np.zeros(3, np.int64)
 
 
 class Reporting(ArrayCartPole):
-    """Returns these infos, and makes a call in its methods."""
+    """Environment that returns given infos, and makes a call in its methods."""
 
     in_step: Any = None
     in_reset: Any = None
@@ -39,7 +39,7 @@ class Reporting(ArrayCartPole):
 
 
 class Impatient(ArrayCartPole):
-    """Truncates the second lane at every step."""
+    """Environment that truncates the second lane at every step."""
 
     def step_lanes(self, actions: Any) -> Any:
         *results, infos = super().step_lanes(actions)
@@ -84,7 +84,7 @@ def test_infos_without_a_row_for_each_lane(infos: Any, message: str) -> None:
             with pytest.raises(error.Error, match=message):
                 envs.step(ACTIONS)
             envs.step_infos = {}
-            with pytest.raises(error.ResetNeeded):  # half a step was made
+            with pytest.raises(error.ResetNeeded):  # the step was half done
                 envs.step(ACTIONS)
             envs.reset(seed=1)
             assert len(envs.step(ACTIONS)) == 5
@@ -118,7 +118,7 @@ def test_no_step_and_no_reset_inside_of_another(place: str, call: str) -> None:
 
 
 class Nested(ArrayVectorEnv):
-    """Observes what it is given."""
+    """Environment that observes its argument."""
 
     def __init__(self, observations: Any) -> None:
         space = Dict(place=Box(-1, 1, (2,)), parts=Tuple([Discrete(3), Discrete(4)]))

@@ -1,11 +1,11 @@
 """The same environments under gymcore's and Gymnasium's AsyncVectorEnv, side by side.
 
-Where gymcore is better on purpose, there is no comparison here: an environment's exception leaves
-its worker usable, is an `EnvironmentFailed` too and has a message that names the environments;
+Deliberate differences are not compared here: after an environment's exception the worker stays
+usable, and the exception is an `EnvironmentFailed` too, with a message that names the environments;
 steps before `reset` and on ended episodes (with autoreset disabled) are `ResetNeeded`; NumPy
-integers are seeds; generators of functions are taken; refused arguments change nothing; info
-columns are widened; rewards of shape (1,) are numbers; late answers are dropped; messages of
-refused arguments begin with the argument's name. Nor with Gymnasium's mistakes: Text and OneOf in
+integers are seeds; generators of functions are accepted; refused arguments change nothing; info
+columns are widened; rewards of shape (1,) are numbers; late answers are dropped; messages about
+refused arguments begin with the argument's name. Nor are Gymnasium's bugs: Text and OneOf in
 shared memory never change; without shared memory, a masked reset of a lane that waits for autoreset
 is followed by a second reset.
 """
@@ -34,7 +34,7 @@ from tests.vector.async_pairs import (
 
 MEMORY = [True, False]
 
-# Python 3.12 warns of Gymnasium's forks.
+# Python 3.12 warns about Gymnasium's forks.
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 
 
@@ -105,7 +105,7 @@ def test_attributes(pair, shared_memory):
 
 
 def bad_arguments(gym):
-    """Return arguments that `AsyncVectorEnv` refuses, by a name."""
+    """Return arguments that `AsyncVectorEnv` refuses, by name."""
     counting, s = COUNTING[gym], gym.spaces
     box = s.Box(-1e9, 1e9, (3,), np.int64)
     other = functools.partial(counting, observation_space=box)
@@ -140,10 +140,10 @@ def bad_arguments(gym):
     }
 
 
-# What Python itself or `multiprocessing` raises.
+# Errors raised by Python itself or `multiprocessing`.
 NATURAL = {"no list", "None", "context", "autoreset mode", "no autoreset mode", "no loop"}
 
-# Ours say more or begin otherwise; the types are the same.
+# Our messages say more or begin differently; the types are the same.
 OWN_WORDS = {
     *("a number", "an environment", "no list", "None", "other observations", "custom space"),
     *("nested custom space", "announced spaces", "different shapes"),

@@ -1,4 +1,4 @@
-"""What AsyncVectorEnv returns and raises, against Gymnasium's; see test_async_gymnasium.py."""
+"""Results and errors of AsyncVectorEnv, compared with Gymnasium's; see test_async_gymnasium.py."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from tests.vector.async_pairs import (
 from tests.vector.custom_loops import simple_loop
 
 MEMORY = [True, False]
-# Every mode, with observations in shared memory or in the pipes by turns.
+# Every mode, with observations alternately in shared memory and in the pipes.
 MODES_AND_MEMORY = pytest.mark.parametrize(
     "mode,shared_memory", list(zip(MODES, itertools.cycle(MEMORY), strict=False))
 )
 
-# Python 3.12 warns of Gymnasium's forks.
+# Python 3.12 warns about Gymnasium's forks.
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 
 
@@ -100,7 +100,7 @@ def test_calls_that_raise(pair, args):
     assert their_error is not None
     assert isinstance(our_error, type(their_error)), f"{our_error!r} against {their_error!r}"
     assert isinstance(our_error, gymcore.error.Error)
-    # The classes have one name, in functions of two.
+    # The two classes have the same name.
     assert str(their_error) in str(our_error)
     assert ours._state.value == theirs._state.value == "default"
 
@@ -178,9 +178,9 @@ def test_random_steps_with_infos(pair, mode, shared_memory):
     step_both(ours, theirs, 60, mode)
 
 
-# Texts and OneOfs in Gymnasium's shared memory never change; the "tuple" has a Text.
+# Text and OneOf never change in Gymnasium's shared memory; the "tuple" has a Text.
 OBJECTS = ("graph", "sequence", "text", "one_of", "tuple")
-# test_sync_parity.py has every kind in every mode.
+# test_sync_parity.py covers every kind in every mode.
 KINDS = [
     (kind, kind not in OBJECTS, mode)
     for kind, mode in zip(OBSERVATION_KINDS, itertools.cycle(MODES), strict=False)
@@ -443,7 +443,7 @@ def test_environments_whose_close_raises_are_closed():
     assert envs.closed
 
 
-# A loop of the user's own
+# A user-defined loop
 
 
 @MODES_AND_MEMORY
@@ -523,7 +523,7 @@ NUMBERS = {
 
 @pytest.mark.parametrize("kind", NUMBERS)
 def test_final_observations_keep_the_type_of_their_numbers(kind):
-    """Python's int stays one, for which an array has no room."""
+    """A Python int stays one; an array would have no room for it."""
     finals = []
     for package in PACKAGES:
         make_space, observation = NUMBERS[kind]

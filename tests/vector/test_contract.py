@@ -1,4 +1,4 @@
-"""docs/contract.md, one test a sentence: spaces, seeds, autoreset and ends of episodes.
+"""docs/contract.md, one test per sentence: spaces, seeds, autoreset and ends of episodes.
 
 The other sections are in the other files test_contract_*.py.
 """
@@ -39,7 +39,7 @@ HERE = Path(__file__).parent
 
 
 def terminating(test):
-    """Leave out environments without end states."""
+    """Exclude environments without end states."""
     test.env_ids = TERMINATING_IDS
     return test
 
@@ -127,7 +127,7 @@ def test_1_7_actions_in_other_forms(make, backend):
     envs = make(backend)
     actions = draw_actions(envs)
     if actions.dtype == np.float32:
-        actions = np.round(actions)  # for the integers among the forms
+        actions = np.round(actions)  # for the integer forms
     twice = np.repeat(actions, 2, axis=0)
     frozen = actions.copy()
     frozen.flags.writeable = False
@@ -283,7 +283,7 @@ def test_3_1_lanes_that_go_on_are_single_environments(make, backend, mode):
     for actions in draw_actions(envs, 7):
         step = envs.step(actions)
         if ENDING_STATES[envs.spec.id] and not step[2][0]:
-            state = ENDING_STATES[envs.spec.id]  # lane 0 ends again and again
+            state = ENDING_STATES[envs.spec.id]  # lane 0 ends at every step
             envs.set_attr("state", [state, *envs.get_attr("state")[1:]])
         if step[2].any() and mode is DISABLED:
             envs.reset(options={"reset_mask": step[2]})
@@ -303,7 +303,7 @@ def last_step(envs):
     """Step a staggered batch with limit 3 to the end of lanes 0 and 2.
 
     Returns:
-        That step, the singles' ones, and the singles, one a lane.
+        That step, the steps of the single environments, and these environments, one per lane.
     """
     start, actions = draw_actions(envs, seed=99), draw_actions(envs, 2)
     stagger(envs)

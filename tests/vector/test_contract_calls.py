@@ -336,7 +336,7 @@ def test_8_2_other_lanes_have_zeros(make, backend, mode):
     assert "episode" not in steps[0][4]
     assert steps[1][4]["_episode"].tolist() == [True, False, True]
     assert steps[2][4]["_episode"][1]
-    lengths = np.array([1, 0, 1])  # of stagger, which ends nothing here
+    lengths = np.array([1, 0, 1])  # lengths after `stagger`, which ends no episode here
     for step in steps:
         ended = step[2] | step[3]
         lengths += 1
@@ -347,7 +347,7 @@ def test_8_2_other_lanes_have_zeros(make, backend, mode):
             assert (lengths[step[3]] == 3).all()
             for column in step[4]["episode"].values():
                 assert not column[~ended].any()
-        lengths[ended] = -1 if mode is NEXT_STEP else 0  # the step that resets is not counted
+        lengths[ended] = -1 if mode is NEXT_STEP else 0  # the resetting step is not counted
 
 
 def test_8_3_masked_resets_count_anew(make, backend, mode):

@@ -28,7 +28,7 @@ GO, CALL = 0, 9
 
 
 class PoleBroke(Exception):
-    """Of the user's own, with a constructor that takes two arguments."""
+    """A user's exception, with a constructor that takes two arguments."""
 
     def __init__(self, lane, reason):
         super().__init__(f"{reason} in lane {lane}")
@@ -44,13 +44,13 @@ def raise_value_error(lane):
 
 
 def broken(python_backend, what=raise_value_error, lanes=(1,), num_envs=3, **kwargs):
-    """Return an engine whose lane 1 raises when it is asked to."""
+    """Return an engine whose lane 1 raises on request."""
     fns = counting_env_fns(num_envs, lanes, what)
     return make_engine(python_backend, fns, **kwargs)
 
 
 def works(envs):
-    """Reset and step all lanes, and look at the results."""
+    """Reset and step all lanes, and check the results."""
     n = envs.num_envs
     episodes = np.array(envs.get_attr("episode"))
     envs.reset()
@@ -98,7 +98,7 @@ def test_16_2_the_exception_is_also_of_its_own_class(python_backend):
                 envs.step([GO, CALL, GO])
             assert isinstance(caught.value, PoleBroke) or "PoleBroke" in str(caught.value)
             assert "the pole broke in lane 1" in str(caught.value)
-            # Where it was raised: chained in this process, text of another one.
+            # The origin: chained in this process, or the text of the exception in another one.
             chained = caught.value.__cause__
             text = caught.value.traceback
             assert "break_the_pole" in text or isinstance(chained, PoleBroke)
@@ -237,7 +237,7 @@ def test_16_10_close_after_a_failure(python_backend):
 
 
 def wait_for(path, lane):
-    """Take time until a file is there."""
+    """Wait until a file exists."""
     deadline = time.monotonic() + 60
     while not Path(path).exists() and time.monotonic() < deadline:
         time.sleep(0.002)
@@ -252,7 +252,7 @@ def processes_of(envs):
 
 
 class WithPid(CountingEnv):
-    """Tells its process."""
+    """Environment that reports its process."""
 
     @property
     def pid(self):
@@ -260,7 +260,7 @@ class WithPid(CountingEnv):
 
 
 def mortal(async_backend, num_envs=4, lane=3, **kwargs):
-    """Return an engine of two workers, of which the second one can die in the given lane."""
+    """Return an engine of two workers; the second one can die in the given lane."""
     fns = [functools.partial(WithPid, i, die if i == lane else None) for i in range(num_envs)]
     return make_engine(async_backend, fns, **kwargs)
 
@@ -321,7 +321,7 @@ def test_17_3_late_replies_are_dropped(async_backend, tmp_path):
             assert isinstance(caught.value, multiprocessing.TimeoutError)
             assert isinstance(caught.value, TimeoutError)
             assert caught.value.lanes == [2, 3]
-            envs.step_async([2, 2, 2, 2])  # waits for those that are late
+            envs.step_async([2, 2, 2, 2])  # waits for the late workers
         path.touch()
         step = envs.step_wait(timeout=60)
         assert step[0][:, 3].tolist() == [2] * 4
@@ -375,7 +375,7 @@ def test_17_6_a_dead_worker_is_started_again(async_backend, mode):
         assert step[1].tolist() == [2.0, 2.0, 0.0, 0.0]
         assert step[4]["worker_restarted"].tolist() == [False, False, True, True]
         assert step[4]["_worker_restarted"].tolist() == [False, False, True, True]
-        # As last seen; lane 2 may have been stepped before its worker died in lane 3.
+        # The last results; lane 2 may have been stepped before its worker died in lane 3.
         lost = [[[2, 1, 1, 1], [2, 1, 2, 2]], [[3, 1, 1, 1]]]
         fresh = [[2, 1, 0, -1], [3, 1, 0, -1]]
         assert step[0][:2].tolist() == [[0, 1, 2, 2], [1, 1, 2, 2]]

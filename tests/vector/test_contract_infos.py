@@ -14,7 +14,7 @@ from tests.vector.contract_envs import CountingEnv, make_engine
 
 
 def with_infos(python_backend, *lanes):
-    """Return an engine whose lanes give these infos, one a step, and an empty one in reset."""
+    """Return an engine whose lanes return these infos, one per step, and an empty one in reset."""
     fns = [functools.partial(CountingEnv, i, infos=[{}, *own]) for i, own in enumerate(lanes)]
     envs = make_engine(python_backend, fns)
     assert envs.reset()[1] == {}
@@ -111,7 +111,7 @@ def test_13_3_columns_widen(python_backend, first, second, expected):
 
 @dataclass
 class Landmark:
-    """An info value of the user's own."""
+    """A user-defined info value."""
 
     name: str
     distance: float

@@ -87,7 +87,7 @@ def test_14_3_bad_choices(make, backend):
 
 
 def check_rows(step, lanes, actions, envs):
-    """Compare a partial batch with single lanes that do the same."""
+    """Compare a partial batch with single lanes that take the same steps."""
     observations, rewards, terminated, truncated, infos = step
     for k, lane in enumerate(infos["env_id"].tolist()):
         expected = lanes[lane].step(actions[k])
@@ -158,9 +158,9 @@ def test_14_6_recv_returns_some_that_are_ready(make, backend, mode):
         assert step[2].tolist() == [one[2] for one in expected]
         seen += ids.tolist()
         pending.update(zip(ids.tolist(), actions[:2], strict=True))
-        envs.send(actions[:2])  # to those that were received
-    # All four are outstanding again. A worker that the machine never let run has served no batch
-    # so far; what was sent to it comes now, once.
+        envs.send(actions[:2])  # to the lanes that were received
+    # All four are outstanding again. A worker that got no processor time has served no batch
+    # so far; actions sent to it arrive now, once.
     rest = [int(i) for _ in range(2) for i in envs.recv(timeout=60)[4]["env_id"]]
     assert sorted(rest) == sorted(pending) == [0, 1, 2, 3]
     assert set(seen) <= set(rest)
@@ -200,7 +200,7 @@ def test_14_7_partial_batches_in_every_mode(python_backend, mode):
                     )
             ended = (step[2] | step[3]).tolist()
             if mode is DISABLED and any(ended):
-                # A masked reset needs everybody at home.
+                # A masked reset requires that no lane is outstanding.
                 while len(sent) >= 2:
                     more = envs.recv(timeout=60)
                     for k, lane in enumerate(more[4]["env_id"].tolist()):
@@ -262,7 +262,7 @@ def test_14_9_send_is_checked_like_step(make, backend):
         envs.recv(timeout=60)
     before = actions.copy()
     envs.send(actions)
-    actions[:] = 0  # it was read when it was sent
+    actions[:] = 0  # they were read when they were sent
     other = make(backend, num_envs=4)
     other.reset(seed=3)
     expected = other.step(before)

@@ -1,4 +1,4 @@
-"""docs/contract.md, sections 9 to 11: attributes, life, and what the compiled engine adds."""
+"""docs/contract.md, sections 9 to 11: attributes, life, and extras of the compiled engine."""
 
 import copy
 import gc
@@ -76,7 +76,7 @@ def test_9_3_parameters_act(make, backend, mode):
 
 def test_9_4_states_are_read_and_set(make, backend, mode):
     envs, other = make(backend, mode), make(backend, mode)
-    # The same streams, for lanes that draw in their steps, and other states.
+    # The same streams, for lanes with random steps, and other states.
     envs.reset(seed=1), other.reset(seed=1)
     states = envs.get_attr("state")
     other.set_attr("state", [states[2], states[0], states[1]])
@@ -189,7 +189,7 @@ def test_10_6_rendering(make, backend, mode):
     assert not same_bytes(frames[0], frames[1])
 
 
-# 11 The compiled engine alone
+# 11 Only the compiled engine
 
 
 def test_11_1_step_into(make, mode):
@@ -234,7 +234,7 @@ def test_11_3_saved_states(make, mode):
     steps = [envs.step(batch) for batch in actions]
     envs.set_state(saved)
     assert same_bytes([envs.step(batch) for batch in actions], steps)
-    # In other lanes of another batch.
+    # Into other lanes of another batch.
     other = make("native", mode, num_envs=5, max_episode_steps=4)
     other.reset(seed=77)
     other.set_state(saved, lanes=[4, 0, 2])

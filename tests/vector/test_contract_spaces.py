@@ -35,9 +35,9 @@ SEED = 5
 
 
 def combinations():
-    """Return every kind of space with every engine and mode that differ for it.
+    """Return every kind of space with every engine and mode in which it may differ.
 
-    The engines with worker processes have each kind in one mode, which changes with the kind.
+    The engines with worker processes have each kind in one mode, which varies with the kind.
     """
     for i, kind in enumerate(KINDS):
         modes = MODES if kind not in BOX_DTYPES else (SAME_STEP,)
@@ -51,9 +51,9 @@ def combinations():
 # pytest runs all tests of one engine before it makes the next one.
 @pytest.fixture(scope="module", params=combinations())
 def engine(request):
-    """An engine whose observations and actions are of one kind of space.
+    """Return an engine whose observations and actions are of one kind of space.
 
-    Observations in shared memory that cannot be of the kind are of another; the actions are.
+    If shared memory cannot hold observations of the kind, they are of another; the actions are not.
     """
     kind, backend, mode = request.param
     observations = "f4" if backend == "async" and kind in NOT_SHARABLE else kind
@@ -86,12 +86,12 @@ def run(envs, num_steps=8):
 
 @pytest.fixture(scope="module")
 def steps(engine):
-    """What `run` yields for the engine, for the sentences that say something of it."""
+    """Return the results of `run` for the engine, for all tests that check them."""
     return list(run(engine))
 
 
 def as_number(value):
-    """Return the number in an array without axes, and anything else as it is."""
+    """Return the number in an array without axes, and any other value unchanged."""
     return value[()] if isinstance(value, np.ndarray) else value
 
 
@@ -164,7 +164,7 @@ def test_12_5_results_stay_whatever_anybody_writes(python_backend):
                 kept.append((envs.step(actions), expected.step(actions)))
             for found, correct in kept:
                 assert same_bytes(described(found), described(correct)), kind
-            # The caller may write as well.
+            # The caller may write too.
             found, correct = envs.step(actions), expected.step(actions)
             overwrite(found[:4])
             overwrite(found[4].get("final_obs", ()))
@@ -205,7 +205,7 @@ def test_12_7_what_shared_memory_cannot_hold(kind):
 
 
 class Careless(SpaceEnv):
-    """Returns observations that are equal to those of its space, and of other types."""
+    """Environment that returns observations equal to those of its space, but of other types."""
 
     def _observation(self):
         one = super()._observation()
@@ -213,7 +213,7 @@ class Careless(SpaceEnv):
 
 
 class Misshapen(CountingEnv):
-    """Returns an observation of another shape at action 9."""
+    """Environment that returns an observation of another shape at action 9."""
 
     def _result(self):
         observation, info = super()._result()
@@ -243,7 +243,7 @@ def test_12_8_observations_of_another_form(python_backend):
 
 
 class Bounded(SpaceEnv):
-    """Bounds of its own."""
+    """Environment with bounds of its own."""
 
     def __init__(self, high, shape=(2,)):
         super().__init__()
@@ -299,7 +299,7 @@ def test_12_11_actions_of_no_such_structure(python_backend):
             for bad in (None, 3, fewer, {}, ()):
                 with pytest.raises(error.Error):
                     envs.step(bad)
-            # Nothing has moved.
+            # No lane has moved.
             assert envs.get_attr("elapsed") == (0, 0, 0), kind
             assert envs.step(good)[1].tolist() == [0.5] * 3
 

@@ -1,4 +1,4 @@
-"""Workers that run a loop of the user's own: the parent's side of their protocol."""
+"""Workers that run a user-defined loop: the parent's side of their protocol."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ METHODS = multiprocessing.get_all_start_methods()
 
 @pytest.fixture
 def make():
-    """Make engines that are closed after the test."""
+    """Yield a function that makes engines; close them after the test."""
     with custom_engines() as make_one:
         yield make_one
 
@@ -220,7 +220,7 @@ def test_methods_that_raise(make, where):
         calls[where]()
     assert e.value.lanes == [1]
     assert "in fail" in e.value.traceback
-    # The loop has ended with the exception; what it said is said again.
+    # The loop has ended with the exception; its message is repeated.
     engine.processes[1].join(60)
     with pytest.raises(WorkerDied, match="exit code 0") as e:
         engine.reset([1, 2])
@@ -270,7 +270,7 @@ def test_exceptions_that_do_not_pickle(make):
 
 
 def test_a_loop_makes_another_class():
-    """Custom workers are a class of their own, which the argument of Gymnasium's class selects."""
+    """Custom workers are a separate class, selected by the argument of Gymnasium's class."""
 
     class Derived(gymcore.vector.AsyncVectorEnv):
         pass

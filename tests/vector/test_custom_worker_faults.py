@@ -1,4 +1,4 @@
-"""Workers with a loop of the user's own that break the protocol, die, hang or will not end."""
+"""Workers with a user-defined loop that break the protocol, die, hang or do not end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.vector.custom_loops import PlainEnv, misbehaving_loop
 CountingEnv = make_counting_env(gymcore)
 METHODS = multiprocessing.get_all_start_methods()
 
-# Python 3.12 warns of forks where NumPy has threads.
+# Python 3.12 warns about forks while NumPy has threads.
 forking = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 needs_fork = pytest.mark.skipif("fork" not in METHODS, reason="no os.fork")
 needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /proc")
@@ -33,14 +33,14 @@ needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /
 
 @pytest.fixture
 def make():
-    """Make engines that are closed after the test."""
+    """Yield a function that makes engines; close them after the test."""
     with custom_engines() as make_one:
         yield make_one
 
 
 @pytest.fixture
 def late(tmp_path):
-    """An action whose step lasts until `late.file` exists."""
+    """Return an action whose step lasts until `late.file` exists."""
     file = tmp_path / "file"
     return SimpleNamespace(action=f"wait {file}", file=file)
 
@@ -138,7 +138,7 @@ def test_half_of_an_answer(make):
     engine.step_async([3, "half"])
     with pytest.raises(WorkerTimeout):
         engine.step_wait(timeout=0.2)
-    engine.close()  # does not wait for the worker, whose 600 s are more than the test has
+    engine.close()  # does not wait for the worker, whose 600 s exceed the test's time
 
 
 def test_requests_larger_than_a_pipe(make, late):
@@ -148,7 +148,7 @@ def test_requests_larger_than_a_pipe(make, late):
     assert all(np.array_equal(one, large) for [one] in results)
     infos = engine.step(["bulky", "bulky"])[-1]
     assert infos[0]["x"].sum() == 10**6
-    # One that does not read: what it was sent waits here, and blocks nobody.
+    # A loop that does not read: messages to it stay in the pipe, and block no process.
     engine.step_async([1, late.action])
     with pytest.raises(WorkerTimeout):
         engine.step_wait(timeout=0.1)
@@ -172,7 +172,7 @@ def test_interrupt_before_the_wait(make, late):
     engine = misbehaving(make)
     engine.step_async([1, late.action])
     late.file.touch()
-    # A key press here raises an exception, and nobody calls `step_wait`.
+    # A key press here raises an exception, and `step_wait` is never called.
     assert engine.step([1, 2], timeout=60)[1].tolist() == [1, 2]
 
 

@@ -1,7 +1,7 @@
-"""Every call of the contract, with good and bad arguments: the engines do the same.
+"""Every call of the contract, with good and bad arguments: all engines behave alike.
 
 Each engine makes the same calls as `SyncVectorEnv`, in every autoreset mode. Results are compared
-byte for byte, errors by their type and message, in which the environment's name may differ.
+byte for byte, errors by type and message; messages may differ in the environment's name.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def steps(envs: Any, count: int = 1) -> list[Any]:
 
 
 def after(*calls: Call) -> Call:
-    """Return a call that makes several, and returns the result of the last one."""
+    """Return a call that makes several calls, and returns the result of the last one."""
     return lambda envs: [call(envs) for call in calls][-1]
 
 
@@ -60,7 +60,7 @@ def send(actions: Any = GO, *env_ids: Any) -> Call:
 
 
 def recv(*timeout: Any) -> Call:
-    """Return a `recv` whose rows are sorted: workers return lanes as they become ready."""
+    """Return a `recv` with sorted rows: workers return lanes as they become ready."""
 
     def call(envs: Any) -> Any:
         *arrays, infos = envs.recv(*timeout)
@@ -93,7 +93,7 @@ MASKS = {
     "mask empty": np.zeros(N, np.bool_),
 }
 
-# Actions that are a batch, and some that are not.
+# Actions that form a batch, and some that do not.
 ACTIONS: dict[str, Any] = {
     "list": [0, 1, 0],
     "tuple": (0, 1, 0),
@@ -127,7 +127,7 @@ IDS: dict[str, Any] = {
     "ids empty": [],
 }
 
-# Calls after a reset. Those of a group are refused by engines that do not have them.
+# Calls after a reset. Engines without a group of calls refuse all of it.
 CALLS: dict[str, dict[str, Call]] = {
     "all": {
         **{
@@ -231,8 +231,8 @@ AFTER_CLOSE: dict[str, Call] = {
     "close": lambda envs: envs.close(),
 }
 
-# Groups of calls that engines do not have, and their calls after `close` that are not the engine's
-# own: physics on whole batches defines `step_lanes`, and `get_attr` and `set_attr` in these tests.
+# Groups of calls that engines lack, and their calls after `close` that the engine does not
+# define: physics on whole batches defines `step_lanes`; these tests define `get_attr`, `set_attr`.
 LACKS = {
     "arrays": {"some", "queue", "attributes", "states"},
     "remote": {"episodes", "attributes", "states"},
@@ -279,7 +279,7 @@ def engine_of(name: str, mode: Any) -> Iterator[Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return a result as numbers, strings and tuples, the same for equal results."""
+    """Return a result as numbers, strings and tuples, which are equal for equal results."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, dict):
@@ -296,7 +296,7 @@ def plain(value: Any) -> Any:
 
 
 def outcome(call: Call, envs: Any) -> Any:
-    """Return what a call returns, or the exception that it raises."""
+    """Return the result of a call, or the exception that it raises."""
     try:
         return plain(call(envs))
     except Exception as problem:
@@ -318,7 +318,7 @@ def check_same(name: str, found: Any, expected: Any) -> None:
     assert isinstance(found, Exception), f"{name}: expected {expected!r}, got {found!r}"
     if isinstance(
         found, error.EnvironmentFailed
-    ):  # of a server: of this class too, with a traceback
+    ):  # the server's: of this class too, with a traceback
         assert isinstance(found, type(expected)), name
         assert shown(expected) in shown(found), name
         return
@@ -387,7 +387,7 @@ def test_what_an_engine_lacks_is_refused(engine: str, names: set[str]) -> None:
 
 
 class Echo(gym.Env):
-    """Reports the type of its actions."""
+    """Environment that reports the type of its actions."""
 
     def __init__(self, *shape: int) -> None:
         self.observation_space = gym.spaces.Discrete(2)
@@ -403,7 +403,7 @@ class Echo(gym.Env):
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64])
 @pytest.mark.parametrize("shape", [(), (2,)])
 def test_floating_point_actions_keep_their_type(shape: tuple[int, ...], dtype: Any) -> None:
-    """float64 actions of a float32 Box were float32 in some calls of async, float64 in others."""
+    """Some calls of async once turned float64 actions of a float32 Box into float32."""
     actions = (np.ones((2, *shape)) / 3).astype(dtype)
     expected = np.dtype(dtype if dtype in (np.float32, np.float64) else np.float32).name
     for engine in (SyncVectorEnv, AsyncVectorEnv):

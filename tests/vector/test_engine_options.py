@@ -1,4 +1,4 @@
-"""The comparison of all environments' spaces with the first one's."""
+"""The check that all environments have the spaces of the first one."""
 
 from __future__ import annotations
 

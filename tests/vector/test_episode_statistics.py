@@ -1,4 +1,4 @@
-"""Episode statistics of SyncVectorEnv, beside Gymnasium's wrapper."""
+"""Episode statistics of SyncVectorEnv, compared with Gymnasium's wrapper."""
 
 import gymnasium
 import numpy as np
@@ -16,7 +16,7 @@ CountingEnv = make_counting_env(gymcore)
 
 
 class SilentEnv(CountingEnv):
-    """Without infos: one of CountingEnv's is named "episode"."""
+    """Environment without infos: CountingEnv has one named "episode"."""
 
     def reset(self, **kwargs):
         return super().reset(**kwargs)[0], {}

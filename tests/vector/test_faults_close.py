@@ -1,4 +1,4 @@
-"""`close` in every state, no `close` at all, and what remains after it: nothing."""
+"""`close` in every state, and no `close` at all: no resources remain."""
 
 import contextlib
 import gc
@@ -40,7 +40,7 @@ def test_twice(engine):
     envs.reset()
     envs.step(actions())
     envs.close()
-    # At once, not some time later, and though the object still lives.
+    # At once, not some time later, and while the object still exists.
     assert descendants() == before
     assert envs.closed
     envs.close()
@@ -82,7 +82,7 @@ def test_each_environment_is_closed_once(engine, tmp_path):
 @engines_and("pending", PENDING)
 @isolated()
 def test_during_a_pending_call(engine, pending, tmp_path):
-    """A call that ends soon is waited for, so that the environments can close."""
+    """`close` waits for a call that ends soon, so that the environments can close."""
     closed = tmp_path / "closed"
     env_fns = make_fns("close", faults.note(str(closed)), lanes=range(NUM_ENVS))
     env_fns[FAULTY_LANE] = make_fns(pending, faults.pause(0.1))[FAULTY_LANE]
@@ -100,7 +100,7 @@ def test_during_a_pending_call(engine, pending, tmp_path):
 )
 @isolated()
 def test_during_a_call_that_never_returns(engine, pending, how):
-    pool._CLOSE_SECONDS = pool._HURRIED_CLOSE_SECONDS = 1e6  # the bound is that of the call
+    pool._CLOSE_SECONDS = pool._HURRIED_CLOSE_SECONDS = 1e6  # the bound is the call's
     place = "step" if pending == "step" else pending
     envs = make_engine(engine, make_fns(place, faults.STUCK["loop_ignoring_sigterm"]))
     envs.reset()
@@ -114,7 +114,7 @@ def test_during_a_call_that_never_returns(engine, pending, how):
 @engines_and("stuck", faults.STUCK)
 @isolated()
 def test_during_a_step_that_never_returns(engine, stuck):
-    """Without a time-out the bound is the engine's own."""
+    """Without a time-out the engine's own bound applies."""
     envs = make_engine(engine, make_fns("step", faults.STUCK[stuck]))
     envs.reset()
     envs.step_async(actions(FAULTY_LANE))
@@ -128,7 +128,7 @@ def test_during_a_step_that_never_returns(engine, stuck):
 @pytest.mark.parametrize("place", ["close", "del"])
 @isolated()
 def test_an_environment_that_never_closes(engine, place):
-    pool._CLOSE_SECONDS = pool._HURRIED_CLOSE_SECONDS = 1e6  # the bound is that of the call
+    pool._CLOSE_SECONDS = pool._HURRIED_CLOSE_SECONDS = 1e6  # the bound is the call's
     envs = make_engine(engine, make_fns(place, faults.loop_holding_the_gil))
     envs.reset()
     envs.close(timeout=0.1)
@@ -138,7 +138,7 @@ def test_an_environment_that_never_closes(engine, place):
 @ASYNC
 @isolated()
 def test_while_another_thread_steps(engine):
-    """Either refuses, or ends the step; nothing hangs and nothing is left."""
+    """`close` either refuses or ends the step; it does not hang, and no resources remain."""
     envs = make_engine(engine, make_fns("step", faults.pause(0.3)))
     envs.reset()
     ended = []
@@ -302,7 +302,7 @@ def test_many_engines_come_and_go(engine, count):
 @ASYNC
 @isolated()
 def test_engines_that_fail_come_and_go(engine):
-    """Those that were never made, and those that died, leave nothing either."""
+    """Engines whose construction failed, and engines that died, leave no resources either."""
 
     def live(k):
         place, fault = [
@@ -330,7 +330,7 @@ def test_engines_that_fail_come_and_go(engine):
 @ASYNC
 @isolated()
 def test_engines_beside_each_other(engine):
-    """They disturb each other neither alive nor in their ends."""
+    """Engines do not disturb each other, neither alive nor when they end."""
     with engine_of(engine) as first, engine_of(engine) as second:
         first.reset(), second.reset()
         third = make_engine(engine, make_fns("step", faults.sigkill))

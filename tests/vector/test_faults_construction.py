@@ -1,4 +1,4 @@
-"""Engines that cannot be made: a clear error, and nothing left behind."""
+"""Engines that cannot be made: a clear error, and no resources left behind."""
 
 import functools
 import resource
@@ -44,7 +44,7 @@ def test_worker_dies_in_a_constructor(engine, death):
 @isolated()
 def test_worker_is_stuck_in_a_constructor(engine, stuck):
     env_fns = make_fns("init", faults.STUCK[stuck])
-    for start_timeout in (1.0, 10.0, 60.0):  # until the other worker starts in that time
+    for start_timeout in (1.0, 10.0, 60.0):  # until the other worker starts within this time
         with pytest.raises(error.WorkerTimeout) as caught:
             make_engine(engine, env_fns, start_timeout=start_timeout)
         if caught.value.lanes == LOST_LANES:
@@ -56,7 +56,7 @@ def test_worker_is_stuck_in_a_constructor(engine, stuck):
 
 
 def fns_with(function):
-    """Return functions of which the one at index 2 is another."""
+    """Return functions for environments, with another function at index 2."""
     env_fns = make_fns()
     env_fns[2] = function
     return env_fns
@@ -82,7 +82,7 @@ def test_function_that_cannot_be_pickled_is_named(engine):
 
 
 class LoadsNowhere:
-    """A function that can be pickled, and fails in the process that loads it."""
+    """A function that can be pickled, but fails in the process that loads it."""
 
     def __call__(self):
         return FaultyEnv(2)
@@ -127,7 +127,7 @@ def test_environment_that_cannot_be_pickled(engine):
         assert envs.step(actions())[0][:, 0].tolist() == [0, 1, 2, 3]
 
 
-# What the functions return
+# Results of the functions
 
 
 def no_env():
@@ -161,7 +161,7 @@ def test_spaces_that_differ(engine):
 @pytest.mark.parametrize("engine", ["shm-fork", "pipes-fork"])
 @isolated()
 def test_too_many_open_files(engine):
-    """Whichever file is one too many, nothing remains of those before it."""
+    """Whichever file is one too many, those before it are closed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     refused = 0
     for spare in range(60):

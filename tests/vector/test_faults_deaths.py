@@ -1,4 +1,4 @@
-"""Worker processes that end: noticed at once, named, and out of the way."""
+"""Worker processes that end are noticed at once, named, and removed."""
 
 import os
 import signal
@@ -75,7 +75,7 @@ def test_in_step(engine, name):
 @ASYNC
 @isolated()
 def test_a_crash_in_c_tells_where(engine):
-    """`faulthandler` gives the Python stack of a worker that received a fatal signal."""
+    """`faulthandler` prints the Python stack of a worker that received a fatal signal."""
     with engine_of(engine, make_fns("step", faults.die_by_bad_pointer)) as envs:
         envs.reset()
         with pytest.raises(error.WorkerDied) as caught:
@@ -136,7 +136,7 @@ def test_between_calls(engine, call):
 @ASYNC
 @isolated()
 def test_while_the_parent_waits(engine):
-    """As the kernel's out-of-memory killer does it: from outside, in the middle of a step."""
+    """A worker dies as by the kernel's out-of-memory killer: from outside, in mid-step."""
     with engine_of(engine, make_fns("step", faults.sleep)) as envs:
         envs.reset()
         pid = envs.get_attr("pid")[FAULTY_LANE]
@@ -178,7 +178,7 @@ def test_all_workers(engine):
                 envs.step(actions())
             return caught.value
 
-        # A process is dead for the system before its last thread has closed what it had open.
+        # The system reports a process as dead before its last thread has closed its files.
         assert wait_until(lambda: death().lanes == [0, 1, 2, 3])
         check(death(), -signal.SIGKILL, [0, 1, 2, 3])
 
@@ -186,7 +186,7 @@ def test_all_workers(engine):
 @ASYNC
 @isolated()
 def test_an_exception_beside_a_death(engine):
-    """The death is what matters: it is the one that stays."""
+    """The death takes precedence: it is the error that stays."""
 
     def fns():
         env_fns = make_fns("step", faults.raise_value_error, lanes=(0,))
@@ -205,7 +205,7 @@ def test_an_exception_beside_a_death(engine):
 @ASYNC
 @isolated()
 def test_out_of_memory(engine):
-    """A worker under a limit on memory, with not a page left, reports or dies; it does not hang."""
+    """A worker that has used up its memory limit reports or dies; it does not hang."""
     with engine_of(engine, make_fns("step", faults.run_out_of_memory)) as envs:
         envs.reset()
         with pytest.raises(error.EnvironmentFailed) as caught:
@@ -213,11 +213,11 @@ def test_out_of_memory(engine):
         assert set(caught.value.lanes) <= set(LOST_LANES)
 
 
-# Messages that are torn in the middle
+# Messages cut off in the middle
 
 
 class BigEnv(FaultyEnv):
-    """Sends and takes results larger than any pipe holds."""
+    """Environment that exchanges results larger than any pipe holds."""
 
     def big(self, megabytes):
         return bytes(megabytes << 20)

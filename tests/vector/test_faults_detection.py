@@ -1,4 +1,4 @@
-"""The fault tests' own instruments: what they are to find, they find."""
+"""The fault tests' own tools find the faults that they should find."""
 
 import multiprocessing
 import os

@@ -1,4 +1,4 @@
-"""Environments that raise: one typed error, and an engine that goes on after it."""
+"""Environments that raise: one typed error, and an engine that stays usable."""
 
 import functools
 
@@ -20,7 +20,7 @@ from tests.vector.faulty_envs import (
 from tests.vector.isolation import isolated
 from tests.vector.leaks import descendants
 
-# The fault, what else the error is, and a part of its text.
+# The fault, a further class of the error, and a part of its text.
 EXCEPTIONS = {
     "value_error": (faults.raise_value_error, ValueError, "ValueError: the pole broke"),
     "two_arguments": (faults.raise_two_arguments, faults.TwoArguments, "7: the pole broke"),
@@ -35,7 +35,7 @@ EXCEPTIONS = {
 
 
 class EndlessInfoEnv(FaultyEnv):
-    """Action 1 returns an info that contains itself."""
+    """Environment whose action 1 returns an info that contains itself."""
 
     def step(self, action):
         observation, reward, terminated, truncated, info = super().step(0)
@@ -45,7 +45,7 @@ class EndlessInfoEnv(FaultyEnv):
 
 
 def call_that_fails(envs, place):
-    """Make the call in which the faulty lane meets its fault."""
+    """Make the call in which the faulty lane causes its fault."""
     return {
         "reset": lambda: envs.reset(options={"fault": True}),
         "step": lambda: envs.step(actions(FAULTY_LANE)),
@@ -56,14 +56,14 @@ def call_that_fails(envs, place):
 
 
 def check(failure, engine, kind, text, lanes=(FAULTY_LANE,)):
-    """Check what an error says."""
+    """Check the contents of an error."""
     assert isinstance(failure, error.EnvironmentFailed)
     assert isinstance(failure, kind)
     assert not isinstance(failure, error.WorkerDied)
     assert failure.lanes == list(lanes)
     assert failure.exit_code is None
     assert f"environment {lanes[0]}" in str(failure)
-    if engine == "sync":  # the exception itself is there, with its traceback
+    if engine == "sync":  # the exception itself, with its traceback
         assert isinstance(failure.__cause__, kind)
     else:
         assert text in str(failure)
@@ -72,7 +72,7 @@ def check(failure, engine, kind, text, lanes=(FAULTY_LANE,)):
 
 
 def check_works(envs, resets):
-    """Check that a batch counts as it should, from a reset on."""
+    """Check that a batch counts correctly from a reset on."""
     observations, _ = envs.reset(seed=5)
     totals = envs.get_attr("total")
     assert observations.tolist() == [[i, resets[i], 0, totals[i]] for i in range(NUM_ENVS)]
@@ -137,7 +137,7 @@ def test_elsewhere(engine, name, place):
         if place == "reset":
             with pytest.raises(error.ResetNeeded):
                 envs.step(actions())
-        else:  # the episodes go on
+        else:  # the episodes continue
             assert envs.step(actions())[0][:, 2].tolist() == [2] * NUM_ENVS
         resets = envs.get_attr("resets")
         check_works(envs, [one + 1 for one in resets])
@@ -160,7 +160,7 @@ def test_in_a_constructor(engine, name, tmp_path):
         make_engine(engine, env_fns)
     check(caught.value, engine, kind, text)
     assert descendants() == before
-    # What was made before has been closed; another worker may not have got that far.
+    # The environments made before are closed; another worker may not have got that far.
     made = closed.read_text().split() if closed.exists() else []
     assert len(made) == 2 if engine == "sync" else len(made) <= 2
 
@@ -203,7 +203,7 @@ def test_sys_exit_in_an_environment(engine):
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
 @isolated()
 def test_after_an_exception_no_episode_end_is_remembered(engine, mode):
-    """The lanes that ended in the step before are not reset once more after the recovery."""
+    """Lanes that ended in the step before are not reset again after the recovery."""
     env_fns = make_fns("step", length=2)
     with engine_of(engine, env_fns, autoreset_mode=mode) as envs:
         envs.reset(seed=1)
@@ -219,7 +219,7 @@ def test_after_an_exception_no_episode_end_is_remembered(engine, mode):
 
 
 class OddResults(FaultyEnv):
-    """Returns something odd from the step with the fault."""
+    """Environment that returns an odd result from the step with the fault."""
 
     def __init__(self, lane, results):
         super().__init__(lane)
@@ -259,7 +259,7 @@ def test_odd_results(engine):
             check_works(envs, [resets] * NUM_ENVS)
 
 
-# What cannot be sent from one process to the other
+# Values that cannot be sent between processes
 
 
 @ASYNC
@@ -307,12 +307,12 @@ def test_arguments_that_cannot_be_pickled(engine):
         ):
             with pytest.raises(TypeError, match="lock"):
                 call()
-            # Nothing has been sent, and nothing is pending.
+            # Nothing was sent, and no call is pending.
             assert envs.call("greet") == tuple(f"hello from {i}" for i in range(NUM_ENVS))
         assert envs.step(actions())[0][:, 2].tolist() == [1] * NUM_ENVS
 
 
-# Errors of the last moments
+# Errors during `close`
 
 
 @engines()
@@ -338,7 +338,7 @@ def test_in_close(engine, tmp_path):
     with pytest.raises(error.EnvironmentFailed) as caught:
         envs.close()
     check(caught.value, engine, ValueError, "ValueError: the pole broke")
-    # All others were closed, and all processes have ended.
+    # All other environments were closed, and all processes have ended.
     assert len(closed.read_text().split()) == NUM_ENVS - 1
     assert envs.closed
     assert descendants() == before

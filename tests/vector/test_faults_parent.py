@@ -1,4 +1,4 @@
-"""Parents that are killed, or that fork: workers end with their parent, and with it alone."""
+"""Parents that are killed, or that fork: workers end with their parent, and only with it."""
 
 import gc
 import multiprocessing
@@ -54,7 +54,7 @@ PROGRAM = """
 
 
 def kill_parent(engine, place, fault, signal_number=signal.SIGKILL, fork=""):
-    """Kill a parent whose workers are in the middle of something; they must be gone soon."""
+    """Kill a parent whose workers are busy; they must disappear soon."""
     before = shared_memory_files()
     with Script(PROGRAM, engine, place, fault, fork) as script:
         child, *workers = map(int, script.line().split()) if place == "step" else [-1]
@@ -62,7 +62,7 @@ def kill_parent(engine, place, fault, signal_number=signal.SIGKILL, fork=""):
         below = set(script.below())
         assert len(below) >= NUM_WORKERS + bool(fork)
         os.kill(script.process.pid, signal_number)
-        # A forked child is not the engine's business, and it keeps those of `multiprocessing`.
+        # The forked child survives, and keeps the helper processes of `multiprocessing` alive.
         mine = {one for one in below if one.pid in workers} if fork else below
         assert mine
         assert wait_until(lambda: not alive(mine)), alive(mine)
@@ -95,7 +95,7 @@ def test_parent_is_killed_while_environments_are_made(engine):
 @ASYNC
 @isolated()
 def test_parent_is_killed_and_a_fork_of_it_lives(engine):
-    """It holds copies of all pipes: their ends tell nothing to the workers."""
+    """It holds copies of all pipes, so workers cannot notice the parent's end by the pipes."""
     kill_parent(engine, "step", "loop_holding_the_gil", fork="fork")
 
 
@@ -124,7 +124,7 @@ def check_steps(envs, total):
 
 
 def refused(envs):
-    """Check that every call says whose the workers are."""
+    """Check that every call says which process owns the workers."""
     for call in (
         envs.reset,
         lambda: envs.step(actions()),
@@ -193,7 +193,7 @@ def test_child_while_a_call_is_pending(engine):
 @ASYNC
 @isolated()
 def test_child_of_multiprocessing(engine):
-    """Its end runs the finalizers of `multiprocessing`, and joins the children it thinks it has."""
+    """When it ends, it runs `multiprocessing`'s finalizers, and joins its supposed children."""
     with engine_of(engine) as envs:
         envs.reset()
         process = multiprocessing.get_context("fork").Process(target=refused, args=(envs,))

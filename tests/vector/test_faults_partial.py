@@ -25,7 +25,7 @@ from tests.vector.isolation import isolated
 
 
 def go(envs, lanes, *faulty):
-    """Send some lanes on their way."""
+    """Send actions to some lanes."""
     envs.send(np.array([FAULT if lane in faulty else GO for lane in lanes]), np.array(lanes))
 
 
@@ -99,7 +99,7 @@ def test_restart(engine):
         elapsed = np.zeros(NUM_ENVS)
         restarts = 0  # of lanes
         go(envs, range(NUM_ENVS), FAULTY_LANE)
-        while restarts < 6 or totals[:2].min() <= 5:  # the lanes of the other worker go on
+        while restarts < 6 or totals[:2].min() <= 5:  # the lanes of the other worker continue
             observations, _, _, truncations, infos = envs.recv()
             lanes = infos["env_id"].tolist()
             restarted = infos.get("worker_restarted", np.zeros(2, bool)).tolist()
@@ -134,7 +134,7 @@ def test_killed_while_recv_waits(engine):
 @ASYNC
 @isolated()
 def test_time_out(engine, tmp_path):
-    """Nothing is lost: what was not there in time is there for the next `recv`."""
+    """Results that are late are not lost: the next `recv` returns them."""
     done = tmp_path / "done"
     env_fns = make_fns("step", faults.wait_for(str(done)))
     with engine_of(engine, env_fns, batch_size=4) as envs:
@@ -154,7 +154,7 @@ def test_time_out(engine, tmp_path):
 @engines_and("stuck", ["loop_ignoring_sigterm", "sleep", "stopped"])
 @isolated()
 def test_a_lane_that_never_returns(engine, stuck):
-    """The other worker's lanes go on; `close` works."""
+    """The other worker's lanes continue; `close` works."""
     env_fns = make_fns("step", faults.STUCK[stuck])
     envs = make_engine(engine, env_fns, batch_size=2)
     envs.reset()
@@ -183,7 +183,7 @@ def test_close_with_lanes_under_way(engine):
 @ASYNC
 @isolated()
 def test_what_was_sent_before_a_reset_is_not_stepped_after_it(engine):
-    """Not even by a worker that finds both at once."""
+    """Not even if the worker finds both requests at once."""
     with engine_of(engine, batch_size=2) as envs:
         envs.reset()
         pid = envs.get_attr("pid")[0]
@@ -243,7 +243,7 @@ def test_death_in_a_step_of_some_lanes(engine):
 @ASYNC
 @isolated()
 def test_restart_in_a_step_of_some_lanes(engine):
-    """A lost lane that was not in the step tells it in its next one."""
+    """A lost lane that was not in the step reports the loss in its next step."""
     kwargs = {"on_worker_death": "restart"}
     with engine_of(engine, make_fns("step", faults.sigkill), **kwargs) as envs:
         last = envs.reset()[0]

@@ -1,4 +1,4 @@
-"""Workers that are started again: their lanes say so, and the others notice nothing."""
+"""Workers that are restarted: their lanes report it, and other lanes are unaffected."""
 
 import functools
 import os
@@ -32,13 +32,13 @@ LOST_MASK = [lane in LOST_LANES for lane in range(NUM_ENVS)]
 def check_restarted(results, last, mode="NextStep"):
     """Check the results of the step in which a worker was lost.
 
-    The lost lanes are told truncated, with the last observation that there was; the others have
-    been stepped.
+    The lost lanes are truncated and repeat their last observation; the others have been
+    stepped.
 
     Args:
-        results: What `step` returned.
-        last: The observations before it.
-        mode: Of autoreset.
+        results: Return value of `step`.
+        last: Observations before the step.
+        mode: Autoreset mode.
     """
     observations, rewards, terminations, truncations, infos = results
     assert truncations.tolist() == LOST_MASK
@@ -66,7 +66,7 @@ def test_next_step(engine, name):
         pids = envs.get_attr("pid")
         for total in (2, 5):
             check_restarted(envs.step(actions(FAULTY_LANE)), last)
-            # As after the end of any episode, the next step resets, and does not say it again.
+            # As after the end of any episode, the next step resets, and does not report it again.
             observations, rewards, _, truncations, infos = envs.step(actions())
             assert observations[LOST, 2:].tolist() == [[0, 0], [0, 0]]
             assert observations[KEPT, 3].tolist() == [total + 1] * 2
@@ -115,7 +115,7 @@ def test_in_reset(engine):
         os.kill(envs.get_attr("pid")[FAULTY_LANE], signal.SIGKILL)
         observations, _ = envs.reset(seed=1)
         assert observations[:, 2].tolist() == [0] * NUM_ENVS
-        # The new episodes are whole: nothing has been lost that must be told.
+        # The new episodes are complete: there is no loss to report.
         _, _, _, truncations, infos = envs.step(actions())
         assert not truncations.any()
         assert "worker_restarted" not in infos
@@ -129,13 +129,13 @@ def test_a_reset_that_always_kills_is_not_tried_for_ever(engine):
         envs.reset()
         with pytest.raises(error.WorkerDied):
             envs.reset(options={"fault": True})
-        # The next reset starts the worker once more.
+        # The next reset restarts the worker.
         assert envs.reset()[0][:, 2].tolist() == [0] * NUM_ENVS
         assert envs.step(actions())[0][:, 2].tolist() == [1] * NUM_ENVS
 
 
 def once(path, fault):
-    """Do nothing the first time."""
+    """Return a fault that does nothing the first time."""
     with open(path, "a") as file:
         file.write("x")
     if os.path.getsize(path) > 1:
@@ -146,7 +146,7 @@ def once(path, fault):
 @pytest.mark.parametrize("fault", [faults.raise_value_error, faults.sigkill])
 @isolated()
 def test_environments_that_cannot_be_made_again(engine, fault, tmp_path):
-    """A worker that cannot be started again is an error, not an endless loop."""
+    """A worker that cannot be restarted is an error, not an endless loop."""
     env_fns = make_fns("init", functools.partial(once, str(tmp_path / "made"), fault))
     with engine_of(engine, env_fns, on_worker_death="restart") as envs:
         envs.reset()
@@ -160,7 +160,7 @@ def test_environments_that_cannot_be_made_again(engine, fault, tmp_path):
 @engines_and("place", ["render", "call", "set"])
 @isolated()
 def test_in_a_call(engine, place):
-    """The call has no result, so that it raises; the worker is there again for what follows."""
+    """The call has no result, so it raises; the worker is available again afterwards."""
     env_fns = make_fns(place, faults.sigkill)
     with engine_of(engine, env_fns, on_worker_death="restart") as envs:
         envs.reset()
@@ -174,7 +174,7 @@ def test_in_a_call(engine, place):
         assert caught.value.lanes == LOST_LANES
         assert caught.value.exit_code == -signal.SIGKILL
         assert envs.get_attr("lane") == (0, 1, 2, 3)
-        # What was lost is told by the next step, which ends the lost episodes; one more resets.
+        # The next step reports the loss and ends the lost episodes; one more step resets.
         check_restarted(envs.step(actions()), last)
         observations = envs.step(actions())[0]
         assert observations[:, 2].tolist() == [3, 3, 0, 0]
@@ -239,7 +239,7 @@ def test_a_death_beside_an_exception(engine):
 @ASYNC
 @isolated()
 def test_episode_statistics(engine):
-    """What the lost episodes had is gone: their lanes count from the new episode."""
+    """The statistics of lost episodes are discarded: their lanes count from the new episode."""
     env_fns = make_fns("step", faults.sigkill, length=3)
     kwargs = {"on_worker_death": "restart", "episode_statistics": True}
     with engine_of(engine, env_fns, **kwargs) as envs:
@@ -259,7 +259,7 @@ def test_episode_statistics(engine):
 @ASYNC
 @isolated()
 def test_nothing_accumulates(engine):
-    """Ten restarts hold as much as one."""
+    """Ten restarts use as many resources as one."""
     from tests.vector.leaks import Held, shared_mappings, wait_until
 
     env_fns = make_fns("step", faults.sigkill)
@@ -280,7 +280,7 @@ def test_nothing_accumulates(engine):
 
 
 class SlowToBegin(FaultyEnv):
-    """Takes a while in its constructor."""
+    """Environment with a slow constructor."""
 
     def __init__(self, lane):
         faults.pause(0.03)()
@@ -290,7 +290,7 @@ class SlowToBegin(FaultyEnv):
 @ASYNC
 @isolated()
 def test_kills_at_any_moment(engine):
-    """Also while a worker is being started again: every lane tells every loss, and no other."""
+    """Also while a worker is being restarted: lanes report each of their losses, and no other."""
     rng = np.random.default_rng(0)
     env_fns = [functools.partial(SlowToBegin, lane) for lane in range(NUM_ENVS)]
     with engine_of(engine, env_fns, on_worker_death="restart") as envs:

@@ -1,4 +1,4 @@
-"""SIGINT: to the parent alone, and to every process of the terminal."""
+"""SIGINT: sent only to the parent, and to every process of the terminal."""
 
 import os
 import signal
@@ -23,12 +23,12 @@ from tests.vector.leaks import descendants
 
 
 def interrupting(fault):
-    """Return a fault that begins with SIGINT to this process alone."""
+    """Return a fault that first sends SIGINT to this process only."""
     return faults.in_turn(faults.interrupt(os.getpid()), fault)
 
 
 def check_works(envs):
-    """Check that a reset, and the steps after it, are those asked for now."""
+    """Check that a reset, and the steps after it, return current results."""
     resets, totals = envs.get_attr("resets"), envs.get_attr("total")
     observations = envs.reset(seed=3)[0]
     assert observations.tolist() == [[i, resets[i] + 1, 0, totals[i]] for i in range(NUM_ENVS)]
@@ -51,7 +51,7 @@ def test_in_step(engine):
 @ASYNC
 @isolated()
 def test_the_step_after_an_interrupt_is_the_one_asked_for(engine):
-    """A worker finishes the step that was interrupted, or leaves it out if it had not begun it."""
+    """A worker finishes the interrupted step, or skips it if it had not started it."""
     with engine_of(engine, make_fns("step", interrupting(faults.pause(0.2)))) as envs:
         envs.reset()
         with pytest.raises(KeyboardInterrupt):
@@ -111,7 +111,7 @@ def test_in_close(engine):
 @ASYNC
 @isolated()
 def test_at_any_moment(engine):
-    """Interrupts spread over the instants of a step mix nothing up."""
+    """Interrupts spread over the instants of a step never mix up results."""
     rng = np.random.default_rng(1)
     with engine_of(engine, make_fns("step", faults.pause(0.002))) as envs:
         envs.reset()
@@ -133,7 +133,7 @@ def test_at_any_moment(engine):
 @ASYNC
 @isolated()
 def test_at_any_moment_of_a_message(engine):
-    """A request whose message was never sent is not waited for by the worker for ever."""
+    """The worker does not wait forever for a request whose message was never sent."""
     rng = np.random.default_rng(2)
     with engine_of(engine) as envs:
         for k in range(20):
@@ -153,7 +153,7 @@ def test_at_any_moment_of_a_message(engine):
 @ASYNC
 @isolated()
 def test_between_the_halves_of_a_call(engine):
-    """Nothing is pending after a key press that comes when a request has just been sent."""
+    """Nothing is pending after a key press just after a request was sent."""
     with engine_of(engine) as envs:
         envs.reset()
         for name, argument in (("reset", ()), ("step", (actions(),)), ("call", ("greet",))):
@@ -171,8 +171,8 @@ def test_between_the_halves_of_a_call(engine):
 @ASYNC
 @isolated()
 def test_other_signals_with_handlers_do_not_disturb(engine, tmp_path):
-    """A handler that returns lets the step go on, as PEP 475 has it."""
-    handled = tmp_path / "handled"  # in the middle of the wait, for the step waits for it
+    """If a handler returns, the step continues, in accordance with PEP 475."""
+    handled = tmp_path / "handled"  # in the middle of the wait, because the step waits for it
     signal.signal(signal.SIGUSR1, lambda *_: handled.touch())
     with engine_of(engine, make_fns("step", faults.wait_for(str(handled)))) as envs:
         envs.reset()
@@ -184,7 +184,7 @@ def test_other_signals_with_handlers_do_not_disturb(engine, tmp_path):
 @engines(sync=False)
 @isolated()
 def test_workers_have_the_handlers_of_no_one_else(engine):
-    """Handlers of the parent do not run in its workers."""
+    """The parent's handlers do not run in its workers."""
     signal.signal(signal.SIGTERM, lambda *_: None)
     with engine_of(engine, make_fns("step", faults.sigterm)) as envs:
         envs.reset()
@@ -196,7 +196,7 @@ def test_workers_have_the_handlers_of_no_one_else(engine):
 @engines(sync=False)
 @isolated()
 def test_workers_end_by_sigterm_where_a_display_handles_it(engine, monkeypatch):
-    """SDL, behind pygame, installs a handler that Python does not know, and workers inherit it."""
+    """SDL, used by pygame, installs a handler unknown to Python, which workers inherit."""
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     pygame = pytest.importorskip("pygame")
     pygame.display.init()

@@ -1,4 +1,4 @@
-"""Workers that are slow or never return: time-outs, and no reply taken for another."""
+"""Workers that are slow or never return: time-outs, and no reply mistaken for another."""
 
 import multiprocessing
 import os
@@ -25,10 +25,10 @@ from tests.vector.leaks import wait_until
 
 
 def check_now(envs, results, least, most):
-    """Check that results are what the environments are now, after so many steps in all.
+    """Check that results are current: the environments have done `least` to `most` steps.
 
-    A worker does a step that nobody waits for any more; where it had not begun, it may pass it over
-    when the next one is asked for.
+    A worker still does a step that the caller has abandoned; if it has not started it, it may skip
+    it when the next one is requested.
     """
     observations, rewards, _, _, infos = results
     totals = list(envs.get_attr("total"))
@@ -102,7 +102,7 @@ def test_a_late_call(engine, tmp_path):
 @ASYNC
 @isolated()
 def test_a_late_exception_is_dropped(engine, tmp_path):
-    """Nobody waits any more for the step that raised; a reset is needed all the same."""
+    """The caller no longer waits for the step that raised, but a reset is needed all the same."""
     begun, done = tmp_path / "begun", tmp_path / "done"
     fault = faults.in_turn(
         faults.note(str(begun)), faults.wait_for(str(done)), faults.raise_value_error
@@ -123,9 +123,9 @@ def test_a_late_exception_is_dropped(engine, tmp_path):
 @ASYNC
 @isolated()
 def test_many_time_outs(engine):
-    """Steps, resets and calls with time-outs about as long as they take: all results are of now.
+    """Steps, resets and calls with time-outs near their duration: all results are current.
 
-    Between them are calls without any time and such with enough.
+    Some calls in between have no time at all, and some have enough.
     """
     rng = np.random.default_rng(3)
     env_fns = make_fns("step", faults.pause(0.004), lanes=range(NUM_ENVS))
@@ -154,7 +154,7 @@ def test_many_time_outs(engine):
                     least = min(envs.get_attr("total"))
             except error.WorkerTimeout:
                 late += 1
-            except error.ResetNeeded:  # a reset was late
+            except error.ResetNeeded:  # a reset timed out
                 most -= 1
                 resets += 1
                 envs.reset()
@@ -211,7 +211,7 @@ def test_a_worker_that_never_returns(engine, stuck):
 @ASYNC
 @isolated()
 def test_messages_to_a_worker_that_never_returns(engine):
-    """Requests that nobody takes fill the pipe; the parent does not wait for room for ever."""
+    """Unread requests fill the pipe; the parent does not wait for room forever."""
     envs = make_engine(engine, make_fns("step", faults.sleep))
     envs.reset()
     envs.step_async(actions(FAULTY_LANE))

@@ -1,4 +1,4 @@
-"""`keep_final_frames`: the picture of an episode's last state, in SAME_STEP."""
+"""`keep_final_frames`: the frame of an episode's last state, in SAME_STEP."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_copies_keep_them(duplicate):
 
 
 def test_parameters_of_lanes_count():
-    """The second batch has what was set since it was made."""
+    """The second batch gets the parameters that were set since it was made."""
     envs, other = make(), make()
     envs.keep_final_frames()
     for one in (envs, other):

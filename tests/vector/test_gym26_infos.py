@@ -1,4 +1,4 @@
-"""Infos of ended episodes with the names of Gym 0.26 beside those of Gymnasium."""
+"""Infos of ended episodes under Gym 0.26's names, beside those of Gymnasium."""
 
 import pickle
 
@@ -27,7 +27,7 @@ def make_infos(**more):
 
 
 def check(infos):
-    """What a plain dict would hold."""
+    """Check the contents that a plain dict would have."""
     assert type(infos) is dict
     assert list(infos) == ALL
     assert infos["final_observation"].dtype == object

@@ -1,4 +1,4 @@
-"""Nothing stays busy: interrupted calls, forks and threads leave engines that reset and close."""
+"""No engine stays busy: after interrupted calls, forks and threads it resets and closes."""
 
 import contextlib
 import os
@@ -47,7 +47,7 @@ def test_an_exception_at_any_instruction(engine, call):
     envs = make(engine)
     expected = envs.reset(seed=1)[0]
     state = envs.get_state()
-    # The hostile tests take every one of the thousands that saving Python environments has.
+    # The hostile tests interrupt each of the thousands of instructions of saving Python envs.
     step = 1 if engine == "native" else 23
     for instruction in at_every_instruction(lambda: CALLS[call](envs, state), step):
         assert np.array_equal(envs.reset(seed=1)[0], expected), instruction
@@ -89,7 +89,7 @@ def test_an_exception_at_any_instruction_of_a_single_environment(env_id):
 
 @isolated()
 def test_an_interrupt_between_the_halves_of_a_step():
-    """`step` of Gym 0.26's facade leaves nothing pending either."""
+    """`step` of Gym 0.26's facade leaves no call pending either."""
     make_env = lambda: gym26.make("Acrobot-v1")  # noqa: E731
     envs = gym26.vector.AsyncVectorEnv([make_env] * 2, context="fork")
     for _ in range(2):
@@ -103,7 +103,7 @@ def test_an_interrupt_between_the_halves_of_a_step():
 
 
 def rollout_arrays(envs, steps):
-    """Actions, and arrays for the results whose memory is there already."""
+    """Return actions, and arrays for the results with memory that is already allocated."""
     space, spec = envs.single_action_space, envs._batch.spec
     shape = (steps, envs.num_envs)
     actions = np.ones((*shape, *space.shape), space.dtype)
@@ -146,7 +146,7 @@ def test_a_rollout_answers_signals(env_id, num_envs, steps):
     [(200, 1, 100_000), (1, 1, 1_000_000), (2, 2, 1_000_000)],
 )
 def test_a_long_step_answers_signals(num_envs, num_threads, frame_skip):
-    """A whole step takes many seconds, with many lanes as with a single one."""
+    """A whole step takes many seconds, with many lanes or with a single one."""
     vector_kwargs = {"num_threads": num_threads, "frame_skip": frame_skip}
     envs = gym.make_vec("Ant-v5", num_envs=num_envs, vector_kwargs=vector_kwargs)
     expected = envs.reset(seed=1)[0]
@@ -201,7 +201,7 @@ def test_signals_that_raise_nothing_change_nothing(num_envs, steps, frame_skip):
 def exit_code_of_fork(check):
     """Run `check` in a forked child, and return its exit code."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+        warnings.simplefilter("ignore", DeprecationWarning)  # about a fork while there are threads
         pid = os.fork()
     if pid == 0:
         try:
@@ -269,7 +269,7 @@ class Waiting(gym.Env):
 
 @contextlib.contextmanager
 def waiting_steps(num_envs):
-    """Give functions that make environments, wait until a step has begun, and let one go on."""
+    """Return functions that make environments, await the start of a step, and let one continue."""
     (begun, to_begun), (to_go_on, go_on) = os.pipe(), os.pipe()
     yield (
         [lambda: Waiting(to_begun, to_go_on)] * num_envs,

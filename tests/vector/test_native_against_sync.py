@@ -27,7 +27,7 @@ seeds = st.integers(0, 2**70)
 
 
 class TwoEngines(RuleBasedStateMachine):
-    """Whatever is done, is done to both."""
+    """Every call is made in both engines."""
 
     @initialize(
         env_id=st.sampled_from(IDS),
@@ -51,7 +51,7 @@ class TwoEngines(RuleBasedStateMachine):
         self.reset(seed)
 
     def compare(self, ours, theirs):
-        """Results agree; only the kind of `final_obs`, and durations, are each engine's own."""
+        """Compare results; the form of `final_obs`, and durations, may differ."""
         for result in (ours, theirs):
             infos = result[-1]
             if "episode" in infos:
@@ -115,8 +115,8 @@ class TwoEngines(RuleBasedStateMachine):
             states = [np.array(one) for one in self.native.get_attr("state")]
             states[lane % self.num_envs] = np.array(state)
             self.native.set_attr("state", states), self.sync.set_attr("state", states)
-            # At once: a masked reset in between shows a state that was put in in one engine, and
-            # the last observation before that in the other.
+            # At once: after a masked reset, one engine would return the state that was set, the
+            # other the last observation before that.
             self.step()
 
     @rule(factors=st.lists(st.floats(0.5, 2.0), min_size=6, max_size=6))

@@ -1,4 +1,4 @@
-"""Typed errors of the compiled engine that name the argument, and change nothing."""
+"""Typed errors of the compiled engine name the argument, and have no effects."""
 
 import re
 
@@ -23,7 +23,7 @@ from tests.vector.contract import (
 
 
 class Refuses:
-    """An object that is no array, and says so in its own way."""
+    """An object that is not an array, and refuses conversion in its own way."""
 
     def __init__(self, exception):
         self.exception = exception
@@ -81,7 +81,7 @@ CONTINUOUS = {
 
 
 def every_way_to_step(envs, actions):
-    """The calls that take a batch of actions."""
+    """Return the calls that take a batch of actions."""
     batches = [actions, actions]
     if isinstance(actions, np.ndarray):
         batches = np.stack(batches)
@@ -126,7 +126,7 @@ def test_bad_continuous_actions(name, env_id, mode):
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 600), st.data())
 def test_the_first_bad_action_is_named_wherever_it_is(num_envs, data):
-    """The check runs over vectors of lanes: no lane may fall between two of them."""
+    """The check runs over vectors of lanes: no lane may be missed between two of them."""
     lane = data.draw(st.integers(0, num_envs - 1))
     envs = make_envs("Acrobot-v1", num_envs=num_envs)
     envs.reset(seed=0)
@@ -176,7 +176,7 @@ def test_exceptions_of_the_actions_pass_through(exception):
         with pytest.raises(expected):
             call()
         assert envs.get_state().tobytes() == before
-    envs.step([0, 0, 0])  # nothing is left locked
+    envs.step([0, 0, 0])  # nothing stays locked
 
 
 @pytest.mark.parametrize("when", ["before reset", "after close"])
@@ -301,7 +301,7 @@ def test_a_lane_cannot_be_reset_behind_the_batchs_back():
 
 
 def test_errors_leave_the_next_results_as_they_would_be():
-    """The same run with and without refused calls in between."""
+    """Refused calls do not change a run."""
     clean, disturbed = (make_envs("CartPole-v1", mode=SAME_STEP) for _ in range(2))
     clean.reset(seed=5), disturbed.reset(seed=5)
     for actions in draw_actions(clean, 40):

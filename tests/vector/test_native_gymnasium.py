@@ -1,4 +1,4 @@
-"""The compiled engine beside Gymnasium's SyncVectorEnv: same seeds, same actions, every mode."""
+"""The compiled engine and Gymnasium's SyncVectorEnv: same seeds, same actions, every mode."""
 
 import gymnasium
 import numpy as np
@@ -12,7 +12,7 @@ LANES = 4
 
 
 def make_both(env_id, mode, num_envs=LANES, **kwargs):
-    """Our compiled engine, and Gymnasium's Python one."""
+    """Return our compiled engine, and Gymnasium's Python engine."""
     ours = gym.make_vec(
         env_id,
         num_envs=num_envs,
@@ -36,7 +36,7 @@ def assert_close(ours, theirs):
 
 
 def check_infos(ours, theirs):
-    """Same keys in the same order; `final_obs` is dense here and an object array there."""
+    """Check for the same keys in the same order; `final_obs` is dense only in our engine."""
     assert list(ours) == list(theirs)
     for key in theirs:
         if key == "final_obs":
@@ -73,7 +73,7 @@ def check_step(ours, theirs):
 
 
 def test_episodes_with_ends_of_every_kind(env_id, mode):
-    """Lanes end by the time limit, and every 13th step by an end state where there is one."""
+    """Lanes end by the time limit, and every 13th step in an end state if there is one."""
     ours, theirs = make_both(env_id, mode, max_episode_steps=9)
     first, infos = ours.reset(seed=42)
     their_first, their_infos = theirs.reset(seed=42)
@@ -91,7 +91,7 @@ def test_episodes_with_ends_of_every_kind(env_id, mode):
         ended = step[2] | step[3]
         ends += ended.sum()
         if mode is DISABLED and ended.any():
-            # All lanes at once: Gymnasium's wrapper forgets the counts of lanes that are left out.
+            # All lanes at once: Gymnasium's wrapper forgets the counts of lanes that are not reset.
             assert ended.all() or env_id == "CartPole-v1"
             options = {"reset_mask": np.ones(LANES, bool)}
             observations = ours.reset(options=options)[0]

@@ -1,4 +1,4 @@
-"""Reports of ended episodes: plain dicts of arrays."""
+"""Infos of ended episodes: plain dicts of arrays."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def make(mode="SameStep", **options):
 
 
 def with_reports(envs):
-    """Infos of the first step with ended episodes, and what they came to by hand."""
+    """Return the infos of the first step with ended episodes, and the values computed by hand."""
     lengths = np.zeros(40, np.int64)
     for actions in draw_actions(envs, 40):
         _, _, terminated, _, infos = envs.step(actions)
@@ -29,7 +29,7 @@ def check(episode, lengths):
     assert list(episode) == ["r", "l", "t"]
     assert [episode[key].dtype for key in "rlt"] == [np.float64, np.int64, np.float64]
     assert episode["l"].tolist() == lengths.tolist()
-    assert episode["r"].tolist() == lengths.tolist()  # a reward of 1 a step
+    assert episode["r"].tolist() == lengths.tolist()  # a reward of 1 per step
     assert ((episode["t"] > 0) <= (lengths > 0)).all()
 
 

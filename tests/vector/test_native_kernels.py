@@ -1,4 +1,4 @@
-"""Classes over kernels: spaces and parameters that a kernel lacks are errors at the first reset."""
+"""Classes over kernels: spaces and parameters missing in a kernel are errors at the first reset."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEEN = spaces.Box(-np.inf, np.inf, (4,), np.float32)
 
 
 class Poles(NativeDiscreteEnv):
-    """Over the kernel of CartPole, as a package of its own would be."""
+    """A class over CartPole's kernel, as another package would write it."""
 
     metadata = {"render_modes": []}  # noqa: RUF012
     kernel_module = "gymcore_ext.physics.cartpole"
@@ -34,7 +34,7 @@ class Poles(NativeDiscreteEnv):
 
 
 class Swings(NativeContinuousEnv):
-    """Over the kernel of Pendulum."""
+    """A class over Pendulum's kernel."""
 
     metadata = {"render_modes": []}  # noqa: RUF012
     kernel_module = "gymcore_ext.physics.pendulum"

@@ -1,4 +1,4 @@
-"""The three autoreset modes of the compiled engine, with arrays that a reader can compute.
+"""The three autoreset modes of the compiled engine, with arrays that can be computed by hand.
 
 MountainCar without gravity and force keeps its velocity: each step adds it to the position, and the
 episode terminates at 0.5. All numbers are exact in float32.
@@ -16,7 +16,7 @@ NO = [False, False, False]
 
 
 def make(mode, limit=2, **vector_kwargs):
-    """Three cars: lane 1 terminates in the first step, the others are truncated in step `limit`."""
+    """Make three cars: lane 1 terminates in the first step, the others truncate in step `limit`."""
     envs = make_envs(
         "MountainCar-v0", "native", mode, max_episode_steps=limit, vector_kwargs=vector_kwargs
     )
@@ -28,7 +28,7 @@ def make(mode, limit=2, **vector_kwargs):
 
 
 def start(lane, episode):
-    """First observation of an episode: the position is one draw a reset from the lane's stream."""
+    """Return an episode's first observation: each reset draws a position from the lane's stream."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(10 + lane)))
     return [np.float32(rng.uniform(-0.6, -0.4, size=episode + 1)[episode]), 0.0]
 
@@ -105,7 +105,7 @@ def test_disabled():
     step = envs.step(COAST)
     moved = [[0.375, 0.0625], start(1, 1), [0.0, 0.0]]
     check(step, moved, [-1, -1, -1], NO, [True, False, True])
-    observations, _ = envs.reset()  # all lanes, also the one that has not ended
+    observations, _ = envs.reset()  # all lanes, including the one that has not ended
     expected = np.array([start(0, 1), start(1, 2), start(2, 1)], np.float32)
     np.testing.assert_array_equal(observations, expected)
 
@@ -170,7 +170,7 @@ def test_all_lanes_end_at_once_for_ever():
 
 
 def test_a_batch_of_many_blocks_ends_where_it_should():
-    """Lanes are stepped in blocks of 256: ends in the first, in the middle and in the last lane."""
+    """Lanes are stepped in blocks of 256: ends in the first, in a middle and in the last lane."""
     n = 1000
     ends = np.zeros(n, bool)
     ends[[0, 255, 256, 511, 700, 999]] = True

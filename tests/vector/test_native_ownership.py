@@ -1,4 +1,4 @@
-"""Whose memory the compiled engine's arrays are, and how much of it there is."""
+"""Ownership and size of the memory of the compiled engine's arrays."""
 
 import copy
 import gc
@@ -19,7 +19,7 @@ from tests.vector.contract import (
     same_bytes,
 )
 
-# What may hold an array's memory, besides the array.
+# Holders that may keep an array's memory, besides the array.
 HOLDERS = {
     "array": lambda array: array,
     "view": lambda array: array.view(),
@@ -36,7 +36,7 @@ HOLDERS = {
 
 
 def content(kept):
-    """The bytes that a holder holds on to, as a copy."""
+    """Return a copy of the bytes that a holder keeps."""
     if isinstance(kept, dict):
         kept = kept["kept"][0]
     return np.array(kept).tobytes()
@@ -53,7 +53,7 @@ def statistics(mode, **kwargs):
 
 
 def all_arrays(step):
-    """The arrays of a step, infos included, by name."""
+    """Return the arrays of a step, infos included, by name."""
     names = ("observations", "rewards", "terminated", "truncated")
     arrays = dict(zip(names, step[:4], strict=True))
     for key, value in step[4].items():
@@ -80,7 +80,7 @@ def test_held_arrays_never_change(holder):
 
 
 def test_arrays_kept_now_and_then():
-    """A replay buffer keeps some steps and drops others, in no order."""
+    """A replay buffer keeps some steps and drops others, in any order."""
     envs = statistics(SAME_STEP)
     rng = np.random.default_rng(0)
     kept = []
@@ -129,7 +129,7 @@ def test_steady_stepping_does_not_grow(mode):
         before = tracemalloc.get_traced_memory()[0]
         for _ in range(5):
             some_steps()
-        assert tracemalloc.get_traced_memory()[0] - before < 1000  # bytes: one array is more
+        assert tracemalloc.get_traced_memory()[0] - before < 1000  # bytes: less than one array
     finally:
         tracemalloc.stop()
 
@@ -209,9 +209,9 @@ def test_arrays_outlive_the_environment(mode):
 
 @pytest.mark.parametrize("env_id,mode,statistics", pairwise(IDS, MODES, [False, True]))
 def test_memory_of_a_lane(env_id, mode, statistics):
-    """At most 160 bytes a lane beside observations; spaces are made when used."""
+    """At most 160 bytes per lane besides observations; spaces are made on first use."""
     n = 20_000
-    make_envs(env_id).close()  # what is loaded once
+    make_envs(env_id).close()  # loads what is loaded once
     actions = draw_actions(make_envs(env_id, num_envs=n))
     gc.collect()
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""Physics parameters of lanes: domain randomisation within one batch."""
+"""Physics parameters per lane: domain randomisation within one batch."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_64_pole_lengths_are_64_environments(way):
 
 
 def test_every_parameter_of_every_environment(env_id):
-    """Read, set for all, set a lane: what is read back is what was set, and the others stay."""
+    """Reading returns the values set for all lanes or for one, and other lanes are unchanged."""
     envs = make_envs(env_id)
     defaults = {name: envs.get_attr(name)[0] for name in envs.env_class.parameters}
     for name, default in defaults.items():
@@ -72,7 +72,7 @@ def test_parameters_that_follow_from_others():
     assert envs.get_attr("total_mass") == (1.1,) * 3
     envs.set_attr("masspole", [0.1, 0.2, 0.3])
     assert envs.get_attr("total_mass") == (0.1 + 1.0, 0.2 + 1.0, 0.3 + 1.0)
-    envs.set_attr("total_mass", [1.1, 1.2, 1.3])  # what they are
+    envs.set_attr("total_mass", [1.1, 1.2, 1.3])  # unchanged values
     with pytest.raises(error.InvalidArgument, match=r"total_mass: is masspole \+ masscart"):
         envs.set_attr("total_mass", [1.1, 1.2, 5.0])
     assert envs.get_attr("polemass_length") == (0.1 * 0.5, 0.2 * 0.5, 0.3 * 0.5)
@@ -124,7 +124,7 @@ def test_streams_of_lanes_can_be_put_in():
     envs.set_attr("np_random", generators)
     assert envs.np_random_seed == (-1, -1, -1)
     assert [generator.random() for generator in envs.np_random] == expected
-    assert [generator.random() for generator in generators] == expected  # they stay apart
+    assert [generator.random() for generator in generators] == expected  # they stay independent
     before = envs.get_state().tobytes()
     for bad in (np.random.Generator(np.random.MT19937(1)), 5, None):
         with pytest.raises(error.ArgumentTypeError, match="np_random: expected"):

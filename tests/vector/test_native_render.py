@@ -1,4 +1,4 @@
-"""Pictures of a batch: a frame a lane, one of them all, and a window."""
+"""Rendering of a batch: one frame per lane, one frame of all, and a window."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ def test_frames_are_those_of_single_environments(env_id):
 
 
 def test_the_frames_after_every_kind_of_step_are_the_same():
-    """Pendulum's picture shows the torque of the last step."""
+    """Pendulum's frame shows the torque of the last step."""
     from tests.vector.contract import outputs
 
     pictures = []
@@ -145,7 +145,7 @@ print("shown")
 
 @pytest.mark.parametrize("id", ["CartPole-v1", "Pendulum-v1"])
 def test_a_window(id):
-    """In a process of its own: it opens a display, and one window is left open at the end."""
+    """In a separate process: it opens a display, and one window is left open at the end."""
     result = subprocess.run(
         [sys.executable, "-c", WINDOW.format(id=id)], capture_output=True, text=True, timeout=120
     )

@@ -1,4 +1,4 @@
-"""step_into and rollout: results straight into the caller's arrays."""
+"""step_into and rollout write results directly into the caller's arrays."""
 
 import re
 import threading
@@ -45,7 +45,7 @@ def test_rollout_makes_its_arrays(env_id):
 @pytest.mark.parametrize("num_threads", [1, 2])
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP], ids=lambda mode: mode.value)
 def test_rollout_is_steps(env_id, mode, num_envs, num_threads):
-    """Blocks of lanes go through all steps on their own, and meet the same ends."""
+    """Each block of lanes runs all steps by itself, with the same results."""
     options = {"num_threads": num_threads}
     rolling = make_envs(
         env_id, "native", mode, num_envs, max_episode_steps=4, vector_kwargs=options
@@ -164,13 +164,13 @@ def read_only(array):
 def test_bad_arrays(name, wrong):
     change, exception, message = WRONG[wrong]
     if wrong in ("unaligned", "byte order") and name in ("terminated", "truncated"):
-        return  # one byte has neither
+        return  # a single byte can have neither
     envs = make_envs("CartPole-v1")
     envs.reset(seed=1)
     before = envs.get_state().tobytes()
     actions = draw_actions(envs, T)
     calls = [(outputs(envs, T), lambda arrays: envs.rollout(actions, **arrays))]
-    if wrong != "fortran" or name == "observations":  # one axis has but one order
+    if wrong != "fortran" or name == "observations":  # with one axis both orders are the same
         calls.append((outputs(envs), lambda arrays: envs.step_into(actions[0], **arrays)))
     for arrays, call in calls:
         arrays[name] = change(arrays[name])
@@ -199,7 +199,7 @@ def test_arrays_that_share_memory():
     with pytest.raises(error.InvalidArgument, match=r"final_observations: .* memory of its own"):
         envs.rollout(actions, **wide, final_observations=wide["observations"])
     assert envs.get_state().tobytes() == before
-    # Neighbours do not overlap.
+    # Adjacent arrays do not overlap.
     flags = np.zeros(6, bool)
     envs.step_into(actions[0], **{**arrays, "terminated": flags[:3], "truncated": flags[3:]})
 
@@ -261,12 +261,12 @@ def test_no_rollouts_without_autoreset():
 
 
 def test_other_threads_run_during_a_rollout():
-    """The GIL is free: this thread sees arrays that are half written."""
+    """The GIL is free: this thread sees half-written arrays."""
     envs = make_envs("Acrobot-v1", num_envs=500)
     envs.reset(seed=1)
     actions = draw_actions(envs, 400)
     rewards = np.empty(actions.shape)
-    for _ in range(100):  # another process may take this thread's processor for a whole rollout
+    for _ in range(100):  # another process may occupy this thread's processor for a whole rollout
         rewards.fill(np.nan)
         thread = threading.Thread(target=lambda: envs.rollout(actions, rewards=rewards))
         thread.start()

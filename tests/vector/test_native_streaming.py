@@ -1,4 +1,4 @@
-"""Results of over eight megabytes are written past the caches: the same bytes as any others."""
+"""Results of over eight megabytes are written past the caches, with the same bytes as others."""
 
 import numpy as np
 import pytest

@@ -38,7 +38,7 @@ def script(code, *, timeout=120):
         text=True,
         timeout=timeout,
         cwd=os.getcwd(),
-        # NumPy's linear algebra would bring threads of its own.
+        # NumPy's linear algebra would start threads of its own.
         env={**os.environ, "PYTHONPATH": os.getcwd(), "OPENBLAS_NUM_THREADS": "1"},
     )
     assert result.returncode == 0, result.stderr
@@ -71,7 +71,7 @@ def test_threads_end_with_the_environment():
     generators = envs.np_random
     del envs
     gc.collect()
-    # A view of a lane keeps its memory, and with it the pool.
+    # A view of a lane keeps the batch's memory, and with it the pool.
     generators[0].random()
     del generators
     gc.collect()
@@ -112,7 +112,7 @@ def test_how_many_threads_there_may_be_by_default(monkeypatch):
 
 
 def threads_after_steps(env_id, num_envs):
-    """How many threads a process has after some steps by default, on 3 processors."""
+    """Return how many threads a process has after some steps by default, on 3 processors."""
     out = script(
         f"""
         import os
@@ -137,7 +137,7 @@ def test_threads_follow_from_the_time_that_lanes_take():
 
 
 def busy_threads(num_envs, num_threads, pause):
-    """Threads of a process that used the processor for steps with pauses between them."""
+    """Count a process's threads that used the processor during steps with pauses in between."""
     out = script(
         f"""
         import os, time
@@ -172,11 +172,11 @@ def busy_threads(num_envs, num_threads, pause):
 @pytest.mark.parametrize(
     ("num_envs", "num_threads", "pause", "busy"),
     [
-        (4_000, None, 0.002, 1),  # not worth waking a thread
-        (20_000, None, 0.002, 1),  # nor after its actions were checked, in a job of its own
-        (4_000, None, 0, 2),  # it stays awake from step to step
-        (40_000, None, 0.002, 2),  # worth it
-        (1_000, 2, 0.002, 2),  # asked for
+        (4_000, None, 0.002, 1),  # too short to wake a thread
+        (20_000, None, 0.002, 1),  # nor after a check of its actions, which is a separate job
+        (4_000, None, 0, 2),  # the thread stays awake between steps
+        (40_000, None, 0.002, 2),  # long enough
+        (1_000, 2, 0.002, 2),  # requested
     ],
 )
 def test_who_is_woken(num_envs, num_threads, pause, busy):
@@ -231,7 +231,7 @@ def test_one_bad_action_of_many_changes_nothing(num_threads, env_id, bad, messag
 
 
 def test_actions_are_checked_for_later_while_another_thread_steps():
-    """Only the thread that steps has the pool: two at once left each other's chunks undone."""
+    """Only the stepping thread has the pool: two at once left each other's chunks undone."""
     script(
         """
         import threading
@@ -261,7 +261,7 @@ def test_actions_are_checked_for_later_while_another_thread_steps():
 
 
 def test_one_environment_for_each_thread():
-    """Batches do not know of each other."""
+    """Batches are independent of each other."""
     actions = draw_actions(threaded(1), 30)
     results = {}
 
@@ -300,7 +300,7 @@ def test_threads_may_take_turns():
 
 
 def test_many_threads_at_one_environment():
-    """Every step either counts or is refused, and none counts twice."""
+    """Every step is either done or refused, and none is done twice."""
     envs = make_envs("MountainCar-v0", num_envs=4000, max_episode_steps=-1)
     envs.reset(seed=1)
     actions = draw_actions(envs)

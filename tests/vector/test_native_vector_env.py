@@ -1,4 +1,4 @@
-"""Making compiled vector environments, by every spelling, and wrapping them."""
+"""Making compiled vector environments in every way, and wrapping them."""
 
 import inspect
 
@@ -29,7 +29,7 @@ def test_make_vec_takes_the_compiled_engine(env_id):
     assert envs.max_episode_steps == gym.spec(env_id).max_episode_steps
     assert envs.metadata["autoreset_mode"] is NEXT_STEP
     assert envs.render_mode is None
-    assert envs.num_threads <= 2  # lanes
+    assert envs.num_threads <= 2  # the number of lanes
     assert envs.copy is True
     assert envs.closed is False
     assert envs.unwrapped is envs
@@ -67,7 +67,7 @@ def test_options_come_from_vector_kwargs_and_arguments_from_the_call():
 
 @pytest.mark.parametrize("backend", ["native", "sync"])
 def test_one_word_changes_the_engine(backend, env_id, mode):
-    """The same options mean the same, and the same bytes come out."""
+    """The same options have the same meaning, and the results have the same bytes."""
     options = {
         "autoreset_mode": mode,
         "num_threads": 2,

@@ -365,7 +365,7 @@ def test_ended_lanes_are_not_sent(backend):
 def test_copies_keep_what_was_sent(backend, duplicate):
     envs = cartpoles(backend, batch_size=2)
     if backend == "sync":
-        envs.env_fns = ()  # they need not pickle
+        envs.env_fns = ()  # they need not be picklable
     envs.reset(seed=1)
     actions = draw_actions(envs)
     envs.send(actions)

@@ -1,4 +1,4 @@
-"""Rollout: steps, last observations and resets in every autoreset mode, with and without arrays."""
+"""Rollouts: steps, last observations and resets in every autoreset mode, with or without arrays."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_engines_give_the_same_steps_and_ends(mode: str) -> None:
         )
         for (_, _, ours), (_, _, theirs) in zip(ends, sync_ends, strict=True):
             np.testing.assert_array_equal(ours, theirs)
-            assert (np.abs(ours) > 0.05).any()  # not the first of an episode
+            assert (np.abs(ours) > 0.05).any()  # not the first observations of episodes
         assert (np.abs(native.observations[1:][done]) <= 0.05).all()
 
 

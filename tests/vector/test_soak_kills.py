@@ -1,4 +1,4 @@
-"""Random kills for a long time: nothing is lost that was not on the killed worker.
+"""Random kills for a long time: only the killed worker's lanes lose anything.
 
 The full length takes five minutes: `pytest -m soak tests/vector/test_soak_kills.py`.
 """
@@ -22,7 +22,7 @@ from tests.vector.leaks import Held, shared_mappings, wait_until
 NUM_ENVS = 64
 NUM_WORKERS = 8
 
-# Engine, length and time between kills, both in seconds.
+# Engine, duration and time between kills, both in seconds.
 LENGTHS = [
     ("shm-fork", 2, 0.1),
     ("pipes-fork", 2, 0.1),
@@ -34,7 +34,7 @@ LENGTHS = [
 
 
 class SometimesSlow(FaultyEnv):
-    """Episodes of random length, and a step that takes long now and then."""
+    """Environment with episodes of random length, and a slow step now and then."""
 
     def reset(self, **kwargs):
         self.length = random.randrange(5, 50)
@@ -47,7 +47,7 @@ class SometimesSlow(FaultyEnv):
 
 
 class Killer(threading.Thread):
-    """Kills a random worker now and then; workers are the children that were given to it."""
+    """Thread that kills a random worker now and then; its workers are the children given to it."""
 
     def __init__(self, seconds_between):
         super().__init__(daemon=True)
@@ -70,21 +70,21 @@ class Killer(threading.Thread):
 
 
 class Ledger:
-    """What each lane must show next."""
+    """The results that each lane must return next."""
 
     def __init__(self, observations):
         self.last = observations
         self.ended = np.zeros(NUM_ENVS, bool)
-        self.fresh = np.zeros(NUM_ENVS, bool)  # the next step is the first reset of a new worker
+        self.fresh = np.zeros(NUM_ENVS, bool)  # the next step is a new worker's first reset
         self.losses = 0
 
     def check(self, results):
-        """Check a step of all lanes against the one before."""
+        """Check a step of all lanes against the step before."""
         observations, rewards, terminations, truncations, infos = results
         lost = infos.get("worker_restarted", np.zeros(NUM_ENVS, bool)).astype(bool)
         assert not terminations.any()
         assert (observations[:, 0] == np.arange(NUM_ENVS)).all()
-        # Whole workers are lost, and nothing else.
+        # Whole workers are lost, and no other lanes.
         by_worker = lost.reshape(NUM_WORKERS, -1)
         assert (by_worker.all(axis=1) == by_worker.any(axis=1)).all()
         assert truncations[lost].all() and not rewards[lost].any()
@@ -127,7 +127,7 @@ def test_random_kills(engine, seconds, seconds_between):
         finally:
             killer.stopped.set()
             killer.join()
-        for _ in range(NUM_WORKERS + 2):  # deaths that no step has met yet
+        for _ in range(NUM_WORKERS + 2):  # deaths that no step has reported yet
             ledger.check(envs.step(actions))
         after = Held.now()
         assert killer.kills >= seconds / seconds_between / 4

@@ -1,4 +1,4 @@
-"""Environments whose class is in the main program, under every start method."""
+"""Environments with a class from the main program, under every start method."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def run(tmp_path: Path, text: str, *words: str) -> list[str]:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_classes_of_the_main_program(method: str, tmp_path: Path) -> None:
-    """With and without a `close` of their own, which each is called once."""
+    """With and without a `close` method of their own, which is called once each."""
     lines = run(tmp_path, CLASSES + HEALTHY, method)
     closed = ["closed"] * 3
     first, *others = [["[0.0, 1.0, 1.0]"]] * 4

@@ -1,4 +1,4 @@
-"""What `set_state` accepts: records of the same environment with values that its lanes can have."""
+"""`set_state` accepts records of the same environment with values that its lanes can have."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SMALL, OTHER = ["SFF", "FHF", "FFG"], ["SFF", "FFH", "FFG"]
 
 
 def make(kind: str, env_id: str, **kwargs: Any) -> Any:
-    """A single environment, or two lanes of a batch, after a step."""
+    """Return a single environment, or two lanes of a batch, after a step."""
     if kind == "single":
         env = gym.make(env_id, **kwargs).unwrapped
     else:
@@ -38,7 +38,7 @@ def snapshot(env: Any) -> str:
 
 
 def changed(state: Any, field: str, change: Any) -> Any:
-    """The state with another value of a field of the environment's record in the last lane."""
+    """Return the state with a new value of one field of the record, in the last lane."""
     if isinstance(state, list):
         record = changed(state[-1].env, field, change)
         return [*state[:-1], state[-1]._replace(env=record)]
@@ -56,7 +56,7 @@ def put(index: int, value: Any) -> Any:
 
 
 def put_number(index: int, value: float) -> Any:
-    """Change a saved lane, whose checksum is right."""
+    """Return a change of a number in a saved lane, with its checksum corrected."""
 
     def change(saved: Any) -> Any:
         saved["numbers"][index] = value
@@ -244,7 +244,7 @@ def test_a_lane_that_has_terminated_becomes_a_single_environment() -> None:
 
 
 def test_records_without_pickles() -> None:
-    """A record is bytes and a dtype."""
+    """A record consists of bytes and a dtype."""
     env = make("native", "Taxi-v4")
     saved = env.get_state()
     data, dtype = saved.tobytes(), saved.dtype

@@ -1,8 +1,8 @@
-"""The synchronous and the asynchronous engine return the same, over random environments.
+"""The synchronous and the asynchronous engine agree, over random environments.
 
 Every case has random spaces; the environments' episodes, rewards and infos are random too. The same
-actions go to a SyncVectorEnv and to AsyncVectorEnvs, with shared memory and without. Spaces take
-turns with the autoreset modes; `pytest -m soak` has 10,000 steps of each in each.
+actions go to a SyncVectorEnv and to AsyncVectorEnvs, with shared memory and without. The spaces
+take turns in the autoreset modes; `pytest -m soak` runs 10,000 steps of each space in each mode.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.vector.async_envs import (
 pytestmark = pytest.mark.starts_processes
 
 MODES = list(AutoresetMode)
-# Seeds of spaces.
+# Seeds of the spaces.
 ARRAYS, OBJECTS, SIZES = (32, 73, 139, 148, 157), (6, 7, 9), (10, 11, 15)
 ANY = SHARABLE + DYNAMIC
 BOX_TYPES = [f" {np.dtype(name).name})" for name in BOX_DTYPES]
@@ -37,9 +37,9 @@ SHM, PIPES = {"shared_memory": True}, {"shared_memory": False}
 
 
 def same(ours, theirs):
-    """Whether two structures are the same in types and bytes; `assert_same` says why not.
+    """Return whether two structures have the same types and bytes; `assert_same` shows where not.
 
-    An array of shape () counts as its number: that is how it comes out of a batch.
+    An array of shape () counts as its number: batches return it as a number.
     """
     ours, theirs = (one[()] if isinstance(one, np.ndarray) else one for one in (ours, theirs))
     if type(ours) is not type(theirs):
@@ -136,7 +136,7 @@ def test_start_methods(context):
 
 @pytest.mark.parametrize("copy", [True, False])
 def test_observations_that_were_kept(copy):
-    """With `copy` no later call changes what an earlier one returned; without, all are the same."""
+    """With `copy` later calls do not change earlier results; without, all results share memory."""
     env_fns = random_env_fns(3, 1, ("box", "discrete"))
     for variant in (SHM, PIPES):
         with (

@@ -1,4 +1,4 @@
-"""What SyncVectorEnv's constructor takes and refuses."""
+"""Arguments that SyncVectorEnv's constructor accepts and refuses."""
 
 import numpy as np
 import pytest

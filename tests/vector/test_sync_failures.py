@@ -21,7 +21,7 @@ class TwoArguments(Exception):
 
 
 class Faulty(CountingEnv):
-    """Raises what is put into `faults` under the name of a method."""
+    """Environment that raises the entry of `faults` for each method's name."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)

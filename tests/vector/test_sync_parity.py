@@ -30,7 +30,7 @@ def make_pair(num_envs=4, env_kwargs=(), **kwargs):
 
 
 def step_both(ours, theirs, num_steps, mode):
-    """Step both with the same random actions, resetting by mask where nothing else does."""
+    """Step both with the same random actions, with masked resets if there is no autoreset."""
     ours.action_space.seed(11)
     actions_taken = 0
     for i in range(num_steps):
@@ -40,7 +40,7 @@ def step_both(ours, theirs, num_steps, mode):
         actions_taken += 1
         ended = our_step[2] | our_step[3]
         if mode == "Disabled" and ended.any():
-            # Each library gets a dict of its own: Gymnasium takes the mask out of it.
+            # A dict for each library: Gymnasium removes the mask from it.
             ours_reset = ours.reset(options={"reset_mask": ended, "turn": i})
             theirs_reset = theirs.reset(options={"reset_mask": ended.copy(), "turn": i})
             assert_same(ours_reset, theirs_reset, f"reset after step {i}")

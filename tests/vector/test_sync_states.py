@@ -17,7 +17,7 @@ CountingEnv = make_counting_env(gym)
 
 
 class Saved(CountingEnv):
-    """Its state is what it counts."""
+    """Environment whose state is its count."""
 
     def get_state(self):
         return {"elapsed": self.elapsed, "seed": self.seed}
@@ -61,7 +61,7 @@ def test_lanes_of_another_batch():
         other.set_state(one.get_state([2]), [0])
     other.set_state(one.get_state([2, 2 - 1, 0]))
     assert other.step([0] * 3)[0].tolist() == [[3, 3], [2, 3], [1, 3]]
-    assert other.step([0] * 3)[3].tolist() == [True] * 3  # the wrappers have counted on
+    assert other.step([0] * 3)[3].tolist() == [True] * 3  # the wrappers have kept counting
     other.reset(seed=7)
     other.set_state(one.get_state(np.array([False, True, False])), [2])
     assert other.step([0] * 3)[0].tolist() == [[7, 1], [8, 1], [2, 3]]

@@ -20,7 +20,7 @@ def make_envs(*lengths, ending="terminated", **kwargs):
 
 
 def infos_of(**columns):
-    """Return a merged dict: a list of values for each key, None where the lane had none."""
+    """Return a merged dict: a list of values for each key, None where a lane has none."""
     infos = {}
     for key, column in columns.items():
         mask = np.array([value is not None for value in column])
@@ -29,7 +29,7 @@ def infos_of(**columns):
     return infos
 
 
-# What each mode returns, literally: lanes of length 1 and 3.
+# Literal results of each mode: lanes of length 1 and 3.
 
 
 def test_next_step_mode():
@@ -45,7 +45,7 @@ def test_next_step_mode():
     for observations, rewards, terminations, infos in expected:
         step = envs.step([0, 1])
         assert_same(step, (np.array(observations), np.array(rewards), terminations, no, infos))
-    assert envs.envs[0].actions == [0, 0]  # the actions of resetting steps are not seen
+    assert envs.envs[0].actions == [0, 0]  # the actions of resetting steps do not reach it
 
 
 def test_same_step_mode():
@@ -391,7 +391,7 @@ def test_render_gives_a_frame_for_each():
 
 
 def test_a_subclass_may_step_in_its_own_buffers():
-    """As MO-Gymnasium's, with rewards of two numbers."""
+    """MO-Gymnasium's class does, with rewards of two numbers."""
 
     def two_rewards(package):
         class TwoRewards(package.vector.SyncVectorEnv):
@@ -421,7 +421,7 @@ def test_a_subclass_may_step_in_its_own_buffers():
         results = [envs.reset(seed=1)]
         for _ in range(4):
             results += [envs.step([0, 1]) for _ in range(2)]
-            results.append(envs.reset())  # when both episodes have ended
+            results.append(envs.reset())  # after both episodes have ended
         return results
 
     assert_same(two_rewards(gymcore), two_rewards(gymnasium))

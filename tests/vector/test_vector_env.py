@@ -10,7 +10,7 @@ from gymcore.vector import AutoresetMode, VectorEnv, vector_env
 
 
 class EmptyVectorEnv(VectorEnv):
-    """Counts how often its resources are freed."""
+    """Vector environment that counts how often its resources are freed."""
 
     def __init__(self, num_envs=3):
         self.num_envs = num_envs

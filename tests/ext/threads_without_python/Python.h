@@ -1,4 +1,4 @@
-/* As much of Python's C API as pool.h uses, over POSIX threads: a program of C needs no interpreter, and ThreadSanitizer
+/* The part of Python's C API that pool.h uses, over POSIX threads: a C program needs no interpreter, and ThreadSanitizer
  * knows these locks. */
 #ifndef PYTHON_H
 #define PYTHON_H

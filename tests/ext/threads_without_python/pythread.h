@@ -1,1 +1,1 @@
-/* In Python.h. */
+/* See Python.h. */
