@@ -461,9 +461,7 @@ cdef void report(const void* lane, const void* shared, double* reward, uint8_t* 
     terminated[0] |= (<const lane_t*> lane).progress.life_loss_ends
 
 
-cdef void observe(
-    const void* memory, const void* shared, const double* parameters, void* const* parts
-) noexcept nogil:
+cdef void observe(const void* memory, const void* shared, const double* parameters, void* const* parts) noexcept nogil:
     cdef const games_t* self = <const games_t*> shared
     cdef const lane_t* lane = <const lane_t*> memory
     cdef int64_t newest = self.stages.stack_num - lane.progress.oldest  # from the oldest frame to the end of the stack

@@ -62,17 +62,18 @@ typedef struct {
     jmp_buf place;
     int armed, outcome;
     char text[GYMCORE_FAULT_TEXT];
-    /* the handlers and the trap from before */
+    /* The handlers and the trap that were there before. */
     gymcore_log_handler *log_handler;
     gymcore_text_handler *error_fn, *warning_fn;
     void *outer;
-    PyThreadState *thread; /* while there is a callback in Python; or NULL */
+    PyThreadState *thread; /* NULL without a callback in Python */
     PyGILState_STATE gil;
 } gymcore_trap;
 
 static GYMCORE_THREAD gymcore_trap *gymcore_trap_here;
 
-static void gymcore_note(gymcore_trap *trap, int outcome, const char *text)
+/* Record the worst outcome of a call. */
+static void gymcore_record(gymcore_trap *trap, int outcome, const char *text)
 {
     if (outcome <= trap->outcome)
         return;
@@ -85,7 +86,7 @@ static void gymcore_on_warning(const char *text)
 {
     gymcore_trap *trap = gymcore_trap_here;
     if (trap)
-        gymcore_note(trap, strstr(text, "huge value in Q") ? GYMCORE_DIVERGED : GYMCORE_WARNED, text);
+        gymcore_record(trap, strstr(text, "huge value in Q") ? GYMCORE_DIVERGED : GYMCORE_WARNED, text);
 }
 
 static void gymcore_on_error(const char *text)
@@ -93,7 +94,7 @@ static void gymcore_on_error(const char *text)
     gymcore_trap *trap = gymcore_trap_here;
     if (!trap || !trap->armed)
         return;
-    gymcore_note(trap, GYMCORE_FAILED, text);
+    gymcore_record(trap, GYMCORE_FAILED, text);
     longjmp(trap->place, 1);
 }
 

@@ -13,7 +13,11 @@ from libc.math cimport fabs, isfinite, pow, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memmove
 
-from gymcore_ext.engine.step cimport rng_double, rng_t
+from gymcore_ext.engine.step cimport bind_bitgen, bitgen_t, rng_double, rng_t
+
+
+cdef extern from "numpy/random/distributions.h":
+    double random_standard_normal(bitgen_t* bitgen) noexcept nogil
 
 
 cdef enum:
@@ -49,16 +53,9 @@ ctypedef packed struct operation_t:
     operand_t out, a, b, c
 
 
-ctypedef void (*ufunc_loop_t)(
-    char** args, const Py_ssize_t* counts, const Py_ssize_t* strides, void* data) noexcept nogil
-
-ctypedef double (*normal_t)(void* bitgen) noexcept nogil
-
-
-ctypedef struct functions_t:
-    ufunc_loop_t sine, cosine
-    void* sine_data
-    void* cosine_data
+ctypedef struct ufunc_loop_t:  # a loop of a ufunc of NumPy
+    void (*run)(char** args, const Py_ssize_t* counts, const Py_ssize_t* strides, void* data) noexcept nogil
+    void* data
 
 
 cdef inline double rounded(double x, bint float32) noexcept nogil:
@@ -96,131 +93,103 @@ cdef inline double pairwise_sum(const double* x, int64_t count, int64_t stride, 
     return total
 
 
-cdef inline void call_loop(
-    ufunc_loop_t loop, void* data, double* out, const double* x, int64_t count, int64_t stride
-) noexcept nogil:
-    cdef char* args[2]
-    cdef Py_ssize_t counts[1]
-    cdef Py_ssize_t strides[2]
-    args[0] = <char*> x
-    args[1] = <char*> out
-    counts[0] = count
-    strides[0] = 8 * stride
-    strides[1] = 8
-    loop(args, counts, strides, data)
+cdef inline double element(int32_t code, double x, double y, double z) noexcept nogil:
+    """Return one element of the result of an element-wise operation."""
+    if code == COPY:
+        return x
+    if code == ADD:
+        return x + y
+    if code == SUBTRACT:
+        return x - y
+    if code == MULTIPLY:
+        return x * y
+    if code == DIVIDE:
+        return x / y
+    if code == ABSOLUTE:
+        return fabs(x)
+    if code == NEGATIVE:
+        return -x
+    if code == ROOT:
+        return sqrt(x)
+    if code == POWER:
+        return pow(x, y)
+    if code == SMALLER:
+        return x if x < y or x != x else y
+    if code == LARGER:
+        return x if x > y or x != x else y
+    if code == SELECT:
+        return y if x != 0.0 else z
+    if code == LESS:
+        return x < y
+    if code == LESS_EQUAL:
+        return x <= y
+    if code == FINITE:
+        return isfinite(x) != 0
+    if code == BOTH:
+        return x != 0.0 and y != 0.0
+    if code == EITHER:
+        return x != 0.0 or y != 0.0
+    return x == 0.0  # NEGATE_TRUTH
 
 
 cdef inline bint run_program(
-    const operation_t* program, int64_t length, double* const* bases, const functions_t* functions, rng_t* rng,
-    normal_t normal, void* bitgen, bint float32_actions
+    const operation_t* program, int64_t length, double* const* bases, const ufunc_loop_t* sine_cosine, rng_t* rng,
+    bint float32_actions
 ) noexcept nogil:
     """Run the operations in order; return False if a draw never satisfied its condition."""
     cdef const operation_t* op
+    cdef const ufunc_loop_t* loop
     cdef double* out
     cdef const double* a
     cdef const double* b
     cdef const double* c
-    cdef int64_t at = 0, i, k, n, sa, sb, sc, tries = 0
+    cdef int64_t next_op = 0, i, k, n, draws = 0
     cdef double total
-    while at < length:
-        op = program + at
-        at += 1
+    cdef bint float32
+    cdef bitgen_t bitgen
+    while next_op < length:
+        op = program + next_op
+        next_op += 1
         n = op.count
+        float32 = op.follows_action and float32_actions
         out = bases[op.out.space] + op.out.offset
         a = bases[op.a.space] + op.a.offset
         b = bases[op.b.space] + op.b.offset
         c = bases[op.c.space] + op.c.offset
-        sa = op.a.stride
-        sb = op.b.stride
-        sc = op.c.stride
-        if op.code == COPY:
-            if sa == 1:
-                memmove(out, a, n * sizeof(double))
-            else:
-                for i in range(n):
-                    out[i] = a[i * sa]
-        elif op.code == ADD:
-            for i in range(n):
-                out[i] = a[i * sa] + b[i * sb]
-        elif op.code == SUBTRACT:
-            for i in range(n):
-                out[i] = a[i * sa] - b[i * sb]
-        elif op.code == MULTIPLY:
-            for i in range(n):
-                out[i] = a[i * sa] * b[i * sb]
-        elif op.code == DIVIDE:
-            for i in range(n):
-                out[i] = a[i * sa] / b[i * sb]
-        elif op.code == ABSOLUTE:
-            for i in range(n):
-                out[i] = fabs(a[i * sa])
-        elif op.code == ROOT:
-            for i in range(n):
-                out[i] = sqrt(a[i * sa])
-        elif op.code == SINE:
-            call_loop(functions.sine, functions.sine_data, out, a, n, sa)
-        elif op.code == COSINE:
-            call_loop(functions.cosine, functions.cosine_data, out, a, n, sa)
-        elif op.code == SMALLER:
-            for i in range(n):
-                out[i] = a[i * sa] if a[i * sa] < b[i * sb] or a[i * sa] != a[i * sa] else b[i * sb]
-        elif op.code == LARGER:
-            for i in range(n):
-                out[i] = a[i * sa] if a[i * sa] > b[i * sb] or a[i * sa] != a[i * sa] else b[i * sb]
-        elif op.code == SELECT:
-            for i in range(n):
-                out[i] = b[i * sb] if a[i * sa] != 0.0 else c[i * sc]
-        elif op.code == LESS:
-            for i in range(n):
-                out[i] = a[i * sa] < b[i * sb]
-        elif op.code == LESS_EQUAL:
-            for i in range(n):
-                out[i] = a[i * sa] <= b[i * sb]
-        elif op.code == FINITE:
-            for i in range(n):
-                out[i] = isfinite(a[i * sa]) != 0
-        elif op.code == BOTH:
-            for i in range(n):
-                out[i] = a[i * sa] != 0.0 and b[i * sb] != 0.0
-        elif op.code == EITHER:
-            for i in range(n):
-                out[i] = a[i * sa] != 0.0 or b[i * sb] != 0.0
-        elif op.code == NEGATE_TRUTH:
-            for i in range(n):
-                out[i] = a[i * sa] == 0.0
-        elif op.code == NEGATIVE:
-            for i in range(n):
-                out[i] = -a[i * sa]
-        elif op.code == POWER:
-            for i in range(n):
-                out[i] = pow(a[i * sa], b[i * sb])
+        if op.code == COPY and op.a.stride == 1 and not float32:
+            memmove(out, a, n * sizeof(double))
+        elif op.code == SINE or op.code == COSINE:
+            loop = sine_cosine + (op.code - SINE)
+            loop.run([<char*> a, <char*> out], [n], [8 * op.a.stride, 8], loop.data)
         elif op.code == SUM:
-            out[0] = pairwise_sum(a, n, sa, op.follows_action and float32_actions)
+            out[0] = pairwise_sum(a, n, op.a.stride, float32)
         elif op.code == EVERY:
             total = 1.0
             for i in range(n):
-                if a[i * sa] == 0.0:
+                if a[i * op.a.stride] == 0.0:
                     total = 0.0
             out[0] = total
         elif op.code == WEIGHTED_ROWS:
             for k in range(op.width):
                 total = a[0] * b[k]
                 for i in range(1, n):
-                    total += a[i * sa] * b[i * op.width + k]
+                    total += a[i * op.a.stride] * b[i * op.width + k]
                 out[k] = total
         elif op.code == UNIFORM:
             for i in range(n):
-                out[i] = a[i * sa] + b[i * sb] * rng_double(rng)
+                out[i] = a[i * op.a.stride] + b[i * op.b.stride] * rng_double(rng)
         elif op.code == NORMAL:
+            bind_bitgen(&bitgen, rng)
             for i in range(n):
-                out[i] = normal(bitgen)
+                out[i] = random_standard_normal(&bitgen)
         elif op.code == REPEAT_UNLESS:
             if a[0] == 0.0:
-                tries += 1
-                if tries == MAX_DRAWS:
+                draws += 1
+                if draws == MAX_DRAWS:
                     return False
-                at = op.width
-        if op.follows_action and float32_actions and op.code != SUM:
+                next_op = op.width
+        else:
             for i in range(n):
-                out[i] = <double> <float> out[i]
+                out[i] = rounded(
+                    element(op.code, a[i * op.a.stride], b[i * op.b.stride], c[i * op.c.stride]), float32)
     return True

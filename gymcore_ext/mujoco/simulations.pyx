@@ -6,21 +6,20 @@ addresses of the spaces of programs. A step of a lane computes the controls, cal
 only read.
 """
 cimport numpy as cnp
-from cpython.exc cimport PyErr_Fetch, PyErr_NormalizeException
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF, Py_XDECREF
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.math cimport fabs, isfinite
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset, strncpy
 
-from gymcore_ext.engine.step cimport INT64, bind_bitgen, bitgen_t, info_field_t
+from gymcore_ext.engine.step cimport INT64, info_field_t
 from gymcore_ext.engine.step cimport rng_t as engine_rng_t
 from gymcore_ext.lanes.custom_kernel cimport CustomKernel
 from gymcore_ext.lanes.lane_functions cimport TERMINATED, functions_capsule, lane_functions_t
 from gymcore_ext.lanes.struct_lanes cimport LaneStore
 from gymcore_ext.mujoco.program cimport (
     ACTION, CONSTANTS, EVERY, FIRST_ARRAY, NORMAL, OBSERVATION, OPCODES, REGISTERS, REPEAT_UNLESS, SUM, UNIFORM,
-    WEIGHTED_ROWS, functions_t, normal_t, operation_t, run_program, ufunc_loop_t,
+    WEIGHTED_ROWS, operation_t, run_program, ufunc_loop_t,
 )
 
 from gymcore_ext.physics.lane cimport rng_t
@@ -28,10 +27,6 @@ from gymcore_ext.physics.lane cimport rng_t
 import numpy as np
 
 cnp.import_array()
-
-
-cdef extern from "numpy/random/distributions.h":
-    double random_standard_normal(bitgen_t* bitgen) noexcept nogil
 
 
 cdef extern from "mujoco/mujoco_calls.h":
@@ -58,6 +53,11 @@ cdef extern from "mujoco/mujoco_calls.h":
         trap_t* trap, void* function, const void* model, void* data, int count, PyObject** stop) noexcept nogil
     int mujoco_step "gymcore_mujoco_step"(
         const mujoco_t* calls, trap_t* trap, const void* model, void* data, int count, PyObject** stop) noexcept nogil
+
+
+cdef extern from *:
+    """static int gymcore_raise_pending(void) { return PyErr_Occurred() ? -1 : 0; }"""
+    int raise_pending "gymcore_raise_pending"() except -1
 
 
 # NumPy's own declaration differs between versions.
@@ -117,7 +117,7 @@ ctypedef struct lane_t:      # the addresses of its spaces and its registers fol
 
 ctypedef struct simulations_t:
     mujoco_t calls
-    functions_t functions
+    ufunc_loop_t sine_cosine[2]
     program_t programs[PHASE_COUNT]
     int32_t frame_skip, parameter_count, qpos_size, qvel_size
     int32_t reward, terminated           # registers
@@ -130,11 +130,11 @@ ctypedef struct simulations_t:
 
 
 cdef inline bint run_phase(
-    const simulations_t* self, lane_t* lane, int phase, rng_t* rng=NULL, bitgen_t* bitgen=NULL, bint float32=False
+    const simulations_t* self, lane_t* lane, int phase, rng_t* rng=NULL, bint float32=False
 ) noexcept nogil:
     return run_program(
-        self.programs[phase].operations, self.programs[phase].length, lane.bases, &self.functions, <engine_rng_t*> rng,
-        <normal_t> random_standard_normal, bitgen, float32)
+        self.programs[phase].operations, self.programs[phase].length, lane.bases, self.sine_cosine,
+        <engine_rng_t*> rng, float32)
 
 
 cdef inline void load_parameters(const simulations_t* self, lane_t* lane, const double* parameters) noexcept nogil:
@@ -144,20 +144,12 @@ cdef inline void load_parameters(const simulations_t* self, lane_t* lane, const 
 
 cdef void take_exception(PyObject** place) noexcept with gil:
     """Take this thread's exception, if there is one, and store it if the place is empty."""
-    cdef PyObject* kind
-    cdef PyObject* value
-    cdef PyObject* traceback
-    PyErr_Fetch(&kind, &value, &traceback)
-    if kind == NULL:
-        return
-    PyErr_NormalizeException(&kind, &value, &traceback)
-    if traceback != NULL:
-        (<object> value).__traceback__ = <object> traceback
-    if place[0] == NULL:
-        place[0], value = value, NULL
-    Py_XDECREF(kind)
-    Py_XDECREF(value)
-    Py_XDECREF(traceback)
+    try:
+        raise_pending()
+    except BaseException as exception:
+        if place[0] == NULL:
+            Py_INCREF(exception)
+            place[0] = <PyObject*> exception
 
 
 cdef inline void record_fault(simulations_t* self, lane_t* lane, int outcome, const char* text) noexcept nogil:
@@ -166,7 +158,7 @@ cdef inline void record_fault(simulations_t* self, lane_t* lane, int outcome, co
         take_exception(&self.exception)
     if outcome > lane.outcome:
         lane.outcome = outcome
-        strncpy(lane.text, text, FAULT_TEXT - 1)
+        strncpy(lane.text, text, FAULT_TEXT)
 
 
 # --- the functions of a lane ------------------------------------------------------------------------------------------
@@ -185,13 +177,13 @@ cdef int step(
     load_parameters(self, lane, parameters)
     lane.bases[ACTION] = <double*> action
     trap_open(&trap, &self.calls)
-    run_phase(self, lane, BEFORE, NULL, NULL, float32_action)
+    run_phase(self, lane, BEFORE, NULL, float32_action)
     outcome = mujoco_step(&self.calls, &trap, lane.model, lane.data, self.frame_skip, &self.exception)
     if outcome:
         record_fault(self, lane, outcome, trap.text)
     trap_close(&trap, &self.calls)
     if outcome != FAILED:
-        run_phase(self, lane, AFTER, NULL, NULL, float32_action)
+        run_phase(self, lane, AFTER, NULL, float32_action)
         reward[0] = lane.bases[REGISTERS][self.reward]
         terminated = lane.bases[REGISTERS][self.terminated] != 0.0 or outcome == DIVERGED
     return TERMINATED if terminated else 0
@@ -202,14 +194,12 @@ cdef void reset(
 ) noexcept nogil:
     cdef simulations_t* self = <simulations_t*> shared
     cdef lane_t* lane = <lane_t*> memory
-    cdef bitgen_t bitgen
     cdef trap_t trap
     cdef int outcome
     load_parameters(self, lane, parameters)
-    bind_bitgen(&bitgen, <engine_rng_t*> rng)
     trap_open(&trap, &self.calls)
     outcome = mujoco_call(&trap, self.calls.reset_data, lane.model, lane.data, 1, NULL)
-    if outcome == 0 and not run_phase(self, lane, START, rng, &bitgen):
+    if outcome == 0 and not run_phase(self, lane, START, rng):
         record_fault(self, lane, FAILED, "no draw satisfied the condition of the start")
     if lane.qpos != NULL:
         memcpy(lane.bases[QPOS], lane.qpos, 8 * self.qpos_size)
@@ -224,9 +214,7 @@ cdef void reset(
     run_phase(self, lane, BEGUN)
 
 
-cdef void observe(
-    const void* memory, const void* shared, const double* parameters, void* const* parts
-) noexcept nogil:
+cdef void observe(const void* memory, const void* shared, const double* parameters, void* const* parts) noexcept nogil:
     cdef lane_t* lane = <lane_t*> memory
     load_parameters(<const simulations_t*> shared, lane, parameters)
     lane.bases[OBSERVATION] = <double*> parts[0]
@@ -299,6 +287,13 @@ functions_of_lane.write_infos, functions_of_lane.faulted = write_infos, faulted
 functions_of_lane.save, functions_of_lane.load, functions_of_lane.check = save, load, check
 
 
+cdef const double* start_row(object start, Py_ssize_t lane):
+    """Return a lane's row of an initial state [1 or num_lanes, size]; NULL for None."""
+    if start is None:
+        return NULL
+    return <const double*> cnp.PyArray_GETPTR2(start, lane % cnp.PyArray_DIM(start, 0), 0)
+
+
 cdef class Simulations(LaneStore):
     """Simulations of a batch, and the kernel that steps them.
 
@@ -327,6 +322,7 @@ cdef class Simulations(LaneStore):
     cdef simulations_t sims
     cdef CustomKernel declared
     cdef tuple starts
+    cdef list sizes              # of the arrays
     cdef object on_fault
     cdef readonly list models, datas
     cdef readonly tuple arrays
@@ -357,9 +353,10 @@ cdef class Simulations(LaneStore):
         self.sims.info_count = len(infos)
         self.sims.info_width = width
         set_functions(&self.sims.calls, functions)
-        self.sims.functions.sine = <ufunc_loop_t> double_loop(np.sin, &self.sims.functions.sine_data)
-        self.sims.functions.cosine = <ufunc_loop_t> double_loop(np.cos, &self.sims.functions.cosine_data)
-        saved = np.array([self._size(k) if owner == "data" else 0 for k, (owner, _) in enumerate(arrays)], np.int64)
+        set_loop(&self.sims.sine_cosine[0], np.sin)
+        set_loop(&self.sims.sine_cosine[1], np.cos)
+        self.sizes = [getattr(datas[0] if owner == "data" else models[0], name).size for owner, name in arrays]
+        saved = np.array([size * (owner == "data") for size, (owner, _) in zip(self.sizes, arrays)], np.int64)
         self.sims.array_count, self.sims.array_sizes = len(saved), <int64_t*> cnp.PyArray_DATA(<cnp.ndarray> saved)
         self.sims.signature = signature
         self.sims.state_size = self.sims.calls.state_size(<const void*> <size_t> models[0]._address, signature)
@@ -394,29 +391,23 @@ cdef class Simulations(LaneStore):
             array = getattr(self.datas[i] if owner == "data" else self.models[i], name)
             if array.dtype != np.float64 or not cnp.PyArray_IS_C_CONTIGUOUS(array):
                 raise ValueError(f"{owner}.{name}: expected a contiguous float64 array, got {array.dtype}")
-            if array.size != self._size(k):
-                raise ValueError(f"{owner}.{name}: expected {self._size(k)} numbers as in lane 0, got {array.size}")
+            if array.size != self.sizes[k]:
+                raise ValueError(f"{owner}.{name}: expected {self.sizes[k]} numbers as in lane 0, got {array.size}")
             lane.bases[FIRST_ARRAY + k] = <double*> cnp.PyArray_DATA(array)
 
     cdef _set_programs(self, dict programs, Py_ssize_t constants, int action_size, int row_size):
         cdef cnp.ndarray operations
-        cdef dict sizes = {k: self._size(k) for k in range(len(self.arrays))}
         if self.arrays[:3] != tuple([("data", name) for name in FIRST_ARRAYS]):
             raise ValueError(f"arrays: expected data.{FIRST_ARRAYS} first, got {self.arrays[:3]}")
-        self.sims.qpos_size = sizes[0]
-        self.sims.qvel_size = sizes[1]
+        self.sims.qpos_size, self.sims.qvel_size = self.sizes[:2]
         for phase, name in enumerate(PHASES):
             operations = np.ascontiguousarray(programs[name], OPERATION)
             self._check(name, operations, [
                 self.registers, constants, action_size if name in ("before", "after") else 0,
-                row_size if name == "observe" else 0, *sizes.values()])
+                row_size if name == "observe" else 0, *self.sizes])
             self.references.append(operations)
             self.sims.programs[<int> phase].operations = <operation_t*> cnp.PyArray_DATA(operations)
             self.sims.programs[<int> phase].length = cnp.PyArray_SIZE(operations)
-
-    def _size(self, Py_ssize_t k):
-        owner, name = self.arrays[k]
-        return getattr(self.datas[0] if owner == "data" else self.models[0], name).size
 
     def _check(self, str phase, operations, list sizes):
         """Raise if an operand is outside its space, or a result in a space that is read-only."""
@@ -424,7 +415,7 @@ cdef class Simulations(LaneStore):
         if phase in ("start", "before"):
             writable += [FIRST_ARRAY + k for k, (owner, _) in enumerate(self.arrays) if owner == "data"]
         for place, operation in enumerate(operations.tolist()):
-            code, count, width, follows_action, *operands = operation
+            code, count, width, _, *operands = operation
             wrong = not 0 <= code < OPCODES or count < 0 or width < 0
             wrong |= code in (UNIFORM, NORMAL, REPEAT_UNLESS) and phase != "start"
             wrong |= code == REPEAT_UNLESS and width >= place
@@ -436,8 +427,6 @@ cdef class Simulations(LaneStore):
                     used = 1
                 if code == WEIGHTED_ROWS:
                     used, stride = (width, count, count * width, 0)[k], 1 if k == 2 else stride
-                if k == 0 and follows_action and code != SUM:
-                    used = max(used, count)  # this many results are rounded
                 if not 0 <= space < len(sizes) or offset < 0 or stride < 0:
                     wrong = True
                 elif k == 0 or space != REGISTERS or offset or stride:
@@ -467,23 +456,15 @@ cdef class Simulations(LaneStore):
         """
         cdef Py_ssize_t i
         cdef lane_t* lane
-        cdef const double* positions
-        cdef const double* velocities
         # Copies, which the caller cannot change.
-        starts = [None if given is None else np.array(given, np.float64, order="C") for given in (qpos, qvel)]
-        rows = {len(start) for start in starts if start is not None and start.ndim == 2}
-        for name, start, size in zip(("qpos", "qvel"), starts, (self.sims.qpos_size, self.sims.qvel_size)):
-            if start is not None and (len(rows) > 1 or start.shape not in ((1, size), (len(self), size))):
+        starts = tuple([None if given is None else np.array(given, np.float64, order="C") for given in (qpos, qvel)])
+        for name, start, size in zip(FIRST_ARRAYS, starts, self.sizes):
+            if start is not None and start.shape not in ((1, size), (len(self), size)):
                 raise ValueError(f"{name}: expected shape [1 or {len(self)}, {size}], got {start.shape}")
-        self.starts = qpos, qvel = tuple(starts)
-        positions = NULL if qpos is None else <const double*> cnp.PyArray_DATA(qpos)
-        velocities = NULL if qvel is None else <const double*> cnp.PyArray_DATA(qvel)
+        self.starts = starts
         for i in range(len(self)):
             lane = <lane_t*> self._lane(i)
-            lane.qpos, lane.qvel = positions, velocities
-            if rows == {len(self)}:
-                positions = NULL if positions == NULL else positions + self.sims.qpos_size
-                velocities = NULL if velocities == NULL else velocities + self.sims.qvel_size
+            lane.qpos, lane.qvel = start_row(starts[0], i), start_row(starts[1], i)
 
     def set_model(self, Py_ssize_t lane, model):
         """Give a lane another model of the same sizes."""
@@ -558,14 +539,12 @@ cdef int set_functions(mujoco_t* calls, dict functions) except -1:
     return 0
 
 
-cdef void* double_loop(object function, void** data) except NULL:
-    """Return NumPy's float64 loop of a ufunc of one argument."""
+cdef int set_loop(ufunc_loop_t* loop, object function) except -1:
+    """Set NumPy's float64 loop of a ufunc of one argument."""
     cdef ufunc_t* loops = <ufunc_t*> function
     cdef int k
-    if not isinstance(function, np.ufunc):
-        raise TypeError(f"function: expected a ufunc, got {function!r}")
     for k in range(loops.ntypes):
         if loops.types[2 * k] == cnp.NPY_DOUBLE and loops.types[2 * k + 1] == cnp.NPY_DOUBLE:
-            data[0] = <void*> loops.data[k]
-            return <void*> loops.functions[k]
+            (<void**> &loop.run)[0], loop.data = loops.functions[k], loops.data[k]
+            return 0
     raise ValueError(f"{function}: no loop over float64")

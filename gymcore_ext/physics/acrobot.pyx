@@ -44,9 +44,7 @@ cdef inline void reset "acrobot_reset"(
     s.dtheta2 = <double> (<float> uniform(rng, options.low, options.high))
 
 
-cdef inline State derivative(
-    State s, const Parameters* p, double torque
-) noexcept nogil:
+cdef inline State derivative(State s, const Parameters* p, double torque) noexcept nogil:
     """Time derivative of the state, term by term as the papers write it: near zero a sum rounds as its terms do."""
     cdef double g = 9.8
     cdef double l1 = p.LINK_LENGTH_1, m1 = p.LINK_MASS_1, m2 = p.LINK_MASS_2
@@ -72,12 +70,12 @@ cdef inline State derivative(
 
 
 cdef inline State moved(State s, double time, State rate) noexcept nogil:
-    cdef State there
-    there.theta1 = s.theta1 + time * rate.theta1
-    there.theta2 = s.theta2 + time * rate.theta2
-    there.dtheta1 = s.dtheta1 + time * rate.dtheta1
-    there.dtheta2 = s.dtheta2 + time * rate.dtheta2
-    return there
+    """The state after some time at a constant rate of change."""
+    s.theta1 = s.theta1 + time * rate.theta1
+    s.theta2 = s.theta2 + time * rate.theta2
+    s.dtheta1 = s.dtheta1 + time * rate.dtheta1
+    s.dtheta2 = s.dtheta2 + time * rate.dtheta2
+    return s
 
 
 cdef inline double wrapped(double angle) noexcept nogil:
@@ -87,9 +85,7 @@ cdef inline double wrapped(double angle) noexcept nogil:
     return angle - (select(above > 0.0, above, 0.0) + select(below < 0.0, below, 0.0)) * TWO_PI
 
 
-cdef inline void step "acrobot_step"(
-    State* s, const Parameters* p, int64_t action, outcome_t* out
-) noexcept nogil:
+cdef inline void step "acrobot_step"(State* s, const Parameters* p, int64_t action, outcome_t* out) noexcept nogil:
     cdef double torque = select(action == 0, p.torque_low, select(action == 1, p.torque_middle, p.torque_high))
     cdef double half = p.dt / 2.0, sixth = p.dt / 6.0
     cdef State k1 = derivative(s[0], p, torque)
@@ -123,7 +119,6 @@ cdef inline void observe "acrobot_observe"(const State* s, float* observation) n
 cdef State state
 kernel = make_kernel(
     &acrobot_kernel, state,
-    Parameters(1.0, 1.0, 1.0, 0.5, 0.5, 1.0,
-               4.0 * PI, 9.0 * PI, -1.0, 0.0, 1.0, 0.2, 0.0),
+    Parameters(1.0, 1.0, 1.0, 0.5, 0.5, 1.0, 4.0 * PI, 9.0 * PI, -1.0, 0.0, 1.0, 0.2, 0.0),
     ResetOptions(-0.1, 0.1),
 )

@@ -3,8 +3,8 @@
 
 Rules: R. S. Sutton and A. G. Barto, "Reinforcement Learning" (2018), example 5.1; the deck is endless. Reference
 environment: Blackjack-v1. Cards are 1 (ace) to 10 (ten and face cards).
-State: of the player's and the dealer's hand the sum with aces as 1, whether it has an ace, and its first twelve cards
-as hexadecimal digits; of the dealer's open card its value, and suit and face, which only renderers show.
+State: the sum of the player's hand with aces as 1, whether it has an ace, and its first twelve cards as hexadecimal
+digits; the same of the dealer's hand; and the dealer's open card, whose suit and face only renderers show.
 Observation: the player's sum, the dealer's open card, whether the player has an ace that counts 11.
 Actions: 0 stick, 1 hit.
 """
@@ -33,13 +33,9 @@ cdef extern from *:
 cdef double TWELVE_CARDS = 16.0 ** 11   # hands below it have less than twelve
 
 
-cdef inline int64_t draw_card(rng_t* rng) noexcept nogil:
-    """Ace to nine, ten, jack, queen or king."""
-    return min(<int64_t> below(rng, 13) + 1, <int64_t> 10)
-
-
 cdef inline void take_card(double* total, double* ace, double* cards, rng_t* rng) noexcept nogil:
-    cdef int64_t card = draw_card(rng)
+    """Draw ace to nine, ten, jack, queen or king, and add it to a hand."""
+    cdef int64_t card = min(<int64_t> below(rng, 13) + 1, <int64_t> 10)
     total[0] += card
     ace[0] = (ace[0] != 0.0) | (card == 1)
     if 0.0 <= cards[0] < TWELVE_CARDS:
@@ -63,35 +59,29 @@ cdef inline bint is_natural(double cards) noexcept nogil:
 cdef inline void reset "blackjack_reset"(
     State* s, const Parameters* p, const none_t* options, rng_t* rng
 ) noexcept nogil:
-    cdef int64_t first = draw_card(rng), second = draw_card(rng)
-    s.dealer_sum = first + second
-    s.dealer_ace = (first == 1) | (second == 1)
-    s.dealer_cards = 16 * first + second
-    s.open_card = first
-    first = draw_card(rng)
-    second = draw_card(rng)
-    s.player_sum = first + second
-    s.player_ace = (first == 1) | (second == 1)
-    s.player_cards = 16 * first + second
+    s.dealer_sum = s.dealer_ace = s.dealer_cards = s.player_sum = s.player_ace = s.player_cards = 0.0
+    take_card(&s.dealer_sum, &s.dealer_ace, &s.dealer_cards, rng)
+    s.open_card = s.dealer_sum
+    take_card(&s.dealer_sum, &s.dealer_ace, &s.dealer_cards, rng)
+    take_card(&s.player_sum, &s.player_ace, &s.player_cards, rng)
+    take_card(&s.player_sum, &s.player_ace, &s.player_cards, rng)
     s.suit = below(rng, 4)
     s.face = below(rng, 3) if s.open_card == 10.0 else 0.0
 
 
 cdef inline void draw "blackjack_draw"(State* s, const Parameters* p, int64_t action, rng_t* rng) noexcept nogil:
-    """Take the cards of a step: one for a player who hits, otherwise those of the dealer."""
+    """Draw the cards of a step: one for a player who hits, otherwise those of the dealer."""
     if action == 1:
         take_card(&s.player_sum, &s.player_ace, &s.player_cards, rng)
         return
-    # Not below 0, as in a state that a caller has written: the game would not end.
+    # A caller may have written a negative sum into the state, which would never reach 17.
     while 0.0 <= value(s.dealer_sum, s.dealer_ace) < 17.0:
         take_card(&s.dealer_sum, &s.dealer_ace, &s.dealer_cards, rng)
 
 
-cdef inline void step "blackjack_step"(
-    State* s, const Parameters* p, int64_t action, outcome_t* out
-) noexcept nogil:
+cdef inline void step "blackjack_step"(State* s, const Parameters* p, int64_t action, outcome_t* out) noexcept nogil:
     cdef bint hits = action == 1, bust = s.player_sum > 21.0, natural = is_natural(s.player_cards)
-    # A hand of more than 21 is worth nothing.
+    # The value of a hand of more than 21 is 0.
     cdef double mine = select(bust, 0.0, value(s.player_sum, s.player_ace))
     cdef double dealers = select(s.dealer_sum > 21.0, 0.0, value(s.dealer_sum, s.dealer_ace))
     cdef double payoff = select(mine > dealers, 1.0, select(mine < dealers, -1.0, 0.0))

@@ -9,9 +9,7 @@ State: x (m), x_dot (m/s), theta (rad, 0 is upright), theta_dot (rad/s). Observa
 from libc.math cimport fabs
 from libc.stdint cimport int64_t
 
-from gymcore_ext.physics.lane cimport (
-    PI, kernel_t, make_kernel, negated, outcome_t, rng_t, select, sincos, uniform,
-)
+from gymcore_ext.physics.lane cimport PI, kernel_t, make_kernel, negated, outcome_t, rng_t, select, sincos, uniform
 
 
 ctypedef struct State "cartpole_state":
@@ -43,9 +41,7 @@ cdef inline void reset "cartpole_reset"(
     s.theta_dot = uniform(rng, options.low, options.high)
 
 
-cdef inline void step "cartpole_step"(
-    State* s, const Parameters* p, int64_t action, outcome_t* out
-) noexcept nogil:
+cdef inline void step "cartpole_step"(State* s, const Parameters* p, int64_t action, outcome_t* out) noexcept nogil:
     cdef double sin_theta, cos_theta, pull, theta_acc, x_acc, x_dot, theta_dot
     cdef bint failed
     # The paper divides by the total mass four times; this divides once, and never per lane if parameters are shared.
@@ -82,7 +78,6 @@ cdef inline void observe "cartpole_observe"(const State* s, float* observation) 
 cdef State state
 kernel = make_kernel(
     &cartpole_kernel, state,
-    Parameters(9.8, 1.0, 0.1, 0.5, 10.0, 0.02, 0.0,
-               12 * PI / 180, 2.4, 0.0),
+    Parameters(9.8, 1.0, 0.1, 0.5, 10.0, 0.02, 0.0, 12 * PI / 180, 2.4, 0.0),
     ResetOptions(-0.05, 0.05),
 )

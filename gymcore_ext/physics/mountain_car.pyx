@@ -36,9 +36,7 @@ cdef inline void reset "mountain_car_reset"(
     s.velocity = 0.0
 
 
-cdef inline void step "mountain_car_step"(
-    State* s, const Parameters* p, int64_t action, outcome_t* out
-) noexcept nogil:
+cdef inline void step "mountain_car_step"(State* s, const Parameters* p, int64_t action, outcome_t* out) noexcept nogil:
     cdef double push, velocity, position
     push = select(action == 1, 0.0, select(action == 0, -p.force, p.force))
     velocity = s.velocity + (push - cos(3.0 * s.position) * p.gravity)
@@ -52,9 +50,7 @@ cdef inline void step "mountain_car_step"(
     out.reward = -1.0
 
 
-cdef inline void observe "mountain_car_observe"(
-    const State* s, float* observation
-) noexcept nogil:
+cdef inline void observe "mountain_car_observe"(const State* s, float* observation) noexcept nogil:
     observation[0] = <float> s.position
     observation[1] = <float> s.velocity
 

@@ -36,20 +36,14 @@ cdef inline double single(double x) noexcept nogil:
 
 
 cdef inline void reset "mountain_car_continuous_reset"(
-    State* s,
-    const Parameters* p,
-    const ResetOptions* options,
-    rng_t* rng,
+    State* s, const Parameters* p, const ResetOptions* options, rng_t* rng
 ) noexcept nogil:
     s.position = uniform(rng, options.low, options.high)
     s.velocity = 0.0
 
 
 cdef inline void step "mountain_car_continuous_step"(
-    State* s,
-    const Parameters* p,
-    const float* action,
-    outcome_t* out,
+    State* s, const Parameters* p, const float* action, outcome_t* out
 ) noexcept nogil:
     cdef double applied = <double> action[0]
     cdef double force = clip(applied, p.min_action, p.max_action)
@@ -83,9 +77,7 @@ cdef inline void step "mountain_car_continuous_step"(
     out.reward = select(reached, 100.0, 0.0) - applied * applied * 0.1
 
 
-cdef inline void observe "mountain_car_continuous_observe"(
-    const State* s, float* observation
-) noexcept nogil:
+cdef inline void observe "mountain_car_continuous_observe"(const State* s, float* observation) noexcept nogil:
     observation[0] = <float> s.position
     observation[1] = <float> s.velocity
 

@@ -17,8 +17,8 @@ ctypedef struct value_t:
 
 ctypedef struct table_t "gymcore_table":
     int64_t states, actions, width, stride   # stride: outcomes of a state
-    uint64_t last            # where the outcomes of the last action in the last state begin
-    int64_t first, second    # limits that all actions share: draws of 53 bits from there on lead to a later outcome
+    uint64_t last            # index of the first outcome of the last action in the last state
+    int64_t first, second    # limits that all actions share: draws of 53 bits from a limit on lead to a later outcome
     int64_t* limits          # [states, actions, width]: those of each action; NULL if they share them
     transition_t* outcomes   # [states, actions, width]
     value_t* values
@@ -33,10 +33,10 @@ cdef inline int64_t state_index(const table_t* table, double s) noexcept nogil:
 
 
 cdef inline uint64_t first_outcome(const table_t* table, double s, int64_t action) noexcept nogil:
-    """Where the outcomes of an action begin.
+    """The index of the first outcome of an action.
 
     No number leads out of the table: callers may write any into a lane, another thread any into checked actions. One
-    comparison holds for both. Factors have 32 bits: vector code has no other multiplication.
+    comparison covers both. Factors have 32 bits, because vector code has no other multiplication.
     """
     cdef uint64_t row = <uint64_t> <uint32_t> to_whole(s) * <uint32_t> table.stride
     cdef uint64_t place = row + <uint64_t> <uint32_t> action * <uint32_t> table.width
@@ -46,7 +46,7 @@ cdef inline uint64_t first_outcome(const table_t* table, double s, int64_t actio
 cdef inline void draw_outcomes "gymcore_draw_outcomes"(
     const table_t* table, rng_t* rngs, const double* states, const int64_t* actions, int64_t* outcomes, int64_t count
 ) noexcept nogil:
-    """Which outcomes actions of many lanes lead to; one draw each. In loops of their own, the last one vector code: a
+    """Draw the outcomes of the actions of many lanes, in loops of their own, of which the last one is vector code: a
     step of FrozenLake takes 8.1 ns instead of 10.2 with 4096 lanes.
     """
     cdef int64_t first = table.first, second = table.second, draw, i, _k

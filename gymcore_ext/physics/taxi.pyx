@@ -46,7 +46,7 @@ cdef inline void step "taxi_step"(
     State* s, const Parameters* p, const table_t* table, int64_t action, outcome_t* out, int64_t outcome, rng_t* rng
 ) noexcept nogil:
     cdef int64_t after = take_outcome(table, outcome, &s.prob, out), before, destination
-    # The first drive with a passenger in the taxi.
+    # The passenger may change the destination when the taxi first moves with the passenger in it.
     if p.fickle_passenger != 0.0 and s.fickle_step != 0.0:
         before = state_index(table, s.s)
         if before // 4 % 5 == 4 and before // 20 != after // 20:
