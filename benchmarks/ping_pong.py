@@ -53,7 +53,7 @@ def _answer(block: SharedBlock, spins: int, cpu: int, parent: int) -> None:
     """Main function of the worker."""
     watch_parent(parent)
     _pin(cpu)
-    channel = Channel(block.map(Channel.nbytes(1, 1)), 0, 1, 1, [(0, 1)])
+    channel = Channel(block.map(Channel.nbytes(1, 1)), 0, [(0, 1)])
     request = 0
     while True:
         message = channel.next(0, request, _FOREVER, spins)
@@ -77,7 +77,7 @@ class Worker:
         """Start the worker on the second CPU; this process uses the first."""
         block = SharedBlock()
         block.allocate(Channel.nbytes(1, 1))
-        self._channel = Channel(block.map(Channel.nbytes(1, 1)), 0, 1, 1, [(0, 1)])
+        self._channel = Channel(block.map(Channel.nbytes(1, 1)), 0, [(0, 1)])
         self._spins = spins
         self._cpu = cpus[0]
         context: Any = multiprocessing.get_context("fork")

@@ -1,4 +1,4 @@
-/* Requests of one parent to its worker processes, and their answers, as words in shared memory.
+/* Requests of a parent to its worker processes, and their answers, as words in shared memory.
  *
  * Two ways to work, over the same two doorbells:
  *   requests    the parent posts one numbered request to some workers and waits until all of them answered it;
@@ -51,16 +51,16 @@ typedef struct {
     char pad1[GYMCORE_LINE - 40];
 } gymcore_worker_slot;
 
-/* Where things are, as one process sees them. Lanes lo[k] <= lane < hi[k] are worker k's. */
+/* Where things are, as one process sees them. Lanes first[k] <= lane < first[k + 1] are worker k's. */
 typedef struct {
     gymcore_doorbells *doorbells;
     gymcore_worker_slot *slots;
-    double *used;         /* [num_envs] seconds, by the lane's worker */
-    gymcore_word *asked;  /* [num_envs] number of the lane's last submission, by the parent */
-    gymcore_word *taken;  /* [num_envs] number that was taken last, by the worker (or the parent, in its stead) */
-    gymcore_word64 *ring; /* [2 * num_envs] submission << 32 | lane; worker k's part begins at 2 * lo[k] */
+    double *used;            /* [num_envs] seconds, by the lane's worker */
+    gymcore_word *submitted; /* [num_envs] number of the lane's last submission, by the parent */
+    gymcore_word *taken;     /* [num_envs] number that was taken last, by the worker (or the parent, in its stead) */
+    gymcore_word64 *ring;    /* [2 * num_envs] submission << 32 | lane; worker k's part begins at 2 * first[k] */
     int64_t num_workers, num_envs;
-    const int64_t *lo, *hi;
+    const int64_t *first; /* [num_workers + 1] */
 } gymcore_channel;
 
 GYMCORE_INLINE int64_t gymcore_channel_bytes(int64_t num_workers, int64_t num_envs)
@@ -76,8 +76,8 @@ GYMCORE_INLINE void gymcore_channel_place(gymcore_channel *c, char *memory)
     c->slots = (gymcore_worker_slot *)(c->doorbells + 1);
     c->used = (double *)(c->slots + c->num_workers);
     c->ring = (gymcore_word64 *)(c->used + c->num_envs);
-    c->asked = (gymcore_word *)(c->ring + 2 * c->num_envs);
-    c->taken = c->asked + c->num_envs;
+    c->submitted = (gymcore_word *)(c->ring + 2 * c->num_envs);
+    c->taken = c->submitted + c->num_envs;
 }
 
 /* Bit by which a wake-up selects this worker; workers that share one also share spurious wake-ups. */
@@ -145,21 +145,28 @@ static inline int gymcore_all_answered(gymcore_channel *c, uint32_t request, con
     return 1;
 }
 
-/* One slice of waiting: 1 when all replied. */
-static inline int gymcore_await_replies(gymcore_channel *c, uint32_t request, int64_t until, int64_t spin)
+/* Whether what the parent waits for is there: `goal` completed lanes, or all replies to a request if it is GYMCORE_NEVER. */
+GYMCORE_INLINE int gymcore_arrived(gymcore_channel *c, uint32_t request, uint64_t goal)
+{
+    return goal == GYMCORE_NEVER ? gymcore_replied(c, request) : gymcore_load64(&c->doorbells->completed) >= goal;
+}
+
+/* One slice of waiting by the parent: 1 when what it waits for has arrived. */
+static inline int gymcore_await_arrival(
+    gymcore_channel *c, uint32_t request, uint64_t goal, int64_t until, int64_t spin)
 {
     for (; spin > 0; spin--) {
-        if (gymcore_replied(c, request))
+        if (gymcore_arrived(c, request, goal))
             return 1;
         gymcore_pause();
     }
     uint32_t ticket = gymcore_load32(&c->doorbells->parent_doorbell);
-    gymcore_store64(&c->doorbells->wake_at, GYMCORE_NEVER);
+    gymcore_store64(&c->doorbells->wake_at, goal);
     gymcore_store32(&c->doorbells->parent_asleep, 1);
-    if (!gymcore_replied(c, request))
+    if (!gymcore_arrived(c, request, goal))
         gymcore_wait(&c->doorbells->parent_doorbell, ticket, 1, until);
     gymcore_store32(&c->doorbells->parent_asleep, 0);
-    return gymcore_replied(c, request);
+    return gymcore_arrived(c, request, goal);
 }
 
 /* --- requests: worker ---------------------------------------------------------------------------------------------- */
@@ -170,16 +177,16 @@ static inline int gymcore_lanes_wait(gymcore_channel *c, int64_t worker)
     uint32_t submissions = gymcore_load32(&slot->submissions);
     if (submissions == slot->idle_at)
         return 0;
-    for (int64_t lane = c->lo[worker]; lane < c->hi[worker]; lane++)
-        if (gymcore_load32(&c->asked[lane]) != gymcore_load32(&c->taken[lane]))
+    for (int64_t lane = c->first[worker]; lane < c->first[worker + 1]; lane++)
+        if (gymcore_load32(&c->submitted[lane]) != gymcore_load32(&c->taken[lane]))
             return 1;
     slot->idle_at = submissions;
     return 0;
 }
 
-/* What there is for the worker: 1 a request that is not `last` (in *inbox), 2 lanes, 0 nothing. *activity is what was seen
- * before looking: when it is still that, there is still nothing. */
-static inline int gymcore_look(
+/* Find what there is for the worker: 1 a request that is not `last` (in *inbox), 2 lanes, 0 nothing. *activity was read
+ * before: while the word is still that, there is still nothing. */
+static inline int gymcore_find_work(
     gymcore_channel *c, int64_t worker, uint32_t last, uint64_t *inbox, uint32_t *activity)
 {
     *activity = gymcore_load32(&c->slots[worker].activity);
@@ -232,9 +239,9 @@ static inline int64_t gymcore_take(gymcore_channel *c, int64_t worker, uint32_t 
     gymcore_worker_slot *slot = &c->slots[worker];
     const double slack = GYMCORE_MAX_MEAN_STEPS * slot->mean;
     int64_t best = -1;
-    for (int64_t lane = c->lo[worker]; lane < c->hi[worker]; lane++) {
-        uint32_t asked = gymcore_load32(&c->asked[lane]);
-        if (asked == gymcore_load32(&c->taken[lane]))
+    for (int64_t lane = c->first[worker]; lane < c->first[worker + 1]; lane++) {
+        uint32_t number = gymcore_load32(&c->submitted[lane]);
+        if (number == gymcore_load32(&c->taken[lane]))
             continue;
         /* Stored, not only compared: the clock goes on, and so comes to every lane that waits. */
         if (c->used[lane] > slot->clock + slack)
@@ -243,7 +250,7 @@ static inline int64_t gymcore_take(gymcore_channel *c, int64_t worker, uint32_t 
             c->used[lane] = slot->clock - slack;
         if (best < 0 || c->used[lane] < c->used[best]) {
             best = lane;
-            *submission = asked;
+            *submission = number;
         }
     }
     if (best >= 0) {
@@ -259,7 +266,7 @@ static inline int gymcore_complete(
     gymcore_channel *c, int64_t worker, int64_t lane, uint32_t submission, double seconds)
 {
     gymcore_worker_slot *slot = &c->slots[worker];
-    uint64_t size = 2 * (uint64_t)(c->hi[worker] - c->lo[worker]);
+    uint64_t size = 2 * (uint64_t)(c->first[worker + 1] - c->first[worker]);
     uint64_t tail = slot->tail;
     if (tail - gymcore_load64(&slot->head) >= size)
         return 0;
@@ -271,7 +278,7 @@ static inline int gymcore_complete(
     if (seconds > GYMCORE_MAX_MEAN_STEPS * slot->mean)
         seconds = GYMCORE_MAX_MEAN_STEPS * slot->mean;
     slot->mean += (seconds - slot->mean) / 32;
-    gymcore_store64(&c->ring[2 * c->lo[worker] + (int64_t)(tail % size)], (uint64_t)submission << 32 | (uint64_t)lane);
+    gymcore_store64(&c->ring[2 * c->first[worker] + (int64_t)(tail % size)], (uint64_t)submission << 32 | (uint64_t)lane);
     gymcore_store64(&slot->tail, tail + 1);
     if (gymcore_add64(&c->doorbells->completed, 1) >= gymcore_load64(&c->doorbells->wake_at))
         gymcore_ring_parent(c);
@@ -297,18 +304,18 @@ static inline int gymcore_gather(gymcore_channel *c, gymcore_parent_state *paren
     *completed = gymcore_load64(&c->doorbells->completed);
     for (int64_t k = 0; k < c->num_workers; k++) {
         gymcore_worker_slot *slot = &c->slots[k];
-        uint64_t size = 2 * (uint64_t)(c->hi[k] - c->lo[k]);
+        uint64_t size = 2 * (uint64_t)(c->first[k + 1] - c->first[k]);
         uint64_t head = slot->head, tail = gymcore_load64(&slot->tail);
         if (tail == head)
             continue;
         if (tail - head > size)
             return 0;
         for (; head != tail; head++) {
-            uint64_t entry = gymcore_load64(&c->ring[2 * c->lo[k] + (int64_t)(head % size)]);
+            uint64_t entry = gymcore_load64(&c->ring[2 * c->first[k] + (int64_t)(head % size)]);
             int64_t lane = (int64_t)(uint32_t)entry;
-            if (lane < c->lo[k] || lane >= c->hi[k])
+            if (lane < c->first[k] || lane >= c->first[k + 1])
                 return 0;
-            if (parent->state[lane] == GYMCORE_SUBMITTED && c->asked[lane] == entry >> 32) {
+            if (parent->state[lane] == GYMCORE_SUBMITTED && c->submitted[lane] == entry >> 32) {
                 parent->state[lane] = GYMCORE_READY;
                 parent->queue[parent->count++] = lane;
             }
@@ -326,7 +333,7 @@ static inline void gymcore_submit(
     uint32_t mask = 0;
     for (int64_t i = 0; i < count; i++) {
         parent->state[lanes[i]] = GYMCORE_SUBMITTED;
-        gymcore_store32(&c->asked[lanes[i]], c->asked[lanes[i]] + 1);
+        gymcore_store32(&c->submitted[lanes[i]], c->submitted[lanes[i]] + 1);
         notified[owner[lanes[i]]] = 1;
     }
     parent->submitted += count;
@@ -337,22 +344,6 @@ static inline void gymcore_submit(
             mask |= gymcore_notify(c, k);
         }
     gymcore_ring_workers(c, mask);
-}
-
-/* One slice of waiting until `goal` lanes were completed in all. */
-static inline void gymcore_await_completed(gymcore_channel *c, uint64_t goal, int64_t until, int64_t spin)
-{
-    for (; spin > 0; spin--) {
-        if (gymcore_load64(&c->doorbells->completed) >= goal)
-            return;
-        gymcore_pause();
-    }
-    uint32_t ticket = gymcore_load32(&c->doorbells->parent_doorbell);
-    gymcore_store64(&c->doorbells->wake_at, goal);
-    gymcore_store32(&c->doorbells->parent_asleep, 1);
-    if (gymcore_load64(&c->doorbells->completed) < goal)
-        gymcore_wait(&c->doorbells->parent_doorbell, ticket, 1, until);
-    gymcore_store32(&c->doorbells->parent_asleep, 0);
 }
 
 /* Give a lane up: it is not delivered, nor taken if it has not been taken yet. Its worker's ring was gathered before. */
@@ -370,7 +361,7 @@ static inline void gymcore_forget(gymcore_channel *c, gymcore_parent_state *pare
     parent->state[lane] = GYMCORE_IDLE;
     parent->submitted--;
     /* The number the worker itself would write: whoever is first, the word is the same. */
-    gymcore_store32(&c->taken[lane], c->asked[lane]);
+    gymcore_store32(&c->taken[lane], c->submitted[lane]);
 }
 
 #endif

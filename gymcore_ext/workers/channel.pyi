@@ -1,18 +1,11 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import Buffer
 
 class Channel:
-    def __init__(
-        self,
-        memory: Buffer,
-        offset: int,
-        num_workers: int,
-        num_envs: int,
-        bounds: Sequence[tuple[int, int]],
-    ) -> None: ...
+    def __init__(self, memory: Buffer, offset: int, bounds: list[tuple[int, int]]) -> None: ...
     @staticmethod
     def nbytes(num_workers: int, num_envs: int) -> int: ...
     @property

@@ -21,6 +21,7 @@ cdef extern from "workers/channel.h" nogil:
         IDLE "GYMCORE_IDLE"
         SUBMITTED "GYMCORE_SUBMITTED"
     const int64_t SLICE "GYMCORE_SLICE"
+    const uint64_t NEVER "GYMCORE_NEVER"
 
     ctypedef struct doorbells_t "gymcore_doorbells":
         uint64_t countdown
@@ -32,8 +33,7 @@ cdef extern from "workers/channel.h" nogil:
         worker_slot_t* slots
         int64_t num_workers
         int64_t num_envs
-        const int64_t* lo
-        const int64_t* hi
+        const int64_t* first
     ctypedef struct parent_state_t "gymcore_parent_state":
         uint8_t* state
         int64_t* queue
@@ -51,10 +51,10 @@ cdef extern from "workers/channel.h" nogil:
     bint channel_replied "gymcore_replied"(channel_t* channel, uint32_t request) noexcept
     bint channel_answered "gymcore_answered"(channel_t* channel, int64_t worker, uint32_t request) noexcept
     bint all_answered "gymcore_all_answered"(channel_t* channel, uint32_t request, const uint8_t* selected) noexcept
-    bint await_replies "gymcore_await_replies"(
-        channel_t* channel, uint32_t request, int64_t until, int64_t spin) noexcept
+    bint await_arrival "gymcore_await_arrival"(
+        channel_t* channel, uint32_t request, uint64_t goal, int64_t until, int64_t spin) noexcept
 
-    int look "gymcore_look"(
+    int find_work "gymcore_find_work"(
         channel_t* channel, int64_t worker, uint32_t last, uint64_t* inbox, uint32_t* activity) noexcept
     void await_activity "gymcore_await_activity"(
         channel_t* channel, int64_t worker, uint32_t activity, int64_t until, int64_t spin) noexcept
@@ -64,8 +64,6 @@ cdef extern from "workers/channel.h" nogil:
         channel_t* channel, parent_state_t* parent, const int64_t* lanes, int64_t count, const int32_t* owner,
         uint8_t* notified) noexcept
     bint gather "gymcore_gather"(channel_t* channel, parent_state_t* parent, uint64_t* completed) noexcept
-    void await_completed "gymcore_await_completed"(
-        channel_t* channel, uint64_t goal, int64_t until, int64_t spin) noexcept
     void forget_lane "gymcore_forget"(channel_t* channel, parent_state_t* parent, int64_t lane) noexcept
     int64_t channel_take "gymcore_take"(channel_t* channel, int64_t worker, uint32_t* submission) noexcept
     bint channel_complete "gymcore_complete"(
@@ -95,9 +93,8 @@ cdef class Channel:
     Args:
         memory: writable buffer shared by the processes, zeros when the channel is used first; kept alive.
         offset: byte of `memory` where the channel begins, so that its address is a multiple of 64.
-        num_workers: number of workers, at least 1.
-        num_envs: number of lanes of all workers.
-        bounds: (lo, hi) of each worker: it owns lanes lo <= lane < hi. Ranges do not overlap.
+        bounds: (lo, hi) of each worker, which owns lanes lo <= lane < hi. The first one begins with lane 0, every other
+            one where the one before it ends.
 
     Waits take a time-out in seconds and `spin`, how many times to look (some ten nanoseconds each) before sleeping.
     They release the GIL and let Python handle signals, so KeyboardInterrupt comes out of them within 0.1 s; nothing is
@@ -110,7 +107,6 @@ cdef class Channel:
     cdef channel_t channel
     cdef parent_state_t parent
     cdef Py_buffer buffer
-    cdef int64_t* bounds
     cdef int32_t* owner
     cdef uint32_t* taken
     cdef uint8_t* selected
@@ -118,24 +114,28 @@ cdef class Channel:
     cdef uint32_t request
     cdef list arrays  # what the pointers lead to
 
-    def __cinit__(self, object memory, Py_ssize_t offset, Py_ssize_t num_workers, Py_ssize_t num_envs, object bounds):
-        if num_workers < 1:
-            raise ValueError(f"num_workers: expected at least 1, got {num_workers}")
-        if num_envs < 0 or num_envs > 0x7FFFFFFF:
-            raise ValueError(f"num_envs: expected 0 to 2147483647, got {num_envs}")
+    def __cinit__(self, object memory, Py_ssize_t offset, list bounds):
+        cdef Py_ssize_t k, lane, lo, hi, num_workers = len(bounds)
+        cdef Py_ssize_t num_envs = bounds[num_workers - 1][1] if bounds else 0
+        cdef int64_t* first
+        if num_workers < 1 or not 0 <= num_envs <= 0x7FFFFFFF:
+            raise ValueError(f"bounds: expected at least one worker, and fewer than 2^31 lanes, got {bounds}")
         self.channel.num_workers = num_workers
         self.channel.num_envs = num_envs
         self.arrays = []
-        self.bounds = <int64_t*> self._zeros(2 * num_workers, np.int64)
+        self.channel.first = first = <int64_t*> self._zeros(num_workers + 1, np.int64)
         self.owner = <int32_t*> self._zeros(num_envs, np.int32)
         self.taken = <uint32_t*> self._zeros(num_envs, np.uint32)
         self.selected = <uint8_t*> self._zeros(num_workers, np.uint8)
         self.scratch = <uint8_t*> self._zeros(num_workers, np.uint8)
         self.parent.state = <uint8_t*> self._zeros(num_envs, np.uint8)
         self.parent.queue = <int64_t*> self._zeros(num_envs, np.int64)
-        self._own(list(bounds))
-        self.channel.lo = self.bounds
-        self.channel.hi = self.bounds + num_workers
+        for k, (lo, hi) in enumerate(bounds):
+            if not first[k] == lo <= hi <= num_envs:
+                raise ValueError(f"bounds[{k}]: expected {first[k]} = lo <= hi <= {num_envs}, got ({lo}, {hi})")
+            first[k + 1] = hi
+            for lane in range(lo, hi):
+                self.owner[lane] = <int32_t> k
         PyObject_GetBuffer(memory, &self.buffer, PyBUF_WRITABLE)
         if offset < 0 or offset + channel_bytes(num_workers, num_envs) > self.buffer.len:
             raise ValueError(
@@ -152,24 +152,6 @@ cdef class Channel:
         array = np.zeros(max(count, 1), dtype)
         self.arrays.append(array)
         return cnp.PyArray_DATA(<cnp.ndarray> array)
-
-    cdef int _own(self, list bounds) except -1:
-        """Note which worker owns which lanes."""
-        cdef Py_ssize_t k, lane, lo, hi
-        if len(bounds) != self.channel.num_workers:
-            raise ValueError(f"bounds: expected {self.channel.num_workers} pairs (lo, hi), got {bounds}")
-        for lane in range(self.channel.num_envs):
-            self.owner[lane] = -1
-        for k, (lo, hi) in enumerate(bounds):
-            if not 0 <= lo <= hi <= self.channel.num_envs:
-                raise ValueError(f"bounds[{k}]: expected 0 <= lo <= hi <= {self.channel.num_envs}, got ({lo}, {hi})")
-            for lane in range(lo, hi):
-                if self.owner[lane] >= 0:
-                    raise ValueError(f"bounds[{k}]: lane {lane} is worker {self.owner[lane]}'s already")
-                self.owner[lane] = <int32_t> k
-            self.bounds[k] = lo
-            self.bounds[self.channel.num_workers + k] = hi
-        return 0
 
     def __dealloc__(self):
         PyBuffer_Release(&self.buffer)
@@ -204,13 +186,13 @@ cdef class Channel:
             self.selected[worker] = 1
         return count
 
-    cdef uint32_t _following(self) noexcept:
+    cdef uint32_t _next_number(self) noexcept:
         return self.request + 1 if self.request != 0xFFFFFFFF else 1
 
     @property
     def next_request(self):
         """Number that the next `post` will return, for what has to be in place before it."""
-        return self._following()
+        return self._next_number()
 
     def post(self, Py_ssize_t opcode, workers=None):
         """Ask workers for an operation; what was asked before and not answered is abandoned.
@@ -226,7 +208,7 @@ cdef class Channel:
         if not 0 <= opcode <= 0x7FFFFFFF:
             raise ValueError(f"opcode: expected 0 to 2147483647, got {opcode}")
         count = self._select(workers)
-        self.request = self._following()
+        self.request = self._next_number()
         channel_post(&self.channel, self.request, <uint32_t> opcode, self.selected, count)
         return self.request
 
@@ -249,7 +231,7 @@ cdef class Channel:
         until = deadline_after(timeout)
         while True:
             with nogil:
-                done = await_replies(&self.channel, request, min(until, clock_now() + SLICE), spin)
+                done = await_arrival(&self.channel, request, NEVER, min(until, clock_now() + SLICE), spin)
             if done or all_answered(&self.channel, request, self.selected):
                 return True
             spin = 0
@@ -275,11 +257,11 @@ cdef class Channel:
     def busy(self):
         """Workers that have not answered what they were asked last: also after that request was abandoned."""
         cdef Py_ssize_t k
-        cdef uint32_t asked
+        cdef uint32_t request
         workers = []
         for k in range(self.channel.num_workers):
-            asked = <uint32_t> (load64(&self.channel.slots[k].inbox) >> 32)
-            if asked and not channel_answered(&self.channel, k, asked):
+            request = <uint32_t> (load64(&self.channel.slots[k].inbox) >> 32)
+            if request and not channel_answered(&self.channel, k, request):
                 workers.append(k)
         return workers
 
@@ -305,12 +287,12 @@ cdef class Channel:
         cdef int64_t until = -1
         cdef uint64_t inbox = 0
         cdef uint32_t activity = 0
-        cdef int found
+        cdef int work
         self._check_worker(worker)
         while True:
-            found = look(&self.channel, worker, last, &inbox, &activity)
-            if found:
-                return (inbox >> 32, inbox & 0xFFFFFFFF) if found == 1 else None
+            work = find_work(&self.channel, worker, last, &inbox, &activity)
+            if work:
+                return (inbox >> 32, inbox & 0xFFFFFFFF) if work == 1 else None
             if until < 0:
                 until = deadline_after(timeout)
             elif clock_now() >= until:
@@ -328,7 +310,7 @@ cdef class Channel:
     # --- lanes: parent --------------------------------------------------------------------------------------------
 
     cdef cnp.ndarray _lanes(self, object lanes):
-        """Lanes as an int64 vector, each in range and owned by a worker."""
+        """Return lanes as an int64 vector, each in range."""
         cdef cnp.ndarray vector
         cdef const int64_t* values
         cdef Py_ssize_t i
@@ -338,9 +320,8 @@ cdef class Channel:
         vector = np.array(array, np.int64)  # a copy: nobody else can change it after the check
         values = <const int64_t*> cnp.PyArray_DATA(vector)
         for i in range(cnp.PyArray_SIZE(vector)):
-            if not 0 <= values[i] < self.channel.num_envs or self.owner[values[i]] < 0:
-                raise ValueError(
-                    f"lanes[{i}]: expected a worker's lane, below {self.channel.num_envs}, got {values[i]}")
+            if not 0 <= values[i] < self.channel.num_envs:
+                raise ValueError(f"lanes[{i}]: expected a lane below {self.channel.num_envs}, got {values[i]}")
         return vector
 
     def submit(self, lanes):
@@ -391,7 +372,7 @@ cdef class Channel:
                 return None
             # The parent is left alone without the GIL: another thread may submit.
             with nogil:
-                await_completed(&self.channel, goal, min(until, clock_now() + SLICE), spin)
+                await_arrival(&self.channel, 0, goal, min(until, clock_now() + SLICE), spin)
             spin = 0
             PyErr_CheckSignals()
 

@@ -5,11 +5,11 @@ episodes, and may be stepped, independently of one another.
 """
 cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memset
 
 from gymcore_ext.arrays cimport ArrayRing, array_pointer, claim, copy_bytes, lane_pointer, make_room
 
 from importlib import import_module
-from types import ModuleType
 
 import numpy as np
 
@@ -23,7 +23,7 @@ cdef enum:
 cdef enum:
     RESET                # they begin an episode; the others stay as they are
     STEP                 # they begin an episode; the others get one more frame
-    PEEK                 # their stacks as if they had got one more frame; the others' rows stay zeros
+    PEEK                 # their stacks as if they had got one more frame; zeros for the others
 
 
 cdef struct frames_t:
@@ -34,7 +34,7 @@ cdef struct frames_t:
     Py_ssize_t row           # bytes of a frame
 
 
-cdef void begin(const frames_t* self, int64_t lane, const char* frame) noexcept nogil:
+cdef void begin_lane(const frames_t* self, int64_t lane, const char* frame) noexcept nogil:
     """Put the first observation of an episode into a lane, with padding before it."""
     cdef char* slot = self.frames + lane * self.depth * self.row
     cdef Py_ssize_t _k
@@ -45,7 +45,7 @@ cdef void begin(const frames_t* self, int64_t lane, const char* frame) noexcept 
     self.newest[lane] = <int32_t> self.depth - 1
 
 
-cdef void add(const frames_t* self, int64_t lane, const char* frame) noexcept nogil:
+cdef void add_frame(const frames_t* self, int64_t lane, const char* frame) noexcept nogil:
     """Put a further observation into a lane, in place of the oldest one."""
     cdef int32_t slot = self.newest[lane] + 1
     if slot == self.depth:
@@ -68,26 +68,27 @@ cdef void write_frames(
             slot = 0
 
 
-cdef void turn(
+cdef void update(
     const frames_t* self, const char* frame, const uint8_t* flags, int call, const int64_t* lanes, Py_ssize_t rows,
-    bint oldest, char* out,
+    Py_ssize_t count, char* out,
 ) noexcept nogil:
-    """Do a call for some lanes, and write what it returns: their stacks, or the oldest frame of each."""
-    cdef Py_ssize_t k, count = 1 if oldest else self.depth
+    """Do a call for some lanes, and write what it returns: the `count` oldest frames of each, all or one."""
+    cdef Py_ssize_t k
     cdef int64_t lane
     for k in range(rows):
         lane = k if lanes == NULL else lanes[k]
-        if call == PEEK:
+        if call != PEEK:
             if flags[k]:
-                write_frames(self, lane, 1, min(count, self.depth - 1), out)
-                if count == self.depth:
-                    copy_bytes(out + (count - 1) * self.row, frame, self.row)
-        else:
-            if flags[k]:
-                begin(self, lane, frame)
+                begin_lane(self, lane, frame)
             elif call == STEP:
-                add(self, lane, frame)
+                add_frame(self, lane, frame)
             write_frames(self, lane, 0, count, out)
+        elif flags[k]:
+            write_frames(self, lane, 1, min(count, self.depth - 1), out)
+            if count == self.depth:
+                copy_bytes(out + (count - 1) * self.row, frame, self.row)
+        else:
+            memset(out, 0, count * self.row)
         frame += self.row
         out += count * self.row
 
@@ -102,7 +103,7 @@ cdef class FrameMemory:
         dtype: of one observation; plain numbers.
         padding: array [*shape] that stands before the first observation of an episode; None for that observation.
         oldest: return the oldest observation of each stack instead of the stack.
-        errors: namespace of exception classes: InvalidArgument, ArgumentTypeError, ConcurrentUseError.
+        errors: module of exception classes: InvalidArgument, ArgumentTypeError, ConcurrentUseError.
 
     Arrays that its methods return belong to the caller: their memory is used again only after nobody holds them (or a
     view of them) any more. One thread at a time may use an object; a second one gets ConcurrentUseError.
@@ -111,7 +112,6 @@ cdef class FrameMemory:
     cdef readonly Py_ssize_t num_envs
     cdef readonly Py_ssize_t depth
     cdef readonly bint oldest
-    cdef frames_t memory
     cdef tuple shape
     cdef object dtype, errors
     cdef cnp.ndarray frames, newest, padding
@@ -142,23 +142,11 @@ cdef class FrameMemory:
             if (<object> self.padding).shape != shape:
                 raise errors.InvalidArgument(
                     f"padding: expected an array of shape {shape}, got {(<object> self.padding).shape}")
-        self._bind()
-
-    cdef _bind(self):
-        self.memory.frames = <char*> cnp.PyArray_DATA(self.frames)
-        self.memory.newest = <int32_t*> cnp.PyArray_DATA(self.newest)
-        self.memory.padding = NULL if self.padding is None else <char*> cnp.PyArray_DATA(self.padding)
-        self.memory.depth = self.depth
-        self.memory.row = cnp.PyArray_NBYTES(self.frames) // (self.num_envs * self.depth)
 
     def __reduce__(self):
-        errors = self.errors.__name__ if isinstance(self.errors, ModuleType) else self.errors
-        arguments = self.num_envs, self.depth, self.shape, self.dtype, self.padding, bool(self.oldest), errors
-        return _restored, (*arguments, self.frames.copy(), self.newest.copy())
-
-    def __deepcopy__(self, memo):
-        function, arguments = self.__reduce__()
-        return function(*arguments)
+        arguments = self.num_envs, self.depth, self.shape, self.dtype
+        options = {"padding": self.padding, "oldest": bool(self.oldest)}
+        return _restored, (self.errors.__name__, arguments, options, self.frames.copy(), self.newest.copy())
 
     def reset(self, observations, cnp.ndarray begun not None):
         """Begin episodes in some lanes.
@@ -199,54 +187,46 @@ cdef class FrameMemory:
         return self._call(PEEK, observations, mask, lanes)
 
     cdef object _call(self, int call, object observations, cnp.ndarray flags, cnp.ndarray lanes):
-        cdef Py_ssize_t rows = self.num_envs
+        cdef Py_ssize_t rows = self.num_envs, count = 1 if self.oldest else self.depth
         cdef const int64_t* indices = NULL
         cdef const uint8_t* flag
-        cdef cnp.ndarray batch
+        cdef const char* frame
         cdef char* out
+        cdef frames_t memory
         if lanes is not None:
             lanes = lanes.copy()  # which another thread cannot change after the check
             indices, rows = lane_pointer(lanes, "lanes", self.num_envs, self.errors), cnp.PyArray_SIZE(lanes)
         flag = <const uint8_t*> array_pointer(
             flags, "mask" if call == PEEK else "begun", cnp.NPY_BOOL, (rows,), False, self.errors)
         batch = np.asarray(observations, self.dtype, "C")
-        if (<object> batch).shape != (rows, *self.shape):
+        if batch.shape != (rows, *self.shape):
             raise self.errors.InvalidArgument(
-                f"observations: expected shape {(rows, *self.shape)}, got {(<object> batch).shape}")
+                f"observations: expected shape {(rows, *self.shape)}, got {batch.shape}")
+        frame = <const char*> cnp.PyArray_DATA(batch)
+        memory.frames = <char*> cnp.PyArray_DATA(self.frames)
+        memory.newest = <int32_t*> cnp.PyArray_DATA(self.newest)
+        memory.padding = NULL if self.padding is None else <const char*> cnp.PyArray_DATA(self.padding)
+        memory.depth = self.depth
+        memory.row = cnp.PyArray_NBYTES(self.frames) // (self.num_envs * self.depth)
         claim(&self.busy, "these frames are being stacked", self.errors)
         try:
-            result = self._output(call, rows, &out)
-            if cnp.PyArray_NBYTES(<cnp.ndarray> result) < GIL_BYTES:
-                turn(&self.memory, <const char*> cnp.PyArray_DATA(batch), flag, call, indices, rows, self.oldest, out)
+            if rows not in self.rings:
+                make_room(self.rings)
+                shape = (rows, *self.shape) if self.oldest else (rows, self.depth, *self.shape)
+                self.rings[rows] = ArrayRing(shape, self.dtype)
+            result = (<ArrayRing> self.rings[rows]).take(<void**> &out)
+            if rows * count * memory.row < GIL_BYTES:
+                update(&memory, frame, flag, call, indices, rows, count, out)
             else:
                 with nogil:
-                    turn(
-                        &self.memory, <const char*> cnp.PyArray_DATA(batch), flag, call, indices, rows, self.oldest, out
-                    )
+                    update(&memory, frame, flag, call, indices, rows, count, out)
         finally:
             self.busy = 0
         return result
 
-    cdef object _output(self, int call, Py_ssize_t rows, char** out):
-        """An array for results, and its first byte."""
-        cdef tuple shape = (rows, *self.shape) if self.oldest else (rows, self.depth, *self.shape)
-        if call == PEEK:
-            result = np.zeros(shape, self.dtype)
-            out[0] = <char*> cnp.PyArray_DATA(<cnp.ndarray> result)
-            return result
-        if rows not in self.rings:
-            make_room(self.rings)
-            self.rings[rows] = ArrayRing(shape, self.dtype)
-        return (<ArrayRing> self.rings[rows]).take(<void**> out)
 
-
-def _restored(num_envs, depth, shape, dtype, padding, oldest, errors, frames, newest):
-    """A copy, for pickle, which takes modules by their names only."""
-    cdef FrameMemory memory
-    if isinstance(errors, str):
-        errors = import_module(errors)
-    memory = FrameMemory(num_envs, depth, shape, dtype, padding=padding, oldest=oldest, errors=errors)
-    memory.frames = frames
-    memory.newest = newest
-    memory._bind()
+def _restored(errors, arguments, options, frames, newest):
+    """Return a copy, for pickle, which takes modules by their names only."""
+    cdef FrameMemory memory = FrameMemory(*arguments, **options, errors=import_module(errors))
+    memory.frames, memory.newest = frames, newest
     return memory

@@ -194,15 +194,17 @@ def normalize_rewards(
 # --- observations -----------------------------------------------------------------------------------------------------
 
 
-cdef void run(
-    const real* x, Py_ssize_t n, Py_ssize_t size, const void* old_mean, const void* old_var, double count,
-    double epsilon, bint update, void* new_mean, void* new_var, void* deviations, float* out,
-) noexcept nogil:
-    """Add the rows of x to the moments, unless these are not to be updated, and normalize them."""
-    cdef Py_ssize_t i, j
-    cdef real* mean = <real*> new_mean
-    cdef real* var = <real*> new_var
-    cdef real* deviation = <real*> deviations
+cdef int normalize_rows(
+    cnp.ndarray rows, cnp.ndarray old_mean, cnp.ndarray old_var, double count, double epsilon, bint update,
+    cnp.ndarray new_mean, cnp.ndarray new_var, cnp.ndarray deviations, cnp.ndarray out, real* _=NULL,
+) noexcept:
+    """Add the rows to the moments, unless these are not to be updated, and normalize them. Arrays are of `real`."""
+    cdef Py_ssize_t i, j, n = cnp.PyArray_DIM(rows, 0), size = cnp.PyArray_SIZE(new_mean)
+    cdef const real* x = <const real*> cnp.PyArray_DATA(rows)
+    cdef real* mean = <real*> cnp.PyArray_DATA(new_mean)
+    cdef real* var = <real*> cnp.PyArray_DATA(new_var)
+    cdef real* deviation = <real*> cnp.PyArray_DATA(deviations)
+    cdef float* normalized = <float*> cnp.PyArray_DATA(out)
     cdef real batch_mean, batch_var, difference
     if update:
         for j in range(size):
@@ -213,13 +215,15 @@ cdef void run(
             for i in range(n):
                 difference = x[i * size + j] - batch_mean
                 batch_var += difference * difference
-            mean[j], var[j] = (<const real*> old_mean)[j], (<const real*> old_var)[j]
+            mean[j] = (<const real*> cnp.PyArray_DATA(old_mean))[j]
+            var[j] = (<const real*> cnp.PyArray_DATA(old_var))[j]
             join_moments[real](mean + j, var + j, count, batch_mean, batch_var / <real> n, n)
     for j in range(size):
         deviation[j] = <real> sqrt(var[j] + <real> epsilon)
     for i in range(n):
         for j in range(size):
-            out[i * size + j] = <float> ((x[i * size + j] - mean[j]) / deviation[j])
+            normalized[i * size + j] = <float> ((x[i * size + j] - mean[j]) / deviation[j])
+    return 0
 
 
 cdef bint is_plain(object array, int typenum, int rank) noexcept:
@@ -248,9 +252,8 @@ def normalize_observations(object x, object mean, object var, double count, doub
         (array([[-1.],
                [ 1.]], dtype=float32), array([2.]), array([1.]))
     """
-    cdef cnp.ndarray rows, out, new_mean, new_var, deviation
-    cdef Py_ssize_t n, size
-    cdef int typenum, rank, axis
+    cdef cnp.ndarray rows, out, new_mean, new_var, deviations
+    cdef int typenum, rank
     cdef cnp.npy_intp* sizes
     if not isinstance(x, cnp.ndarray):
         return None
@@ -260,26 +263,17 @@ def normalize_observations(object x, object mean, object var, double count, doub
             and is_plain(mean, typenum, rank) and is_plain(var, typenum, rank)):
         return None
     sizes = cnp.PyArray_DIMS(rows)
-    for axis in range(rank):
-        if cnp.PyArray_DIM(mean, axis) != sizes[axis + 1] or cnp.PyArray_DIM(var, axis) != sizes[axis + 1]:
-            return None
-    n, size = sizes[0], cnp.PyArray_SIZE(mean)
-    if not n:
+    new_mean, new_var = mean, var
+    if not (sizes[0] and cnp.PyArray_CompareLists(sizes + 1, cnp.PyArray_DIMS(new_mean), rank)
+            and cnp.PyArray_CompareLists(sizes + 1, cnp.PyArray_DIMS(new_var), rank)):
         return None
     out = cnp.PyArray_EMPTY(rank + 1, sizes, cnp.NPY_FLOAT, 0)
-    deviation = cnp.PyArray_EMPTY(rank, sizes + 1, typenum, 0)
-    new_mean, new_var = mean, var
+    deviations = cnp.PyArray_EMPTY(rank, sizes + 1, typenum, 0)
     if update:
         new_mean = cnp.PyArray_EMPTY(rank, sizes + 1, typenum, 0)
         new_var = cnp.PyArray_EMPTY(rank, sizes + 1, typenum, 0)
     if typenum == cnp.NPY_FLOAT:
-        run[float](
-            <const float*> cnp.PyArray_DATA(rows), n, size, cnp.PyArray_DATA(mean), cnp.PyArray_DATA(var), count,
-            epsilon, update, cnp.PyArray_DATA(new_mean), cnp.PyArray_DATA(new_var), cnp.PyArray_DATA(deviation),
-            <float*> cnp.PyArray_DATA(out))
+        normalize_rows[float](rows, mean, var, count, epsilon, update, new_mean, new_var, deviations, out)
     else:
-        run[double](
-            <const double*> cnp.PyArray_DATA(rows), n, size, cnp.PyArray_DATA(mean), cnp.PyArray_DATA(var), count,
-            epsilon, update, cnp.PyArray_DATA(new_mean), cnp.PyArray_DATA(new_var), cnp.PyArray_DATA(deviation),
-            <float*> cnp.PyArray_DATA(out))
+        normalize_rows[double](rows, mean, var, count, epsilon, update, new_mean, new_var, deviations, out)
     return out, new_mean, new_var

@@ -16,7 +16,7 @@
 
 enum { WORKERS = 2, LANES = 6, REQUEST = 41, STATUS = 7, FORBIDDEN = 77 };
 
-static const int64_t lo[WORKERS] = {0, 4}, hi[WORKERS] = {4, 6};
+static const int64_t first[WORKERS + 1] = {0, 4, 6};
 static const int32_t owner[LANES] = {0, 0, 0, 0, 1, 1};
 
 #define CHECK(condition)                                                                  \
@@ -37,7 +37,7 @@ typedef struct {
 
 static gymcore_channel open_channel(char *memory)
 {
-    gymcore_channel channel = {.num_workers = WORKERS, .num_envs = LANES, .lo = lo, .hi = hi};
+    gymcore_channel channel = {.num_workers = WORKERS, .num_envs = LANES, .first = first};
     gymcore_channel_place(&channel, memory);
     return channel;
 }
@@ -52,9 +52,9 @@ static void work(char *memory)
         int64_t lane = gymcore_take(&channel, 0, &submission);
         gymcore_complete(&channel, 0, lane, submission, 0.5);
     }
-    gymcore_look(&channel, 0, 0, &inbox, &activity);
+    gymcore_find_work(&channel, 0, 0, &inbox, &activity);
     gymcore_reply(&channel, 0, (uint32_t)(inbox >> 32), STATUS);
-    gymcore_look(&channel, 0, REQUEST, &inbox, &activity);
+    gymcore_find_work(&channel, 0, REQUEST, &inbox, &activity);
     gymcore_take(&channel, 0, &submission);
     gymcore_await_activity(&channel, 0, activity, gymcore_clock(), 2);
     gymcore_await_activity(&channel, 0, activity - 1, gymcore_clock(), 0);
@@ -74,14 +74,14 @@ static void survive(char *memory, const parent_memory *before)
 
     /* Worker 1 answers; then either all have answered or only worker 0 has not. A wait whose time is over returns. */
     gymcore_reply(&channel, 1, REQUEST, 0);
-    int replied = gymcore_await_replies(&channel, REQUEST, gymcore_clock(), 0);
+    int replied = gymcore_await_arrival(&channel, REQUEST, GYMCORE_NEVER, gymcore_clock(), 0);
     int answered = gymcore_answered(&channel, 0, REQUEST);
     CHECK(!replied || answered);
     CHECK(gymcore_all_answered(&channel, REQUEST, both) == answered);
     CHECK(!answered || (uint32_t)channel.slots[0].answer == STATUS);
 
     /* Each completed lane arrived exactly once; the others are still outstanding. */
-    gymcore_await_completed(&channel, 100, gymcore_clock(), 0);
+    gymcore_await_arrival(&channel, 0, 100, gymcore_clock(), 0);
     CHECK(gymcore_gather(&channel, &parent, &completed));
     CHECK(parent.count <= 2 && (uint64_t)parent.count == channel.slots[0].tail);
     for (int64_t i = 0; i < parent.count; i++)
@@ -93,11 +93,11 @@ static void survive(char *memory, const parent_memory *before)
     for (lane = 0; lane < 4; lane++)
         gymcore_forget(&channel, &parent, lane);
     CHECK(parent.count == 0 && parent.submitted == 2);
-    CHECK(gymcore_look(&channel, 0, 0, &inbox, &activity) == 0);
+    CHECK(gymcore_find_work(&channel, 0, 0, &inbox, &activity) == 0);
     for (lane = 0; lane < 4; lane++)
         lanes[lane] = lane;
     gymcore_submit(&channel, &parent, lanes, 4, owner, mine.notified);
-    CHECK(gymcore_look(&channel, 0, 0, &inbox, &activity) == 2);
+    CHECK(gymcore_find_work(&channel, 0, 0, &inbox, &activity) == 2);
     while ((lane = gymcore_take(&channel, 0, &submission)) >= 0) {
         CHECK(gymcore_complete(&channel, 0, lane, submission, 1.0));
         taken++;
@@ -111,7 +111,7 @@ static void survive(char *memory, const parent_memory *before)
     /* Requests are answered as before. */
     gymcore_post(&channel, REQUEST + 1, 1, NULL, WORKERS);
     for (int k = 0; k < WORKERS; k++) {
-        CHECK(gymcore_look(&channel, k, 0, &inbox, &activity) == 1 && inbox >> 32 == REQUEST + 1);
+        CHECK(gymcore_find_work(&channel, k, 0, &inbox, &activity) == 1 && inbox >> 32 == REQUEST + 1);
         CHECK(!gymcore_replied(&channel, REQUEST + 1));
         gymcore_reply(&channel, k, REQUEST + 1, 0);
     }

@@ -16,7 +16,7 @@
 
 enum { WORKERS = 2, LANES = 3, FORBIDDEN = 77, ALARM = 60 };
 
-static const int64_t lo[WORKERS] = {0, 2}, hi[WORKERS] = {2, 3};
+static const int64_t first[WORKERS + 1] = {0, 2, 3};
 static const int32_t owner[LANES] = {0, 0, 1};
 static const uint8_t both[WORKERS] = {1, 1};
 
@@ -50,7 +50,7 @@ static void answer(int64_t worker, uint32_t last, uint32_t expected)
 {
     uint64_t inbox;
     uint32_t activity;
-    if (gymcore_look(&channel, worker, last, &inbox, &activity) == 1 && inbox >> 32 == expected)
+    if (gymcore_find_work(&channel, worker, last, &inbox, &activity) == 1 && inbox >> 32 == expected)
         gymcore_reply(&channel, worker, expected, 0);
 }
 
@@ -91,7 +91,7 @@ static void counted(void) { CHECK(gymcore_replied(&channel, 1)); }
 /* No event is missed by a process that is falling asleep. */
 static void sees(void)
 {
-    CHECK(gymcore_look(&channel, 0, 1, &shared->inbox, &shared->activity) == 0);
+    CHECK(gymcore_find_work(&channel, 0, 1, &shared->inbox, &shared->activity) == 0);
 }
 static void abandoned_and_seen(void)
 {
@@ -101,13 +101,13 @@ static void abandoned_and_seen(void)
 static void awaits_request(void) { gymcore_await_activity(&channel, 0, shared->activity, later, 3); }
 static void finds_request(void)
 {
-    CHECK(gymcore_look(&channel, 0, 1, &shared->inbox, &shared->activity) == 1);
+    CHECK(gymcore_find_work(&channel, 0, 1, &shared->inbox, &shared->activity) == 1);
     CHECK(shared->inbox == ((uint64_t)2 << 32 | 6));
 }
 static void submits(void) { submit(1); }
 static void finds_lane(void)
 {
-    CHECK(gymcore_look(&channel, 0, 1, &shared->inbox, &shared->activity) == 2);
+    CHECK(gymcore_find_work(&channel, 0, 1, &shared->inbox, &shared->activity) == 2);
     CHECK(gymcore_take(&channel, 0, &shared->submission) == 1);
 }
 static void one_answer_missing(void)
@@ -117,7 +117,7 @@ static void one_answer_missing(void)
 }
 static void awaits_replies(void)
 {
-    while (!gymcore_await_replies(&channel, 1, later, 3))
+    while (!gymcore_await_arrival(&channel, 1, GYMCORE_NEVER, later, 3))
         ;
 }
 static void two_lanes_out(void)
@@ -135,7 +135,7 @@ static void awaits_lanes(void)
         CHECK(gymcore_gather(&channel, &shared->parent, &completed));
         if (shared->parent.count == 2)
             return;
-        gymcore_await_completed(&channel, completed + 2 - (uint64_t)shared->parent.count, later, 3);
+        gymcore_await_arrival(&channel, 0, completed + 2 - (uint64_t)shared->parent.count, later, 3);
     }
 }
 static void completes(void) { CHECK(gymcore_complete(&channel, 0, 0, 1, 1.0)); }
@@ -287,7 +287,7 @@ int main(void)
     const size_t size = (size_t)gymcore_channel_bytes(WORKERS, LANES);
     char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     shared = mmap(NULL, sizeof(notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    channel = (gymcore_channel){.num_workers = WORKERS, .num_envs = LANES, .lo = lo, .hi = hi};
+    channel = (gymcore_channel){.num_workers = WORKERS, .num_envs = LANES, .first = first};
     gymcore_channel_place(&channel, memory);
     later = gymcore_clock() + (int64_t)3600 * 1000000000;
     signal(SIGALRM, sleeps_on);

@@ -14,7 +14,7 @@ enum { ADD = 1, NOTHING = 2, STOP = 3 };
 
 static int num_workers, num_lanes, rounds;
 static char *memory;
-static int64_t *lo, *hi;
+static int64_t *first;
 static int64_t *question, *reply;         /* [num_workers], plain */
 static int64_t *action, *observation;     /* [num_lanes], plain */
 
@@ -28,7 +28,7 @@ static int64_t *action, *observation;     /* [num_lanes], plain */
 
 static gymcore_channel open_channel(void)
 {
-    gymcore_channel channel = {.num_workers = num_workers, .num_envs = num_lanes, .lo = lo, .hi = hi};
+    gymcore_channel channel = {.num_workers = num_workers, .num_envs = num_lanes, .first = first};
     gymcore_channel_place(&channel, memory);
     return channel;
 }
@@ -42,7 +42,7 @@ static void *work(void *argument)
     uint64_t inbox;
     uint32_t last = 0, activity, submission = 0;
     for (;;) {
-        int found = gymcore_look(&channel, me, last, &inbox, &activity);
+        int found = gymcore_find_work(&channel, me, last, &inbox, &activity);
         if (found == 2) {
             int64_t lane = gymcore_take(&channel, me, &submission);
             if (lane >= 0) {
@@ -64,7 +64,7 @@ static void *work(void *argument)
 
 static void wait_for(gymcore_channel *channel, uint32_t request, int64_t spin)
 {
-    for (int slices = 0; !gymcore_await_replies(channel, request, soon(), spin); slices++)
+    for (int slices = 0; !gymcore_await_arrival(channel, request, GYMCORE_NEVER, soon(), spin); slices++)
         CHECK(slices < 600);
 }
 
@@ -76,8 +76,7 @@ int main(int count, char **words)
     rounds = atoi(words[3]);
     memory = aligned_alloc(GYMCORE_LINE, (size_t)gymcore_channel_bytes(num_workers, num_lanes));
     memset(memory, 0, (size_t)gymcore_channel_bytes(num_workers, num_lanes));
-    lo = calloc((size_t)num_workers, sizeof(int64_t));
-    hi = calloc((size_t)num_workers, sizeof(int64_t));
+    first = calloc((size_t)num_workers + 1, sizeof(int64_t));
     question = calloc((size_t)num_workers, sizeof(int64_t));
     reply = calloc((size_t)num_workers, sizeof(int64_t));
     action = calloc((size_t)num_lanes, sizeof(int64_t));
@@ -85,9 +84,8 @@ int main(int count, char **words)
     uint8_t *selected = calloc((size_t)num_workers, 1), *notified = calloc((size_t)num_workers, 1);
     int32_t *owner = calloc((size_t)num_lanes, sizeof(int32_t));
     for (int k = 0; k < num_workers; k++) {
-        lo[k] = (int64_t)k * num_lanes / num_workers;
-        hi[k] = (int64_t)(k + 1) * num_lanes / num_workers;
-        for (int64_t lane = lo[k]; lane < hi[k]; lane++)
+        first[k + 1] = (int64_t)(k + 1) * num_lanes / num_workers;
+        for (int64_t lane = first[k]; lane < first[k + 1]; lane++)
             owner[lane] = k;
     }
     gymcore_channel channel = open_channel();
@@ -137,7 +135,7 @@ int main(int count, char **words)
         CHECK(gymcore_gather(&channel, &parent, &completed));
         if (parent.count < wanted) {
             CHECK(slices++ < 600 + 100 * rounds);
-            gymcore_await_completed(&channel, completed + (uint64_t)(wanted - parent.count), soon(), 0);
+            gymcore_await_arrival(&channel, 0, completed + (uint64_t)(wanted - parent.count), soon(), 0);
             continue;
         }
         for (int64_t i = 0; i < wanted; i++) {

@@ -33,7 +33,7 @@ class Memory:
     def __init__(self, buffer: Any, bounds: list[tuple[int, int]]) -> None:
         workers, lanes = len(bounds), bounds[-1][1]
         offset = Channel.nbytes(workers, lanes)
-        self.channel = Channel(buffer, 0, workers, lanes, bounds)
+        self.channel = Channel(buffer, 0, bounds)
         rows = np.frombuffer(buffer, np.int64, offset=offset)
         self.question, self.answer = rows[:workers], rows[workers : 2 * workers]
         rows = rows[2 * workers :]

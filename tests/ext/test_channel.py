@@ -26,7 +26,7 @@ def memory_of(num_workers: int, num_envs: int = 0) -> mmap.mmap:
 
 def channel_of(num_workers: int, memory: Any = None) -> Channel:
     memory = memory_of(num_workers) if memory is None else memory
-    return Channel(memory, 0, num_workers, 0, [(0, 0)] * num_workers)
+    return Channel(memory, 0, [(0, 0)] * num_workers)
 
 
 @pytest.fixture
@@ -214,12 +214,12 @@ def test_a_thread_posts_while_another_waits():
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs signal.setitimer")
 @pytest.mark.parametrize("wait", ["wait", "next", "ready"])
 def test_a_signal_interrupts(wait):
-    channel = Channel(memory_of(1, 2), 0, 1, 2, [(0, 2)])
+    channel = Channel(memory_of(1, 2), 0, [(0, 2)])
     request = channel.post(1)
     channel.submit([0, 1])
     waits = {
         "wait": lambda: channel.wait(request, FOREVER),
-        "next": lambda: Channel(memory_of(1, 0), 0, 1, 0, [(0, 0)]).next(0, request, FOREVER),
+        "next": lambda: Channel(memory_of(1, 0), 0, [(0, 0)]).next(0, request, FOREVER),
         "ready": lambda: channel.ready(1, FOREVER),
     }
     assert interrupted(waits[wait], 0.02)
@@ -322,7 +322,7 @@ def test_the_memory_lives_as_long_as_the_channel():
 
 def test_offset_into_the_memory():
     memory = mmap.mmap(-1, 64 + Channel.nbytes(2, 0) + 64)
-    channel = Channel(memory, 64, 2, 0, [(0, 0), (0, 0)])
+    channel = Channel(memory, 64, [(0, 0), (0, 0)])
     channel.reply(0, channel.post(2**31 - 1, [0]), -1)
     channel.post(2**31 - 1)
     assert not any(memory[:64]) and not any(memory[-64:])
@@ -331,15 +331,17 @@ def test_offset_into_the_memory():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((memory_of(1), 0, 0, 0, []), "num_workers: expected at least 1, got 0"),
-        ((memory_of(1), 0, 1, -1, [(0, 0)]), "num_envs: expected 0 to 2147483647, got -1"),
-        ((memory_of(1), 0, 2, 0, [(0, 0)]), r"bounds: expected 2 pairs \(lo, hi\)"),
-        ((memory_of(1, 2), 0, 1, 2, [(0, 3)]), r"bounds\[0\]: expected 0 <= lo <= hi <= 2"),
-        ((memory_of(1, 2), 0, 1, 2, [(1, 0)]), r"bounds\[0\]: expected 0 <= lo <= hi <= 2"),
-        ((memory_of(2, 2), 0, 2, 2, [(0, 2), (1, 2)]), r"bounds\[1\]: lane 1 is worker 0's"),
-        ((mmap.mmap(-1, 64), 0, 1, 0, [(0, 0)]), "memory: expected .* bytes from offset 0 on, got"),
-        ((memory_of(1), -64, 1, 0, [(0, 0)]), "memory: expected .* bytes from offset -64"),
-        ((mmap.mmap(-1, 8192), 8, 1, 0, [(0, 0)]), "offset: expected an address"),
+        ((memory_of(1), 0, []), r"bounds: expected at least one worker, .* got \[\]"),
+        ((memory_of(1), 0, [(0, -1)]), "bounds: expected .* fewer than 2.31 lanes"),
+        ((memory_of(1), 0, [(0, 2**31)]), "bounds: expected .* fewer than 2.31 lanes"),
+        ((memory_of(1, 2), 0, [(1, 0)]), r"bounds\[0\]: expected 0 = lo <= hi <= 0, got \(1, 0\)"),
+        ((memory_of(1, 2), 0, [(1, 2)]), r"bounds\[0\]: expected 0 = lo <= hi <= 2"),
+        ((memory_of(2, 2), 0, [(0, 3), (3, 2)]), r"bounds\[0\]: expected 0 = lo <= hi <= 2"),
+        ((memory_of(2, 2), 0, [(0, 2), (1, 2)]), r"bounds\[1\]: expected 2 = lo <= hi <= 2"),
+        ((memory_of(2, 2), 0, [(0, 1), (2, 2)]), r"bounds\[1\]: expected 1 = lo <= hi <= 2"),
+        ((mmap.mmap(-1, 64), 0, [(0, 0)]), "memory: expected .* bytes from offset 0 on, got"),
+        ((memory_of(1), -64, [(0, 0)]), "memory: expected .* bytes from offset -64"),
+        ((mmap.mmap(-1, 8192), 8, [(0, 0)]), "offset: expected an address"),
     ],
 )
 def test_constructor_refuses(arguments, message):
@@ -349,7 +351,7 @@ def test_constructor_refuses(arguments, message):
 
 def test_memory_must_be_writable():
     with pytest.raises((BufferError, TypeError)):
-        Channel(bytes(Channel.nbytes(1, 0)), 0, 1, 0, [(0, 0)])
+        Channel(bytes(Channel.nbytes(1, 0)), 0, [(0, 0)])
 
 
 def test_calls_refuse():

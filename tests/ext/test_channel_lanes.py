@@ -15,7 +15,7 @@ def channel_of(*sizes: int) -> Channel:
     ends = np.cumsum((0, *sizes)).tolist()
     bounds = list(itertools.pairwise(ends))
     memory = mmap.mmap(-1, Channel.nbytes(len(sizes), ends[-1]))
-    return Channel(memory, 0, len(sizes), ends[-1], bounds)
+    return Channel(memory, 0, bounds)
 
 
 def take_all(channel: Channel, worker: int, seconds: float = 1.0) -> list[int]:
@@ -218,13 +218,13 @@ def test_forgetting_again_and_again_while_the_worker_is_late():
 
 def test_a_worker_in_the_place_of_a_dead_one_goes_on():
     memory = mmap.mmap(-1, Channel.nbytes(1, 3))
-    parent = Channel(memory, 0, 1, 3, [(0, 3)])
+    parent = Channel(memory, 0, [(0, 3)])
     parent.submit([0, 1, 2])
-    dead = Channel(memory, 0, 1, 3, [(0, 3)])
+    dead = Channel(memory, 0, [(0, 3)])
     done, begun = dead.take(0), dead.take(0)
     dead.complete(0, done, 1.0)
     del dead
-    new = Channel(memory, 0, 1, 3, [(0, 3)])
+    new = Channel(memory, 0, [(0, 3)])
     parent.forget([0, 1, 2])
     assert new.take(0) == -1
     parent.submit([begun, done])
@@ -238,8 +238,8 @@ def test_a_worker_in_the_place_of_a_dead_one_goes_on():
 @pytest.mark.parametrize(
     ("lanes", "message"),
     [
-        ([3], r"lanes\[0\]: expected a worker's lane, below 3, got 3"),
-        ([0, -1], r"lanes\[1\]: expected a worker's lane, below 3, got -1"),
+        ([3], r"lanes\[0\]: expected a lane below 3, got 3"),
+        ([0, -1], r"lanes\[1\]: expected a lane below 3, got -1"),
         ([0, 2, 0], r"lanes\[2\]: lane 0 is named twice"),
         ([0, 1], r"lanes\[1\]: lane 1 is outstanding"),
         ([[0, 2]], r"lanes: expected a vector of integers, got shape \(1, 2\)"),
@@ -255,13 +255,6 @@ def test_submit_refuses_and_changes_nothing(lanes, message):
     assert channel.outstanding().tolist() == [1]
     assert take_all(channel, 0) == [1]
     channel.submit([0, 2])
-
-
-def test_lanes_of_nobody_are_refused():
-    channel = Channel(mmap.mmap(-1, Channel.nbytes(1, 4)), 0, 1, 4, [(1, 3)])
-    for lane in (0, 3):
-        with pytest.raises(ValueError, match="expected a worker's lane"):
-            channel.submit([lane])
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.uint64])
@@ -295,7 +288,7 @@ def test_complete_refuses():
 
 def test_overwritten_memory_is_an_error():
     memory = mmap.mmap(-1, Channel.nbytes(1, 2))
-    channel = Channel(memory, 0, 1, 2, [(0, 2)])
+    channel = Channel(memory, 0, [(0, 2)])
     channel.submit([0, 1])
     memory[:] = (bytes(range(256)) * len(memory))[: len(memory)]
     with pytest.raises(RuntimeError, match="shared memory was overwritten"):

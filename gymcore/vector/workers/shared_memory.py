@@ -239,7 +239,7 @@ class Memory:
     def __init__(self, plan: Plan, buffer: Any) -> None:
         """Create views of a buffer of at least `plan.nbytes` bytes, which must be zero."""
         offsets, n = plan.offsets, plan.num_envs
-        self.channel = Channel(buffer, offsets["channel"], len(plan.bounds), n, plan.bounds)
+        self.channel = Channel(buffer, offsets["channel"], plan.bounds)
         self.slots = InfoSlots(buffer, offsets["slots"], n, _SLOT_BYTES)
 
         def flags(name: str) -> Any:
