@@ -42,7 +42,7 @@ class _Parser(argparse.ArgumentParser):
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     parser = _Parser(
-        prog="gymcore", description="Environments for reinforcement learning, compiled and batched."
+        prog="gymcore", description="Compiled, batched environments for reinforcement learning."
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")

@@ -39,13 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "ids", nargs="*", metavar="ID", help="environment ids [the five of classic control]"
     )
     parser.add_argument(
-        "--num-envs", type=count, nargs="+", default=[64], metavar="N", help="lanes [64]"
+        "--num-envs", type=count, nargs="+", default=[64], metavar="N", help="numbers of lanes [64]"
     )
     parser.add_argument(
-        "--repeats", type=count, default=5, metavar="R", help="interleaved rounds; medians [5]"
+        "--repeats", type=count, default=5, metavar="R", help="rounds; the medians are shown [5]"
     )
     parser.add_argument(
-        "--seconds", type=positive, default=0.1, metavar="S", help="length of a measurement [0.1]"
+        "--seconds", type=positive, default=0.1, metavar="S", help="duration of a measurement [0.1]"
     )
 
 
@@ -73,8 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
                 [label, rate(each), duration(num_envs / each), times(ours / each)]
                 for label, each in sorted(rates.items(), key=lambda pair: -pair[1])
             ]
-            title = f"{env_id}, {num_envs} lanes"
-            print(table(rows, [title, "rate", "batch step", "gymcore is"]), end="\n\n", flush=True)
+            header = [f"{env_id}, {num_envs} lanes", "rate", "batch step", "gymcore speedup"]
+            print(table(rows, header), end="\n\n", flush=True)
     return 0
 
 

@@ -43,21 +43,23 @@ _MODES = {"next-step": "NextStep", "same-step": "SameStep", "disabled": "Disable
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gymcore collect`."""
     add_env_arguments(parser)
-    parser.add_argument("--num-envs", type=count, default=64, metavar="N", help="lanes [64]")
+    parser.add_argument(
+        "--num-envs", type=count, default=64, metavar="N", help="number of lanes [64]"
+    )
     parser.add_argument(
         "--num-steps",
         type=count,
         default=1_000_000,
         metavar="STEPS",
-        help="environment steps in total, rounded up to a multiple of the lanes [1e6]",
+        help="total number of environment steps, rounded up to a multiple of --num-envs [1e6]",
     )
     add_policy_arguments(parser)
     parser.add_argument(
         "--vectorization",
         choices=("auto", "native", "sync", "async"),
         default="auto",
-        help="compiled engine (native), this process (sync), worker processes (async), or what "
-        "make_vec chooses for this environment (auto) [auto]",
+        help="compiled engine (native), this process (sync), worker processes (async), or the "
+        "default of make_vec for this environment (auto) [auto]",
     )
     parser.add_argument(
         "--out",
@@ -72,31 +74,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.png",
         help="plot episode returns and throughput over the steps (png, pdf, svg or jpg)",
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
-    parser.add_argument("--no-progress", action="store_true", help="no progress bar")
+    parser.add_argument("--overwrite", action="store_true", help="replace existing files")
+    parser.add_argument("--no-progress", action="store_true", help="do not show progress")
     parser.add_argument(
         "--num-threads",
         type=count,
         metavar="K",
-        help="threads of the compiled engine [automatic]",
+        help="number of threads of the compiled engine [automatic]",
     )
     parser.add_argument(
         "--autoreset-mode",
         choices=tuple(_MODES),
         help="when ended lanes are reset: in the same step, in the next one (Gymnasium's default), "
-        "or by this command (disabled) [same-step, or the environment's default if it brings its "
+        "or by this command (disabled) [same-step, or the environment's default if it has its "
         "own vector environment]",
     )
     parser.add_argument(
-        "--max-episode-steps", type=count, metavar="LIMIT", help="time limit of an episode"
+        "--max-episode-steps", type=count, metavar="LIMIT", help="maximum length of an episode"
     )
     parser.add_argument(
         "--cluster",
         type=cluster,
         metavar="ray[:ADDRESS]",
-        help="collect in actors of a Ray cluster, or of Ray on this machine if there is none",
+        help="collect with actors on a Ray cluster; without ADDRESS, a running or a new cluster on "
+        "this machine",
     )
-    parser.add_argument("--actors", type=count, metavar="N", help="actors that share the lanes [2]")
+    parser.add_argument(
+        "--actors", type=count, metavar="N", help="number of actors that share the lanes [2]"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -269,7 +274,7 @@ def _print_summary(
     steps = collector.steps_done * collector.num_envs
     summary = collector.episodes.summary()
     if collector.interrupted:
-        print("interrupted: the summary so far", file=sys.stderr)
+        print("interrupted; this is the summary so far", file=sys.stderr)
     mode = next(name for name, value in _MODES.items() if value == collector.mode.value)
     print(
         f"{arguments.id}: {collector.num_envs} lanes x {collector.steps_done} steps, "
@@ -281,8 +286,8 @@ def _print_summary(
         f"{wall_seconds:.3f} s with setup)"
     )
     if collector.lost:
-        print(f"lost        {collector.lost:,} fragments, with their actors")
-    resets = f", {summary['reset_steps']:,} steps only reset" if summary["reset_steps"] else ""
+        print(f"lost        {collector.lost:,} fragments of failed actors, collected again")
+    resets = f", {summary['reset_steps']:,} steps that only reset" if summary["reset_steps"] else ""
     print(
         f"episodes    {summary['episodes']:,} ended: {summary['terminated']:,} terminated, "
         f"{summary['truncated']:,} truncated{resets}"

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
             make_keys(arguments.directory)
         except Error as error:
             raise CliError(str(error)) from error
-    print(f"keys in {arguments.directory}, the server's is {fingerprint(arguments.directory)}")
+    print(f"wrote keys to {arguments.directory}; server key: {fingerprint(arguments.directory)}")
     print("the server needs server.key, server.crt and client.crt")
     print("a client needs client.key, client.crt and server.crt")
     return 0

@@ -15,7 +15,7 @@ from gymcore.cli.errors import CliError
 from gymcore.core import Info
 from gymcore.specs import EnvSpec
 
-HELP = "list the environment ids by family, and the packages that a family needs"
+HELP = "list environment ids by family, and the packages that each family needs"
 
 
 class Family(NamedTuple):
@@ -52,11 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "pattern",
         nargs="?",
         metavar="PATTERN",
-        help="only ids that contain this, in any case, or match it, as 'Humanoid*-v5'",
+        help="list only ids that contain PATTERN, or match it if it has wildcards, such as "
+        "'Humanoid*-v5'; case is ignored",
     )
-    parser.add_argument("--family", metavar="NAME", help="only the environments of this family")
-    parser.add_argument("--native", action="store_true", help="only ids with a compiled batch")
-    parser.add_argument("--all", action="store_true", help="also ids with a newer version")
+    parser.add_argument("--family", metavar="NAME", help="list only this family")
+    parser.add_argument(
+        "--native", action="store_true", help="list only environments with a compiled engine"
+    )
+    parser.add_argument("--all", action="store_true", help="include ids that have a newer version")
     parser.add_argument(
         "--spaces", action="store_true", help="show the spaces (makes each environment)"
     )
@@ -88,7 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
     if chosen or arguments.native:
         families = {name: family for name, family in families.items() if family["environments"]}
     if not families:
-        raise CliError(f"no id matches {pattern!r}; gymcore list shows all")
+        wanted = "the options" if pattern is None else repr(pattern)
+        raise CliError(f"no id matches {wanted}; `gymcore list` shows all ids")
     if arguments.spaces:
         for family in families.values():
             for each in family["environments"]:
@@ -114,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
         print()
     total = sum(len(family["environments"]) for family in families.values())
     hidden = len(gymcore.registry) - total
-    more = "" if chosen or arguments.native or not hidden else f" ({hidden} older: --all)"
+    more = "" if chosen or arguments.native or not hidden else f" ({hidden} older ids: --all)"
     ids = "id" if total == 1 else "ids"
     print(f"{total} {ids}{more}; native = gymcore.make_vec makes a compiled vector environment")
     return 0

@@ -93,14 +93,14 @@ def add_env_arg_option(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=env_arg,
         metavar="NAME=VALUE",
-        help="an argument of the environment, such as map_name=8x8; may be repeated",
+        help="argument of the environment, such as map_name=8x8; may be repeated",
     )
 
 
 def add_frame_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options for the contents of frames."""
     parser.add_argument(
-        "--camera", metavar="NAME", help="camera of a MuJoCo model [one that tracks]"
+        "--camera", metavar="NAME", help="camera of a MuJoCo model [the tracking camera]"
     )
     parser.add_argument(
         "--frame-size",
@@ -140,7 +140,7 @@ def make_rgb(env_id: str, num_envs: int | None = None, **kwargs: Any) -> Any:
     if env.render_mode != "rgb_array":
         env.close()
         raise CliError(
-            f"{env_id}: has no render mode 'rgb_array', only "
-            f"{env.metadata.get('render_modes') or 'none at all'}"
+            f"{env_id}: expected an environment with render mode 'rgb_array', got one with "
+            f"{env.metadata.get('render_modes') or 'no render modes'}"
         )
     return env

@@ -32,12 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fps", type=positive, metavar="RATE", help="steps per second [a playable speed]"
     )
     add_frame_arguments(parser)
-    parser.add_argument("--zoom", type=positive, metavar="FACTOR", help="size of the window [1]")
+    parser.add_argument("--zoom", type=positive, metavar="FACTOR", help="scale of the window [1]")
     parser.add_argument("--seed", type=seed, metavar="SEED", help="seed of the first episode")
     parser.add_argument(
         "--wait",
         action="store_true",
-        help="step only while a key is pressed, as in toy text and MiniGrid",
+        help="step only while a key is pressed (always the case for toy text and MiniGrid)",
     )
     parser.add_argument("--plot", action="store_true", help="plot the last 150 rewards")
 
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     # Without a display, SDL would open an invisible window.
     displays = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER")
     if sys.platform == "linux" and not any(os.environ.get(name) for name in displays):
-        raise CliError("play needs a display, and DISPLAY is not set; gymcore video needs none")
+        raise CliError("play needs a display, but DISPLAY is not set; `gymcore video` needs none")
     env = make_rgb(arguments.id, **env_kwargs(arguments))
     total = [0.0, 0]
     try:
@@ -70,10 +70,10 @@ def run(arguments: argparse.Namespace) -> int:
 
         keys = every_keys(env)
         if keys is None:
-            raise CliError(f"{arguments.id}: its actions have no keys: {env.action_space}")
+            raise CliError(f"{arguments.id}: no keys are known for the actions {env.action_space}")
         family = family_of(env.spec)
         print("\n".join(keys.legend))
-        print("A key starts an episode; Escape or the window's close button ends the game.")
+        print("Press a key to start an episode, or Escape (or close the window) to quit.")
         sys.stdout.flush()
         play(
             env,

@@ -99,8 +99,8 @@ class RandomActions:
                 self._space.seed(int(self._generator.integers(2**32)))
         elif not isinstance(space, spaces.MultiBinary):
             raise CliError(
-                "random actions need a Discrete, MultiDiscrete, MultiBinary or Box action space, "
-                f"this one is {space}; pass --policy module:function"
+                "--policy random: expected a Discrete, MultiDiscrete, MultiBinary or Box action "
+                f"space, got {space}; pass --policy module:function"
             )
 
     def block(self, steps: int) -> npt.NDArray[np.generic]:
@@ -160,8 +160,7 @@ def load_checkpoint(path: str, envs: VectorEnv | Lanes) -> Callable[[object], ob
         trained, space = getattr(ppo.envs.unwrapped, name), getattr(envs, name)
         if flatdim(trained) != flatdim(space):
             raise CliError(
-                f"--policy {path}: was trained on {ppo.env_id}: expected {name} {trained}, "
-                f"got {space}"
+                f"--policy {path}: trained on {ppo.env_id}, expected {name} {trained}, got {space}"
             )
     return ppo.act
 

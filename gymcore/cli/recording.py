@@ -153,7 +153,7 @@ def _array_leaves(envs: VectorEnv, kind: str) -> Leaves:
     for name, space in batched.items():
         if name not in single or space.shape is None or space.dtype is None:
             raise CliError(
-                f"--out stores arrays, and this environment's {kind} space has none: "
+                f"--out: expected an {kind} space whose elements are arrays, got "
                 f"{getattr(envs, f'single_{kind}_space')}"
             )
         arrays[name] = (tuple(space.shape), np.dtype(space.dtype))
@@ -182,12 +182,9 @@ def predicted_bytes(observations: Leaves, actions: Leaves, steps: int, num_envs:
 
 def _too_large(size: int, steps: int, free: int | None = None) -> str:
     """Return the error message for a recording that does not fit into memory."""
-    available = "" if free is None else f", {byte_count(free)} are free"
-    fits = "" if free is None else f" --num-steps {int(steps * _MEMORY_SHARE * free / size)} fits;"
-    return (
-        f"--out: {steps:,} steps take {byte_count(size)} of memory{available};{fits} "
-        "without --out nothing is stored"
-    )
+    available = "" if free is None else f", {byte_count(free)} free"
+    fits = "" if free is None else f"; --num-steps {int(steps * _MEMORY_SHARE * free / size)} fits"
+    return f"--out: {byte_count(size)} of memory needed for {steps:,} steps{available}{fits}"
 
 
 def check_disk(path: Path, size: int) -> None:

@@ -18,22 +18,27 @@ HELP = "host environments for a client on another machine, over TCP"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gymcore serve`."""
     add_env_arguments(parser)
-    parser.add_argument("--num-envs", type=count, default=64, metavar="N", help="lanes [64]")
+    parser.add_argument(
+        "--num-envs", type=count, default=64, metavar="N", help="number of lanes [64]"
+    )
     parser.add_argument(
         "--interface",
         choices=("vector", "environment"),
         default="vector",
-        help="what clients use: make_vec, or Environment.create, which chooses the lanes [vector]",
+        help="API of the clients: make_vec (vector), or Environment.create (environment), which "
+        "sets the number of lanes itself [vector]",
     )
     parser.add_argument(
         "--host",
         default="127.0.0.1",
         metavar="ADDRESS",
-        help="IP address of this machine; others than 127.0.0.1 need --keys [127.0.0.1]",
+        help="IP address to listen on; any other than 127.0.0.1 requires --keys [127.0.0.1]",
     )
-    parser.add_argument("--port", type=int, default=0, metavar="PORT", help="TCP port [a free one]")
     parser.add_argument(
-        "--keys", type=Path, metavar="DIR", help="folder of keys, from `gymcore keys DIR` [none]"
+        "--port", type=int, default=0, metavar="PORT", help="TCP port [any free port]"
+    )
+    parser.add_argument(
+        "--keys", type=Path, metavar="DIR", help="folder of keys made by `gymcore keys DIR` [none]"
     )
 
 

@@ -38,29 +38,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--resume",
         type=Path,
         metavar="FILE.npz",
-        help="continue from a checkpoint, which is replaced; give ID too if it has a module",
+        help="continue from a checkpoint and overwrite it; also pass ID if it is module:id",
     )
     parser.add_argument(
         "--target",
         type=float,
         metavar="RETURN",
-        help="mean return of 100 episodes at which training ends [the environment's threshold]",
+        help="stop at this mean return of the last 100 episodes [the environment's threshold]",
     )
     parser.add_argument(
         "--seed",
         type=seed,
         metavar="SEED",
-        help="seed of the whole run; lane i has SEED + i [random]",
+        help="seed of the whole run; lane i is seeded with SEED + i [random]",
     )
-    parser.add_argument("--out", type=Path, metavar="FILE.npz", help="the checkpoint [ID.npz]")
+    parser.add_argument("--out", type=Path, metavar="FILE.npz", help="checkpoint to write [ID.npz]")
     parser.add_argument(
         "--plot", type=Path, metavar="FILE.png", help="plot the returns (png, pdf, svg or jpg)"
     )
     parser.add_argument(
         "--log", type=Path, metavar="DIR", help="write the metrics of each update for TensorBoard"
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
-    parser.add_argument("--no-progress", action="store_true", help="no progress bar")
+    parser.add_argument("--overwrite", action="store_true", help="replace existing files")
+    parser.add_argument("--no-progress", action="store_true", help="do not show progress")
     group = parser.add_argument_group("settings", "defaults differ for some environments")
     for field in fields(Settings):
         option, text = f"--{field.name.replace('_', '-')}", _HELP_OF_SETTINGS.get(field.name, "")
@@ -100,9 +100,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.id is None and resumed is None:
         raise CliError("expected an environment id or --resume FILE.npz")
     if resumed is not None and arguments.seed is not None:
-        raise CliError("--seed: a checkpoint has its own random numbers")
+        raise CliError("--seed: expected none with --resume; the checkpoint has the random state")
     if resumed is not None and arguments.env_args:
-        raise CliError("--env-arg: a checkpoint has its own environment")
+        raise CliError("--env-arg: expected none with --resume; the checkpoint has the arguments")
     if arguments.plot is not None:
         check_plot(arguments.plot, overwrite=arguments.overwrite)
     path = arguments.out or resumed or Path(f"{arguments.id.replace('/', '-').split(':')[-1]}.npz")
@@ -190,8 +190,8 @@ def _train(ppo: PPO, arguments: argparse.Namespace) -> bool:
     aim = float("inf") if target is None else target
     if ppo.steps >= total or ppo.mean_return >= aim:
         raise CliError(
-            f"{arguments.resume}: complete, with {ppo.steps:,} of {total:,} steps and a mean "
-            f"return of {ppo.mean_return:.6g}; pass --total-steps or --target to continue"
+            f"{arguments.resume}: training is complete, with {ppo.steps:,} of {total:,} steps and "
+            f"a mean return of {ppo.mean_return:.6g}; pass --total-steps or --target to continue"
         )
     print(
         f"settings    {', '.join(f'{k}={v}' for k, v in asdict(ppo.settings).items())}", flush=True

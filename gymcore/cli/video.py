@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gymcore.rendering.recorder import Recorder
     from gymcore.vector import VectorEnv
 
-HELP = "record an environment into an mp4 or GIF file"
+HELP = "record an environment to an MP4 or GIF file"
 
 # Maximum length of a video, unless `--steps` is given.
 _STEPS = 1000
@@ -41,7 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, required=True, metavar="FILE", help="FILE.mp4 or FILE.gif"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
-    parser.add_argument("--num-envs", type=count, default=1, metavar="N", help="lanes, tiled [1]")
+    parser.add_argument(
+        "--num-envs", type=count, default=1, metavar="N", help="number of lanes, tiled [1]"
+    )
     parser.add_argument(
         "--episodes", type=count, metavar="K", help="episodes of the first lane to record [1]"
     )
@@ -53,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_frame_arguments(parser)
     add_policy_arguments(parser)
-    parser.add_argument("--no-progress", action="store_true", help="no progress bar")
+    parser.add_argument("--no-progress", action="store_true", help="do not show progress")
 
 
 def run(arguments: argparse.Namespace) -> int:

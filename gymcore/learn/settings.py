@@ -23,24 +23,24 @@ class Settings:
 
     Attributes:
         num_envs: Number of lanes.
-        num_steps: Steps of every lane between updates.
-        epochs: Passes over these steps per update.
-        minibatch: Steps of one gradient.
+        num_steps: Number of steps of each lane between updates.
+        epochs: Number of passes over these steps per update.
+        minibatch: Number of steps in a minibatch.
         learning_rate: Learning rate of Adam.
         anneal: Whether the learning rate decreases linearly, to 0 after `total_steps`.
         gamma: Discount factor, from 0 to 1.
-        gae_lambda: How far advantages look ahead, from 0 to 1; see `compute_advantages`.
-        clip: Deviation of the probability ratio from 1 beyond which a step has no gradient.
-        target_kl: KL divergence of a minibatch from the policy that acted, above which the update
-            ends early; infinity for never.
-        entropy: Weight of the entropy of the policy.
-        value: Weight of the squared error of values.
-        clip_value: Change of a value in an update beyond which it is not moved further; infinity
-            for never.
-        max_gradient: Norm to which gradients are scaled down.
+        gae_lambda: Lambda of the advantage estimates, from 0 to 1; see `compute_advantages`.
+        clip: Deviation of the probability ratio from 1 at which it is clipped.
+        target_kl: KL divergence from the policy that acted, above which a minibatch ends the update
+            early; infinity disables the limit.
+        entropy: Weight of the policy's entropy in the loss.
+        value: Weight of the squared error of the values in the loss.
+        clip_value: Change of a value during an update at which it is clipped; infinity disables
+            clipping.
+        max_gradient: Maximum norm of a gradient; larger gradients are scaled down.
         hidden: Sizes of the hidden layers, at least one.
-        normalize: Whether observations and rewards are divided by their standard deviations so far.
-        total_steps: Steps of all lanes together after which training ends.
+        normalize: Whether to divide observations and rewards by their running standard deviations.
+        total_steps: Total number of steps, of all lanes together, after which training ends.
     """
 
     num_envs: int = 32

@@ -252,7 +252,7 @@ def test_a_recording_that_does_not_fit_is_refused_before_it_starts(run, tmp_path
     path = tmp_path / "data.npz"
     ran = run("collect", "CartPole-v1", "--num-steps", "1e6", "--out", path, "--no-progress")
     assert ran.code == 2
-    assert "1,000,000 steps take" in ran.err and "1 MiB are free" in ran.err
+    assert "memory needed for 1,000,000 steps, 1 MiB free; --num-steps" in ran.err
     assert not path.exists()
     fits = int(ran.err.split("--num-steps ")[1].split(" ")[0])
     words = ["collect", "CartPole-v1", "--out", path, "--no-progress", "--num-steps"]

@@ -99,7 +99,7 @@ def test_an_environment_without_keys(run, registries) -> None:
 
     gymcore.register("Film-v0", lambda render_mode: Worded(render_mode))
     ran = run("play", "Film-v0")
-    assert ran.code == 2 and "its actions have no keys: Text" in ran.err
+    assert ran.code == 2 and "no keys are known for the actions Text" in ran.err
 
 
 def test_wrong_words(run) -> None:
