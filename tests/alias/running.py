@@ -1,4 +1,4 @@
-"""Programs that are run under the alias, each in a process of its own."""
+"""Running programs under the alias, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATHS = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")]
 def run(
     folder: Path, text: str, *arguments: str, options: tuple[str, ...] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program, `program.py` in the folder, under the alias."""
+    """Run the program `program.py` of a folder under the alias."""
     program = folder / "program.py"
     program.write_text(text)
     target = "program" if "-m" in options else str(program)
@@ -29,7 +29,7 @@ def run(
 
 
 def lines(folder: Path, text: str, *arguments: str, **kwargs: Any) -> list[str]:
-    """Return what a program that succeeds prints."""
+    """Return the lines that a program prints; it must succeed."""
     result = run(folder, text, *arguments, **kwargs)
     assert result.returncode == 0, result.stderr
     return result.stdout.splitlines()

@@ -110,7 +110,7 @@ def test_a_program_gets_gymcore(tmp_path: Path) -> None:
 
 
 def test_what_is_installed_need_not_be(tmp_path: Path) -> None:
-    """Without site packages but for what gymcore needs."""
+    """Run without site packages, except for gymcore's own requirements."""
     library = tmp_path / "library"
     library.mkdir()
     for path in Path(np.__file__).parents[1].iterdir():
@@ -202,7 +202,7 @@ with open(sys.argv[1], "wb") as file:
 
 
 def test_spaces_are_pickled_under_the_names_of_gymnasium(tmp_path: Path) -> None:
-    gymnasium = pytest.importorskip("gymnasium", "1.4")  # earlier ones sample otherwise
+    gymnasium = pytest.importorskip("gymnasium", "1.4")  # earlier versions sample differently
     names = {**vars(gymnasium.spaces), "np": np, "batch_space": gymnasium.vector.utils.batch_space}
     spaces = eval(SPACES.strip(), names)
     file = tmp_path / "spaces.pickle"

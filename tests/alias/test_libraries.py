@@ -1,4 +1,4 @@
-"""Libraries that import Gymnasium run on gymcore under the alias; their files load without it."""
+"""Libraries that import Gymnasium run on gymcore under the alias; they load without Gymnasium."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tests.alias.running import PATHS
 
 pytest.importorskip("torch")
 PROGRAMS = Path(__file__).parent / "programs"
-# The mean of the last 10 returns that shows learning. Random policies: 20 and -1200.
+# Mean of the last 10 returns that proves learning. Random policies: 20 and -1200.
 LEARNT = {"ppo": 80.0, "dqn": 100.0, "sac": -600.0, "td3": -600.0, "pqn": 80.0, "c51": 80.0}
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py"))
 

@@ -1,4 +1,4 @@
-"""Packages whose names are imported at first use."""
+"""Packages whose names are imported on first use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymcore.base.lazy_namespace import add_names
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A package with a lazy name, from a module that counts its imports."""
+    """Return the name of a package with a lazy name, from a module that counts its imports."""
     folder = tmp_path / "lazy_pets"
     folder.mkdir()
     (folder / "__init__.py").write_text(

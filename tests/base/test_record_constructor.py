@@ -61,7 +61,7 @@ class Derived(Base):
 def test_arguments_are_recorded_without_a_call() -> None:
     base = Base("env", 0.5, name=np)
     assert base._saved_kwargs == {"low": 0.5, "high": 1.0, "name": "numpy"}
-    # Those of the class that was called, as they were then.
+    # The arguments of the class that was called, as they were then.
     derived = Derived("env", width=[1])
     assert derived._saved_kwargs == {"width": [1]}
     for again in (copy.copy(derived), pickle.loads(pickle.dumps(derived))):

@@ -80,9 +80,9 @@ PCG, TWISTER = np.random.PCG64(1).state, np.random.MT19937(1).state
 @pytest.mark.parametrize(
     "state",
     [
-        PCG | {"state": {"state": 0, "inc": 0}},  # would draw zeros only
+        PCG | {"state": {"state": 0, "inc": 0}},  # would draw only zeros
         PCG | {"state": {"state": -1, "inc": 1}},
-        TWISTER | {"state": TWISTER["state"] | {"pos": 10**6}},  # beyond its words
+        TWISTER | {"state": TWISTER["state"] | {"pos": 10**6}},  # outside its words
         np.random.Philox(1).state | {"buffer_pos": -5},
         PCG | {"bit_generator": "seed"},
         PCG | {"bit_generator": []},

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# In the order in which they import each other, as `benchmarks/worker.py` and `peers.py` load them.
+# In import order, as `benchmarks/worker.py` and `peers.py` load them.
 FILES = {
     name: ROOT / "benchmarks" / f"{name}.py"
     for name in (
@@ -24,7 +24,7 @@ FILES = {
 
 @pytest.fixture(scope="session")
 def loaded():
-    """The modules of `benchmarks/`, which is no package, loaded as its scripts load them."""
+    """Return the modules of `benchmarks/`, which is not a package, loaded as by its scripts."""
     before = {name: sys.modules.get(name) for name in FILES}
     search = list(sys.path)
     modules = {}

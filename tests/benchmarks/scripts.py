@@ -1,4 +1,4 @@
-"""How the tests start the scripts of `benchmarks/`."""
+"""Starting the scripts of `benchmarks/` in tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def script(*words: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, paths)))
     for name in [name for name in environment if name.startswith("PYTEST_XDIST")]:
-        del environment[name]  # a script's own pytest is not a part of this one
+        del environment[name]  # a script's own pytest is not part of this one
     return subprocess.run(
         [sys.executable, *map(str, words)],
         capture_output=True, text=True, cwd=cwd, env=environment, timeout=280,

@@ -5,7 +5,7 @@ import pytest
 
 def test_ratios_are_taken_round_by_round_against_the_fastest(bars):
     measured = bars.Measured()
-    # The machine slows down threefold in the second round: the ratios do not notice.
+    # The machine is three times slower in the second round: the ratios are unaffected.
     measured.rounds = {"own": [1.0, 3.0, 1.0], "a": [8.0, 24.0, 8.0], "b": [9.0, 21.0, 9.0]}
     assert measured.faster("own", ["a", "b"]) == 8.0
     assert measured.faster("own", ["b", "missing"]) == 9.0
@@ -39,7 +39,7 @@ def test_the_cost_curve_may_fall_and_then_rise_to_twice_its_minimum(bars):
 
 
 def test_everything_a_bar_looks_up_is_measured_by_a_group(bars):
-    """With one number for all that is measured, every bar has a value."""
+    """With one number for every measure, every bar has a value."""
     measured = bars.Measured()
     for group in bars.groups(threads=2):
         for key, env_id, lanes, threads in group.members:

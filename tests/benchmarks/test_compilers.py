@@ -8,7 +8,7 @@ import pytest
 
 
 class Build:
-    """A worker of which each measurement takes twice as long as the one before it."""
+    """A worker whose every measurement takes twice as long as the one before."""
 
     def __init__(self, python, root, prefix):
         self.compiler = {"/a": "GCC 12.2.0", "/b": "Clang 21.1.8 (21)"}[prefix[1]]

@@ -1,4 +1,4 @@
-"""Sessions of `benchmarks/contenders.py`: fresh actions, timing, and what is missing."""
+"""Sessions of `benchmarks/contenders.py`: fresh actions, timing, and missing libraries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_measuring_takes_about_the_time_it_was_given(contenders, monkeypatch):
     assert session.measure(0.05) == pytest.approx(1e-4)
     assert 0.025 <= times[-1] <= 0.06
     assert sum(times) < 0.12
-    # The number of calls is kept: the next measurement is a single run.
+    # The number of calls is remembered: the next measurement is a single run.
     times.clear()
     session.measure(0.05)
     assert len(times) == 1

@@ -33,7 +33,7 @@ def test_the_overhead_is_what_an_engine_takes_beyond_the_loop(bars, engine_bars)
     own, ratio = found.values()
     assert own == pytest.approx(0.1)
     assert ratio == pytest.approx(6.0)
-    # A loop slower than the engine over the same environments is noise: no overhead, not less.
+    # A bare loop slower than the engine is noise: the overhead is zero, not negative.
     assert engine_bars.overheads(measured, "gymcore")[2] == 1e-10
 
 

@@ -12,7 +12,7 @@ import gymcore
 
 
 def record(session):
-    """Return a list that fills with what the session sends."""
+    """Return a list to which the session's calls of `send` are appended."""
     sent, call = [], session._call
 
     def wrapped(actions):
@@ -67,7 +67,7 @@ def test_the_bare_loop_steps_every_environment_once(loaded):
 
 
 class Halves:
-    """An engine that keeps the books of what is under way."""
+    """An engine that tracks the outstanding lanes."""
 
     def __init__(self, num_envs, batch_size):
         self.single_action_space = gymcore.spaces.Discrete(2)

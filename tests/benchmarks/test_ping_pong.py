@@ -1,4 +1,4 @@
-"""benchmarks/ping_pong.py measures what it says, wherever there are a C compiler and futexes."""
+"""benchmarks/ping_pong.py runs and measures where there are a C compiler and futexes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_measures_the_channel_against_raw_futexes(tmp_path):
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode in (0, 1), (
         done.stderr
-    )  # 1: the bar is missed, as it may on a busy machine
+    )  # 1: the bar is missed, as may happen on a busy machine
     assert "bar: blocking" in done.stdout
     rows = json.loads(out.read_text())["rows"]
     assert {row["way"] for row in rows} <= {"blocking", "spinning"}

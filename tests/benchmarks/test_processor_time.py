@@ -1,4 +1,4 @@
-"""The script for processor time prints a row for each id and number of lanes."""
+"""The script for processor time prints one row per id and number of lanes."""
 
 from __future__ import annotations
 

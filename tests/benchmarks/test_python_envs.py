@@ -40,19 +40,19 @@ def test_all_libraries_run_the_same_step_code(python_envs, name):
 
 
 def test_the_plain_cart_pole_is_the_cart_pole(python_envs):
-    """Compared with the compiled one, from the same seed, over whole episodes."""
+    """Compare it with the compiled one, from the same seed, over whole episodes."""
     plain = python_envs.factories("gymcore", "PlainCartPole", 1)[0]()
     compiled = gymcore.make("CartPole-v1")
     generator = np.random.default_rng(0)
     for episode in range(6):
-        # A coin lets the pole fall at once; who pushes to where it leans and turns keeps it up.
+        # Random actions let the pole fall at once; pushing toward its lean and turn keeps it up.
         balance = episode % 2
         ours, _ = plain.reset(seed=episode)
         theirs, _ = compiled.reset(seed=episode)
         np.testing.assert_array_equal(ours, theirs)
         ended = False
         while not ended:
-            # Upright is unstable, a last bit of difference would grow: step from the same state.
+            # Upright is unstable: a difference in the last bit would grow. Step from equal states.
             plain._state = tuple(compiled.unwrapped.state.tolist())
             action = int(theirs[2] + theirs[3] > 0) if balance else int(generator.integers(2))
             ours, *of_ours, _ = plain.step(np.int64(action))

@@ -1,4 +1,4 @@
-"""The benchmark scripts run; what they measure here is too short to mean anything."""
+"""The benchmark scripts run; the measurements are too short here to mean anything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUICK = ("--repeats", "1", "--seconds", "0.002")
 
 @pytest.fixture(scope="module")
 def peers(tmp_path_factory):
-    """One short run over some of the groups."""
+    """Run a few of the groups once, for a short time."""
     folder = tmp_path_factory.mktemp("peers")
     groups = ("cartpole-64", "make")
     engines = ("engine-overhead", "engine-cartpole", "engine-batch-space")
@@ -62,7 +62,7 @@ def test_the_raw_physics_loop_is_the_fastest_way(peers):
     seconds = document["seconds_per_step"]
     assert seconds["raw-physics/CartPole-v1/64/1"][0] > 0
     assert seconds["gymcore-statistics/CartPole-v1/64/1"][0] > 0
-    # Ten steps of Gymnasium's SyncVectorEnv last longer than one of any compiled loop.
+    # Ten steps of Gymnasium's SyncVectorEnv take longer than one step of any compiled loop.
     slow = seconds["gymnasium-sync/CartPole-v1/64/1"][0]
     assert seconds["raw-physics/CartPole-v1/64/1"][0] < slow / 10
 
@@ -87,7 +87,7 @@ def test_a_peer_may_live_in_another_interpreter_but_must_exist(loaded, capsys):
 
 
 def test_a_library_that_is_missing_in_its_interpreter_fails_no_run(tmp_path):
-    """A bare interpreter: nothing but the standard library, so the process ends at once."""
+    """A bare interpreter has only the standard library, so the process ends at once."""
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
     python = bare / ("Scripts" if os.name == "nt" else "bin") / "python"
@@ -101,7 +101,7 @@ def test_a_library_that_is_missing_in_its_interpreter_fails_no_run(tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is missing")
 def test_environments_in_processes_do_not_hold_the_pipe_of_answers():
-    """Were they to, peers.py would wait for ever for a library that died and left them behind."""
+    """Otherwise peers.py would wait forever for a library that died and left processes behind."""
     process = subprocess.Popen(
         [sys.executable, ROOT / "benchmarks" / "worker.py"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
@@ -121,11 +121,11 @@ def test_environments_in_processes_do_not_hold_the_pipe_of_answers():
 
 
 def children(pid: int) -> list[int]:
-    """The processes that this one started."""
+    """Return the child processes of a process."""
     listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
     return [int(word) for word in listed.split()]
 
 
 def open_files(pid: int) -> list[str]:
-    """What the process has open."""
+    """Return the open files of a process."""
     return [os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir()]

@@ -1,4 +1,4 @@
-"""The timings of `benchmarks/` run; what they measure here is too short to mean anything."""
+"""The timings of `benchmarks/` run; they are too short here to mean anything."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.benchmarks.scripts import script
 
-# No plugins but those that are needed: importing all takes longer than many timings.
+# Only the required plugins: importing all takes longer than many timings.
 PLUGINS = ("-p", "pytest_benchmark.plugin", "-p", "pytest_timeout")
 
 
@@ -18,7 +18,7 @@ def few_plugins(monkeypatch):
 
 
 def test_every_timing_runs_once():
-    """But those of Gymnasium's spaces and the largest batches: the same functions, but slow."""
+    """Except Gymnasium's spaces and the largest batches: the same functions, but slow."""
     ran = script(
         "-m", "pytest", "benchmarks", "-q", "--benchmark-disable", "-p", "no:cacheprovider",
         *PLUGINS, "-k", "not (bench_spaces and gymnasium) and not 65536 and not unread",

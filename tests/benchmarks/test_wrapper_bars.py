@@ -29,7 +29,7 @@ def test_a_wrapper_is_what_it_adds(bars, wrapper_bars):
     for key, rounds in per_call.items():
         measured.rounds[bars.name(key, 64)] = [each / 64 for each in rounds]
     own, ratio = (bar.value(measured) for bar in wrapper_bars.wrapper_bars()[:2])
-    assert own == pytest.approx(4.0)  # the third round is noise: nothing, not less
+    assert own == pytest.approx(4.0)  # the third round is noise: zero, not negative
     assert ratio == pytest.approx(20.0)
 
 

@@ -20,7 +20,7 @@ def test_it_names_compiler_versions_and_flags():
     assert re.match(r"3\.\d+", facts["cython"])
     assert "-ffp-contract=off" in facts["flags"]
     assert not re.search(r"-ffast-math|-march=native|-Ofast", facts["flags"])
-    # Headers may be older than the NumPy at run time, never of a newer major version.
+    # Headers may be older than the NumPy at run time, but not of a newer major version.
     assert int(facts["numpy_headers"].split(".")[0]) >= int(np.__version__.split(".")[0])
 
 
@@ -44,7 +44,7 @@ def test_it_says_which_step_loops_are_scalar(monkeypatch, isa):
     monkeypatch.setenv("GYMCORE_ISA", isa)
     facts = build_info()
     optimised = not (facts["debug"] or facts["sanitized"] or facts["coverage"])
-    if optimised and isa != "baseline":  # which compilers of x86-64 cannot all make vector code for
+    if optimised and isa != "baseline":  # not all x86-64 compilers vectorise for the baseline
         assert facts["scalar_loops"] == []
     if facts["debug"]:
         assert set(facts["scalar_loops"]) == set(KERNELS)

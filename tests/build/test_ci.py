@@ -1,4 +1,4 @@
-"""The scripts in .ci: the commands of README and CONTRIBUTING are the ones that they run."""
+"""The scripts in .ci run the commands that README and CONTRIBUTING give."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_every_stage_is_a_function():
 
 
 def test_a_failing_stage_fails_the_run(tmp_path):
-    """The script as it is, with stages of our own: the second one fails half way."""
+    """Run the real script with other stages; the second one fails halfway."""
     head, rest = SCRIPT.read_text().split("# --- what the machine must have", 1)
     loop = rest[rest.index('for stage in "${STAGES[@]}"') :]
     ours = "good() { echo fine; }\nbad() { false; echo not reached; }\nSTAGES=(good bad good)\n"

@@ -1,4 +1,4 @@
-"""What the source distribution and the installed package hold."""
+"""Contents of the source distribution and of the installed package."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOT_COPIED = shutil.ignore_patterns(
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy without build products (tests/build is the one folder of that name that counts)."""
+    """Return a copy without build products; tests/build is not one."""
     copy = tmp_path_factory.mktemp("distribution") / "checkout"
     shutil.copytree(ROOT, copy, ignore=NOT_COPIED)
     shutil.copytree(ROOT / "tests" / "build", copy / "tests" / "build", ignore=NOT_COPIED)
@@ -34,7 +34,7 @@ def python(checkout: Path, *words: str) -> None:
 
 @pytest.fixture(scope="module")
 def made(checkout: Path) -> Path:
-    """The checkout after both commands, of one process: the source distribution comes first."""
+    """Return the checkout after both commands, in one process: first the source distribution."""
     sdist = ("sdist", "--formats", "tar", "--dist-dir", "made")
     python(checkout, "setup.py", "-q", *sdist, "build_py", "--build-lib", "library")
     return checkout
@@ -42,7 +42,7 @@ def made(checkout: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def source_distribution(made: Path) -> set[str]:
-    """Paths in the source distribution, below its top folder."""
+    """Return the paths in the source distribution, below its top folder."""
     (archive,) = (made / "made").glob("gymcore-*.tar")
     with tarfile.open(archive) as opened:
         return {member.name.split("/", 1)[1] for member in opened if member.isfile()}
@@ -50,13 +50,13 @@ def source_distribution(made: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def installed(made: Path) -> set[str]:
-    """Paths that installing puts beside the compiled modules."""
+    """Return the paths that are installed besides the compiled modules."""
     library = made / "library"
     return {path.relative_to(library).as_posix() for path in library.rglob("*") if path.is_file()}
 
 
 def files(*patterns: str) -> set[str]:
-    """Files of the project that match."""
+    """Return the project's files that match."""
     found = {
         path.relative_to(ROOT).as_posix() for pattern in patterns for path in ROOT.glob(pattern)
     }
@@ -65,7 +65,7 @@ def files(*patterns: str) -> set[str]:
 
 
 def generated(name: str) -> bool:
-    """Whether it is C that Cython wrote: what people wrote is in the tests and the benchmarks."""
+    """Return whether a file is C written by Cython; only tests and benchmarks have other C."""
     return name.endswith(".c") and not name.startswith(("tests/", "benchmarks/"))
 
 

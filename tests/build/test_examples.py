@@ -1,4 +1,4 @@
-"""The scripts in examples/ run, and show what they say they show."""
+"""The scripts in examples/ run, and print the results that they announce."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(script: str, *words: str) -> list[str]:
-    """Lines that the script prints; a warning is an error."""
+    """Return the lines that the script prints; a warning is an error."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-W", "error", str(ROOT / script), *words],
@@ -105,7 +105,7 @@ def pixels(path: Path) -> np.ndarray:
     return flat.reshape(picture.get_height(), picture.get_width(), 3).astype(int)
 
 
-# Of Atari it loads twelve games, which takes longer than all others.
+# It loads twelve Atari games, which takes longer than all the others.
 @pytest.mark.parametrize("of_atari", [False, pytest.param(True, marks=pytest.mark.soak)])
 def test_the_pictures_of_the_documentation_are_drawn_by_their_script(
     of_atari, tmp_path, monkeypatch
@@ -116,7 +116,7 @@ def test_the_pictures_of_the_documentation_are_drawn_by_their_script(
     copy.write_text((ROOT / "tools" / "render_environments.py").read_text())
     kept = {path.name: path for path in (ROOT / "docs/environments/images").glob("*.png")}
     assert max(path.stat().st_size for path in kept.values()) < 60_000
-    # MuJoCo's frames depend on the OpenGL of the machine.
+    # MuJoCo's frames depend on the machine's OpenGL.
     scenes = re.findall(r'^    "(\w+-v\d)": (\d+,)?', copy.read_text(), flags=re.M)
     mujoco = {f"{env_id}.png" for env_id, steps in scenes if steps}
     names = {"Atari.png"} if of_atari else kept.keys() - mujoco - {"Atari.png"}
@@ -125,7 +125,7 @@ def test_the_pictures_of_the_documentation_are_drawn_by_their_script(
     for name in drawn:
         path = kept[name]
         made = pixels(tmp_path / "docs" / "environments" / "images" / name)
-        # Another SDL may scale a little differently; another scene differs by whole shapes.
+        # Another SDL may scale slightly differently; another scene differs by whole shapes.
         assert np.abs(made - pixels(path)).mean() < 0.05, name
 
 

@@ -1,7 +1,7 @@
 """Packages outside gymcore add environments to the compiled engine.
 
-examples/kernel_package has lanes that are structs; vector_kernel, beside this file, becomes vector
-code. Both are the same environment.
+The lanes of examples/kernel_package are structs; vector_kernel, beside this file, becomes
+vector code. Both are the same environment.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ print(json.dumps({
 
 
 def build(folder: Path, example: Path, **environment: str) -> Path:
-    """Build the example against this checkout; return the folder it can be imported from."""
+    """Build the example against this checkout; return the folder from which it is imported."""
     source = folder / "source"
     shutil.copytree(example, source, ignore=shutil.ignore_patterns("build", "*.so"))
     target = folder / "built"
@@ -146,7 +146,7 @@ def test_the_command_line_finds_it(built):
 
 @pytest.mark.parametrize("built", ["vectors"], indirect=True)
 def test_a_kernel_with_fewer_instruction_sets_than_the_engine_steps_the_same(tmp_path, built, seen):
-    """Compiled from the C that Cython wrote for the other."""
+    """It is compiled from the C that Cython wrote for the other one."""
     example = built.parent / "source"
     baseline = run(build(tmp_path, example, CFLAGS="-DGYMCORE_BASELINE_ONLY -O1"))
     assert baseline.pop("isa") == "baseline"

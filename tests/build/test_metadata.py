@@ -69,7 +69,7 @@ def test_getting_started_lists_the_extras():
 
 def test_tests_need_nothing_that_the_test_extra_lacks():
     imported = set()
-    skipped_without = set()  # what .ci/ecosystem has
+    skipped_without = set()  # provided by .ci/ecosystem
     for path in (ROOT / "tests").rglob("*.py"):
         skipped_without |= set(re.findall(r'importorskip\(\s*"(\w+)', path.read_text()))
         for node in statements(ast.parse(path.read_text())):
@@ -81,7 +81,7 @@ def test_tests_need_nothing_that_the_test_extra_lacks():
     local |= {path.name for path in (ROOT / "tests").rglob("*") if path.is_dir()}
     local |= {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
     local |= {"gymcore", "gymcore_ext", "tests", "tools"}
-    local |= {"gym"}  # the alias answers programs that import it
+    local |= {"gym"}  # the alias provides it to programs
     known = {"__future__"} | local | sys.stdlib_module_names | skipped_without
     declared = names(PROJECT["dependencies"]) | names(EXTRAS["test"])
     spelled = {name.lower().replace("-", "_") for name in declared}
@@ -95,7 +95,7 @@ def test_optional_packages_of_the_info_command_are_those_of_the_extras():
 
 
 def test_no_page_or_message_installs_gymcore_from_an_index():
-    """None has it: an extra is installed from a clone, `.[all]`."""
+    """No index has gymcore: extras are installed from a clone, `.[all]`."""
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
     for path in [*pages, *(ROOT / "gymcore").rglob("*.py"), *(ROOT / "examples").rglob("*.py")]:
         assert not re.search(r"pip install [^`&\n]*gymcore", path.read_text()), path

@@ -1,4 +1,4 @@
-"""What setup.py tells the compiler."""
+"""Compiler flags chosen by setup.py."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_module_is_optimised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loops of a step are in most modules; picture.pyx took 1.6 times as long with -O1."""
+    """Most modules contain loops of a step; picture.pyx took 1.6 times as long with -O1."""
     for switch in ("DEBUG", "SANITIZE", "COVERAGE"):
         monkeypatch.delenv(f"GYMCORE_{switch}", raising=False)
     calls: list[dict] = []
     monkeypatch.setattr(setuptools, "setup", lambda **arguments: calls.append(arguments))
-    # Not in the checkout: setup.py notes there which flags it used last.
+    # Not in the checkout: setup.py records there which flags it used last.
     shutil.copy(ROOT / "setup.py", tmp_path)
     (tmp_path / "gymcore_ext").symlink_to(ROOT / "gymcore_ext")
     runpy.run_path(str(tmp_path / "setup.py"), run_name="__main__")

@@ -1,4 +1,4 @@
-"""tools/soak.py steps, plots what the process holds, and fails on growth and on wrong rows."""
+"""tools/soak.py steps, plots its resources, and fails on growth and on wrong rows."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def tool() -> ModuleType:
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("mode, steps", [("native", "8e5"), ("box2d", "2e4"), ("async", "400")])
-@isolated(150.0, leaks=False)  # matplotlib keeps fonts open
+@isolated(150.0, leaks=False)  # matplotlib keeps font files open
 def test_a_short_run(tool: ModuleType, tmp_path: Path, capsys: Any, mode: str, steps: str) -> None:
-    """With 20 kills, in async mode."""
-    tool.NATIVE_LANES = 256  # in this process alone
+    """In async mode it includes 20 kills."""
+    tool.NATIVE_LANES = 256  # only in this process
     tool.main([mode, "--steps", steps, "--plot", str(tmp_path / "soak.png")])
     assert "steps/s" in capsys.readouterr().out
     assert (tmp_path / "soak.png").read_bytes().startswith(b"\x89PNG")

@@ -1,4 +1,4 @@
-"""The .pyi stubs of the compiled modules say what the modules have: no more, no less, no other."""
+"""The .pyi stubs match the compiled modules exactly: the same names and the same signatures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = PACKAGE.parent
 SOURCES = sorted(PACKAGE.rglob("*.pyx"))
 MODULES = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in SOURCES]
 
-# What Cython adds to a class by itself.
+# Attributes that Cython itself adds to a class.
 ADDED = {"__new__", "__doc__", "__pyx_vtable__", "__reduce__", "__setstate__", "__module__"}
 
 Signature = list[tuple[str, str, Any]]
@@ -29,7 +29,7 @@ def stub_of(name: str) -> ast.Module:
 
 
 def written_signature(function: ast.FunctionDef) -> Signature:
-    """Name, kind and default of every parameter of a `def`, in order."""
+    """Return the name, kind and default of every parameter of a `def`, in order."""
     arguments = function.args
     positional = arguments.args
     defaults = [None] * (len(positional) - len(arguments.defaults)) + arguments.defaults
@@ -49,7 +49,7 @@ def written_signature(function: ast.FunctionDef) -> Signature:
 
 
 def literal(default: ast.expr | None) -> Any:
-    """The value of a default as text; None where there is no default."""
+    """Return a default as text, or None if there is none."""
     return None if default is None else repr(ast.literal_eval(default))
 
 
@@ -67,13 +67,13 @@ def compiled_signature(function: Any) -> Signature:
 
 
 def constructor_signature(source: str, class_name: str) -> Signature | None:
-    """Parameters of `__cinit__`, which the compiled class does not tell, from the .pyx file."""
+    """Return the parameters of `__cinit__` from the .pyx file: the compiled class lacks them."""
     body = re.split(rf"^cdef class {class_name}\b", source, flags=re.M)[1]
     body = re.split(r"^\S", body.split("\n", 1)[1], maxsplit=1, flags=re.M)[0]
     written = re.search(r"def __cinit__\((.*?)\):", body, flags=re.S)
     if written is None:
         return None
-    # "int64_t limit=0" is `limit=0` to a caller, and so is "bint reuse=False".
+    # To a caller, "int64_t limit=0" is `limit=0`, and so is "bint reuse=False".
     parameters = filter(None, map(str.strip, written.group(1).split(",")))
     plain = [re.sub(r"^[\w ]+ (?=\w)", "", parameter) for parameter in parameters]
     definition = ast.parse(f"def __init__({', '.join(plain)}): ...").body[0]
@@ -89,13 +89,13 @@ def stubbed_names(stub: ast.Module) -> dict[str, ast.stmt]:
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             names[node.target.id] = node
         elif isinstance(node, ast.ImportFrom):
-            # "X as X" is how a stub says that the name is part of this module too.
+            # A stub exports an imported name by "X as X".
             names.update({a.asname: node for a in node.names if a.asname and a.asname == a.name})
     return names
 
 
 def own_names(module: ModuleType) -> dict[str, Any]:
-    """Public names that the module defines: what it imports from elsewhere is not its own."""
+    """Return the public names that the module defines, without names it imports."""
     return {
         name: value
         for name, value in vars(module).items()
@@ -167,7 +167,7 @@ def check_class(node: ast.ClassDef, compiled: type, source: Path) -> None:
             isinstance(one, ast.Name) and one.id == "property" for one in definition.decorator_list
         ) or any(isinstance(one, ast.Attribute) for one in definition.decorator_list)
         assert is_property == inspect.isdatadescriptor(real), f"{node.name}.{member}"
-        # What C calls through a slot has no signature that anybody could ask for.
+        # Functions that C calls through a slot have no visible signature.
         if not is_property and not isinstance(real, WrapperDescriptorType):
             assert written_signature(definition) == compiled_signature(real), (
                 f"{node.name}.{member}"
@@ -175,7 +175,7 @@ def check_class(node: ast.ClassDef, compiled: type, source: Path) -> None:
 
 
 def test_a_wrong_stub_is_found():
-    """The comparison itself can fail: a parameter less, a default changed, a kind changed."""
+    """The comparison can fail: one parameter missing, a default changed, a kind changed."""
     choose_isa = importlib.import_module("gymcore_ext.engine.lane_memory").choose_isa
     right = ast.parse("def choose_isa(name=None): ...").body[0]
     assert written_signature(right) == compiled_signature(choose_isa)

@@ -1,4 +1,4 @@
-"""Rules: what `check` does with values that meet them, and with values that do not."""
+"""Rules: the results of `check` for values that satisfy them, and for values that do not."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_apply_stops_at_a_rule_that_the_others_need():
 
 
 def all_rules() -> Iterator[Rule]:
-    """Yield the rules of the module, and those of its tables."""
+    """Yield the rules of the module and of its tables."""
     waiting = list(vars(rules).values())
     while waiting:
         value = waiting.pop()

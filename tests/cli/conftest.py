@@ -9,7 +9,7 @@ from gymcore.cli import main
 
 
 class Ran(NamedTuple):
-    """How a command line ended."""
+    """Exit code and output of a command line."""
 
     code: int
     out: str

@@ -1,4 +1,4 @@
-"""Environments and policies that the command line's tests register and name."""
+"""Environments and policies that the tests of the command line register and name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gymcore.error import DependencyNotInstalled
 
 
 class NestedEnv(gymcore.Env):
-    """Observations are a dictionary with a tuple in it; an episode of lane k lasts k + 3 steps."""
+    """Environment that observes a dictionary with a tuple; episodes of lane k last k + 3 steps."""
 
     def __init__(self) -> None:
         self.observation_space = spaces.Dict(
@@ -46,7 +46,7 @@ class NestedEnv(gymcore.Env):
 
 
 class WordsEnv(gymcore.Env):
-    """Observations are words: no arrays to store."""
+    """Environment that observes words, which cannot be stored in arrays."""
 
     observation_space = spaces.Text(5)
     action_space = spaces.Discrete(2)
@@ -60,14 +60,14 @@ class WordsEnv(gymcore.Env):
 
 
 class NeedyEnv(gymcore.Env):
-    """Wants a package that is not there."""
+    """Environment that needs a package that is not installed."""
 
     def __init__(self) -> None:
         raise DependencyNotInstalled("no sandbox: pip install sandbox")
 
 
 class FailingEnv(gymcore.Env):
-    """Breaks on its third step."""
+    """Environment that fails in its third step."""
 
     observation_space = spaces.Box(0, 1, (1,), np.float32)
     action_space = spaces.Discrete(2)
@@ -86,12 +86,12 @@ class FailingEnv(gymcore.Env):
 
 
 def push_left(observations: np.ndarray) -> np.ndarray:
-    """Always action 0."""
+    """Return only action 0."""
     return np.zeros(len(observations), np.int64)
 
 
 def lean(observations: np.ndarray) -> np.ndarray:
-    """Push CartPole to the side that the pole leans to."""
+    """Push CartPole toward the side to which the pole leans."""
     return (observations[:, 2] > 0).astype(np.int64)
 
 
@@ -99,7 +99,7 @@ calls = 0
 
 
 def interrupt_on_tenth_call(observations: np.ndarray) -> np.ndarray:
-    """Press Ctrl-C while the tenth step is being chosen."""
+    """Press Ctrl-C while the tenth action is being chosen."""
     global calls
     calls += 1
     if calls == 10:

@@ -1,4 +1,4 @@
-"""`gymcore collect --cluster`: with fragments made here, and on Ray of this machine."""
+"""`gymcore collect --cluster`: with fragments made here, and with Ray on this machine."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def random_bits_of_lanes(weights, observations, generator):
 
 
 def check_steps(data):
-    """Every observation follows from the one before it, or begins an episode."""
+    """Check that every observation follows from the one before it, or starts an episode."""
     ended = data["terminated"] | data["truncated"]
     assert np.array_equal(np.argwhere(ended), data["final_indices"])
     following = np.concatenate([data["observations"][1:], data["last_observations"][None]])
-    assert (np.abs(following[ended]) <= 0.05).all()  # the first of an episode
+    assert (np.abs(following[ended]) <= 0.05).all()  # the first one of an episode
     following[ended] = data["final_observations"]
     with gym.make_vec("CartPole-v1", LANES, max_episode_steps=-1) as envs:
         for observations, actions, expected in zip(

@@ -37,7 +37,7 @@ def load(path: Path) -> tuple[dict[str, np.ndarray], dict]:
 
 
 def replay(arrays, metadata):
-    """Collect again, step by step, with the actions of the file; return what must be in it."""
+    """Collect again, step by step, with the actions in the file; return its expected contents."""
     envs = gymcore.make_vec(
         metadata["id"],
         num_envs=metadata["num_envs"],
@@ -126,7 +126,7 @@ def test_engines_give_the_same_file(run, tmp_path, mode, env_id):
 
 
 def summary_lines(ran) -> list[str]:
-    """The episodes, returns and lengths of a printed summary."""
+    """Return the lines on episodes, returns and lengths in a printed summary."""
     return [line for line in ran.out.splitlines() if line.startswith(("episodes", "ret", "len"))]
 
 
@@ -232,7 +232,7 @@ def test_engine_options_reach_the_engine(run):
     assert summary_lines(one) == summary_lines(two)
 
 
-# What cannot be done
+# Errors
 
 
 def test_an_existing_file_is_not_overwritten_unless_asked_for(run, tmp_path):

@@ -10,7 +10,7 @@ from gymcore.cli.episodes import EpisodeStatistics
 
 
 def walk_lane_by_lane(rewards, terminated, truncated, next_step):
-    """The obvious way to count: one lane, one step at a time."""
+    """Count in the simplest way: one lane and one step at a time."""
     found, reset_steps = [], 0
     for lane in range(rewards.shape[1]):
         total, length, owes_reset = 0.0, 0, False
@@ -127,11 +127,11 @@ def test_memory_stays_bounded_and_the_median_then_comes_from_a_sample(monkeypatc
     assert summary["episodes"] == 40_000
     assert summary["medians_exact"] is False
     assert counted._sampled.shape[1] == 2000
-    # The mean is exact; the median of 2000 of 40,000 normal draws has a deviation of 0.028.
+    # The mean is exact; the median of 2000 samples of 40,000 normal draws has a deviation of 0.028.
     assert summary["return"]["mean"] == pytest.approx(returns.mean(), rel=1e-12)
     assert abs(summary["return"]["median"] - np.median(returns)) < 0.15
     assert summary["return"]["max"] == returns.max()
-    # Late episodes are in the sample as well as early ones.
+    # The sample contains early and late episodes.
     assert np.isin(counted._sampled[0], returns[3]).mean() == pytest.approx(0.25, abs=0.06)
 
 

@@ -73,7 +73,7 @@ def test_compiled_facts_become_words():
 
 @pytest.fixture
 def cgroup(tmp_path: Path, monkeypatch) -> Path:
-    """A control group tree with an inner group, as this process would see it."""
+    """Return a control group tree with an inner group, as this process would see it."""
     inner = tmp_path / "slice" / "job"
     inner.mkdir(parents=True)
     monkeypatch.setattr(info, "_cgroup_folders", lambda: [inner, inner.parent, tmp_path])

@@ -20,7 +20,7 @@ def registry():
 
 @pytest.fixture
 def absent(monkeypatch):
-    """Return a function that hides modules from the search for them."""
+    """Return a function that makes modules impossible to find."""
     hidden = set()
     real = importlib.util.find_spec
     monkeypatch.setattr(
@@ -55,7 +55,7 @@ def test_one_family(run):
 
 def test_retired_ids_are_of_the_family_of_their_successors(run):
     assert "  Ant-v2\n" in run("list", "--family", "mujoco", "--all").out
-    # What other tests of this process may have registered.
+    # Ids that other tests of this process may have registered.
     of_tests = {"compat", "contract", "jit_navigation", "jit_pursuit", "jit_snake"}
     assert set(json.loads(run("list", "--json").out)) <= list_command.FAMILIES.keys() | of_tests
     with (

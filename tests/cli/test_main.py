@@ -77,7 +77,7 @@ def test_warnings_are_a_line_without_file_and_colour(run, monkeypatch):
         return 0
 
     monkeypatch.setattr(cli.info, "run", warn)
-    warnings.simplefilter("always")  # undone by pytest
+    warnings.simplefilter("always")  # pytest restores it
     assert run("info").err == "gymcore: WARN: the ceiling is low\n"
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert run("info").err == "gymcore: \x1b[33mWARN: the ceiling is low\x1b[0m\n"

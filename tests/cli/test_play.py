@@ -47,7 +47,7 @@ def test_without_a_display(run, monkeypatch) -> None:
 
 
 def test_until_the_window_is_closed(run, monkeypatch) -> None:
-    """Each episode begins with a key."""
+    """Each episode starts with a key."""
     steps = 0
     starts = start_with(monkeypatch, pygame.K_LEFT)
     step = gymcore.Wrapper.step

@@ -1,4 +1,4 @@
-"""The plots of `gymcore collect`; tests/cli/test_train.py has the one of `gymcore train`."""
+"""The plots of `gymcore collect`; tests/cli/test_train.py covers the one of `gymcore train`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_friendly_errors(run, tmp_path: Path, monkeypatch) -> None:
 
 
 def test_equal_count_bins() -> None:
-    """Bins of at least 20 episodes, at most 50 of them, whatever an entry is of."""
+    """There are at most 50 bins of at least 20 episodes, whatever an entry represents."""
     for counts in (np.ones(1000), np.ones(63), np.full(30, 7), np.array([1, 500, 2, 2, 300])):
         k = equal_count_bins(counts)
         sizes = np.bincount(k, counts)

@@ -1,4 +1,4 @@
-"""The command line as a program of its own."""
+"""The command line as a separate program."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_main_job(tmp_path):
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     assert "64 lanes x 1000 steps" in ran.stdout
-    assert "\r" not in ran.stderr  # a bar is for terminals
+    assert "\r" not in ran.stderr  # progress bars are only for terminals
     with np.load(tmp_path / "data.npz", allow_pickle=False) as data:
         assert data["observations"].shape == (1000, 64, 4)
     assert [path.name for path in tmp_path.iterdir()] == ["data.npz"]
@@ -108,7 +108,7 @@ def test_ctrl_c(tmp_path, policy):
     try:
         assert process.stderr is not None
         shown = b""
-        while b"CartPole-v1: 0 %" not in shown:  # which it prints between two steps
+        while b"CartPole-v1: 0 %" not in shown:  # printed between two steps
             piece = os.read(process.stderr.fileno(), 4096)
             assert piece, shown.decode()
             shown += piece
@@ -129,7 +129,7 @@ def test_sigterm_leaves_no_temporary_file(tmp_path):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, env=environment(),
     )  # fmt: skip
     try:
-        # Bytes in the file: it encodes frames. A signal while ffmpeg starts can leave the file.
+        # Once the file has bytes, ffmpeg encodes. A signal while ffmpeg starts can leave the file.
         while not any(path.stat().st_size for path in tmp_path.iterdir()):
             assert process.poll() is None
             time.sleep(0.01)

@@ -19,7 +19,7 @@ from gymcore.vector.utils import batch_space
 
 
 def batch_of(observation_space, action_space, num_envs):
-    """What a recording wants to know of a vector environment."""
+    """Return the attributes of a vector environment that a recording uses."""
     return SimpleNamespace(
         num_envs=num_envs,
         single_observation_space=observation_space,
@@ -44,7 +44,7 @@ def test_arrays_have_the_shapes_and_dtypes_of_the_spaces():
 def test_the_prediction_covers_what_is_allocated_without_exaggerating():
     kept = Recording(batch_of(*CARTPOLE, 64), steps=1000)
     allocated = sum(array.nbytes for array in (*kept.steps, kept.actions))
-    # Final observations and the mask of reset steps come on top.
+    # Final observations and the mask of resetting steps are stored in addition.
     assert allocated < kept.predicted_bytes < 1.2 * allocated
 
 

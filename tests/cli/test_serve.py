@@ -15,7 +15,7 @@ import gymcore as gym
 from gymcore import error
 from gymcore.environment import Environment
 
-# A shell that runs the tests in the background has them ignore SIGINT.
+# A shell that runs the tests in the background makes them ignore SIGINT.
 PROGRAM = """
 import signal, sys
 from gymcore.cli import main
@@ -26,7 +26,7 @@ sys.exit(main(sys.argv[1:]))
 
 @contextlib.contextmanager
 def serving(*words):
-    """A running `gymcore serve`, and the first line that it printed."""
+    """Run `gymcore serve`; yield the process and the first line that it printed."""
     command = [sys.executable, "-c", PROGRAM, "serve", *map(str, words)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -55,7 +55,7 @@ def test_every_setting_is_an_option(run, tmp_path: Path) -> None:
     words = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
     words[words.index("--anneal=True")] = "--anneal"
     words[words.index("--hidden=(8, 4)")] = "--hidden=8,4"
-    words[words.index("--normalize=True")] = "--normalize"  # CartPole's default is not to
+    words[words.index("--normalize=True")] = "--normalize"  # CartPole's default is off
     ran = run(*TRAIN, *words, "--out", tmp_path / "a.npz")
     assert ran.code == 0, ran.err
     assert ran.out.startswith("seed        1\nsettings    num_envs=3, num_steps=5, epochs=2, ")

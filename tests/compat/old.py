@@ -1,4 +1,4 @@
-"""An environment and a vector environment as they were written for Gym 0.21: no base class."""
+"""An environment and a vector environment in the style of Gym 0.21: no base class."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gymcore import spaces
 
 
 class OldEnv:
-    """Counts from its seed; ends after `length` steps, by a time limit if `limited`."""
+    """Environment that counts from its seed, for `length` steps; `limited` makes it truncate."""
 
     metadata: ClassVar[dict[str, Any]] = {
         "render.modes": ["human", "rgb_array"],
@@ -56,7 +56,7 @@ class OldEnv:
 
 
 class OldVectorEnv:
-    """A vector environment of Stable Baselines' kind: spaces of one, infos in a list."""
+    """A vector environment like Stable Baselines': single spaces, infos in a list."""
 
     def __init__(self, envs: list[OldEnv]) -> None:
         self.envs = envs

@@ -1,4 +1,4 @@
-"""Programs as they were written for Gym 0.21, with nothing changed but the import."""
+"""Programs as they were written for Gym 0.21, with only the import changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.for_each import for_each
 
 
 class Walk(gym.Env):
-    """An environment of its time."""
+    """An environment in the style of that time."""
 
     metadata = {"render.modes": ["human", "rgb_array"]}  # noqa: RUF012
     action_space = gym.spaces.Discrete(2)
@@ -68,7 +68,7 @@ def test_an_environment_of_its_time() -> None:
 
 
 def test_seeds_of_gym() -> None:
-    # What Gym 0.21 printed for env.seed(0); CartPole's reset.
+    # Gym 0.21's output for env.seed(0), and CartPole's reset.
     state = seeding.np_random(0)[0].uniform(-0.05, 0.05, 4)
     np.testing.assert_allclose(state, [-0.04456399, 0.04653909, 0.01326909, -0.02099827], 1e-6)
     assert seeding.np_random(np.int64(3))[1] == 3
@@ -221,7 +221,7 @@ def test_the_generator_of_its_time() -> None:
     env.seed(7)
     generator = env.unwrapped.np_random
     assert isinstance(generator, np.random.RandomState)
-    # Also without a reset, draws follow from the seed.
+    # Even without a reset, draws follow from the seed.
     expected = np.random.RandomState(np.random.PCG64(7)).uniform(size=3)  # type: ignore[arg-type]
     assert generator.uniform(size=3).tolist() == expected.tolist()
     assert generator.randn(2).shape == (2,) and 0 <= generator.rand() < 1
@@ -294,7 +294,7 @@ def test_tables_print_themselves(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == env.render(mode="ansi") != ""
 
 
-# What version 2 returned: shapes of observations and keys of infos that say what was paid for.
+# Results of version 2: shapes of observations and keys of infos for the parts of the reward.
 MUJOCO = {
     "HalfCheetah-v2": 17,
     "HalfCheetah-v3": 17,
@@ -366,7 +366,7 @@ def test_the_viewer() -> None:
     assert blue.tolist() == [0, 0, 255] and green.tolist() == [0, 255, 0]
     assert frame[49, 10].tolist() == [255, 0, 0] and frame[5, 5].tolist() == [255] * 3
     place.set_rotation(0.0)
-    frame = viewer.get_array()  # without what was drawn once
+    frame = viewer.get_array()  # without the objects that were drawn only once
     assert frame[40, 70].tolist() == [0, 0, 255] and frame[25, 50].tolist() == [255] * 3
     assert frame[15, 85].tolist() == [255] * 3
     viewer.close()

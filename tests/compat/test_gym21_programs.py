@@ -18,7 +18,7 @@ NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "nets
 
 @pytest.mark.parametrize("name", NAMES)
 def test_program(name: str, tmp_path: Path) -> None:
-    """Each asserts what it has learnt."""
+    """Each program asserts that it has learnt."""
     if name in NEEDED:
         pytest.importorskip(NEEDED[name], reason=f"{NEEDED[name]} is not installed")
     result = subprocess.run(

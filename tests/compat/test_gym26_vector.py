@@ -1,4 +1,4 @@
-"""`gymcore.compat.gym26.vector` beyond what the programs use."""
+"""`gymcore.compat.gym26.vector` beyond the parts that the programs use."""
 
 from __future__ import annotations
 
@@ -49,4 +49,4 @@ def test_make_takes_what_make_of_one_takes() -> None:
     assert all(isinstance(env, gym.wrappers.RecordEpisodeStatistics) for env in envs.envs)
     assert ["PassiveEnvChecker" in str(env) for env in envs.envs] == [True, False]
     native = gym.vector.make("CartPole-v1", 2)
-    assert native.unwrapped.num_threads <= 2  # lanes
+    assert native.unwrapped.num_threads <= 2  # the number of lanes

@@ -1,4 +1,4 @@
-"""Environments of the package `gym`, by the ids of Gymnasium, and its spaces as gymcore's."""
+"""Environments of the package `gym` under Gymnasium's ids, with their spaces as gymcore's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.compat.old import OldEnv
 
 
 class ForeignEnv:
-    """An environment with the interface of today and the spaces of another package."""
+    """An environment with today's interface and the spaces of another package."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 7}
     observation_space = gymnasium.spaces.Box(-1, 1, (2,), np.float32)

@@ -64,7 +64,7 @@ def test_autoreset() -> None:
     observation, _, _, truncated, info = env.step(0)
     assert truncated and info["final_info"] == {}
     assert info["final_observation"].tolist() != observation.tolist()
-    assert abs(observation).max() <= 0.05  # a first one
+    assert abs(observation).max() <= 0.05  # the first of an episode
     again = gym26.make(EnvSpec.from_json(env.spec.to_json()))
     assert layers(again) == layers(env)
     assert layers(gym26.make("CartPole-v1", autoreset=False))[0] == "TimeLimit"
@@ -82,7 +82,7 @@ def test_registered_with_both() -> None:
 
 def test_registered_without() -> None:
     with pytest.warns(UserWarning, match="render_modes"), pytest.raises(TypeError):
-        gym26.make("Old-v0")  # no Env, and nobody said that it is an old one
+        gym26.make("Old-v0")  # not an Env, and not declared as an old one
     with pytest.raises(TypeError), pytest.warns(UserWarning, match="render_modes"):
         gym26.make("Declared-v0", apply_api_compatibility=False)
     for name in ("autoreset", "apply_api_compatibility"):

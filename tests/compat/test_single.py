@@ -1,4 +1,4 @@
-"""Single environments, from one interface to the other."""
+"""Conversion of single environments between the interfaces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gymcore.compat import (
 )
 from tests.compat.old import OldEnv
 
-# From the old one
+# From the old interface
 
 
 def test_an_old_environment() -> None:
@@ -36,7 +36,7 @@ def test_an_old_environment() -> None:
     assert observation.tolist() == [7, 1] and rest == [3.0, False, False, {"elapsed": 1}]
     assert env.step(3)[2:4] == (True, False)
     assert env.render()[0, 0, 0] == 2
-    assert env.length == 2  # attributes of the old one
+    assert env.length == 2  # attributes of the old environment
     env.close()
     assert env.log == [("seed", 7), ("render", "rgb_array"), "close"]
 
@@ -88,7 +88,7 @@ def test_old_environments_in_a_batch() -> None:
     assert infos["final_obs"][1].tolist() == [6, 2]
 
 
-# To the old one
+# To the old interface
 
 
 def test_todays_environment_as_an_old_one() -> None:
@@ -98,7 +98,7 @@ def test_todays_environment_as_an_old_one() -> None:
     first = env.reset()
     expected = gymcore.make("CartPole-v1").reset(seed=3)[0]
     assert first.tolist() == expected.tolist()
-    assert env.reset().tolist() != first.tolist()  # the stream goes on
+    assert env.reset().tolist() != first.tolist()  # the stream continues
     assert env.seed(np.int64(3)) == [3] and env.reset().tolist() == first.tolist()
     _, reward, done, info = env.step(0)
     assert (reward, done, info) == (1.0, False, {})
@@ -159,7 +159,7 @@ def test_there_and_back() -> None:
     assert to_done_api(from_done_api(old)) is old
     done = to_done_api(env)
     done.seed(4)
-    carried = from_done_api(done)  # with the seed that waits
+    carried = from_done_api(done)  # with the pending seed
     first = carried.reset()[0]
     assert first.tolist() == env.reset(seed=4)[0].tolist()
     assert carried.reset()[0].tolist() != first.tolist()

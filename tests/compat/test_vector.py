@@ -1,4 +1,4 @@
-"""Vector environments, from one interface to the other."""
+"""Conversion of vector environments between the interfaces."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_todays_batch_as_an_old_one(mode: str) -> None:
     assert infos[0].pop("terminal_observation").tolist() == [5, 2]
     assert infos == [{"elapsed": 2, "TimeLimit.truncated": False}, {"elapsed": 2}]
 
-    observations, rewards, dones, infos = envs.step([1, 1])  # lane 0 goes on
+    observations, rewards, dones, infos = envs.step([1, 1])  # lane 0 continues
     assert observations.tolist() == [[5, 1], [6, 0]] and rewards.tolist() == [1, 1]
     assert infos[1].pop("terminal_observation").tolist() == [6, 3]
     assert infos == [{"elapsed": 1}, {"elapsed": 3, "TimeLimit.truncated": True}]
@@ -118,7 +118,7 @@ def test_nested_observations() -> None:
         assert last["a"] == 1 and last["b"] == (2,)
 
 
-# From the old one
+# From the old interface
 
 
 def old_batch() -> OldVectorEnv:
@@ -170,7 +170,7 @@ def test_there_and_back() -> None:
     assert type(done) is DoneVectorEnv and to_done_api(done) is done
     assert from_done_api(done) is new
     done.seed(5)
-    again = from_done_api(done)  # with the seed that waits
+    again = from_done_api(done)  # with the pending seed
     assert again.reset()[0].tolist() == [[5, 0], [6, 0]]
     again.step([0, 0])
     assert again.step([0, 0])[4]["final_obs"][0].tolist() == [5, 2]

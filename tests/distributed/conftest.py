@@ -9,5 +9,5 @@ from tests.distributed import local_ray
 
 @pytest.fixture(scope="session")
 def ray():
-    """Ray, started on this machine."""
+    """Return Ray, started on this machine."""
     return local_ray.start()

@@ -1,4 +1,4 @@
-"""Ray on this machine, for the tests of a process."""
+"""Ray on this machine, for the tests in one process."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import warnings
 
 import pytest
 
-CPUS = 16  # what Ray believes: actors of several tests may be there at a time
+CPUS = 16  # the number Ray is told: actors of several tests may exist at the same time
 
 
 def start():
-    """Start Ray, unless that has been done; it ends with the process."""
+    """Start Ray, unless it is running; it ends with the process."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ray = pytest.importorskip("ray")
@@ -20,7 +20,7 @@ def start():
             os.environ |= {
                 "RAY_USAGE_STATS_ENABLED": "0",
                 "RAY_IGNORE_UNHANDLED_ERRORS": "1",
-                "RAY_raylet_start_wait_time_s": "200",  # a busy machine
+                "RAY_raylet_start_wait_time_s": "200",  # for a busy machine
             }
             ray.init(
                 "local",

@@ -1,4 +1,4 @@
-"""Vector environments and policies that actors are made with, importable in their processes."""
+"""Vector environments and policies for actors, importable in their processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def pendulum():
 
 
 def linear(weights, observations, generator):
-    """Draw actions, and return their log-probabilities beside them."""
+    """Draw actions; return them and their log-probabilities."""
     first = 1 / (1 + np.exp(observations @ weights))
     actions = (generator.random(len(first)) >= first).astype(np.int64)
     return actions, {"log_probability": np.log(np.where(actions, 1 - first, first))}
@@ -41,7 +41,7 @@ def failing(weights, observations, generator):
 
 
 class Once:
-    """Does something in one of the actors, once: a file says whether it has been done."""
+    """An action that one of the actors does once: a file records that it was done."""
 
     def __init__(self, path, what):
         self.path = path

@@ -1,4 +1,4 @@
-"""Collecting in actors of Ray on this machine, and actors that are late, lost or fail."""
+"""Collecting in Ray actors on this machine, including actors that are late, lost or fail."""
 
 from __future__ import annotations
 

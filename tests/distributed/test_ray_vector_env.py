@@ -1,6 +1,6 @@
-"""Vector environments over actors: equal to those of one process, and what becomes of faults.
+"""Vector environments over actors equal those of one process; effects of faults.
 
-What they share with the other engines is in tests/vector/test_contract*.py, with backend "ray".
+Behaviour shared with the other engines is in tests/vector/test_contract*.py, with backend "ray".
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def test_it_is_as_a_local_one(ray, env_id, mode):
         for _ in range(40):
             actions = local.action_space.sample()
             assert_same(envs.step(actions), local.step(actions))
-        mask = np.array([True, False, False, False, True])  # none of the second actor's
+        mask = np.array([True, False, False, False, True])  # no lane of the second actor
         arguments = {"seed": [1, None, 2, 3, 4], "options": {"reset_mask": mask}}
         assert_same(envs.reset(**arguments), local.reset(**arguments))
 

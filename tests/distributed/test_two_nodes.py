@@ -54,7 +54,7 @@ def test_a_node_that_is_lost():
     variables = {
         "PYTHONPATH": str(Path(__file__).parents[2]),
         "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_raylet_start_wait_time_s": "200",  # a busy machine
+        "RAY_raylet_start_wait_time_s": "200",  # for a busy machine
     }
     result = subprocess.run(
         [sys.executable, "-c", PROGRAM],

@@ -1,17 +1,17 @@
-"""The code blocks of README.md, CONTRIBUTING.md, docs/ and examples/, and how one of them runs.
+"""The code blocks of README.md, CONTRIBUTING.md, docs/ and examples/, and how they run.
 
     python -m tests.docs.blocks            every block, alone, in a fork of this process
     python -m tests.docs.blocks --fresh    every block, alone, in a new process of Python
 
-Prints a line of JSON for each block: its page, its line, and what went wrong or None. A block runs
+Prints a line of JSON for each block: its page, its line, and the error or None. A block runs
 in an empty folder.
 
-- `python` blocks run as they stand; those with `>>>` as doctests. The window of one that plays is
-  closed. Blocks that import a library which is not installed are left out: `missing` names it.
-- `bash` blocks run line by line, if their program is one that may run in a test (gymcore and the
-  project's scripts); the others are checked for what they name.
-- `cython`, `py` and `toml` blocks stand word for word in examples/kernel_package, which has a test,
-  or in the physics of CartPole.
+- `python` blocks run unchanged; blocks with `>>>` run as doctests. Windows that blocks open are
+closed. Blocks that import a missing library are skipped: `missing` names it.
+- `bash` blocks run line by line, if their program may run in a test (gymcore and the
+project's scripts); in others, the files and options that they name are checked.
+- `cython`, `py` and `toml` blocks occur verbatim in examples/kernel_package, which has a test,
+or in the physics of CartPole.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "examples").rglob("*.md")),
 ]
-TIMEOUT = 300.0  # seconds for a block, on a machine that does other work
+TIMEOUT = 300.0  # seconds for a block, on a busy machine
 
-# Lines that a test does not run, because they install, take minutes or need what was installed.
+# Lines that a test does not run: they install, take minutes or need an installation.
 NOT_RUN = (
     "python3 -m venv", ".venv/bin/", "pip install", "pytest", "ruff", "mypy", "cython-lint",
     ".ci/", "python -m build", "python benchmarks/", "python tools/measured_ratios.py",
@@ -69,7 +69,7 @@ threading.Thread(target=close_windows, daemon=True).start()
 
 
 class Block(NamedTuple):
-    """A fenced block: its page, its language, its text, and the line that it begins on."""
+    """A fenced block: its page, its language, its text, and its first line."""
 
     page: Path
     language: str
@@ -78,7 +78,7 @@ class Block(NamedTuple):
 
     @property
     def missing(self) -> list[str]:
-        """What it imports that is not installed."""
+        """Return the imports that are not installed."""
         names = set(re.findall(r"^(?:>>> )?(?:from|import) (\w+)", self.text, flags=re.M))
         if '"ray"' in self.text or "gymcore.distributed" in self.text:
             names.add("ray")
@@ -97,7 +97,7 @@ def run_python(block: Block) -> None:
     if "play(" in block.text:
         exec(CLOSING, {})
     if ">>>" not in block.text:
-        # Blank lines in front make tracebacks show the line of the page.
+        # Blank lines in front make tracebacks show the page's line numbers.
         source = "\n" * (block.line - 1) + block.text
         # Without this module's own `from __future__ import annotations`.
         code = compile(source, str(block.page), "exec", dont_inherit=True)
@@ -120,7 +120,7 @@ def run_shell(block: Block) -> None:
             check_unrun(command)
             continue
         words = shlex.split(command)
-        if words[0] == "gymcore":  # in this process: its start is tested in tests/cli/test_process
+        if words[0] == "gymcore":  # in this process: tests/cli/test_process tests its start
             from gymcore.cli import main
 
             if words[1] == "play":
@@ -139,7 +139,7 @@ def run_shell(block: Block) -> None:
 
 
 def check_unrun(command: str) -> None:
-    """What a line that is not run names must be there."""
+    """Check that everything named in a line that is not run exists."""
     pyproject = (ROOT / "pyproject.toml").read_text()
     for extras in re.findall(r"\[([\w,-]+)\]", command):
         for extra in extras.split(","):
@@ -161,7 +161,7 @@ def run(block: Block) -> None:
     if block.language == "python":
         with warnings.catch_warnings():
             if re.search(rf"\b({'|'.join(LIBRARIES)})\b", block.text):
-                warnings.simplefilter("ignore")  # theirs
+                warnings.simplefilter("ignore")  # of other libraries
             run_python(block)
     elif block.language == "bash":
         run_shell(block)
@@ -172,7 +172,7 @@ def run(block: Block) -> None:
 
 
 def run_and_report(block: Block, folder: str) -> None:
-    """What a fork does: leaves a file `failure` if the block raises."""
+    """Run a block in a fork: write a file `failure` if the block raises."""
     os.chdir(folder)
     with (
         open(os.devnull, "w") as nothing,
@@ -201,7 +201,7 @@ def failure_in_fork(block: Block, folder: str) -> str | None:
 
 
 def failure_in_new_process(block: Block, folder: str) -> str | None:
-    """Python reads a block as a user's script, or by its module doctest."""
+    """Run a block in a new Python as a script, or by its module doctest."""
     if block.language == "python" and ">>>" in block.text:
         script, options = "block.txt", ["-m", "doctest", "-o", "NORMALIZE_WHITESPACE"]
         text = block.text

@@ -21,7 +21,7 @@ def name(page: Path) -> str:
 
 
 def failures(*options: str) -> dict[str, list[str]]:
-    """What went wrong on each page."""
+    """Return the failures on each page."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.docs.blocks", *options],
         cwd=ROOT,
@@ -43,7 +43,7 @@ def in_forks() -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
 def test_code_blocks_run(page, in_forks):
-    """Each in a fork of one process and in a folder of its own."""
+    """Each block runs in a fork of one process and in a folder of its own."""
     assert not in_forks.get(name(page)), "\n".join(in_forks[name(page)])
     missing = {library for block in blocks(page) for library in block.missing}
     if missing:

@@ -1,7 +1,7 @@
-"""The tables of docs/environments say what the environments of this build are.
+"""The tables of docs/environments describe the environments of this build.
 
 Every page of an environment has a picture, a table of its ids, and tables of its observations,
-actions and arguments. Here each row is compared with the registry, the spaces and the constructor.
+actions and arguments. Each row is compared with the registry, the spaces and the constructor.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PAGES = sorted(FOLDER.glob("*/*.md"))
 FAMILIES = sorted({FOLDER / f"{page.parent.name}.md" for page in PAGES})
 FAMILY = r"gymcore\.envs\.(classic_control|toy_text|box2d|mujoco\.\w+_v5)\b"
 NEEDS = {"box2d": "Box2D", "mujoco": "mujoco"}
-# Arguments of every environment, and one of MuJoCo's, which other pages describe.
+# Arguments of every environment, and one of MuJoCo's, described on other pages.
 COMMON = {"self", "render_mode", "default_camera_config", "kwargs"}
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is out of date:DeprecationWarning")
@@ -35,7 +35,7 @@ def name(page: Path) -> str:
 
 
 def tables(text: str) -> list[list[list[str]]]:
-    """The cells of every table of a page, the first row being the head."""
+    """Return the cells of every table of a page, with the head as the first row."""
     found = re.findall(r"^\|.*\n\|[-:| ]+\n(?:\|.*\n)*", text, flags=re.M)
     return [
         [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
@@ -44,7 +44,7 @@ def tables(text: str) -> list[list[list[str]]]:
 
 
 def rows(text: str, *head: str) -> list[list[str]]:
-    """The rows of all tables whose heads begin with these words."""
+    """Return the rows of all tables whose heads begin with these words."""
     return [
         row for table in tables(text) if table[0][: len(head)] == list(head) for row in table[2:]
     ]
@@ -73,7 +73,7 @@ def value(text: str) -> Any:
 
 
 def installed(page: Path) -> bool:
-    """Whether what the family of a page needs is there."""
+    """Return whether the requirements of a page's family are installed."""
     family = page.parent.name if page.parent != FOLDER else page.stem
     return importlib.util.find_spec(NEEDS.get(family, "numpy")) is not None
 
@@ -100,7 +100,7 @@ def test_ids(page):
 
 
 def indices(found: list[list[str]]) -> list[int]:
-    """What the first column counts: `3` is a row of one number, `27 to 104` one of many."""
+    """Return the indices in the first column: `3` is one number, `27 to 104` is a range."""
     counted: list[int] = []
     for row in found:
         lo, _, hi = row[0].partition(" to ")
@@ -131,7 +131,7 @@ def check_space(text: str, title: str, spaces: list[gym.Space[Any]]) -> None:
 
 
 def defaults(env: gym.Env[Any, Any]) -> dict[str, Any]:
-    """The arguments of an environment, and their defaults under its id."""
+    """Return the arguments of an environment, and their defaults under its id."""
     signature = inspect.signature(type(env.unwrapped).__init__).parameters.values()
     registered = gym.spec(env.spec.id).kwargs
     return {
@@ -143,7 +143,7 @@ def defaults(env: gym.Env[Any, Any]) -> dict[str, Any]:
 
 @for_each("page", PAGES, ids=name)
 def test_observations_actions_and_arguments(page):
-    """Tables have a row for each number, bounds and defaults that are true, and no row too many."""
+    """Tables have exactly one row per number, with the actual bounds and defaults."""
     if not installed(page):
         return
     text = page.read_text()
@@ -173,7 +173,7 @@ def test_every_environment_has_a_page():
     registered = {
         spec.id
         for spec in gym.registry.values()
-        if spec.namespace is None  # other tests may have registered theirs
+        if spec.namespace is None  # other tests may have registered ids
         and isinstance(spec.entry_point, str)
         and re.match(FAMILY, spec.entry_point)
     }

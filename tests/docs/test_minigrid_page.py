@@ -1,4 +1,4 @@
-"""The tables of docs/environments/minigrid.md say what the levels of this build are."""
+"""The tables of docs/environments/minigrid.md describe the levels of this build."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IDS = {f"MiniGrid-{name}": declared for name, declared in levels.IDS.items()}
 
 
 def defaults(kind: str, babyai: bool) -> dict[str, Any]:
-    """The arguments of a kind of levels."""
+    """Return the arguments of a kind of levels."""
     return (babyai_levels if babyai else levels).LEVELS[kind].arguments
 
 
@@ -83,7 +83,7 @@ def test_actions_and_numbers_of_cells() -> None:
 
 @pytest.mark.parametrize("row", rows(section(PAGE, "Observation"), "argument", "observation"))
 def test_observations(row: list[str]) -> None:
-    """The first argument of a row makes the observation that the row begins with."""
+    """The first argument in a row makes the observation that begins the row."""
     written = re.match(r"(?:`image` )?(u?int\d+ \[.*?\])", row[1])
     if written is None:
         return

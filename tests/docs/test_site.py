@@ -1,6 +1,6 @@
-"""The built site in a headless browser: pages load, pictures show, search works, a phone fits.
+"""The built site in a headless browser: pages load, images show, search works, a phone fits.
 
-It needs what the extra "docs" installs, Playwright and a Chromium (Playwright's own, or one on
+Needs the extra "docs", Playwright and a Chromium (Playwright's own, or one on
 PATH): `pip install ".[docs]" playwright`, `playwright install --with-deps chromium`, or
 `apt install chromium`. Then `pytest -m soak tests/docs/test_site.py`.
 """
@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 PHONE = {"width": 360, "height": 740}
 LAPTOP = {"width": 1400, "height": 900}
-# Whose names a search finds.
+# Classes whose names a search must find.
 NAMESPACES = (
     "gymcore", "gymcore.compat", "gymcore.distributed", "gymcore.environment", "gymcore.error",
     "gymcore.experimental", "gymcore.interop.dm_env", "gymcore.interop.gymnasium",
@@ -42,7 +42,7 @@ NAMESPACES = (
     "gymcore.utils.save_video", "gymcore.utils.seeding", "gymcore.vector", "gymcore.vector.utils",
     "gymcore.wrappers", "gymcore.wrappers.vector",
 )  # fmt: skip
-PATIENCE = 120_000  # milliseconds: on a busy machine the API page takes more than the default 30 s
+PATIENCE = 120_000  # ms: the API page can exceed the default of 30 s on a busy machine
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]  # a busy machine takes minutes
 
@@ -54,7 +54,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Iterator[str]:
-    """The address of the site, built with warnings as errors."""
+    """Yield the address of the site, built with warnings as errors."""
     if importlib.util.find_spec("mkdocs") is None:
         pytest.skip("mkdocs is not installed")
     folder = tmp_path_factory.mktemp("site")
@@ -92,7 +92,7 @@ def url(page: Path) -> str:
 
 
 def test_pages_load_and_fit_a_phone(site, browser):
-    """Every page has its title and its pictures, nothing unprocessed, and no errors of scripts."""
+    """Each page has its title and images, no unprocessed markup, and no script errors."""
     tab = browser.new_page(viewport=PHONE)
     tab.set_default_timeout(PATIENCE)
     errors: list[str] = []
@@ -114,7 +114,7 @@ def test_pages_load_and_fit_a_phone(site, browser):
         )
         assert all(pictures), (page, pictures)
         assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], page
-        # Text outside of code must have no directive, fence or mark that was not processed.
+        # Text outside code must not contain unprocessed directives, fences or marks.
         text = tab.locator("article").evaluate(
             """article => {
                 const copy = article.cloneNode(true);
@@ -130,7 +130,7 @@ def test_pages_load_and_fit_a_phone(site, browser):
 
 
 def test_no_code_is_cut_off(site, browser):
-    """On a laptop, and signatures of more than a line's length are broken."""
+    """On a laptop; signatures that exceed a line are broken."""
     tab = browser.new_page(viewport=LAPTOP)
     tab.set_default_timeout(PATIENCE)
     for page in PAGES:
@@ -148,12 +148,12 @@ def test_no_code_is_cut_off(site, browser):
 
 
 def public_names() -> set[str]:
-    """Names of the namespaces, and public methods and attributes of the engines' classes."""
+    """Return names of the namespaces, and public methods and attributes of the engines' classes."""
     names = set()
     for namespace in NAMESPACES:
         try:
             module = importlib.import_module(namespace)
-        except ImportError:  # of a library that is not installed
+        except ImportError:  # needs a library that is not installed
             continue
         found = getattr(module, "__all__", None) or [
             name for name, value in vars(module).items() if inspect.isclass(value)
@@ -167,7 +167,7 @@ def public_names() -> set[str]:
 
 
 def test_a_search_finds_every_public_name(site):
-    """Each is a word of the index, as the page divides texts into words."""
+    """Each name is a word of the index, as the page splits texts into words."""
     with urllib.request.urlopen(f"{site}search/search_index.json") as answer:
         index = json.load(answer)
     texts = (f"{entry['title']} {entry['text']}" for entry in index["docs"])
@@ -179,7 +179,7 @@ def test_a_search_finds_every_public_name(site):
 
 
 def test_anchors_exist(site, browser):
-    """Of links within the site; `mkdocs build --strict` checks those of Markdown."""
+    """Anchors of links within the site; `mkdocs build --strict` checks those in Markdown."""
     tab = browser.new_page()
     tab.set_default_timeout(PATIENCE)
     anchors: dict[str, set[str]] = {}

@@ -1,4 +1,4 @@
-"""Tables of README.md and docs/ about engines, options and dtypes are true of the code."""
+"""Tables of README.md and docs/ about engines, options and dtypes agree with the code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENGINES = {
     "sync": gym.vector.SyncVectorEnv,
     "async": gym.vector.AsyncVectorEnv,
 }
-# Every engine accepts these, and ignores those that it has no use for.
+# Every engine accepts these, and ignores any that do not apply.
 SHARED = {"num_threads", "num_workers", "on_worker_death"}
 NOT_OPTIONS = {"self", "env_fns", "num_envs", "max_episode_steps", "render_mode", "parameters"}
 
@@ -69,7 +69,7 @@ def specs_of(family: str) -> list[Any]:
     return [
         spec
         for spec in gym.registry.values()
-        if spec.namespace is None  # other tests may have registered theirs
+        if spec.namespace is None  # other tests may have registered ids
         and isinstance(spec.entry_point, str)
         and spec.entry_point.startswith(module)
         and "retired" not in spec.entry_point
@@ -78,7 +78,7 @@ def specs_of(family: str) -> list[Any]:
 
 @pytest.mark.parametrize("family", ["classic_control", "toy_text", "box2d", "mujoco"])
 def test_the_families_of_the_readme(family):
-    """Names are those that are registered, and what runs in the engine is compiled."""
+    """All names are registered, and families said to run in the engine are compiled."""
     text = (ROOT / "README.md").read_text()
     table = [row for row in rows(text, "family", "environments") if f"/{family}.md" in row[0]]
     compiled = ", ".join(row[1] for row in table if row[3].startswith("the engine"))

@@ -1,4 +1,4 @@
-"""Environments with the general interface that tests use."""
+"""Environments with the general interface, for tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gymcore.environment import Environment
 
 
 class Counter(Environment):
-    """Counts its steps; action 1 ends the episode, rewards are the number of the step."""
+    """Environment that counts steps; action 1 ends the episode, the reward is the step's number."""
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit
@@ -38,7 +38,7 @@ class Counter(Environment):
 
 
 class Counters(Environment):
-    """Environment `i` of several ends at step `i + 1`; states are nested."""
+    """Several environments: number `i` ends at step `i + 1`; states are nested."""
 
     knows_final_states = True
 
@@ -84,7 +84,7 @@ class Counters(Environment):
 
 
 class Actors(Environment):
-    """Two actors, of which the second ends a step later."""
+    """Two actors; the second one ends a step later."""
 
     def states(self) -> dict[str, Any]:
         return {"type": "float"}

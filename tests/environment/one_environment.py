@@ -1,4 +1,4 @@
-"""A module with one class of environments, and its base."""
+"""A module with one environment class, and its base."""
 
 from tests.environment.environments import Counter
 

@@ -1,4 +1,4 @@
-"""What `Environment.create` makes of its arguments."""
+"""How `Environment.create` interprets its arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.environment.environments import Counter, Counters
 
 
 def level(environment):
-    """The environment of gymcore inside of one that `create` made."""
+    """Return the gymcore environment inside one that `create` made."""
     assert type(environment) is EnvironmentWrapper
     assert type(environment.environment) is GymEnvironment
     return environment.environment.env

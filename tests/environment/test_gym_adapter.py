@@ -1,4 +1,4 @@
-"""Environments of gymcore with the general interface: values, ends, and parallel execution."""
+"""gymcore's environments with the general interface: values, ends, and parallel execution."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IDS = ["CartPole-v1", "Pendulum-v1", "Acrobot-v1", "FrozenLake-v1", "Taxi-v4", "
 
 
 class EveryOther(Env):
-    """Terminates or truncates at the step that its seed says; nested spaces of every kind."""
+    """Environment that terminates or truncates at its seed's step; nested spaces of every kind."""
 
     observation_space = Dict(
         {

@@ -1,4 +1,4 @@
-"""Environments of the general interface as environments of Gym."""
+"""Environments with the general interface as gymcore environments."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from tests.interrupts import interrupted
 
 
 class Failing(Counter):
-    """Fails where its action, or its argument, says so; action 9 waits for a file."""
+    """Environment that fails when its action or argument says so; action 9 waits for a file."""
 
     def __init__(self, fails: str = "", file: str = "") -> None:
         super().__init__()

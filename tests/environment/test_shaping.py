@@ -1,4 +1,4 @@
-"""Expressions that shape rewards: what they compute, and what they cannot reach."""
+"""Expressions that shape rewards: their results, and the limits on what they can reach."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def free_port():
 
 @pytest.fixture
 def connected():
-    """A function that serves an environment in a thread, and returns a client of it."""
+    """Yield a function that serves an environment in a thread, and returns a client of it."""
     opened = []
 
     def connect(*args, client=None, server=None, **kwargs):

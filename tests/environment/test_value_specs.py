@@ -1,4 +1,4 @@
-"""Specifications of states and actions: their full form, and what is refused."""
+"""Specifications of states and actions: their full form, and the values that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Environments over JAX functions, ours beside Gymnasium's."""
+"""Environments over JAX functions, compared with Gymnasium's."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ IDS = (
 
 
 def modules(path: str) -> tuple[Any, Any]:
-    """The module at a path such as "phys2d.cartpole", of ours and of Gymnasium's, which has flax.
+    """Return our module and Gymnasium's at a path such as "phys2d.cartpole"; the latter needs flax.
 
-    Skips the caller where a package is missing.
+    Skips the caller if a package is missing.
     """
     for needed in ("jax", "flax"):
         pytest.importorskip(needed)
@@ -32,7 +32,7 @@ def modules(path: str) -> tuple[Any, Any]:
 
 
 def same(ours: Any, theirs: Any, exactly: bool = True) -> None:
-    """Values, shapes and dtypes agree; not whether the types are weak."""
+    """Check that values, shapes and dtypes agree, but not whether the types are weak."""
     if isinstance(theirs, dict):
         assert list(ours) == list(theirs)
         for key, value in theirs.items():
@@ -52,7 +52,7 @@ def same(ours: Any, theirs: Any, exactly: bool = True) -> None:
 
 
 def same_signatures(ours: type, theirs: type) -> None:
-    """The methods of theirs are ours, with the same parameters and defaults of the same name."""
+    """Check that ours has their methods, with the same parameters and defaults of the same name."""
 
     def parameters(function: Any) -> list[tuple[Any, ...]]:
         return [
@@ -74,7 +74,7 @@ def same_spaces(ours: Any, theirs: Any) -> None:
 
 
 def step_both(env_id: str, actions: Any, *, exactly: bool = True, **kwargs: Any) -> int:
-    """Step both environments of an id through episodes of their own; return how many ended."""
+    """Step both environments of an id through their own episodes; return how many ended."""
     envs = [gym.make(env_id, **kwargs) for gym in (gymcore, gymnasium)]
     ended = 0
     same(*(env.reset(seed=11) for env in envs))

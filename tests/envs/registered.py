@@ -9,7 +9,7 @@ import numpy as np
 
 
 def fill(gym: ModuleType, *ids: str, **fields: Any) -> Any:
-    """Empty the registry of a package and register `ids` with one new class, which is returned."""
+    """Empty a package's registry, register `ids` with one new class, and return the class."""
     gym.envs.registration.registry.clear()
     env_class = make_env_class(gym)
     for env_id in ids:
@@ -45,7 +45,7 @@ def make_env_class(gym: ModuleType, **class_attributes: Any) -> Any:
 
 
 def make_recording_wrapper(gym: ModuleType) -> Any:
-    """Return a wrapper class that can be made again."""
+    """Return a wrapper class whose wrappers can be recreated from a spec."""
 
     class Scaled(gym.Wrapper, gym.utils.RecordConstructorArgs):
         def __init__(self, env: Any, scale: Any = 1) -> None:

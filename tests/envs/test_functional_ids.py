@@ -1,4 +1,4 @@
-"""The ids of environments over JAX functions: registered without JAX, and refused without it."""
+"""Ids of environments over JAX functions: registered without JAX, and refused without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions and names that programs import from modules of environments, beside Gymnasium's."""
+"""Functions and names that programs import from environment modules, compared with Gymnasium."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_angles_and_bounds_of_acrobot():
     for x, low, high in ((np.inf, 0, 1), (np.nan, 0, 1), (5, 1, 1), (5, 2, 1)):
         with pytest.raises(error.InvalidArgument, match="wrap"):
             acrobot.wrap(x, low, high)
-    assert acrobot.wrap(1e300, 0.0, 1.0) == 1e300  # a step would not change it any more
+    assert acrobot.wrap(1e300, 0.0, 1.0) == 1e300  # adding a period would not change it
 
 
 def test_runge_kutta_of_acrobot():

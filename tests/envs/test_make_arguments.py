@@ -28,7 +28,7 @@ ENDLESS = 10**9
 
 
 def asked(name: str, id: Any, **arguments: Any) -> tuple[Any, list[str]]:
-    """Return what one of the functions makes, and its warnings, each once."""
+    """Return the result of one of the functions, and its warnings, each once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         env = FUNCTIONS[name](id, **arguments)
@@ -201,7 +201,7 @@ def test_ids_that_are_refused(name: str, id: Any, expected: type[Exception]) -> 
 @for_each("name", FUNCTIONS)
 @for_each("mode", ["native", "sync", "async"])
 def test_the_spec_of_a_batch(name: str, mode: str) -> None:
-    """It makes the batch and a single environment, also after JSON and pickle."""
+    """The spec makes the batch and a single environment, also after JSON and pickle."""
     arguments: dict[str, Any] = {"max_episode_steps": np.int64(3), "g": np.float64(5)}
     options = {"autoreset_mode": AutoresetMode.SAME_STEP}
     batch = gymcore.make_vec("Pendulum-v1", 3, mode, options, **arguments)

@@ -26,7 +26,7 @@ def unwrapped(gym: ModuleType, env_id: str, **kwargs: Any) -> Any:
 
 
 def after_reset(env_id: str, act: Callable[[Any], Any], **kwargs: Any) -> Callable[[Any], Any]:
-    """What to do to an environment after a reset."""
+    """Return a function that resets an environment and then acts on it."""
 
     def run(gym: ModuleType) -> None:
         env = unwrapped(gym, env_id, **kwargs)
@@ -75,7 +75,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
 
 
 def said(case: Callable[[Any], Any], gym: ModuleType) -> tuple[Exception | None, list[str]]:
-    """The error and the warnings of a case."""
+    """Return the error and the warnings of a case."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         problem = None
@@ -83,7 +83,7 @@ def said(case: Callable[[Any], Any], gym: ModuleType) -> tuple[Exception | None,
             case(gym)
         except Exception as error:
             problem = error
-    # SWIG's types warn where Box2D is imported.
+    # SWIG's types warn when Box2D is imported.
     return problem, [text for each in caught if "__module__" not in (text := str(each.message))]
 
 

@@ -1,4 +1,4 @@
-"""Compiled environments one at a time: arguments, errors, and what belongs to whom."""
+"""Single compiled environments: arguments, errors, and ownership."""
 
 import gc
 import threading
@@ -67,7 +67,7 @@ def test_what_is_no_discrete_action(env_id, action):
     with pytest.raises(error.InvalidAction, match="invalid") as caught:
         env.step(action)
     assert env.get_state().tobytes() == before
-    if env_id != "Acrobot-v1":  # which asserts nothing there
+    if env_id != "Acrobot-v1":  # it asserts nothing there
         with pytest.raises(AssertionError):
             theirs.step(action)
     assert isinstance(caught.value, AssertionError)
@@ -127,7 +127,7 @@ def test_states_that_are_put_in(env_id):
 def test_a_state_instead_of_a_reset():
     env = gym.make("CartPole-v1").unwrapped
     assert env.state is None
-    env.state = None  # what environments written for Gym do in their constructor
+    env.state = None  # as constructors of environments written for Gym do
     assert env.state is None
     env.state = [0.1, 0.0, 0.0, 0.0]
     assert env.step(0)[1:4] == (1.0, False, False)
@@ -181,7 +181,7 @@ def test_one_thread_at_a_time():
     caught = []
 
     class Action:
-        """An action that the environment asks for a number within `step`."""
+        """An action that the environment converts to a number within `step`."""
 
         def __array__(self, dtype=None, copy=None):
             return np.zeros(1, np.float32)
@@ -197,7 +197,7 @@ def test_one_thread_at_a_time():
         thread.start()
         thread.join()
 
-    env._batch.exclusively(meanwhile)  # as a step of this thread
+    env._batch.exclusively(meanwhile)  # as if this thread were stepping
     assert len(caught) == 1
     assert env.np_random_seed == 1
     env.step(Action())

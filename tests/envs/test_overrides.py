@@ -1,4 +1,4 @@
-"""Subclasses that override what Gymnasium's steps call: asked, or refused when they are defined."""
+"""Subclasses that override parts of Gymnasium's steps: called, or refused at definition."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def test_what_compiled_steps_never_call_is_refused(env_id: str) -> None:
     assert env.step(0)[0] == 0
 
 
-# Gymnasium's classes read it when they are made, as ours.
+# Gymnasium's classes read it when they are made, as ours do.
 HONOURED = {"dt"}
 OTHERS = {"step", "reset", "close", "render", "np_random", "np_random_seed"}
 
 
 def methods_of(cls: type) -> dict[str, Any]:
-    """What Gymnasium's class of environments has, bases included: methods and properties."""
+    """Return the members of Gymnasium's class, bases included: methods and properties."""
     return {
         name: value
         for base in reversed(cls.__mro__)
@@ -80,7 +80,7 @@ def methods_of(cls: type) -> dict[str, Any]:
 
 
 def called(base: type, name: str, value: Any) -> list[str]:
-    """Override one name in a subclass; return in which of its calls the override was called."""
+    """Override one name in a subclass; return the calls that used the override."""
     calls: list[str] = []
     phase = "init"
 

@@ -30,7 +30,7 @@ def test_every_gymnasium_name_is_there(name: str) -> None:
         for key, parameter in inspect.signature(theirs).parameters.items():
             mine = inspect.signature(ours).parameters[key]
             assert mine.kind is parameter.kind
-            # A spec may say how many, so 1 and "not given" differ in ours.
+            # A spec may give a number, so 1 and "not given" differ in ours.
             if (name, key) not in {("pprint_registry", "print_registry"), ("make_vec", "num_envs")}:
                 assert mine.default == parameter.default
 

@@ -1,4 +1,4 @@
-"""Ids: taking them apart, finding what they stand for, and the errors on the way."""
+"""Ids: parsing, lookup, and errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ IDS = (
 pytestmark = pytest.mark.usefixtures("registries")
 
 
-# Taking apart
+# Parsing
 
 
 @given(st.text(alphabet="aB-v01/:._ é\n[", max_size=12))
@@ -75,7 +75,7 @@ def test_ids_of_a_wrong_type(env_id: Any) -> None:
     compare(lambda gym: gym.spec(env_id), message=False)
 
 
-# Finding
+# Lookup
 
 QUERIES = [
     *IDS,
@@ -118,7 +118,7 @@ def test_spec_like_gymnasium(env_id: str) -> None:
         fill(gym, *IDS)
         return gym.spec(env_id)
 
-    # Gymnasium suggests Maze for "math:Maze", which is less alike than gymcore asks for.
+    # Gymnasium suggests Maze for "math:Maze"; gymcore requires more similarity.
     compare(scenario, message=not env_id.startswith("math:"))
 
 
@@ -129,7 +129,7 @@ def test_make_like_gymnasium(function: str, env_id: str) -> None:
         fill(gym, *IDS)
         return getattr(gym, function)(env_id).spec
 
-    # An id that is gone raises DeprecatedEnv alone, with no deprecation warning before it.
+    # A retired id raises only DeprecatedEnv, without a deprecation warning before it.
     gone = env_id in ("Maze-v1", "Hopper-v2", "games/Maze-v2", "Maze-v00")
     compare(scenario, warns=not gone)
 
@@ -204,7 +204,7 @@ def test_highest_version(ns: str | None, name: str) -> None:
     compare(scenario)
 
 
-# Ids of the past
+# Retired ids
 
 
 def test_alias_with_the_same_behaviour() -> None:

@@ -1,4 +1,4 @@
-"""make: wrappers, arguments, render modes and specs, side by side with Gymnasium."""
+"""make: wrappers, arguments, render modes and specs, compared with Gymnasium."""
 
 from __future__ import annotations
 
@@ -285,7 +285,7 @@ def test_entry_point_without_metadata() -> None:
     compare(scenario)
 
 
-# Specs that make wrapped environments again
+# Specs that recreate wrapped environments
 
 
 def test_round_trip_through_json() -> None:
@@ -333,7 +333,7 @@ def test_wrappers_that_cannot_be_made_again() -> None:
 
 @pytest.mark.parametrize("recorded", [None, {"scale": 1}, {"scale": 5}])
 def test_wrappers_of_the_creator(recorded: dict[str, Any] | None) -> None:
-    """A creator may return a wrapped environment; its wrappers must then agree with the spec's."""
+    """A creator may return a wrapped environment; its wrappers must then match the spec's."""
 
     def scenario(gym: ModuleType) -> list[Any]:
         fill(gym)

@@ -1,4 +1,4 @@
-"""make_vec: modes, arguments and specs, side by side with Gymnasium."""
+"""make_vec: modes, arguments and specs, compared with Gymnasium."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_sync_options_like_gymnasium(env_id: str, arguments: dict[str, Any]) -> 
         env = gym.make_vec(env_id, 2, "sync", **arguments)
         return [*describe(env), env.metadata["autoreset_mode"]]
 
-    # An exception of a constructor also says which environment it was.
+    # An exception from a constructor also names its environment.
     compare(scenario, message="no" not in arguments)
 
 
@@ -169,11 +169,11 @@ def test_async_gets_one_picklable_function_a_lane(monkeypatch: pytest.MonkeyPatc
     assert received["num_workers"] == 2
     assert env.spec.kwargs["vectorization_mode"] == "async"
     make_one = cloudpickle.loads(cloudpickle.dumps(received["env_fns"][0]))
-    gymcore.registry.clear()  # a worker process has not registered anything
+    gymcore.registry.clear()  # a worker process has no registered ids
     assert str(make_one()).startswith("<RecordEpisodeStatistics<TimeLimit<OrderEnforcing<")
 
 
-# Where this package goes beyond Gymnasium
+# Additions to Gymnasium
 
 
 def test_vector_kwargs_reach_every_mode() -> None:

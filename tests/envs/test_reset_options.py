@@ -1,4 +1,4 @@
-"""Reset options of every built-in family: an unknown key is an error, before anything changes."""
+"""Reset options of every built-in family: an unknown key is an error that changes nothing."""
 
 from importlib import import_module
 

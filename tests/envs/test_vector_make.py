@@ -13,7 +13,7 @@ CountingEnv = make_counting_env(gymcore)
 
 
 class CountingVectorEnv(VectorEnv):
-    """An engine of its own, with dense final observations, as compiled engines have."""
+    """An engine with dense final observations, like compiled engines."""
 
     def __init__(self, num_envs, autoreset_mode="NextStep", length=2, **kwargs):
         self.num_envs = num_envs
@@ -41,7 +41,7 @@ class CountingVectorEnv(VectorEnv):
 
 @pytest.fixture(autouse=True)
 def ids():
-    """Register one environment in Python alone, and one with an engine."""
+    """Register one environment only in Python, and one with an engine."""
     gymcore.register("Counting-v0", entry_point=CountingEnv)
     gymcore.register(
         "CountingEngine-v0", entry_point=CountingEnv, vector_entry_point=CountingVectorEnv
@@ -138,7 +138,7 @@ def test_an_episode_statistics_loop_written_for_gym():
     assert returns == [3.0] * 4
 
 
-# Which engine
+# Choice of the engine
 
 
 def test_an_id_with_an_engine_uses_it():
@@ -171,11 +171,11 @@ def test_asynchronous_true_takes_worker_processes():
 
 
 class Tagged(gymcore.Wrapper):
-    """A wrapper that can be told apart."""
+    """A wrapper that tests can recognize."""
 
 
 class TaggedAgain(gymcore.Wrapper):
-    """Another one."""
+    """Another such wrapper."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Environments made of functions: a vector of them does what each lane does alone."""
+"""Environments made of functions: a vector of them equals the lanes alone."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Sled(FuncEnv):
 
 
 class BatchedSled(Sled):
-    """The same, with functions that take a batch."""
+    """The same sled, with functions that take a batch."""
 
     batched = True
 
@@ -92,7 +92,7 @@ class BatchedSled(Sled):
 
 
 def ordered(data: Any) -> Any:
-    """Sort the keys of dicts: which lane's info came first does not matter."""
+    """Sort the keys of dicts, whose order depends on which lane's info came first."""
     if isinstance(data, dict):
         return {key: ordered(data[key]) for key in sorted(data)}
     return tuple(map(ordered, data)) if isinstance(data, tuple) else data

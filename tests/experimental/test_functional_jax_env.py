@@ -1,4 +1,4 @@
-"""Environments over JAX functions, beside Gymnasium's."""
+"""Environments over JAX functions, compared with Gymnasium's."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_single_environments_do_what_gymnasiums_do():
 
 @pytest.mark.parametrize("limit", [0, 4])
 def test_vector_environments_do_what_gymnasiums_do(limit):
-    """But for the reward of a step that resets, which is 0, and infos, which have a row a lane."""
+    """Except that the reward of a resetting step is 0, and infos have one row per lane."""
     envs = [
         importlib.import_module(module).FunctionalJaxVectorEnv(
             make_functions(gym, 0.0), 3, max_episode_steps=limit

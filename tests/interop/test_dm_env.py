@@ -1,4 +1,4 @@
-"""Environments as those of `dm_env` and the other way round."""
+"""gymcore environments as `dm_env` environments, and the other way round."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gymcore.interop.dm_env import from_dm_env, to_dm_env, to_space, to_specs  #
 
 
 class TestConformance(test_utils.EnvironmentTestMixin, unittest.TestCase):
-    """What dm_env itself asks of an environment."""
+    """dm_env's own conformance tests."""
 
     def make_object_under_test(self) -> Any:
         return to_dm_env(gym.make("CartPole-v1", max_episode_steps=7))

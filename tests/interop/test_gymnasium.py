@@ -1,4 +1,4 @@
-"""The bridge between Gymnasium and gymcore, both ways."""
+"""The bridge between Gymnasium and gymcore, in both directions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ IDS = ("CartPole-v1", "Pendulum-v1", "Blackjack-v1", "FrozenLake-v1", "HalfCheet
 
 
 def trajectory(envs: Any, actions: list[Any], seed: int = 5) -> list[Any]:
-    """What a seeded reset and these steps return, in copies."""
+    """Return copies of the results of a seeded reset and these steps."""
     results = [envs.reset(seed=seed)]
     results += [envs.step(action) for action in actions]
     return copy.deepcopy(results)
@@ -77,7 +77,7 @@ def test_rewards_and_infos_have_the_types_of_gymnasium(env_id: str) -> None:
 def test_their_checker_passes(env_id: str) -> None:
     env = gymnasium.make(f"gymcore/{env_id}").unwrapped
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of spaces, as for Gymnasium's own environments
+        warnings.simplefilter("ignore")  # about spaces, as for Gymnasium's own environments
         their_check_env(env, skip_render_check=True)
 
 
@@ -239,7 +239,7 @@ def test_what_is_registered_with_gymnasium_alone_needs_no_prefix() -> None:
         with gymcore.make_vec("Elsewhere-v3", num_envs=2) as envs:
             assert envs.reset(seed=1)[0].shape == (2, 4)
         gymnasium.register("CartPole-v77", "gymnasium.envs.classic_control:CartPoleEnv")
-        with pytest.raises(error.VersionNotFound):  # of an environment of ours
+        with pytest.raises(error.VersionNotFound):  # for an environment of ours
             gymcore.make("CartPole-v77")
     finally:
         gymnasium.registry.pop("Elsewhere-v3"), gymnasium.registry.pop("CartPole-v77", None)
@@ -261,7 +261,7 @@ def test_a_closed_single_environment_goes_on_as_gymnasiums_does(env_id: str) -> 
 
 def test_modules_are_imported_first() -> None:
     env = gymcore.make("gymnasium:gymcore.interop.gymnasium:gymcore/CartPole-v1")
-    assert type(env.unwrapped).__module__.startswith("gymcore.envs")  # ours, back again
+    assert type(env.unwrapped).__module__.startswith("gymcore.envs")  # gymcore's own class again
 
 
 def test_attributes_reach_a_foreign_environment() -> None:

@@ -1,4 +1,4 @@
-"""What the bridge does with every Gymnasium from 1.0; `.ci/ecosystem` runs it with earlier ones."""
+"""The bridge works with every Gymnasium from 1.0; `.ci/ecosystem` runs it with earlier ones."""
 
 from __future__ import annotations
 

@@ -11,11 +11,11 @@ import gymcore as gym
 from gymcore.interop.pettingzoo import ParallelVectorEnv
 from gymcore.wrappers.vector import RecordEpisodeStatistics
 
-gymnasium = pytest.importorskip("gymnasium")  # whose spaces the games have
+gymnasium = pytest.importorskip("gymnasium")  # the games use its spaces
 
 
 class Countdown:
-    """A game of PettingZoo's interface: agent `k` ends after `ends[k]` steps."""
+    """A game with PettingZoo's interface: agent `k` ends after `ends[k]` steps."""
 
     metadata = {"name": "countdown_v0"}  # noqa: RUF012
     render_mode = "ansi"
@@ -72,7 +72,7 @@ def test_agents_of_two_games():
     assert [step[0][:2].tolist() for step in steps] == [
         [[1, 0], [1, 1]],
         [[2, 0], [2, 1]],
-        [[0, 0], [3, 1]],  # nothing is left for the agent that has ended
+        [[0, 0], [3, 1]],  # an agent that has ended gets zeros
         [[0, 0], [0, 1]],  # the next game
     ]
     assert [step[1].tolist() for step in steps] == [[0, 1, 2, 1]] * 2 + [[0, 1, 0, 1]] * 2

@@ -16,7 +16,7 @@ from rl_games.torch_runner import Runner  # noqa: E402
 
 from gymcore.interop.rl_games import RlGamesVecEnv, register  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("default")  # what rl_games and torch warn of
+pytestmark = pytest.mark.filterwarnings("default")  # warnings of rl_games and torch
 
 
 def test_truncated_and_not_terminated_is_a_time_out():

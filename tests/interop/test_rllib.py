@@ -1,4 +1,4 @@
-"""RLlib's new API stack samples from the native engine, by the registration with Gymnasium."""
+"""RLlib's new API stack samples from the native engine, through the registration in Gymnasium."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ pytest.importorskip("ray.rllib.algorithms.ppo")
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 
-pytestmark = pytest.mark.filterwarnings("default")  # what Ray warns of
+pytestmark = pytest.mark.filterwarnings("default")  # warnings of Ray
 
 
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1"])
@@ -29,7 +29,7 @@ def test_an_env_runner_samples_whole_episodes(env_id):
         ended = [episode for episode in episodes if episode.is_done]
         assert len(ended) > 8
         for episode in ended:
-            # No step of a reset got in: one reward a step, and a last observation out of bounds.
+            # Without resetting steps: one reward per step, and a last observation out of bounds.
             assert episode.get_return() == len(episode)
             angle, position = episode.get_observations(-1)[[2, 0]]
             assert abs(angle) > 0.2 or abs(position) > 2.4 or len(episode) == 500

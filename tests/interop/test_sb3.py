@@ -29,7 +29,7 @@ from stable_baselines3.common.vec_env import (  # noqa: E402
 from gymcore.interop.gymnasium import to_gymnasium  # noqa: E402
 from gymcore.interop.sb3 import SB3VecEnv, make_vec_env  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("default")  # what SB3 and torch warn of
+pytestmark = pytest.mark.filterwarnings("default")  # warnings of SB3 and torch
 
 
 def actions_of(envs: VecEnv, steps: int) -> list[Any]:

@@ -1,4 +1,4 @@
-"""skrl's own trainer on what `gymnasium.make_vec` makes of our ids."""
+"""skrl's own trainer on environments that `gymnasium.make_vec` makes for our ids."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from skrl.envs.wrappers.torch.gymnasium_envs import GymnasiumWrapper  # noqa: E4
 import gymcore as gym  # noqa: E402
 import gymcore.interop.gymnasium as interop  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("default")  # what skrl and torch warn of
+pytestmark = pytest.mark.filterwarnings("default")  # warnings of skrl and torch
 
 
 def test_the_wrapper_is_found_without_its_name():

@@ -1,4 +1,4 @@
-"""Environments of installed packages: the trajectories that they have under Gymnasium."""
+"""Environments of installed packages have the same trajectories as under Gymnasium."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ CASES = {
 
 pytestmark = [
     pytest.mark.starts_processes,
-    # What other packages warn of.
+    # Warnings of other packages.
     pytest.mark.filterwarnings("ignore"),
 ]
 
 
 class WithoutInfo(gymnasium.Wrapper):
-    """HighwayEnv's first info is a sample of its action space, which nobody seeds."""
+    """Wrapper without infos: HighwayEnv's first one samples an unseeded action space."""
 
     def reset(self, **kwargs: Any) -> Any:
         return super().reset(**kwargs)[0], {}
@@ -42,7 +42,7 @@ def make(package: str) -> gymnasium.Env:
     env: Any = gymnasium.make(f"{package}:{CASES[package]}")
     if package == "highway_env":
         return WithoutInfo(env)
-    if package == "mo_gymnasium":  # vector environments have one reward a lane
+    if package == "mo_gymnasium":  # vector environments have one reward per lane
         import mo_gymnasium
 
         env = mo_gymnasium.wrappers.LinearReward(env)
@@ -65,7 +65,7 @@ def test_trajectories(package: str) -> None:
     actions = [theirs.action_space.sample() for _ in range(4)]
     expected = trajectory(theirs, actions)
     assert_same(trajectory(gymcore.vector.SyncVectorEnv(functions), actions), expected)
-    shared_memory = package != "minigrid"  # its missions are of a custom space
+    shared_memory = package != "minigrid"  # its missions are in a custom space
     envs = gymcore.vector.AsyncVectorEnv(functions, shared_memory=shared_memory)
     assert_same(trajectory(envs, actions), expected)
     if package not in ("highway_env", "mo_gymnasium"):  # see `make`
@@ -101,7 +101,7 @@ print(list(envs.return_queue))
 
 
 def test_engines_and_wrappers_that_write_buffers(tmp_path: Path) -> None:
-    """MO-Gymnasium's subclasses give rewards of several numbers, under gymcore too."""
+    """MO-Gymnasium's subclasses return rewards of several numbers, under gymcore too."""
     pytest.importorskip("mo_gymnasium")
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)

@@ -21,7 +21,7 @@ from tianshou.utils.net.common import Net  # noqa: E402
 
 from gymcore.interop.tianshou import GymcoreFactory, TianshouVectorEnv, make_venv  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("default")  # what Tianshou and torch warn of
+pytestmark = pytest.mark.filterwarnings("default")  # warnings of Tianshou and torch
 
 
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "FrozenLake-v1"])

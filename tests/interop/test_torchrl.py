@@ -21,7 +21,7 @@ from torchrl.objectives.value import GAE  # noqa: E402
 
 from gymcore.interop.torchrl import TorchRLEnv, make_env, to_spec  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("default")  # what TorchRL and torch warn of
+pytestmark = pytest.mark.filterwarnings("default")  # warnings of TorchRL and torch
 
 
 @pytest.mark.parametrize(

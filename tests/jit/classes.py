@@ -1,4 +1,4 @@
-"""Environments of `gymcore.jit` for the tests; the first three are built-in ones, written again."""
+"""Environments of `gymcore.jit` for the tests; the first three reimplement built-in ones."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class MountainCar(jit.Env):
 
 
 def _taxi_tables():
-    """Next state, reward and end of each state and action; rewards and states to begin in."""
+    """Return next state, reward and end of each state and action; rewards and initial states."""
     env = gym.make("Taxi-v4").unwrapped
     table = np.array([[env.P[s][a][0][1:] for a in range(6)] for s in range(500)], np.float64)
     return table, np.cumsum(env.initial_state_distrib)
@@ -105,7 +105,7 @@ TAXI, TAXI_STARTS = _taxi_tables()
 
 
 def taxi_start(x):
-    """The first state whose cumulative probability is above x."""
+    """Return the first state whose cumulative probability is above x."""
     s = 0
     while TAXI_STARTS[s] <= x:
         s += 1
@@ -127,7 +127,7 @@ class Taxi(jit.Env):
 
     def step(state, parameters, action, rng):
         s = state.s
-        rng.random()  # as the table of transitions draws
+        rng.random()  # the table of transitions draws one too
         state.s = int(TAXI[s, action, 0])
         return TAXI[s, action, 1], TAXI[s, action, 2] != 0.0
 
@@ -139,7 +139,7 @@ class Taxi(jit.Env):
 
 
 class Everything(jit.Env):
-    """Every dtype, an observation of all kinds of spaces, draws in steps, a helper."""
+    """Environment with all dtypes and kinds of spaces, random steps, and a helper function."""
 
     observation_space = spaces.Dict(
         position=spaces.Box(-np.inf, np.inf, (2, 3), np.float32),
@@ -221,12 +221,12 @@ COLOURS = np.array([7, 90, 200])
 
 
 def place(state, rng):
-    """Put a colour somewhere."""
+    """Put a colour in a random place."""
     state.grid[rng.integers(4), rng.integers(0, 4)] = rng.choice(COLOURS) + rng.choice(5)
 
 
 class Arm(jit.Env):
-    """Continuous actions."""
+    """Environment with continuous actions."""
 
     observation_space = spaces.Tuple((spaces.Box(-9, 9, (2,), np.float32), spaces.Discrete(3)))
     action_space = spaces.Box(-1.0, 1.0, (2, 2), np.float32)
@@ -250,7 +250,7 @@ class Arm(jit.Env):
 
 
 class Errand(jit.Env):
-    """Options of a reset, and steps that terminate, truncate, both or neither."""
+    """Environment with reset options, and steps that terminate, truncate, both or neither."""
 
     observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float32)
     action_space = spaces.Discrete(3)

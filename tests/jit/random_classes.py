@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gymcore import jit, spaces
 from gymcore.spaces.layouts import Layout, layout_of
 
-# Expressions of integers and floats, made of others: small numbers, so that neither way overflows.
+# Composite expressions of integers and floats: small numbers, so that neither overflows.
 DRAWN_INTEGERS = ("rng.integers(-4, 9)", "rng.integers(5)", "rng.choice(6)")
 INTEGERS = (
     *("({i} + {j}) % 97", "{i} * {j} % 89", "{i} // 3 - {j} % 8", "min({i}, {j})", "abs({i}) % 50"),
@@ -36,7 +36,7 @@ Leaves = dict[str, list[str]]
 
 @st.composite
 def expressions(draw: Any, kind: str, leaves: Leaves, drawn: bool, depth: int = 2) -> str:
-    """An expression of integers ("i") or floats ("x") over leaves, perhaps with random draws."""
+    """Draw an expression of integers ("i") or floats ("x") over leaves, perhaps with randomness."""
     if depth == 0 or draw(st.integers(0, 4)) == 0:
         return draw(st.sampled_from(leaves[kind]))
     integers = (*INTEGERS, *DRAWN_INTEGERS) if drawn else INTEGERS
@@ -51,13 +51,13 @@ def expressions(draw: Any, kind: str, leaves: Leaves, drawn: bool, depth: int = 
 
 
 def element(name: str, shape: tuple[int, ...], place: str) -> str:
-    """Text of an element of an array, or of a number."""
+    """Return the text of an element of an array, or of a number."""
     return f"{name}[{', '.join(f'({place}) % {n}' for n in shape)}]" if shape else name
 
 
 @st.composite
 def assignment(draw: Any, target: str, field: Any, leaves: Leaves, drawn: bool) -> str:
-    """A line that writes a number or an element of an array."""
+    """Draw a line that writes a number or an element of an array."""
     dtype, shape = field
     value = draw(expressions("x" if dtype.kind == "f" else "i", leaves, drawn))
     value = {"f": "{}", "b": "{} > 2"}.get(dtype.kind, "{} % 100").format(value)
@@ -65,7 +65,7 @@ def assignment(draw: Any, target: str, field: Any, leaves: Leaves, drawn: bool) 
 
 
 def leaves_of_observation(layout: Layout, name: str = "observation") -> Iterator[tuple[str, Any]]:
-    """Iterate over the arrays of an observation: what `observe` calls them, dtype and shape."""
+    """Yield the arrays of an observation: the expression in `observe`, dtype and shape."""
     if layout[0] == "array":
         yield name, (layout[1], layout[2] or (1,))
         return
@@ -75,7 +75,7 @@ def leaves_of_observation(layout: Layout, name: str = "observation") -> Iterator
 
 
 def box(dtype: str, shape: tuple[int, ...]) -> spaces.Box:
-    """A box that holds what `assignment` writes."""
+    """Return a box that contains all values that `assignment` writes."""
     low, high = (-np.inf, np.inf) if dtype[0] == "f" else (0, 100)
     return spaces.Box(low, high, shape, np.dtype(dtype))
 
@@ -102,7 +102,7 @@ ACTIONS = st.sampled_from(
         spaces.Box(-1, 1, (1, 2), np.float64),
     )
 )
-# Constants of a module: what Python and NumPy have for numbers, and functions of one number.
+# Module constants: the number types of Python and NumPy, and functions of one number.
 INTEGER_TYPES = (int, np.int8, np.uint8, np.int16, np.int32, np.int64)
 FLOAT_TYPES = (float, np.float32, np.float64)
 NUMBERS = st.one_of(
@@ -121,7 +121,7 @@ HELPER = "def {name}(x, k={default}):\n    return x * k + {name}_CONSTANT\n"
 
 
 def _tuple_of(number: Any, others: list[int]) -> tuple[Any, ...]:
-    """A tuple of numbers of one type."""
+    """Return a tuple of numbers of one type."""
     return (number, *(type(number)(one) for one in others))
 
 
@@ -134,7 +134,7 @@ CONSTANTS = st.one_of(
 
 
 def constant_leaf(name: str, value: Any) -> tuple[str, str]:
-    """Kind and text of an expression with a constant."""
+    """Return the kind and text of an expression with a constant."""
     if callable(value):
         return "x", f"float({name}(0.25))"
     if isinstance(value, tuple):
@@ -147,7 +147,7 @@ def constant_leaf(name: str, value: Any) -> tuple[str, str]:
 
 @st.composite
 def edited(draw: Any, cls: Any) -> type[jit.Env]:
-    """A class of the same text with other constants of the same types."""
+    """Draw a class with the same text and other constants of the same types."""
     constants = dict(cls.constants)
     name = draw(st.sampled_from(sorted(constants)))
     value = constants[name]
@@ -167,7 +167,7 @@ _numbers = itertools.count()
 
 @st.composite
 def classes(draw: Any) -> type[jit.Env]:
-    """A class of any fields, observations and actions; the text of its functions is random."""
+    """Draw a class with any fields, observations and actions, and functions with random text."""
     constants = {f"K{k}": value for k, value in enumerate(draw(st.lists(CONSTANTS, max_size=4)))}
     constants |= {"helper_CONSTANT": draw(NUMBERS), "DEFAULT": draw(NUMBERS)}
     observation_space, action_space = draw(OBSERVATIONS), draw(ACTIONS)
@@ -227,7 +227,7 @@ def classes(draw: Any) -> type[jit.Env]:
 
 
 def made(text: str, constants: dict[str, Any], members: dict[str, Any]) -> type[jit.Env]:
-    """The class of a text, as if it were a module with these constants."""
+    """Return the class of a text, as if it were a module with these constants."""
     filename = f"<random class {next(_numbers)}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     functions: dict[str, Any] = {"jit": jit, "__name__": __name__, **constants}
@@ -239,7 +239,7 @@ def made(text: str, constants: dict[str, Any], members: dict[str, Any]) -> type[
 
 
 def random_states(cls: type[jit.Env], num_envs: int, seed: int) -> Any:
-    """States of lanes with numbers of every size that `assignment` might have written."""
+    """Return states of lanes with numbers of any size that `assignment` could have written."""
     rng = np.random.default_rng(seed)
     program = cls.program()
     states = np.zeros(num_envs, [tuple(field) for field in program.state])

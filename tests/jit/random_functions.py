@@ -20,21 +20,21 @@ Point = collections.namedtuple("Point", ("a", "b"))
 
 
 class Colour(enum.Enum):
-    """Its members are constants."""
+    """An enum whose members are constants."""
 
     RED = 1.5
     BLUE = 0.25
 
 
 class Paint(enum.Enum):
-    """Another class with members of the same names."""
+    """Another enum with members of the same names."""
 
     RED = 2.5
     BLUE = 0.75
 
 
 def _helpers() -> tuple[list[Any], list[Any]]:
-    """Functions of Numba with other bodies: compiled, and vectorised."""
+    """Return Numba functions with different bodies: compiled, and vectorised."""
     try:
         import numba
     except ImportError:
@@ -48,7 +48,7 @@ def _helpers() -> tuple[list[Any], list[Any]]:
 
 
 def run(text: str, **names: Any) -> dict[str, Any]:
-    """Run a text as a module, whose source can be found."""
+    """Run text as a module whose source can be found."""
     filename = f"<random functions {len(linecache.cache)}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     namespace = {"__name__": __name__, "np": np, "jit": jit, "math": math, **names}
@@ -154,10 +154,10 @@ OTHERS = ("x * x", "n * 0.7", "jit.math.sin(x)", "(n % 5) / 7", "max(x, n)", "-x
 
 
 class Functions:
-    """Some random functions, each with a constant and a default value.
+    """Random functions, each with a constant and a default value.
 
     Attributes:
-        constants: By name; `edited` returns other values of the same kinds.
+        constants: Constants by name; `edited` returns other values of the same kinds.
         cls: A class whose step calls each of the functions.
     """
 
@@ -182,7 +182,7 @@ class Functions:
         self.constants = {name: draw(rng) for name, draw in self.draws.items()}
 
     def edited(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Return other values of all constants, of the types that they have."""
+        """Return other values for all constants, of their present types."""
         edited = {}
         for name, draw in self.draws.items():
             for _ in range(100):
@@ -211,7 +211,7 @@ class Functions:
 
 
 def repr_of(value: Any) -> str:
-    """What two constants of one kind differ in."""
+    """Return a text in which any two different constants of one kind differ."""
     if isinstance(value, types.ModuleType):
         return repr({k: repr_of(v) for k, v in vars(value).items() if k != "inner"}) + (
             repr_of(value.inner) if hasattr(value, "inner") else ""
@@ -220,7 +220,7 @@ def repr_of(value: Any) -> str:
 
 
 def check(cls: Any) -> None:
-    """Compiled lanes do what interpreted ones do, bit for bit."""
+    """Check that compiled lanes equal interpreted ones, bit for bit."""
     both = [cls.vector_class(8, debug=debug) for debug in (False, True)]
     for envs in both:
         envs.reset(seed=1)
@@ -233,8 +233,8 @@ def check(cls: Any) -> None:
 def main(seed: int, count: int, length: int, step: str) -> None:
     """Check `count` functions, `length` in a class.
 
-    `step` is "first"; "edited" for other values of all constants; or "again", which must not
-    compile. These are run in three processes, one after another.
+    `step` is "first", "edited" for other values of all constants, or "again", which must not
+    compile. They run in three processes, one after another.
     """
     from gymcore.jit import compiler
 

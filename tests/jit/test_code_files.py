@@ -1,4 +1,4 @@
-"""Files of compiled code: damaged ones are compiled again, and what others can write is left."""
+"""Files of compiled code: damaged ones are recompiled; files writable by others are not used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CODE = {
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A file in a private folder."""
+    """Return a path in a private folder."""
     write_code(tmp_path / "made" / "code.bin", CODE)
     return tmp_path / "made" / "code.bin"
 

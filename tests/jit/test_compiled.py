@@ -26,7 +26,7 @@ numba = pytest.importorskip("numba")
 
 @pytest.fixture(autouse=True, scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A folder of its own for compiled code."""
+    """Yield a separate folder for compiled code."""
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("jit")
         patch.setenv("GYMCORE_CACHE_DIR", str(folder))
@@ -35,7 +35,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def examples() -> list[Any]:
-    """The environments in examples/."""
+    """Return the environments in examples/."""
     found = []
     for name in ("Navigation", "Snake", "Pursuit"):
         path = ROOT / "examples" / f"jit_{name.lower()}.py"
@@ -88,7 +88,7 @@ def test_options_of_a_reset() -> None:
     assert_same(ours.reset(seed=1, options=options), theirs.reset(seed=1, options=options))
     assert_same(again := ours.reset(options=options), theirs.reset(options=options))
     assert (again[0][:, 1] == 3).all()
-    for _ in range(5):  # the episodes that autoreset begins have the defaults
+    for _ in range(5):  # episodes begun by autoreset have the defaults
         assert_same(one := ours.step(np.ones(3, np.int64)), theirs.step(np.ones(3, np.int64)))
     assert (one[0][:, 1] > 3).all()
 
@@ -182,7 +182,7 @@ def test_draws_are_those_of_numpy() -> None:
 def test_code_comes_from_the_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from gymcore.jit import compiler, env
 
-    # Another module may have compiled it for a cache of its own.
+    # Another module may have compiled it into a cache of its own.
     vars(env._kernel_of(CartPole)).pop("compiled", None)
     CartPole()
     files = {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
@@ -214,7 +214,7 @@ def helper(action):
 
 
 def test_classes_of_the_same_name_are_different(tmp_path: Path) -> None:
-    """They are compiled in processes of their own, and loaded into one."""
+    """They are compiled in separate processes, and loaded into one."""
     versions = [(1.0, "return K"), (2.0, "return K"), (2.0, "return K + action")]
     for k, (constant, body) in enumerate(versions):
         text = PROGRAM.format(constant=constant, body=body)
@@ -254,7 +254,7 @@ def test_threads_may_make_environments_at_once() -> None:
 
 
 class Leaves(jit.Env):
-    """Writes behind an array from the 30th step on."""
+    """Environment that writes past an array from the 30th step on."""
 
     observation_space = Arm.observation_space
     action_space = CartPole.action_space

@@ -1,4 +1,4 @@
-"""Constants of functions: their value is in the key, and interpreter and compiler agree."""
+"""Constants of functions: their values are part of the key, and interpreter and compiler agree."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _numbers = itertools.count()
 
 
 def function(text: str, **names: Any) -> Any:
-    """The function `f` of a text, whose source can be found."""
+    """Return the function `f` of a text, whose source can be found."""
     filename = f"<constants {next(_numbers)}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     namespace = {"__name__": "constants", **names}
@@ -123,7 +123,7 @@ def scaled(x, factor=FACTOR, other=TENTH):
 
 
 class Narrow(jit.Env):
-    """Computes with constants of narrow types."""
+    """Environment that computes with constants of narrow types."""
 
     observation_space = spaces.Box(-np.inf, np.inf, (1,), np.float64)
     action_space = spaces.Discrete(2)
@@ -199,7 +199,7 @@ class Mine(jit.Env):
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of modules; they are forgotten at the end."""
+    """Yield a folder of modules; they are forgotten at the end."""
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     yield tmp_path

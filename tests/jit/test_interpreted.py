@@ -1,4 +1,4 @@
-"""`gymcore.jit`, as the interpreter runs it: the same bits as the built-in kernels."""
+"""`gymcore.jit` run by the interpreter gives the same bits as the built-in kernels."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_lane_is_the_single_environment(cls: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """An observation or info as Python's numbers and lists."""
+    """Return an observation or info as Python numbers and lists."""
     if isinstance(value, dict):
         return {key: plain(part) for key, part in value.items()}
     return (
@@ -116,7 +116,7 @@ def test_dict_observations_in_the_callers_arrays_and_at_the_end() -> None:
 
 
 def test_saving_reads_no_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python 3.11 raises SystemError where two threads parse at a time."""
+    """Python 3.11 raises SystemError if two threads parse at the same time."""
 
     def parse(*arguments: Any, **options: Any) -> Any:
         raise SystemError("AST constructor recursion depth mismatch")
@@ -200,7 +200,7 @@ def test_a_bound_step_keeps_the_arrays_it_writes() -> None:
 
 def test_actions_are_those_that_were_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
-    # Called by the interpreter alone: what changes the caller's array as another thread might.
+    # Called only by the interpreter: it changes the caller's array as another thread might.
     monkeypatch.setattr("builtins.print", lambda _: given[0].fill(7))
 
     class Looks(jit.Env):
@@ -327,11 +327,11 @@ def test_the_loops_can_be_printed() -> None:
     assert "left_out" not in text and "left_out" in Everything.source()
 
 
-# --- mistakes -------------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 def declare(**members: Any) -> Any:
-    """A class that is right but for these members."""
+    """Declare a class that is valid except for these members."""
 
     class State:
         x: float
@@ -542,7 +542,7 @@ def test_nan_is_found_and_a_reset_goes_on() -> None:
 @pytest.mark.filterwarnings("ignore:.*Numba is not installed")
 @pytest.mark.parametrize("debug", [True, False])
 def test_classes_are_collected(debug: bool) -> None:
-    """With their kernels: a program may define as many as it likes."""
+    """With their kernels: a program may define any number of them."""
 
     def used() -> Any:
         cls = declare()

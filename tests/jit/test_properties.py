@@ -48,7 +48,7 @@ def test_lanes_are_single_environments_and_states_go_on(cls: Any, mode: str, see
 
 
 def check_compiled(cls: Any, mode: str, seed: int) -> None:
-    """Compiled lanes do what interpreted ones do, from their own states and from any."""
+    """Check that compiled lanes equal interpreted ones, from their own states and from any."""
     ours = cls.vector_class(4, autoreset_mode=mode, max_episode_steps=7)
     theirs = cls.vector_class(4, autoreset_mode=mode, max_episode_steps=7, debug=True)
     assert_same(ours.reset(seed=seed), theirs.reset(seed=seed))
@@ -63,7 +63,7 @@ def check_compiled(cls: Any, mode: str, seed: int) -> None:
 
 
 def check_edited(cls: Any, data: Any, seed: int) -> None:
-    """A class whose text is that of another, but for the value of a constant."""
+    """Check a class whose text is that of another, except for the value of a constant."""
     check_compiled(cls, "NextStep", seed)
     check_compiled(data.draw(edited(cls)), "NextStep", seed)
 
@@ -93,7 +93,7 @@ def test_no_edit_of_a_constant_runs_old_code(
     [(6, 6), pytest.param(2000, 12, marks=[pytest.mark.soak, pytest.mark.timeout(0)])],
 )
 def test_edits_of_constants_between_processes(count: int, length: int, tmp_path: Path) -> None:
-    """Functions with constants of every kind; with all edited in a second process; and a third."""
+    """Functions with all kinds of constants; a second process edits all, a third edits none."""
     pytest.importorskip("numba")
     for step in ("first", "edited", "again"):
         words = "-m", "tests.jit.random_functions", "1", str(count), str(length), step

@@ -11,10 +11,10 @@ from gymcore.core import Env
 
 
 class Line(Env[Any, Any]):
-    """Counts its steps; ends as its seed says, by terminating, truncating, or both at once.
+    """Environment that counts steps; its seed decides the end: terminated, truncated, or both.
 
-    The observation is (number of the episode, steps of it), so that every row of a rollout says
-    where it comes from. The reward is the action plus a tenth of the step.
+    The observation is (number of the episode, steps of it), so that every row of a rollout shows
+    its origin. The reward is the action plus a tenth of the step.
     """
 
     observation_space = spaces.Box(-1000, 1000, (2,), np.float32)
@@ -41,7 +41,7 @@ class Line(Env[Any, Any]):
 
 
 class Episode(NamedTuple):
-    """Consecutive steps of one episode, as far as they lie in the rollout."""
+    """Consecutive steps of one episode, as far as the rollout contains them."""
 
     rows: list[int]
     rewards: list[float]
@@ -50,7 +50,7 @@ class Episode(NamedTuple):
 
 
 def returns_by_definition(episode: Episode, gamma: float, gae_lambda: float) -> list[float]:
-    """Advantages of an episode: the sum of all later errors, each with its discount."""
+    """Return an episode's advantages: the sum of all later errors, each with its discount."""
     after = [*episode.values[1:], episode.last_value]
     errors = [
         reward + gamma * later - value

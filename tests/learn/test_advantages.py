@@ -1,4 +1,4 @@
-"""compute_advantages against the definition."""
+"""compute_advantages compared with the definition."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gymcore.learn import compute_advantages
 
 
 def slow(rewards, values, terminated, truncated, final_values, resets, gamma, gae_lambda):
-    """The recursion of Schulman et al. 2016, a number at a time."""
+    """Compute the recursion of Schulman et al. 2016, one number at a time."""
     steps, lanes = rewards.shape
     advantages = np.zeros((steps + 1, lanes))
     for lane in range(lanes):
@@ -45,7 +45,7 @@ def test_against_the_recursion(steps, lanes, seed, share, gamma, gae_lambda):
     values = random.normal(size=(steps + 1, lanes)).astype(np.float32) * 10
     terminated, truncated, resets = random.random((3, *shape)) < share / 2
     final_values = random.normal(size=shape).astype(np.float32)
-    final_values[~truncated] = np.nan  # means nothing
+    final_values[~truncated] = np.nan  # undefined
     inputs = (rewards, values, terminated, truncated, final_values, resets)
     advantages, returns = compute_advantages(*inputs, gamma=gamma, gae_lambda=gae_lambda)
     wanted = slow(*inputs, gamma, gae_lambda)

@@ -1,4 +1,4 @@
-"""Checkpoints as files: what is in them is checked before it is used, and nothing is imported."""
+"""Checkpoint files: their contents are checked before use, and nothing is imported."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOT_A_CHECKPOINT = "not a checkpoint of gymcore train: "
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A checkpoint."""
+    """Return the path of a checkpoint."""
     ppo = PPO("CartPole-v1", seed=1, **SMALL)
     ppo.update()
     ppo.save(tmp_path / "a.npz")
@@ -32,7 +32,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def changed(path: Path, arrays: dict[str, Any] | None = None, **metadata: Any) -> Path:
-    """Write a checkpoint with other arrays (None: without it) and other metadata beside one."""
+    """Write a variant of a checkpoint with other arrays (None: without it) and other metadata."""
     with np.load(path) as file:
         content = {**file, **(arrays or {})}
     if metadata:
@@ -45,7 +45,7 @@ def changed(path: Path, arrays: dict[str, Any] | None = None, **metadata: Any) -
 
 @pytest.fixture
 def evil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A module that a program can import, which shows that it was."""
+    """Make a module that records when a program imports it."""
     (tmp_path / "evil_module.py").write_text("open('imported', 'w').close()\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -154,7 +154,7 @@ def test_arrays_that_do_not_belong_there(path: Path, name: str, make, message: s
         ({"adam_steps": -1}, "adam_steps: expected at least 0"),
         ({"steps": 1 << 80}, "steps: expected at most"),
         ({"random": {"bit_generator": "PCG64"}}, ""),
-        # It would draw zeros, and wait forever for another number.
+        # It would draw only zeros, and wait forever for another number.
         (
             {"random": np.random.PCG64(1).state | {"state": {"state": 0, "inc": 0}}},
             "possible state",

@@ -1,4 +1,4 @@
-"""RolloutCollector: every row is what the environment said, in every mode and on every engine."""
+"""RolloutCollector: every row is the environment's result, in every mode and on every engine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T, N, SEED = 23, 6, 5
 
 
 def reference_steps(policy, steps, lanes, skip_resets, seed=SEED):
-    """What each lane of `Line` does alone: its rows, its episodes and its returns."""
+    """Return the rows, episodes and returns of each lane of `Line` when stepped alone."""
     rows, episodes, returns = [], [], []
     for lane in range(lanes):
         env = Line()
@@ -126,7 +126,7 @@ def test_any_rollout_equals_a_slow_reference(mode, halves, steps, pairs, seed, g
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1", "FrozenLake-v1"])
 def test_native_engines_equal_python_ones(env_id, mode, halves):
-    """Two rollouts in a row, which a single long one equals too."""
+    """Two rollouts in a row; a single long one equals them too."""
 
     def policy(observations):
         actions, log_probs, values = halves_policy(observations)
@@ -172,7 +172,7 @@ def test_arrays_are_allocated_once():
 
 
 def test_rows_that_are_not_numbers():
-    """Objects are counted, and what is no array has no memory."""
+    """Objects are counted, and values that are not arrays have no memory."""
     given, row = object(), np.empty(2, object)
     count = sys.getrefcount(given)
     store((row,), (np.array([given, given]),))

@@ -19,7 +19,7 @@ SMALL = {"num_envs": 4, "num_steps": 16, "minibatch": 32, "epochs": 2}
 
 
 def loss(ppo, observations, actions, old, old_values, advantages, returns):
-    """PPO's loss in float64, written as in the paper."""
+    """Return PPO's loss in float64, written as in the paper."""
     advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
     _, outputs, values = ppo._network.forward(ppo._inputs(observations).astype(np.float64))
     if ppo._network.log_std is None:
@@ -54,7 +54,7 @@ def test_gradients_are_those_of_the_loss(env_id, clip_value, monkeypatch):
     options = {"entropy": 0.1, "max_gradient": 1e9, "clip_value": clip_value}
     ppo = PPO(env_id, seed=1, **SMALL, hidden=(5, 4), **options)
     network, n = ppo._network, 32
-    # Larger weights than at the beginning, in float64 for exact differences.
+    # Larger weights than the initial ones, in float64 for exact differences.
     flat = network.parameters + random.normal(size=len(network.parameters)) * 0.3
     monkeypatch.setattr(ppo, "_descend", lambda: None)
     network.parameters[...] = flat
@@ -62,7 +62,7 @@ def test_gradients_are_those_of_the_loss(env_id, clip_value, monkeypatch):
     values = network.forward(ppo._inputs(observations))[2]
     actions, old, _ = ppo._sample(observations)
     old = old + random.normal(size=n).astype(np.float32) * 0.3  # some steps are clipped
-    # Values have moved by less and more than 0.5, towards the returns and away from them.
+    # Values have moved by less and more than 0.5, toward the returns and away from them.
     old_values, returns = values + random.normal(size=n), values + random.normal(size=n)
     batch = (observations, actions, old, old_values, random.normal(size=n), returns)
     losses = ppo._learn(*batch)
@@ -80,7 +80,7 @@ def test_gradients_are_those_of_the_loss(env_id, clip_value, monkeypatch):
 
 
 def test_an_update_ends_early_at_the_target_kl():
-    """One minibatch moves the policy too far; the next one, which sees it, changes nothing."""
+    """One minibatch moves the policy too far; the next one detects it and changes nothing."""
     ppo = PPO("CartPole-v1", seed=1, **SMALL, target_kl=1e-6, learning_rate=0.01)
     metrics = ppo.update()
     assert ppo._adam_steps == 1 and metrics["kl"] > 1e-6
@@ -111,7 +111,7 @@ def test_metrics_of_updates():
     ppo.train(callback)
     assert [steps for steps, _ in updates] == [64, 128, 192, 256, 320]
     metrics = updates[-1][1]
-    assert metrics["return"] == metrics["length"] == ppo.curve[-1][2]  # CartPole pays 1 a step
+    assert metrics["return"] == metrics["length"] == ppo.curve[-1][2]  # a reward of 1 per step
     assert set(metrics) == {
         "return", "length", "policy_loss", "value_loss", "entropy", "kl", "clip_fraction",
         "explained_variance", "learning_rate", "steps_per_second",
@@ -152,7 +152,7 @@ def test_moments_are_those_of_all_rows():
 
 
 def contents(path):
-    """The members of an .npz file, as bytes."""
+    """Return the members of an .npz file, as bytes."""
     with zipfile.ZipFile(path) as file:
         return {name: file.read(name) for name in file.namelist()}
 
@@ -278,7 +278,7 @@ def test_settings_of_another_type(name, value, message):
 
 
 def test_settings_at_the_ends_of_their_ranges(tmp_path):
-    """NumPy's numbers are converted, as checkpoints contain JSON."""
+    """NumPy's numbers are converted, because checkpoints contain JSON."""
     ends = {"value": 0, "gae_lambda": np.float32(0), "gamma": 1, "minibatch": np.int64(3)}
     ends |= {"target_kl": np.inf, "clip_value": 1e-9}
     ppo = PPO("CartPole-v1", **SMALL | ends, hidden=[4])
@@ -344,8 +344,8 @@ def test_it_learns_from_dicts_with_missions():
     assert ppo.act(observations).shape == (3,)
 
 
-# Mean return of 100 episodes: the registry's thresholds, and what a good policy gets where there
-# are none (Blackjack: the dealer wins more often).
+# Mean return of 100 episodes: the registry's thresholds or, if there is none, the return of a good
+# policy (Blackjack: the dealer wins more often).
 GOALS = {
     "CartPole-v1": 475, "Acrobot-v1": -100, "MountainCar-v0": -110,
     "MountainCarContinuous-v0": 90, "Pendulum-v1": -250, "LunarLander-v3": 200,

@@ -1,12 +1,12 @@
-"""Classic control, slow and obvious: the judge of the compiled physics.
+"""Classic control, slow and plain: the oracle for the compiled physics.
 
-Every step computes one lane from the equations, in the arithmetic of the module it is given: `math`
-for doubles, or `mpmath` for as many digits as wanted, which tells rounding apart from mistakes.
-Where the reference environment rounds to float32, so does this.
+Every step computes one lane from the equations, in the arithmetic of the given module: `math`
+for doubles, or `mpmath` for any number of digits, which separates rounding from mistakes.
+Where the reference environment rounds to float32, so does this one.
 
 Sources: Florian (2007) for CartPole, Moore (1990) for the mountain cars, Sutton (1996) and Sutton
-and Barto (1998) for Acrobot, the moment of inertia m l^2 / 3 of a rod for Pendulum. Constants are
-those of the environments' ids.
+and Barto (1998) for Acrobot, the moment of inertia m l^2 / 3 of a rod for Pendulum. The constants
+are those of the environments' ids.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# A lane's numbers: floats or mpmath's.
+# Numbers of a lane: floats or mpmath's.
 Number = Any
 State = Sequence[Number]
 
 
 class Outcome(NamedTuple):
-    """What one step leads to."""
+    """Result of one step."""
 
     state: tuple[Number, ...]
     reward: Number
@@ -33,7 +33,7 @@ class Outcome(NamedTuple):
 
 
 def single(x: Number) -> float:
-    """Rounded to float32."""
+    """Return the number rounded to float32."""
     return float(np.float32(float(x)))
 
 
@@ -49,7 +49,7 @@ class CartPole:
     gravity: float = 9.8
     masscart: float = 1.0
     masspole: float = 0.1
-    length: float = 0.5  # half the pole's
+    length: float = 0.5  # half the pole's length
     force_mag: float = 10.0
     tau: float = 0.02
     semi_implicit: float = 0.0
@@ -252,7 +252,7 @@ class Acrobot:
         def moved(time: float, rate: State) -> list[Number]:
             return [number + time * change for number, change in zip(state, rate, strict=True)]
 
-        # One Runge-Kutta step of fourth order.
+        # One fourth-order Runge-Kutta step.
         k1 = self.derivative(state, torque, m)
         k2 = self.derivative(moved(self.dt / 2, k1), torque, m)
         k3 = self.derivative(moved(self.dt / 2, k2), torque, m)
@@ -274,7 +274,7 @@ class Acrobot:
 
 
 def wrap(angle: Number) -> Number:
-    """Turned by whole turns into [-pi, pi]."""
+    """Return the angle shifted by whole turns into [-pi, pi]."""
     while angle > math.pi:
         angle = angle - 2 * math.pi
     while angle < -math.pi:

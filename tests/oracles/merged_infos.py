@@ -1,4 +1,4 @@
-"""Merging infos, slow and obvious: the judge of the compiled one. One value at a time, by NumPy."""
+"""Merging of infos, slow and plain, one value at a time by NumPy: the compiled one's oracle."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def new_column(key: Any, value: Any, num_envs: int) -> np.ndarray[Any, Any]:
 
 
 def widened(column: Any, mask: np.ndarray[Any, Any], value: Any) -> np.ndarray[Any, Any]:
-    """The column, or one that holds what it holds and this value too."""
+    """Return the column, or one that holds its values and this one too."""
     if isinstance(column, dict):
         objects = np.full(len(mask), None, dtype=object)
         for env_num in np.flatnonzero(mask):
@@ -59,7 +59,7 @@ def widened(column: Any, mask: np.ndarray[Any, Any], value: Any) -> np.ndarray[A
 
 
 def common_dtype(column: np.ndarray[Any, Any], value: Any) -> np.dtype[Any] | None:
-    """The dtype of rows of this shape that hold what the column holds, and this value; or None."""
+    """Return the dtype of rows of this shape that hold the column and this value; or None."""
     if value is None:
         return column.dtype if column.dtype.kind == "f" else None  # nan
     if isinstance(value, list | tuple) and column.ndim > 1:

@@ -1,4 +1,4 @@
-"""Servers in threads of the tests' process, and in processes of their own."""
+"""Servers in threads of the tests' process, and in separate processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gymcore.remote.wire import decode, encode
 
 @contextlib.contextmanager
 def running(hosted, **options):
-    """A server that answers requests in a thread."""
+    """Run a server that answers requests in a thread."""
     with Server(hosted, **options) as server:
         thread = threading.Thread(target=server.run)
         thread.start()
@@ -26,7 +26,7 @@ def running(hosted, **options):
 
 
 class Raw:
-    """A client that sends what a test says."""
+    """A client that sends a test's bytes."""
 
     def __init__(self, address, tls=None):
         host, _, port = address.removeprefix("tcp://").partition(":")
@@ -48,7 +48,7 @@ class Raw:
         return self.reply(wait)
 
     def reply(self, wait=60):
-        """The next message; None if there is none in this time, or the server hangs up."""
+        """Return the next message; None if none arrives in this time, or the server hangs up."""
         self.connection.socket.settimeout(wait)
         try:
             frames = self.connection.receive()
@@ -59,7 +59,7 @@ class Raw:
 
 @contextlib.contextmanager
 def answering(replies):
-    """The address of a server that answers each request as a function of number and verb says."""
+    """Yield the address of a server that answers by a function of the request's number and verb."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def run():
@@ -85,7 +85,7 @@ def answering(replies):
 
 @contextlib.contextmanager
 def serving(env_id="CartPole-v1", num_envs=3, attributes=(), **options):
-    """A server of a vector environment, and the environment."""
+    """Yield a server of a vector environment, and the environment."""
     make = {name: options.pop(name) for name in ("vectorization_mode",) if name in options}
     with (
         gym.make_vec(env_id, num_envs, **make) as envs,

@@ -1,4 +1,4 @@
-"""Clients of servers that lie: each answer is an error, or a result of the spaces."""
+"""Clients of dishonest servers: each answer is an error, or a result in the spaces."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_results_of_other_spaces(verb, value):
             envs.send(np.zeros(2, int))
             with pytest.raises(error.RemoteError, match=r"^tcp://.*: expected"):
                 envs.recv()
-            answers["step"] = GOOD  # after the error it can be used
+            answers["step"] = GOOD  # after the error it is usable
             assert len(envs.step(np.zeros(2, int))) == 5
 
 

@@ -1,4 +1,4 @@
-"""Peers that send a server more than it may keep: its memory is bounded, and its client served."""
+"""Peers that flood a server: its memory is bounded, and its legitimate client is served."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LARGEST = 300 * MEBIBYTE
 
 
 class Flooded:
-    """A server in a process of its own, its good client, and how much memory it has had."""
+    """A server in a process of its own, its legitimate client, and its peak memory."""
 
     def __init__(self, address, pid, tls):
         self.address, self.tls = address, tls
@@ -36,7 +36,7 @@ class Flooded:
         return Raw(self.address, self.tls if encrypted else None)
 
     def pour(self, raw, data, times):
-        """Send bytes so often, or until the server hangs up or takes no more."""
+        """Send bytes this often, or until the server hangs up or stops reading."""
         raw.connection.socket.settimeout(1)
         with contextlib.suppress(OSError):
             for _ in range(times):
@@ -103,7 +103,7 @@ def test_more_connections_than_a_server_keeps(flooded):
 
 
 def test_requests_of_a_stranger_whose_replies_are_not_received(flooded):
-    """The server reads no further request of a connection that does not take its replies."""
+    """The server stops reading requests of a connection that does not receive its replies."""
     message = b"".join(map(bytes, encode((VERSION, "f" * 32, 0, "hello", []))))
     message = HEAD.pack(MAGIC, 1, len(message)) + len(message).to_bytes(8, "little") + message
     with flooded.connect() as raw:

@@ -1,4 +1,4 @@
-"""Servers and clients: sessions, keys, repeated and late requests, and what is refused."""
+"""Servers and clients: sessions, keys, repeated and late requests, and refusals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.vector.leaks import wait_until
 
 
 class Recorder:
-    """Keeps the requests, and answers with their arguments; some wait for `go_on`, or fail."""
+    """A target that records requests and echoes their arguments; some wait for `go_on`, or fail."""
 
     def __init__(self):
         self.calls = []
@@ -61,7 +61,7 @@ RAISED = {
 
 
 class OwnError(LookupError):
-    """A class that a client does not know."""
+    """An exception class unknown to a client."""
 
 
 SESSION = "0" * 32
@@ -177,7 +177,7 @@ def test_one_client_at_a_time(monkeypatch):
                 first.request("echo", 1)
             assert second.request("echo", 2) == [2]
         first.close()
-        with Client(server.address, "test") as third:  # at once after `close`
+        with Client(server.address, "test") as third:  # immediately after `close`
             assert third.request("echo", 3) == [3]
 
 
@@ -219,7 +219,7 @@ def test_no_server():
 
 
 class Relay:
-    """Passes bytes on between one client and a server, and can break their connection."""
+    """A relay between one client and a server that can break their connection."""
 
     def __init__(self, address):
         self.target = ("127.0.0.1", int(address.rpartition(":")[2]))
@@ -270,7 +270,7 @@ def test_a_connection_that_breaks_is_made_again():
             for k in range(5):
                 client.send("wait", k)
                 assert wait_until(lambda k=k: len(recorder.calls) == 2 * k + 1, 60)
-                relay.cut()  # the request has arrived, its reply has not
+                relay.cut()  # the request has arrived, but not its reply
                 recorder.go_on.release()
                 assert client.receive() == [k]
                 relay.cut()
@@ -366,7 +366,7 @@ class TestKeys:
                 Client(server.address, "test", keys=folders[1], connect_timeout=1)
             with pytest.raises(error.RemoteError):
                 Client(server.address, "test", connect_timeout=1)
-            # The server's key is right and the client's is not one that it knows.
+            # The server's key is right, but the client's key is unknown.
             mixed = folders[1].parent / "mixed"
             mixed.mkdir()
             for name, folder in (("server.crt", 0), ("client.crt", 1), ("client.key", 1)):

@@ -1,4 +1,4 @@
-"""Messages over a pair of sockets: in any pieces, and what is refused before memory is taken."""
+"""Messages over a pair of sockets: in any pieces, and refusals before memory is allocated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gymcore.remote.transport import GREETING, HEAD, MAGIC, MAX_FRAMES, Connecti
 
 @contextlib.contextmanager
 def pair(max_bytes=1 << 20):
-    """The connection that receives, and the socket of its peer."""
+    """Return the connection that receives, and the socket of its peer."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.setblocking(False)
@@ -23,7 +23,7 @@ def pair(max_bytes=1 << 20):
 
 
 def bytes_of(frames):
-    """A message as a socket gets it."""
+    """Return a message as a socket receives it."""
     with pair() as (receiver, theirs):
         theirs.setblocking(False)
         sender = Connection(theirs)

@@ -175,7 +175,7 @@ def test_close_and_use_after_it():
             error.ClosedEnvironmentError, match="RemoteVectorEnv`, after a call to `close"
         ):
             remote.step(np.zeros(3, int))
-        with RemoteVectorEnv(None, server.address) as second:  # the environment goes on
+        with RemoteVectorEnv(None, server.address) as second:  # the environment continues
             assert len(second.step(np.zeros(3, int))) == 5
 
 
@@ -309,7 +309,7 @@ def test_send_and_recv():
         with pytest.raises(error.InvalidAction):
             remote.recv()
         remote.send(np.ones(3, int), [0, 1, 2])
-        assert len(remote.reset(seed=2)) == 2  # what was sent is dropped
+        assert len(remote.reset(seed=2)) == 2  # unread results are dropped
         with pytest.raises(error.NoAsyncCallError):
             remote.recv()
 
@@ -321,7 +321,7 @@ def test_recv_in_time():
             remote.send(np.ones(3, int))
             try:
                 results = remote.recv(0.0)
-            except error.RemoteTimeout:  # nothing is lost
+            except error.RemoteTimeout:  # the result is not lost
                 results = remote.recv()
             assert results[0].shape == (3, 4)
 

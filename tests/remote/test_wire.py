@@ -1,4 +1,4 @@
-"""Messages as frames: what comes back, and what is refused."""
+"""Messages as frames: equal after decoding, or refused."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_promised_values_leave_no_memory():
         with pytest.raises(InvalidArgument, match="message: expected"):
             decode([header])
         held.append(process.memory_info().rss)
-    # Each takes 68 MB, which the allocator may keep for those that follow, now and then of several.
+    # Each takes 68 MB, which the allocator may keep for later ones, sometimes for several.
     assert held[-1] < held[1] + 6 * (68 << 20)
 
 

@@ -1,4 +1,4 @@
-"""The renderer's frames, and what it does with windows."""
+"""The renderer's frames, and its use of windows."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ def stripes(surface, left=(255, 0, 0), right=(0, 0, 255)):
 
 @pytest.fixture
 def pygame(monkeypatch):
-    """pygame with SDL's dummy video driver, nothing initialised before and after."""
+    """Yield pygame with SDL's dummy video driver, uninitialised before and after."""
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     module = load_pygame()
     module.quit()
@@ -39,7 +39,7 @@ def human(title="window", fps=1000):
 
 
 def run_python(code, *options, **environment):
-    """Run `code` in a fresh interpreter that finds the package; return what it printed."""
+    """Run `code` in a new interpreter that finds the package; return its output."""
     search_path = os.pathsep.join([*environment.pop("path", []), str(ROOT)])
     result = subprocess.run(
         [sys.executable, *options, "-c", code],
@@ -152,7 +152,7 @@ class TestImport:
         assert run_python(code) == "False"
 
     def test_pygame_imports_silently_even_when_warnings_are_errors(self, tmp_path):
-        # pygame imports pkg_resources where there is one, and that deprecates itself.
+        # pygame imports pkg_resources if it is installed, which then warns of its own deprecation.
         warning = "import warnings\nwarnings.warn('pkg_resources is deprecated', UserWarning)\n"
         functions = "resource_stream = resource_exists = None\n"
         (tmp_path / "pkg_resources.py").write_text(warning + functions)
@@ -196,7 +196,7 @@ class TestHuman:
         start = time.perf_counter()
         for _ in range(10):
             renderer.render()
-        # Ten frames of 20 ms, less the millisecond a frame that the clock may round away.
+        # Ten frames of 20 ms, less one millisecond per frame lost to the clock's rounding.
         assert time.perf_counter() - start > 0.15
         renderer.close()
 

@@ -1,4 +1,4 @@
-"""Recorder: when videos begin and end, their names, and what is left of failures."""
+"""Recorder: starts, ends and names of videos, and the files left by failures."""
 
 from __future__ import annotations
 
@@ -70,5 +70,5 @@ def test_discard_leaves_no_file(tmp_path: Path) -> None:
     recorder.begin(tmp_path / "a.mp4")
     recorder.add([frame(0)])
     recorder.discard()
-    recorder.finish()  # does nothing
+    recorder.finish()  # has no effect
     assert not recorder.recording and os.listdir(tmp_path) == []

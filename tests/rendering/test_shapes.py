@@ -1,4 +1,4 @@
-"""The anti-aliased shapes: areas, middles and edges as geometry says."""
+"""The antialiased shapes have the areas, centres and edges of their geometry."""
 
 import math
 
@@ -17,7 +17,7 @@ angle = st.floats(0.0, 2 * math.pi)
 
 
 def pixels(surface):
-    """[height, width, 3] of any surface."""
+    """Return any surface as an array [height, width, 3]."""
     width, height = surface.get_size()
     return np.frombuffer(load_pygame().image.tobytes(surface, "RGB"), dtype=np.uint8).reshape(
         height, width, 3
@@ -25,14 +25,14 @@ def pixels(surface):
 
 
 def ink(draw, size=(64, 48)):
-    """Coverage [height, width], 0 to 1, of what `draw(surface)` paints in black on white."""
+    """Return the coverage [height, width], 0 to 1, of the black that `draw` paints on white."""
     surface = blank(size)
     draw(surface)
     return 1.0 - pixels(surface)[:, :, 0] / 255.0
 
 
 def moments(coverage):
-    """Area and middle (x, y) of a coverage."""
+    """Return the area and centre (x, y) of a coverage."""
     height, width = coverage.shape
     area = coverage.sum()
     x = (coverage.sum(axis=0) * (np.arange(width) + 0.5)).sum() / area

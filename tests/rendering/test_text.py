@@ -1,4 +1,4 @@
-"""Text in pictures, with others about who quit pygame."""
+"""Text in frames, also if other code quits pygame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Video files: what is written is what is read."""
+"""Video files: reading returns the frames that were written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows beside each other, and beside a program that uses pygame itself."""
+"""Several windows at once, and windows in a program that uses pygame itself."""
 
 import gc
 
@@ -13,7 +13,7 @@ SIZE = (12, 8)
 
 @pytest.fixture
 def pygame(monkeypatch):
-    """pygame with SDL's dummy video driver, nothing initialised before and after."""
+    """Yield pygame with SDL's dummy video driver, uninitialised before and after."""
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     module = load_pygame()
     module.quit()
@@ -139,7 +139,7 @@ def test_without_a_screen_the_error_says_what_to_do(pygame, monkeypatch):
 
 
 def test_a_window_that_nobody_can_see_is_warned_of(pygame, monkeypatch):
-    """SDL takes its "offscreen" driver where there is no display."""
+    """SDL uses its "offscreen" driver if there is no display."""
     monkeypatch.delenv("SDL_VIDEODRIVER")
     pygame.display.init()
     monkeypatch.setattr(pygame.display, "get_driver", lambda: "offscreen")

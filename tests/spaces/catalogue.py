@@ -1,4 +1,4 @@
-"""Many spaces, as functions of the module that they are built from."""
+"""Many spaces, as functions of the module that they are built with."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -153,7 +153,7 @@ SEQUENCES: list[Callable[[Any], Any]] = [
     lambda s: s.Sequence(s.Tuple([s.Discrete(2), s.MultiBinary(2)]), stack=True),
 ]
 
-# With `stack=True` over what is not an array, Gymnasium loses data in JSON.
+# With `stack=True` over elements that are not arrays, Gymnasium loses data in JSON.
 STACKED_OTHERS: list[Callable[[Any], Any]] = [
     lambda s: s.Sequence(s.Text(3, charset="ab"), stack=True),
     lambda s: s.Sequence(s.Tuple([s.Discrete(2), s.Text(3, charset="ab")]), stack=True),

@@ -1,4 +1,4 @@
-"""Run the same expression on the spaces of gymcore and of Gymnasium, and compare what happens."""
+"""Comparison of the same expression on the spaces of gymcore and of Gymnasium."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ import gymcore.spaces.utils
 OURS = gymcore.spaces
 THEIRS = gymnasium.spaces
 
-# What is called gymnasium there is called gymcore here.
+# Names of Gymnasium are mapped to gymcore's.
 _RENAMED = ("gymnasium", "gymcore")
 
 
@@ -80,7 +80,7 @@ def random_states(space: Any) -> list[Any]:
 
 
 class Outcome:
-    """What a call did: a value or an exception, and warnings."""
+    """Effect of a call: its value or exception, and its warnings."""
 
     def __init__(self, function: Callable[[Any], Any], spaces: Any) -> None:
         self.value: Any = None
@@ -95,10 +95,10 @@ class Outcome:
 
 
 def assert_same_outcome(function: Callable[[Any], Any], message: bool = True) -> None:
-    """Call `function(gymcore.spaces)` and `function(gymnasium.spaces)` and compare all effects.
+    """Call `function(gymcore.spaces)` and `function(gymnasium.spaces)`, and compare all effects.
 
     Args:
-        function: Takes the module of spaces.
+        function: Function of a module of spaces.
         message: Whether the texts of exceptions must be equal too.
     """
     ours, theirs = Outcome(function, OURS), Outcome(function, THEIRS)
@@ -118,7 +118,7 @@ def assert_same_outcome(function: Callable[[Any], Any], message: bool = True) ->
 
 
 def assert_same_result(expression: str, message: bool = True) -> None:
-    """Evaluate an expression over the names of both modules of spaces and compare all effects.
+    """Evaluate an expression over the names of both modules of spaces, and compare all effects.
 
     Args:
         expression: Python code; besides the spaces it may use np, inf, i8, f8 and GraphInstance.

@@ -14,7 +14,7 @@ _INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2"]
 
 @st.composite
 def boxes(draw: Any) -> spaces.Box:
-    """Boxes of integers, floats and bools, bounded or not."""
+    """Draw boxes of integers, floats and bools, bounded or not."""
     dtype = np.dtype(draw(st.sampled_from(["f4", "f8", "?", *_INTEGERS])))
     if dtype.kind == "?" or dtype.kind == "b":
         return spaces.Box(0, draw(st.integers(0, 1)), draw(_SHAPES), dtype)
@@ -28,7 +28,7 @@ def boxes(draw: Any) -> spaces.Box:
 
 @st.composite
 def discretes(draw: Any) -> spaces.Discrete:
-    """Ranges of integers."""
+    """Draw ranges of integers."""
     dtype = draw(st.sampled_from(_INTEGERS))
     start = draw(st.integers(0 if dtype[0] == "u" else -50, 50))
     return spaces.Discrete(draw(st.integers(1, 70)), start=start, dtype=dtype)
@@ -36,7 +36,7 @@ def discretes(draw: Any) -> spaces.Discrete:
 
 @st.composite
 def multi_discretes(draw: Any) -> spaces.MultiDiscrete:
-    """Arrays of ranges of integers."""
+    """Draw arrays of ranges of integers."""
     shape = draw(hnp.array_shapes(min_dims=1, max_dims=2, max_side=3))
     nvec = draw(hnp.arrays(np.int64, shape, elements=st.integers(1, 6)))
     start = draw(hnp.arrays(np.int64, shape, elements=st.integers(0, 6)))
@@ -78,7 +78,7 @@ def _nested_over(children: Any) -> Any:
 
 
 # Spaces whose elements flatten to arrays, and spaces of all kinds. A graph has up to a hundred
-# parts: those of graphs of graphs take seconds to sample.
+# parts; graphs of graphs would take seconds to sample.
 flattenable_spaces = st.recursive(fundamental, _flattenable_over, max_leaves=6)
 graphs = _graphs_of(st.one_of(fundamental, _nested_over(fundamental)))
 nested_spaces = st.recursive(st.one_of(fundamental, graphs), _nested_over, max_leaves=4)

@@ -22,7 +22,7 @@ SEED = 123
 
 
 class Colour(Space):
-    """A space that nothing knows about."""
+    """A space unknown to all functions."""
 
     def sample(self, mask=None, probability=None):
         return ("red", "green", "blue")[self.np_random.integers(3)]
@@ -139,7 +139,7 @@ def test_infinite_bounds_stay_infinite():
     np.testing.assert_array_equal(batch.bounded_above, [[False, True]] * 2)
 
 
-# Spaces that differ
+# Different spaces
 
 
 def test_each_row_has_its_own_bounds():
@@ -330,7 +330,7 @@ def test_concatenate_without_an_array():
     assert concatenate(Box(0, 1, (2,)), [np.ones(2)], None).tolist() == [[1, 1]]
 
 
-# Spaces from outside
+# Spaces of other packages
 
 
 def test_a_custom_space_is_batched_as_a_tuple():
@@ -338,7 +338,7 @@ def test_a_custom_space_is_batched_as_a_tuple():
     batch = batch_space(space, 20)
     sample = batch.sample()
     assert len(sample) == 20
-    assert len(set(sample)) > 1  # the copies are seeded apart
+    assert len(set(sample)) > 1  # the copies have different seeds
     assert sample == batch_space(Colour(seed=SEED), 20).sample()
     assert list(iterate(batch, sample)) == list(sample)
     assert create_empty_array(space, 2) is None
@@ -379,7 +379,7 @@ def test_what_is_no_space(space):
 
 def test_every_function_can_be_taught_a_space():
     class Grade(Space):
-        """The letters A to F."""
+        """A space of the letters A to F."""
 
     batch_space.register(Grade, lambda space, n=1: ("batch", n))
     batch_differing_spaces.register(Grade, lambda spaces: ("differing", len(spaces)))

@@ -1,4 +1,4 @@
-"""The spaces of batches equal Gymnasium's, in everything that can be asked of them."""
+"""The spaces of batches equal Gymnasium's in all attributes and methods."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ARRAYS = ("low", "high", "bounded_below", "bounded_above", "nvec", "start")
 
 
 def both(factory, seed=7):
-    """Return the space of both packages, seeded alike."""
+    """Return the space in both packages, with the same seed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         spaces = factory(gymcore.spaces), factory(gymnasium.spaces)
@@ -35,7 +35,7 @@ def both(factory, seed=7):
 
 
 def can_be_sampled(space):
-    """Tell whether Gymnasium samples such a space: its Box overflows next to the ends of int64."""
+    """Return whether Gymnasium samples such a space: its Box overflows near the ends of int64."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if isinstance(space, gymnasium.spaces.Box) and space.dtype == np.int64:
@@ -128,7 +128,7 @@ def test_bounds_that_were_made_wrong_are_refused():
         batch_space(single, 2)
 
 
-# Arrays are written out when they are read
+# Arrays are created when they are read
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_what_counts_as_a_number(make):
             batch_space(make(), n)
 
 
-# What Gymnasium decides
+# Gymnasium's behaviour
 
 
 @pytest.mark.parametrize(
@@ -264,12 +264,12 @@ def test_discretes_that_the_wider_dtype_does_not_hold():
         batch_differing_spaces([Discrete(3, start=-1), Discrete(2**63 + 5, dtype=np.uint64)])
 
 
-# Spaces of other people
+# User-defined spaces
 
 
 def make_colour(gym):
     class Colour(gym.Space):
-        """A space that nothing knows about."""
+        """A space unknown to all functions."""
 
         def sample(self, mask=None, probability=None):
             return ("red", "green", "blue")[self.np_random.integers(3)]

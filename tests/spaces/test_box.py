@@ -48,7 +48,7 @@ INF = np.inf
         "Box(0, 2**64 - 1, dtype=np.uint64)",
         "Box(-(2**63), 2**63 - 1, dtype=np.int64)",
         "Box(np.array([3.0, inf]), np.array([inf, inf]))",
-        # what cannot be a box
+        # invalid boxes
         "Box([0, 1], [2, 3])",
         "Box(0, [2, 3])",
         "Box('a', 1)",
@@ -181,7 +181,7 @@ def test_contains_of_an_unbounded_box(value):
 
 
 def test_numpy_scalars_in_a_box_without_axes():
-    # Gymnasium gives the same verdicts with a warning, also on elements of its own batches.
+    # Gymnasium gives the same results with a warning, even for elements of its own batches.
     space = Box(0, 1, ())
     assert [np.float64(x) in space for x in (-0.5, 0.5, np.nan, 1.5)] == [False, True, False, False]
     assert np.str_("a") not in space
@@ -298,7 +298,7 @@ def test_sampling_follows_bounds_that_change_in_place():
 
 
 def test_integers_without_axes_are_arrays_like_floats():
-    # Gymnasium gives a NumPy scalar here, and then warns that its own sample is not an array.
+    # Gymnasium returns a NumPy scalar here, and then warns that its own sample is not an array.
     space, reference = Box(0, 9, (), np.int16, seed=3), gymnasium.spaces.Box(0, 9, (), np.int16, 3)
     for _ in range(5):
         sample = space.sample()
@@ -320,7 +320,7 @@ def test_samples_belong_to_the_caller():
 def bounds(draw):
     """Draw a dtype and two arrays of bounds for it, some of them infinite."""
     dtype = np.dtype(draw(st.sampled_from(["f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u4"])))
-    # Integers without axes are tested apart.
+    # Integers without axes are tested separately.
     shape = draw(hnp.array_shapes(min_dims=int(dtype.kind != "f"), max_dims=3, max_side=4))
     if dtype.kind == "f":
         width = 8 * dtype.itemsize

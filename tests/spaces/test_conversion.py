@@ -1,4 +1,4 @@
-"""Spaces of Gymnasium as gymcore's, and back."""
+"""Conversion of spaces from Gymnasium to gymcore, and back."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _module(package: Any) -> Any:
 
 
 class Letters(gymnasium.spaces.Space):
-    """As MiniGrid's MissionSpace."""
+    """A custom space like MiniGrid's MissionSpace."""
 
     def __init__(self, letters: str, seed: int | None = None) -> None:
         super().__init__(dtype=str, seed=seed)

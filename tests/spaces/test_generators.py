@@ -1,4 +1,4 @@
-"""Generators that are made late draw what they would have drawn if they had been made at once."""
+"""Lazily created generators draw the same numbers as ones created at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_made(space):
 
 
 class Coin(Space):
-    """A space of somebody else's."""
+    """A user-defined space."""
 
     def sample(self, mask=None, probability=None):
         return int(self.np_random.integers(2))
@@ -86,7 +86,7 @@ def test_subspaces_are_seeded_as_by_the_generator(make):
     rng = seeding.np_random(11)[0]
     if isinstance(space, (Tuple, Dict)):
         assert seeds == rng.integers(2**31 - 1, size=len(seeds)).tolist()
-        assert state(space) == rng.bit_generator.state  # it has drawn these seeds
+        assert state(space) == rng.bit_generator.state  # the seeds were drawn from it
     else:
         assert seeds == [11, *rng.integers(2**31 - 1, size=len(seeds) - 1).tolist()]
         assert state(space) == seeding_state(11)
@@ -140,7 +140,7 @@ def test_threads_get_one_generator():
 
 
 def given(space):
-    """Return a space that has got a copy of the generator of another."""
+    """Return a space that received a copy of another space's generator."""
     target = Discrete(3)
     target._with_generator_of(space)
     return target

@@ -1,4 +1,4 @@
-"""Layouts of spaces, and batches of spaces that programs have brought along."""
+"""Layouts of spaces, and batches of user-defined spaces."""
 
 import pickle
 
@@ -25,7 +25,7 @@ from gymcore.vector.utils import batch_space, concatenate, create_empty_array, i
 
 
 class Counted(Box):
-    """A Box with batches of its own: their rows are numbered."""
+    """A Box with a batch space of its own: the rows are numbered."""
 
 
 @concatenate.register(Counted)
@@ -37,11 +37,11 @@ def _(space, items, out):
 
 
 class Lit(Discrete):
-    """A Discrete without anything of its own."""
+    """A Discrete without additions."""
 
 
 class Stacked(Discrete):
-    """A Discrete with batches of its own, and actions that are taken apart in its own way."""
+    """A Discrete with a batch space of its own, and its own way to split actions."""
 
 
 @create_empty_array.register(Stacked)
@@ -61,7 +61,7 @@ def _(space, n=1):
 
 
 class StackedBatch(Box):
-    """Batches of Stacked."""
+    """The batch space of Stacked."""
 
 
 @iterate.register(StackedBatch)
@@ -133,7 +133,7 @@ def test_all_others_are_objects(space):
 
 
 def observing(space, observations, **kwargs):
-    """Return a batch of two environments that return these observations again and again."""
+    """Return a batch of two environments that return these observations repeatedly."""
 
     class Observer(gymcore.Env):
         observation_space = space

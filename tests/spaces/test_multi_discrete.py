@@ -1,4 +1,4 @@
-"""Arrays of integers, each from a range of its own."""
+"""Arrays of integers, each with its own range."""
 
 import numpy as np
 import pytest
@@ -237,7 +237,7 @@ def test_nested_probabilities():
 
 
 def test_an_array_of_masks_is_a_tuple_of_its_rows():
-    """As infos["action_mask"] of a batch, or an array for a space of two axes."""
+    """Like infos["action_mask"] of a batch, or an array for a space of two axes."""
     rng = np.random.default_rng(1)
     for nvec in ([3] * 5, [[4, 4], [4, 4]]):
         mask = rng.integers(0, 2, (*np.shape(nvec), np.max(nvec)), np.int8)

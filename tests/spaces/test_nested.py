@@ -75,7 +75,7 @@ def test_elements_flatten_to_the_flat_space_and_back(space, seed):
         assert flat.shape == (flatdim(space),)
         assert flat.dtype == flat_space.dtype
         assert flat in flat_space
-        # Integers of 64 bits beside floats become floats, which do not hold all of them.
+        # 64-bit integers next to floats become floats, which cannot represent all of them.
         assert_close(unflatten(space, flat), element)
 
 

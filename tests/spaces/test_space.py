@@ -1,4 +1,4 @@
-"""What all spaces have in common, over a long list of spaces."""
+"""Common behaviour of all spaces, over a long list of spaces."""
 
 import copy
 import json
@@ -39,27 +39,27 @@ def without(*conditions):
 
 
 def is_stacked(space):
-    """Gymnasium raises when it looks for what is no batch in these; see test_sequence.py."""
+    """Gymnasium raises when it checks an invalid batch of these; see test_sequence.py."""
     return isinstance(space, OURS.Sequence) and space.stack
 
 
 def is_scalar_multi_discrete(space):
-    """Gymnasium does not find its own sample there; see test_multi_discrete.py."""
+    """Gymnasium does not contain its own sample there; see test_multi_discrete.py."""
     return space == OURS.MultiDiscrete(3)
 
 
 def is_empty(space):
-    """JSON does not tell the number of elements that have no parts; see test_dict.py."""
+    """JSON does not record how many elements without parts there are; see test_dict.py."""
     return space in (OURS.Dict(), OURS.Tuple([]))
 
 
 def has_integer_keys(space):
-    """JSON has only strings as keys."""
+    """JSON allows only strings as keys."""
     return isinstance(space, OURS.Dict) and 1 in space.spaces
 
 
 def is_nested_twice(space):
-    """Spaces at the bottom take entropy from the system if only those above are seeded."""
+    """If only the upper spaces are seeded, the lowest ones take entropy from the system."""
     return any(map(subspaces, subspaces(space)))
 
 

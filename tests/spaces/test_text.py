@@ -176,7 +176,7 @@ def test_probabilities_that_numpy_would_refuse_get_our_message():
 
 @settings(max_examples=30, deadline=None)
 @given(
-    # Gymnasium draws an empty string in place of the character NUL.
+    # Gymnasium draws an empty string instead of the character NUL.
     charset=st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=30),
     lengths=st.tuples(st.integers(0, 12), st.integers(0, 12)).map(sorted),
     seed=st.integers(0, 2**64),

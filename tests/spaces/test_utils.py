@@ -1,4 +1,4 @@
-"""Flattening, and the comparison of forms."""
+"""Flattening, and the comparison of shapes and dtypes."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ from tests.spaces.catalogue import (
 )
 from tests.spaces.parity import OURS, assert_same_outcome, assert_same_result
 
-# Gymnasium cannot flatten what has no parts, nor a MultiDiscrete as long as memory.
+# Gymnasium cannot flatten elements without parts, or a MultiDiscrete as large as memory.
 _EXCLUDED = [
     OURS.Tuple([]),
     OURS.Dict(),
@@ -193,7 +193,7 @@ def test_flattened_arrays_are_copies():
 
 
 class Custom(Space):
-    """A space that the functions do not know."""
+    """A space unknown to the functions."""
 
     is_np_flattenable = True
 

@@ -1,6 +1,6 @@
 """Environments with one fault each, for gymcore and for Gymnasium, for tests of checkers.
 
-`broken_envs(gym)` returns the environments by name; each value makes one.
+`broken_envs(gym)` returns functions that make the environments, by name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 
 def good_env(gym: ModuleType) -> type:
-    """Return an environment without a fault; subclasses replace one thing."""
+    """Return an environment without a fault; subclasses replace one part."""
 
     class Good(gym.Env):
         metadata = {"render_modes": ["rgb_array", "human"], "render_fps": 30}  # noqa: RUF012
@@ -76,21 +76,21 @@ def _resets(gym: ModuleType) -> dict[str, type]:
             return self.observe(), {}
 
     class SeedNotPassedOn(good):
-        """Deterministic, with a generator of its own."""
+        """Deterministic environment with a generator of its own."""
 
         def reset(self, *, seed=None, options=None):
             self.own = np.random.default_rng(seed)
             return self.own.uniform(-1, 1, 2).astype(np.float32), {}
 
     class AlwaysSame(good):
-        """Every seed gives the same observation."""
+        """Environment with the same observation for every seed."""
 
         def reset(self, *, seed=None, options=None):
             super().reset(seed=seed)
             return np.zeros(2, np.float32), {}
 
     class SeedOnce(good):
-        """Deterministic observation the first time, not the second."""
+        """Environment whose observation is deterministic only the first time."""
 
         count = 0
 
@@ -187,7 +187,7 @@ def _steps(gym: ModuleType) -> dict[str, type]:
         return type(name, (Counting,), {"step": step})
 
     class Rewarding(good):
-        """A reward that depends on how often the environment was stepped, ever."""
+        """Environment whose reward depends on the number of all steps ever taken."""
 
     found = [
         StepObsRandom,
@@ -221,7 +221,7 @@ def _steps(gym: ModuleType) -> dict[str, type]:
             raise RuntimeError("stuck")
 
     class SharedObservation(good):
-        """One buffer for all observations."""
+        """Environment with one buffer for all observations."""
 
         def __init__(self, render_mode=None):
             super().__init__(render_mode)
@@ -401,7 +401,7 @@ def _rendering(gym: ModuleType) -> dict[str, Callable[[], Any]]:
             return self
 
     class SpecWithModes(good):
-        """Made again in each of its render modes, through its spec."""
+        """Environment that its spec recreates in each of its render modes."""
 
         def __init__(self, render_mode=None):
             super().__init__(render_mode)
@@ -424,5 +424,5 @@ def _rendering(gym: ModuleType) -> dict[str, Callable[[], Any]]:
 
 @functools.cache
 def broken_envs(gym: ModuleType) -> dict[str, Callable[[], Any]]:
-    """Return what makes each environment, by name."""
+    """Return functions that make the environments, by name."""
     return {**_resets(gym), **_steps(gym), **_spaces(gym), **_rendering(gym)}

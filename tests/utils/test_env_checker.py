@@ -1,4 +1,4 @@
-"""What `check_env` and its parts say of good and of faulty environments, beside Gymnasium."""
+"""Results of `check_env` and its parts for good and faulty environments, and Gymnasium's."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ BETTER = (
     *("StepFour", "StepThree", "StepSix", "StepList", "StepNone"),
     *("ResetThree", "ResetNoTuple", "ResetList", "ReturnInfo", "MetadataNone"),
 )
-"""Environments of which gymcore says more than Gymnasium, whose own code stumbles over them."""
+"""Environments on which gymcore says more than Gymnasium, whose own code fails on them."""
 
 
 def outcome(check: Any, *args: Any, **kwargs: Any) -> list[tuple[str, str]]:
-    """Return the exception's kind and text, and all warnings, without names of packages."""
+    """Return the exception's kind and text, and all warnings, without package names."""
     result = ("", "")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -67,7 +67,7 @@ def test_check_env_says_what_gymnasium_says(name):
 @for_each("name", broken_envs(gymcore))
 def test_single_checks_say_what_gymnasium_says(name):
     if name in ("NotAnEnv", "Namespace", "NoActionSpace", "NoObservationSpace", "ActionSpaceText"):
-        return  # only check_env looks at what is no environment, or has no spaces
+        return  # only check_env checks for an environment and its spaces
     for check in CHECKS:
         theirs = outcome(getattr(CHECKERS[gymnasium], check), broken_envs(gymnasium)[name]())
         ours = outcome(getattr(env_checker, check), broken_envs(gymcore)[name]())
@@ -78,7 +78,7 @@ def test_single_checks_say_what_gymnasium_says(name):
 
 
 def with_spec(gym: Any, make: Any, *, nondeterministic: bool = False) -> Any:
-    """Return the environment with a spec, as `make` would have given it."""
+    """Return the environment with a spec, as `make` would have set it."""
     env = make()
     env.spec = gym.envs.registration.EnvSpec(
         "Broken-v0", entry_point=make, nondeterministic=nondeterministic
@@ -87,7 +87,7 @@ def with_spec(gym: Any, make: Any, *, nondeterministic: bool = False) -> Any:
 
 
 def drifting_resets(gym: Any) -> dict[str, Any]:
-    """Return environments whose resets differ, by a little, or on certain calls."""
+    """Return environments whose resets differ slightly, or only on certain calls."""
     good = good_env(gym)
 
     def resetting(change: Any) -> Any:
@@ -148,7 +148,7 @@ def test_environments_with_a_spec_say_what_gymnasium_says(nondeterministic):
 
 @pytest.mark.parametrize("kind", ["Good", "RgbFloat", "UnknownMode", "CloseRaises", "CloseOnce"])
 def test_environments_made_again_say_what_gymnasium_says(kind):
-    """In each of their render modes, and to be closed twice."""
+    """In each of their render modes, and closed twice."""
     said = []
     for gym, checker in CHECKERS.items():
         make = broken_envs(gym)[kind]
@@ -185,7 +185,7 @@ def test_what_is_called_is_what_gymnasium_calls():
                 log.append("close")
 
             def __del__(self):
-                """Ours are closed when they are collected."""
+                """gymcore closes environments when they are collected."""
 
         env = with_spec(gym, Logged)
         checker.check_env(env)
@@ -278,7 +278,7 @@ def test_data_equivalence_of_texts_and_records():
 
 
 def test_truncated_may_be_a_numpy_bool():
-    """Gymnasium takes it for a truncation."""
+    """Gymnasium treats it as a truncation."""
 
     class Numpy(good_env(gymcore)):
         def step(self, action):
@@ -288,7 +288,7 @@ def test_truncated_may_be_a_numpy_bool():
 
 
 def test_the_public_names():
-    """Of Gymnasium's module, those that are its own."""
+    """The names that Gymnasium's module itself defines."""
     names = [n for n in dir(CHECKERS[gymnasium]) if n.startswith(("check_", "data_", "env_"))]
     assert not [name for name in names if not hasattr(env_checker, name)]
     for name in CHECKS:

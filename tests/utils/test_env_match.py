@@ -1,4 +1,4 @@
-"""Environments that do the same and environments that do not, beside Gymnasium's function."""
+"""Environments that match and environments that do not, compared with Gymnasium's function."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_infos(name, comparison):
     if comparison == "superset" and name in ("less", "renamed"):
         assert "key b present in info_a is missing in info_b" in ours  # Gymnasium: a KeyError
     elif comparison == "keys-superset" and not ours.startswith("they match"):
-        assert ours.endswith("not present in info_b are: {'b'}")  # Gymnasium: of the wrong side
+        assert ours.endswith("not present in info_b are: {'b'}")  # Gymnasium names the wrong side
         assert said(gymnasium).split(":")[0] == ours.split(":")[0]
     else:
         assert ours == said(gymnasium)

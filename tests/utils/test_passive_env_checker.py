@@ -21,7 +21,7 @@ def checker(gym: ModuleType) -> Any:
 
 
 def changed(space: Any, **attributes: Any) -> Any:
-    """Return a copy of a space with attributes that its constructor would not accept."""
+    """Return a copy of a space with attributes that its constructor would refuse."""
     space = copy.deepcopy(space)
     vars(space).update(attributes)
     return space
@@ -149,7 +149,7 @@ def test_a_space_that_cannot_tell() -> None:
         passive_env_checker.check_obs(0, Strange(), "reset")
 
 
-# Data that two calls share
+# Data shared by two calls
 
 
 class Named(tuple):
@@ -197,7 +197,7 @@ def test_shared_data_like_gymnasium(index: int) -> None:
 
 
 def test_hard_to_tell_arrays_count_as_shared() -> None:
-    """np.shares_memory may take exponential time; it gets little."""
+    """np.shares_memory may take exponential time; its effort is limited."""
     memory = np.zeros(10**6, np.int8)
     strides = np.lib.stride_tricks.as_strided
     first = strides(memory, (100, 100, 100), (3 * 7 * 11, 5 * 13, 17 * 19))

@@ -1,4 +1,4 @@
-"""The four benchmarks count what they say, whatever the environment; no time is asserted."""
+"""The four benchmarks report their counts for any environment; no time is asserted."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def up(key: int) -> Any:
 def played(
     env: Any, keys: Any, events: dict[int, list[Any]], steps: int, **kwargs: Any
 ) -> list[tuple[Any, ...]]:
-    """Play `steps` steps, post events after some; return the callback's arguments."""
+    """Play `steps` steps, posting events after some; return the callback's arguments."""
     calls: list[tuple[Any, ...]] = []
 
     def callback(*arguments: Any) -> None:

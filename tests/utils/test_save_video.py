@@ -1,4 +1,4 @@
-"""save_video and its schedule, side by side with Gymnasium's."""
+"""save_video and its schedule, compared with Gymnasium's."""
 
 from __future__ import annotations
 

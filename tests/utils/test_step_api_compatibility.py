@@ -1,4 +1,4 @@
-"""Results of `step` with one flag and with two, beside Gymnasium's conversions."""
+"""Results of `step` with one flag and with two, compared with Gymnasium's conversions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VECTOR_INFOS = (
 
 
 def same(function: str, step_returns: Any, **kwargs: Any) -> None:
-    """Compare one conversion, and what it leaves in the caller's data."""
+    """Compare one conversion, and its effects on the caller's data."""
     given, given_theirs = deepcopy(step_returns), deepcopy(step_returns)
     result = getattr(ours, function)(given, **kwargs)
     assert_same(result, getattr(theirs, function)(given_theirs, **kwargs), function)
@@ -61,7 +61,7 @@ def test_vector_environments(infos):
 
 
 def test_list_infos_say_for_each_done_environment_whether_it_was_truncated():
-    """Also where there was an older entry: Gymnasium leaves a NumPy bool there."""
+    """Even if there was an older entry: Gymnasium leaves a NumPy bool there."""
     infos = [{}, {}, {KEY: True}, {"x": 1}]
     result = ours.convert_to_done_step_api((0, 0, *FLAGS, infos), is_vector_env=True)
     assert result[2].tolist() == [True, True, True, False]

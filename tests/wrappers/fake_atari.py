@@ -1,4 +1,4 @@
-"""What `AtariPreprocessing` needs of an Atari environment, without the emulator."""
+"""The parts of an Atari environment that `AtariPreprocessing` uses, without the emulator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import gymcore
 
 
 class FakeALE:
-    """An emulator whose screen is noise that depends on what was done."""
+    """An emulator whose screen is noise that depends on the actions."""
 
     def __init__(self) -> None:
         self.start(0)
@@ -48,14 +48,14 @@ def make_fake_atari(gym: ModuleType = gymcore) -> type:
             limit: int = 90,
             observation_space: Any = None,
         ) -> None:
-            """Make one.
+            """Make the environment.
 
             Args:
-                frameskip: What it says of itself.
-                meanings: Of the actions.
-                loss: Chance that a frame costs a life.
+                frameskip: Value that it reports.
+                meanings: Meanings of the actions.
+                loss: Probability that a frame costs a life.
                 limit: Frames until it truncates.
-                observation_space: In place of that of its pictures.
+                observation_space: Replacement for the space of its frames.
             """
             self._frameskip = frameskip
             self.meanings = list(meanings)

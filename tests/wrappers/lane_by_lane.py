@@ -1,4 +1,4 @@
-"""Whether a vector wrapper does to a batch what a single wrapper does to each of its lanes."""
+"""Checks that a vector wrapper does to a batch what a single wrapper does to each lane."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MODES = tuple(AutoresetMode)
 def in_modes(names: str, cases: Iterable[Any]) -> pytest.MarkDecorator:
     """Parametrize over `mode` and the cases: the first in every mode, the others in same-step mode.
 
-    Same-step mode does what the others do, and changes final observations too.
+    Same-step mode covers the other modes, and changes final observations too.
     """
     pairs = [
         (case, mode)
@@ -36,7 +36,7 @@ def in_modes(names: str, cases: Iterable[Any]) -> pytest.MarkDecorator:
 
 
 def assert_close(ours: Any, theirs: Any, where: str = "data", rtol: float = 1e-6) -> None:
-    """As `assert_same`, but floating-point numbers may differ by rounding."""
+    """Compare like `assert_same`, but allow rounding in floating-point numbers."""
     if isinstance(theirs, dict):
         assert list(ours) == list(theirs), where
         for key, value in theirs.items():
@@ -73,19 +73,19 @@ def check_lane_by_lane(
 ) -> None:
     """Step `wrap_vector(Sync(lanes))` beside `Sync(wrap_single(lane) for each lane)`.
 
-    Compares everything that resets and steps return, and the spaces. Also checks that actions and
-    options are left as they were, and that earlier results never change.
+    Compares all results of resets and steps, and the spaces. Also checks that actions and
+    options are unchanged, and that earlier results never change.
 
     Args:
-        wrap_vector: From a vector environment to the wrapped one.
-        wrap_single: From an environment to the wrapped one.
-        make_env: Makes a lane; `WalkEnv()` without it.
+        wrap_vector: Function that wraps a vector environment.
+        wrap_single: Function that wraps a single environment.
+        make_env: Function that makes a lane [`WalkEnv()`].
         mode: The autoreset mode.
-        num_envs: Lanes.
-        steps: Steps to make.
-        seed: Of the environments, the actions and the masks.
+        num_envs: Number of lanes.
+        steps: Number of steps.
+        seed: Seed of the environments, the actions and the masks.
         masked: Whether to reset random lanes now and then, in every mode.
-        exact: Whether numbers have to be equal to the bit.
+        exact: Whether numbers must be equal to the bit.
         spaces: Whether to compare the spaces.
         infos: Whether to compare the infos.
     """
@@ -110,7 +110,7 @@ def check_lane_by_lane(
     def compare_all(one: Any, other: Any, where: str) -> None:
         keep(one)
         final_info = one[-1].get("final_info", {})
-        if "final_frame" in final_info:  # which the wrapper had the engine take
+        if "final_frame" in final_info:  # the engine took it for the wrapper
             left = {k: v for k, v in final_info.items() if k.removeprefix("_") != "final_frame"}
             one = (*one[:-1], {**one[-1], "final_info": left})
         if not infos:

@@ -16,7 +16,7 @@ from tests.wrappers.walk_env import make_walk_env
 
 
 def assert_same_space(ours: Any, theirs: Any) -> None:
-    """Assert that a space equals one of Gymnasium's: their text, and samples of the same seed."""
+    """Assert that a space equals one of Gymnasium's, by text and by samples of the same seed."""
     assert repr(ours) == repr(theirs)
     ours, theirs = deepcopy(ours), deepcopy(theirs)
     ours.seed(3)
@@ -33,14 +33,14 @@ def check_side_by_side(
     spaces: bool = True,
     **env_kwargs: Any,
 ) -> None:
-    """Step the same wrapped environment in both packages and compare all they return.
+    """Step the same wrapped environment in both packages, and compare all results.
 
     Args:
         wrap: `wrap(package, env)` returns the wrapped environment; `package` is `gymcore` or
             `gymnasium`.
-        steps: Steps to make.
-        seed: Of the environments and the actions.
-        exact: Whether numbers have to be equal to the bit.
+        steps: Number of steps.
+        seed: Seed of the environments and the actions.
+        exact: Whether numbers must be equal to the bit.
         spaces: Whether to compare the spaces.
         **env_kwargs: For `WalkEnv`; spaces are made for each package by `kind` and `action_kind`.
     """
@@ -71,15 +71,15 @@ def check_vectors_side_by_side(
     spaces: bool = True,
     **env_kwargs: Any,
 ) -> None:
-    """Step the same wrapped SyncVectorEnv in both packages and compare all they return.
+    """Step the same wrapped SyncVectorEnv in both packages, and compare all results.
 
     Args:
         wrap: `wrap(package, envs)` returns the wrapped vector environment.
         mode: The autoreset mode, by value.
-        num_envs: Lanes.
-        steps: Steps to make.
-        seed: Of the environments and the actions.
-        exact: Whether numbers have to be equal to the bit.
+        num_envs: Number of lanes.
+        steps: Number of steps.
+        seed: Seed of the environments and the actions.
+        exact: Whether numbers must be equal to the bit.
         spaces: Whether to compare the spaces.
         **env_kwargs: For `WalkEnv`.
     """

@@ -1,4 +1,4 @@
-"""Values and environments handed from one array library to another."""
+"""Values and environments converted from one array library to another."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Pair = collections.namedtuple("Pair", "x y")
 
 
 class OtherArray:
-    """An array of another library: NumPy's, of which only DLPack can be used."""
+    """Another library's array: a NumPy array that offers only DLPack."""
 
     def __init__(self, array: Any) -> None:
         self.array = np.asarray(array)
@@ -42,7 +42,7 @@ class OtherArray:
 
 
 def make_other() -> types.ModuleType:
-    """Return that library."""
+    """Return the other library."""
     module = types.ModuleType("other_arrays")
     module.OtherArray = OtherArray
     module.asarray = lambda value, device=None: OtherArray(value)
@@ -244,7 +244,7 @@ def test_an_environment_is_used_from_another_library():
 
 @for_each("kind", ["box", "image", "discrete", "tuple", "dict", "graph", "sequence"])
 def test_every_observation_there_and_back(kind):
-    """Through two conversions, to the other library and back, nothing is lost."""
+    """Two conversions, to the other library and back, lose nothing."""
     plain = make_walk_env()(kind, "box")
     twice = ArrayConversion(ArrayConversion(make_walk_env()(kind, "box"), np, other), other, np)
     assert_same(to_numpy(plain.reset(seed=3)), twice.reset(seed=3))

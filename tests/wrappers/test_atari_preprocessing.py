@@ -1,4 +1,4 @@
-"""`AtariPreprocessing`, beside Gymnasium's: over a fake emulator, and over ale-py where it is."""
+"""`AtariPreprocessing` compared with Gymnasium's: over a fake emulator, and ale-py if installed."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 def check(ours: Any, theirs: Any, steps: int) -> None:
-    """Step both and compare all they return, and what they know."""
+    """Step both, and compare all results and attributes."""
 
     def compare(one: Any, other: Any, where: str) -> None:
         assert_same(one, other, where)
         assert ours.lives == theirs.lives, where
-        # Gymnasium's is that of the last step even after a reset.
+        # Gymnasium's value is the last step's even after a reset.
         assert ours.game_over is (theirs.game_over if len(one) == 5 else False), where
         kept.append((one, deepcopy(one)))
         del kept[:-3]
@@ -205,7 +205,7 @@ def test_without_opencv(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def adapt(package: Any, env: Any) -> Any:
-    """An environment of one package as one of the other."""
+    """Adapt an environment of one package to the other."""
 
     class Adapter(package.Env):
         def __init__(self) -> None:
@@ -230,7 +230,7 @@ def adapt(package: Any, env: Any) -> Any:
 
 
 def make_games(game: str, **arguments: Any) -> tuple[Any, Any]:
-    """Our game, and that of ale-py for Gymnasium."""
+    """Return our game, and ale-py's for Gymnasium."""
     ale_py = pytest.importorskip("ale_py", reason="ale_py is not installed")
     gymnasium.register_envs(ale_py)
     return tuple(package.make(game, frameskip=1, **arguments) for package in (gymcore, gymnasium))  # type: ignore[return-value]
@@ -238,8 +238,8 @@ def make_games(game: str, **arguments: Any) -> tuple[Any, Any]:
 
 @pytest.fixture(scope="module")
 def breakouts() -> Iterator[tuple[Any, Any]]:
-    """Both games, loaded once."""
-    yield make_games("ALE/Breakout-v5")  # and let go of them in time
+    """Yield both games, loaded once."""
+    yield make_games("ALE/Breakout-v5")  # not in a variable, to be freed in time
 
 
 GAME_OPTIONS: list[dict[str, Any]] = [
@@ -286,7 +286,7 @@ def test_equals_gymnasiums_over_the_games_of_each_other(breakouts: tuple[Any, An
 
 
 class Watched(gymcore.Wrapper):
-    """Keeps the frames that pass through."""
+    """Wrapper that keeps the frames that pass through it."""
 
     def step(self, action: Any) -> Any:
         result = super().step(action)
@@ -306,7 +306,7 @@ def test_a_wrapper_below_sees_the_frames() -> None:
         assert_same(watched.step(action), plain.step(action))
         frame = watched.unwrapped.ale.getScreenRGB()
         assert_same(watched.env.frames[-1], frame)
-    # And whoever steps the game below the wrapper.
+    # Also if the game below the wrapper is stepped directly.
     assert_same(plain.unwrapped.step(0)[0], plain.unwrapped.ale.getScreenRGB())
     with pytest.raises(error.InvalidAction):
         plain.step(77)

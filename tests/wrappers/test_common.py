@@ -302,7 +302,7 @@ def test_statistics_like_gymnasium(reward: Any, arguments: list[Any]) -> None:
     def scenario(gym: ModuleType) -> list[Any]:
         env = wrapped(gym, "RecordEpisodeStatistics", *arguments, reward=reward)
         results = []
-        for length in (3, 4, 1, 3, 3):  # one step too many, an episode given up
+        for length in (3, 4, 1, 3, 3):  # one step too many, an abandoned episode
             results.append(env.reset())
             results += [without_times(env.step(0)) for _ in range(length)]
             results.append([env.episode_returns, env.episode_lengths, env.episode_count])
@@ -342,7 +342,7 @@ def test_bad_buffer_length(buffer_length: Any) -> None:
 
 
 def default_stack(gym: ModuleType) -> Any:
-    """Return the layers of `make`, in their third episode, when all checks are finished."""
+    """Return the wrappers of `make`, in their third episode, when all checks are finished."""
     wrappers = gym.wrappers
     env = wrappers.PassiveEnvChecker(make_env(gym, length=100))
     env = wrappers.TimeLimit(wrappers.OrderEnforcing(env), 100)
@@ -399,7 +399,7 @@ def test_copies_step_their_own_environment(steps: int) -> None:
 
 
 def test_outcome_helper_sees_errors() -> None:
-    """The comparisons above would be worth nothing if errors were swallowed."""
+    """The comparisons above would prove nothing if errors were swallowed."""
     assert isinstance(outcome(lambda: 1 / 0).error, ZeroDivisionError)
     with pytest.raises(AssertionError):
         compare(lambda gym: gym.__name__.startswith("gymcore"))

@@ -1,4 +1,4 @@
-"""NormalizeObservation and NormalizeReward of one environment."""
+"""NormalizeObservation and NormalizeReward of a single environment."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_observations_are_not_changed_and_results_do_not_change():
 
 
 class Shifted(RunningMeanStd):
-    """Statistics of one's own."""
+    """User-defined statistics."""
 
     def update_from_moments(self, batch_mean, batch_var, batch_count):
         super().update_from_moments(batch_mean + 1, batch_var, batch_count)

@@ -1,4 +1,4 @@
-"""Bins of numbers, against `numpy.digitize`."""
+"""Bins of numbers, compared with `numpy.digitize`."""
 
 from __future__ import annotations
 

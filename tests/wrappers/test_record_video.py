@@ -27,7 +27,7 @@ FilmEnv = make_film_env(gymcore)
 
 
 def follow(gym: ModuleType, folder: Path, mode: str, resets: bool, **kwargs: Any) -> Any:
-    """Return what the wrapper says of itself in three episodes, and the names of its files."""
+    """Return the wrapper's attributes during three episodes, and the names of its files."""
     env = gym.wrappers.RecordVideo(make_film_env(gym)(mode), str(folder), **kwargs)
     seen: list[Any] = []
 

@@ -32,7 +32,7 @@ def make_env(
     metadata: Any = METADATA,
     frame: Callable[[int], Any] = lambda count: np.full((3, 4, 3), count, np.uint8),
 ) -> Any:
-    """Return an environment whose frames are made from the number of calls of render so far."""
+    """Return an environment whose frames show the number of earlier calls of render."""
 
     class Rendered(gym.Env):
         observation_space = action_space = gym.spaces.Discrete(2)
@@ -148,7 +148,7 @@ def test_metadata_like_gymnasium(metadata: Any) -> None:
 
 
 class ShownFrames:
-    """Stands for the window and keeps what it is shown, [height, width, 3]."""
+    """A replacement for the window that keeps the frames shown, [height, width, 3]."""
 
     def __init__(self, title: str, size: tuple[int, int]) -> None:
         self.title = title
@@ -298,7 +298,7 @@ def test_without_pygame(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_two_windows_in_one_process() -> None:
-    """In a process of its own: SDL keeps its video driver until the process ends."""
+    """In a separate process: SDL keeps its video driver until the process ends."""
     program = """
 import gymcore
 from gymcore.rendering.window import load_pygame

@@ -1,4 +1,4 @@
-"""Single wrappers that take an action more than once, beside Gymnasium's."""
+"""Single wrappers that take an action more than once, compared with Gymnasium's."""
 
 from __future__ import annotations
 

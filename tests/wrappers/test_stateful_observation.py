@@ -1,4 +1,4 @@
-"""Single wrappers whose observations depend on earlier steps, beside Gymnasium's."""
+"""Single wrappers whose observations depend on earlier steps, compared with Gymnasium's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PACKAGES = (gymcore, gymnasium)
 
 
 def outcome(call: Any) -> Any:
-    """What a call returns, or how it fails."""
+    """Return the result of a call, or its error."""
     try:
         return call()
     except Exception as problem:
@@ -60,7 +60,7 @@ def test_delay_that_is_negative() -> None:
 
 
 class Reusing(make_counting_env(gymcore)):  # type: ignore[misc]
-    """Returns the same array at every step, changed."""
+    """Environment that returns the same array at every step, changed."""
 
     def reset(self, **kwargs: Any) -> Any:
         self.array, info = super().reset(**kwargs)
@@ -234,7 +234,7 @@ def test_bad_skips_like_gymnasium(skip: Any) -> None:
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 5])
 def test_episodes_that_end_within_a_skip(length: int) -> None:
     class Falling(make_counting_env(gymcore)):  # type: ignore[misc]
-        """Observations that are below zero, of which zeros would be the maximum."""
+        """Environment with negative observations, for which zeros would be the maximum."""
 
         def step(self, action: Any) -> Any:
             _, *rest = super().step(action)
@@ -309,6 +309,6 @@ def test_spaces_are_those_of_gymnasium_for_real_environments() -> None:
             lambda gym, env: gym.wrappers.TimeAwareObservation(env, normalize_time=True),
         ):
             ours, theirs = (wrap(gym, gym.make(name)) for gym in PACKAGES)
-            if name != "CartPole-v1":  # whose samples come from infinite bounds
+            if name != "CartPole-v1":  # its samples come from infinite bounds
                 assert_same_space(ours.observation_space, theirs.observation_space)
             assert repr(ours.observation_space) == repr(theirs.observation_space)

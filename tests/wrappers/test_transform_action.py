@@ -1,4 +1,4 @@
-"""Wrappers of actions, beside Gymnasium's."""
+"""Wrappers of actions, compared with Gymnasium's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FLOATS = (np.float32, np.float64)
 def box_env(
     package: Any = gymcore, low: Any = -2, high: Any = 6, shape: Any = (2,), dtype: Any = np.float32
 ) -> Any:
-    """An environment with a `Box` action space."""
+    """Return an environment with a `Box` action space."""
     if isinstance(low, list):
         low, high, shape = np.array(low, dtype), np.array(high, dtype), None
     space = package.spaces.Box(low, high, shape, dtype)
@@ -34,7 +34,7 @@ def box_env(
 
 
 def both(name: str, *args: Any, **box: Any) -> tuple[Any, Any]:
-    """The wrapper of each package."""
+    """Return the wrapper of each package."""
     return tuple(
         getattr(package.wrappers, name)(box_env(package, **box), *args)
         for package in (gymcore, gymnasium)
@@ -44,7 +44,7 @@ def both(name: str, *args: Any, **box: Any) -> tuple[Any, Any]:
 # --- parity ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore:.*precision lowered")  # Gymnasium's, of every Python float
+@pytest.mark.filterwarnings("ignore:.*precision lowered")  # Gymnasium's, for every Python float
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("shape", [(2,), (2, 3)])
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_mistakes(make: Any, kind: type, words: str) -> None:
     assert isinstance(raised.value, error.Error)
 
 
-# --- the rest -------------------------------------------------------------------------------------
+# --- other behaviour ------------------------------------------------------------------------------
 
 
 def test_the_spec_makes_the_same_stack_again() -> None:

@@ -1,4 +1,4 @@
-"""Wrappers that change observations: side by side with Gymnasium, and on their own."""
+"""Wrappers that change observations: compared with Gymnasium, and alone."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_grayscale(keep_dim):
 
 
 def test_every_colour_becomes_the_grey_that_gymnasium_makes_of_it():
-    """Of all 2**24 those with every fifth red: what rounding could change is in there."""
+    """All 2**24 colours with every fifth red: enough to cover every case of rounding."""
     ours = GrayscaleObservation(make(bytes_box(256, 256, 3))).func
     theirs = gymnasium.wrappers.GrayscaleObservation(
         make_walk_env(gymnasium)(
@@ -118,7 +118,7 @@ def test_resize(shape, size):
 
 
 def test_resize_many_channels():
-    """OpenCV takes four at most: more of them are resized in groups."""
+    """OpenCV takes at most four channels: more are resized in groups."""
     pytest.importorskip("cv2")
     picture = np.random.default_rng(1).integers(256, size=(8, 6, 9), dtype=np.uint8)
     all_at_once = ResizeObservation(make(bytes_box(8, 6, 9)), (4, 4)).observation(picture)
@@ -166,7 +166,7 @@ DTYPES = [
 
 @for_each(("kind", "dtype"), [(k, d) for k, dtypes in DTYPES for d in dtypes])
 def test_dtype(kind, dtype):
-    # A sample of a Box of no axes is an array here, a number there.
+    # A sample of a Box without axes is an array here, a number there.
     check("DtypeObservation", dtype, kind=kind, spaces=kind not in ("scalar", "discrete"))
 
 
@@ -178,7 +178,7 @@ def test_dtype_of_wider_floats_does_not_warn():
 
 @for_each("kind", ["box", "multi_discrete", "multi_binary"])
 def test_dtype_keeps_the_byte_order(kind):
-    """Gymnasium announces it in the space and returns the order of the machine."""
+    """Gymnasium keeps it in the space, but returns the machine's byte order."""
     for dtype in (">i4", "<i4"):
         env = DtypeObservation(WalkEnv(kind), dtype)
         for observation in (env.reset(seed=1)[0], env.step(env.action_space.sample())[0]):
@@ -262,7 +262,7 @@ def test_add_render(kind, render_only):
 
 
 def test_add_render_knows_the_dtype_of_frames():
-    """Gymnasium declares bytes whatever comes."""
+    """Gymnasium declares bytes for any frames."""
 
     class Depth(WalkEnv):
         def render(self):
@@ -273,7 +273,7 @@ def test_add_render_knows_the_dtype_of_frames():
     assert env.reset(seed=1)[0] in env.observation_space
 
 
-# --- observations are not changed -----------------------------------------------------------------
+# --- observations stay unchanged ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Stacks of wrappers of several kinds: specs and JSON make them again, nested observations pass."""
+"""Stacks of wrappers of several kinds: recreated from specs and JSON, with nested observations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.wrappers.walk_env import make_walk_env
 
 
 def numbers():
-    """Actions, rewards, episodes and observations, with and without a state."""
+    """Return an environment under wrappers of numbers, some with a state and some without."""
     env = gym.make("MountainCarContinuous-v0", max_episode_steps=6)
     env = w.RescaleAction(env, -2.0, 2.0)
     env = w.StickyAction(env, 0.25, (1, 2))
@@ -128,7 +128,7 @@ def test_copies_go_on_alike(copied):
 
 
 def test_a_size_is_a_tuple_again_after_json(registries):
-    """Wrappers that want a tuple, as Gymnasium's do, get one from a spec that was JSON."""
+    """Wrappers that need a tuple, as Gymnasium's do, get one from a spec that was JSON."""
     space = gym.spaces.Box(0, 255, (6, 6), np.uint8)
     gym.register("Pictures-v0", lambda: make_walk_env(gym)(observation_space=space))
     env = w.ResizeObservation(gym.make("Pictures-v0"), (3, 2))

@@ -1,4 +1,4 @@
-"""Wrappers of rewards, beside Gymnasium's."""
+"""Wrappers of rewards, compared with Gymnasium's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running statistics, zeros of spaces and rescaled boxes: Gymnasium's, and what it lacks."""
+"""Running statistics, zeros of spaces and rescaled boxes, as in Gymnasium and beyond."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """An environment for tests of wrappers, for gymcore and for Gymnasium, with any spaces.
 
-Deterministic after `reset(seed=s)`, and random: observations, rewards, ends and infos come from the
-environment's own generator, and rewards depend on the action.
+Random, but deterministic after `reset(seed=s)`: observations, rewards, ends and infos come from
+the environment's own generator, and rewards depend on the action.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.testing_env import make_space
 
 
 def numbers(value: Any) -> float:
-    """Return one number that depends on everything in an element of a space."""
+    """Return one number that depends on every part of an element of a space."""
     if isinstance(value, dict):
         value = tuple(value.values())
     if isinstance(value, (tuple, list)):
@@ -46,14 +46,14 @@ def make_walk_env(gym: ModuleType = gymcore) -> type:
             limit: int = 12,
             render_mode: str | None = None,
         ) -> None:
-            """Make one.
+            """Make the environment.
 
             Args:
-                kind: Of observations, for `tests.testing_env.make_space`.
-                action_kind: Of actions, likewise.
-                observation_space: In place of `kind`.
-                action_space: In place of `action_kind`.
-                terminate: Chance that a step ends the episode.
+                kind: Kind of observations, for `tests.testing_env.make_space`.
+                action_kind: Kind of actions, likewise.
+                observation_space: Replacement for `kind`.
+                action_space: Replacement for `action_kind`.
+                terminate: Probability that a step ends the episode.
                 limit: Steps until an episode is truncated.
                 render_mode: None or "rgb_array".
             """

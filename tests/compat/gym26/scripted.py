@@ -1,4 +1,4 @@
-"""An environment that plays a script: known rewards, ends and observations."""
+"""An environment with a script: known rewards, ends and observations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymcore import spaces
 
 
 class Scripted(gymcore.Env):
-    """Observes `[steps]`; its rewards and ends are given, and repeat in every episode."""
+    """Environment that observes `[steps]`; its given rewards and ends repeat in every episode."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 30}  # noqa: RUF012
 

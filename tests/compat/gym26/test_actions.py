@@ -14,7 +14,7 @@ from tests.compat.gym26.scripted import Scripted
 
 def test_clipped_actions() -> None:
     env = ClipAction(Scripted([0.0] * 3))
-    assert env.action_space == spaces.Box(-2.0, 2.0, (2,), np.float32)  # as it was
+    assert env.action_space == spaces.Box(-2.0, 2.0, (2,), np.float32)  # unchanged
     env.reset()
     given = np.array([-5.0, 1.5], np.float32)
     env.step(given)

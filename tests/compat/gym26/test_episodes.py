@@ -1,4 +1,4 @@
-"""The wrappers of Gym 0.26 that know of episodes."""
+"""The wrappers of Gym 0.26 that deal with episodes."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_a_list_of_infos() -> None:
     assert infos[0] == {}
     assert infos[1]["episode"]["l"] == 9 and infos[1]["episode"]["r"] == 9.0
     assert infos[1]["final_observation"].shape == (4,) and infos[1]["final_info"] == {}
-    # What came in is as it was.
+    # The input is unchanged.
     merged = {"x": np.array([1, 0]), "_x": np.array([True, False])}
     assert envs._list(merged) == [{"x": 1}, {}] and list(merged) == ["x", "_x"]
 

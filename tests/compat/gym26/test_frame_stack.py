@@ -19,7 +19,7 @@ PICTURES = spaces.Box(0, 255, (84, 84), np.uint8)
 
 
 class Noise(Scripted):
-    """Pictures that cannot be compressed."""
+    """Environment with frames that cannot be compressed."""
 
     def __init__(self) -> None:
         super().__init__([0.0] * 1000, observation_space=PICTURES)

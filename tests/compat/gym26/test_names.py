@@ -1,4 +1,4 @@
-"""Names, modules and calls of Gym 0.26, and what they lead to."""
+"""Names, modules and calls of Gym 0.26, and the objects they give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NormalizeObservation and NormalizeReward of Gym 0.26, with numbers worked out by hand."""
+"""NormalizeObservation and NormalizeReward of Gym 0.26, with numbers computed by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ACTIONS = np.zeros((2, 2), np.float32)
 
 
 class Statistics:
-    """Mean and variance of all numbers so far, and of one 0 with variance 1 that counts 1e-4."""
+    """Mean and variance of all numbers so far, and of a prior: mean 0, variance 1, count 1e-4."""
 
     def __init__(self) -> None:
         self.count, self.sum, self.squares = 1e-4, 0.0, 1e-4
@@ -69,7 +69,7 @@ def test_rewards(ending: str) -> None:
     for episode in range(2):
         if episode:
             env.reset()
-        # Returns of the episode: 1, 0.5 + 2, 1.25 + 4; they begin again after either ending.
+        # Returns of the episode: 1, 0.5 + 2, 1.25 + 4; they restart after either kind of end.
         for reward, discounted in ((1.0, 1.0), (2.0, 2.5), (4.0, 5.25)):
             _, variance = rms.update(discounted)
             scaled = env.step(None)[1]

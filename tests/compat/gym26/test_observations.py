@@ -23,7 +23,7 @@ from tests.compat.gym26.scripted import Scripted
 
 
 class Entries(Scripted):
-    """Observes a dict."""
+    """Environment that observes a dict."""
 
     def __init__(self, **kwargs: Any) -> None:
         space = spaces.Dict(
@@ -97,7 +97,7 @@ def test_time_at_the_end() -> None:
             TimeAwareObservation(Scripted(observation_space=space))
 
 
-# Pictures
+# Images
 
 
 class Colours(Scripted):
@@ -192,7 +192,7 @@ def test_pixels_alone(mode: str) -> None:
     if mode == "rgb_array_list":
         env.step(0)
         frames = env.render()
-        assert len(frames) == 2  # what observations took is still there, once
+        assert len(frames) == 2  # frames that the observations used are still there, once
         assert (frames[0] == observation["pixels"]).all() and env.render() == []
     env.close()
 

@@ -27,7 +27,7 @@ from tests.compat.gym26.scripted import Scripted
 
 
 class FakeWriter:
-    """Notes the first number of each frame in place of encoding."""
+    """A writer that records the first number of each frame instead of encoding it."""
 
     files: dict[str, list[int]] = {}  # noqa: RUF012
 
@@ -91,7 +91,7 @@ def test_from_steps_on_and_of_a_length(videos: dict[str, list[int]], tmp_path: P
     )
     play(env, episodes=2)
     env.close()
-    # From step 2: its frame, the last of the episode, and the first of the next.
+    # From step 2: its frame, the last frame of the episode, and the first frame of the next.
     assert videos == {"x-step-2.mp4": [2, 3, 0], "x-step-6.mp4": [3]}
 
 
@@ -118,7 +118,7 @@ def test_a_batch_records_its_first_lane(videos: dict[str, list[int]], tmp_path: 
     for _ in range(8):
         envs.step(np.zeros((2, 2), np.float32))
     envs.close()
-    # A video ends with the frame after the reset in the last step of its episode.
+    # A video ends with the frame after the reset, which the last step of its episode makes.
     assert videos == {"rl-video-episode-0.mp4": [0, 1, 2, 0], "rl-video-episode-1.mp4": [1, 2, 0]}
     assert envs.episode_id == 2
 
@@ -146,7 +146,7 @@ def test_real_files(tmp_path: Path) -> None:
     assert (tmp_path / "v" / "rl-video-episode-0.mp4").stat().st_size > 1000
     env.reset()
     env.step(0)
-    del env  # nobody closed it: what there is is saved
+    del env  # never closed: the frames so far are saved
     assert (tmp_path / "v" / "rl-video-episode-1.mp4").exists()
 
 

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF059
-"""Programs as they were written for Gym 0.21. Each is given `gym`, and a folder to write into.
+"""Programs as they were written for Gym 0.21. Each gets `gym`, and a folder for its files.
 
 Only the physics of the user's own environments and their seeds are those of gym 0.21; CartPole's
 initial states are today's.
@@ -14,7 +14,7 @@ import numpy as np
 
 
 def walk_of(gym: Any) -> Any:
-    """The class of an environment of that time."""
+    """Return a class of environments in the style of that time."""
 
     class Walk(gym.Env):
         metadata = {"render.modes": ["human", "rgb_array"], "video.frames_per_second": 7}  # noqa: RUF012
@@ -53,7 +53,7 @@ def an_environment_of_the_users(gym: Any, folder: Path) -> Any:
     done = False
     while not done:
         observation, reward, done, info = env.step(1)
-        # At an end of its own, Gym 0.21 left the key out.
+        # At an end other than the time limit, Gym 0.21 omitted the key.
         cut_off = info.get("TimeLimit.truncated", False)
         results.append((round(float(observation[0]), 3), reward, done, cut_off))
     results.append(env.render(mode="rgb_array").shape)

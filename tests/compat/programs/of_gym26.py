@@ -1,7 +1,7 @@
 # ruff: noqa: RUF059
-"""Programs as they were written for Gym 0.26. Each is given `gym`, and a folder to write into.
+"""Programs as they were written for Gym 0.26. Each gets `gym`, and a folder for its files.
 
-What they return is what the package gym 0.26.2 gave, noted in `test_gym26.py`.
+Their expected results, recorded with the package gym 0.26.2, are in `test_gym26.py`.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def ppo_with_wrappers_around_the_batch(gym: Any, folder: Path) -> Any:
 
 
 def statistics_of_a_users_wrapper(gym: Any, folder: Path) -> Any:
-    """A wrapper of the user's that takes environments and batches, as many had one."""
+    """Use a wrapper of the user's that takes environments and batches, as was common."""
 
     class Statistics(gym.Wrapper):
         def __init__(self, env: Any) -> None:

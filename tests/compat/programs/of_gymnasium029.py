@@ -1,7 +1,7 @@
 # ruff: noqa: RUF059
-"""Programs as they were written for Gymnasium 0.29. Each is given `gym`, and a folder.
+"""Programs as they were written for Gymnasium 0.29. Each gets `gym`, and a folder.
 
-What they return is what the package gymnasium 0.29.1 gave, noted in `test_gymnasium029.py`.
+Their expected results, recorded with gymnasium 0.29.1, are in `test_gymnasium029.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 
 def arrays(infos: dict[str, Any]) -> dict[str, Any]:
-    """What the arrays in a dict are."""
+    """Return the contents of the arrays in a dict."""
     return {key: (str(value.dtype), value.shape) for key, value in infos.items()}
 
 

@@ -1,4 +1,4 @@
-"""The programs of `of_gym21.py` give what the package gym 0.21.0 gave."""
+"""The programs of `of_gym21.py` give the results of the package gym 0.21.0."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from gymcore.compat import gym21 as gym
 from tests.compat.programs.of_gym21 import PROGRAMS
 
-# Line by line what these programs gave with gym 0.21.0.
+# The output of these programs with gym 0.21.0, line by line.
 EXPECTED: dict[str, Any] = {
     "an_environment_of_the_users": (
         [

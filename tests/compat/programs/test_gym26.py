@@ -1,4 +1,4 @@
-"""The programs of `of_gym26.py` give what the package gym 0.26.2 gave."""
+"""The programs of `of_gym26.py` give the results of the package gym 0.26.2."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from gymcore.compat import gym26 as gym
 from tests.compat.programs.of_gym26 import PROGRAMS
 
-# Line by line what these programs gave with gym 0.26.2.
+# The output of these programs with gym 0.26.2, line by line.
 EXPECTED: dict[str, Any] = {
     "q_learning": (433, 2.589241),
     "ppo_with_clipped_actions": (

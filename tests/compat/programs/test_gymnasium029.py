@@ -1,4 +1,4 @@
-"""Programs of Gym 0.26 and of Gymnasium 0.29 give what the package gymnasium 0.29.1 gave."""
+"""Programs for Gym 0.26 and Gymnasium 0.29 give the results of the package gymnasium 0.29.1."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from gymcore.compat import gymnasium029 as gym
 from tests.compat.programs import of_gym26, of_gymnasium029, test_gym26
 
-# What these programs gave with gymnasium 0.29.1: of the others the same as with gym 0.26.2.
+# Results with gymnasium 0.29.1; the other programs give the same as with gym 0.26.2.
 EXPECTED: dict[str, Any] = {
     **test_gym26.EXPECTED,
     "ppo_with_clipped_actions": (

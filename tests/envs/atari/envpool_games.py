@@ -1,4 +1,4 @@
-"""What EnvPool makes of some games: recorded for `test_presets.py`, which runs without EnvPool.
+"""EnvPool's results for some games, recorded for `test_presets.py`, which runs without EnvPool.
 
 `python tests/envs/atari/envpool_games.py`, with EnvPool 1.2.5 installed, writes
 `tests/data/golden_envpool.json`.
@@ -49,7 +49,7 @@ def draw_actions(case: str, choices: int) -> Any:
 
 
 def row(observations: Any, *others: Any) -> list[Any]:
-    """Return what is recorded of a reset or a step."""
+    """Return the recorded values of a reset or a step."""
     return [
         zlib.crc32(np.ascontiguousarray(observations)),
         *(np.asarray(one).astype(int).tolist() for one in others),
@@ -57,7 +57,7 @@ def row(observations: Any, *others: Any) -> list[Any]:
 
 
 def record(case: str) -> list[Any]:
-    """Return the rows of a case: of the reset, and of all steps."""
+    """Return the rows of a case: one for the reset, and one for each step."""
     _, task, seed, _, arguments, _ = CASES[case]
     envs = importlib.import_module("envpool").make_gymnasium(
         task, num_envs=LANES, seed=seed, **arguments

@@ -1,4 +1,4 @@
-"""ale-py's own environments for Gymnasium beside ours."""
+"""ale-py's own environments for Gymnasium, compared with ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Games of Atari that tests share: ALE takes 0.15 s to load one, and most tests make several."""
+"""Atari games shared by tests: ALE takes 0.15 s to load one, and most tests make several."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _kept: dict[tuple[Any, ...], list[tuple[Any, Any]]] = defaultdict(list)
 
 
 def open_recycled(*args: Any) -> Any:
-    """Open a game as `library.open_game` does, or again one that nothing else refers to.
+    """Open a game like `library.open_game`, or reuse one to which no other reference exists.
 
-    A function of the module: copies of an environment share it.
+    A module-level function, because copies of an environment share it.
     """
     ale = _unused(args)
     if ale is None and _kept[args]:
@@ -32,7 +32,7 @@ def open_recycled(*args: Any) -> Any:
 
 
 def _unused(args: tuple[Any, ...]) -> Any:
-    """Return a game that nothing else refers to, in its first state; None if there is none."""
+    """Return a game without other references, in its first state; None if there is none."""
     for ale, first_state in _kept[args]:
         if sys.getrefcount(ale) == _references():
             with contextlib.suppress(SystemError):  # a test has loaded another ROM
@@ -42,7 +42,7 @@ def _unused(args: tuple[Any, ...]) -> Any:
 
 
 def _references() -> int:
-    """How often an object counts as referred to, to which a list of pairs and a loop refer."""
+    """Return the reference count of an object held only by a list of pairs and a loop."""
     for one, _ in [(object(), None)]:
         return sys.getrefcount(one)
     raise AssertionError
@@ -50,7 +50,7 @@ def _references() -> int:
 
 @contextlib.contextmanager
 def recycled_games() -> Iterator[None]:
-    """Let batches of games play recycled ones meanwhile."""
+    """Make batches of games use recycled ones."""
     try:
         import ale_py  # noqa: F401
 

@@ -1,4 +1,4 @@
-"""One game as an environment: equal to ale-py's own, and what goes beyond that."""
+"""One game as an environment: equality with ale-py's own, and additional features."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TEN = (
     "Casino",
 )
 
-# Loading a game is most of the time, so a case has several arguments.
+# Loading a game dominates, so a case has several arguments.
 ARGUMENTS: list[dict[str, Any]] = [
     {"sound_obs": True, "frameskip": (2, 5), "continuous": True, "max_num_frames_per_episode": 90},
     {
@@ -112,7 +112,7 @@ def test_earlier_versions_are_those_of_ale_py(id: str) -> None:
 
 
 def test_a_rare_path_of_the_joystick() -> None:
-    """Every direction, with and without fire, at and around the thresholds."""
+    """Test every direction, with and without fire, at and around the thresholds."""
     ours, theirs = make_both("ALE/BattleZone-v5", continuous=True, obs_type="ram", frameskip=1)
     ours.reset(seed=1), theirs.reset(seed=1)
     for angle in np.linspace(-np.pi, np.pi, 17):
@@ -135,7 +135,7 @@ def _statistics(env: Any, package: Any, episodes: int) -> list[tuple[float, int]
     return lengths
 
 
-# With lives; and of two players, of whom the console plays one.
+# With lives, and with two players, of which the console plays one.
 @for_each("game", ["Breakout", "Surround"])
 def test_whole_games_have_the_returns_and_lengths_of_ale_py(game: str) -> None:
     ours, theirs = make_both(f"ALE/{game}-v5", obs_type="ram")
@@ -180,7 +180,7 @@ def test_keys_are_those_of_ale_py(full: bool) -> None:
     ours, theirs = make_both("ALE/Seaquest-v5", full_action_space=full)
     keys = ours.unwrapped.get_keys_to_action()
     assert keys == theirs.unwrapped.get_keys_to_action()
-    # Their cache would keep the emulator beyond the end of Python, which nanobind reports.
+    # Their cache would keep the emulator past the end of Python, which nanobind reports.
     ale_py.AtariEnv.get_keys_to_action.cache_clear()
     assert keys[("w", "a", " ")] == ours.unwrapped.get_action_meanings().index("UPLEFTFIRE")
 
@@ -336,7 +336,7 @@ def test_a_restored_state_continues_as_it_did(arguments: dict[str, Any]) -> None
 
 @for_each("game", ["qbert", "tetris"])
 def test_emulators_in_the_middle_of_a_frame(game: str) -> None:
-    """After a reset, these games are in a frame that they have not ended, which states lack."""
+    """After a reset, these games are in an unfinished frame, which states do not include."""
     options = {"frameskip": 1, "repeat_action_probability": 0.0}
     for steps in (0, 1, 2, 20):
         env, other = (AtariEnv(game, **options) for _ in range(2))
@@ -345,7 +345,7 @@ def test_emulators_in_the_middle_of_a_frame(game: str) -> None:
         state = env.get_state()
         expected = _walk(env, 10)
         for _ in range(2):
-            other.set_state(state)  # first before its first reset
+            other.set_state(state)  # first, before its first reset
             assert_same(_walk(other, 10), expected)
             other.reset(seed=2)
 
@@ -422,7 +422,7 @@ def test_states_that_cannot_be() -> None:
 
 
 def test_every_number_of_a_state_is_checked() -> None:
-    """A number out of its range would make ALE write beyond its memory, at once or steps later."""
+    """A number out of range would make ALE write beyond its memory, at once or steps later."""
     env = AtariEnv("pong", repeat_action_probability=0.25)
     env.reset(seed=2)
     state = env.get_state()
@@ -447,7 +447,7 @@ def test_every_number_of_a_state_is_checked() -> None:
         with pytest.raises(error.InvalidArgument):
             env.set_state(case)
     assert env.get_state() == state
-    env.set_state(changed(text + ram_size + 4, 77))  # a byte of the RAM may be any
+    env.set_state(changed(text + ram_size + 4, 77))  # a byte of the RAM may have any value
     assert env.ale.getRAM()[0] == 77
 
 

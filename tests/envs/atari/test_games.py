@@ -1,4 +1,4 @@
-"""The table of games and the ids: those of ale-py, and the older forms; known without it."""
+"""The table of games and the ids, those of ale-py and the older forms, known without ale-py."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_other_ids_are_the_forms_that_ale_py_had_before() -> None:
         for name in ("game", "repeat_action_probability", "max_num_frames_per_episode"):
             assert kwargs[name] == THEIRS[plain].kwargs[name]
     assert len(others) == 600
-    # Two forms of observation for each of three kinds of frames and two versions, and of version 5.
+    # Two forms of observation for each of three kinds of frames and two versions, and version 5.
     forms = {id.replace("Pong", "") for id in OURS if OURS[id].kwargs["game"] == "pong"}
     assert len(forms) == 14 and {"-ramDeterministic-v4", "NoFrameskip-v0", "ALE/-ram-v5"} <= forms
 

@@ -1,4 +1,4 @@
-"""Each preset of `AtariVectorEnv` beside the library that it is named after."""
+"""Each preset of `AtariVectorEnv` compared with the library that it is named after."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def same(one: Any, other: Any, where: Any) -> None:
     assert np.array_equal(one, other), where
 
 
-# Game, steps, autoreset mode, and arguments, which both libraries take. Loading a game is most of
-# the time: two lanes of one, and one of the others.
+# Game, steps, autoreset mode, and arguments, which both libraries take. Loading a game dominates:
+# one case has two lanes, the others one.
 ALE_CASES: tuple[tuple[str, int, str, dict[str, Any]], ...] = (
     ("pong", 40, "NextStep", {}),
     ("breakout", 150, "NextStep", {"repeat_action_probability": 0.25, "life_loss_info": True}),
@@ -136,7 +136,7 @@ def test_gymnasium():
         envs.close()
 
 
-# ALE presses keys to choose the mode in each reset of these games; in Adventure it draws places.
+# ALE presses keys to choose the mode at each reset of these games; Adventure draws places.
 DRAWING_CASES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("berzerk", "Berzerk", {"repeat_action_probability": 0.25}),
     ("double_dunk", "DoubleDunk", {"repeat_action_probability": 0.25}),

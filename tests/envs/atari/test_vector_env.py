@@ -1,4 +1,4 @@
-"""`AtariVectorEnv` besides its frames: states, threads, statistics, attributes, errors, its end."""
+"""`AtariVectorEnv` except for frames: states, threads, statistics, attributes, errors, closing."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_states_continue_bit_for_bit(preset):
         copied = way(other)
         assert_same_steps(play(copied, 30, 1), expected[:30])
         copied.close()
-        del copied  # so that the next one plays its games
+        del copied  # so that the next batch reuses its games
     single = PreprocessedAtariEnv(**options)
     single.set_state(saved[-1:])
     rng = np.random.default_rng(1)
@@ -143,7 +143,7 @@ def test_states_continue_bit_for_bit(preset):
 
 
 def test_states_from_before_a_reset_and_after_it():
-    """The emulator's random generator, which a reset draws from, is left out where it is known."""
+    """The emulator's random generator, from which resets draw, is omitted if its state is known."""
     envs = AtariVectorEnv(3, game="breakout")
     envs.reset(seed=1)
     states = []
@@ -163,7 +163,7 @@ def test_states_from_before_a_reset_and_after_it():
     envs.close()
 
 
-# Places in the progress of a lane: the next words of the two generators, and what follows them.
+# Offsets in the progress of a lane: the next words of the two generators, and the data after them.
 @pytest.mark.parametrize(
     ("place", "dtype", "value"),
     [
@@ -193,8 +193,8 @@ def test_states_of_strangers(place, dtype, value):
     envs.close()
 
 
-# Numbers in the emulator's memory of Ms. Pacman: after the 54 bytes before the generator's text and
-# the text, or before it.
+# Numbers in Ms. Pacman's emulator memory: the offset counts either from the end of the generator's
+# text, or from the start; 54 bytes precede the text.
 @pytest.mark.parametrize(
     ("after_generator", "place", "value"),
     [
@@ -216,7 +216,7 @@ def test_states_of_strangers(place, dtype, value):
     ],
 )
 def test_emulators_of_strangers(after_generator, place, value):
-    """Their checksums are right; the memory of the emulator is checked before it changes."""
+    """Their checksums are right; the emulator's memory is checked before it changes."""
     with AtariVectorEnv(1, game="ms_pacman") as envs:
         envs.reset(seed=1)
         state = envs.get_state()
@@ -245,7 +245,7 @@ def test_a_state_for_an_emulator_with_another_rom():
 
 
 def test_states_in_the_middle_of_a_frame():
-    """The display of Journey Escape ends after its frame, so that ALE would go on drawing."""
+    """Journey Escape's display ends after its frame, so ALE would continue drawing."""
     with AtariVectorEnv(1, game="journey_escape") as envs:
         envs.reset(seed=1)
         state = envs.get_state()
@@ -261,7 +261,7 @@ def test_states_in_the_middle_of_a_frame():
 @pytest.mark.parametrize("game", ["qbert", "tetris"])
 @pytest.mark.parametrize("steps", [0, 1, 2, 20])
 def test_emulators_in_the_middle_of_a_frame(game, steps):
-    """After a reset, these games are in a frame that they have not ended, which states lack."""
+    """After a reset, these games are in an unfinished frame, which states do not include."""
     options = {"game": game, "frameskip": 1, "noop_max": 0}
     with AtariVectorEnv(1, **options) as envs, AtariVectorEnv(1, **options) as other:
         envs.reset(seed=1)
@@ -337,7 +337,7 @@ def test_games_over_several_lives():
     envs.reset(seed=1)
     returns, lengths, lives = np.zeros(2), np.zeros(2, int), 0
     for _, _, terminated, _, infos in play(envs, 400):
-        lengths += ~terminated  # steps that only reset are counted by neither
+        lengths += ~terminated  # neither counts steps that only reset
         if "episode" in infos:
             returns += infos["episode"]["r"]
             over = terminated & (infos["game_over"] == 1)
@@ -393,7 +393,7 @@ def test_a_game_that_ale_does_not_restore():
 @pytest.mark.soak
 @for_each("game", games.GAMES)
 def test_emulators_draw_only_when_games_are_reset(game):
-    """That their random generator is where the last reset left it is what `set_state` builds on."""
+    """`set_state` relies on it: the emulator's random generator stays where the reset left it."""
     ale = library.open_game(rom_path(game), game)
     ale.reset_game()
     generator = re.search(rb"(\d+ ){624}\d+", ale.cloneState().serialize())[0]
@@ -439,7 +439,7 @@ def test_an_ale_that_cannot_be_used(monkeypatch):
 @pytest.mark.timeout(60)
 def test_an_interrupt_while_games_load_does_not_stop_other_loads():
     interrupted = vector_env._loads_games()
-    interrupted.__enter__()  # and an exception comes before the block, and stays alive
+    interrupted.__enter__()  # an exception arrives before the block, and stays alive
     envs = AtariVectorEnv(1, game="pong")
     envs.reset(seed=1)
     envs.close()
@@ -462,7 +462,7 @@ assert os.waitpid(child, 0)[1] == 0
 forever(lambda: envs.step(np.zeros(2, np.int64)))
 os.kill(os.getpid(), signal.SIGKILL)
 """,
-    # Left open; closed; collected; in a cycle; never reset; one lane; and its emulators.
+    # Left open, closed, collected, in a cycle, never reset, one lane; and its emulators.
     "every other way": """
 closed = batch()
 closed.close()

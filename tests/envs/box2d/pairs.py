@@ -1,4 +1,4 @@
-"""The environments over Box2D of both packages, stepped side by side: equal to the bit."""
+"""The Box2D environments of both packages, stepped side by side: equal to the bit."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ Look = Callable[[Any, Any, int], bool]
 
 
 def make_pair(env_id: str, **arguments: Any) -> tuple[Any, Any]:
-    """The same environment of both packages, without wrappers: ours, theirs."""
+    """Return the same environment of both packages, without wrappers: ours, theirs."""
     ours = gymcore.make(env_id, **arguments).unwrapped
     return ours, gymnasium.make(env_id, **arguments).unwrapped
 
 
 def random_actions(env: Any, observation: Any, random: np.random.Generator) -> Any:
-    """Any action; for continuous ones also beyond the bounds."""
+    """Return any action; continuous ones sometimes exceed the bounds."""
     space = env.action_space
     if hasattr(space, "n"):
         return int(random.integers(space.n))
@@ -48,7 +48,7 @@ def random_actions(env: Any, observation: Any, random: np.random.Generator) -> A
 
 
 def no_action(env: Any, observation: Any, random: np.random.Generator) -> Any:
-    """Nothing at all: the bodies fall, and lie."""
+    """Return an action that does nothing: the bodies fall, and lie."""
     space = env.action_space
     return 0 if hasattr(space, "n") else np.zeros(space.shape, np.float32)
 
@@ -65,19 +65,19 @@ def fly_side_by_side(
     look: Look | None = None,
     spare: Any = None,
 ) -> None:
-    """Step both through episodes and assert that everything they return is equal to the bit.
+    """Step both through episodes and assert that all their results are equal to the bit.
 
     Args:
         ours: Our environment.
         theirs: Gymnasium's.
-        policies: What chooses actions, by turns.
-        episodes: Number of episodes; every third goes on from the second's generator, without seed.
-        seed: Seeds the actions and the seeds of the episodes.
+        policies: Functions that choose the actions, in turn.
+        episodes: Number of episodes; every third continues with the second's generator, unseeded.
+        seed: Seed of the actions and of the episodes' seeds.
         steps: Longest episode.
         beyond: Steps after the end, which must agree too.
-        look: Is called with both and a number before each reset (0) and step (1, 2, ...); returns
-            whether to compare the observation that comes next.
-        spare: Another one of ours: the two take turns, every 50 steps, by state.
+        look: Called with both and a number before each reset (0) and step (1, 2, ...); returns
+            whether to compare the next observation.
+        spare: Another of our environments: the two take turns, every 50 steps, by state.
     """
     random = np.random.default_rng(seed)
     for episode in range(episodes):

@@ -1,4 +1,4 @@
-"""A driver for CarRacing that stays on the road: it knows the track."""
+"""A driver for CarRacing that stays on the road by reading the track."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TOP_SPEED = 32.0
 
 
 def drive(env: Any, observation: Any, random: Any = None) -> Any:
-    """The action that steers toward a point some pieces ahead; works for both packages."""
+    """Return the action that steers toward a point some tiles ahead; works for both packages."""
     car, track = env.car, env.track
     x, y = car.hull.position
     nearest = min(range(len(track)), key=lambda i: (track[i][2] - x) ** 2 + (track[i][3] - y) ** 2)

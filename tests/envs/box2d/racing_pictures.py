@@ -1,6 +1,6 @@
-"""Two racing cars side by side: compared in every step, and seen in some of them.
+"""Two racing cars side by side: states compared in every step, frames in some.
 
-A picture is all but a hundredth of what Gymnasium's step costs, and does not touch the car.
+A frame takes all but a hundredth of the time of Gymnasium's step, and does not affect the car.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ NOTHING_SEEN = np.zeros((96, 96, 3), np.uint8)
 
 
 def car_of(env: Any) -> list[Any]:
-    """All that decides how the race goes on."""
+    """Return all values that determine how the race continues."""
     car = env.car
     numbers: list[Any] = [env.reward, env.prev_reward, env.tile_visited_count, env.t]
     for body in (car.hull, *car.wheels):
@@ -25,14 +25,14 @@ def car_of(env: Any) -> list[Any]:
 
 
 class SomePictures:
-    """What `fly_side_by_side` does before each reset and step: compare tracks and cars to the bit.
+    """Hook for `fly_side_by_side` that compares tracks and cars to the bit.
 
     Args:
-        every: Pictures are drawn in a reset, in the first three steps, and from then on in every
-            so manieth step, by turns from one episode to the next.
+        every: Frames are drawn in a reset, in the first three steps, and then in each step
+            whose number plus that of the episode is a multiple of this.
 
     Attributes:
-        drawn: Number of steps with a picture.
+        drawn: Number of steps with a frame.
     """
 
     def __init__(self, every: int) -> None:
@@ -41,7 +41,7 @@ class SomePictures:
         self.drawn = 0
 
     def __call__(self, ours: Any, theirs: Any, step: int) -> bool:
-        """Look at both before the step of this number (0 is the reset): whether theirs is drawn."""
+        """Compare both before a step (0 is the reset); return whether to draw Gymnasium's frame."""
         if step == 0:
             self.episode += 1
         else:

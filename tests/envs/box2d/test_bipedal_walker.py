@@ -1,4 +1,4 @@
-"""BipedalWalker: equal to Gymnasium's over episode after episode; states, gait and pictures."""
+"""BipedalWalker equals Gymnasium's over many episodes; states, gait and frames."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WALK = {"gait": None, "after": None}
 
 
 def walk(env: Any, observation: Any, random: np.random.Generator) -> Any:
-    """Gymnasium's gait, made clumsy, in float64."""
+    """Return the action of Gymnasium's gait with random stumbles, in float64."""
     if WALK["after"] is not env.hull:  # a new episode
         WALK.update(gait=gymnasium_box2d.bipedal_walker.BipedalWalkerHeuristics(), after=env.hull)
     return WALK["gait"].step_heuristic(observation) + random.normal(0, 0.05, 4)
@@ -174,13 +174,13 @@ def test_fresh_worlds_depend_on_the_seed_alone():
         episode(env, seed)
     assert episode(env, 5) == expected
     other = BipedalWalker()
-    other.set_state(env.get_state())  # of a later episode
+    other.set_state(env.get_state())  # from a later episode
     for action in actions:
         assert env.step(action)[0].tobytes() == other.step(action)[0].tobytes()
 
 
 def test_the_gait_has_gymnasiums_names():
-    """Its angles and gains are its own: Gymnasium's stumbles in three walks of four."""
+    """Its angles and gains are gymcore's: Gymnasium's gait stumbles in three walks of four."""
     theirs = gymnasium_box2d.bipedal_walker.BipedalWalkerHeuristics
     names = [name for name in dir(theirs) if not name.startswith("_")]
     for ours, expected in (
@@ -224,7 +224,7 @@ def test_attributes_that_programs_read():
 
 
 def test_clouds_equal_gymnasium():
-    """They are computed when they are asked for, of what the reset drew; copies have them too."""
+    """They are computed on request from the draws of the reset; copies have them too."""
     ours, theirs = make_pair("BipedalWalker-v3")
     for seed in (4, None):
         ours.reset(seed=seed)
@@ -242,11 +242,11 @@ def test_pictures(hardcore):
     first = env.render()
     assert first.shape == (400, 600, 3)
     assert first.dtype == np.uint8
-    np.testing.assert_array_equal(env.render(), first)  # a picture of the state, nothing else
+    np.testing.assert_array_equal(env.render(), first)  # a frame depends only on the state
     for _ in range(15):
         env.step([1.0, 1.0, -1.0, -1.0])
     assert (env.render() != first).any()
-    env.scroll = 500.0  # nothing there
+    env.scroll = 500.0  # empty
     env.render()
     env.close()
     assert not env.isopen

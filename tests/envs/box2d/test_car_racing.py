@@ -1,4 +1,4 @@
-"""CarRacing: equal to Gymnasium's to the bit, pixels included; arguments, states, life cycle."""
+"""CarRacing equals Gymnasium's to the bit, pixels included; arguments, states, life cycle."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_equals_gymnasium(arguments):
 @pytest.mark.parametrize("lap", range(6))
 @pytest.mark.parametrize("arguments", [{}, {"domain_randomize": True}], ids=str)
 def test_laps_equal_gymnasium(arguments, lap):
-    """The first with every picture."""
+    """The first lap with every frame."""
     look = SomePictures(every=8 if lap else 1)
     pair = make_pair("CarRacing-v3", **arguments)
     fly_side_by_side(*pair, [drive], episodes=1, seed=30 + lap, look=look)
@@ -318,7 +318,7 @@ def test_nobody_keeps_a_dropped_environment():
 
 
 def test_the_driver_finishes_a_lap():
-    env = CarRacingInPython()  # its physics alone: moves without pictures
+    env = CarRacingInPython()  # its physics only: moves without frames
     env.reset(seed=11)
     for _ in range(3000):
         _, terminated, info = env._move(env._as_move(drive(env, None)))
@@ -363,7 +363,7 @@ def test_batches_of_any_size_and_threads_are_equal(mode, continuous):
     everything = sync, one, many
     assert many.spec.kwargs["vectorization_mode"] == "vector_entry_point"
     lap_ends = 0
-    for envs in everything[1:]:  # the first lane alone never finishes a lap
+    for envs in everything[1:]:  # the first lane never finishes a lap by itself
         envs.set_attr("lap_complete_percent", [2.0] + [0.0] * (envs.num_envs - 1))
     sync.envs[0].unwrapped.lap_complete_percent = 2.0
     first = [envs.reset(seed=5)[0][:2] for envs in everything]
@@ -455,7 +455,7 @@ def test_frames_and_attributes_equal_those_in_python():
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
 def test_a_thousand_seeds_equal_those_in_python(arguments):
-    """Physics alone of the other one, which equals Gymnasium's."""
+    """Compared with the Python physics, which equals Gymnasium's."""
     ours, python = CarRacing(**arguments), CarRacingInPython(**arguments)
     random = np.random.default_rng(7)
     for seed in range(1000):

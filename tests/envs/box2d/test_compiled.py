@@ -1,4 +1,4 @@
-"""Box2D in compiled code: batches, states, worlds that programs change; and without it."""
+"""Box2D in compiled code: batches, states, worlds changed by programs; and without Box2D."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def bytes_of(results: Any) -> list[bytes]:
 
 @pytest.mark.parametrize("env_id", ["LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3"])
 def test_definitions_are_counted(env_id, monkeypatch):
-    """Compiled code counts on the order in which Python lists them."""
+    """Compiled code relies on the order in which Python lists them."""
     cls = type(gymcore.make(env_id).unwrapped)
     complete = cls._definitions
     monkeypatch.setattr(cls, "_definitions", lambda self: complete(self)[1:])
@@ -83,7 +83,7 @@ def test_batches_of_any_size_and_threads_are_equal(env_id, mode):
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_states_continue_to_the_bit_in_later_episodes(env_id):
-    """Also where a walker's world has contained other episodes, and in the episodes that follow."""
+    """Also if a walker's world has held other episodes, and in the episodes that follow."""
     envs = make_vec(env_id, 3, max_episode_steps=70)
     envs.reset(seed=2)
     for _ in range(150):
@@ -200,7 +200,7 @@ def test_the_packages_objects():
     while not leg.ground_contact:  # held from before
         env.step(0)
     other = gymcore.make("LunarLander-v3").unwrapped
-    other.set_state(env.get_state())  # what was changed is a part of it
+    other.set_state(env.get_state())  # the state includes the changes
     assert other.step(2)[0].tobytes() == env.step(2)[0].tobytes()
     env.reset()
     assert env.lander is not hull
@@ -209,7 +209,7 @@ def test_the_packages_objects():
 
 @pytest.mark.parametrize("env_id", ["LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3"])
 def test_everything_of_a_world_can_be_looked_at(env_id):
-    """The package asks for the C++ type of what listens to contacts."""
+    """The package needs the C++ type of the contact listener."""
     env = gymcore.make(env_id).unwrapped
     env.reset(seed=1)
     assert env.world.contactManager.contactListener is not None
@@ -233,7 +233,7 @@ def test_worlds_that_programs_change():
     env.get_state()
 
 
-# Box2D would call each of these without the GIL: a crash, if the world were stepped or emptied.
+# Box2D would call each of these without the GIL, and crash if the world were stepped or emptied.
 HOOKS = """
 import sys
 import gymcore as gym
@@ -291,7 +291,7 @@ def test_box2d_calls_no_code_of_programs(env_id):
 
 @pytest.mark.parametrize("env_id", ["LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3"])
 def test_a_joint_in_place_of_another_one(env_id):
-    """It may have its address, and the motor of the one that was destroyed is no part of it."""
+    """It may have the old joint's address, but must not get its motor."""
     env = gymcore.make(env_id).unwrapped
     env.reset(seed=1)
     joint = env.world.joints[0]
@@ -345,7 +345,7 @@ def test_worlds_are_freed_in_any_order(env_id):
         del env
         for number in order:
             parts[number] = None
-            gc.collect(1)  # what is new: a tenth of the time of a full collection
+            gc.collect(1)  # only new objects: a tenth of the time of a full collection
             if parts[1] is not None:
                 parts[1].Step(0.02, 10, 10)
             elif parts[2] is not None and (parts[0] or parts[3]) is not None:
@@ -427,7 +427,7 @@ def test_without_box2d(monkeypatch):
 
 
 def test_without_usable_functions(monkeypatch):
-    gymcore.make("LunarLander-v3").close()  # its module chooses a class when it is imported
+    gymcore.make("LunarLander-v3").close()  # its module chooses a class at import
     monkeypatch.setattr(library, "problem", lambda: "it is another one")
     with pytest.raises(error.DependencyNotInstalled, match="another one"):
         make_vec("LunarLander-v3", 2, vectorization_mode="native")
@@ -440,7 +440,7 @@ from gymcore_ext.box2d import worlds
 worlds.FUNCTIONS["step"] = "_ZN7b2World5LeaapEv"
 """
 
-# Its structures may be laid out in any way: they are not read at all.
+# Its structures may have any layout: they are never read.
 ANOTHER_RELEASE = """
 import Box2D
 from gymcore_ext.box2d import worlds

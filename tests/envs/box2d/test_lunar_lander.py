@@ -1,4 +1,4 @@
-"""LunarLander: equal to Gymnasium's, its arguments, states, heuristic and pictures."""
+"""LunarLander equals Gymnasium's; its arguments, states, heuristic and frames."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_observations_are_the_callers():
 def test_continues_to_the_bit(how, steps):
     env = LunarLander(enable_wind=True)
     observation, _ = env.reset(seed=5)
-    for _ in range(steps):  # 150 steps on, the craft stands on its legs
+    for _ in range(steps):  # after 150 steps the craft stands on its legs
         observation = env.step(heuristic(env, observation))[0]
     if how == "state":
         other = LunarLander(enable_wind=True)
@@ -201,7 +201,7 @@ def test_states_of_lanes_continue_to_the_bit():
     envs = gymcore.make_vec("LunarLander-v3", num_envs=3, vectorization_mode="sync")
     envs.reset(seed=1)
     envs.action_space.seed(1)
-    for _ in range(150):  # beyond the first episodes
+    for _ in range(150):  # past the first episodes
         envs.step(envs.action_space.sample())
     state = envs.get_state()
     actions = [envs.action_space.sample() for _ in range(60)]
@@ -269,7 +269,7 @@ def test_pictures():
     first = env.render()
     assert first.shape == (400, 600, 3)
     assert first.dtype == np.uint8
-    np.testing.assert_array_equal(env.render(), first)  # a picture of the state, nothing else
+    np.testing.assert_array_equal(env.render(), first)  # a frame depends only on the state
     for action in [2, 1, 3] * 15:
         env.step(action)
     assert env.particles

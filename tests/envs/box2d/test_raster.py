@@ -1,4 +1,4 @@
-"""CarRacing's shapes: runs of pixels are drawn and rescaled as pygame does pixel by pixel."""
+"""CarRacing's shapes are drawn and rescaled in runs of pixels, as pygame does pixel by pixel."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def library(tmp_path_factory):
 
 
 def drawn(library: Any, shapes: list[Any]) -> Any:
-    """The observation [96, 96, 3] of shapes on black, as raster.h draws them."""
+    """Return the observation [96, 96, 3] of shapes on black, as raster.h draws them."""
     array, state = np.array(shapes, SHAPE), np.empty((96, 96, 3), np.uint8)
     library.draw(ctypes.c_void_p(array.ctypes.data), len(array), ctypes.c_void_p(state.ctypes.data))
     return state
 
 
 def drawn_by_pygame(shapes: list[Any]) -> Any:
-    """The same by pygame. Rectangles come last: y points down only for them."""
+    """Return pygame's version. Rectangles come last: y points down only for them."""
     surface = pygame.Surface((WIDTH, HEIGHT))
     for kind, (*rgb, _), corners in shapes:
         if kind == GROUND:
@@ -73,7 +73,7 @@ def drawn_by_pygame(shapes: list[Any]) -> Any:
 
 
 colors = st.tuples(*[st.integers(0, 255)] * 3, st.just(0))
-# Small shapes, and corners far outside of the image.
+# Small shapes, and corners far outside the image.
 points = st.one_of(
     st.tuples(st.integers(0, WIDTH), st.integers(0, HEIGHT)),
     st.tuples(st.integers(500, 560), st.integers(300, 340)),

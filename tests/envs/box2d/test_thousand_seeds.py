@@ -1,4 +1,4 @@
-"""Whole episodes from a thousand seeds equal Gymnasium's to the bit, through saved states too."""
+"""Whole episodes of a thousand seeds equal Gymnasium's to the bit, also through saved states."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PARTS = 40
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_thousand_seeds_equal_gymnasium(part, kind):
-    """Parts, so that each of them is a matter of a minute."""
+    """In parts, so that each takes about a minute."""
     env_id, arguments, steps, policies = KINDS[kind]
     ours, theirs = make_pair(env_id, **arguments)
     spare = type(ours)(**ours.spec.kwargs)

@@ -1,8 +1,8 @@
 """Classic control of both packages, side by side.
 
-Where float64 states agree to the last bits, so do the float32 observations made of them. Cosines
-and sines of Pendulum and Acrobot come from another library, and Gymnasium computes those of
-Acrobot's first observation in float32: they may be one float32 unit in the last place apart.
+If float64 states agree up to the last bits, their float32 observations are equal. Pendulum's and
+Acrobot's cosines and sines come from another library, and Gymnasium computes those of
+Acrobot's first observation in float32: they may differ by one float32 unit in the last place.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ ARGUMENTS: list[tuple[str, dict[str, Any]]] = [
     ("MountainCarContinuous-v0", {"goal_velocity": 0.02}),
     ("Pendulum-v1", {"g": 9.81}),
 ]
-# Observations that hold cosines and sines.
+# Observations that contain cosines and sines.
 TRIGONOMETRIC = ("Pendulum-v1", "Acrobot-v1")
 
 
 def make_pair(env_id: str, **arguments: Any) -> tuple[Any, Any]:
-    """The same environment of both packages: ours, theirs."""
+    """Return the same environment of both packages: ours, theirs."""
     return gymcore.make(env_id, **arguments), gymnasium.make(env_id, **arguments)
 
 

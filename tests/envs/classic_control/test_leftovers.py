@@ -1,4 +1,4 @@
-"""Attributes of Gymnasium's classic control environments that programs look at."""
+"""Attributes of Gymnasium's classic control environments that programs read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What classic control declares, and how its episodes begin, side by side with Gymnasium."""
+"""Declarations of classic control, and the start of its episodes, compared with Gymnasium."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RESET_OPTIONS: dict[str, list[dict[str, Any]]] = {
 
 @pytest.fixture(autouse=True)
 def _quiet() -> Iterator[None]:
-    """Gymnasium says that some of the ids are out of date."""
+    """Suppress Gymnasium's warnings that some of the ids are out of date."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

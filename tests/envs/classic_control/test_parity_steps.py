@@ -1,4 +1,4 @@
-"""Steps of classic control side by side with Gymnasium: synced ones, and whole episodes."""
+"""Steps of classic control compared with Gymnasium: from synced states, and whole episodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.envs.classic_control.pairs import (
 
 # Gymnasium computes MountainCarContinuous in float32, where one rounding is 6e-8.
 TOLERANCE = {"MountainCarContinuous-v0": 1e-6}
-# It squares Pendulum's torque in float32, now and then one unit off; the cost is 0.004 at most.
+# It squares Pendulum's torque in float32, sometimes one unit off; the cost is at most 0.004.
 REWARD_TOLERANCE = {"Pendulum-v1": 5e-10}
 # Attributes that users change.
 CHANGES: dict[str, dict[str, Any]] = {
@@ -50,16 +50,16 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(autouse=True)
 def _quiet() -> Iterator[None]:
-    """Gymnasium says that some of the ids are out of date."""
+    """Suppress Gymnasium's warnings that some of the ids are out of date."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 def actions_of(env: Any, random: np.random.Generator, count: int) -> list[Any]:
-    """Random actions; some of the continuous ones are held, some outside the bounds."""
+    """Return random actions; some continuous ones are held, some outside the bounds."""
     if isinstance(env.action_space, gymnasium.spaces.Discrete):
-        # Actions repeated for a while bring environments to more of their states than noise does.
+        # Repeated actions bring environments to more of their states than noise does.
         return np.repeat(
             random.integers(0, env.action_space.n, count), random.integers(1, 4)
         ).tolist()[:count]
@@ -74,7 +74,7 @@ def actions_of(env: Any, random: np.random.Generator, count: int) -> list[Any]:
 
 
 def assert_close_states(env_id: str, ours: npt.NDArray[np.float64], theirs: list[float]) -> None:
-    # Relative to the larger number of the two that a step adds; velocities pass through zero.
+    # Relative to the larger of the two numbers that a step adds; velocities pass through zero.
     scale = np.maximum(np.abs(theirs), 1e-3)
     assert (np.abs(ours - theirs) <= TOLERANCE.get(env_id, 1e-12) * scale).all(), (ours, theirs)
 
@@ -133,7 +133,7 @@ def test_whole_episodes_without_syncing(env_id: str, arguments: dict[str, Any]) 
 
 
 def test_mountain_cars_that_reach_the_goal() -> None:
-    # Push the way the car moves: both then reach the goal in every episode.
+    # Push in the direction of motion: both then reach the goal in every episode.
     for env_id in ("MountainCar-v0", "MountainCarContinuous-v0"):
         ours, theirs = make_pair(env_id)
         for seed in range(8):

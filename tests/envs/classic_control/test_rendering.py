@@ -1,4 +1,4 @@
-"""The pictures of the five environments: geometry, colours, and likeness to Gymnasium's."""
+"""Frames of the five environments: geometry, colours, and similarity to Gymnasium's."""
 
 import math
 
@@ -57,14 +57,14 @@ def mask(frame, color):
 
 
 def solid(frame, color):
-    """Where a pixel and its four neighbours have this colour; soft edges have any colour."""
+    """Return where a pixel and its four neighbours have this colour; edges are antialiased."""
     exact = np.pad(mask(frame, color), 1)
     vertical = exact[:-2, 1:-1] & exact[2:, 1:-1]
     return exact[1:-1, 1:-1] & vertical & exact[1:-1, :-2] & exact[1:-1, 2:]
 
 
 def middle(where):
-    """Mean position (x, y) of the chosen pixels' centres."""
+    """Return the mean position (x, y) of the chosen pixels' centres."""
     ys, xs = np.nonzero(where)
     return xs.mean() + 0.5, ys.mean() + 0.5
 
@@ -152,7 +152,7 @@ class TestLikeGymnasium:
         assert frame.shape == expected.shape
         assert frame.dtype == expected.dtype
         for color in colors:
-            # Edges differ by half a pixel and corners are rounded: middles and areas still agree.
+            # Edges differ by half a pixel and corners are rounded, but centres and areas agree.
             ours, theirs = solid(frame, color), solid(expected, color)
             assert middle(ours) == pytest.approx(middle(theirs), abs=2.5)
             assert 0.75 < ours.sum() / theirs.sum() < 1.25
@@ -193,7 +193,7 @@ class TestCartPole:
         assert mask(frame, WHITE)[[298, 300], 100].all()
 
     def test_cart_position_is_exact_below_one_pixel(self):
-        # Ink (how far from white) weighs partly covered pixels, so its middle moves smoothly.
+        # Ink (distance from white) weights partly covered pixels, so its centre moves smoothly.
         def cart_x(x):
             row = 255.0 - picture("CartPole-v1", (x, 0.0, 0.0, 0.0))[310, :, 0]
             return (row * (np.arange(600) + 0.5)).sum() / row.sum()
@@ -217,10 +217,10 @@ class TestCartPole:
 
 
 class TestMountainCar:
-    EMPTY = (math.nan, 0.0)  # a car that is nowhere: the hill and the flag alone
+    EMPTY = (math.nan, 0.0)  # no car: only the hill and the flag
 
     def car(self, position):
-        """The picture, and where the car has changed it to the colour of its wheels."""
+        """Return the frame, and the pixels where the car has changed it to its wheels' colour."""
         frame = picture("MountainCar-v0", (position, 0.0))
         changed = (frame != picture("MountainCar-v0", self.EMPTY)).any(axis=-1)
         return frame, mask(frame, WHEEL) & changed
@@ -241,11 +241,11 @@ class TestMountainCar:
     def test_car_leans_with_the_slope(self):
         for position, sign in ((-0.9, -1), (0.0, 1)):
             ys, xs = np.nonzero(self.car(position)[1])
-            # Rows count downwards: uphill to the right is a falling row number.
+            # Rows count downwards: uphill to the right means a decreasing row number.
             assert np.sign(np.corrcoef(xs, ys)[0, 1]) == -sign
 
     def test_hill_is_one_dark_line_in_every_column(self):
-        columns = np.r_[0:560, 595:600]  # the flag stands between
+        columns = np.r_[0:560, 595:600]  # the flag stands between them
         positions = -1.2 + (columns + 0.5) * 1.8 / 600
         expected = 399.5 - 600 / 1.8 * (0.45 * np.sin(3 * positions) + 0.55)
         ink = 255.0 - picture("MountainCar-v0", self.EMPTY)[:, columns, 0]
@@ -276,7 +276,7 @@ class TestPendulum:
 
     @staticmethod
     def arrow(torque, **changes):
-        """Black pixels that no torque does not have."""
+        """Return the black pixels that are absent without torque."""
         frame = picture("Pendulum-v1", (math.pi, 0.0), last_torque=torque, **changes)
         return mask(frame, BLACK) & ~mask(picture("Pendulum-v1", (math.pi, 0.0)), BLACK)
 
@@ -291,7 +291,7 @@ class TestPendulum:
         other = np.s_[235:255, 250 - radius - 6 : 250 - radius + 6]
         assert right[head].sum() > 1.5 * right[other].sum()
         np.testing.assert_array_equal(left, right[:, ::-1])
-        # The quarter in front of the head is open, the one behind the ring's start is not.
+        # The quarter in front of the head is open, the one behind the ring's start is closed.
         assert not right[:230, 251:].any()
         assert right[:230, :250].any()
 

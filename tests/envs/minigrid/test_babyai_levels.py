@@ -20,7 +20,7 @@ with warnings.catch_warnings():
     pytest.importorskip("minigrid")
     from minigrid.envs import babyai
 
-# What a few classes need to be made at all.
+# Arguments that a few classes require.
 NEEDED: dict[str, dict[str, Any]] = {
     "OpenDoorsOrder": {"num_doors": 2},
     "PutNext": {"room_size": 5, "objs_per_room": 1},
@@ -51,7 +51,7 @@ EXAMPLES: dict[str, Any] = {
 
 
 def same_number(name: str, number: float, value: Any) -> bool:
-    """Whether a number stands for the value of minigrid's attribute."""
+    """Return whether a number represents the value of minigrid's attribute."""
     if name in ("first_color", "second_color"):
         return number == (None, *COLORS).index(value)
     if name == "select_by":

@@ -24,7 +24,7 @@ with warnings.catch_warnings():
     from minigrid import wrappers
 
 ALL = [*(f"MiniGrid-{name}" for name in IDS), *BABYAI_IDS]
-# Ids of both libraries warn of newer versions.
+# Ids of both libraries warn about newer versions.
 OLD = {"MiniGrid-MultiRoom-N4-S5-v0"} | {
     f"MiniGrid-ObstructedMaze-{name}-v0" for name in ("2Dlhb", "1Q", "2Q", "Full")
 }

@@ -1,4 +1,4 @@
-"""Every id of minigrid but its WFC mazes: equal seeds and actions give the same bits."""
+"""Every id of minigrid except its WFC mazes: equal seeds and actions give the same bits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Policy = Callable[[], int]
 
 
 class Bot(BabyAIBot):
-    """BabyAI's bot, which gives up where it would plan forever."""
+    """BabyAI's bot, which gives up instead of planning forever."""
 
     def replan(self, action_taken: int | None = None) -> int:
         self.searches = 0
@@ -78,7 +78,7 @@ def bot_policy(env: Any, rng: np.random.Generator) -> Policy:
             try:
                 last = bot.replan(last)
                 return last
-            except Exception:  # of many kinds: it does not know boxes that are gone, for example
+            except Exception:  # of many kinds: for example, it cannot handle boxes that are gone
                 bot = None
         return explore()
 
@@ -86,7 +86,7 @@ def bot_policy(env: Any, rng: np.random.Generator) -> Policy:
 
 
 def same_observation(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
-    """Whether two observations agree, with the types of their images."""
+    """Return whether two observations agree, including the types of their images."""
     return (
         ours["image"].dtype == theirs["image"].dtype
         and np.array_equal(ours["image"], theirs["image"])
@@ -102,14 +102,14 @@ def check_episodes(
     limit: int = 1 << 30,
     **kwargs: Any,
 ) -> None:
-    """Compare episodes, of which every other one is seeded."""
+    """Compare episodes; every other one is seeded."""
     ours = gymcore.make(id, **kwargs)
     theirs = gymnasium.make(id, disable_env_checker=True, **kwargs).unwrapped
     rng = np.random.default_rng(1)
     for episode in range(count):
         seed = None if episode % 2 else episode
         observation, _ = ours.reset(seed=seed)
-        with contextlib.redirect_stdout(io.StringIO()):  # it prints levels that it rejects
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints the levels that it rejects
             their_observation, _ = theirs.reset(seed=seed)
         assert same_observation(observation, their_observation), (episode, 0)
         assert ours.unwrapped.steps_remaining == theirs.steps_remaining, episode
@@ -120,7 +120,7 @@ def check_episodes(
             their_observation, *their_ends, _ = theirs.step(action)
             assert same_observation(observation, their_observation), (episode, step)
             assert ends == their_ends, (episode, step)
-            if step == 1:  # some agents get what they carry after the first observation
+            if step == 1:  # some agents get their object after the first observation
                 grids = ours.unwrapped.grid.encode(), theirs.grid.encode()
                 assert np.array_equal(*grids), (episode, step)
             if their_ends[1] or their_ends[2]:

@@ -18,7 +18,7 @@ with warnings.catch_warnings():
     pytest.importorskip("minigrid")
     from minigrid import wrappers
 
-ENV_ID = "MiniGrid-Dynamic-Obstacles-5x5-v0"  # whose episodes are short
+ENV_ID = "MiniGrid-Dynamic-Obstacles-5x5-v0"  # its episodes are short
 BONUSES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "action": (ActionBonus, wrappers.ActionBonus, {}),
     "position": (PositionBonus, wrappers.PositionBonus, {}),

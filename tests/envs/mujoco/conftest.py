@@ -1,4 +1,4 @@
-"""What tests need of the machine: norms whose last bit does not depend on it, OpenGL, a display."""
+"""Requirements of the tests: norms with portable last bits, OpenGL, a display."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gymcore.envs.mujoco import gl_backend
 
 @pytest.fixture(scope="session", autouse=True)
 def portable_norms() -> Iterator[None]:
-    """Let Gymnasium's environments add squares one by one.
+    """Make Gymnasium's environments add squares one by one.
 
-    NumPy leaves that to BLAS, which multiplies and adds in one operation where the processor has
-    AVX-512: there the last bit of Gymnasium's distances is another one than elsewhere.
+    NumPy leaves norms to BLAS, which uses fused multiply-add on processors with AVX-512. The last
+    bit of Gymnasium's distances is different there.
     """
     of_numpy = np.linalg.norm
 
@@ -33,14 +33,14 @@ def portable_norms() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def drawing() -> str:
-    """The name of the OpenGL that draws here."""
+    """Return the name of the OpenGL that renders here."""
     mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
     model = mujoco.MjModel.from_xml_string("<mujoco/>")
     try:
         name, context, rendering = gl_backend.open_context(model, 8, 8)
     except gl_backend.RenderingUnavailable as problem:
         if None in map(gl_backend._missing, ("glfw", "egl", "osmesa")):
-            raise  # what is there should work
+            raise  # an installed one should work
         pytest.skip(str(problem))
     gl_backend.free_contexts(name, context, rendering)
     return name
@@ -48,7 +48,7 @@ def drawing() -> str:
 
 @pytest.fixture(scope="session")
 def display() -> Iterator[str]:
-    """The name of a display without a screen, where windows can be opened."""
+    """Yield the name of a virtual display, on which windows can be opened."""
     if shutil.which("Xvfb") is None:
         pytest.skip("Xvfb is not installed (Debian: apt-get install xvfb libgl1-mesa-dri)")
     server = subprocess.Popen(
@@ -59,7 +59,7 @@ def display() -> Iterator[str]:
     )
     try:
         assert server.stdout is not None
-        number = server.stdout.readline().strip()  # empty where the server has ended
+        number = server.stdout.readline().strip()  # empty if the server has ended
         if not number:
             pytest.skip("Xvfb is installed, and does not start")
         yield f":{number}"

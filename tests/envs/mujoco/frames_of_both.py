@@ -1,6 +1,6 @@
-"""Frames of this package and of `mujoco.Renderer`, drawn by one process into a file.
+"""Frames of this package and of `mujoco.Renderer`, rendered by one process into a file.
 
-It is a program of its own because `mujoco.Renderer` takes its OpenGL when `mujoco` is imported.
+A separate program, because `mujoco.Renderer` chooses its OpenGL when `mujoco` is imported.
 
 MUJOCO_GL=egl python frames_of_both.py frames.npz walker/-1/plain ...
 """
@@ -16,8 +16,8 @@ import gymcore
 from gymcore.envs.mujoco.mujoco_rendering import OffScreenViewer
 from tests.envs.mujoco.walkers import MODEL
 
-# A model without sky whose pixels are one sample each; and ours, with skies, textures, shadows,
-# reflections, four samples a pixel and a camera that follows.
+# A model without sky and with one sample per pixel; and ours, with skies, textures, shadows,
+# reflections, four samples per pixel and a tracking camera.
 OURS = ("Hopper-v5", "Humanoid-v5", "Pusher-v5")
 SEGMENTED = ("segments", "segments-depth")
 OPTIONS = {
@@ -37,7 +37,7 @@ def simulations():
         env.reset(seed=1)
         for _ in range(3):
             env.step(env.action_space.high)
-        env.unwrapped.model.vis.quality.shadowsize = 256  # 4096 take seconds on a processor
+        env.unwrapped.model.vis.quality.shadowsize = 256  # 4096 would take seconds without a GPU
         yield env_id, env.unwrapped.model, env.unwrapped.data
 
 

@@ -1,4 +1,4 @@
-"""A small described environment: a hanging pole on a cart, pushed; and a pile of boxes."""
+"""A small described environment, a hanging pole on a pushed cart; and a pile of boxes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MODEL = """
 
 
 class HangingEnv(CompiledMujocoEnv):
-    """Rewarded for speed; ends when the cart has gone too far."""
+    """Environment with a reward for speed; ends when the cart has gone too far."""
 
     effort_weight = Weight()
     farthest = Weight()
@@ -71,7 +71,7 @@ def hanging(num_envs: int = 3, **options: Any) -> HangingVectorEnv:
 
 
 def pile(kilobytes: int) -> str:
-    """A pile of boxes with so little memory that its contacts may not fit."""
+    """Return a pile of boxes with so little memory that its contacts may not fit."""
     boxes = "".join(
         f'<body pos="0 0 {0.05 + 0.08 * k}"><freejoint name="j{k}"/>'
         '<geom type="box" size="0.05 0.05 0.05"/></body>'
@@ -88,7 +88,7 @@ def pile(kilobytes: int) -> str:
 
 
 class PileEnv(CompiledMujocoEnv):
-    """Boxes that fall."""
+    """Environment of falling boxes."""
 
     def __init__(self, kilobytes: int, **kwargs: Any) -> None:
         super().__init__(pile(kilobytes), 5, **kwargs)
@@ -103,6 +103,6 @@ class PileVectorEnv(MujocoVectorEnv):
 
 
 def actions(envs: Any, steps: int, seed: int = 0) -> np.ndarray[Any, Any]:
-    """Random actions float32 [steps, num_envs, 1]."""
+    """Return random actions float32 [steps, num_envs, 1]."""
     rng = np.random.default_rng(seed)
     return rng.uniform(-1, 1, (steps, envs.num_envs, 1)).astype(np.float32)

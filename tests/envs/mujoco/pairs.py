@@ -30,7 +30,7 @@ IDS = tuple(f"{name}-v{version}" for name in NAMES for version in (4, 5))
 
 
 def theirs(env_id: str, **kwargs: Any) -> gymnasium.Env:
-    """Gymnasium's environment; it refuses Pusher-v4 on this MuJoCo by its number alone."""
+    """Return Gymnasium's environment; Pusher-v4 would refuse this MuJoCo's version number."""
     with pytest.MonkeyPatch.context() as patch:
         if env_id == "Pusher-v4":
             patch.setattr(mujoco, "__version__", "2.3.7")
@@ -38,12 +38,12 @@ def theirs(env_id: str, **kwargs: Any) -> gymnasium.Env:
 
 
 def pair(env_id: str, **kwargs: Any) -> tuple[gymcore.Env, gymnasium.Env]:
-    """Both environments, made with the same arguments."""
+    """Return both environments, made with the same arguments."""
     return gymcore.make(env_id, **kwargs), theirs(env_id, **kwargs)
 
 
 def assert_same_info(ours: dict[str, Any], other: dict[str, Any]) -> None:
-    """The same keys in the same order, and the same numbers of the same types."""
+    """Check for the same keys in the same order, and the same numbers of the same types."""
     assert list(ours) == list(other)
     for key, value in ours.items():
         assert_equal_arrays(value, other[key], key)
@@ -53,17 +53,17 @@ def assert_same_info(ours: dict[str, Any], other: dict[str, Any]) -> None:
 def assert_same_steps(
     ours: Any, other: Any, steps: int, seed: int = 5, dtypes: tuple[type, ...] = BY_TURNS
 ) -> int:
-    """Both do the same from the same seed, under the same actions.
+    """Check that both give the same results for the same seed and actions.
 
     Args:
-        ours: this package's environment.
-        other: Gymnasium's.
-        steps: how many.
-        seed: of the environments and the actions.
-        dtypes: of actions, by turns; Gymnasium computes the costs of float32 actions in float32.
+        ours: This package's environment.
+        other: Gymnasium's environment.
+        steps: Number of steps.
+        seed: Seed of the environments and the actions.
+        dtypes: Dtypes of actions, in turn; Gymnasium computes costs of float32 actions in float32.
 
     Returns:
-        How many episodes ended.
+        Number of episodes that ended.
     """
     low, high = other.action_space.low, other.action_space.high
     actions = np.random.default_rng(seed).uniform(low, high, (steps, *low.shape))

@@ -1,4 +1,4 @@
-"""Arguments, attributes and models of the MuJoCo environments, beside Gymnasium's."""
+"""Arguments, attributes and models of the MuJoCo environments, compared with Gymnasium's."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ ARGUMENTS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.fixture(autouse=True)
 def quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Version 4 is out of date; and MuJoCo writes of Gymnasium's models where the test stands."""
+    """Suppress version 4's warnings, and let MuJoCo write its log in a temporary folder."""
     monkeypatch.chdir(tmp_path)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*out of date")

@@ -1,4 +1,4 @@
-"""Frames beside those of `mujoco.Renderer`: the same colors and segments, and depths."""
+"""Frames compared with those of `mujoco.Renderer`: the same colors, segments and depths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.for_each import for_each
 pytest.importorskip("mujoco", reason="mujoco is not installed")
 
 HERE = Path(__file__).parent
-# All of the small model; of the others every camera and both options, by turns.
+# All views of the small model; of the others every camera and both options, in turn.
 VIEWS = [f"walker/{camera}/{kind}" for camera in (-1, 0, 1) for kind in ("plain", "transparent")]
 VIEWS += ["Hopper-v5/-1/plain", "Hopper-v5/0/transparent", "Pusher-v5/-1/transparent"]
 VIEWS += ["Humanoid-v5/-1/transparent", "Humanoid-v5/0/plain", "Humanoid-v5/1/transparent"]
@@ -25,9 +25,9 @@ each_view = for_each("view", VIEWS)
 
 @pytest.fixture(scope="module")
 def frames(drawing, tmp_path_factory):
-    """All frames, by their names."""
+    """Return all frames, by their names."""
     path = tmp_path_factory.mktemp("frames") / "frames.npz"
-    # Drawing in this process has set PyOpenGL's variable.
+    # Rendering in this process has set PyOpenGL's variable.
     environment = {key: value for key, value in os.environ.items() if key != "PYOPENGL_PLATFORM"}
     done = subprocess.run(
         [sys.executable, str(HERE / "frames_of_both.py"), str(path), *VIEWS],
@@ -42,15 +42,15 @@ def frames(drawing, tmp_path_factory):
 
 
 def metres(depth, planes):
-    """What the documentation says of a depth: how far away in metres it is."""
+    """Return the distance in metres that the documentation derives from a depth."""
     near, far = planes
     return near / (1 - depth.astype(np.float64) * (1 - near / far))
 
 
 def assert_same_distances(depth, distances, planes):
-    """As near as a float32 tells: a unit in the last place of depths, and one of distances.
+    """Check distances to float32 precision: one last place of the depths, and one of the distances.
 
-    A depth of a half to 1 has 2**-24 as its last place; it has been rounded by OpenGL and once more
+    A depth of a half to 1 has 2**-24 as its last place; it has been rounded by OpenGL, and again
     by MuJoCo, which counts from the other end.
     """
     found, near = metres(depth, planes), planes[0]
@@ -72,7 +72,7 @@ def test_colors(frames, view):
 
 @each_view
 def test_segments(frames, view):
-    """Ours are type and number as Gymnasium's, theirs number and type."""
+    """Ours are type and number as in Gymnasium, theirs number and type."""
     segments = frames[f"{view}/segments/ours"]
     assert len(np.unique(segments[..., 1])) > 1
     assert segments.dtype == frames[f"{view}/segments/theirs"].dtype
@@ -81,7 +81,7 @@ def test_segments(frames, view):
 
 @each_view
 def test_depth(frames, view):
-    """`mujoco.Renderer` measures as segments are drawn: pixels' centres, no sky, all opaque."""
+    """`mujoco.Renderer` samples as for segments: at pixel centres, no sky, all opaque."""
     depth, planes = frames[f"{view}/segments-depth/ours"], frames[f"{view.split('/')[0]}/range"]
     assert depth.std() > 0
     assert_same_distances(depth, frames[f"{view}/depth/theirs"], planes)
@@ -89,7 +89,7 @@ def test_depth(frames, view):
 
 @pytest.mark.parametrize("camera", [-1, 0, 1])
 def test_depth_of_color_frames(frames, camera):
-    """With no sky, one sample a pixel and nothing transparent, a color frame's is the same."""
+    """Without sky and transparency, at one sample per pixel, a color frame's depth is the same."""
     view = f"walker/{camera}/plain"
     depth, planes = frames[f"{view}/depth/ours"], frames["walker/range"]
     np.testing.assert_array_equal(depth, frames[f"{view}/segments-depth/ours"])

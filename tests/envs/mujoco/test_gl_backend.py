@@ -1,4 +1,4 @@
-"""Which OpenGL is chosen, what is said where there is none, and that each draws the same frame."""
+"""The choice of OpenGL, the error if there is none, and equal frames from each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Context:
 
 @pytest.fixture
 def machine(monkeypatch):
-    """A machine with no OpenGL, and nothing chosen; what works can be put into `works`."""
+    """Simulate a machine without OpenGL or a choice; put working backends into `works`."""
 
     machine = SimpleNamespace(works=set(), tried=[], broken={})
 
@@ -146,7 +146,7 @@ def test_none(machine):
     assert isinstance(caught.value, RuntimeError)
 
 
-# What is there
+# Available backends
 
 
 @linux
@@ -203,7 +203,7 @@ def draw(folder, name, **environment):
 
 @linux
 def test_egl_and_osmesa_draw_the_same(tmp_path, monkeypatch):
-    monkeypatch.delenv("PYOPENGL_PLATFORM", raising=False)  # drawing in this process has set it
+    monkeypatch.delenv("PYOPENGL_PLATFORM", raising=False)  # rendering in this process has set it
     frames = {}
     for name in ("egl", "osmesa"):
         problem = gl_backend._missing(name)

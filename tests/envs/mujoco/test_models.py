@@ -1,4 +1,4 @@
-"""The MuJoCo models, written here, compile to the figures of Gymnasium's: every one, to the bit."""
+"""gymcore's MuJoCo models compile to the numbers of Gymnasium's: every one, to the bit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SIZES = {
     "walker2d.xml": (0.002, 9, 9, 6, 8, 23.677137),
     "walker2d_v5.xml": (0.002, 9, 9, 6, 8, 23.677137),
 }
-# A hash of the text that was compiled, not of what it compiled to.
+# A hash of the compiled text, not of the result.
 NOT_FIGURES = {"signature"}
 
 each_file = for_each("file", SIZES)
@@ -43,17 +43,17 @@ each_file = for_each("file", SIZES)
 
 @pytest.fixture(autouse=True)
 def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """MuJoCo warns of `settotalmass` in a file, MUJOCO_LOG.TXT, where it stands."""
+    """Run in a temporary folder: MuJoCo warns about `settotalmass` in MUJOCO_LOG.TXT."""
     monkeypatch.chdir(tmp_path)
 
 
 def load(folder: Path, file: str) -> Any:
-    """The compiled model."""
+    """Return the compiled model."""
     return mujoco.MjModel.from_xml_path(str(folder / file))
 
 
 def figures(thing: Any, prefix: str = "") -> Iterator[tuple[str, np.ndarray]]:
-    """Everything a compiled model holds, by name: numbers, arrays and bytes, nested ones too."""
+    """Yield everything in a compiled model by name: numbers, arrays and bytes, nested ones too."""
     for name in dir(thing):
         if name.startswith("_") or name in NOT_FIGURES:
             continue
@@ -67,7 +67,7 @@ def figures(thing: Any, prefix: str = "") -> Iterator[tuple[str, np.ndarray]]:
 
 
 def differing(ours: Any, theirs: Any) -> dict[str, tuple[Any, Any]]:
-    """Figures that are not equal to the bit: zeros differ by their sign, and one NaN is another."""
+    """Return values that are not equal to the bit: zeros differ by sign, NaNs by payload."""
     expected, actual = dict(figures(theirs)), dict(figures(ours))
     assert actual.keys() == expected.keys()
     return {
@@ -84,7 +84,7 @@ def test_every_file_is_compared():
 @each_file
 def test_every_figure_and_name_is_gymnasiums(file):
     theirs = load(THEIRS, file)
-    assert len(dict(figures(theirs))) > 500  # the list is of everything
+    assert len(dict(figures(theirs))) > 500  # the list covers everything
     assert differing(load(OURS, file), theirs) == {}
 
 
@@ -106,7 +106,7 @@ def test_many_steps_are_equal_to_the_bit(file):
     models = load(OURS, file), load(THEIRS, file)
     pair = [mujoco.MjData(model) for model in models]
     random = np.random.default_rng(len(file))
-    low, high = models[0].actuator_ctrlrange.T * 1.2  # a little beyond: the engine clamps
+    low, high = models[0].actuator_ctrlrange.T * 1.2  # slightly beyond: the engine clamps
     moving = random.normal(0, 0.1, models[0].nv)
     for data in pair:
         data.qvel[:] = moving
@@ -118,7 +118,7 @@ def test_many_steps_are_equal_to_the_bit(file):
         ours, theirs = pair
         for part in ("qpos", "qvel", "qacc", "xpos", "qfrc_constraint"):
             assert getattr(ours, part).tobytes() == getattr(theirs, part).tobytes(), (step, part)
-    assert not any(warning.number for warning in pair[0].warning)  # no bad numbers, all in memory
+    assert not any(warning.number for warning in pair[0].warning)  # no bad numbers or overflows
     for model, data in zip(models, pair, strict=True):
         mujoco.mj_rnePostConstraint(model, data)
     for part in ("cfrc_ext", "cinert", "cvel", "qfrc_actuator", "ten_length", "sensordata"):

@@ -1,4 +1,4 @@
-"""`MujocoEnv`, and an environment of a user's own on it beside the same one on Gymnasium's."""
+"""`MujocoEnv`, and a user's environment on it compared with the same one on Gymnasium's."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SMALL = """
 
 
 class Walker(walker(gymcore)):
-    """At a place where pickle finds it."""
+    """A class that pickle can find."""
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def small(folder: Path, actuators: str = "") -> str:
     return str(file)
 
 
-# Beside Gymnasium
+# Comparison with Gymnasium
 
 
 @for_each(

@@ -1,7 +1,7 @@
-"""What `mujoco.Renderer` and `launch_passive` lack, for which we have viewers of our own.
+"""Shortcomings of `mujoco.Renderer` and `launch_passive`, the reasons for viewers of our own.
 
-`docs/environments/mujoco_rendering.md` tells it. A test of MuJoCo's that passes some day (`XPASS`)
-is a reason that is gone; its sibling shows that ours does it.
+`docs/environments/mujoco_rendering.md` lists them. If a test of MuJoCo's passes one day (`XPASS`),
+that reason no longer holds; the sibling test shows that ours works.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
 
 ROOT = Path(__file__).parents[3]
-TIMES = 3  # two of MuJoCo's come through in one run of ten
+TIMES = 3  # two of MuJoCo's tests pass in one run of ten
 
 pytestmark = pytest.mark.soak
 whose = pytest.mark.parametrize(
@@ -62,7 +62,7 @@ for each in windows:
 print("closed")
 """
 
-# Each is to print "well".
+# Each program must print "well".
 FRAMES = {
     "larger than the model's buffer": """
 height, width = 100, 120
@@ -121,7 +121,7 @@ print("well" if drawn == was == current() else (was, drawn, current()))
 
 
 def run(code, *arguments, **environment):
-    """The exit code and the standard output of a program; a hang is an exit code of its own."""
+    """Return a program's exit code and standard output; a hang has its own exit code."""
     dropped = ("PYOPENGL_PLATFORM", "MUJOCO_GL", "DISPLAY", "WAYLAND_DISPLAY")
     base = {key: value for key, value in os.environ.items() if key not in dropped}
     try:
@@ -140,7 +140,7 @@ def run(code, *arguments, **environment):
 
 @whose
 def test_two_windows(whose, display, record_property):
-    """Open them, show thirty steps in each, close them, end: every time."""
+    """Open them, show thirty steps in each, close them, end: it must work every time."""
     ends = [run(WINDOWS, whose, "2", DISPLAY=display) for _ in range(TIMES)]
     record_property("mujoco", mujoco.__version__)
     record_property("ends", repr(ends))
@@ -150,7 +150,7 @@ def test_two_windows(whose, display, record_property):
 @whose
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="others always have a display")
 def test_no_display(whose, record_property):
-    """An exception that the program can catch."""
+    """The program can catch the exception."""
     code, said = run(WINDOWS, whose, "1")
     record_property("mujoco", mujoco.__version__)
     record_property("ends", repr((code, said)))

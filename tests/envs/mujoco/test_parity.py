@@ -1,4 +1,4 @@
-"""The MuJoCo environments do what Gymnasium's do, to the bit, alone and in batches."""
+"""The MuJoCo environments equal Gymnasium's to the bit, alone and in batches."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FIELDS = (
     "additional_wrappers",
 )
 MODES = ("NextStep", "SameStep", "Disabled")
-# Every id in one mode of autoreset; every mode with seven or eight ids of both versions.
+# Every id in one autoreset mode; every mode with seven or eight ids of both versions.
 BY_TURNS = list(zip(IDS, itertools.cycle(MODES), strict=False))
 
 each_id = pytest.mark.parametrize("env_id", IDS)
@@ -46,7 +46,7 @@ each_id = pytest.mark.parametrize("env_id", IDS)
 
 @pytest.fixture(autouse=True)
 def quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Version 4 is out of date; and MuJoCo writes of Gymnasium's models where the test stands."""
+    """Suppress version 4's warnings, and let MuJoCo write its log in a temporary folder."""
     monkeypatch.chdir(tmp_path)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*out of date")
@@ -121,14 +121,14 @@ def test_the_same_ids_are_registered():
 
 @each_id
 def test_steps_are_the_same(env_id):
-    """Over the end of an episode, for actions of both dtypes; the soak tests take more steps."""
+    """Past the end of an episode, for actions of both dtypes; the soak tests take more steps."""
     assert assert_same_steps(*pair(env_id, max_episode_steps=90), steps=100) > 0
 
 
 @pytest.mark.soak
 @each_id
 def test_a_thousand_steps_are_the_same(env_id):
-    """Whole episodes with the limits of their ids, under the float64 actions of `np.random`."""
+    """Whole episodes with the limits of their ids, with float64 actions from `np.random`."""
     assert assert_same_steps(*pair(env_id), steps=1000, seed=7, dtypes=(np.float64,)) > 0
 
 
@@ -140,7 +140,7 @@ def test_many_steps_are_the_same(env_id):
 
 @for_each("env_id", IDS)
 def test_costs_have_the_dtype_of_the_action(env_id):
-    """In single environments and in every way to step a batch: Gymnasium's bits for both dtypes."""
+    """Single environments and all ways to step a batch give Gymnasium's bits for both dtypes."""
     ours, other = pair(env_id)
     low, high = other.action_space.low, other.action_space.high
     actions = np.random.default_rng(2).uniform(low, high, (4, 1, *low.shape))
@@ -164,7 +164,7 @@ def test_costs_have_the_dtype_of_the_action(env_id):
 
 @pytest.mark.parametrize(("env_id", "mode"), BY_TURNS)
 def test_lanes_of_a_batch_are_environments(env_id, mode):
-    """In every mode of autoreset (by turns), at any number of threads, with infos."""
+    """In every autoreset mode (in turn), for any number of threads, with infos."""
     single = partial(gymcore.make, env_id, max_episode_steps=5)
     others = gymcore.vector.SyncVectorEnv([single] * 3, autoreset_mode=mode)
     wanted = list(rollout(others, mode))
@@ -205,7 +205,7 @@ def test_infos_of_a_batch_are_laid_out_as_gymnasium_does(env_id, mode):
 
 
 def rollout(envs: Any, mode: str, steps: int = 14) -> Iterator[tuple[Any, ...]]:
-    """What resets and steps return; ended lanes are reset where nobody else does it."""
+    """Yield the results of resets and steps; reset ended lanes if there is no autoreset."""
     generator = np.random.default_rng(3)
     low, high = envs.single_action_space.low, envs.single_action_space.high
     yield envs.reset(seed=7)
@@ -219,7 +219,7 @@ def rollout(envs: Any, mode: str, steps: int = 14) -> Iterator[tuple[Any, ...]]:
 
 
 def assert_equal(got: Any, wanted: Any) -> None:
-    """The same numbers, also of final observations, whichever way they are stored."""
+    """Check for the same numbers, also in final observations, in either layout."""
     assert type(got) is type(wanted)
     if isinstance(wanted, dict):
         assert set(got) == set(wanted)
@@ -238,7 +238,7 @@ def assert_equal(got: Any, wanted: Any) -> None:
 
 
 def assert_same_layout(got: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """The same keys, masks, dtypes, shapes and numbers."""
+    """Check for the same keys, masks, dtypes, shapes and numbers."""
     assert set(got) == set(wanted)
     for key, value in wanted.items():
         if key == "final_obs":

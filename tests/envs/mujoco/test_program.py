@@ -1,4 +1,4 @@
-"""Compiled programs compute what NumPy does, for any expression: `Evaluator` is the judge."""
+"""Compiled programs compute the same as NumPy, for any expression; `Evaluator` is the oracle."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OPERATORS = ("+", "-", "*", "/", "<", "<=", ">", ">=", "&", "|")
 
 
 class Judge(Evaluator):
-    """Evaluates everything that programs compute, in the most obvious way."""
+    """Oracle that evaluates everything that programs compute, in the plainest way."""
 
     def __init__(
         self, env: Any, action: Any = None, before: Evaluator | None = None, generator: Any = None
@@ -58,7 +58,7 @@ class Judge(Evaluator):
 
 
 class Described(CompiledMujocoEnv):
-    """An environment whose description a test hands in."""
+    """An environment whose description is passed by a test."""
 
     gain = Weight()
     span = Range()
@@ -73,7 +73,7 @@ class Described(CompiledMujocoEnv):
 
 @st.composite
 def expressions(draw: st.DrawFn, s: Simulation, size: int, depth: int = 4, after: bool = False):
-    """A quantity of a length, of up to so many operations one in another."""
+    """Draw a quantity of a given length, with operations nested up to the given depth."""
     if depth == 0 or draw(st.integers(0, 5)) == 0:
         return draw(leaves(s, size, after))
     kind = draw(st.sampled_from(["binary", "unary", "clip", "where", "reduce", "slice", "rows"]))
@@ -122,7 +122,7 @@ def negate(x: q.Quantity) -> q.Quantity:
 
 @st.composite
 def leaves(draw: st.DrawFn, s: Simulation, size: int, after: bool) -> q.Quantity:
-    """A quantity of a length that is made of no other."""
+    """Draw a quantity of a given length that depends on no other."""
     number = st.one_of(st.sampled_from(NUMBERS), st.floats(-100, 100))
     constant = st.lists(number, min_size=size, max_size=size).map(q.Constant)
     if size == 0:
@@ -138,7 +138,7 @@ def leaves(draw: st.DrawFn, s: Simulation, size: int, after: bool) -> q.Quantity
 
 
 class Holder:
-    """One simulation, on which Hypothesis's expressions are written."""
+    """One simulation, for which Hypothesis writes expressions."""
 
     env = Described(
         lambda s: Description(observation=[s.qpos], reward=0.0, qpos=s.init_qpos, qvel=s.init_qvel)
@@ -147,7 +147,7 @@ class Holder:
 
 
 def same(compiled: Any, judged: Any) -> None:
-    """The same bits, or the same kind of no number."""
+    """Check for the same bits, or the same kind of NaN or infinity."""
     compiled, judged = np.atleast_1d(compiled), np.atleast_1d(judged).astype(np.float64)
     missing = np.isnan(judged)
     np.testing.assert_array_equal(np.isnan(compiled), missing)
@@ -159,7 +159,7 @@ def same(compiled: Any, judged: Any) -> None:
 @settings(max_examples=16, deadline=None)
 @given(data=st.data(), size=st.integers(1, 5), dtype=st.sampled_from([np.float32, np.float64]))
 def test_any_expression_is_computed_as_numpy_does(data, size, dtype):
-    """In observations, rewards, infos, ends and starts; with what was before, and the action."""
+    """In observations, rewards, infos, ends and starts; with earlier values, and the action."""
     s = Holder.simulation
     seen = data.draw(expressions(s, size))
     told = data.draw(expressions(s, size, after=True))

@@ -1,4 +1,4 @@
-"""Frames in memory: beside Gymnasium's, cameras, what is visible, markers, and their end."""
+"""Frames in memory: comparison with Gymnasium, cameras, visibility, markers, and freeing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def data(model):
 
 @pytest.fixture
 def make(model, data, drawing):
-    """Make renderers that are closed at the end."""
+    """Yield a function that makes renderers; close them at the end."""
     made = []
 
     def make(**arguments):
@@ -66,7 +66,7 @@ def viewer(model, data, drawing):
 
 @pytest.fixture(scope="module")
 def their_frame(model, data, drawing):
-    """Return frames of Gymnasium's, drawn by the same OpenGL."""
+    """Yield a function that returns Gymnasium's frames, rendered by the same OpenGL."""
 
     def draw(mode, **arguments):
         with pytest.MonkeyPatch.context() as patch:
@@ -79,7 +79,7 @@ def their_frame(model, data, drawing):
     return draw
 
 
-# Beside Gymnasium
+# Comparison with Gymnasium
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_markers_and_overlays_as_gymnasium(model, data, viewer, monkeypatch):
     frames = []
     for one in (other, viewer):
         plain = one.render("rgb_array", SIDE)
-        # Gymnasium's markers have what the memory of their scene had before; ours do not.
+        # Gymnasium's markers have leftover values from their scene's memory; ours do not.
         for place in one.scn.geoms[one.scn.ngeom : one.scn.ngeom + 2]:
             kind = "mjCAT_DECOR" if one is other else "mjCAT_STATIC"
             place.category = int(getattr(mujoco.mjtCatBit, kind))
@@ -279,7 +279,7 @@ def test_a_camera_that_follows_a_body(model, drawing):
     for place in (0.0, 1.5):
         data.qpos[0] = place
         mujoco.mj_forward(model, data)
-        for _ in range(50):  # an old MuJoCo follows smoothly
+        for _ in range(50):  # an old MuJoCo tracks smoothly
             renderer.render("rgb_array")
         seen_from.append(np.mean([one.pos for one in renderer.viewer.scn.camera], axis=0))
     assert seen_from[1] - seen_from[0] == pytest.approx([1.5, 0, 0], abs=1e-2)
@@ -379,7 +379,7 @@ def test_too_many_markers(model, data, drawing):
     viewer.close()
 
 
-# Ends
+# Freeing
 
 
 def test_closing_and_going_on(make):
@@ -413,7 +413,7 @@ def test_two_renderers_do_not_disturb_each_other(make):
 
 
 def test_gymnasiums_context_stays_current(make, model, data, drawing, monkeypatch):
-    """Also when a renderer of ours is collected: Gymnasium draws into whatever is current."""
+    """Also when one of our renderers is collected: Gymnasium renders into the current context."""
     if drawing == "osmesa":
         pytest.skip("OSMesa has no way to make a context current again; install EGL (libegl1)")
     monkeypatch.setenv("MUJOCO_GL", drawing)
@@ -466,7 +466,7 @@ def test_a_forked_child_is_told_instead_of_hanging(make):
     fresh = make()
     reading, writing = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # forking beside OpenGL's threads
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork while OpenGL has threads
         child = os.fork()
     if child == 0:
         answers = []

@@ -43,7 +43,7 @@ class Plain(MujocoEnv):
 
 
 def pair(env_id: str = ID) -> tuple[Any, Any]:
-    """The environment and Gymnasium's, reset and stepped."""
+    """Return our environment and Gymnasium's, reset and stepped."""
     envs = gym.make(env_id).unwrapped, gymnasium.make(env_id).unwrapped
     action = np.full(envs[0].action_space.shape, 0.3, np.float32)
     for env in envs:
@@ -119,7 +119,7 @@ def test_lanes_of_a_batch_have_them_in_common() -> None:
 
 
 class OwnError(Exception):
-    """Raised by a callback."""
+    """Exception that a callback raises."""
 
 
 def fail(model: Any, data: Any) -> None:

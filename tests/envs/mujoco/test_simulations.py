@@ -27,10 +27,10 @@ from tests.for_each import for_each
 
 
 def failing_pile(kind: Any, **options: Any) -> Any:
-    """Environments whose contacts do not fit their memory, so that MuJoCo calls it an error.
+    """Return environments whose contacts do not fit their memory, so that MuJoCo raises an error.
 
-    How much memory that is depends on its version: less cannot be loaded, with more MuJoCo leaves
-    contacts out and warns.
+    The amount of memory depends on MuJoCo's version: with less the model does not load, with more
+    MuJoCo omits contacts and warns.
     """
     for kilobytes in range(9, 60):
         try:
@@ -49,7 +49,7 @@ def failing_pile(kind: Any, **options: Any) -> Any:
 @pytest.mark.filterwarnings("ignore:.*contacts")
 @pytest.mark.filterwarnings("ignore:.*arena")
 class TestFailures:
-    """A failure is an exception that names lanes; nothing is printed, written or ended."""
+    """A failure is an exception that names lanes, with no output and no end of the process."""
 
     def test_of_a_single_environment(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
@@ -117,7 +117,7 @@ def test_a_start_that_never_comes() -> None:
 
 
 def test_a_process_of_its_own_ends_well(tmp_path: Path) -> None:
-    """At interpreter exit nothing of the batch is used after it is gone."""
+    """At interpreter exit no part of the batch is used after it is freed."""
     program = (
         "from tests.envs.mujoco.hanging import hanging\n"
         "import numpy as np\n"
@@ -184,7 +184,7 @@ def test_nothing_is_kept() -> None:
 
 
 def described(**changes: Any) -> Description:
-    """Compile a small description with changes; what it says is refused."""
+    """Compile a small description with changes that make it invalid."""
 
     class Changed(CompiledMujocoEnv):
         def __init__(self) -> None:
@@ -280,7 +280,7 @@ def test_programs_that_leave_their_spaces(
 
 
 def simulations(env: Any, **changes: Any) -> Simulations:
-    """Simulations of one lane, of the program of `env` with changes."""
+    """Return simulations of one lane, with the program of `env` changed."""
     arguments = {"functions": library_functions(), "models": [env.model], "datas": [env.data]}
     arguments |= {"frame_skip": 1, "on_fault": print, **env._program.arguments}
     arguments["signature"] = int(mujoco.mjtState.mjSTATE_INTEGRATION)
@@ -298,7 +298,7 @@ def test_functions_are_those_of_the_package() -> None:
 def test_results_are_in_registers(name: str) -> None:
     env = HangingEnv()
     registers = env._program.registers
-    # Of infos the first register is given.
+    # For infos the first register is given.
     size = sum(size for _, _, size, _ in env._program.infos) if name == "info_register" else 1
     for register in (-1, registers - size + 1, 2**31 - 1):
         with pytest.raises(ValueError, match="registers: expected"):
@@ -322,7 +322,7 @@ def test_parameters_have_registers() -> None:
         (Op.WEIGHTED_ROWS, 2, -1, 1, True),
         (Op.WEIGHTED_ROWS, 1, 10**6, 1, True),
         (Op.WEIGHTED_ROWS, 2**16, 2**16, 1, True),
-        (Op.WEIGHTED_ROWS, 10**6, 1, 0, True),  # its rows follow one another at any stride
+        (Op.WEIGHTED_ROWS, 10**6, 1, 0, True),  # its rows are consecutive whatever the stride
         (Op.REPEAT_UNLESS, 0, 0, 1, True),
         (Op.REPEAT_UNLESS, 1, 0, 1, False),
         (Op.REPEAT_UNLESS, 1, 1, 1, True),
@@ -335,14 +335,14 @@ def test_parameters_have_registers() -> None:
     ],
 )
 def test_counts_of_operations(code: Op, count: int, width: int, stride: int, wrong: bool) -> None:
-    """Those that read their operands whatever the count are refused without one."""
+    """Operations that always read their operands are refused without one."""
     env = HangingEnv()
     start = env._program.programs["start"]
     operation = np.zeros(1, OPERATION)
     operation["code"], operation["count"], operation["width"] = code, count, width
     for operand in ("a", "b", "c"):
         operation[operand]["stride"] = stride
-    # A jump is to an operation before it.
+    # A jump goes to an earlier operation.
     place = 1 if code == Op.REPEAT_UNLESS else len(start)
     programs = operations_of(env) | {"start": np.insert(start, place, operation)}
     if not wrong:
@@ -353,7 +353,7 @@ def test_counts_of_operations(code: Op, count: int, width: int, stride: int, wro
 
 
 class TestOneSimulation:
-    """Environments written in Python, on `MujocoEnv`."""
+    """Environments written in Python, based on `MujocoEnv`."""
 
     def make(self) -> Any:
         class Sliding(MujocoEnv):

@@ -1,4 +1,4 @@
-"""Batches of MuJoCo simulations: lanes are single environments, whatever steps them."""
+"""Batches of MuJoCo simulations: lanes equal single environments, however they are stepped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODES = tuple(AutoresetMode)
 
 
 def play(envs: Any, batches: Any, seed: int | None = 7) -> list[Any]:
-    """Everything that a run returns; lanes that ended are reset by hand where nobody else does."""
+    """Return all results of a run; ended lanes are reset by mask if there is no autoreset."""
     results: list[Any] = [envs.reset(seed=seed)]
     for batch in batches:
         result = envs.step(batch)

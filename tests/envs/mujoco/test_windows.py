@@ -1,4 +1,4 @@
-"""Windows, on a display without a screen; and what is said where there is no display."""
+"""Windows, on a virtual display; and the errors if there is no display."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ CHECKS = ["is_paced", "shows_and_closes", "user_closes", "keys_and_mouse", "choo
     ("backend", "checks"), [("egl", [*CHECKS, "several"]), ("glfw", ["several"])]
 )
 def test_windows(tmp_path, display, backend, checks, monkeypatch):
-    """Several with offscreen frames of one and the other OpenGL, which have to share the thread."""
-    monkeypatch.delenv("PYOPENGL_PLATFORM", raising=False)  # drawing in this process has set it
+    """Several windows and offscreen frames of either OpenGL, which must share the thread."""
+    monkeypatch.delenv("PYOPENGL_PLATFORM", raising=False)  # rendering in this process has set it
     if backend == "egl" and (problem := gl_backend._missing("egl")):
         pytest.skip(f"{problem} (Debian: {gl_backend.PACKAGES['egl']})")
     environment = {**os.environ, "DISPLAY": display, "MUJOCO_GL": backend}

@@ -1,4 +1,4 @@
-"""What a user does with windows, run as a program of its own: windows belong to one thread.
+"""Uses of windows, run as a separate program: windows belong to one thread.
 
 python windows.py model.xml check ...
 """
@@ -38,7 +38,7 @@ def presses(viewer, *keys):
 
 
 def is_paced():
-    """A frame takes as long as it simulates; an action that is late does not add up."""
+    """A frame takes as long as its simulated time; a late action does not accumulate delay."""
     env = open_walker()
     assert FRAME_SKIP * 0.01 == 1 / METADATA["render_fps"] == env.dt
     env.step(STILL)
@@ -138,4 +138,4 @@ def chooses_a_size():
 for check in CHECKS:
     globals()[check]()
     print(check)
-left_open = open_walker()  # which the end of the process has to close
+left_open = open_walker()  # to be closed by the end of the process

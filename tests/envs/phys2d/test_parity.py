@@ -1,6 +1,6 @@
-"""The functional physics environments do what Gymnasium's do, function by function and live.
+"""The functional physics environments equal Gymnasium's, function by function and in episodes.
 
-Single functions agree to rounding of float32: the compiler orders operations as it likes.
+Single functions agree up to float32 rounding: the compiler may reorder operations.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CASES = [(name, number) for name in NAMES for number in range(len(OTHER_PARAMS[n
 
 
 def parts(name: str) -> tuple[list[Any], list[Any], list[Any]]:
-    """Modules, functions and classes of parameters."""
+    """Return modules, functions and classes of parameters."""
     both = list(modules(f"phys2d.{name.lower()}"))
     return (
         both,
@@ -97,7 +97,7 @@ def test_functions(name: str, number: int) -> None:
         key, this = jax.random.split(key)
         state, other = (function.initial(this, param) for function, param in rows)
         same(state, other)
-        # Beyond where episodes end, too.
+        # Also beyond the ends of episodes.
         state = state * np.float32(random.choice([1, 5, 20]))
         action = random_action(name, random)
         following = [one.transition(state, action, None, param) for one, param in rows]
@@ -175,7 +175,7 @@ def test_metadata_and_attributes(name: str) -> None:
     same_spaces(batch, other_batch)
     assert batch.time_limit == other_batch.time_limit == 200
     assert dict_of(batch.metadata) | dict_of(other_batch.metadata) == dict_of(batch.metadata)
-    # Gymnasium's Pendulum lacks this entry, and its make_vec warns of that.
+    # Gymnasium's Pendulum lacks this entry, and its make_vec warns about that.
     assert batch.metadata["autoreset_mode"] is gymcore.vector.AutoresetMode.NEXT_STEP
     with pytest.raises(TypeError):
         getattr(ours, f"{name}JaxEnv")(gravity=1.0)
@@ -189,7 +189,7 @@ def dict_of(metadata: dict[str, Any]) -> dict[str, str]:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("ignore:.*missing AutoresetMode:UserWarning")
 def test_batches(name: str, mode: str | None) -> None:
-    """But for the reward of a step that resets, which is 0 here."""
+    """Except for the reward of a step that resets, which is 0 here."""
     modules("phys2d")
     env_id = {"CartPole": "phys2d/CartPole-v1", "Pendulum": "phys2d/Pendulum-v0"}[name]
     ours, theirs = (
@@ -232,7 +232,7 @@ def test_pickles_hold_the_arguments(name: str) -> None:
 
 
 def test_parameters_with_a_row_a_lane() -> None:
-    """What the functions are for: other parameters in each lane, and gradients."""
+    """The purpose of the functions: other parameters in each lane, and gradients."""
     jax = pytest.importorskip("jax")
     jnp = jax.numpy
 

@@ -1,4 +1,4 @@
-"""Pictures of the functional physics environments: sizes are Gymnasium's, and something is seen."""
+"""Frames of the functional physics environments have Gymnasium's sizes and visible contents."""
 
 from __future__ import annotations
 

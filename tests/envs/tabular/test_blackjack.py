@@ -1,4 +1,4 @@
-"""The functional Blackjack deals and pays as Gymnasium's, card by card."""
+"""The functional Blackjack deals and pays like Gymnasium's, card by card."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_helpers() -> None:
 
 
 def test_functions() -> None:
-    """Each table of twenty keys, stuck and hit, and hit again after its end."""
+    """Tables of twenty keys: stick, hit, and hit again after the end."""
     jax = pytest.importorskip("jax")
 
     modules_ = both()
@@ -118,7 +118,7 @@ def test_functions() -> None:
 
 @pytest.mark.parametrize(("natural", "book"), RULES)
 def test_rewards(natural: bool, book: bool) -> None:
-    """Of all pairs of hands; the table before the action does not count."""
+    """For all pairs of hands; the table before the action does not count."""
     modules_ = both()
     for player, dealer, action in itertools.product(HANDS, HANDS, (0, 1)):
         rewards = []
@@ -156,7 +156,7 @@ def test_episodes() -> None:
 
 
 def test_a_batch_by_hand() -> None:
-    """The functions may be batched: all lanes are dealt what they are dealt alone."""
+    """The functions may be batched: all lanes get the same cards as alone."""
     jax = pytest.importorskip("jax")
 
     ours, _ = both()

@@ -1,4 +1,4 @@
-"""The functional CliffWalking walks as Gymnasium's, from every place."""
+"""The functional CliffWalking walks like Gymnasium's, from every place."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_functions_from_every_place() -> None:
 
 
 def test_episodes() -> None:
-    """Across the cliff and over it."""
+    """Episodes cross the cliff and fall over it."""
     both()
     around = [0, *[1] * 11, 2]
     random = np.random.default_rng(4).integers(4, size=150).tolist()
@@ -97,7 +97,7 @@ def test_batches_are_of_single_environments() -> None:
 
 
 def test_a_compiled_batch() -> None:
-    """Which Gymnasium cannot make of states that are tuples."""
+    """Gymnasium cannot make one, because states are tuples."""
     from gymcore.envs.functional_jax_env import FunctionalJaxVectorEnv
 
     ours, _ = both()

@@ -1,4 +1,4 @@
-"""Maps, probabilities and other arguments; functions beside the environments."""
+"""Maps, probabilities and other arguments; module functions."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_taxi_states() -> None:
 
 
 def test_parameters_of_lanes() -> None:
-    """A fickle passenger, and rules of blackjack, can differ between lanes."""
+    """A fickle passenger, and the rules of blackjack, can differ between lanes."""
     taxis = gymcore.make_vec("Taxi-v4", 2, fickle_passenger=[False, True], fickle_probability=1.0)
     taxis.reset(seed=1)
     assert taxis.get_attr("fickle_step") == (False, True)
@@ -112,7 +112,7 @@ def test_parameters_of_lanes() -> None:
 
 
 def test_ids_of_their_era() -> None:
-    """Taxi-v3 and CliffWalking-v0 are what Gym 0.26 registered; their dynamics have not changed."""
+    """Taxi-v3 and CliffWalking-v0 are Gym 0.26's; their dynamics have not changed."""
     for old, new in (("Taxi-v3", "Taxi-v4"), ("CliffWalking-v0", "CliffWalking-v1")):
         with pytest.warns(DeprecationWarning, match="out of date"):
             one = gymcore.make(old)

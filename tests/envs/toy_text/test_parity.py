@@ -1,4 +1,4 @@
-"""Seeded trajectories equal Gymnasium's exactly: what is returned, infos, attributes."""
+"""Seeded trajectories equal Gymnasium's exactly: results, infos, attributes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import gymcore
 
-# (id, arguments, what of the environment is compared after each episode)
+# (id, arguments, attributes of the environment that are compared after each episode)
 GRID = ("P", "s", "lastaction")
 HANDS = ("player", "dealer", "dealer_top_card_suit", "dealer_top_card_value_str")
 CASES: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
@@ -39,12 +39,12 @@ CASES: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
 NAMES = [f"{id}-{'-'.join(f'{k}={v}' for k, v in kwargs.items())}" for id, kwargs, _ in CASES]
 EPISODES = 50
 MODES = ("NextStep", "SameStep", "Disabled")
-# Two modes of autoreset for each case, by turns.
+# Two autoreset modes for each case, in turn.
 IN_MODES = [(*case[:2], MODES[(i + k) % 3]) for i, case in enumerate(CASES) for k in range(2)]
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether results agree; 1 and 1.0 do."""
+    """Return whether results agree; 1 and 1.0 do."""
     if isinstance(other, dict):
         return list(one) == list(other) and all(same(one[key], other[key]) for key in other)
     if isinstance(other, tuple):
@@ -56,7 +56,7 @@ def same(one: Any, other: Any) -> bool:
 
 @pytest.mark.parametrize(("id", "kwargs", "attributes"), CASES, ids=NAMES)
 def test_episodes(id: str, kwargs: dict[str, Any], attributes: tuple[str, ...]) -> None:
-    """Many episodes, seeded now and then; taxis seldom arrive, so their episodes are short."""
+    """Run many episodes, some seeded; taxis rarely arrive, so their episodes are short."""
     limit = {"max_episode_steps": 25}
     ours, theirs = gymcore.make(id, **limit, **kwargs), gymnasium.make(id, **limit, **kwargs)
     random = np.random.default_rng(0)
@@ -90,7 +90,7 @@ def test_episodes(id: str, kwargs: dict[str, Any], attributes: tuple[str, ...]) 
 
 @pytest.mark.parametrize(("id", "kwargs", "mode"), IN_MODES)
 def test_batches(id: str, kwargs: dict[str, Any], mode: str) -> None:
-    """Four lanes through 30 steps; in one place Gymnasium's `prob` is what it cannot be."""
+    """Step four lanes 30 times; in one place Gymnasium's `prob` is wrong."""
     limit = {"max_episode_steps": 9}
     ours = gymcore.make_vec(
         id,
@@ -118,7 +118,7 @@ def test_batches(id: str, kwargs: dict[str, Any], mode: str) -> None:
 
 
 def same_batch(found: Any, expected: Any) -> bool:
-    """Whether results of vector environments agree, as far as their layouts do."""
+    """Return whether results of vector environments agree, apart from their layouts."""
     *arrays, infos = found
     *their_arrays, their_infos = expected
     return same_columns(tuple(arrays), tuple(their_arrays)) and same_infos(infos, their_infos)
@@ -141,7 +141,7 @@ def same_infos(one: dict[str, Any], other: dict[str, Any]) -> bool:
             rows = zip(one[key], value, other["_final_obs"], strict=True)
             if not all(not ended or mine == theirs for mine, theirs, ended in rows):
                 return False
-        # An int64 column, because the first lane had just been reset, rounds the others' to 0.
+        # The column is int64, because the first lane was just reset, so other values round to 0.
         elif key == "prob" and value.dtype == np.int64:
             if not np.array_equal(one[key].astype(np.int64), value):
                 return False

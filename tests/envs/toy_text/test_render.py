@@ -1,4 +1,4 @@
-"""Texts equal Gymnasium's; pictures show what they should."""
+"""Text equals Gymnasium's; frames show the right contents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IDS = [*GRIDS, "Blackjack-v1"]
 
 @pytest.mark.parametrize("id", GRIDS)
 def test_texts(id: str) -> None:
-    """Every state, after every action."""
+    """Render every state, after every action."""
     ours = gymcore.make(id, render_mode="ansi").unwrapped
     theirs = gymnasium.make(id, render_mode="ansi").unwrapped
     ours.reset(seed=1)

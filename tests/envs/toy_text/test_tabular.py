@@ -1,4 +1,4 @@
-"""Tables of a user's own: any table is stepped as NumPy would step it, and no bad one is taken."""
+"""User-defined tables: any valid table is stepped as in NumPy, and bad tables are refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STAY = {0: {0: [(1.0, 0, 0, False)]}}
 
 @st.composite
 def tables(draw: Any) -> tuple[Any, list[float]]:
-    """Tables of up to 5 states, 3 actions and 4 outcomes, some of them impossible."""
+    """Draw tables of up to 5 states, 3 actions and 4 outcomes, some of them impossible."""
     states, actions = draw(st.integers(1, 5)), draw(st.integers(1, 3))
     weights = st.lists(st.integers(0, 9), min_size=1, max_size=4).filter(any)
 
@@ -46,7 +46,7 @@ def tables(draw: Any) -> tuple[Any, list[float]]:
 
 
 class Judge:
-    """The slow, obvious version."""
+    """The slow, plain version."""
 
     def __init__(self, table: Any, first: list[float], seed: int) -> None:
         self.table, self.first = table, first
@@ -82,7 +82,7 @@ def test_single(table: Any, seed: int) -> None:
 @settings(max_examples=12, deadline=None)
 @given(table=tables(), num_envs=st.integers(1, 5), threads=st.integers(1, 2))
 def test_batch(table: Any, num_envs: int, threads: int) -> None:
-    """Each lane of a batch is what a single environment is, by the same draws."""
+    """Each lane of a batch equals a single environment with the same draws."""
     envs = TabularVectorEnv(
         num_envs, P=table[0], initial_distribution=table[1], num_threads=threads
     )
@@ -199,7 +199,7 @@ def test_states_of_lanes() -> None:
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e300, -5.0])
 @pytest.mark.parametrize("id", ["FrozenLake-v1", "Taxi-v4", "Blackjack-v1"])
 def test_any_number_in_a_state_is_safe(id: str, number: float) -> None:
-    """`state` may be set to anything: nothing hangs, and nothing is read from beyond the table."""
+    """`state` may be set to anything: no step hangs or reads past the table."""
     options = {"fickle_passenger": True} if id == "Taxi-v4" else {}
     envs = gymcore.make_vec(id, 4, **options)
     envs.reset(seed=1)
@@ -211,7 +211,7 @@ def test_any_number_in_a_state_is_safe(id: str, number: float) -> None:
 
 
 def test_transitions_are_as_likely_as_the_table_says() -> None:
-    """Chi-square over every state and action that lanes came through; 6 sigma each."""
+    """Chi-square over every state and action that lanes visited; 6 sigma each."""
     envs = gymcore.make_vec("FrozenLake-v1", 512, is_slippery=True, success_rate=0.6)
     table = envs.get_attr("P")[0]
     random = np.random.default_rng(3)

@@ -1,4 +1,4 @@
-"""Odd elements, odd batches and odd arrays have the effect that they have in Gymnasium."""
+"""Unusual elements, batches and arrays have the same effect as in Gymnasium."""
 
 from __future__ import annotations
 
@@ -250,14 +250,14 @@ def test_functions_for_elements_can_be_taught_a_space(package):
     utils, spaces = package.vector.utils, package.spaces
 
     class Grade(spaces.Space):
-        """A letter; a batch of them is a string."""
+        """A space of letters; a batch of them is a string."""
 
     utils.batch_space.register(Grade, lambda space, n=1: Grades())
     utils.create_empty_array.register(Grade, lambda space, n=1, fn=np.zeros: "F" * n)
     utils.concatenate.register(Grade, lambda space, items, out: "".join(items) + out[len(items) :])
 
     class Grades(spaces.Space):
-        """Some letters."""
+        """A batch of letters."""
 
     utils.iterate.register(Grades, lambda space, items: iter(items))
 

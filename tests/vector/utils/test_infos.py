@@ -179,12 +179,12 @@ INFOS = st.recursive(
 
 
 def same_value(ours, original):
-    """Whether a value that went through a merged dict is what was put in (1 and 1.0 are)."""
+    """Return whether a value that went through a merged dict is the original (1 or 1.0)."""
     if isinstance(original, dict):
         return ours.keys() == original.keys() and all(
             same_value(ours[key], original[key]) for key in original
         )
-    if isinstance(ours, np.ndarray):  # scalars and lists spread over a column of arrays
+    if isinstance(ours, np.ndarray):  # scalars and lists in a column of arrays
         expected = np.asarray(original)
         return bool(np.all(ours == expected))
     return bool(ours == original)

@@ -227,7 +227,7 @@ def test_unknown_spaces(space, exception, message):
 
 def test_every_function_can_be_taught_a_space():
     class Grade(Space):
-        """A letter, kept as one byte."""
+        """A space of letters, kept as one byte."""
 
     create_shared_memory.register(Grade, lambda space, n=1, ctx=None: bytearray(n))
     read_from_shared_memory.register(Grade, lambda space, memory, n=1: memory.decode())

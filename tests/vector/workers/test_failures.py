@@ -1,4 +1,4 @@
-"""Exceptions that cross processes."""
+"""Exceptions that are sent between processes."""
 
 from __future__ import annotations
 

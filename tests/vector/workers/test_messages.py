@@ -1,4 +1,4 @@
-"""MessageStream: objects through a pipe, on time or not at all."""
+"""MessageStream: objects through a pipe, in time or not at all."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ import pytest
 from gymcore.vector.workers import messages
 from gymcore.vector.workers.messages import MessageStream
 
-PATIENCE = 60.0  # s: only a failure waits so long
-MEGABYTES = b"x" * (5 << 20)  # more than a pipe takes at once
+PATIENCE = 60.0  # s: only a failure waits this long
+MEGABYTES = b"x" * (5 << 20)  # more than a pipe holds
 METHODS = ["fork", "spawn", "forkserver"] if sys.platform != "win32" else ["spawn"]
 NOW = 0.0
 
@@ -45,7 +45,7 @@ def late() -> float:
 
 @pytest.fixture(params=["sockets", "pipes"])
 def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
-    """Two ends, of the stream for sockets and of that for systems whose pipes are none."""
+    """Yield two ends, of the stream for sockets and of the one for pipes that are not sockets."""
     stream = MessageStream if request.param == "sockets" else messages._BlockingStream
     yield from _pair(stream)
 
@@ -63,7 +63,7 @@ def _pair(stream: Callable[[Any], Any]) -> Iterator[Pair]:
 
 
 class Thread(threading.Thread):
-    """Runs a function; `result` waits for what it returns or raises."""
+    """Thread that runs a function; `result` waits for its result or exception."""
 
     def __init__(self, function: Callable[[], Any]) -> None:
         super().__init__(daemon=True)
@@ -122,7 +122,7 @@ def test_an_object_that_does_not_pickle_is_not_sent(pair):
 
 
 class Broken:
-    """Cannot be made again from its pickle."""
+    """An object that cannot be unpickled."""
 
     def __reduce__(self) -> Any:
         return (int, ("no number",))
@@ -191,7 +191,7 @@ def test_half_a_message_that_was_sent_is_completed_later(sockets):
     left, right = sockets
     with pytest.raises(TimeoutError):
         left.send(MEGABYTES, soon(), lives)
-    with pytest.raises(TimeoutError):  # the rest of the first one comes before the second one
+    with pytest.raises(TimeoutError):  # the rest of the first message precedes the second one
         left.send("second", soon(), lives)
     thread = Thread(lambda: left.send("third", late(), lives))
     assert right.receive(late(), lives) == MEGABYTES
@@ -242,7 +242,7 @@ def test_pump_moves_what_it_can(sockets):
             continue
     assert received == [MEGABYTES]
     left.close()
-    right.pump()  # of a pipe that is closed: nothing happens
+    right.pump()  # of a closed pipe: no effect
 
 
 def test_the_other_end_is_closed(pair):
@@ -328,7 +328,7 @@ class Interrupted(Exception):
 @posix
 @pytest.mark.parametrize("rounds", [60, pytest.param(3000, marks=pytest.mark.soak)])
 def test_signals_that_raise_anywhere_leave_the_pipe_in_step(sockets, rounds):
-    """Interrupted in any of its instructions, it sends and receives no message twice or torn."""
+    """Interrupted at any of its instructions, it sends and receives no message twice or torn."""
     left, right = sockets
     raising, interruptions = False, 0
     found: list[int] = []

@@ -1,4 +1,4 @@
-"""The memory that processes share: blocks without a name, what lies where, batches of actions."""
+"""The memory that processes share: unnamed blocks, their layout, and batches of actions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gymcore.vector.workers.shared_memory import (
 )
 from tests.vector.leaks import shared_memory_files, without_foreign
 
-PATIENCE = 60.0  # s: only a failure waits so long
+PATIENCE = 60.0  # s: only a failure waits this long
 METHODS = ["fork", "spawn", "forkserver"] if sys.platform != "win32" else ["spawn"]
 HAS_PROC = Path("/proc/self/fd").is_dir()
 
@@ -41,13 +41,13 @@ def block_of(nbytes: int) -> SharedBlock:
 
 
 def held() -> tuple[list[str], list[str]]:
-    """Descriptors and shared mappings of this process."""
+    """Return the descriptors and shared mappings of this process."""
     gc.collect()
     files = []
     for name in os.listdir("/proc/self/fd"):
         try:
             files.append(f"{name} {os.readlink(f'/proc/self/fd/{name}')}")
-        except OSError:  # that of the listing
+        except OSError:  # the descriptor of the listing
             continue
     maps = [line for line in Path("/proc/self/maps").read_text().splitlines() if "gymcore" in line]
     return sorted(files), maps
@@ -84,7 +84,7 @@ def test_a_mapping_lives_as_long_as_an_array():
 
 
 def _add(block: SharedBlock, connection: Any, amount: int) -> None:
-    """What a process does that was started before the size was set: add to every number."""
+    """Add to every number, in a process that was started before the size was set."""
     connection.recv()
     array = np.frombuffer(block.map(8000), np.int64)
     block.close()
@@ -183,7 +183,7 @@ def test_more_than_there_is():
         block_of(1 << 62).map(1 << 62)
 
 
-# --- what lies where
+# --- layout
 
 
 @pytest.mark.parametrize("num_envs", [1, 2, 7, 64, 513])

@@ -30,7 +30,7 @@ def make_lanes(mode: AutoresetMode, kind: str = "box") -> SyncVectorEnv:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", ["box", "dict", "tuple"])
 def test_batches_there_and_back(mode, kind):
-    """Through two conversions, to the other library and back, arrays are what they were."""
+    """Arrays are unchanged by two conversions, to the other library and back."""
     plain = make_lanes(mode, kind)
     envs = ArrayConversion(ArrayConversion(make_lanes(mode, kind), np, other), other, np)
     assert envs.observation_space == plain.observation_space
@@ -48,7 +48,7 @@ def test_batches_there_and_back(mode, kind):
 
 
 def assert_other(value: Any) -> None:
-    """Assert that there is no array of NumPy in a value, but for texts and objects."""
+    """Assert that a value contains no NumPy array except for strings and objects."""
     if isinstance(value, dict):
         value = tuple(value.values())
     if isinstance(value, np.ndarray) and value.dtype == object:
@@ -98,7 +98,7 @@ def test_compiled_environments(mode):
 
 
 def test_what_a_capsule_holds_is_not_recycled():
-    """A compiled engine takes back arrays that nobody holds: the other array is a holder."""
+    """A compiled engine recycles arrays without references; the other library's array is one."""
     envs = ArrayConversion(gymcore.make_vec("CartPole-v1", num_envs=64), np, other)
     envs.reset(seed=1)
     actions = OtherArray(np.zeros(64, np.int64))

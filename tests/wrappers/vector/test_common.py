@@ -28,7 +28,7 @@ ACTIONS = np.array([1, 2, 3])
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that goes on by a quarter of a second a call."""
+    """Replace the clock by one that advances a quarter of a second per call."""
     now = [100.0]
 
     def perf_counter() -> float:
@@ -47,12 +47,12 @@ def sync(mode: AutoresetMode, num_envs: int = 3, **kwargs: Any) -> SyncVectorEnv
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 @pytest.mark.parametrize("buffer_length", [3, None])
 def test_equals_gymnasium(mode, buffer_length):
-    """Not in DISABLED: there a masked reset of Gymnasium's forgets the other lanes."""
+    """Not in DISABLED: there Gymnasium's masked reset forgets the other lanes."""
     made: dict[Any, Any] = {}
 
     def wrap(package, envs):
         class Timeless(package.vector.VectorWrapper):
-            """Durations are what differs."""
+            """A wrapper without durations, which differ between runs."""
 
             def step(self, actions):
                 result = super().step(actions)
@@ -80,7 +80,7 @@ def test_equals_gymnasium(mode, buffer_length):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_counts_what_the_single_wrapper_counts(mode):
-    """Also under masked resets."""
+    """Also with masked resets."""
     ours = RecordEpisodeStatistics(sync(mode))
     records: list[dict[str, Any]] = [{} for _ in range(3)]
 
@@ -123,7 +123,7 @@ def test_counts_what_the_single_wrapper_counts(mode):
 
 @pytest.mark.parametrize(("mode", "second"), [(NEXT, 0.5), (SAME, 0.5), (DISABLED, 1.25)])
 def test_durations(clock, mode, second):
-    """Steps take a quarter of a second. In NEXT_STEP the step that resets takes none of them."""
+    """Steps take a quarter of a second. In NEXT_STEP a resetting step takes no time."""
     envs = RecordEpisodeStatistics(sync(mode, limit=2, terminate=0.0))
     envs.reset(seed=0)
     assert envs.episode_start_times.tolist() == [100.25] * 3

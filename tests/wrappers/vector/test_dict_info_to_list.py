@@ -1,4 +1,4 @@
-"""Infos as a list of dicts, beside Gymnasium's."""
+"""Infos as a list of dicts, compared with Gymnasium's."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_statistics_of_episodes_in_a_list() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_lane_by_lane_under_masked_resets(mode: AutoresetMode) -> None:
-    """The list holds what the environments themselves returned."""
+    """The list contains the infos of the environments themselves."""
     envs = DictInfoToList(SyncVectorEnv([make_walk_env()] * 3, autoreset_mode=mode))
     lanes = [make_walk_env()() for _ in range(3)]
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Rows of merged infos put into one."""
+"""Merging rows into merged infos."""
 
 from __future__ import annotations
 

@@ -19,11 +19,11 @@ def native(**kwargs: Any) -> Any:
 
 
 class Passing(VectorWrapper):
-    """Overrides nothing that steps."""
+    """A wrapper that overrides no stepping method."""
 
 
 class Doubling(VectorWrapper):
-    """Takes `env_ids` in its `step`."""
+    """A wrapper whose `step` takes `env_ids`."""
 
     @property
     def steps_some_lanes(self) -> bool:
@@ -36,7 +36,7 @@ class Doubling(VectorWrapper):
 
 
 class Whole(VectorWrapper):
-    """Steps all lanes or none."""
+    """A wrapper that can only step all lanes."""
 
     def step(self, actions: Any) -> Any:
         return self.env.step(actions)

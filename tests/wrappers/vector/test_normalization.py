@@ -61,7 +61,7 @@ def test_one_lane_is_the_single_wrapper(mode, kind):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_lanes_share_what_is_frozen(mode):
-    """With the same frozen statistics every lane is the single wrapper."""
+    """With the same frozen statistics every lane equals the single wrapper."""
     state = {"mean": [1.0, -2.0], "var": [4.0, 0.5], "count": 9, "dtype": "float32"}
 
     def freeze(wrapper):
@@ -77,7 +77,7 @@ def test_lanes_share_what_is_frozen(mode):
 
 
 def test_same_step_is_a_masked_reset_after_the_step():
-    """The same rows and the same statistics; what the reset returns is what the step returns."""
+    """The same rows and statistics; the reset's result equals the step's."""
     same, disabled = (NormalizeObservation(sync(mode)) for mode in (SAME, DISABLED))
     assert_same(same.reset(seed=1)[0], disabled.reset(seed=1)[0])
     ends = 0
@@ -123,7 +123,7 @@ def test_native_final_observations_stay_one_array():
 
 @pytest.mark.parametrize("mode", MODES)
 def test_every_observation_enters_once(mode):
-    """What Gymnasium's masked resets and same-step resets do not do."""
+    """Gymnasium's masked resets and same-step resets do not do this."""
     seen: list[Any] = []
     space = gymcore.spaces.Box(-5, 5, (2,), np.float64)
 
@@ -234,7 +234,7 @@ def test_a_step_that_only_resets_is_not_counted():
 
 
 def test_episodes_that_a_time_limit_ends():
-    """A wrapper further out says which lanes the next step resets."""
+    """An outer wrapper shows which lanes the next step resets."""
     inner = NormalizeReward(sync(NEXT, limit=100, terminate=0.0))
     envs = wrappers.vector.TimeLimit(inner, 2)
     envs.reset(seed=0)
@@ -310,7 +310,7 @@ def test_wrong_rewards_or_a_step_before_reset(wrapper):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_truncations_begin_sums_anew_where_the_single_wrapper_goes_on(mode):
-    """Gymnasium's difference: its single wrapper never forgets a sum that was truncated."""
+    """Gymnasium differs: its single wrapper never discards the sum of a truncated episode."""
     make = lambda: gymcore.make("CartPole-v1", max_episode_steps=3)  # noqa: E731
     ours = NormalizeReward(SyncVectorEnv([make], autoreset_mode=mode))
     single = wrappers.NormalizeReward(make())
@@ -321,7 +321,7 @@ def test_truncations_begin_sums_anew_where_the_single_wrapper_goes_on(mode):
     assert truncated.all()
     assert single.discounted_reward == pytest.approx(1 + 0.99 + 0.99**2)
     if mode is AutoresetMode.NEXT_STEP:
-        ours.step(np.array([0]))  # only resets, and changes nothing
+        ours.step(np.array([0]))  # only resets, without changes
         assert ours.accumulated_reward[0] == pytest.approx(1 + 0.99 + 0.99**2)
     else:
         ours.reset(options={"reset_mask": np.array([True])})

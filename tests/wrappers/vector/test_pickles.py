@@ -1,4 +1,4 @@
-"""Batches under wrappers of observations pickle, and copies are independent."""
+"""Batches under observation wrappers can be pickled, and copies are independent."""
 
 from __future__ import annotations
 

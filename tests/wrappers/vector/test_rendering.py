@@ -32,7 +32,7 @@ def make_envs(
     kind: Any = "rgb_array",
     **kw: Any,
 ) -> Any:
-    """Lane i has episodes of 4 + i steps."""
+    """Return environments; lane i has episodes of 4 + i steps."""
     lanes = [functools.partial(make_film_env(gym), kind, 4 + i, **kw) for i in range(n)]
     return gym.vector.SyncVectorEnv(lanes, autoreset_mode=gym.vector.AutoresetMode(mode))
 
@@ -41,7 +41,7 @@ def make_envs(
 
 
 def follow(gym: ModuleType, folder: Path, mode: str, **kwargs: Any) -> Any:
-    """Return what the wrapper says of itself, and the names of its files."""
+    """Return the wrapper's attributes, and the names of its files."""
     env = gym.wrappers.vector.RecordVideo(make_envs(gym, mode), str(folder), **kwargs)
     seen: list[Any] = []
 
@@ -104,7 +104,7 @@ def test_the_first_lane_alone_and_a_gif(tmp_path: Path) -> None:
 
 
 def test_same_step_says_what_is_missing(tmp_path: Path) -> None:
-    """Where the engine cannot take it before the reset; rendering would take it from a list."""
+    """The engine cannot take the frame before the reset; rendering would take it from a list."""
     with pytest.warns(UserWarning, match="will not contain the last frame of the episode"):
         RecordVideo(make_envs(mode="SameStep", kind="rgb_array_list"), str(tmp_path / "f"))
 
@@ -120,7 +120,7 @@ def test_same_step_films_the_last_frame(tmp_path: Path, first_only: bool) -> Non
     env.reset()
     shown = [env.step(np.zeros(2, np.int64))[4].get("final_info", {}) for _ in range(12)]
     env.close()
-    # Lane 0 has episodes of 4 steps, lane 1 of 5; only episode 1 of lane 0 is filmed.
+    # Lane 0 has episodes of 4 steps, lane 1 of 5; only episode 1 of lane 0 is recorded.
     assert ["final_frame" in one for one in shown] == [k in (4, 7) for k in range(12)]
     size = (32, 48) if first_only else (64, 48)
     found = read_video(tmp_path / "f" / "rl-video-episode-1.mp4", size)
@@ -144,7 +144,7 @@ def test_same_step_films_more_than_an_episode_as_before(tmp_path: Path) -> None:
 
 
 def test_lists_of_frames(tmp_path: Path) -> None:
-    """Gymnasium's raises AttributeError."""
+    """Gymnasium raises AttributeError."""
     env = RecordVideo(make_envs(kind="rgb_array_list", n=2), str(tmp_path / "f"))
     env.reset()
     env.step(np.zeros(2, np.int64))
@@ -242,7 +242,7 @@ def test_collection_modes() -> None:
 
 
 class ShownFrames:
-    """Stands in for a window: keeps what is shown."""
+    """A replacement for a window that keeps the frames shown."""
 
     def __init__(self, title: str, size: tuple[int, int]) -> None:
         self.size = size

@@ -1,4 +1,4 @@
-"""Batches of observations with pictures of the lanes."""
+"""Batches of observations with frames of the lanes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_add_render_lane_by_lane(mode, kind, render_only):
 @pytest.mark.parametrize("wrapped", ["engine", "vector"])
 @pytest.mark.parametrize("engine", ["native", "sync", "async"])
 def test_add_render_in_same_step_in_every_engine(engine, wrapped):
-    """Beside lanes that render their last state themselves, with limits from anywhere."""
+    """The result equals that of lanes that render their last state, wherever the limit is."""
     id, limit = ("Pendulum-v1", 3) if engine == "native" else ("CartPole-v1", 3)
     options = {"autoreset_mode": "SameStep"}
     kwargs = {"render_mode": "rgb_array", "max_episode_steps": -1 if wrapped == "vector" else limit}

@@ -1,4 +1,4 @@
-"""Vector wrappers that take an action more than once: lane by lane what the single ones do."""
+"""Vector wrappers that take an action more than once equal the single wrappers in each lane."""
 
 from __future__ import annotations
 
@@ -215,6 +215,6 @@ def test_actions_that_do_not_fit_change_nothing():
         assert state() == before
     envs.reset(options={"reset_mask": np.array([True, False, False, False])})
     before = state()
-    with pytest.raises(InvalidAction, match=r"actions\[0\] = 9"):  # nothing sticks in lane 0
+    with pytest.raises(InvalidAction, match=r"actions\[0\] = 9"):  # no action sticks in lane 0
         envs.step(np.array([9, 1, 0, 1]))
     assert state() == before

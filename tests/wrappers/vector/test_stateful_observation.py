@@ -1,4 +1,4 @@
-"""Vector wrappers whose observations depend on earlier ones: lane by lane as the single ones."""
+"""Vector wrappers with observations of earlier steps equal the single wrappers in each lane."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_one_around_the_other(mode: AutoresetMode) -> None:
 
 @modes
 def test_steps_of_some_lanes_within(mode: AutoresetMode) -> None:
-    """A wrapper that steps some lanes, around those that keep something for each lane."""
+    """Wrap wrappers with state for each lane in one that steps only some lanes."""
 
     def wrapped(w: Any) -> Any:
         return lambda env: w.RepeatAction(
@@ -259,7 +259,7 @@ def test_shared_memory_that_is_not_copied() -> None:
             assert_same(shared.step([0, 1]), copied.step([0, 1]))
 
 
-# Time limits that are found
+# Detection of time limits
 
 
 def test_time_limits_that_are_found() -> None:
@@ -323,7 +323,7 @@ def test_copies_go_on_apart() -> None:
 
 
 class WholeBatches(gym.vector.VectorWrapper):
-    """Steps all lanes or none."""
+    """A wrapper that can only step all lanes."""
 
     def step(self, actions: Any) -> Any:  # type: ignore[override]
         return super().step(actions)

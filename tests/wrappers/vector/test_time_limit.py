@@ -119,7 +119,7 @@ def test_steps_of_some_lanes() -> None:
             assert results[3].tolist() == [False, False]
             assert results[4]["env_id"].tolist() == [2, 0]
             if mode is AutoresetMode.NEXT_STEP:
-                assert results[1].tolist() == [0.0, 1.0]  # lane 2 has begun anew
+                assert results[1].tolist() == [0.0, 1.0]  # lane 2 has restarted
             results = envs.step_lanes([1], [0])
             assert results[3].tolist() == [True]
             assert ("final_obs" in results[4]) == (mode is AutoresetMode.SAME_STEP)
@@ -170,7 +170,7 @@ def test_bad_limits(limit: Any, kind: type, problem: str) -> None:
 
 
 class Plain(gym.vector.VectorEnv):
-    """An environment of somebody else."""
+    """A user-defined vector environment."""
 
     metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
     num_envs = 2

@@ -1,4 +1,4 @@
-"""Wrappers of batches of actions: lane by lane, beside Gymnasium's, and what they refuse."""
+"""Wrappers of batches of actions: equal in each lane, compared with Gymnasium's, and errors."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def make_batch(kind: str = "float32", n: int = 3) -> Any:
 
 
 class Halved(wrappers.ClipAction):
-    """Of a user: derived from a wrapper here, with its own way."""
+    """A user's subclass of a built-in wrapper, with its own `action`."""
 
     def action(self, action: Any) -> Any:
-        action /= 2  # In place, which must not reach the caller's array.
+        action /= 2  # In place; the caller's array must not change.
         return super().action(action)
 
 
@@ -100,7 +100,7 @@ def test_a_function_of_batches(mode: AutoresetMode) -> None:
     space = gymcore.spaces.Box(0, 1, (2,))
 
     def func(actions: Any) -> Any:
-        actions *= 2  # In place, which must not reach the caller's array.
+        actions *= 2  # In place; the caller's array must not change.
         return actions
 
     check_lane_by_lane(

@@ -1,4 +1,4 @@
-"""Batched wrappers that change observations: lane by lane, and side by side with Gymnasium."""
+"""Batched wrappers that change observations: equal in each lane, and compared with Gymnasium."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def pictures(*shape):
 
 
 def make_lane(shape=None, **kwargs):
-    """Return an environment, which observes pictures of a shape if one is given."""
+    """Return an environment, with image observations if a shape is given."""
     if shape is not None:
         kwargs["observation_space"] = gym.spaces.Box(0, 255, shape, np.uint8)
     return WalkEnv(limit=6, **kwargs)
 
 
 def wrap_single(name, *args):
-    """Return what wraps one lane."""
+    """Return a function that wraps one lane."""
     if name != "DiscretizeObservation":
         return lambda env: getattr(wrappers, name)(env, *args)
 
     class Discretize(wrappers.DiscretizeObservation):
-        """One observation is an `int`, but last observations of a batch are rows of an array."""
+        """A wrapper whose observation is an `int`, while last observations of a batch are rows."""
 
         def observation(self, observation):
             indices = super().observation(observation)
@@ -98,7 +98,7 @@ def test_lane_by_lane(name, args, kwargs, mode):
 
 
 class Shifted(wrappers.TransformObservation):
-    """A wrapper of a user's: no whole-batch form."""
+    """A user's wrapper without a whole-batch form."""
 
     def __init__(self, env, by):
         space = gym.spaces.Box(-20, 20, env.observation_space.shape, np.float32)
@@ -106,7 +106,7 @@ class Shifted(wrappers.TransformObservation):
 
 
 class NegativeRescale(wrappers.RescaleObservation):
-    """A change of one of gymcore's: its whole-batch form is not used."""
+    """A changed built-in wrapper: the whole-batch form must not be used."""
 
     def observation(self, observation):
         return -super().observation(observation)
@@ -175,7 +175,7 @@ def test_nested_observations_go_through_a_stack(kind, mode):
 
 @in_modes("name, args, kwargs", CASES[::3])
 def test_some_lanes_step_while_others_rest(name, args, kwargs, mode):
-    """An action is repeated in lanes whose episode goes on: `step_lanes` of what is inside."""
+    """An action is repeated only in lanes whose episode continues: the inner `step_lanes`."""
     if name == "ResizeObservation":
         pytest.importorskip("cv2")
     single = wrap_single(name, *args)
@@ -345,7 +345,7 @@ def make(kind="box", num_envs=2, mode="NextStep", **kwargs):
 def test_spaces_of_transform():
     single = gym.spaces.Box(0, 1, (2,), np.float64)
     batch = gym.spaces.Box(0, 1, (2, 2), np.float64)
-    same = vector.TransformObservation(make(), np.negative)  # without a warning
+    same = vector.TransformObservation(make(), np.negative)  # no warning
     assert same.observation_space == same.env.observation_space
     with pytest.warns(UserWarning, match="batched single observation space don't match"):
         given = vector.TransformObservation(make(), np.negative, batch)
@@ -485,7 +485,7 @@ def test_arguments_are_recorded():
 
 
 def test_calls_do_not_use_the_lanes_wrapper(monkeypatch):
-    """The whole-batch form: not one call a lane."""
+    """They use the whole-batch form, without one call per lane."""
     envs = vector.RescaleObservation(make(num_envs=4), 0, 1)
     monkeypatch.setattr(envs.wrapper, "observation", None)
     assert envs.reset(seed=1)[0].shape == (4, 2)

@@ -1,4 +1,4 @@
-"""Wrappers of batches of rewards: lane by lane, beside Gymnasium's, and what they refuse."""
+"""Wrappers of batches of rewards: equal in each lane, compared with Gymnasium's, and errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def make_batch(package: Any = gymcore, n: int = 3) -> Any:
 
 
 class Sign(wrappers.TransformReward):
-    """Of a user: no function, but its own `reward`."""
+    """A user's wrapper without a function, but with its own `reward`."""
 
     def __init__(self, env: Any) -> None:
         super().__init__(env, float)

@@ -20,7 +20,7 @@ def make_lane() -> Any:
 
 
 class Halved(wrappers.ClipAction):
-    """Of a user: called for each lane."""
+    """A user's wrapper, called for each lane."""
 
     def action(self, action: Any) -> Any:
         return super().action(action / 2)

@@ -21,7 +21,7 @@ class DockingEnv(NativeDiscreteEnv):
     metadata = {"render_modes": []}  # noqa: RUF012
     kernel_module = "docking.kernel"
 
-    # Attributes of the environment, one for each parameter of the kernel that users may set.
+    # Attributes of the environment, one for each kernel parameter that users may set.
     mass = Parameter(encode=as_positive)
     thrust = Parameter()
     gentle = Parameter(encode=as_positive)
@@ -46,7 +46,7 @@ class DockingVectorEnv(NativeVectorEnv):
         mass: Any = 500.0,
         **options: Any,
     ) -> None:
-        """Make the batch; `mass` may have one number a lane, `options` are NativeVectorEnv's."""
+        """Make the batch; `mass` may have one number per lane, `options` are NativeVectorEnv's."""
         super().__init__(num_envs, max_episode_steps, render_mode, mass=mass, **options)
 
 
