@@ -11,8 +11,8 @@ from gymcore_ext.box2d.structures cimport (
     AWAKE, apply_force, apply_impulse, apply_torque, body_t, contact_t, vec_t, world_point,
 )
 from gymcore_ext.box2d.worlds cimport (
-    MAX_COUNT, MAX_NUMBER, Worlds, add_body, add_edge, add_moving_body, are_counts, are_within, empty_world, family_t,
-    is_within, lane_t, report_feet, step_world, worlds_t,
+    MAX_COUNT, MAX_NUMBER, Worlds, add_body, add_edge, add_moving_body, are_doubles, are_integers, empty_world,
+    family_t, lane_t, report_feet, step_world, worlds_t,
 )
 from gymcore_ext.lanes.lane_functions cimport TERMINATED
 from gymcore_ext.physics.lane cimport below, random, rng_t, uniform
@@ -88,11 +88,11 @@ cdef void ground_heights(const double* heights, double* ground) noexcept nogil:
 cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
     cdef const episode_t* episode = <const episode_t*> saved
     return (
-        are_within(episode.heights, HEIGHTS, 0.0, HEIGHT / 2) and are_within(episode.push, 2, -1000.0, 1000.0)
-        and is_within(episode.gravity, -12.0, 0.0) and is_within(episode.prev_shaping, -MAX_NUMBER, MAX_NUMBER)
+        are_doubles(episode.heights, episode.push, 0.0, HEIGHT / 2)
+        and are_doubles(episode.push, &episode.gravity, -1000.0, 1000.0) and -12.0 <= episode.gravity <= 0.0
         and -MAX_COUNT <= episode.wind_idx <= MAX_COUNT and -MAX_COUNT <= episode.torque_idx <= MAX_COUNT
-        and 0 <= episode.steps <= MAX_COUNT
-        and are_counts(&episode.has_shaping, 2, 1) and are_counts(episode.legs, 2, 1))
+        and 0 <= episode.steps <= MAX_COUNT and -MAX_NUMBER <= episode.prev_shaping <= MAX_NUMBER
+        and are_integers(&episode.has_shaping, &episode.legs[2], 0, 1))
 
 
 cdef void begin(
@@ -285,7 +285,7 @@ cdef class Landers(Worlds):
     """Worlds of landers, for a batch of one of the kernels."""
 
     def __cinit__(self, **options):
-        self.set_up_worlds(&family, EPISODE, FUNCTIONS_OF_LANE)
+        self.set_up_worlds(&family, EPISODE)
 
     @property
     def smoke(self):

@@ -34,9 +34,9 @@ ctypedef struct episode_t:
     int32_t skid_on_grass[WHEELS]
     int32_t skid_begins[WHEELS]   # whether it has skidded for a step
     int32_t wheel_tiles[WHEELS]   # how many tiles a wheel is on
-    float marks[MARKS][MARK_POINTS][2]
     int32_t mark_counts[MARKS]    # how many points the marks have
     int32_t mark_on_grass[MARKS]
+    float marks[MARKS][MARK_POINTS][2]
     int32_t tile_visited_count, new_lap
     int32_t lap                   # how it ended in the last step: 0, LAP_FINISHED or LEFT_THE_FIELD
     int32_t unused

@@ -11,15 +11,16 @@ from gymcore_ext.box2d.picture cimport STATE, draw_observation
 from gymcore_ext.box2d.structures cimport apply_force, body_def_t, body_t, contact_t, joint_angle, vec_t
 from gymcore_ext.box2d.track cimport CHECKPOINTS, compute_curve, curve_t, find_borders, track_point_t
 from gymcore_ext.box2d.worlds cimport (
-    MAX_COUNT, MAX_NUMBER, Worlds, add_moving_body, add_quad, are_counts, are_floats_within, are_within,
-    family_t, is_within, lane_t, remove_bodies, set_functions, step_world, worlds_t,
+    MAX_COUNT, MAX_NUMBER, Worlds, add_moving_body, add_quad, are_doubles, are_floats, are_integers, family_t, lane_t,
+    remove_bodies, step_world, worlds_t,
 )
 from gymcore_ext.engine.step cimport TERMINATIONS
-from gymcore_ext.lanes.lane_functions cimport TERMINATED, functions_capsule, lane_functions_t
+from gymcore_ext.lanes.lane_functions cimport TERMINATED
 from gymcore_ext.physics.lane cimport below, rng_t, uniform
 
 import numpy as np
 
+from gymcore_ext.box2d.worlds import FUNCTIONS_OF_LANE
 from gymcore_ext.lanes.custom_kernel import CustomKernel
 
 cnp.import_array()
@@ -91,8 +92,8 @@ cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
     cdef int k
     curve.first = curve.tiles = 0
     for k in range(CHECKPOINTS if was_reset else 0):
-        if not (is_within(episode.draws[k][0], 0.0, 2 * PI * 1 / CHECKPOINTS)
-                and is_within(episode.draws[k][1], TRACK_RAD / 3, TRACK_RAD)):
+        if not (0.0 <= episode.draws[k][0] <= 2 * PI * 1 / CHECKPOINTS
+                and TRACK_RAD / 3 <= episode.draws[k][1] <= TRACK_RAD):
             return False
     if was_reset and not compute_curve(&episode.draws[0][0], &curve):
         return False
@@ -103,19 +104,19 @@ cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
         if not 0 <= episode.skid_mark[k] <= episode.marks_made:
             return False
     return (
-        episode.first == curve.first and episode.tiles == curve.tiles
-        and are_within(episode.road_color, 9, 0.0, 255.0)  # also the other two
-        and is_within(episode.lap_complete_percent, 0.0, 1.0) and episode.retries >= 0
-        and are_counts(&episode.domain_randomize, 1, 1)
-        and are_within(&episode.reward, 5, -MAX_NUMBER, MAX_NUMBER)
-        and are_within(episode.gas, 5 * WHEELS, -MAX_NUMBER, MAX_NUMBER)  # also the other numbers of wheels
-        and 0 <= episode.marks_made <= MAX_COUNT and are_counts(episode.skid_points, WHEELS, MARK_POINTS)
-        and are_counts(episode.skid_on_grass, WHEELS, 1) and are_counts(episode.skid_begins, WHEELS, 1)
-        and are_counts(episode.wheel_tiles, WHEELS, MAX_TILES)
-        and are_floats_within(episode.marks, &episode.marks[MARKS], -1e9, 1e9)
-        and are_counts(episode.mark_counts, MARKS, MARK_POINTS) and are_counts(episode.mark_on_grass, MARKS, 1)
-        and are_counts(&episode.tile_visited_count, 1, episode.tiles) and are_counts(&episode.new_lap, 1, 1)
-        and are_counts(&episode.lap, 1, LEFT_THE_FIELD))
+        are_doubles(episode.road_color, &episode.lap_complete_percent, 0.0, 255.0)
+        and 0.0 <= episode.lap_complete_percent <= 1.0 and 0 <= episode.domain_randomize <= 1 and episode.retries >= 0
+        and episode.first == curve.first and episode.tiles == curve.tiles
+        and are_doubles(&episode.reward, &episode.marks_made, -MAX_NUMBER, MAX_NUMBER)
+        and 0 <= episode.marks_made <= MAX_COUNT
+        and are_integers(episode.skid_points, episode.skid_on_grass, 0, MARK_POINTS)
+        and are_integers(episode.skid_on_grass, episode.wheel_tiles, 0, 1)
+        and are_integers(episode.wheel_tiles, episode.mark_counts, 0, MAX_TILES)
+        and are_integers(episode.mark_counts, episode.mark_on_grass, 0, MARK_POINTS)
+        and are_integers(episode.mark_on_grass, episode.marks, 0, 1)
+        and are_floats(episode.marks, &episode.tile_visited_count, -1e9, 1e9)
+        and 0 <= episode.tile_visited_count <= episode.tiles and 0 <= episode.new_lap <= 1
+        and 0 <= episode.lap <= LEFT_THE_FIELD)
 
 
 cdef void draw_colors(episode_t* episode, rng_t* rng) noexcept nogil:
@@ -313,7 +314,7 @@ cdef void observe(const worlds_t* self, const void* memory, void* observation) n
     draw_observation(<const car_t*> memory, <const texts_t*> self.texts, <uint8_t*> observation)
 
 
-cdef void write_infos(const void* car, const void* shared, void* const* infos) noexcept nogil:
+cdef void write_infos(const void* car, void* const* infos) noexcept nogil:
     (<uint8_t*> infos[0])[0] = (<const car_t*> car).episode.lap == LAP_FINISHED
 
 
@@ -325,23 +326,18 @@ EPISODE = np.asarray(no_episodes).dtype
 
 cdef family_t family
 family.begin, family.is_valid, family.build, family.report = begin, is_valid, build, report_contact
-family.step, family.observe = step, observe
+family.step, family.observe, family.write_infos = step, observe, write_infos
 family.choices, family.choice_count, family.action_size = CHOICES[0], 5, 3
 family.definition_count = DEFINITIONS
 family.lane_bytes, family.episode_bytes, family.world_bytes = sizeof(car_t), sizeof(episode_t), 65536
 family.drawn_bytes = EPISODE.fields["reward"][1]
-
-cdef lane_functions_t functions_of_lane
-set_functions(&functions_of_lane)
-functions_of_lane.write_infos = write_infos
-_functions = functions_capsule(&functions_of_lane)
 
 
 def _declare_kernel(action, ranges=()):
     return CustomKernel(
         "racing", parts=((np.uint8, (STATE, STATE, 3)),), action=action, ranges=ranges,
         parameters={"lap_complete_percent": 0.95}, reset_options={"randomize": 1.0},
-        infos=(("lap_finished", np.bool_, 1, TERMINATIONS),), functions=_functions).capsule
+        infos=(("lap_finished", np.bool_, 1, TERMINATIONS),), functions=FUNCTIONS_OF_LANE).capsule
 
 
 kernel = _declare_kernel((np.float64, (3,)))
@@ -365,7 +361,7 @@ cdef class Cars(Worlds):
         if (shades.ndim != 3 or not 1 < len(shades) == len(widths) or widths.min() < 0
                 or widths.max() > shades.shape[2]):
             raise ValueError(f"shades: expected uint8 [scores, height, width], got {shades.dtype} {np.shape(shades)}")
-        self.set_up_worlds(&family, EPISODE, _functions)
+        self.set_up_worlds(&family, EPISODE)
         self.arrays = shades, widths
         self.texts.shades = <const uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> shades)
         self.texts.widths = <const int32_t*> cnp.PyArray_DATA(<cnp.ndarray> widths)

@@ -225,59 +225,58 @@ static inline void raster_rows(const raster_point *corners, int count, int *lowe
     }
 }
 
-/* The ground: an anti-aliased outline, and what is within. */
-static void raster_ground(raster_image *image, const raster_point *corners, int count, raster_rgb color)
+/* Fill the rows of a polygon between every other edge that crosses them and the next one. Crossings with the edges of the
+ * ground are in 1 / 65536. Those with edges of a part of the car, in the order of the corners, are rounded down and up by
+ * turns. */
+static inline void raster_fill_rows(
+    raster_image *image, const raster_point *corners, int count, int lowest, int highest, raster_rgb color, int is_ground)
 {
-    int crossings[RASTER_MAX_CORNERS], lowest, highest;
+    int crossings[RASTER_MAX_CORNERS];
     raster_point low, high;
-    for (int i = 0; i < count; i++)
-        raster_smooth_line(image, corners[i], corners[(i + 1) % count], color);
-    raster_rows(corners, count, &lowest, &highest);
     for (int y = lowest < RASTER_LOWEST ? RASTER_LOWEST : lowest; y <= highest && y < RASTER_HEIGHT; y++) {
         int found = 0;
         for (int i = 0; i < count; i++) {
             raster_edge(corners, count, i, &low, &high);
-            if (low.y != high.y && ((y >= low.y && y < high.y) || (y == highest && y > low.y && y <= high.y))) {
+            if (low.y == high.y || y < low.y || y > high.y || (y == high.y && y < highest))
+                continue;
+            if (is_ground) {
                 const int64_t share = 65536u * (uint32_t)(y - low.y) / (uint32_t)(high.y - low.y);
-                crossings[found++] = (int)(share * (high.x - low.x) + 65536 * (int64_t)low.x);
+                crossings[found] = (int)(share * (high.x - low.x) + 65536 * (int64_t)low.x);
+            } else {
+                const float offset = (float)((int64_t)(y - low.y) * (high.x - low.x)) / (float)(high.y - low.y);
+                crossings[found] = low.x + (int)(found % 2 ? ceilf(offset) : floorf(offset));
             }
+            found++;
         }
         raster_sort(crossings, found);
         for (int i = 0; i + 1 < found; i += 2)
-            raster_span(image, (crossings[i] + 1 + 32768) >> 16, (crossings[i + 1] - 1 + 32768) >> 16, y, color);
+            if (is_ground)
+                raster_span(image, (crossings[i] + 1 + 32768) >> 16, (crossings[i + 1] - 1 + 32768) >> 16, y, color);
+            else
+                raster_span(image, crossings[i], crossings[i + 1], y, color);
     }
 }
 
-/* A part of the car. Of the edges that cross a row, in the order of the corners, every other one is rounded down and
- * those between them up. */
+/* The ground: an anti-aliased outline, and what is within. */
+static void raster_ground(raster_image *image, const raster_point *corners, int count, raster_rgb color)
+{
+    int lowest, highest;
+    for (int i = 0; i < count; i++)
+        raster_smooth_line(image, corners[i], corners[(i + 1) % count], color);
+    raster_rows(corners, count, &lowest, &highest);
+    raster_fill_rows(image, corners, count, lowest, highest, color, 1);
+}
+
+/* A part of the car. */
 static void raster_polygon(raster_image *image, const raster_point *corners, int count, raster_rgb color)
 {
-    int crossings[RASTER_MAX_CORNERS], lowest, highest;
+    int lowest, highest;
     raster_point low, high;
     raster_rows(corners, count, &lowest, &highest);
-    if (lowest == highest) {
-        for (int i = 1; i < count; i++)
-            raster_span(image, corners[i - 1].x, corners[i].x, lowest, color);
-        return;
-    }
-    for (int y = lowest < RASTER_LOWEST ? RASTER_LOWEST : lowest; y <= highest && y < RASTER_HEIGHT; y++) {
-        int found = 0;
-        for (int i = 0; i < count; i++) {
-            raster_edge(corners, count, i, &low, &high);
-            if (low.y != high.y && ((y >= low.y && y < high.y) || (y == highest && high.y == highest))) {
-                const int64_t advance = (int64_t)(y - low.y) * (high.x - low.x);
-                const float offset = (float)advance / (float)(high.y - low.y);
-                crossings[found] = low.x + (int)(found % 2 ? ceilf(offset) : floorf(offset));
-                found++;
-            }
-        }
-        raster_sort(crossings, found);
-        for (int i = 0; i + 1 < found; i += 2)
-            raster_span(image, crossings[i], crossings[i + 1], y, color);
-    }
-    for (int i = 0; i < count; i++) { /* horizontal edges between the others */
+    raster_fill_rows(image, corners, count, lowest, highest, color, 0);
+    for (int i = 0; i < count; i++) { /* horizontal edges: between the others, or of a polygon without height */
         raster_edge(corners, count, i, &low, &high);
-        if (low.y == high.y && lowest < low.y && low.y < highest)
+        if (low.y == high.y && ((lowest < low.y && low.y < highest) || (lowest == highest && i > 0)))
             raster_span(image, low.x, high.x, low.y, color);
     }
 }

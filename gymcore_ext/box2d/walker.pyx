@@ -9,8 +9,8 @@ from libc.stdint cimport int32_t, int64_t
 from gymcore_ext.box2d.rays cimport cast_rays, prepare_scene, scene_t, side_t, span_t
 from gymcore_ext.box2d.structures cimport apply_force, body_t, contact_t, joint_angle, joint_speed
 from gymcore_ext.box2d.worlds cimport (
-    MAX_COUNT, MAX_NUMBER, Worlds, add_edge, add_moving_body, add_quad, are_counts, are_floats_within, are_within,
-    empty_world, family_t, is_within, lane_t, remove_bodies, report_feet, step_world, worlds_t,
+    MAX_COUNT, MAX_NUMBER, Worlds, add_edge, add_moving_body, add_quad, are_doubles, are_floats, are_integers,
+    empty_world, family_t, lane_t, remove_bodies, report_feet, step_world, worlds_t,
 )
 from gymcore_ext.lanes.lane_functions cimport TERMINATED
 from gymcore_ext.physics.lane cimport below, random, rng_t, uniform
@@ -147,14 +147,15 @@ cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
         return False
     for k in range(<int> episode.box_count):
         box = &episode.boxes[k][0][0]  # as add_box makes them
-        if not (are_within(box, 8, -1e4, 1e4) and box[0] == box[6] and box[2] == box[4] and box[1] == box[3]
+        if not (are_doubles(box, box + 8, -1e4, 1e4) and box[0] == box[6] and box[2] == box[4] and box[1] == box[3]
                 and box[5] == box[7] and box[2] - box[0] >= 0.1 and fabs(box[1] - box[5]) >= 0.1):
             return False
     return (
-        are_within(episode.heights, POINTS, -1e4, 1e4) and are_within(&episode.clouds[0][0], 10 * 11, 0.0, 1.0)
-        and is_within(episode.push, -5.0, 5.0) and are_within(&episode.prev_shaping, 2, -MAX_NUMBER, MAX_NUMBER)
-        and are_floats_within(episode.fractions, &episode.fractions[RAYS], 0, 1) and 0 <= episode.steps <= MAX_COUNT
-        and are_counts(&episode.has_shaping, 2, 1) and are_counts(episode.feet, 2, 1))
+        are_doubles(episode.heights, episode.boxes, -1e4, 1e4) and are_doubles(episode.clouds, &episode.push, 0.0, 1.0)
+        and -5.0 <= episode.push <= 5.0 and 0 <= episode.steps <= MAX_COUNT
+        and are_doubles(&episode.prev_shaping, episode.fractions, -MAX_NUMBER, MAX_NUMBER)
+        and are_floats(episode.fractions, &episode.has_shaping, 0, 1)
+        and are_integers(&episode.has_shaping, &episode.feet[2], 0, 1))
 
 
 cdef void begin(
@@ -308,4 +309,4 @@ cdef class Walkers(Worlds):
     """Worlds of walkers, for a batch of the kernel."""
 
     def __cinit__(self, **options):
-        self.set_up_worlds(&family, EPISODE, FUNCTIONS_OF_LANE)
+        self.set_up_worlds(&family, EPISODE)

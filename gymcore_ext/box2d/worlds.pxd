@@ -5,7 +5,6 @@ from gymcore_ext.box2d.structures cimport (
     REVOLUTE, body_t, calls_t, contact_t, edge_shape_t, fixture_def_t, joint_def_t, joint_t, polygon_shape_t, vec_t,
     world_t,
 )
-from gymcore_ext.lanes.lane_functions cimport lane_functions_t
 from gymcore_ext.lanes.struct_lanes cimport LaneStore
 from gymcore_ext.physics.lane cimport rng_t
 
@@ -74,36 +73,29 @@ ctypedef struct family_t:
         const worlds_t* self, void* lane, const double* parameters, const double* action, bint float32_action,
         rng_t* rng, double* reward) noexcept nogil
     void (*observe)(const worlds_t* self, const void* lane, void* observation) noexcept nogil
+    void (*write_infos)(const void* lane, void* const* infos) noexcept nogil  # for kernels with infos
 
 
-cdef inline bint is_within(double value, double low, double high) noexcept nogil:
-    """False for nan."""
-    return low <= value and value <= high
-
-
-cdef inline bint are_within(const double* values, int count, double low, double high) noexcept nogil:
-    cdef int k
-    for k in range(count):
-        if not is_within(values[k], low, high):
-            return False
-    return True
-
-
-cdef inline bint are_floats_within(const void* begin, const void* end, float low, float high) noexcept nogil:
-    cdef const float* value = <const float*> begin
-    while value < <const float*> end:
-        if not low <= value[0] <= high:
-            return False
+# Whether all numbers between two addresses are from `low` to `high`, and none is nan.
+cdef inline bint are_doubles(const void* begin, const void* end, double low, double high) noexcept nogil:
+    cdef const double* value = <const double*> begin
+    while value < <const double*> end and low <= value[0] <= high:
         value += 1
-    return True
+    return value == end
 
 
-cdef inline bint are_counts(const int32_t* values, int count, int32_t most) noexcept nogil:
-    cdef int k
-    for k in range(count):
-        if not 0 <= values[k] <= most:
-            return False
-    return True
+cdef inline bint are_floats(const void* begin, const void* end, float low, float high) noexcept nogil:
+    cdef const float* value = <const float*> begin
+    while value < <const float*> end and low <= value[0] <= high:
+        value += 1
+    return value == end
+
+
+cdef inline bint are_integers(const void* begin, const void* end, int32_t low, int32_t high) noexcept nogil:
+    cdef const int32_t* value = <const int32_t*> begin
+    while value < <const int32_t*> end and low <= value[0] <= high:
+        value += 1
+    return value == end
 
 
 cdef inline void step_world(const worlds_t* self, lane_t* lane) noexcept nogil:
@@ -237,13 +229,10 @@ cdef inline void report_feet(
             feet[k] = touches
 
 
-cdef int set_functions(lane_functions_t* functions) except -1
-
-
 cdef class Worlds(LaneStore):
     cdef worlds_t shared
     cdef readonly list worlds
     cdef list definitions
     cdef object error, episode_dtype
-    cdef int set_up_worlds(self, const family_t* family, object episode_dtype, object functions_of_lane) except -1
+    cdef int set_up_worlds(self, const family_t* family, object episode_dtype) except -1
     cdef lane_t* _world_lane(self, Py_ssize_t lane) except NULL

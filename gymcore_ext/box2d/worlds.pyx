@@ -110,35 +110,20 @@ cdef bint copy(archive_t* archive, void* begin, const void* end) noexcept nogil:
 
 cdef bint copy_floats(archive_t* archive, void* begin, const void* end, float low, float high) noexcept nogil:
     """Copy floats; false if one of them is not from `low` to `high`."""
-    return copy(archive, begin, end) and are_floats_within(begin, end, low, high)
+    return copy(archive, begin, end) and are_floats(begin, end, low, high)
 
 
 cdef bint copy_integers(archive_t* archive, void* begin, const void* end, int32_t low, int32_t high) noexcept nogil:
     """Copy integers of 32 bits; false if one of them is not from `low` to `high`."""
-    cdef const int32_t* value = <const int32_t*> begin
-    if not copy(archive, begin, end):
-        return False
-    while value < <const int32_t*> end:
-        if not low <= value[0] <= high:
-            return False
-        value += 1
-    return True
+    return copy(archive, begin, end) and are_integers(begin, end, low, high)
 
 
 cdef inline bint is_node(const tree_t* tree, int32_t index) noexcept nogil:
     return 0 <= index < tree.node_capacity
 
 
-cdef bint is_parent(const tree_t* tree, int32_t index) noexcept nogil:
-    """Whether a node that is not a leaf has two children, and is one higher than they are."""
-    cdef const node_t* node = &tree.nodes[index]
-    cdef const node_t* one
-    cdef const node_t* two
-    if not is_node(tree, node.child1) or not is_node(tree, node.child2) or node.child1 == node.child2:
-        return False
-    one, two = &tree.nodes[node.child1], &tree.nodes[node.child2]
-    return (one.parent == index and two.parent == index and one.height >= 0 and two.height >= 0
-            and node.height == 1 + max(one.height, two.height))
+cdef inline bint is_child(const tree_t* tree, int32_t index, int32_t parent) noexcept nogil:
+    return is_node(tree, index) and tree.nodes[index].parent == parent and tree.nodes[index].height >= 0
 
 
 cdef bint is_tree(const tree_t* tree, int32_t leaves) noexcept nogil:
@@ -157,15 +142,15 @@ cdef bint is_tree(const tree_t* tree, int32_t leaves) noexcept nogil:
         if node.height == -1:
             continue
         used += 1
-        if node.height < 0 or not are_floats_within(&node.box, &node.box + 1, -LIMIT, LIMIT):
+        if node.height < 0 or not are_floats(&node.box, &node.box + 1, -LIMIT, LIMIT):
             return False
-        if node.height > 0:
-            if not is_parent(tree, i):
-                return False
-        else:
+        if node.height == 0:
             seen_leaves += 1
             if node.child1 != -1 or node.child2 != -1 or node.proxy == NULL:
                 return False
+        elif (not is_child(tree, node.child1, i) or not is_child(tree, node.child2, i) or node.child1 == node.child2
+                or node.height != 1 + max(tree.nodes[node.child1].height, tree.nodes[node.child2].height)):
+            return False
     if used != tree.node_count or seen_leaves != leaves:
         return False
     i = tree.free_list
@@ -475,16 +460,15 @@ cdef int check(const void* saved, const void* shared) noexcept nogil:
     return possible
 
 
-cdef int set_functions(lane_functions_t* functions) except -1:
-    """Set what is the same for all families."""
-    functions.reset, functions.step, functions.observe, functions.faulted = reset, step, observe, has_changed
-    functions.save, functions.load, functions.check, functions.free = save, load, check, release
-    return 0
+cdef void write_infos(const void* lane, const void* shared, void* const* infos) noexcept nogil:
+    (<const worlds_t*> shared).family.write_infos(lane, infos)
 
 
-cdef lane_functions_t functions_of_lane
-set_functions(&functions_of_lane)
-FUNCTIONS_OF_LANE = functions_capsule(&functions_of_lane)
+cdef lane_functions_t functions
+functions.reset, functions.step, functions.observe, functions.write_infos = reset, step, observe, write_infos
+functions.save, functions.load, functions.check, functions.free = save, load, check, release
+functions.faulted = has_changed
+FUNCTIONS_OF_LANE = functions_capsule(&functions)
 
 
 cdef class Worlds(LaneStore):
@@ -505,7 +489,7 @@ cdef class Worlds(LaneStore):
         self.shared.discrete = kernel_spec(kernel)["discrete_actions"] > 0
         set_calls(&self.shared, functions)
 
-    cdef int set_up_worlds(self, const family_t* family, object episode_dtype, object functions_of_lane) except -1:
+    cdef int set_up_worlds(self, const family_t* family, object episode_dtype) except -1:
         """Make the lanes of a family."""
         cdef Py_ssize_t k
         cdef lane_t* lane
@@ -516,7 +500,7 @@ cdef class Worlds(LaneStore):
         for k, definition in enumerate(self.definitions):
             self.shared.definitions[k] = <const void*> <size_t> int(definition.this)
         self.set_up(
-            self.kernel, functions_of_lane, len(self.worlds), family.lane_bytes, &self.shared,
+            self.kernel, FUNCTIONS_OF_LANE, len(self.worlds), family.lane_bytes, &self.shared,
             (self.worlds, self.definitions),
             [("episode", episode_dtype), ("world", np.uint8, (family.world_bytes,))])
         for k, world in enumerate(self.worlds):
