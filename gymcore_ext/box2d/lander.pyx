@@ -33,27 +33,27 @@ cdef double FPS = 50.0, SCALE = 30.0
 cdef double WIDTH = 600 / SCALE, HEIGHT = 400 / SCALE
 cdef double HALF_WIDTH = WIDTH / 2, HALF_HEIGHT = HEIGHT / 2
 cdef double HELIPAD_Y = HEIGHT / 4
-cdef double REST_Y = HELIPAD_Y + 18 / SCALE       # of a lander that stands on the pad
+cdef double REST_Y = HELIPAD_Y + 18 / SCALE       # where a lander stands on the pad
 cdef double PI = 3.141592653589793
 cdef double MAIN_ENGINE_POWER = 13.0, SIDE_ENGINE_POWER = 0.6
 cdef double MAIN_ENGINE_AT = 4 / SCALE, SIDE_ENGINE_AWAY = 12.0, SIDE_ENGINE_HEIGHT = 14.0  # the latter in pixels
 PARAMETERS = {"gravity": -10.0, "enable_wind": 0.0, "wind_power": 15.0, "turbulence_power": 1.5}
-cdef enum:  # of them
+cdef enum:  # indices of parameters
     GRAVITY, ENABLE_WIND, WIND_POWER, TURBULENCE_POWER
 # Main engine and side engine by discrete action: none, left, main, right.
 cdef double[4][2] CHOICES = [[0.0, 0.0], [0.0, -1.0], [1.0, 0.0], [0.0, 1.0]]
 
-cdef enum:  # what Python makes, in the order of `definitions`
+cdef enum:  # indices of the definitions that Python makes
     GROUND, BEDROCK, EDGE, EDGE_SHAPE, HULL, HULL_FIXTURE, LEG_FIXTURE, LEG1, JOINT1, LEG2, JOINT2
     DEFINITIONS
 
 
 ctypedef struct episode_t:
-    double heights[HEIGHTS]  # drawn, up to the wind's positions
+    double heights[HEIGHTS]  # drawn, as are the members up to torque_idx
     double push[2]
     double gravity
     int64_t wind_idx, torque_idx
-    int64_t steps            # what steps count, from here on
+    int64_t steps            # changed by steps, as are the members that follow
     double prev_shaping
     int32_t has_shaping, game_over
     int32_t legs[2]          # whether they touch the ground
@@ -76,7 +76,7 @@ ctypedef struct engines_t:
 # --- an episode -------------------------------------------------------------------------------------------------------
 
 cdef void ground_heights(const double* heights, double* ground) noexcept nogil:
-    """The heights of the ground's points, from what was drawn: smooth, and flat around the pad."""
+    """Compute the heights of the ground's points from the drawn ones: smooth, and flat around the pad."""
     cdef double bent[HEIGHTS]
     cdef int k
     for k in range(HEIGHTS):
@@ -139,7 +139,7 @@ cdef void report_contact(void* memory, const contact_t* contact, bint touches) n
 # --- a step -----------------------------------------------------------------------------------------------------------
 
 cdef inline engines_t engines_of(const double* action) noexcept nogil:
-    """The power of each engine, and the side that the side engine is on."""
+    """Return the power of each engine, and the direction of the side engine."""
     cdef engines_t engines
     cdef double main = action[0], side = action[1]
     engines.main = (min(main, 1.0) + 1.0) * 0.5 if main > 0.0 else 0.0
@@ -151,7 +151,7 @@ cdef inline engines_t engines_of(const double* action) noexcept nogil:
 
 
 cdef inline double gust(int64_t index) noexcept nogil:
-    """The wind at a position in its course: Gymnasium's sum of two sines, which never repeats."""
+    """Return the wind at an index of its course: Gymnasium's sum of two sines, which never repeats."""
     return tanh(sin(0.02 * index) + sin(PI * 0.01 * index))
 
 
@@ -294,7 +294,7 @@ cdef class Landers(Worlds):
             sizeof(lane_t) + sizeof(episode_t), np.dtype((np.float64, (SMOKE_STEPS, 2, sizeof(particle_t) // 8))))
 
     def ground(self, Py_ssize_t lane):
-        """The heights of the ground's points, metres."""
+        """Return the heights of the ground's points, metres: a list."""
         cdef double heights[CHUNKS]
         ground_heights((<lander_t*> self._lane(lane)).episode.heights, heights)
-        return [heights[k] for k in range(CHUNKS)]
+        return heights

@@ -37,10 +37,10 @@ cdef extern from "box2d/raster.h":
 
 
 cdef enum:
-    SQUARES = 20       # of darker grass, in a row
-    MAX_SHAPES = 8     # of a body; the hull has four
+    SQUARES = 20       # squares of darker grass in a row
+    MAX_SHAPES = 8     # shapes of a body that are drawn; the hull has four
 
-cdef double COLUMN = IMAGE_WIDTH / 40.0, ROW = IMAGE_HEIGHT / 40.0  # of the instruments, pixels
+cdef double COLUMN = IMAGE_WIDTH / 40.0, ROW = IMAGE_HEIGHT / 40.0  # pixels; the grid of the instruments
 cdef double SCALE = 6.0, PI = 3.141592653589793
 cdef double PLAYFIELD = 2000 / SCALE, GRASS_DIM = PLAYFIELD / 20.0, ZOOM = 2.7
 cdef double SIZE = 0.02, WHEEL_WIDTH = 14 * SIZE
@@ -80,7 +80,7 @@ cdef inline void rotation(double angle, double* cosine, double* sine) noexcept n
 
 
 cdef view_t view_behind(const body_t* hull, double t) noexcept nogil:
-    """The view that follows the car: from far away at first, near after a second."""
+    """Return the view that follows the car: from far away at first, near after a second."""
     cdef view_t view
     cdef double x, y
     view.zoom = 0.1 * SCALE * max(1 - t, 0) + ZOOM * SCALE * min(t, 1)
@@ -171,7 +171,7 @@ cdef void draw_part(
 
 
 cdef void draw_stripe(image_t* image, const view_t* view, const body_t* body, double phase) noexcept nogil:
-    """The white stripe across a turning wheel, unless it is below."""
+    """Draw the white stripe across a turning wheel, unless it is on the lower side."""
     cdef vec_t corners[4]
     cdef double near = cos(phase), far = cos(phase + 1.2)
     cdef bint is_below = sin(phase) > 0, far_is_below = sin(phase + 1.2) > 0
@@ -210,8 +210,8 @@ cdef void draw_car(image_t* image, const view_t* view, const car_t* car) noexcep
             draw_stripe(image, view, body, car.episode.phase[k - 1])
 
 
-cdef inline int whole(double value) noexcept nogil:
-    """A whole number, far outside of the image at most."""
+cdef inline int to_pixel(double value) noexcept nogil:
+    """Cut off the fraction of a coordinate, and limit it to values that fit into an int."""
     return <int> min(max(value, -1e6), 1e6)
 
 
@@ -219,14 +219,14 @@ cdef inline void draw_bar(
     image_t* image, double left, double top, double right, double bottom, const uint8_t* color
 ) noexcept nogil:
     cdef pixel_t a, b
-    a.x, a.y, b.x, b.y = whole(left), whole(top), whole(right), whole(bottom)
+    a.x, a.y, b.x, b.y = to_pixel(left), to_pixel(top), to_pixel(right), to_pixel(bottom)
     draw_rectangle(image, a, b, color_of(color))
 
 
 cdef inline void draw_vertical_bar(
     image_t* image, int k, double value, double shown, const uint8_t* color
 ) noexcept nogil:
-    """A bar in the k-th of 40 columns, of as many fortieths of the height as are shown."""
+    """Draw a bar in the k-th of 40 columns, `shown` fortieths of the image high."""
     if fabs(value) > 1e-4:
         draw_bar(image, k * COLUMN, IMAGE_HEIGHT - (ROW + ROW * shown), (k + 1) * COLUMN, IMAGE_HEIGHT - ROW, color)
 
@@ -234,7 +234,7 @@ cdef inline void draw_vertical_bar(
 cdef inline void draw_horizontal_bar(
     image_t* image, int k, double value, double shown, const uint8_t* color
 ) noexcept nogil:
-    """A bar from the k-th of 40 columns on, of as many columns as are shown."""
+    """Draw a bar from the k-th of 40 columns on, `shown` columns wide."""
     if fabs(value) > 1e-4:
         draw_bar(image, k * COLUMN, IMAGE_HEIGHT - 4 * ROW, (k + shown) * COLUMN, IMAGE_HEIGHT - 2 * ROW, color)
 

@@ -14,23 +14,23 @@ cdef enum:
 
 
 ctypedef struct episode_t:
-    double draws[CHECKPOINTS][2]  # what the episode begins with, up to the number of retries
+    double draws[CHECKPOINTS][2]  # drawn, as are the members up to retries, or set when the episode begins
     double road_color[3]
     double bg_color[3]
     double grass_color[3]
     double lap_complete_percent
-    int32_t first                 # the number of the track's first point in the curve
+    int32_t first                 # index of the track's first point in the curve
     int32_t tiles
     int32_t domain_randomize, retries
-    double reward, prev_reward, t, shown_reward, fuel_spent  # what steps change, from here on
+    double reward, prev_reward, t, shown_reward, fuel_spent  # changed by steps, as are the members that follow
     double gas[WHEELS]
     double brake[WHEELS]
     double steer[WHEELS]
     double phase[WHEELS]
     double omega[WHEELS]
     int64_t marks_made
-    int64_t skid_mark[WHEELS]     # the number of the mark that a wheel makes, from 1 on; or 0
-    int32_t skid_points[WHEELS]   # of that mark
+    int64_t skid_mark[WHEELS]     # which mark a wheel is making, counted from 1; or 0
+    int32_t skid_points[WHEELS]   # how many points that mark has
     int32_t skid_on_grass[WHEELS]
     int32_t skid_begins[WHEELS]   # whether it has skidded for a step
     int32_t wheel_tiles[WHEELS]   # how many tiles a wheel is on

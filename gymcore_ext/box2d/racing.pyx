@@ -38,7 +38,7 @@ cdef double[WHEELS] WHEELS_Y = [80 * SIZE, 80 * SIZE, -82 * SIZE, -82 * SIZE]
 # Steering, gas and brake by discrete action: nothing, right, left, gas, brake.
 cdef double[5][3] CHOICES = [[-0.0, 0.0, 0.0], [0.6, 0.0, 0.0], [-0.6, 0.0, 0.0], [-0.0, 0.2, 0.0], [-0.0, 0.0, 0.8]]
 
-cdef enum:  # what Python makes, in the order of `definitions`; the hull has four fixtures, and each wheel a joint
+cdef enum:  # indices of the definitions that Python makes; the hull has four fixtures, and each wheel a joint
     TILE, TILE_FIXTURE, TILE_SHAPE, HULL, HULL_FIXTURES, WHEEL = 8, WHEEL_FIXTURE, JOINTS, DEFINITIONS = 14
 
 

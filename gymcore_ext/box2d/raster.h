@@ -7,6 +7,7 @@
 #ifndef GYMCORE_BOX2D_RASTER_H
 #define GYMCORE_BOX2D_RASTER_H
 
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 
@@ -216,12 +217,10 @@ static inline void raster_edge(const raster_point *corners, int count, int i, ra
 
 static inline void raster_rows(const raster_point *corners, int count, int *lowest, int *highest)
 {
-    *lowest = *highest = corners[0].y;
-    for (int i = 1; i < count; i++) {
-        if (corners[i].y < *lowest)
-            *lowest = corners[i].y;
-        if (corners[i].y > *highest)
-            *highest = corners[i].y;
+    *lowest = INT_MAX, *highest = INT_MIN;
+    for (int i = 0; i < count; i++) {
+        *lowest = corners[i].y < *lowest ? corners[i].y : *lowest;
+        *highest = corners[i].y > *highest ? corners[i].y : *highest;
     }
 }
 

@@ -6,17 +6,17 @@ fractions agree to the bit with `b2World::RayCast`. Ten rays take 1 us.
 from libc.math cimport sqrtf
 
 
-ctypedef struct side_t:       # of the ground or of a box: from this corner to the next one
+ctypedef struct side_t:       # a segment of the ground or a box: from this corner to the next one
     float x, y
     float normal_x, normal_y
 
 
-ctypedef struct span_t:       # of a box along the ground
+ctypedef struct span_t:       # the x that a box covers
     float left, right
 
 
 ctypedef struct scene_t:
-    int count                 # of the ground's corners, x ascending
+    int count                 # number of the ground's corners, whose x ascends
     side_t* ground            # [count]
     int box_count
     side_t* boxes             # [box_count, 4], counter-clockwise

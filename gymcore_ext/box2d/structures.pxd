@@ -8,10 +8,10 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 
 
 cdef enum:
-    AWAKE = 2, ACTIVE = 32, BODY_FLAGS = 127       # of bodies
-    TOUCHING = 2, HAS_TOI = 32, CONTACT_FLAGS = 63  # of contacts
-    LOCKED = 2, WORLD_FLAGS = 7                    # of worlds
-    REVOLUTE = 1, POLYGON = 2                      # types of joints and of shapes
+    AWAKE = 2, ACTIVE = 32, BODY_FLAGS = 127        # flags of bodies, and all of them
+    TOUCHING = 2, HAS_TOI = 32, CONTACT_FLAGS = 63  # flags of contacts
+    LOCKED = 2, WORLD_FLAGS = 7                     # flags of worlds
+    REVOLUTE = 1, POLYGON = 2                       # types of joints and of shapes
 
 
 # --- structures -------------------------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ cdef struct body_t:
     float sleep_time
     void* user_data
 
-ctypedef struct proxy_t:        # of a fixture in the broad phase
+ctypedef struct proxy_t:        # a fixture in the broad phase
     box_t box
     fixture_t* fixture
     int32_t child, id
@@ -64,7 +64,7 @@ cdef struct fixture_t:
     uint16_t filter[3]
     uint8_t is_sensor
 
-ctypedef struct graph_edge_t:   # of the graph of bodies
+ctypedef struct graph_edge_t:   # an edge of the graph of bodies
     void* other
     void* link
     void* previous
@@ -117,7 +117,7 @@ cdef struct joint_t:            # a revolute joint, up to the last member that i
 
 ctypedef struct node_t:
     box_t box
-    proxy_t* proxy              # of a leaf
+    proxy_t* proxy              # only in leaves
     int32_t parent              # or the next free node
     int32_t child1, child2, height
 

@@ -41,19 +41,19 @@ cdef double GOAL = (POINTS - GRASS_STEPS) * STEP
 cdef double GRAVITY = -10.0, MOTORS_TORQUE = 80.0, TORQUE_COST = 0.00035 * 80
 cdef double[4] SPEEDS = [4.0, 6.0, 4.0, 6.0]
 
-cdef enum:  # what Python makes, in the order of `definitions`; from LEGS on a body, a fixture and a joint for each
+cdef enum:  # indices of the definitions that Python makes; from LEGS on a body, a fixture and a joint for each part
     GROUND, BOX, BOX_SHAPE, EDGE, EDGE_SHAPE, HULL, HULL_FIXTURE, LEGS, DEFINITIONS = 19
 
 
 ctypedef struct episode_t:
-    double heights[POINTS]    # drawn, up to the number of boxes
+    double heights[POINTS]    # drawn, as are the members up to box_count
     double boxes[BOXES][4][2]
     double clouds[10][11]     # a place and five corners for each
     double push
     int64_t box_count
-    int64_t steps             # what steps count, from here on
+    int64_t steps             # changed by steps, as are the members that follow
     double prev_shaping, scroll
-    float fractions[RAYS]     # of the lidar's rays
+    float fractions[RAYS]     # the free part of each ray of the lidar
     int32_t has_shaping, game_over
     int32_t feet[2]           # whether they touch the ground
 
@@ -61,7 +61,7 @@ ctypedef struct episode_t:
 ctypedef struct walker_t:
     lane_t lane
     episode_t episode
-    scene_t scene             # what rays hit: the three arrays below
+    scene_t scene             # what rays can hit; points to the arrays below
     side_t ground[POINTS]
     side_t boxes[4 * BOXES]
     span_t spans[BOXES]
@@ -81,7 +81,7 @@ cdef inline int integer(rng_t* rng, int low, int high) noexcept nogil:
 
 
 cdef void add_box(episode_t* episode, double left, double right, double y1, double y2) noexcept nogil:
-    """A box whose first two corners are at y1, the others at y2."""
+    """Add a box whose first two corners are at y1, the others at y2."""
     cdef int64_t box = episode.box_count
     cdef int k
     if box >= BOXES:

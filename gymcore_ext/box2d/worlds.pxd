@@ -24,7 +24,7 @@ cdef extern from *:
     const int64_t MAX_COUNT "BOX2D_MAX_COUNT"
 
 
-# A contact has begun (touches is 1) or ended (0).
+# Called when a contact begins (`touches` is 1) or ends (0).
 ctypedef void (*report_t)(void* lane, const contact_t* contact, bint touches) noexcept nogil
 
 
@@ -36,34 +36,35 @@ cdef struct lane_t:             # it begins as a b2ContactListener does, and lis
     joint_t* joints[MAX_JOINTS]
     int32_t moving_count, joint_count, body_count, proxy_count
     const void* filter          # Box2D's own contact filter
-    int64_t builds              # how often there were new bodies
+    int64_t builds              # how often the bodies were made
     int32_t changed             # a program has changed the world so that it was not stepped, or not reset
-    int32_t busy                # Box2D is changing the world: true for good in a child that was forked then
+    int32_t busy                # Box2D is changing the world; stays set in a process that was forked meanwhile
 
 
 ctypedef struct worlds_t:       # what the lanes of a batch have in common
     const family_t* family
     calls_t calls
     void* listener_table[8]
-    const void* definitions[MAX_DEFINITIONS]  # of bodies, fixtures and joints, in the order that the family says
-    const void* texts           # of CarRacing
-    bint discrete               # whether actions are choices
+    const void* definitions[MAX_DEFINITIONS]  # of bodies, fixtures, shapes and joints, in the family's order
+    const void* texts           # texts_t of CarRacing
+    bint discrete               # whether actions are discrete
 
 
 ctypedef struct family_t:
-    # What is the environment's own. A lane is a struct that begins with lane_t and the family's episode: what is saved
-    # besides the world. The first bytes of an episode are what `begin` draws; the others are zero when it begins.
+    # What an environment supplies. Its lane is a struct that begins with lane_t and the family's episode, which is the
+    # part of a saved state besides the world. The first bytes of an episode are those that `begin` draws. The others
+    # are zero when an episode begins.
     int64_t lane_bytes, episode_bytes, drawn_bytes
-    int64_t world_bytes         # of what is saved of a world, at most
+    int64_t world_bytes         # the largest size of a saved world
     int64_t definition_count
-    # Numbers for each discrete action, and for the step that begins an episode.
+    # The numbers that each discrete action stands for, and those of the step that begins an episode.
     const double* choices
     const double* first_action
     int64_t choice_count, action_size
-    # Draw what is random about an episode, and empty the world.
+    # Draw the random numbers of an episode, and empty the world.
     void (*begin)(
         const worlds_t* self, void* lane, const double* parameters, const double* options, rng_t* rng) noexcept nogil
-    # Whether a lane that has been reset, or one that has not, can have this episode. Its bytes may come from anywhere.
+    # Whether an episode, whose bytes may be any, is valid for a lane that has been reset, or for one that has not.
     bint (*is_valid)(const void* episode, bint was_reset) noexcept nogil
     # Make the bodies of an episode in an empty world.
     void (*build)(const worlds_t* self, void* lane) noexcept nogil
@@ -118,10 +119,10 @@ cdef inline void construct_world(const worlds_t* self, lane_t* lane, double grav
 # --- bodies -----------------------------------------------------------------------------------------------------------
 
 cdef inline bint has_all_bodies(const lane_t* lane) noexcept nogil:
-    """Whether the bodies and joints that a lane points to are still there.
+    """Whether the bodies and joints that a lane points to still exist.
 
-    Those that a program makes in place of destroyed ones may have their addresses, so a joint must also be of the type
-    that it was. Lists begin with the newest: the lane's own come before the ground.
+    A new joint may have the address of one that a program has destroyed, so its type is compared too. Box2D's lists
+    begin with the newest object: the lane's moving bodies come before the ground.
     """
     cdef const body_t* body = lane.world.bodies
     cdef const joint_t* joint = lane.world.joints
@@ -145,7 +146,8 @@ cdef inline void remove_bodies(const worlds_t* self, lane_t* lane, double gravit
     cdef body_t* body
     cdef body_t* following
     cdef int k
-    if lane.builds == 0 or lane.world.body_count != lane.body_count or not has_all_bodies(lane):
+    if (lane.builds == 0 or lane.world.body_count != lane.body_count or not has_all_bodies(lane)
+            or lane.world.bodies != lane.moving[lane.moving_count - 1]):
         empty_world(self, lane, gravity)
         return
     lane.world.manager.listener = NULL
@@ -235,4 +237,3 @@ cdef class Worlds(LaneStore):
     cdef list definitions
     cdef object error, episode_dtype
     cdef int set_up_worlds(self, const family_t* family, object episode_dtype) except -1
-    cdef lane_t* _world_lane(self, Py_ssize_t lane) except NULL

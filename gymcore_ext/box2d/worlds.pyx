@@ -20,7 +20,7 @@ import numpy as np
 
 from gymcore_ext.engine.lane_memory import kernel_spec
 
-# What of Box2D is called or pointed to, in the order of `calls_t`, with its C++ symbols.
+# C++ symbols of the functions and objects of Box2D that are used, in the order of `calls_t`.
 FUNCTIONS = {
     "construct": "_ZN7b2WorldC1ERK6b2Vec2",
     "destruct": "_ZN7b2WorldD1Ev",
@@ -52,8 +52,8 @@ cdef void ignore_solve(lane_t* lane, const contact_t* contact, const void* detai
     pass
 
 
-cdef void keep_lane(lane_t* lane) noexcept nogil:
-    """Destroy the listener: nothing, since its memory is the lane's."""
+cdef void destroy_listener(lane_t* lane) noexcept nogil:
+    """Do nothing: the memory of the listener is the lane's."""
 
 
 cdef int set_calls(worlds_t* self, dict functions) except -1:
@@ -66,7 +66,7 @@ cdef int set_calls(worlds_t* self, dict functions) except -1:
     for k, name in enumerate(FUNCTIONS):
         (<void**> &self.calls)[k] = <void*> <size_t> functions[name]
     self.listener_table[:] = [
-        NULL, self.calls.listener_type, <void*> keep_lane, <void*> keep_lane, <void*> begin_contact,
+        NULL, self.calls.listener_type, <void*> destroy_listener, <void*> destroy_listener, <void*> begin_contact,
         <void*> end_contact, <void*> ignore_solve, <void*> ignore_solve]
     return 0
 
@@ -84,13 +84,13 @@ cdef void listen(const worlds_t* self, lane_t* lane, report_t report) noexcept n
 # --- saved worlds -----------------------------------------------------------------------------------------------------
 
 cdef enum:
-    LIMIT = 1000000000  # of floats: beyond it, squares of squares are infinite
+    LIMIT = 1000000000  # largest magnitude of a float: beyond it, squares of squares are infinite
 
 
 ctypedef struct archive_t:
-    # Memory that a world is written to, or read from: the same walk in both directions. What was read is checked before
-    # it is used: Box2D's assertions, which need the GIL, must hold for it too.
-    char* at
+    # Memory that a world is written to, or read from. Both directions run the same code. Values that were read are
+    # checked before they are used, because they must satisfy Box2D's assertions, which need the GIL.
+    char* position
     char* end
     bint reading
 
@@ -98,13 +98,13 @@ ctypedef struct archive_t:
 cdef bint copy(archive_t* archive, void* begin, const void* end) noexcept nogil:
     """Copy the bytes from `begin` to `end`, to or from the archive; false if they do not fit."""
     cdef Py_ssize_t size = <const char*> end - <const char*> begin
-    if archive.end - archive.at < size:
+    if archive.end - archive.position < size:
         return False
     if archive.reading:
-        memcpy(begin, archive.at, size)
+        memcpy(begin, archive.position, size)
     else:
-        memcpy(archive.at, begin, size)
-    archive.at += size
+        memcpy(archive.position, begin, size)
+    archive.position += size
     return True
 
 
@@ -174,7 +174,7 @@ cdef bint copy_tree(const calls_t* calls, archive_t* archive, world_t* world) no
     cdef fixture_t* fixture
     cdef int32_t i, capacity = tree.node_capacity
     if (not copy(archive, &capacity, &capacity + 1)
-            or capacity > (archive.end - archive.at) // <Py_ssize_t> sizeof(box_t)):
+            or capacity > (archive.end - archive.position) // <Py_ssize_t> sizeof(box_t)):
         return False
     while tree.node_capacity < capacity:
         calls.allocate_node(tree)
@@ -203,7 +203,7 @@ cdef bint copy_tree(const calls_t* calls, archive_t* archive, world_t* world) no
 
 
 cdef void clear_unused(contact_t* contact) noexcept nogil:
-    """Set bytes that mean nothing to zero, so that equal worlds are written as equal bytes."""
+    """Set unused bytes to zero, so that equal worlds are written as equal bytes."""
     memset(&contact.points[contact.point_count], 0, sizeof(manifold_point_t) * (2 - contact.point_count))
     if contact.point_count == 0:
         memset(&contact.local_normal, 0, <char*> &contact.point_count - <char*> &contact.local_normal)
@@ -212,7 +212,7 @@ cdef void clear_unused(contact_t* contact) noexcept nogil:
 
 
 cdef bint copy_contact(archive_t* archive, contact_t* contact) noexcept nogil:
-    """Copy what the solver remembers of a contact."""
+    """Copy the members of a contact that the solver keeps from step to step."""
     cdef bint is_sensor = contact.fixture_a.is_sensor or contact.fixture_b.is_sensor
     cdef manifold_point_t* point = contact.points
     while point < &contact.points[2]:
@@ -263,7 +263,7 @@ cdef bint copy_contacts(const calls_t* calls, archive_t* archive, contact_manage
 
 
 cdef bint copy_body(archive_t* archive, body_t* body) noexcept nogil:
-    """Copy how a body moves."""
+    """Copy the members of a body that describe its motion."""
     cdef int active = body.flags & ACTIVE
     return (
         copy(archive, &body.flags, &body.flags + 1) and not body.flags & ~BODY_FLAGS and body.flags & ACTIVE == active
@@ -275,7 +275,7 @@ cdef bint copy_body(archive_t* archive, body_t* body) noexcept nogil:
 
 
 cdef bint copy_joint(archive_t* archive, joint_t* joint) noexcept nogil:
-    """Copy what the solver remembers of a joint, and what its motor does."""
+    """Copy the members of a joint that the solver keeps from step to step, and its motor and limits."""
     return (
         copy_floats(archive, joint.impulse, &joint.motor_impulse + 1, -LIMIT, LIMIT)
         and copy(archive, &joint.enable_motor, &joint.enable_motor + 1) and joint.enable_motor <= 1
@@ -287,15 +287,18 @@ cdef bint copy_joint(archive_t* archive, joint_t* joint) noexcept nogil:
         and copy_integers(archive, &joint.limit_state, &joint.limit_state + 1, 0, 3))
 
 
-cdef bint copy_world(const worlds_t* self, lane_t* lane, archive_t* archive) noexcept nogil:
-    """Write all that decides how a world goes on to the archive, or read it into a world that was just built alike.
+cdef bint copy_world(const worlds_t* self, lane_t* lane, char* saved, int64_t size, bint reading) noexcept nogil:
+    """Write the state of a world to memory, or read it into a world that was just built with the same bodies.
 
     Returns:
-        Whether it fits, has no bodies of somebody else, and only values that a world can go on with. A world that was
-        read when this is false can only be destructed.
+        Whether the state fits into the memory, the world has exactly the bodies that the lane has made, and all values
+        are valid. If reading returns false, the world may only be destructed.
     """
     cdef world_t* world = lane.world
+    cdef archive_t memory
+    cdef archive_t* archive = &memory
     cdef int k
+    memory.position, memory.end, memory.reading = saved, saved + size, reading
     if (world.body_count != lane.body_count or world.joint_count != lane.joint_count
             or world.manager.broad_phase.proxy_count != lane.proxy_count):
         return False
@@ -320,16 +323,16 @@ cdef inline char* episode_of(void* lane) noexcept nogil:
 
 
 cdef bint calls_no_program(const lane_t* lane) noexcept nogil:
-    """Whether Box2D would call no code of a program's, which could not run without the GIL.
+    """Whether Box2D would call no Python code of the program, which could not run without the GIL.
 
-    A world that is locked is in the middle of a step, which a listener that raises leaves for good.
+    A locked world is in the middle of a step. It stays locked if a listener has raised an exception.
     """
     return (lane.world.manager.filter == lane.filter and lane.world.destruction_listener == NULL
             and not lane.world.flags & LOCKED)
 
 
 cdef void build_world(const worlds_t* self, lane_t* lane) noexcept nogil:
-    """Make the bodies of an episode in an empty world, and count from zero."""
+    """Make the bodies of an episode in an empty world, and set the rest of the episode to zero."""
     cdef int64_t drawn = self.family.drawn_bytes
     memset(episode_of(lane) + drawn, 0, self.family.episode_bytes - drawn)
     lane.moving_count = lane.joint_count = 0
@@ -377,9 +380,9 @@ cdef void reset(
 
 
 cdef inline void drop_broken(const worlds_t* self, lane_t* lane) noexcept nogil:
-    """Forget the world of a lane that a fork has copied in the middle of a step.
+    """Replace the world of a lane that a fork has copied in the middle of a step.
 
-    What it has allocated stays allocated: nothing of it can be trusted, and objects of the package may point there.
+    Its allocations are leaked: they may be inconsistent, and objects of the package may point to them.
     """
     if lane.busy:
         construct_world(self, lane, 0.0)
@@ -400,23 +403,14 @@ cdef int has_changed(const void* lane) noexcept nogil:
 
 
 cdef void release(void* memory, const void* shared) noexcept nogil:
-    """Leave a world that may live longer without its listener."""
+    """Remove the listener from a world, which may live longer than the lane."""
     cdef lane_t* lane = <lane_t*> memory
     if lane.builds:
         lane.world.manager.listener = NULL
 
 
-cdef bint copy_lane(const worlds_t* self, lane_t* lane, char* saved, bint reading) noexcept nogil:
-    """Write a world to a saved lane, or read it into a lane that was just built; false if it cannot be."""
-    cdef archive_t archive
-    archive.at = saved + self.family.episode_bytes
-    archive.end = archive.at + self.family.world_bytes
-    archive.reading = reading
-    return copy_world(self, lane, &archive)
-
-
 cdef bint restore(const worlds_t* self, lane_t* lane, char* saved) noexcept nogil:
-    """Build a lane's world anew as it was saved; false if no lane can have that state."""
+    """Build a lane's world anew as it was saved; false if the state is invalid."""
     cdef int64_t size = self.family.episode_bytes
     cdef int32_t nodes
     memcpy(&nodes, saved + size, sizeof(nodes))
@@ -424,18 +418,20 @@ cdef bint restore(const worlds_t* self, lane_t* lane, char* saved) noexcept nogi
         return False
     memcpy(episode_of(lane), saved, size)
     if nodes == 0:
-        return True  # it was never reset: the tree of a world that was built has room for some
+        return True  # the lane was never reset: the tree of a world with bodies has nodes
     empty_world(self, lane, 0.0)
     build_world(self, lane)
-    memcpy(episode_of(lane), saved, size)  # building has begun to count
-    return copy_lane(self, lane, saved, True)
+    memcpy(episode_of(lane), saved, size)  # building has changed it
+    return copy_world(self, lane, saved + size, self.family.world_bytes, True)
 
 
 cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
     cdef const worlds_t* self = <const worlds_t*> shared
     cdef lane_t* lane = <lane_t*> memory
-    memcpy(saved, episode_of(lane), self.family.episode_bytes)
-    return not lane.builds or (not lane.busy and copy_lane(self, lane, <char*> saved, False))
+    cdef int64_t size = self.family.episode_bytes
+    memcpy(saved, episode_of(lane), size)
+    return not lane.builds or (
+        not lane.busy and copy_world(self, lane, <char*> saved + size, self.family.world_bytes, False))
 
 
 cdef void load(void* memory, const void* shared, const void* saved) noexcept nogil:
@@ -446,7 +442,7 @@ cdef void load(void* memory, const void* shared, const void* saved) noexcept nog
 
 
 cdef int check(const void* saved, const void* shared) noexcept nogil:
-    """Whether a lane can go on from this: restore it in a lane of its own."""
+    """Whether a saved lane is valid: restore it in a temporary lane."""
     cdef const worlds_t* self = <const worlds_t*> shared
     cdef lane_t* lane = <lane_t*> PyMem_RawCalloc(1, self.family.lane_bytes + sizeof(world_t))
     cdef bint possible
@@ -504,26 +500,23 @@ cdef class Worlds(LaneStore):
             (self.worlds, self.definitions),
             [("episode", episode_dtype), ("world", np.uint8, (family.world_bytes,))])
         for k, world in enumerate(self.worlds):
-            lane = self._world_lane(k)
+            lane = <lane_t*> self._lane(k)
             lane.world = <world_t*> <size_t> int(world.this)
             lane.filter = lane.world.manager.filter
         return 0
 
-    cdef lane_t* _world_lane(self, Py_ssize_t lane) except NULL:
-        return <lane_t*> self._lane(lane)
-
     def _columns(self, size_t offset, dtype):
-        """A member of the struct of all lanes: a view."""
+        """Return a view of one member of the structs of all lanes."""
         return self.view()[:, offset:offset + dtype.itemsize].view(dtype.base).reshape(-1, *dtype.shape)
 
     @property
     def episodes(self):
-        """A structured array with the episode of each lane: a view, to read and to write."""
+        """The episode of each lane: a structured array [lanes], a writable view."""
         return self._columns(sizeof(lane_t), self.episode_dtype)
 
     def builds(self, Py_ssize_t lane):
-        """How often the bodies of a lane were made: they are new when it has grown."""
-        return self._world_lane(lane).builds
+        """Return how often the bodies of a lane were made: they are new if it has grown."""
+        return (<lane_t*> self._lane(lane)).builds
 
     def raise_faults(self):
         """Raise for the lanes that were not stepped, or not reset."""
@@ -548,21 +541,21 @@ cdef tuple pair(vec_t vector):
 
 
 cdef tuple manifold_shape(contact_t* contact):
-    """What the points of a manifold are about; None without points, where it is undefined."""
+    """Return local normal, local point and type of a manifold; None without points, when they are undefined."""
     if contact.point_count == 0:
         return None
     return pair(contact.local_normal), pair(contact.local_point), contact.type
 
 
 cdef list corners_of(fixture_t* fixture):
-    """The corners of a polygon, None for another shape."""
+    """Return the corners of a polygon, None for another shape."""
     cdef const polygon_shape_t* shape = <const polygon_shape_t*> fixture.shape
     cdef Py_ssize_t k
     return [pair(shape.vertices[k]) for k in range(shape.count)] if shape.type == POLYGON else None
 
 
 def read_body_definition(size_t address):
-    """What the definition of a body is according to the layout of structures.pxd."""
+    """Return the members of a body's definition, read with the layout of structures.pxd, by the package's names."""
     cdef const body_def_t* body = <const body_def_t*> address
     return {
         "type": body.type, "position": pair(body.position), "angle": body.angle, "linearVelocity": pair(body.velocity),
@@ -573,7 +566,10 @@ def read_body_definition(size_t address):
 
 
 def read_world(size_t address):
-    """What a world is according to the layouts of structures.pxd: nested dicts and lists, with addresses as ints."""
+    """Return the members of a world, read with the layouts of structures.pxd, as dicts and lists.
+
+    Names are the package's, and addresses are ints.
+    """
     cdef world_t* world = <world_t*> address
     cdef body_t* body = world.bodies
     cdef joint_t* joint = world.joints
@@ -640,12 +636,11 @@ def step_and_restore(dict functions, size_t first, size_t second, int steps):
     half of the steps.
 
     Returns:
-        How many contacts have begun or ended.
+        Number of contacts that have begun or ended.
     """
     cdef worlds_t shared
     cdef trial_t trial
     cdef lane_t* lane = &trial.lane
-    cdef archive_t archive
     cdef bytearray saved = bytearray(1 << 16)
     set_calls(&shared, functions)
     trial.changes = 0
@@ -657,12 +652,10 @@ def step_and_restore(dict functions, size_t first, size_t second, int steps):
         lane.moving_count, lane.joint_count = 2, 1
         listen(&shared, lane, count_contact)
         if address == second:
-            archive.at, archive.end, archive.reading = <char*> saved, <char*> saved + len(saved), True
-            copy_world(&shared, lane, &archive)
+            copy_world(&shared, lane, saved, len(saved), True)
         for _ in range(steps // 2):
             apply_impulse(lane.moving[0], 0.01, 0.3, 5.0, 2.0)
             step_world(&shared, lane)
-        archive.at, archive.end, archive.reading = <char*> saved, <char*> saved + len(saved), False
-        copy_world(&shared, lane, &archive)
+        copy_world(&shared, lane, saved, len(saved), False)
         lane.world.manager.listener = NULL
     return trial.changes

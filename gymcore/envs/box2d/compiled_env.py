@@ -1,4 +1,4 @@
-"""Environments over Box2D in compiled code: lanes as the package shows them."""
+"""Base of the compiled environments over Box2D: worlds as the package's objects."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ class Foot(BodyOf):
     """A body that says whether it touches the ground."""
 
     def __init__(self, body: Body, joint: Joint, touches: npt.NDArray[np.int32]) -> None:
-        """Take the joint to what is above, and the element of the lane's episode."""
+        """Take the joint to the part above, and the element of the lane's episode."""
         super().__init__(body)
         self.joint, self._touches = joint, touches
 
     @property
     def ground_contact(self) -> bool:
-        """Whether it does, now."""
+        """Whether it touches the ground now."""
         return bool(self._touches[0])
 
     @ground_contact.setter
@@ -80,20 +80,20 @@ class CompiledBox2DEnv(DrawnBox2DEnv[Any, ActType], NativeEnv[ActType]):
     """
 
     lanes: ClassVar[type[Worlds]]
-    _not_pickled = (*NativeEnv._not_pickled, "_found")
-    # The package's bodies, and of which building of the world they are.
-    _found: tuple[int, list[Body]] = (0, [])
+    _not_pickled = (*NativeEnv._not_pickled, "_view")
+    # How often the world had been built when its bodies were viewed, and the package's bodies.
+    _view: tuple[int, list[Body]] = (0, [])
 
     def _kernel(self) -> object:
         """Return the kernel for the arguments."""
         return import_module(self.kernel_module).kernel
 
     def _definitions(self) -> list[Definition]:
-        """Return what worlds are made of, in the order that compiled code counts on."""
+        """Return the definitions and shapes of a world, in the order that compiled code expects."""
         raise NotImplementedError
 
     def _lane_options(self) -> dict[str, object]:
-        """Return what `lanes` takes besides."""
+        """Return further arguments of `lanes`."""
         return {}
 
     def make_batch(self, num_envs: int, **options: Any) -> Batch:
@@ -133,9 +133,9 @@ class CompiledBox2DEnv(DrawnBox2DEnv[Any, ActType], NativeEnv[ActType]):
     def _bodies(self) -> list[Body]:
         """The bodies of the world in the order of creation; empty before the first reset."""
         builds = self._batch.store.builds(self._lane)
-        if self._found[0] != builds:
-            self._found = builds, self._view_bodies(self._world.bodies)
-        return self._found[1]
+        if self._view[0] != builds:
+            self._view = builds, self._view_bodies(self._world.bodies)
+        return self._view[1]
 
     def _view_bodies(self, bodies: list[Body]) -> list[Body]:
         """Return bodies that were just made with the attributes that Gymnasium gives them."""

@@ -1,4 +1,4 @@
-"""Box2D as it is installed: the C++ functions that compiled environments call, tried out first."""
+"""The C++ functions of the installed Box2D that compiled environments call, verified before use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gymcore.rendering.shapes import Point
 from gymcore_ext.box2d.worlds import FUNCTIONS, read_body_definition, read_world, step_and_restore
 
 TESTED = "box2d 2.3.10 and box2d-py 2.3.8"
-# What these two say of themselves. Other releases may have other layouts, so they are not read.
+# Their `Box2D.__version__`. Other releases may have other layouts, so they are not read.
 _VERSIONS = ("2.3.10", "2.3.8")
 
 # Sizes of arrays in Box2D's structures.
@@ -34,10 +34,10 @@ _PUSHES = 80
 
 @cache
 def problem() -> str | None:
-    """Return why Box2D's functions cannot be called, or None. They are tried in the first call."""
+    """Return why Box2D's functions cannot be called, or None. The first call verifies them."""
     try:
         functions = _functions()
-        _try(functions)
+        _verify(functions)
     except _UnusableError as reason:
         return (
             f"compiled environments cannot use Box2D {getattr(Box2D, '__version__', '')} as it is "
@@ -82,8 +82,8 @@ def _functions() -> dict[str, int]:
     return addresses
 
 
-def _try(functions: dict[str, int]) -> None:
-    """Compare the release, the layouts of all structures, and then steps, with what is expected."""
+def _verify(functions: dict[str, int]) -> None:
+    """Raise unless the release, the layouts of all structures, and steps are as expected."""
     version = getattr(Box2D, "__version__", None)
     if version not in _VERSIONS:
         raise _UnusableError(f"its version is {version}")
@@ -91,22 +91,22 @@ def _try(functions: dict[str, int]) -> None:
         if getattr(Box2D, name, None) != value:
             raise _UnusableError(f"{name} is {getattr(Box2D, name, None)}, not {value}")
     _compare_body_definition()
-    theirs, first, second = _world(), _world(), _world()
-    _compare(theirs)
-    half = step_and_restore(functions, int(first.this), int(second.this), _PUSHES)
-    if not half:
+    reference, first, second = _world(), _world(), _world()
+    _compare(reference)
+    changes = step_and_restore(functions, int(first.this), int(second.this), _PUSHES)
+    if not changes:
         raise _UnusableError("contacts are not reported")
     for _ in range(_PUSHES // 2 * 2):
-        theirs.bodies[-1].ApplyLinearImpulse((0.01, 0.3), (5.0, 2.0), True)
-        theirs.Step(*_STEP)
-    _compare(theirs)
-    expected, seen = (_without_addresses(read_world(int(w.this))) for w in (theirs, second))
+        reference.bodies[-1].ApplyLinearImpulse((0.01, 0.3), (5.0, 2.0), True)
+        reference.Step(*_STEP)
+    _compare(reference)
+    expected, seen = (_without_addresses(read_world(int(w.this))) for w in (reference, second))
     if seen != expected:
         raise _UnusableError("a world that its functions step is not what it should be")
 
 
 def _world() -> World:
-    """Return a world of two jointed bodies over ground, with a number of its own in every place."""
+    """Return a world of two jointed bodies over ground, with a different value in each member."""
     world = Box2D.b2World(gravity=(0.5, -9.5))
     ground = world.CreateStaticBody()
     for left in range(-2, 12, 2):
@@ -170,14 +170,14 @@ def _compare_body_definition() -> None:
 def _compare(world: World) -> None:
     """Raise if the structures are not laid out as compiled code reads them."""
     seen = read_world(int(world.this))
-    expected = _as_the_package_says(world, seen)
+    expected = _expected_members(world, seen)
     for name, value in expected.items():
         if value != seen[name]:
             raise _UnusableError(f"its {name} are laid out in another way")
 
 
-def _as_the_package_says(world: World, seen: Fields) -> Fields:
-    """Return what `read_world` should return."""
+def _expected_members(world: World, seen: Fields) -> Fields:
+    """Return what `read_world` should return, from the attributes of the package's objects."""
     manager = world.contactManager
 
     def address(thing: PackageObject) -> int:
@@ -249,7 +249,7 @@ def _as_the_package_says(world: World, seen: Fields) -> Fields:
 
 
 def _without_addresses(value: object) -> object:
-    """Return what of `read_world` is equal in equal worlds."""
+    """Return a result of `read_world` without the addresses, which differ between equal worlds."""
     if isinstance(value, dict):
         kept = ((key, each) for key, each in value.items() if key not in _ADDRESSES)
         return {key: _without_addresses(each) for key, each in kept}
