@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,10 @@ class Simulations(LaneStore):
         qvel: npt.NDArray[np.float64] | None = None,
     ) -> None: ...
     def set_model(self, lane: int, model: Any) -> None: ...
+
+def run(
+    operations: npt.NDArray[Any], spaces: Sequence[npt.ArrayLike], float32_actions: bool
+) -> npt.NDArray[np.float64]: ...
 
 class Stepper:
     def __init__(self, functions: dict[str, int]) -> None: ...

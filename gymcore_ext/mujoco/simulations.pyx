@@ -287,6 +287,56 @@ functions_of_lane.write_infos, functions_of_lane.faulted = write_infos, faulted
 functions_of_lane.save, functions_of_lane.load, functions_of_lane.check = save, load, check
 
 
+cdef check_program(str phase, operations, list sizes, list writable):
+    """Raise if an operand is outside its space, or a result in a space that is read-only.
+
+    Args:
+        phase: One of PHASES, or a name for messages.
+        operations: An array of OPERATION.
+        sizes: Count of numbers in each space.
+        writable: Spaces for results besides the registers and the observation.
+    """
+    for place, operation in enumerate(operations.tolist()):
+        code, count, width, _, *operands = operation
+        wrong = not 0 <= code < OPCODES or count < 0 or width < 0 or not sizes[<int> REGISTERS]
+        wrong |= code in (UNIFORM, NORMAL, REPEAT_UNLESS) and phase != "start"
+        wrong |= code == REPEAT_UNLESS and width >= place
+        wrong |= code in (REPEAT_UNLESS, WEIGHTED_ROWS) and not count
+        wrong |= operands[0][0] not in (REGISTERS, OBSERVATION, *writable) or operands[0][2] not in (0, 1)
+        for k, (space, offset, stride) in enumerate(operands):
+            used = count
+            if k == 0 and code in (SUM, EVERY):
+                used = 1
+            if code == WEIGHTED_ROWS:
+                used, stride = (width, count, count * width, 0)[k], 1 if k == 2 else stride
+            if not 0 <= space < len(sizes) or offset < 0 or stride < 0:
+                wrong = True
+            elif k == 0 or space != REGISTERS or offset or stride:
+                last = (used - 1) * (1 if k == 0 else stride) if used else -1
+                wrong |= offset + last >= sizes[space]
+        if wrong:
+            raise ValueError(f"program {phase}: operation {place} {operation} leaves its spaces {sizes}")
+
+
+def run(operations, spaces, bint float32_actions):
+    """Run a program without draws over its spaces, float64 arrays of rank 1; return the observation.
+
+    Raises:
+        ValueError: An operand is outside its space.
+    """
+    cdef cnp.ndarray program = np.ascontiguousarray(operations, OPERATION)
+    cdef list arrays = [np.ascontiguousarray(space, np.float64) for space in spaces]
+    cdef cnp.ndarray bases = np.array([<size_t> cnp.PyArray_DATA(<cnp.ndarray> array) for array in arrays], np.uintp)
+    cdef ufunc_loop_t sine_cosine[2]
+    check_program("value", program, [array.size for array in arrays], [])
+    set_loop(&sine_cosine[0], np.sin)
+    set_loop(&sine_cosine[1], np.cos)
+    run_program(
+        <operation_t*> cnp.PyArray_DATA(program), cnp.PyArray_SIZE(program), <double**> cnp.PyArray_DATA(bases),
+        sine_cosine, NULL, float32_actions)
+    return arrays[<int> OBSERVATION]
+
+
 cdef const double* start_row(object start, Py_ssize_t lane):
     """Return a lane's row of an initial state [1 or num_lanes, size]; NULL for None."""
     if start is None:
@@ -400,40 +450,15 @@ cdef class Simulations(LaneStore):
         if self.arrays[:3] != tuple([("data", name) for name in FIRST_ARRAYS]):
             raise ValueError(f"arrays: expected data.{FIRST_ARRAYS} first, got {self.arrays[:3]}")
         self.sims.qpos_size, self.sims.qvel_size = self.sizes[:2]
+        arrays = [FIRST_ARRAY + k for k, (owner, _) in enumerate(self.arrays) if owner == "data"]
         for phase, name in enumerate(PHASES):
             operations = np.ascontiguousarray(programs[name], OPERATION)
-            self._check(name, operations, [
-                self.registers, constants, action_size if name in ("before", "after") else 0,
-                row_size if name == "observe" else 0, *self.sizes])
+            sizes = [self.registers, constants, action_size if name in ("before", "after") else 0,
+                     row_size if name == "observe" else 0, *self.sizes]
+            check_program(name, operations, sizes, arrays if name in ("start", "before") else [])
             self.references.append(operations)
             self.sims.programs[<int> phase].operations = <operation_t*> cnp.PyArray_DATA(operations)
             self.sims.programs[<int> phase].length = cnp.PyArray_SIZE(operations)
-
-    def _check(self, str phase, operations, list sizes):
-        """Raise if an operand is outside its space, or a result in a space that is read-only."""
-        writable = [REGISTERS, OBSERVATION]
-        if phase in ("start", "before"):
-            writable += [FIRST_ARRAY + k for k, (owner, _) in enumerate(self.arrays) if owner == "data"]
-        for place, operation in enumerate(operations.tolist()):
-            code, count, width, _, *operands = operation
-            wrong = not 0 <= code < OPCODES or count < 0 or width < 0
-            wrong |= code in (UNIFORM, NORMAL, REPEAT_UNLESS) and phase != "start"
-            wrong |= code == REPEAT_UNLESS and width >= place
-            wrong |= code in (REPEAT_UNLESS, WEIGHTED_ROWS) and not count
-            wrong |= operands[0][0] not in writable or operands[0][2] not in (0, 1)
-            for k, (space, offset, stride) in enumerate(operands):
-                used = count
-                if k == 0 and code in (SUM, EVERY):
-                    used = 1
-                if code == WEIGHTED_ROWS:
-                    used, stride = (width, count, count * width, 0)[k], 1 if k == 2 else stride
-                if not 0 <= space < len(sizes) or offset < 0 or stride < 0:
-                    wrong = True
-                elif k == 0 or space != REGISTERS or offset or stride:
-                    last = (used - 1) * (1 if k == 0 else stride) if used else -1
-                    wrong |= offset + last >= sizes[space]
-            if wrong:
-                raise ValueError(f"program {phase}: operation {place} {operation} leaves its spaces {sizes}")
 
     def raise_faults(self):
         """Pass the faults of lanes since the last call to `on_fault`, or raise the exception of a callback."""

@@ -22,7 +22,7 @@ from gymcore.envs.mujoco.library import (
     report_faults,
 )
 from gymcore.envs.mujoco.mujoco_env import MujocoEnv, check_time_step, checked_count
-from gymcore.envs.mujoco.program import Evaluator, Program
+from gymcore.envs.mujoco.program import Program, evaluate
 from gymcore.envs.mujoco.quantities import Quantity, as_quantity
 from gymcore.envs.mujoco.weights import PrivateName, Range, Weight, to_columns
 from gymcore.error import ArgumentTypeError, InvalidArgument
@@ -438,8 +438,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         table = self._batch.get_parameters()
         column = table[:, self._lane % table.shape[1]].tolist()
         parameters = dict(zip(self._batch.spec["parameters"], column, strict=True))
-        value = Evaluator(self.model, self.data, parameters, action)(quantity)
-        return value.astype(np.float64)
+        return evaluate(quantity, self.model, self.data, parameters, action)
 
     def _get_reset_info(self) -> Info:
         """Return the described infos of a reset, for the current simulation."""

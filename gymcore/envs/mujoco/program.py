@@ -1,8 +1,8 @@
-"""Compiles descriptions for `gymcore_ext.mujoco.simulations`; evaluates quantities with NumPy."""
+"""Compiles descriptions for `gymcore_ext.mujoco.simulations`, and evaluates single quantities."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from gymcore.envs.mujoco import quantities as q
 from gymcore.envs.mujoco.description import Description
 from gymcore.envs.mujoco.quantities import Op, Precision
 from gymcore.error import InvalidArgument
-from gymcore_ext.mujoco.simulations import FIRST_ARRAYS, OPERATION, PHASES
+from gymcore_ext.mujoco.simulations import FIRST_ARRAYS, OPERATION, PHASES, run
 
 # Spaces of operands, as in gymcore_ext/mujoco/program.pxd.
 REGISTERS, CONSTANTS, ACTION, OBSERVATION, FIRST_ARRAY = range(5)
@@ -25,24 +25,17 @@ NOWHERE: Place = (REGISTERS, 0, 0)
 _WITH_ACTION = ("before", "after")
 
 
-class Program:
-    """A compiled description: the arguments of `Simulations` that depend on it.
+class Compiler:
+    """Compiles quantities into operations, and collects what these use.
 
     Args:
-        description: The description of the environment.
-        parameters: Defaults of its parameters.
-        nq: Number of positions.
-        nv: Number of velocities.
-        nu: Number of actuators.
-
-    Raises:
-        InvalidArgument: A quantity has the wrong length, or is used where it has no value.
+        parameters: The environment's parameters, which are in the first registers.
+        action_size: Count of numbers in an action.
     """
 
-    def __init__(
-        self, description: Description, parameters: dict[str, float], nq: int, nv: int, nu: int
-    ) -> None:
+    def __init__(self, parameters: dict[str, float], action_size: int) -> None:
         self.parameters = parameters
+        self.action_size = action_size
         self.registers = len(parameters)
         self.constants: list[float] = []
         self.arrays: list[tuple[str, str]] = [("data", name) for name in FIRST_ARRAYS]
@@ -50,95 +43,14 @@ class Program:
         self._places: dict[tuple[str, int], Place] = {}
         self._quantities: list[q.Quantity] = []  # kept alive, so that ids in `_places` stay unique
 
-        self.action_size = nu if description.action_size is None else description.action_size
-        if self.action_size < 1:
-            raise InvalidArgument("action_size: expected at least 1, got a model without actuators")
-        observation = q.joined(*description.observation)
-        self.observation_size = observation.size
-        self._write("observe", observation, (OBSERVATION, 0, 1))
-        self._write_start(description, nq, nv)
-        self.infos = self._write_infos(description)
-        self.reward_register = self._scalar("reward", description.reward)
-        terminated = 0.0 if description.terminated is None else description.terminated
-        self.terminated_register = self._scalar("terminated", terminated)
-        if description.control is None and self.action_size != nu:
-            raise InvalidArgument(
-                f"action_size: expected {nu}, the number of actuators, or a control, "
-                f"got {self.action_size}"
-            )
-        control = q.as_quantity(
-            q.Action(nu) if description.control is None else description.control
-        )
-        self._write("before", _sized("control", control, nu), (FIRST_ARRAY + 2, 0, 1))
-        self._places.clear()
-        self._quantities.clear()
-
     @property
     def programs(self) -> dict[str, np.ndarray]:
         """The operations of each phase."""
         return {phase: np.array(rows, OPERATION) for phase, rows in self._operations.items()}
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of `Simulations` that come from the description."""
-        names = (
-            *("arrays", "programs", "constants", "registers", "parameters", "observation_size"),
-            *("action_size", "infos", "info_register", "reward_register", "terminated_register"),
-        )
-        return {name: getattr(self, name) for name in names}
-
-    def _write_start(self, description: Description, nq: int, nv: int) -> None:
-        for draw in description.draws:
-            self._place("start", draw)
-        for k, (name, size) in enumerate((("qpos", nq), ("qvel", nv))):
-            start = _sized(name, q.as_quantity(getattr(description, name)), size)
-            self._write("start", start, (FIRST_ARRAY + k, 0, 1))
-
-    def _write_infos(self, description: Description) -> tuple[tuple[Any, ...], ...]:
-        """Compute the infos into registers; return their fields."""
-        if unknown := description.reset_infos.keys() - description.infos.keys():
-            raise InvalidArgument(
-                f"reset_infos: expected names of infos ({sorted(description.infos)}), "
-                f"got {sorted(unknown)}"
-            )
-        entries = {name: q.as_quantity(value) for name, value in description.infos.items()}
-        # For single environments: infos that are float32 after a float32 action, and results that
-        # are Python numbers.
-        self.float32_infos = tuple(
-            name
-            for name, entry in entries.items()
-            if entry.precision is Precision.ACTION and entry.size == 1
-        )
-        self.number_types = description.number_types
-        if unknown := description.number_types.keys() - {"reward", *entries}:
-            raise InvalidArgument(
-                f"number_types: expected names of infos ({sorted(entries)}) or 'reward', "
-                f"got {sorted(unknown)}"
-            )
-        self.info_register = at = self._reserve(sum(entry.size for entry in entries.values()))
-        fields = []
-        for name, entry in entries.items():
-            self._write("after", entry, (REGISTERS, at, 1))
-            in_resets = name in description.reset_infos
-            if in_resets:
-                first = _sized(name, q.as_quantity(description.reset_infos[name]), entry.size)
-                self._write("begun", first, (REGISTERS, at, 1))
-            dtype = np.int64 if description.number_types.get(name) is int else np.float64
-            fields.append((name, dtype, entry.size, not in_resets))
-            at += entry.size
-        return tuple(fields)
-
-    def _scalar(self, name: str, value: q.Operand) -> int:
-        """Compute one number after a step; return its register."""
-        register = self._reserve(1)
-        self._write("after", _sized(name, q.as_quantity(value), 1), (REGISTERS, register, 1))
-        return register
-
     def _reserve(self, count: int) -> int:
         self.registers += count
         return self.registers - count
-
-    # --- placing quantities ----------------------------------------------------------------------
 
     def _emit(
         self,
@@ -268,6 +180,104 @@ class Program:
             self._emit(phase, Op.REPEAT_UNLESS, 1, NOWHERE, holds, width=first)
 
 
+class Program(Compiler):
+    """A compiled description: the arguments of `Simulations` that depend on it.
+
+    Args:
+        description: The description of the environment.
+        parameters: Defaults of its parameters.
+        nq: Number of positions.
+        nv: Number of velocities.
+        nu: Number of actuators.
+
+    Raises:
+        InvalidArgument: A quantity has the wrong length, or is used where it has no value.
+    """
+
+    def __init__(
+        self, description: Description, parameters: dict[str, float], nq: int, nv: int, nu: int
+    ) -> None:
+        size = nu if description.action_size is None else description.action_size
+        if size < 1:
+            raise InvalidArgument("action_size: expected at least 1, got a model without actuators")
+        super().__init__(parameters, size)
+        observation = q.joined(*description.observation)
+        self.observation_size = observation.size
+        self._write("observe", observation, (OBSERVATION, 0, 1))
+        self._write_start(description, nq, nv)
+        self.infos = self._write_infos(description)
+        self.reward_register = self._scalar("reward", description.reward)
+        terminated = 0.0 if description.terminated is None else description.terminated
+        self.terminated_register = self._scalar("terminated", terminated)
+        if description.control is None and self.action_size != nu:
+            raise InvalidArgument(
+                f"action_size: expected {nu}, the number of actuators, or a control, "
+                f"got {self.action_size}"
+            )
+        control = q.as_quantity(
+            q.Action(nu) if description.control is None else description.control
+        )
+        self._write("before", _sized("control", control, nu), (FIRST_ARRAY + 2, 0, 1))
+        self._places.clear()
+        self._quantities.clear()
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `Simulations` that come from the description."""
+        names = (
+            *("arrays", "programs", "constants", "registers", "parameters", "observation_size"),
+            *("action_size", "infos", "info_register", "reward_register", "terminated_register"),
+        )
+        return {name: getattr(self, name) for name in names}
+
+    def _write_start(self, description: Description, nq: int, nv: int) -> None:
+        for draw in description.draws:
+            self._place("start", draw)
+        for k, (name, size) in enumerate((("qpos", nq), ("qvel", nv))):
+            start = _sized(name, q.as_quantity(getattr(description, name)), size)
+            self._write("start", start, (FIRST_ARRAY + k, 0, 1))
+
+    def _write_infos(self, description: Description) -> tuple[tuple[Any, ...], ...]:
+        """Compute the infos into registers; return their fields."""
+        if unknown := description.reset_infos.keys() - description.infos.keys():
+            raise InvalidArgument(
+                f"reset_infos: expected names of infos ({sorted(description.infos)}), "
+                f"got {sorted(unknown)}"
+            )
+        entries = {name: q.as_quantity(value) for name, value in description.infos.items()}
+        # For single environments: infos that are float32 after a float32 action, and results that
+        # are Python numbers.
+        self.float32_infos = tuple(
+            name
+            for name, entry in entries.items()
+            if entry.precision is Precision.ACTION and entry.size == 1
+        )
+        self.number_types = description.number_types
+        if unknown := description.number_types.keys() - {"reward", *entries}:
+            raise InvalidArgument(
+                f"number_types: expected names of infos ({sorted(entries)}) or 'reward', "
+                f"got {sorted(unknown)}"
+            )
+        self.info_register = at = self._reserve(sum(entry.size for entry in entries.values()))
+        fields = []
+        for name, entry in entries.items():
+            self._write("after", entry, (REGISTERS, at, 1))
+            in_resets = name in description.reset_infos
+            if in_resets:
+                first = _sized(name, q.as_quantity(description.reset_infos[name]), entry.size)
+                self._write("begun", first, (REGISTERS, at, 1))
+            dtype = np.int64 if description.number_types.get(name) is int else np.float64
+            fields.append((name, dtype, entry.size, not in_resets))
+            at += entry.size
+        return tuple(fields)
+
+    def _scalar(self, name: str, value: q.Operand) -> int:
+        """Compute one number after a step; return its register."""
+        register = self._reserve(1)
+        self._write("after", _sized(name, q.as_quantity(value), 1), (REGISTERS, register, 1))
+        return register
+
+
 def _sized(name: str, quantity: q.Quantity, size: int) -> q.Quantity:
     """Return the quantity; raise if it has another length."""
     if quantity.size != size:
@@ -275,121 +285,31 @@ def _sized(name: str, quantity: q.Quantity, size: int) -> q.Quantity:
     return quantity
 
 
-# Values of quantities, by NumPy.
+def evaluate(
+    quantity: q.Quantity,
+    model: Any,
+    data: Any,
+    parameters: Mapping[str, float],
+    action: npt.ArrayLike | None = None,
+) -> npt.NDArray[np.float64]:
+    """Return the value of a quantity in a simulation, a new float64 array [size].
 
-Values = np.ndarray
+    Args:
+        quantity: The quantity.
+        model: A `mujoco.MjModel`.
+        data: Its `mujoco.MjData`.
+        parameters: Values of the environment's parameters, by column.
+        action: The action, if the quantity depends on one.
 
-
-# NumPy's minimum and maximum may return either of two zeros; these return the second.
-def _minimum(x: Values, y: Values) -> Values:
-    return np.where((x < y) | np.isnan(x), x, y)
-
-
-def _maximum(x: Values, y: Values) -> Values:
-    return np.where((x > y) | np.isnan(x), x, y)
-
-
-_FUNCTIONS: dict[int, Callable[..., Any]] = {
-    Op.ADD: np.add,
-    Op.SUBTRACT: np.subtract,
-    Op.MULTIPLY: np.multiply,
-    Op.DIVIDE: np.divide,
-    Op.ABSOLUTE: np.abs,
-    Op.ROOT: np.sqrt,
-    Op.SINE: np.sin,
-    Op.COSINE: np.cos,
-    Op.SMALLER: _minimum,
-    Op.LARGER: _maximum,
-    Op.SELECT: lambda condition, x, y: np.where(condition != 0, x, y),
-    Op.LESS: np.less,
-    Op.LESS_EQUAL: np.less_equal,
-    Op.FINITE: np.isfinite,
-    Op.BOTH: np.logical_and,
-    Op.EITHER: np.logical_or,
-    Op.NEGATE_TRUTH: np.logical_not,
-    Op.NEGATIVE: np.negative,
-    Op.POWER: np.power,
-}
-
-
-class Evaluator:
-    """Evaluates quantities for one model and its data, each once.
-
-    Example:
-        >>> from gymcore.envs.mujoco.quantities import Constant, norm
-        >>> Evaluator(None, None)(norm(Constant([3.0, 4.0])))
-        array([5.])
+    Raises:
+        InvalidArgument: The quantity needs an action, the state before the step, or draws.
     """
-
-    def __init__(
-        self,
-        model: Any,
-        data: Any,
-        parameters: Mapping[str, float] | None = None,
-        action: npt.ArrayLike | None = None,
-    ) -> None:
-        """Store the simulation and what else quantities may depend on.
-
-        Args:
-            model: A `mujoco.MjModel`.
-            data: Its `mujoco.MjData`.
-            parameters: Values of the environment's parameters, by column.
-            action: The action of the last step, if there was one.
-        """
-        self.model = model
-        self.data = data
-        self.parameters = parameters or {}
-        self.action = None if action is None else np.asarray(action)
-        self._values: dict[int, tuple[q.Quantity, Values]] = {}
-
-    def __call__(self, quantity: q.Quantity) -> Values:
-        """Return the value [size], float64; float32 if the quantity follows a float32 action.
-
-        Raises:
-            InvalidArgument: The quantity needs an action, the state before the step, or draws.
-        """
-        if id(quantity) not in self._values:
-            # Kept with the quantity, so that its id stays unique.
-            with np.errstate(all="ignore"):
-                self._values[id(quantity)] = quantity, self._evaluate(quantity)
-        return self._values[id(quantity)][1]
-
-    def _evaluate(self, quantity: q.Quantity) -> Values:
-        if isinstance(quantity, q.Constant):
-            return quantity.values
-        if isinstance(quantity, q.Array):
-            owner = self.data if quantity.owner == "data" else self.model
-            return np.array(getattr(owner, quantity.name), np.float64).ravel()
-        if isinstance(quantity, q.Parameter):
-            return np.array([self.parameters[quantity.name]])
-        if isinstance(quantity, q.Joined):
-            return np.concatenate([self(part) for part in quantity.parts])
-        if isinstance(quantity, q.Selection):
-            indices = quantity.start + quantity.step * np.arange(quantity.size)
-            return self(quantity.whole)[indices]
-        if isinstance(quantity, q.Action) and self.action is not None:
-            dtype = np.float32 if self.action.dtype == np.float32 else np.float64
-            return self.action.astype(dtype).ravel()
-        if isinstance(quantity, q.Computed) and not isinstance(quantity, q.Draw):
-            return self._compute(quantity)
-        raise InvalidArgument(
-            f"{type(quantity).__name__.lower()}: expected a quantity of the current simulation"
-        )
-
-    def _compute(self, quantity: q.Computed) -> Values:
-        operands = [self(one) for one in quantity.operands]
-        if quantity.precision is Precision.ACTION and self.action is not None:
-            dtype = np.float32 if self.action.dtype == np.float32 else np.float64
-            operands = [operand.astype(dtype) for operand in operands]
-        # The initial value -0.0 keeps the sign of a sum of negative zeros.
-        if quantity.code == Op.SUM:
-            return operands[0].sum(initial=-0.0, keepdims=True)
-        if quantity.code == Op.EVERY:
-            return np.array([float((operands[0] != 0).all())])
-        if quantity.code == Op.WEIGHTED_ROWS:
-            weights, rows = operands
-            return (weights[:, None] * rows.reshape(-1, quantity.width)).sum(axis=0, initial=-0.0)
-        result = np.asarray(_FUNCTIONS[quantity.code](*operands))
-        if result.dtype != np.float32:
-            result = result.astype(np.float64)
-        return np.broadcast_to(result, (quantity.size,))
+    numbers = np.empty(0) if action is None else np.asarray(action)
+    phase = "begun" if action is None else "before"
+    compiled = Compiler(dict(parameters), numbers.size)
+    compiled._write(phase, quantity, (OBSERVATION, 0, 1))
+    registers = np.zeros(compiled.registers + 1)  # not empty: operands that are not used are there
+    registers[: len(parameters)] = list(parameters.values())
+    arrays = [getattr(data if owner == "data" else model, name) for owner, name in compiled.arrays]
+    spaces = [registers, compiled.constants, numbers, np.empty(quantity.size), *arrays]
+    return run(compiled.programs[phase], spaces, numbers.dtype == np.float32)

@@ -17,9 +17,9 @@ pytest.importorskip("mujoco", reason="mujoco is not installed")
 from gymcore.envs.mujoco import quantities as q
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
-from gymcore.envs.mujoco.program import Evaluator
 from gymcore.envs.mujoco.weights import Range, Weight
 from tests.for_each import for_each
+from tests.oracles.quantities import Evaluator
 
 MODEL = "inverted_double_pendulum.xml"
 NUMBERS = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-300, 1e300, float("inf"), float("-inf"), float("nan"))
@@ -242,11 +242,23 @@ def test_draws_are_numpys_in_the_order_in_which_they_are_named():
 
 def test_values_that_a_simulation_does_not_have():
     s = Holder.simulation
-    evaluate = Evaluator(Holder.env.model, Holder.env.data)
     for name, quantity in (
         ("action", s.action()),
         ("before", q.before(s.qpos)),
-        ("draw", q.standard_normal(1)),
+        ("draws", q.standard_normal(1)),
     ):
-        with pytest.raises(error.InvalidArgument, match=f"{name}: expected a quantity of the cur"):
-            evaluate(quantity)
+        with pytest.raises(error.InvalidArgument, match=rf"{name}.*: ha(s|ve) .*value.? only"):
+            Holder.env.value_of(quantity)
+    with pytest.raises(error.InvalidArgument, match="action: expected a quantity of length 2"):
+        Holder.env.value_of(s.action(1), np.zeros(2))
+
+
+@settings(max_examples=16, deadline=None)
+@given(data=st.data(), size=st.integers(1, 5), dtype=st.sampled_from([np.float32, np.float64]))
+def test_any_expression_has_the_value_that_numpy_computes(data, size, dtype):
+    env, action = Holder.env, np.array([0.3], dtype)
+    env.reset(seed=1)
+    quantity = data.draw(expressions(Holder.simulation, size))
+    same(env.value_of(quantity, action), Judge(env, action)(quantity))
+    cost = q.total(q.square(Holder.simulation.action()) * 0.1)
+    same(env.value_of(cost, action), Judge(env, action)(cost))
