@@ -12,14 +12,10 @@ from gymcore_ext.engine.lane_memory import choose_isa
 
 
 cdef extern from "array_math.h":
-    ctypedef void (*sincos_loop_t)(const double*, double*, double*, int64_t) noexcept nogil
-    ctypedef void (*mod_loop_t)(const double*, double*, int64_t) noexcept nogil
-    ctypedef void (*clip_loop_t)(const double*, double, double, double*, int64_t) noexcept nogil
-
     ctypedef struct array_math_t "gymcore_array_math":
-        sincos_loop_t sincos
-        mod_loop_t mod_two_pi
-        clip_loop_t clip
+        void (*sincos)(const double* x, double* sine, double* cosine, int64_t count) noexcept nogil
+        void (*mod_two_pi)(const double* x, double* remainder, int64_t count) noexcept nogil
+        void (*clip)(const double* x, double low, double high, double* clipped, int64_t count) noexcept nogil
 
     const array_math_t* array_maths "gymcore_array_maths"
 

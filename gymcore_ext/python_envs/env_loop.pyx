@@ -481,7 +481,7 @@ cdef class EnvLoop:
         extra = write_or_return(out.observations, row, observation, False)
         if extra is not None or final_observation is not None or out.observations is None:
             extra = extra, final_observation
-        self.slots.put_info(self.first + lane, as_dict(info), final_info, extra)
+        self.slots.put(self.first + lane, as_dict(info), final_info, extra)
         return 0
 
     cdef int deliver_final(

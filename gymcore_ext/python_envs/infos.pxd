@@ -15,5 +15,4 @@ cdef class InfoSlots:
     cdef readonly Py_ssize_t num_envs, slot_bytes
 
     cdef uint64_t word_of(self, Py_ssize_t lane) except? 0xFF
-    # Whether it is in the slot; else it went to the overflow.
-    cdef bint put_info(self, Py_ssize_t lane, dict info, object final_info, object extra) except -1
+    cpdef bint put(self, Py_ssize_t lane, object info, object final_info=*, object extra=*) except -1

@@ -175,7 +175,8 @@ cdef bint store_number(cnp.ndarray column, Py_ssize_t env_num, object value) exc
         if overflow or typenum == cnp.NPY_BOOL:
             return False
     else:
-        if scalar_numbers.get(type(value)) != typenum:
+        value_typenum = scalar_numbers.get(type(value))
+        if value_typenum is None or <int> value_typenum != typenum:
             return False
         cnp.PyArray_ScalarAsCtype(value, place)
         return True
@@ -326,7 +327,7 @@ cdef enum:
     INT = 2
     FLOAT = 3
     SCALAR = 4      # detail: NumPy type number
-    ARRAY = 5       # detail: NumPy type number | axes << 8; a word an axis, then the values
+    ARRAY = 5       # detail: NumPy type number | axes << 8; the length of each axis as npy_intp, then the values
     DICT = 6        # detail: entries, each a word with the length of its key, the key, and a value
 
 ctypedef struct cursor_t:
@@ -345,7 +346,7 @@ cdef char* claim(cursor_t* cursor, size_t nbytes) noexcept:
 
 cdef bint put_bytes(cursor_t* cursor, const void* data, size_t nbytes) noexcept:
     cdef char* place = claim(cursor, nbytes)
-    if place != NULL:
+    if place != NULL and nbytes:
         memcpy(place, data, nbytes)
     return place != NULL
 
@@ -354,11 +355,8 @@ cdef bint put_word(cursor_t* cursor, uint64_t word) noexcept:
     return put_bytes(cursor, &word, 8)
 
 
-cdef bint put_value(cursor_t* cursor, object value, Py_ssize_t depth) except -1:
-    """Write a value; False if it does not fit, or is neither a number, nor an array of numbers, nor a dict of these.
-
-    A dict has this depth.
-    """
+cdef bint put_value(cursor_t* cursor, object value) except -1:
+    """Write a value; False if it does not fit, or is neither a number, nor an array of numbers, nor a dict of these."""
     cdef double real
     cdef int64_t number
     cdef int overflow = 0
@@ -373,7 +371,7 @@ cdef bint put_value(cursor_t* cursor, object value, Py_ssize_t depth) except -1:
         number = PyLong_AsLongLongAndOverflow(value, &overflow)
         return not overflow and put_word(cursor, INT) and put_word(cursor, number)
     if PyDict_CheckExact(value):
-        return put_dict(cursor, value, depth)
+        return put_dict(cursor, value)
     if type(value) is ndarray:
         return put_array(cursor, value)
     typenum = scalar_numbers.get(type(value))
@@ -385,31 +383,28 @@ cdef bint put_value(cursor_t* cursor, object value, Py_ssize_t depth) except -1:
     return place != NULL
 
 
-cdef bint put_dict(cursor_t* cursor, dict value, Py_ssize_t depth) except -1:
+cdef bint put_dict(cursor_t* cursor, dict value) except -1:
     cdef Py_ssize_t length
     cdef const char* text
-    check_depth(depth)
     if not put_word(cursor, DICT | <uint64_t> len(value) << 8):
         return False
     for key, item in value.items():
         if not PyUnicode_CheckExact(key) or not PyUnicode_IS_ASCII(key):
             return False
         text = PyUnicode_AsUTF8AndSize(key, &length)
-        if not (put_word(cursor, length) and put_bytes(cursor, text, length) and put_value(cursor, item, depth + 1)):
+        if not (put_word(cursor, length) and put_bytes(cursor, text, length) and put_value(cursor, item)):
             return False
     return True
 
 
 cdef bint put_array(cursor_t* cursor, cnp.ndarray array) except -1:
-    cdef int axis, rank = cnp.PyArray_NDIM(array)
+    cdef int rank = cnp.PyArray_NDIM(array)
     if cnp.PyArray_TYPE(array) not in number_types or not cnp.PyArray_ISCARRAY_RO(array):
         return False
-    if not put_word(cursor, ARRAY | <uint64_t> cnp.PyArray_TYPE(array) << 8 | <uint64_t> rank << 16):
-        return False
-    for axis in range(rank):
-        if not put_word(cursor, cnp.PyArray_DIM(array, axis)):
-            return False
-    return put_bytes(cursor, cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array))
+    return (
+        put_word(cursor, ARRAY | <uint64_t> cnp.PyArray_TYPE(array) << 8 | <uint64_t> rank << 16)
+        and put_bytes(cursor, cnp.PyArray_DIMS(array), rank * sizeof(cnp.npy_intp))
+        and put_bytes(cursor, cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array)))
 
 
 cdef uint64_t take_word(cursor_t* cursor) noexcept:
@@ -425,8 +420,7 @@ cdef object take_value(cursor_t* cursor):
     """Read a value that `put_value` wrote."""
     cdef uint64_t word = take_word(cursor)
     cdef uint64_t payload
-    cdef int axis, typenum
-    cdef cnp.npy_intp[64] shape
+    cdef int rank, typenum
     cdef cnp.ndarray array
     if word & 0xFF == FLOAT:
         payload = take_word(cursor)
@@ -445,9 +439,8 @@ cdef object take_value(cursor_t* cursor):
     if word & 0xFF == SCALAR:
         dtype = cnp.PyArray_DescrFromType(typenum)
         return PyArray_Scalar(claim(cursor, dtype.itemsize), dtype, None)
-    for axis in range(<int> (word >> 16)):
-        shape[axis] = <cnp.npy_intp> take_word(cursor)
-    array = cnp.PyArray_EMPTY(<int> (word >> 16), shape, typenum, 0)
+    rank = word >> 16
+    array = cnp.PyArray_EMPTY(rank, <cnp.npy_intp*> claim(cursor, rank * sizeof(cnp.npy_intp)), typenum, 0)
     memcpy(cnp.PyArray_DATA(array), claim(cursor, cnp.PyArray_NBYTES(array)), cnp.PyArray_NBYTES(array))
     return array
 
@@ -486,7 +479,7 @@ cdef class InfoSlots:
             raise ValueError(f"expected at least one lane and slots of some bytes, got {num_envs} of {slot_bytes}")
         return 8 * num_envs * (1 + (slot_bytes + 7) // 8)
 
-    def put(self, Py_ssize_t lane, object info, object final_info=None, object extra=None):
+    cpdef bint put(self, Py_ssize_t lane, object info, object final_info=None, object extra=None) except -1:
         """Store what a lane reports, in place of what it reported before.
 
         Args:
@@ -501,25 +494,23 @@ cdef class InfoSlots:
         Raises:
             TypeError: a value cannot be pickled; the message names the keys that lead to it. The lane is empty then.
         """
-        return self.put_info(lane, info if type(info) is dict else dict(info), final_info, extra)
-
-    cdef bint put_info(self, Py_ssize_t lane, dict info, object final_info, object extra) except -1:
         cdef cursor_t cursor
         cdef uint64_t flags = FILLED
         if self.word_of(lane) != 0:
             store64(&self.words[lane], 0)
             self.overflow.pop(lane, None)
+        info = info if type(info) is dict else dict(info)
         if not info and final_info is None and extra is None:
             return True
+        check_nesting(info, 1)
+        check_nesting(final_info, 1)
         cursor.at = self.slots + lane * self.slot_bytes
         cursor.end = cursor.at + self.slot_bytes
         if final_info is not None:
             flags |= HAS_FINAL
-        if extra is None and (final_info is None or put_value(&cursor, final_info, 1)) and put_dict(&cursor, info, 1):
+        if extra is None and (final_info is None or put_value(&cursor, final_info)) and put_dict(&cursor, info):
             store64(&self.words[lane], flags)
             return True
-        check_nesting(info, 1)
-        check_nesting(final_info, 1)
         self.overflow[lane] = pickled({"info": info, "final_info": final_info, "extra": extra})
         store64(&self.words[lane], OVERFLOWED)
         return False

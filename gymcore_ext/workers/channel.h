@@ -1,14 +1,14 @@
 /* Requests of a parent to its worker processes, and their answers, as words in shared memory.
  *
- * Two ways to work, over the same two doorbells:
- *   requests    the parent posts one numbered request to some workers and waits until all of them answered it;
- *   lanes       the parent submits single lanes, each worker takes its own in the order that is fair in time, and the
- *               parent gathers whichever lanes are ready.
+ * There are two protocols over the same two doorbells:
+ *   requests    the parent posts one numbered request to some workers and waits until all of them have answered it;
+ *   lanes       the parent submits single lanes, each worker takes its own so that all get equal time, and the parent
+ *               gathers whichever lanes are ready.
  *
  * What makes it survive a process that is killed between any two instructions:
- *   - No locks. Every word has one writer, except the countdown (replaced only as a whole, together with the number of the
- *     request it belongs to) and counters that decide when to ring, never what is true.
- *   - A doorbell only shortens a wait. A waiting thread looks at the words again after every slice of at most
+ *   - No locks. Every word has one writer, except the countdown, which is replaced only as a whole, together with the
+ *     number of its request, and counters that decide when to ring but carry no results.
+ *   - A doorbell only shortens a wait. A waiting thread reads the words again after every slice of at most
  *     GYMCORE_SLICE, so a peer that was killed before it rang costs one slice.
  *   - Answers and ring entries are published last: one that can be seen is complete.
  * Memory of zeros is a channel without requests. C, not Cython, so that it can be tested with ThreadSanitizer.
@@ -19,11 +19,11 @@
 #include "wait.h"
 
 #define GYMCORE_LINE 128                /* processors fetch cache lines of 64 bytes in pairs */
-#define GYMCORE_SLICE ((int64_t)50000000) /* nanoseconds between looks at signals and at words without a doorbell */
+#define GYMCORE_SLICE ((int64_t)50000000) /* nanoseconds after which a wait handles signals and reads words again */
 #define GYMCORE_NEVER UINT64_MAX
-#define GYMCORE_MAX_MEAN_STEPS 64             /* mean steps that a lane can be ahead of, or behind, its worker's clock */
+#define GYMCORE_MAX_MEAN_STEPS 64         /* mean steps that a lane can be ahead of, or behind, its worker's clock */
 
-/* Lines that all share. */
+/* Cache lines that all processes share. */
 typedef struct {
     gymcore_word worker_doorbell; /* workers sleep on it */
     char pad0[GYMCORE_LINE - 4];
@@ -35,17 +35,15 @@ typedef struct {
     char pad2[GYMCORE_LINE - 16];
 } gymcore_doorbells;
 
-/* One for each worker: a line that the parent writes and one that the worker writes. */
+/* The slot of a worker: a cache line that the parent writes and one that the worker writes. */
 typedef struct {
     gymcore_word64 inbox;  /* request << 32 | operation */
     gymcore_word64 head;   /* ring entries that the parent has seen */
     gymcore_word activity; /* changes whenever there is something new for this worker */
-    gymcore_word submissions; /* changes whenever lanes were submitted */
-    char pad0[GYMCORE_LINE - 24];
+    char pad0[GYMCORE_LINE - 20];
     gymcore_word64 answer; /* request << 32 | status */
     gymcore_word64 tail;   /* ring entries that are written */
     gymcore_word asleep;
-    gymcore_word idle_at; /* `submissions` at which no lane was left */
     double clock; /* time used by the lane taken last */
     double mean;  /* seconds of a step */
     char pad1[GYMCORE_LINE - 40];
@@ -111,8 +109,8 @@ GYMCORE_INLINE void gymcore_ring_parent(gymcore_channel *c)
 
 /* --- requests: parent ---------------------------------------------------------------------------------------------- */
 
-/* Ask `count` workers, those with selected[k] != 0 (all, where it is NULL). The countdown is first: a worker may answer
- * before the next one is asked. */
+/* Post a request to `count` workers, those with selected[k] != 0, or to all if `selected` is NULL. The countdown is
+ * written first, because a worker may answer before the request has reached the next one. */
 static inline void gymcore_post(
     gymcore_channel *c, uint32_t request, uint32_t operation, const uint8_t *selected, int64_t count)
 {
@@ -136,7 +134,7 @@ GYMCORE_INLINE int gymcore_answered(gymcore_channel *c, int64_t worker, uint32_t
     return gymcore_load64(&c->slots[worker].answer) >> 32 == request;
 }
 
-/* The answers behind the countdown: a worker killed between its answer and its decrement has answered. */
+/* Read the answers themselves: a worker that was killed between its answer and its decrement has answered. */
 static inline int gymcore_all_answered(gymcore_channel *c, uint32_t request, const uint8_t *selected)
 {
     for (int64_t k = 0; k < c->num_workers; k++)
@@ -145,13 +143,13 @@ static inline int gymcore_all_answered(gymcore_channel *c, uint32_t request, con
     return 1;
 }
 
-/* Whether what the parent waits for is there: `goal` completed lanes, or all replies to a request if it is GYMCORE_NEVER. */
+/* Whether what the parent waits for has arrived: `goal` completed lanes or, if `goal` is GYMCORE_NEVER, all replies. */
 GYMCORE_INLINE int gymcore_arrived(gymcore_channel *c, uint32_t request, uint64_t goal)
 {
     return goal == GYMCORE_NEVER ? gymcore_replied(c, request) : gymcore_load64(&c->doorbells->completed) >= goal;
 }
 
-/* One slice of waiting by the parent: 1 when what it waits for has arrived. */
+/* Let the parent wait for one slice; 1 when what it waits for has arrived. */
 static inline int gymcore_await_arrival(
     gymcore_channel *c, uint32_t request, uint64_t goal, int64_t until, int64_t spin)
 {
@@ -171,19 +169,6 @@ static inline int gymcore_await_arrival(
 
 /* --- requests: worker ---------------------------------------------------------------------------------------------- */
 
-static inline int gymcore_lanes_wait(gymcore_channel *c, int64_t worker)
-{
-    gymcore_worker_slot *slot = &c->slots[worker];
-    uint32_t submissions = gymcore_load32(&slot->submissions);
-    if (submissions == slot->idle_at)
-        return 0;
-    for (int64_t lane = c->first[worker]; lane < c->first[worker + 1]; lane++)
-        if (gymcore_load32(&c->submitted[lane]) != gymcore_load32(&c->taken[lane]))
-            return 1;
-    slot->idle_at = submissions;
-    return 0;
-}
-
 /* Find what there is for the worker: 1 a request that is not `last` (in *inbox), 2 lanes, 0 nothing. *activity was read
  * before: while the word is still that, there is still nothing. */
 static inline int gymcore_find_work(
@@ -193,10 +178,13 @@ static inline int gymcore_find_work(
     *inbox = gymcore_load64(&c->slots[worker].inbox);
     if (*inbox >> 32 != last && *inbox >> 32 != 0)
         return 1;
-    return gymcore_lanes_wait(c, worker) ? 2 : 0;
+    for (int64_t lane = c->first[worker]; lane < c->first[worker + 1]; lane++)
+        if (gymcore_load32(&c->submitted[lane]) != gymcore_load32(&c->taken[lane]))
+            return 2;
+    return 0;
 }
 
-/* One slice of waiting for something new after `activity`. */
+/* Let a worker wait for one slice, at most until its activity word is no longer `activity`. */
 static inline void gymcore_await_activity(
     gymcore_channel *c, int64_t worker, uint32_t activity, int64_t until, int64_t spin)
 {
@@ -213,11 +201,11 @@ static inline void gymcore_await_activity(
     gymcore_store32(&slot->asleep, 0);
 }
 
-/* Answer a request; an abandoned one leaves the countdown of its successor alone. */
+/* Answer a request. The answer to an abandoned one does not change the countdown of its successor. */
 static inline void gymcore_reply(gymcore_channel *c, int64_t worker, uint32_t request, uint32_t status)
 {
     if (gymcore_answered(c, worker, request))
-        return; /* twice: counted once */
+        return; /* a second answer is not counted */
     gymcore_store64(&c->slots[worker].answer, (uint64_t)request << 32 | status);
     uint64_t seen = gymcore_load64(&c->doorbells->countdown);
     while (seen >> 32 == request && (uint32_t)seen) {
@@ -232,8 +220,9 @@ static inline void gymcore_reply(gymcore_channel *c, int64_t worker, uint32_t re
 
 /* --- lanes: worker ------------------------------------------------------------------------------------------------- */
 
-/* The requested lane with the least time used, or -1. A lane is at most GYMCORE_MAX_MEAN_STEPS mean steps before or behind the
- * worker's clock: one that was very slow, or not used for long, neither starves nor starves others. */
+/* Take the submitted lane with the least time used; -1 if there is none. A lane counts as at most GYMCORE_MAX_MEAN_STEPS
+ * mean steps before or behind the worker's clock: one that was very slow, or idle for long, neither starves nor starves
+ * others. */
 static inline int64_t gymcore_take(gymcore_channel *c, int64_t worker, uint32_t *submission)
 {
     gymcore_worker_slot *slot = &c->slots[worker];
@@ -243,7 +232,7 @@ static inline int64_t gymcore_take(gymcore_channel *c, int64_t worker, uint32_t 
         uint32_t number = gymcore_load32(&c->submitted[lane]);
         if (number == gymcore_load32(&c->taken[lane]))
             continue;
-        /* Stored, not only compared: the clock goes on, and so comes to every lane that waits. */
+        /* Stored, not only compared: the clock advances and so reaches every lane that waits. */
         if (c->used[lane] > slot->clock + slack)
             c->used[lane] = slot->clock + slack;
         else if (c->used[lane] < slot->clock - slack)
@@ -261,7 +250,7 @@ static inline int64_t gymcore_take(gymcore_channel *c, int64_t worker, uint32_t 
     return best;
 }
 
-/* A lane is ready, after `seconds` of work; 0 if the ring is full, which only broken memory can cause. */
+/* Publish that a lane is ready, after `seconds` of work; 0 if the ring is full, which only broken memory can cause. */
 static inline int gymcore_complete(
     gymcore_channel *c, int64_t worker, int64_t lane, uint32_t submission, double seconds)
 {
@@ -287,7 +276,7 @@ static inline int gymcore_complete(
 
 /* --- lanes: parent ------------------------------------------------------------------------------------------------- */
 
-/* What the parent alone knows. */
+/* State that only the parent has. */
 typedef struct {
     uint8_t *state;   /* [num_envs] of gymcore_lane_state */
     int64_t *queue;   /* [num_envs] ready lanes, in the order they were gathered */
@@ -297,8 +286,8 @@ typedef struct {
 
 enum gymcore_lane_state { GYMCORE_IDLE, GYMCORE_SUBMITTED, GYMCORE_READY };
 
-/* Move what is in the rings to the queue; drops completions of submissions that were given up. 0 if a ring is broken.
- * *completed is read first: what is completed meanwhile is gathered, or still to be counted, or both, never neither. */
+/* Move lanes from the rings to the queue, without those that were given up since; 0 if a ring is broken. *completed is
+ * read first: a lane that completes meanwhile is gathered, or not yet counted in it, or both, but never neither. */
 static inline int gymcore_gather(gymcore_channel *c, gymcore_parent_state *parent, uint64_t *completed)
 {
     *completed = gymcore_load64(&c->doorbells->completed);
@@ -325,10 +314,11 @@ static inline int gymcore_gather(gymcore_channel *c, gymcore_parent_state *paren
     return 1;
 }
 
-/* Mark lanes as requested and tell their workers; the caller checked that they are idle. `notified` is scratch of
- * num_workers zeros, and is zeros again afterwards. */
+/* Submit lanes, which the caller has checked to be idle, and notify their workers. `notified` is scratch memory of
+ * num_workers zeros, which are zeros again afterwards. */
 static inline void gymcore_submit(
-    gymcore_channel *c, gymcore_parent_state *parent, const int64_t *lanes, int64_t count, const int32_t *owner, uint8_t *notified)
+    gymcore_channel *c, gymcore_parent_state *parent, const int64_t *lanes, int64_t count, const int32_t *owner,
+    uint8_t *notified)
 {
     uint32_t mask = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -340,13 +330,12 @@ static inline void gymcore_submit(
     for (int64_t k = 0; k < c->num_workers; k++)
         if (notified[k]) {
             notified[k] = 0;
-            gymcore_increment32(&c->slots[k].submissions);
             mask |= gymcore_notify(c, k);
         }
     gymcore_ring_workers(c, mask);
 }
 
-/* Give a lane up: it is not delivered, nor taken if it has not been taken yet. Its worker's ring was gathered before. */
+/* Give a lane up: it is not delivered, nor taken unless it has been already. The caller has gathered the rings before. */
 static inline void gymcore_forget(gymcore_channel *c, gymcore_parent_state *parent, int64_t lane)
 {
     if (parent->state[lane] == GYMCORE_IDLE)
@@ -360,7 +349,7 @@ static inline void gymcore_forget(gymcore_channel *c, gymcore_parent_state *pare
     }
     parent->state[lane] = GYMCORE_IDLE;
     parent->submitted--;
-    /* The number the worker itself would write: whoever is first, the word is the same. */
+    /* The worker itself would write the same number, so the order of the two writes does not matter. */
     gymcore_store32(&c->taken[lane], c->submitted[lane]);
 }
 
