@@ -3,7 +3,7 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memset
 
-from gymcore_ext.engine.step cimport KERNEL_CAPSULE, columns_t, flag_t, kernel_t
+from gymcore_ext.engine.kernel cimport KERNEL_CAPSULE, columns_t, flag_t, kernel_t
 
 from gymcore_ext.engine.lane_memory import ISA_NAMES, choose_isa
 from gymcore_ext.physics import acrobot, cartpole, mountain_car, mountain_car_continuous, pendulum
@@ -48,7 +48,8 @@ cdef bint is_scalar(object capsule, int isa):
     cdef void* parts = &observations[0]
     cdef const void* actions = &integers[0]
     cdef int k, i
-    if kernel.state_count > 8 or kernel.parameter_count > 32 or kernel.observation_size > 8 or kernel.action_size > 1:
+    cdef int size = kernel.parts[0].shape[0]
+    if kernel.state_count > 8 or kernel.parameter_count > 32 or size > 8 or kernel.action_size > 1:
         raise ValueError(f"kernel: {kernel.name.decode()} is too large to be examined")
     memset(memory, 0, sizeof(memory))
     memset(&columns, 0, sizeof(columns))
@@ -63,7 +64,7 @@ cdef bint is_scalar(object capsule, int isa):
         actions = &floats[0]
     kernel.step[isa].shared(&columns, actions, &parts, memory + 1, ends, 0, 64)
     # Both lanes began in the same state.
-    return memcmp(observations, observations + kernel.observation_size, 4 * kernel.observation_size) != 0
+    return memcmp(observations, observations + size, 4 * size) != 0
 
 
 def build_info():

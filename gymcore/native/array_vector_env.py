@@ -287,7 +287,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
             if self._reset_infos:
                 self._put_infos(results[4], self._reset_infos, self._begun)
         except BaseException:
-            batch.forget()
+            batch.require_reset()
             raise
         finally:
             self._is_inside = False
@@ -300,7 +300,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
             self._reset_infos = self._checked_infos("reset_lanes", infos)
             self._copy_observations(self._first, "reset_lanes: observations", observations)
         except BaseException:
-            self._batch.forget()
+            self._batch.require_reset()
             raise
         finally:
             self._is_inside = was_inside

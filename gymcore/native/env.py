@@ -402,7 +402,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         """Return the observation of the current state."""
         return self._batch.observe()
 
-    def _note_action(self, action: npt.NDArray[np.float32]) -> None:
+    def _remember_action(self, action: npt.NDArray[np.float32]) -> None:
         """Store the last action, for environments that draw it."""
 
     def scene(self) -> dict[str, Any]:
@@ -506,7 +506,7 @@ class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):
         except error.InvalidAction:
             numbers = self._as_numbers(action)
             observation, reward, terminated = self._batch.step_single_numbers(numbers)
-        self._note_action(action)
+        self._remember_action(action)
         if self._observe_step is not None:
             observation = self._observe_step()
         if self.render_mode == "human":

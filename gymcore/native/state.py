@@ -295,7 +295,7 @@ def write_lanes(batch: Batch, saved: Fields | Records, indices: Indices) -> None
         ended[indices] = saved["ended"]
         batch.mark_ready(indices)
         if fresh.all():
-            batch.forget()
+            batch.require_reset()
 
     batch.exclusively(load)
 

@@ -237,24 +237,24 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         if self._sent:
             self._check_call("step")
         if self._keeps_frames:
-            self._note_actions(self._batch.checked_actions(actions, self.num_envs))
+            self._remember_actions(self._batch.checked_actions(actions, self.num_envs))
         try:
             results: StepResult = self._batch.step(actions)
         except (error.ClosedEnvironmentError, error.ResetNeeded):
             self._check_ready_to_step()
             raise
         if self.render_mode is not None:
-            self._note_actions(actions)
+            self._remember_actions(actions)
             self._show()
         return results
 
     def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
         assert lanes is not None  # `step` steps all
         if self._keeps_frames:
-            self._note_actions(actions, lanes)
+            self._remember_actions(actions, lanes)
         results: StepResult = self._batch.step_lanes(actions, lanes)
         if self.render_mode is not None:
-            self._note_actions(actions, lanes)
+            self._remember_actions(actions, lanes)
             self._show()
         return results
 
@@ -303,12 +303,12 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         if self._sent:
             self._check_call("step")
         if self._keeps_frames:
-            self._note_actions(self._batch.checked_actions(actions, self.num_envs))
+            self._remember_actions(self._batch.checked_actions(actions, self.num_envs))
         infos: dict[str, Any] = self._batch.step_into(
             actions, observations, rewards, terminated, truncated, final_observations
         )
         if self.render_mode is not None:
-            self._note_actions(actions)
+            self._remember_actions(actions)
             self._show()
         return infos
 
@@ -447,7 +447,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         for lane in range(self.num_envs):
             env = self.env_class.lane_of(self, lane, seeds[lane])
             if self._last_actions is not None and elapsed[lane]:
-                env._note_action(self._last_actions[lane])
+                env._remember_action(self._last_actions[lane])
             yield env
 
     def set_attr(self, name: str, values: Any) -> None:
@@ -570,7 +570,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
 
     # --- rendering -----------------------------------------------------------------------------
 
-    def _note_actions(self, actions: np.ndarray, lanes: Lanes | None = None) -> None:
+    def _remember_actions(self, actions: np.ndarray, lanes: Lanes | None = None) -> None:
         """Store the last actions of lanes, which some environments draw."""
         if not self.single_action_space.shape:
             return

@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from gymcore_ext.atari.frames cimport Resizer, apply_palette, brighten, rescale, rescaling_t
-from gymcore_ext.engine.step cimport flag_t
+from gymcore_ext.engine.kernel cimport flag_t
 from gymcore_ext.lanes.lane_functions cimport TERMINATED, TRUNCATED, functions_capsule, lane_functions_t
 from gymcore_ext.lanes.struct_lanes cimport LaneStore, digest
 from gymcore_ext.physics.lane cimport below, rng_t

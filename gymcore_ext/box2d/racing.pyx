@@ -14,7 +14,7 @@ from gymcore_ext.box2d.worlds cimport (
     MAX_COUNT, MAX_NUMBER, Worlds, add_moving_body, add_quad, are_doubles, are_floats, are_integers, family_t, lane_t,
     remove_bodies, step_world, worlds_t,
 )
-from gymcore_ext.engine.step cimport TERMINATIONS
+from gymcore_ext.engine.kernel cimport TERMINATIONS
 from gymcore_ext.lanes.lane_functions cimport TERMINATED
 from gymcore_ext.physics.lane cimport below, rng_t, uniform
 

@@ -12,15 +12,16 @@ from libc.string cimport memchr, memcpy, memset
 from gymcore_ext.arrays cimport array_pointer, check_no_overlap, lane_pointer, make_room
 from gymcore_ext.engine.actions cimport checked_actions
 from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
-from gymcore_ext.engine.lane_memory cimport ANY_USE, MAX_NUMBERS, STEP, LaneMemory
+from gymcore_ext.engine.kernel cimport BLOCK, MAX_PARTS, flag_t, kernel_t
+from gymcore_ext.engine.lane_memory cimport ANY_USE, MAX_NUMBERS, STEP, LaneMemory, LaneOwner
 from gymcore_ext.engine.outputs cimport (
     StepArrays, bind_parts, float32_scalar, float64_scalar, infos_of_lane, narrow_infos, take_all, unboxed,
 )
 from gymcore_ext.engine.step cimport (
-    BLOCK, INT64, MAX_PARTS, STREAM_BYTES, STREAM_WORDS, advance, begin_deferred, clock_now, flag_t, job_t, kernel_t,
-    moved, outputs_t, reset_job, reset_t, roll_job, rollout_t, step_job, subset_job, subset_t,
+    ROLLOUT_BLOCK, STREAM_BYTES, STREAM_WORDS, begin_deferred, call_t, clock_now, job_t, outputs_t, reset_job,
+    rollout_job, shift_outputs, step_job, subset_job,
 )
-from gymcore_ext.engine.threads cimport BRIEF, Threads, add_time, cost_t, is_timed, part_time
+from gymcore_ext.engine.threads cimport Threads, cost_t, part_time
 from gymcore_ext.layouts cimport grouped
 
 import time
@@ -30,10 +31,6 @@ import numpy as np
 from gymcore_ext.engine.lane_memory import kernel_spec
 
 cnp.import_array()
-
-# Lanes that a rollout takes through many steps before it turns to others: their state stays in the caches.
-cdef enum:
-    ROLLED_LANES = 4096
 
 
 cdef class Batch(LaneMemory):
@@ -51,7 +48,7 @@ cdef class Batch(LaneMemory):
         errors: namespace of exception classes: InvalidAction, InvalidArgument, ArgumentTypeError, ResetNeeded,
             ClosedEnvironmentError, ConcurrentUseError.
         shared: capsule with the table that lanes share, for a kernel that has one.
-        store: object that owns the lanes, for a kernel whose lanes are not columns.
+        store: owner of the lanes, for a kernel whose lanes are not columns.
         choices: how many discrete actions there are, if the kernel leaves that to the shared table.
         layout: how the arrays of an observation are grouped (see batch_buffer.pyx); None for one array, or a tuple.
         copies_actions: whether the kernel wants integers that nobody changes while it reads them.
@@ -68,10 +65,10 @@ cdef class Batch(LaneMemory):
     cdef cnp.ndarray scratch       # float64 actions that came as float32, or integers that are copied; or None
     cdef StepArrays arrays
     cdef readonly dict spec        # kernel_spec, and the layout of observations
-    cdef dict subsets              # arrays for steps of fewer lanes, by their number
+    cdef dict arrays_by_size       # arrays for steps of some lanes, by their number
     cdef object before_reset
     cdef cost_t step_cost, reset_cost
-    cdef int64_t rolled            # steps of lanes between two checks for signals in a rollout, as last measured
+    cdef int64_t rollout_part      # steps of lanes between two checks for signals in a rollout, as last measured
     # Names of infos, and in a batch of one "reward", that are float32 after a float32 action. A batch of one converts
     # them itself, because NumPy would take 9 % of a step of Reacher for it.
     cdef public tuple float32_numbers
@@ -91,8 +88,8 @@ cdef class Batch(LaneMemory):
         if limit < 0:
             raise errors.InvalidArgument(f"limit: expected 0 for none or a positive number of steps, got {limit}")
         self.threads = Threads(max_threads if num_threads is None else num_threads, num_threads is None)
-        if hasattr(self.store, "threads"):
-            self.store.threads = self.threads
+        if self.store is not None:
+            (<LaneOwner> self.store).threads = self.threads
         self.spec = kernel_spec(kernel)
         if layout is None and len(self.spec["observation_parts"]) > 1:
             layout = ("tuple", tuple([("array", *part) for part in self.spec["observation_parts"]]))
@@ -109,16 +106,13 @@ cdef class Batch(LaneMemory):
         self.lanes.episodes.mode = mode
         if mode == NEXT_STEP:
             self.lanes.columns.resetting = self.lanes.episodes.ended
-        self.observes_numbers = (
-            spec.part_count == 0 and spec.observation_type == INT64
-            and (spec.observation_size > 1) == (self.spec["layout"] is not None))
+        self.observes_numbers = all([part == (np.int64, ()) for part in self.spec["observation_parts"]]) and (
+            layout is None or layout[0] == "array"
+            or layout[0] == "tuple" and all([part[0] == "array" for part in layout[1]]))
         self.reuse = reuse
-        self.arrays = self._arrays(num_envs)
-        self.subsets = {}
-        self.rolled = 1
-
-    cdef StepArrays _arrays(self, Py_ssize_t n):
-        return StepArrays(n, self.spec, self.lanes.episodes.mode, self.reuse, self.statistics)
+        self.arrays_by_size = {}
+        self.arrays = self._arrays_for(num_envs)
+        self.rollout_part = 1
 
     def close(self):
         """Stop the threads; every later call but `close` raises."""
@@ -129,62 +123,58 @@ cdef class Batch(LaneMemory):
 
     # --- stepping -------------------------------------------------------------------------------------------------
 
-    cdef cnp.ndarray _actions(self, object actions, tuple shape, bint kept=False):
-        """Checked actions of the shape, in the layout of the kernel; for this call alone, unless to be kept."""
-        # What is kept may be checked while another thread steps: neither scratch nor pool are free then.
+    cdef cnp.ndarray _actions(self, object actions, tuple shape, bint keep=False):
+        """Return checked actions in the layout of the kernel; unless `keep`, they are valid in this call only."""
+        # Another thread, which uses scratch and pool, may step while actions to keep are checked.
         cdef int typenum = self.action_typenum
         if typenum == cnp.NPY_FLOAT64:
-            # Costs of float32 actions are float32, as in NumPy: a kernel for float64 is told what came.
+            # NumPy computes costs of float32 actions in float32: a kernel for float64 learns which type was given.
             float32 = cnp.PyArray_Check(actions) and cnp.PyArray_TYPE(<cnp.ndarray> actions) == cnp.NPY_FLOAT32
-            if kept:
+            if keep:
                 typenum = cnp.NPY_FLOAT32 if float32 else cnp.NPY_FLOAT64
             else:
                 self.lanes.columns.float32_actions = float32
         return checked_actions(
-            actions, shape, &self.lanes, typenum, None if kept else self.scratch, None if kept else self.threads,
+            actions, shape, &self.lanes, typenum, None if keep else self.scratch, None if keep else self.threads,
             self.errors)
 
-    cdef int _check_ended(self) except -1:
-        """In DISABLED mode a lane that ended must be reset before it is stepped."""
+    cdef int _check_ended(self, cnp.ndarray lanes) except -1:
+        """Raise in DISABLED mode if one of the lanes, or of all for None, has ended: it must be reset first."""
         if self.lanes.episodes.mode != DISABLED or memchr(self.lanes.episodes.ended, 1, self.num_envs) == NULL:
             return 0
-        self._refuse(np.flatnonzero(self.view_lifecycle()[0]))
-
-    cdef int _refuse(self, cnp.ndarray ended) except -1:
-        """Raise because these lanes have ended."""
-        lanes = ended.tolist()
-        shown = ", ".join(map(str, lanes[:8])) + (", ..." if len(lanes) > 8 else "")
+        flags = self.view_lifecycle()[0]
+        ended = (np.flatnonzero(flags) if lanes is None else lanes[flags[lanes]]).tolist()
+        if not ended:
+            return 0
+        shown = ", ".join(map(str, ended[:8])) + (", ..." if len(ended) > 8 else "")
         raise self.errors.ResetNeeded(
             f"step: environments [{shown}] have ended their episodes and autoreset is disabled; "
             "call reset(options={'reset_mask': terminations | truncations})")
 
     cdef int64_t _run(self, const void* actions, outputs_t* out, int64_t steps) except -1:
         """Step (steps = 0) or roll out every lane, by one thread or the pool."""
-        cdef rollout_t job
-        cdef int64_t count, spent, n = self.lanes.num_envs
-        job.lanes = &self.lanes
+        cdef call_t call
+        cdef int64_t count = 0, spent, n = self.lanes.num_envs, row_bytes = self.lanes.sizes.part_bytes[0]
         out.streamed = (
-            self.lanes.parts == 1 and self.lanes.row_bytes[0] <= 8 * STREAM_WORDS
-            and self.lanes.row_bytes[0] * n * max(steps, 1) > STREAM_BYTES)
-        job.actions = actions
-        job.out = out
-        job.steps = 0
+            self.lanes.sizes.parts == 1 and row_bytes <= 8 * STREAM_WORDS
+            and row_bytes * n * max(steps, 1) > STREAM_BYTES)
+        call.lanes, call.actions, call.out = &self.lanes, <const char*> actions, out
         if steps == 0:
-            return self._share(step_job, &job, n, 0, &self.step_cost)
-        count = 0
+            return self._share(step_job, &call, n, 0, &self.step_cost)
         while True:
-            job.steps = min(max(self.rolled // min(n, ROLLED_LANES), 1), steps)
+            call.steps = min(max(self.rollout_part // min(n, ROLLOUT_BLOCK), 1), steps)
             spent = -clock_now()
-            count += self._share(roll_job, &job, n, job.steps, &self.step_cost)
+            count += self._share(rollout_job, &call, n, call.steps, &self.step_cost)
             spent += clock_now()
-            self.rolled = max(min(2 * self.rolled, n * job.steps * part_time(&self.step_cost) // max(spent, 1)), 1)
-            steps -= job.steps
+            self.rollout_part = max(
+                min(2 * self.rollout_part, n * call.steps * part_time(&self.step_cost) // max(spent, 1)), 1)
+            steps -= call.steps
             if steps == 0:
                 return count
             self.ready = False
             PyErr_CheckSignals()
-            job.actions = <const char*> job.actions + job.steps * n * self.lanes.action_bytes
-            out[0] = moved(&self.lanes, out, job.steps * n)
+            call.actions += call.steps * n * self.lanes.sizes.action_bytes
+            shift_outputs(&self.lanes, out, call.steps * n)
 
     cdef int64_t _share(self, job_t job, void* context, int64_t n, int64_t steps, cost_t* cost) except -1:
         """Do a job on [0, n), one step (steps = 0) or many of each lane, by one thread or several."""
@@ -195,7 +185,7 @@ cdef class Batch(LaneMemory):
         return count
 
     cdef int _raise_faults(self) except -1:
-        """Let the owner of the lanes' physics say what happened to lanes; after a failure all want a reset."""
+        """Raise the faults of lanes, if there are any; after an exception all lanes must be reset."""
         if self.lanes.kernel.faulted == NULL or not self.lanes.kernel.faulted(self.lanes.columns.lanes):
             return 0
         try:
@@ -205,8 +195,8 @@ cdef class Batch(LaneMemory):
             raise
         return 0
 
-    cdef int _prepare(self) except -1:
-        """The clock of the statistics."""
+    cdef int _set_clock(self) except -1:
+        """Set the time of the statistics."""
         if self.statistics:
             self.lanes.episodes.clock = time.perf_counter()
         return 0
@@ -223,18 +213,36 @@ cdef class Batch(LaneMemory):
             [num_envs], terminated and truncated bool [num_envs], and the infos as Gymnasium lays them out (arrays that
             the caller may keep).
         """
+        return self._step(actions, None)
+
+    cdef tuple _step(self, object actions, cnp.ndarray lanes):
+        """Step every lane, or some of them."""
         cdef outputs_t out
+        cdef call_t call
         cdef StepArrays arrays = self.arrays
+        cdef tuple shape = self.action_shape
         cdef dict infos
         cdef int64_t count
         self._enter(STEP)
         try:
-            checked = self._actions(actions, self.action_shape)
-            self._check_ended()
-            self._prepare()
+            if lanes is None:
+                checked = self._actions(actions, shape)
+                self._check_ended(None)
+            else:
+                self.check_lanes(lanes)
+                count = cnp.PyArray_SIZE(lanes)
+                arrays, shape = self._arrays_for(count), (count,) + shape[1:]
+                checked = self._actions(actions, shape)
+            self._set_clock()
             observations, rewards, terminated, truncated = arrays.take(&out)
-            count = self._run(cnp.PyArray_DATA(checked), &out, 0)
-            infos = self._finish(arrays, &out, None, count)
+            if lanes is None:
+                count = self._run(cnp.PyArray_DATA(checked), &out, 0)
+            else:
+                out.streamed = False
+                call.lanes, call.actions, call.out = &self.lanes, <const char*> cnp.PyArray_DATA(checked), &out
+                call.indices = <const int64_t*> cnp.PyArray_DATA(lanes)
+                count = self._share(subset_job, &call, count, 0, &self.step_cost)
+            infos = self._finish(arrays, &out, lanes, count)
         finally:
             self.busy = 0
         return observations, rewards, terminated, truncated, infos
@@ -256,12 +264,12 @@ cdef class Batch(LaneMemory):
         return infos
 
     def set_before_reset(self, before_reset):
-        """Have ended lanes looked at in same-step autoreset before they begin their next episode.
+        """Set a function that same-step autoreset calls before ended lanes begin their next episode.
 
         Args:
             before_reset: `before_reset(ended, lanes)` returns more entries for the final infos of a step in which
-                episodes ended: `ended` bool [n] says in which rows, `lanes` int64 [n] which lanes they are (None for
-                all). Lanes still have their last state. None to stop.
+                episodes ended: `ended` bool [n] marks these rows, and `lanes` int64 [n] are the lanes of all rows
+                (None for all lanes). Lanes still have their last state. None for no function.
         """
         self.before_reset = before_reset
         self.lanes.defers_resets = before_reset is not None and self.lanes.episodes.mode == SAME_STEP
@@ -276,56 +284,23 @@ cdef class Batch(LaneMemory):
         Returns:
             As `step`, with a row for each of the lanes in their order.
         """
-        cdef outputs_t out
-        cdef subset_t job
-        cdef cnp.ndarray checked
-        cdef StepArrays arrays
-        cdef dict infos
-        cdef int64_t count, n
-        self._enter(STEP)
-        try:
-            n = self._check_lanes(lanes)
-            checked = self._actions(actions, (n,) + self.action_shape[1:])
-            self._prepare()
-            arrays = self._arrays_for(n)
-            observations, rewards, terminated, truncated = arrays.take(&out)
-            out.streamed = False
-            job.lanes = &self.lanes
-            job.actions = <const char*> cnp.PyArray_DATA(checked)
-            job.action_bytes = self.lanes.action_bytes
-            job.out = &out
-            job.indices = <const int64_t*> cnp.PyArray_DATA(lanes)
-            count = self._share(subset_job, &job, n, 0, &self.step_cost)
-            infos = self._finish(arrays, &out, lanes, count)
-        finally:
-            self.busy = 0
-        return observations, rewards, terminated, truncated, infos
+        return self._step(actions, lanes)
 
     def checked_actions(self, actions, Py_ssize_t n):
-        """Actions of `n` lanes in the layout of the kernel, every value checked; maybe the very array."""
+        """Return actions of `n` lanes in the layout of the kernel, every value checked; the array itself if it fits."""
         return self._actions(actions, (n,) + self.action_shape[1:], True)
 
     def check_lanes(self, cnp.ndarray lanes not None):
         """Raise unless these lanes, int64 [n], may be stepped."""
-        self._check_lanes(lanes)
+        lane_pointer(lanes, "lanes", self.num_envs, self.errors)
+        self._check_ended(lanes)
 
     cdef StepArrays _arrays_for(self, Py_ssize_t n):
-        if n == self.num_envs:
-            return self.arrays
-        if n not in self.subsets:
-            make_room(self.subsets)
-            self.subsets[n] = self._arrays(n)
-        return self.subsets[n]
-
-    cdef Py_ssize_t _check_lanes(self, cnp.ndarray lanes) except -1:
-        """How many lanes these are; raises for an index that is none, and an ended lane in DISABLED mode."""
-        cdef Py_ssize_t k, n = cnp.PyArray_SIZE(lanes)
-        cdef const int64_t* indices = lane_pointer(lanes, "lanes", self.num_envs, self.errors)
-        if self.lanes.episodes.mode == DISABLED:
-            for k in range(n):
-                if self.lanes.episodes.ended[indices[k]]:
-                    self._refuse(lanes[self.view_lifecycle()[0][lanes]])
-        return n
+        """Return the output arrays for steps of `n` lanes."""
+        if n not in self.arrays_by_size:
+            make_room(self.arrays_by_size)
+            self.arrays_by_size[n] = StepArrays(n, self.spec, self.lanes.episodes.mode, self.reuse, self.statistics)
+        return self.arrays_by_size[n]
 
     def step_into(self, actions, observations, rewards, terminated, truncated, final_observations=None):
         """Step every lane and write into arrays of the caller; returns the infos."""
@@ -335,8 +310,8 @@ cdef class Batch(LaneMemory):
         """Check arrays once for many steps.
 
         Args:
-            actions: of every lane; an array is read at each step, other things now.
-            observations: as `step` returns them; written, as the others.
+            actions: of every lane; an array is read at each step, other objects now.
+            observations: as `step` returns them; like the following, written at each step.
             rewards: float64, or float32, rounded.
             terminated: bool [num_envs].
             truncated: bool [num_envs].
@@ -366,7 +341,7 @@ cdef class Batch(LaneMemory):
         self, outputs_t* out, object actions, object observations, object rewards, object terminated, object truncated,
         tuple lead, object final_observations=None
     ):
-        """Write into these arrays, none of which may share memory with another or with the actions; return them."""
+        """Let `out` write into these arrays, which may share no memory with each other or the actions; return them."""
         errors = self.errors
         taken = bind_parts(out.observations, observations, "observations", lead, self.spec, errors)
         out.rewards = <double*> array_pointer(rewards, "rewards", cnp.NPY_FLOAT64, lead, True, errors)
@@ -383,7 +358,7 @@ cdef class Batch(LaneMemory):
         return taken
 
     cdef int64_t _steps(self, object actions) except -1:
-        """T of actions [T, num_envs, ...]."""
+        """Return T of actions [T, num_envs, ...]."""
         cdef tuple shape = tuple(np.shape(actions))  # that of a tensor is a subclass
         if len(shape) < 1 or shape[0] < 1:
             raise self.errors.InvalidAction(f"actions: expected [T, num_envs, ...] with T >= 1, got shape {shape}")
@@ -410,7 +385,7 @@ cdef class Batch(LaneMemory):
             memset(&out, 0, sizeof(out))
             self._bind(
                 &out, checked, observations, rewards, terminated, truncated, (steps, self.num_envs), final_observations)
-            self._prepare()
+            self._set_clock()
             deferred, self.lanes.defers_resets = self.lanes.defers_resets, False
             try:
                 count = self._run(cnp.PyArray_DATA(checked), &out, steps)
@@ -424,7 +399,7 @@ cdef class Batch(LaneMemory):
     def step_single(self, int64_t action):
         """Step the only lane by a discrete action: observation float32 [size], reward, terminated."""
         self._check_single()
-        cdef int64_t first = 0 if self.lanes.kernel.action_ranges == NULL else self.lanes.kernel.action_ranges[0]
+        cdef int64_t first = 0 if self.lanes.choices == 0 else self.lanes.kernel.action_ranges[0]
         if not 0 <= action - first < self.lanes.choices:
             raise self.errors.InvalidAction(
                 f"action = {action} is outside Discrete({self.lanes.choices}{f', start={first}' if first else ''})")
@@ -436,7 +411,7 @@ cdef class Batch(LaneMemory):
         return self._single(cnp.PyArray_DATA(self._actions(action, self.action_shape[1:])))
 
     cdef int _check_single(self) except -1:
-        """Raise unless this is the batch of a single environment: lanes of others are stepped together."""
+        """Raise unless this is the batch of a single environment: other batches step their lanes together."""
         if self.lanes.episodes.mode != SINGLE:
             raise self.errors.Error(
                 "a lane of a vector environment: reset and step the vector environment instead")
@@ -450,11 +425,11 @@ cdef class Batch(LaneMemory):
         self._enter(STEP)
         try:
             memset(&out, 0, sizeof(out))
-            observation = self._take_row(&out, numbers)
+            observation = self._take_observations(&out, numbers)
             out.rewards = &reward
             out.terminated = &terminated
             out.truncated = &truncated
-            self._advance_single(action, &out)
+            self._run(action, &out, 0)
             self._raise_faults()
         finally:
             self.busy = 0
@@ -462,41 +437,27 @@ cdef class Batch(LaneMemory):
         number = float64_scalar(reward) if self.numpy_scalars else reward
         if self.lanes.columns.float32_actions and "reward" in self.float32_numbers:
             number = float32_scalar(reward)
-        return self._row(observation, numbers), number, terminated != 0
+        return self._observations(observation, numbers), number, terminated != 0
 
-    cdef void _advance_single(self, const void* action, outputs_t* out) noexcept:
-        """Step the only lane, without the GIL if that takes long."""
-        cdef cost_t* cost = &self.step_cost
-        cdef int64_t begun
-        if is_timed(cost):
-            begun = clock_now()
-            with nogil:
-                advance(&self.lanes, action, out, 0, 1)
-            add_time(cost, <double> (clock_now() - begun))
-        elif cost.lane < BRIEF:
-            advance(&self.lanes, action, out, 0, 1)
-        else:
-            with nogil:
-                advance(&self.lanes, action, out, 0, 1)
-        cost.calls += 1
-
-    cdef object _take_row(self, outputs_t* out, int64_t* numbers):
-        """Where the observation of a batch of one goes: arrays, or `numbers` if it is integers."""
+    cdef object _take_observations(self, outputs_t* out, int64_t* numbers):
+        """Bind arrays for observations and return them; in a batch of one, integers go to `numbers` instead."""
         cdef int k
+        if self.lanes.episodes.mode != SINGLE:
+            return self.arrays.take_observations(out.observations)
         if not self.observes_numbers:
             return take_all(self.arrays.observations, out.observations)
-        for k in range(self.lanes.parts):
+        for k in range(self.lanes.sizes.parts):
             out.observations[k] = &numbers[k]
 
-    cdef object _row(self, object arrays, int64_t* numbers):
-        """The observation of a batch of one: an array, an int, or a tuple or dict of these."""
-        if not self.observes_numbers:
-            if self.arrays.layout is None:
-                return arrays[0]
-            return grouped(self.arrays.layout, iter([unboxed(array) for array in arrays]))
-        if self.lanes.parts == 1:
-            return numbers[0]
-        return tuple([numbers[k] for k in range(self.lanes.parts)])
+    cdef object _observations(self, object arrays, int64_t* numbers):
+        """Return what was written; in a batch of one, an array, an int, or a tuple or dict of these."""
+        if self.lanes.episodes.mode != SINGLE:
+            return arrays
+        if self.arrays.layout is None:
+            return numbers[0] if self.observes_numbers else arrays[0]
+        if self.observes_numbers:
+            return tuple([numbers[k] for k in range(self.lanes.sizes.parts)])
+        return grouped(self.arrays.layout, iter([unboxed(array) for array in arrays]))
 
     # --- resetting ------------------------------------------------------------------------------------------------
 
@@ -516,10 +477,8 @@ cdef class Batch(LaneMemory):
         cdef int64_t numbers[MAX_PARTS]
         cdef outputs_t out
         cdef cnp.ndarray chosen
-        cdef reset_t job
+        cdef call_t call
         cdef int64_t count, k
-        cdef bint single = self.lanes.episodes.mode == SINGLE
-        cdef object infos
         for k in range(spec.reset_option_count):
             limits[k] = spec.reset_option_defaults[k] if options is None else options[k]
         self._enter(ANY_USE)
@@ -535,27 +494,25 @@ cdef class Batch(LaneMemory):
                 chosen = np.flatnonzero(mask).astype(np.int64, copy=False)
             count = cnp.PyArray_SIZE(chosen)
             memset(&out, 0, sizeof(out))
-            array = self._take_row(&out, numbers) if single else self.arrays.take_observations(out.observations)
+            arrays = self._take_observations(&out, numbers)
             self.arrays.take_infos(out.infos, mask is not None)
-            self._prepare()
-            job.lanes = &self.lanes
-            job.options = limits
-            job.indices = <const int64_t*> cnp.PyArray_DATA(chosen)
-            self._share(reset_job, &job, count, 0, &self.reset_cost)
+            self._set_clock()
+            call.lanes, call.options = &self.lanes, limits
+            call.indices = <const int64_t*> cnp.PyArray_DATA(chosen)
+            self._share(reset_job, &call, count, 0, &self.reset_cost)
             with nogil:
                 spec.observe(&self.lanes.columns, out.observations, NULL, 0, self.num_envs)
                 if out.infos[0] != NULL:
-                    spec.write_infos(
-                        &self.lanes.columns, out.infos, <const int64_t*> cnp.PyArray_DATA(chosen), 0, count)
+                    spec.write_infos(&self.lanes.columns, out.infos, call.indices, 0, count)
             self.ready = True
             self._raise_faults()
-            infos = self.arrays.infos_of_reset(mask)
+            if self.lanes.episodes.mode == SINGLE:
+                infos = infos_of_lane(&self.lanes, self.spec["infos"], 0, True, self.numpy_scalars)
+            else:
+                infos = self.arrays.infos_of_reset(mask)
         finally:
             self.busy = 0
-        if single:
-            return self._row(array, numbers), infos_of_lane(
-                &self.lanes, self.spec["infos"], 0, True, self.numpy_scalars)
-        return array, infos
+        return self._observations(arrays, numbers), infos
 
     def empty_observations(self, tuple lead):
         """New arrays [*lead, ...] for observations, grouped as `step` returns them."""
@@ -563,21 +520,20 @@ cdef class Batch(LaneMemory):
         return arrays[0] if self.spec["layout"] is None else grouped(self.spec["layout"], iter(arrays))
 
     def observe(self):
-        """Observations of all lanes as they are, as `step` returns them."""
+        """Return the current observations of all lanes, as `step` returns them."""
         cdef int64_t numbers[MAX_PARTS]
         cdef outputs_t out
-        cdef bint single = self.lanes.episodes.mode == SINGLE
         self._enter(STEP)
         try:
             memset(&out, 0, sizeof(out))
-            array = self._take_row(&out, numbers) if single else self.arrays.take_observations(out.observations)
+            arrays = self._take_observations(&out, numbers)
             self.lanes.kernel.observe(&self.lanes.columns, out.observations, NULL, 0, self.num_envs)
         finally:
             self.busy = 0
-        return self._row(array, numbers) if single else array
+        return self._observations(arrays, numbers)
 
     def infos_of(self, Py_ssize_t lane, bint beginning=False):
-        """Infos of one lane as a dict; of a lane that has only begun an episode, those that it has."""
+        """Return the infos of one lane as a dict; `beginning`: only those that a lane has before its first step."""
         if not 0 <= lane < self.num_envs:
             raise IndexError(f"lane {lane} is not in [0, {self.num_envs})")
         infos = infos_of_lane(&self.lanes, self.spec["infos"], lane, beginning, self.numpy_scalars)
@@ -588,14 +544,14 @@ cdef class Batch(LaneMemory):
         return infos
 
     def run_physics(self, actions, observations, rewards):
-        """Physics and observations of actions [T, num_envs, ...] alone, into arrays [num_envs, ...].
+        """Run only physics and observations for actions [T, num_envs, ...], into arrays [num_envs, ...].
 
-        No resets, limits or statistics: the limit that benchmarks compare the engine against.
+        There are no resets, limits or statistics: benchmarks compare the engine with this.
         """
         cdef outputs_t out
         cdef cnp.ndarray checked, ends
         cdef int64_t block, step, steps, n = self.num_envs
-        cdef int64_t stride = n * self.lanes.action_bytes
+        cdef int64_t stride = n * self.lanes.sizes.action_bytes
         self._enter(STEP)
         try:
             steps = self._steps(actions)
@@ -624,7 +580,7 @@ cdef class BoundStep:
     cdef outputs_t out
     cdef void* finals[MAX_PARTS]
     cdef object actions, final_observations
-    cdef list written               # the arrays that `out` leads to: dicts of them may change
+    cdef list written               # keeps the arrays that `out` points to, also if a dict of them changes
     cdef object wide_rewards        # float64, as they are computed
     cdef object rewards             # float32, or None if the rewards are written as they are
 
@@ -636,8 +592,8 @@ cdef class BoundStep:
         batch._enter(STEP)
         try:
             checked = batch._actions(self.actions, batch.action_shape)
-            batch._check_ended()
-            batch._prepare()
+            batch._check_ended(None)
+            batch._set_clock()
             arrays.take_extras(&self.out)
             if self.final_observations is not None:
                 memcpy(self.out.final_observations, self.finals, sizeof(self.finals))

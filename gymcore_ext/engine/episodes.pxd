@@ -1,7 +1,7 @@
-"""Episodes of lanes: when one begins, what it adds up to, what is reported of it.
+"""Episodes of lanes: their beginning, their return and length, and their reports.
 
-The compiled physics (step.pxd) and the environments written in Python (env_loop.pyx) count with the same code. Which
-lanes are reset when is decided by the mode, the same way in both:
+The compiled physics (step.pxd) and the environments written in Python (env_loop.pyx) count with the same code. The mode
+decides when lanes are reset, in the same way for both:
 
     NEXT_STEP   a lane whose `ended` is set begins a new one instead of being stepped: reward 0, no flags, not counted
     SAME_STEP   a lane that has ended is reported, and begins a new one within the step: its `ended` is never seen set
@@ -15,7 +15,7 @@ cdef extern from "gymcore/math.h":
     double round_half_even "gymcore_round"(double x) noexcept nogil
 
 
-# What happens to a lane after it ended. SINGLE leaves everything to the caller: the batch of one behind `make`.
+# Autoreset modes. SINGLE leaves everything to the caller: the batch of one behind `make`.
 cdef enum:
     NEXT_STEP = 0
     SAME_STEP = 1

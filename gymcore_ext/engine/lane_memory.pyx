@@ -1,18 +1,19 @@
-"""LaneMemory: where the lanes of a batch live, and what may be looked at and changed from outside."""
+"""LaneMemory: the memory of a batch's lanes, and how Python reads and changes it."""
 cimport numpy as cnp
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from gymcore_ext.arrays cimport array_pointer, claim, cut_off, lane_pointer
-from gymcore_ext.engine.step cimport (
-    INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, OLDEST_KERNEL, best_isa, bind_bitgen,
-    bitgen_t, kernel_t, lifecycles, rng_double, rng_seed_range, rng_t,
+from gymcore_ext.engine.bitgen cimport bitgen_of, bitgen_t
+from gymcore_ext.engine.kernel cimport (
+    ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, OLDEST_KERNEL, kernel_t, rng_double,
+    rng_seed_range, rng_t,
 )
+from gymcore_ext.engine.step cimport best_isa, lifecycles, sizes_t
 
 import copy
-import math
 import os
 import threading
 import time
@@ -40,7 +41,7 @@ cdef extern from *:
             uintptr_t first = ((uintptr_t)memory + page - 1) & ~(uintptr_t)(page - 1);
             uintptr_t end = ((uintptr_t)memory + size) & ~(uintptr_t)(page - 1);
             if (first < end)
-                madvise((void *)first, end - first, MADV_HUGEPAGE); /* a wish: failure changes nothing */
+                madvise((void *)first, end - first, MADV_HUGEPAGE); /* advice: a failure is harmless */
         }
     #endif
         return memory;
@@ -53,7 +54,7 @@ ISA_NAMES = ("baseline", "x86-64-v2", "x86-64-v3", "x86-64-v4")[:ISA_COUNT]
 
 # NumPy types by their numbers in kernel.h.
 TYPES = (
-    np.float32, np.float64, np.int64, np.int8, np.uint8,
+    np.int64, np.float32, np.float64, np.int8, np.uint8,
     np.int16, np.int32, np.uint16, np.uint32, np.uint64, np.bool_,
 )
 
@@ -64,21 +65,34 @@ cdef tuple axes(const int32_t* shape):
 
 cdef tuple parts_of(const kernel_t* kernel):
     """(dtype, shape) of each array that an observation consists of."""
-    if kernel.part_count:
-        return tuple([(TYPES[kernel.parts[k].type], axes(kernel.parts[k].shape)) for k in range(kernel.part_count)])
-    if kernel.observation_type == INT64:
-        return ((np.int64, ()),) * kernel.observation_size
-    return ((TYPES[kernel.observation_type], axes(kernel.observation_shape) or tuple([kernel.observation_size])),)
+    return tuple([(TYPES[kernel.parts[k].type], axes(kernel.parts[k].shape)) for k in range(kernel.part_count)])
 
 
 cdef object ranges_of(const kernel_t* kernel):
     """(lowest value, number of values) of each integer of an action; None if the shared table decides."""
-    if kernel.action_ranges != NULL:
-        return tuple([(kernel.action_ranges[2 * k], kernel.action_ranges[2 * k + 1])
-                      for k in range(max(kernel.action_size, 1))])
-    if kernel.discrete_actions < 0:
+    cdef const int64_t* ranges = kernel.action_ranges
+    if ranges == NULL:
+        return ()
+    if ranges[1] < 0:
         return None
-    return ((0, kernel.discrete_actions),) if kernel.discrete_actions else ()
+    return tuple([(ranges[2 * k], ranges[2 * k + 1]) for k in range(max(kernel.action_size, 1))])
+
+
+cdef int64_t choices_of(const kernel_t* kernel) noexcept:
+    """How many discrete actions there are: 0 for arrays, -1 if the shared table decides."""
+    return 0 if kernel.action_size or kernel.action_ranges == NULL else kernel.action_ranges[1]
+
+
+cdef int set_sizes(const kernel_t* kernel, sizes_t* sizes) except -1:
+    """Compute the sizes of rows."""
+    cdef int k
+    sizes.parts, sizes.infos = kernel.part_count, kernel.info_count
+    for k, part in enumerate(parts_of(kernel)):
+        sizes.part_bytes[k] = np.dtype(part).itemsize
+    for k in range(kernel.info_count):
+        sizes.info_bytes[k] = kernel.infos[k].size * np.dtype(TYPES[kernel.infos[k].type]).itemsize
+    sizes.action_bytes = max(kernel.action_size, 1) * np.dtype(TYPES[kernel.action_type]).itemsize
+    return 0
 
 
 def kernel_spec(object capsule):
@@ -98,10 +112,10 @@ def kernel_spec(object capsule):
         "reset_options": dict(zip(names(kernel.reset_option_names), [
             kernel.reset_option_defaults[k] for k in range(kernel.reset_option_count)])),
         "observation_parts": parts_of(kernel),
-        "discrete_actions": kernel.discrete_actions,
+        "discrete_actions": choices_of(kernel),
         "action_size": kernel.action_size,
         "action_shape": axes(kernel.action_shape) or (tuple([kernel.action_size]) if kernel.action_size else ()),
-        "action_dtype": TYPES[kernel.action_type] if kernel.action_size else np.int64,
+        "action_dtype": TYPES[kernel.action_type],
         "action_ranges": ranges_of(kernel),
         # Name, type, size, and which lanes have them (kernel.h).
         "infos": tuple((kernel.infos[k].name.decode(), TYPES[kernel.infos[k].type], kernel.infos[k].size,
@@ -109,19 +123,23 @@ def kernel_spec(object capsule):
     }
 
 
+cdef void* pointer_of(object capsule, const char* name, str argument, object type_error) except NULL:
+    """Return what a capsule of this name points to."""
+    if not PyCapsule_IsValid(capsule, name):
+        raise type_error(f"{argument}: expected a capsule named {name.decode()}, got {type(capsule).__name__}")
+    return PyCapsule_GetPointer(capsule, name)
+
+
 cdef int read_kernel(object capsule, kernel_t* kernel) except -1:
     """Copy the kernel of a capsule: a module may have been compiled for an engine whose kernels had fewer members."""
-    if not PyCapsule_IsValid(capsule, KERNEL_CAPSULE):
-        raise TypeError(f"kernel: expected a capsule named {KERNEL_CAPSULE.decode()}, got {type(capsule).__name__}")
-    cdef const kernel_t* given = <const kernel_t*> PyCapsule_GetPointer(capsule, KERNEL_CAPSULE)
+    cdef const kernel_t* given = <const kernel_t*> pointer_of(capsule, KERNEL_CAPSULE, "kernel", TypeError)
     if given.abi != KERNEL_ABI or given.size < OLDEST_KERNEL:
         raise ValueError(f"kernel: built for engine ABI {given.abi}, this engine has {KERNEL_ABI}: build it again")
     memset(kernel, 0, sizeof(kernel_t))
     memcpy(kernel, given, min(given.size, <int64_t> sizeof(kernel_t)))
     if kernel.parameter_count > MAX_NUMBERS or kernel.reset_option_count > MAX_NUMBERS:
         raise ValueError(f"kernel: expected at most {MAX_NUMBERS} parameters and reset options")
-    if kernel.part_count > MAX_PARTS or (
-            not kernel.part_count and kernel.observation_type == INT64 and kernel.observation_size > MAX_PARTS):
+    if kernel.part_count > MAX_PARTS:
         raise ValueError(f"kernel: expected at most {MAX_PARTS} arrays of an observation")
     if kernel.info_count > MAX_INFOS:
         raise ValueError(f"kernel: expected at most {MAX_INFOS} fields of the infos")
@@ -141,7 +159,7 @@ def choose_isa(name=None):
 
 
 def detached_pcg64(dict state, object seed_seq=None):
-    """A numpy.random.PCG64 of its own in the given state: what a copied or unpickled lane stream becomes."""
+    """Return a new numpy.random.PCG64 in the given state, for copies and pickles of a lane's stream."""
     generator = np.random.PCG64(seed_seq)
     generator.state = state
     return generator
@@ -151,7 +169,7 @@ cdef class LanePCG64:
     """Bit generator of one lane, for `numpy.random.Generator`. A view: it keeps the lane's memory alive.
 
     `state` reads and writes what numpy.random.PCG64.state does. Copies and pickles are numpy.random.PCG64 objects.
-    `seed_seq` is the numpy.random.SeedSequence from which the stream was seeded, None where nobody has said.
+    `seed_seq` is the numpy.random.SeedSequence from which the stream was seeded, or None if it is unknown.
     """
 
     cdef object owner
@@ -166,7 +184,7 @@ cdef class LanePCG64:
         cdef LanePCG64 self = LanePCG64.__new__(LanePCG64)
         self.owner = owner
         self.rng = rng
-        bind_bitgen(&self.bitgen, rng)
+        self.bitgen = bitgen_of(rng)
         self.capsule = PyCapsule_New(&self.bitgen, "BitGenerator", NULL)
         self.lock = threading.Lock()
         return self
@@ -228,6 +246,22 @@ cdef class LanePCG64:
         return detached_pcg64(self.state, copy.deepcopy(self.seed_seq, memo))
 
 
+cdef class LaneOwner:
+    """What owns the lanes of a kernel that are not columns: the `store` of a batch. Classes of lanes derive from it.
+
+    Attributes:
+        kernel: capsule of the kernel that steps them.
+    """
+
+    cdef int own(self, object kernel, void* lanes, Py_ssize_t num_lanes) except -1:
+        """Set what steps the lanes, `lanes` of its columns, and how many there are."""
+        self.kernel, self.columns_lanes, self.num_lanes = kernel, lanes, num_lanes
+        return 0
+
+    def __len__(self):
+        return self.num_lanes
+
+
 cdef class LaneMemory:
     """State, parameters, random streams and counters of lanes; see `Batch` for the arguments.
 
@@ -242,6 +276,7 @@ cdef class LaneMemory:
         cdef int64_t info_bytes = 0
         cdef int k
         read_kernel(kernel, &self.kernel)
+        set_sizes(spec, &self.lanes.sizes)
         if num_envs < 1:
             raise errors.InvalidArgument(f"num_envs: expected at least 1, got {num_envs}")
         # A kernel of another package may carry fewer instruction sets: an older compiler built it.
@@ -256,53 +291,34 @@ cdef class LaneMemory:
         self.lanes.step = self.loops.shared
         self.lanes.lifecycle = &lifecycles[level]
         self.lanes.num_envs = num_envs
-        for k, (dtype, shape) in enumerate(parts_of(spec)):
-            self.lanes.row_bytes[k] = np.dtype(dtype).itemsize * <int64_t> math.prod(shape)
-            self.lanes.parts = k + 1
-        self.lanes.action_bytes = 8
-        if spec.action_size:
-            self.lanes.action_bytes = np.dtype(TYPES[spec.action_type]).itemsize * spec.action_size
         for k in range(spec.info_count):
-            self.lanes.info_bytes[k] = spec.infos[k].size * np.dtype(TYPES[spec.infos[k].type]).itemsize
-            info_bytes += (self.lanes.info_bytes[k] + 7) & ~7
+            info_bytes += (self.lanes.sizes.info_bytes[k] + 7) & ~7
         if info_bytes > INFO_BYTES:
             raise ValueError(f"kernel: expected at most {INFO_BYTES} bytes of infos a lane, got {info_bytes}")
-        self.lanes.choices = choices if spec.discrete_actions < 0 else spec.discrete_actions
-        if spec.discrete_actions < 0 and choices < 1:
-            raise errors.InvalidArgument(f"choices: expected how many actions there are, got {choices}")
-        self._set_shared(shared)
-        self._set_store(store)
+        self.lanes.choices = choices_of(spec)
+        if self.lanes.choices < 0:  # the table decides
+            self.lanes.choices = choices
+            if choices < 1:
+                raise errors.InvalidArgument(f"choices: expected how many actions there are, got {choices}")
+        if spec.shared_name != NULL:  # the kernel trusts what its own module has put into the capsule
+            self.lanes.columns.shared = pointer_of(shared, spec.shared_name, "shared", errors.ArgumentTypeError)
+            self.references = shared
+        if spec.has_lanes:
+            self._set_store(store)
         self._allocate()
 
-    cdef int _set_shared(self, object shared) except -1:
-        """Take the table that lanes share; the kernel trusts what its own module has put into the capsule."""
-        cdef const char* name = self.kernel.shared_name
-        if name == NULL:
-            return 0
-        self.references = shared
-        if not PyCapsule_IsValid(shared, name):
-            raise self.errors.ArgumentTypeError(
-                f"shared: expected a capsule named {name.decode()}, got {type(shared).__name__}")
-        self.lanes.columns.shared = PyCapsule_GetPointer(shared, name)
-        return 0
-
     cdef int _set_store(self, object store) except -1:
-        """Take the lanes of a kernel whose lanes are not columns.
-
-        What is given is the object that owns them, or its capsule, whose context is that object. The name of the
-        capsule says which kernel they are for.
-        """
-        cdef const char* name = self.kernel.lanes_name
-        if name == NULL:
-            return 0
-        capsule = getattr(store, "capsule", store)
-        if not PyCapsule_IsValid(capsule, name):
-            raise self.errors.ArgumentTypeError(
-                f"store: expected a capsule named {name.decode()}, got {type(capsule).__name__}")
-        self.store = <object> PyCapsule_GetContext(capsule)
-        if len(self.store) != self.num_envs:
-            raise self.errors.InvalidArgument(f"store: expected {self.num_envs} lanes, got {len(self.store)}")
-        self.lanes.columns.lanes = PyCapsule_GetPointer(capsule, name)
+        """Take lanes that are not columns from their owner."""
+        cdef LaneOwner owner
+        if not isinstance(store, LaneOwner):
+            raise self.errors.ArgumentTypeError(f"store: expected the owner of lanes, got {type(store).__name__}")
+        owner = store
+        if (PyCapsule_GetPointer(owner.kernel, KERNEL_CAPSULE)
+                != PyCapsule_GetPointer(self.capsule, KERNEL_CAPSULE)):
+            raise self.errors.ArgumentTypeError("store: expected lanes of this kernel, got those of another one")
+        if owner.num_lanes != self.num_envs:
+            raise self.errors.InvalidArgument(f"store: expected {self.num_envs} lanes, got {owner.num_lanes}")
+        self.store, self.lanes.columns.lanes = owner, owner.columns_lanes
         return 0
 
     cdef _allocate(self):
@@ -317,8 +333,9 @@ cdef class LaneMemory:
         # With more lanes, `size` might overflow.
         if n < <size_t> -1 >> 16:
             self.columns = <double**> PyMem_RawCalloc(1, table)
+            self.parameters = <double*> PyMem_RawCalloc(spec.parameter_count, sizeof(double))
             self.memory = zeroed(size + 64)
-        if self.columns == NULL or self.memory == NULL:
+        if self.columns == NULL or self.parameters == NULL or self.memory == NULL:
             raise MemoryError(f"num_envs: no memory for {self.num_envs} lanes of {spec.name.decode()} ({size} bytes)")
         place = <char*> ((<size_t> self.memory + 63) & ~<size_t> 63)
         for k in range(spec.state_count):
@@ -329,31 +346,30 @@ cdef class LaneMemory:
         if self.statistics:
             self.lanes.episodes.started = <double*> place
             place += 8 * n
-        self.lanes.rngs = self.lanes.columns.rngs = <rng_t*> place
+        self.lanes.columns.rngs = <rng_t*> place
         place += sizeof(rng_t) * n
         self.lanes.episodes.elapsed = <int32_t*> place
         self.lanes.episodes.ended = <uint8_t*> (place + 4 * n)
         for k in range(spec.parameter_count):
-            self.shared[k] = spec.parameter_defaults[k]
-            self.columns[spec.state_count + k] = &self.shared[k]
+            self.parameters[k] = spec.parameter_defaults[k]
+            self.columns[spec.state_count + k] = &self.parameters[k]
         self.lanes.columns.state = self.columns
         self.lanes.columns.parameters = self.columns + spec.state_count
-        self.lanes.columns.parameter_stride = 0
 
     cdef size_t _padded(self) noexcept:
         """Length of a column: a whole number of cache lines, whatever the type."""
         return (self.num_envs + 63) & ~<size_t> 63 if self.num_envs > 64 else self.num_envs
 
     def __dealloc__(self):
-        PyMem_RawFree(self.varied)
+        PyMem_RawFree(self.parameters)
         PyMem_RawFree(self.columns)
         PyMem_RawFree(self.memory)
 
     # --- one caller at a time -------------------------------------------------------------------------------------
 
     cdef int _enter(self, int use) except -1:
-        """Claim the batch for one call. Between this and `busy = 0` nothing may raise without lowering it."""
-        if cut_off(&self.busy):  # in the middle of a step
+        """Claim the batch for one call, which must end with `busy = 0`, also after an exception."""
+        if cut_off(&self.busy):  # a fork in the middle of a step
             self.ready = False
         if use != ANY_USE and not self.busy:
             if self.closed:
@@ -373,7 +389,7 @@ cdef class LaneMemory:
         words = np.frombuffer(bytearray(int(entropy).to_bytes(4 * count + 4, "little")), np.uint32)
         self._enter(ANY_USE)
         with nogil:
-            rng_seed_range(self.lanes.rngs + lo, hi - lo, &words[0], count)
+            rng_seed_range(self.lanes.columns.rngs + lo, hi - lo, &words[0], count)
         self.busy = 0
 
     def random(self, object lanes, Py_ssize_t size):
@@ -384,7 +400,7 @@ cdef class LaneMemory:
         cdef double* place = <double*> cnp.PyArray_DATA(drawn)
         for k in range(n):
             for i in range(size):
-                place[k * size + i] = rng_double(self.lanes.rngs + indices[k])
+                place[k * size + i] = rng_double(self.lanes.columns.rngs + indices[k])
         return drawn
 
     def exclusively(self, function):
@@ -407,8 +423,8 @@ cdef class LaneMemory:
             started[slice(None) if lanes is None else lanes] = time.perf_counter()
         self.ready = True
 
-    def forget(self):
-        """Want a reset before the next step, as a new batch does."""
+    def require_reset(self):
+        """Require a reset before the next step, as for a new batch."""
         self.ready = False
 
     @property
@@ -418,10 +434,10 @@ cdef class LaneMemory:
             self.ready = False
         return self.ready
 
-    # --- what Python may look at ----------------------------------------------------------------------------------
+    # --- views and parameters -------------------------------------------------------------------------------------
 
     cdef cnp.ndarray _view(self, void* data, int typenum, tuple shape):
-        """A NumPy view of lane memory that keeps this batch alive."""
+        """Return a NumPy view of lane memory that keeps this batch alive."""
         cdef cnp.npy_intp dims[2]
         cdef int rank = len(shape)
         for k in range(rank):
@@ -438,7 +454,7 @@ cdef class LaneMemory:
 
     def view_random(self):
         """uint64 [num_envs, 5], a view: state (high, low), increment (high, low), and the buffered 32-bit half."""
-        return self._view(self.lanes.rngs, cnp.NPY_UINT64, (self.num_envs, sizeof(rng_t) // 8))
+        return self._view(self.lanes.columns.rngs, cnp.NPY_UINT64, (self.num_envs, sizeof(rng_t) // 8))
 
     def view_lifecycle(self):
         """Views [num_envs]: ended (bool), elapsed (int32), returns (float64)."""
@@ -452,37 +468,32 @@ cdef class LaneMemory:
         """numpy.random.Generator over the lane's own stream: a view."""
         if not 0 <= lane < self.num_envs:
             raise IndexError(f"lane {lane} is not in [0, {self.num_envs})")
-        return np.random.Generator(LanePCG64.view(self, self.lanes.rngs + lane))
+        return np.random.Generator(LanePCG64.view(self, self.lanes.columns.rngs + lane))
 
     def get_parameters(self):
         """float64 [parameter_count, 1] when all lanes share them, else [parameter_count, num_envs]; a copy."""
-        cdef int count = self.lanes.kernel.parameter_count
-        if self.lanes.columns.parameter_stride == 0:
-            return self._view(self.shared, cnp.NPY_FLOAT64, (count, 1)).copy()
-        return self._view(self.varied, cnp.NPY_FLOAT64, (count, self.num_envs)).copy()
+        width = self.num_envs if self.lanes.columns.parameter_stride else 1
+        return self._view(self.parameters, cnp.NPY_FLOAT64, (self.lanes.kernel.parameter_count, width)).copy()
 
     def set_parameters(self, cnp.ndarray values not None):
         """Take float64 [parameter_count, 1] for all lanes or [parameter_count, num_envs] for each."""
         cdef const kernel_t* spec = self.lanes.kernel
         cdef bint shared = cnp.PyArray_NDIM(values) == 2 and cnp.PyArray_DIM(values, 1) == 1
         cdef size_t width = 1 if shared else self.num_envs
-        cdef double* place
+        cdef double* parameters
         cdef double* data = <double*> array_pointer(
             values, "parameters", cnp.NPY_FLOAT64, (spec.parameter_count, width), False, self.errors)
         cdef int k
         self._enter(ANY_USE)
         try:
-            if shared:
-                place = self.shared
-            else:
-                if self.varied == NULL:
-                    self.varied = <double*> PyMem_RawCalloc(spec.parameter_count * width, sizeof(double))
-                    if self.varied == NULL:
-                        raise MemoryError("parameters: no memory for one value a lane")
-                place = self.varied
-            memcpy(place, data, spec.parameter_count * width * sizeof(double))
+            parameters = <double*> PyMem_RawCalloc(spec.parameter_count * width, sizeof(double))
+            if parameters == NULL:
+                raise MemoryError("parameters: no memory for one value a lane")
+            memcpy(parameters, data, spec.parameter_count * width * sizeof(double))
+            PyMem_RawFree(self.parameters)
+            self.parameters = parameters
             for k in range(spec.parameter_count):
-                self.columns[spec.state_count + k] = place + k * width
+                self.columns[spec.state_count + k] = parameters + k * width
             self.lanes.columns.parameter_stride = 0 if shared else 1
             self.lanes.step = self.loops.shared if shared else self.loops.varied
         finally:

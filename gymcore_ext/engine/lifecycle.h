@@ -1,6 +1,6 @@
-/* What the engine does to every lane at every step besides physics: counting steps, summing rewards, the time limit,
- * and finding the lanes that ended. One implementation for all environments, compiled for every instruction set. */
-#ifndef LIFECYCLE_ISA
+/* The engine's work for every lane at every step besides physics: counting steps, summing rewards, the time limit, and
+ * finding the lanes that ended. One implementation for all environments, compiled for every instruction set. */
+#ifndef GYMCORE_ISA
 #ifndef GYMCORE_LIFECYCLE_H
 #define GYMCORE_LIFECYCLE_H
 
@@ -13,48 +13,27 @@
 /* A step limit that no count reaches. */
 #define GYMCORE_NO_LIMIT INT32_MAX
 
-/* Count a step of lanes [lo, hi), fewer than 2^16, and mark those that ended; ends[i - lo] says how the physics ended the
- * episode. A lane at its limit is truncated, whether it terminated or not. Returns how many ended. */
-typedef int64_t gymcore_count_loop(const double *rewards, const gymcore_flag *ends, uint8_t *terminated, uint8_t *truncated,
-                                   uint8_t *ended, int32_t *elapsed, double *returns, int32_t limit, int64_t lo,
-                                   int64_t hi);
-/* Whether some of `count` discrete actions lie outside [0, choices). */
-typedef int64_t gymcore_discrete_check(const int64_t *actions, int64_t choices, int64_t count);
-/* How many of `count` float32 values are nan. */
-typedef int64_t gymcore_nan_check(const float *values, int64_t count);
-/* The same of float64 values. */
-typedef int64_t gymcore_wide_nan_check(const double *values, int64_t count);
-
 typedef struct {
-    gymcore_count_loop *count_step;
-    gymcore_discrete_check *outside;
-    gymcore_nan_check *nans;
-    gymcore_wide_nan_check *wide_nans;
+    /* Count a step of lanes [lo, hi), fewer than 2^16, and mark those that ended; ends[i - lo] says how the physics ended
+     * the episode. A lane at its limit is truncated, whether it terminated or not. Returns how many ended. */
+    int64_t (*count_step)(
+        const double *rewards, const gymcore_flag *ends, uint8_t *terminated, uint8_t *truncated, uint8_t *ended,
+        int32_t *elapsed, double *returns, int32_t limit, int64_t lo, int64_t hi);
+    /* Whether some of `count` discrete actions lie outside [0, choices). */
+    int64_t (*outside)(const int64_t *actions, int64_t choices, int64_t count);
+    /* How many of `count` float32 or float64 values are nan. */
+    int64_t (*nans)(const float *values, int64_t count);
+    int64_t (*wide_nans)(const double *values, int64_t count);
 } gymcore_lifecycle;
 
-#define LIFECYCLE_ISA _baseline
-#define LIFECYCLE_TARGET
-#include "lifecycle.h"
-#if GYMCORE_ISA_COUNT > 1
-#define LIFECYCLE_ISA _v2
-#define LIFECYCLE_TARGET GYMCORE_TARGET_V2
-#include "lifecycle.h"
-#define LIFECYCLE_ISA _v3
-#define LIFECYCLE_TARGET GYMCORE_TARGET_V3
-#include "lifecycle.h"
-#define LIFECYCLE_ISA _v4
-#define LIFECYCLE_TARGET GYMCORE_TARGET_V4
-#include "lifecycle.h"
-#endif
+#define LIFECYCLE_LOOP(name, isa) GYMCORE_JOIN(gymcore_##name, isa)
+#define GYMCORE_LOOPS "engine/lifecycle.h"
+#include "../include/gymcore/instruction_sets.h"
 
-static const gymcore_lifecycle gymcore_lifecycles[GYMCORE_ISA_COUNT] = {
-    { gymcore_count_step_baseline, gymcore_outside_baseline, gymcore_nans_baseline, gymcore_wide_nans_baseline },
-#if GYMCORE_ISA_COUNT > 1
-    { gymcore_count_step_v2, gymcore_outside_v2, gymcore_nans_v2, gymcore_wide_nans_v2 },
-    { gymcore_count_step_v3, gymcore_outside_v3, gymcore_nans_v3, gymcore_wide_nans_v3 },
-    { gymcore_count_step_v4, gymcore_outside_v4, gymcore_nans_v4, gymcore_wide_nans_v4 },
-#endif
-};
+#define LIFECYCLE_LOOPS(isa) \
+    { LIFECYCLE_LOOP(count_step, isa), LIFECYCLE_LOOP(outside, isa), LIFECYCLE_LOOP(nans, isa), \
+      LIFECYCLE_LOOP(wide_nans, isa) },
+static const gymcore_lifecycle gymcore_lifecycles[] = { GYMCORE_EACH_ISA(LIFECYCLE_LOOPS) };
 
 /* A pointer moved by any number of bytes: a base that stands for lane 0 of memory that begins with a later lane. Such a
  * place outside of an array is never read or written, but adding to a pointer must not even lead there; to an integer it
@@ -133,8 +112,8 @@ GYMCORE_INLINE int64_t gymcore_flagged(const uint8_t *flags, int64_t lo, int64_t
     return count;
 }
 
-/* The best instruction set that this processor has and this build carries: an index of gymcore_kernel.step. A level is
- * asked for as a whole, because a hypervisor may mask any of its features. */
+/* The best instruction set that this processor has and this build contains, as an index of gymcore_kernel.step. Levels are
+ * tested as a whole, because a hypervisor may mask any of their features. */
 static int gymcore_best_isa(void)
 {
 #if GYMCORE_ISA_COUNT == 1
@@ -164,36 +143,30 @@ static int gymcore_best_isa(void)
 
 #endif /* GYMCORE_LIFECYCLE_H */
 
-#else /* LIFECYCLE_ISA: the loops of one instruction set */
+#else /* the loops of one instruction set */
 
-#define LIFECYCLE_LOOP(name) GYMCORE_JOIN(gymcore_##name, LIFECYCLE_ISA)
-
-static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(count_step)(const double *GYMCORE_RESTRICT rewards,
-                                                           const gymcore_flag *GYMCORE_RESTRICT ends,
-                                                           uint8_t *GYMCORE_RESTRICT terminated,
-                                                           uint8_t *GYMCORE_RESTRICT truncated,
-                                                           uint8_t *GYMCORE_RESTRICT ended,
-                                                           int32_t *GYMCORE_RESTRICT elapsed,
-                                                           double *GYMCORE_RESTRICT returns, int32_t limit, int64_t lo,
-                                                           int64_t hi)
+static GYMCORE_TARGET int64_t LIFECYCLE_LOOP(count_step, GYMCORE_ISA)(
+    const double *GYMCORE_RESTRICT rewards, const gymcore_flag *GYMCORE_RESTRICT ends, uint8_t *GYMCORE_RESTRICT terminated,
+    uint8_t *GYMCORE_RESTRICT truncated, uint8_t *GYMCORE_RESTRICT ended, int32_t *GYMCORE_RESTRICT elapsed,
+    double *GYMCORE_RESTRICT returns, int32_t limit, int64_t lo, int64_t hi)
 {
     uint16_t count = 0; /* not as wide as the sum of a batch: adding up bytes in eight at a time is a third of the loop */
     GYMCORE_INDEPENDENT_LANES
     for (int64_t i = lo; i < hi; i++) { /* loop: count steps */
         int32_t steps = elapsed[i] + (elapsed[i] < GYMCORE_NO_LIMIT - 1); /* an endless episode stops counting */
-        uint8_t flags = (uint8_t)ends[i - lo], over = flags & GYMCORE_TERMINATED;
-        uint8_t late = (steps >= limit) | flags >> 1, end = over | late;
+        uint8_t flags = (uint8_t)ends[i - lo], terminates = flags & GYMCORE_TERMINATED;
+        uint8_t truncates = (steps >= limit) | flags >> 1, ends_here = terminates | truncates;
         elapsed[i] = steps;
         returns[i] += rewards[i];
-        terminated[i] = over;
-        truncated[i] = late;
-        ended[i] = end;
-        count += end;
+        terminated[i] = terminates;
+        truncated[i] = truncates;
+        ended[i] = ends_here;
+        count += ends_here;
     }
     return count;
 }
 
-static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(outside)(const int64_t *actions, int64_t choices, int64_t count)
+static GYMCORE_TARGET int64_t LIFECYCLE_LOOP(outside, GYMCORE_ISA)(const int64_t *actions, int64_t choices, int64_t count)
 {
     /* The highest bit says negative: of the action, or of what is left up to the last choice. */
     uint64_t bits = 0;
@@ -203,7 +176,7 @@ static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(outside)(const int64_t *actions, 
     return (int64_t)(bits >> 63);
 }
 
-static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(nans)(const float *values, int64_t count)
+static GYMCORE_TARGET int64_t LIFECYCLE_LOOP(nans, GYMCORE_ISA)(const float *values, int64_t count)
 {
     int64_t found = 0;
     for (int64_t i = 0; i < count; i++) /* loop: look for nan */
@@ -211,16 +184,12 @@ static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(nans)(const float *values, int64_
     return found;
 }
 
-static LIFECYCLE_TARGET int64_t LIFECYCLE_LOOP(wide_nans)(const double *values, int64_t count)
+static GYMCORE_TARGET int64_t LIFECYCLE_LOOP(wide_nans, GYMCORE_ISA)(const double *values, int64_t count)
 {
     int64_t found = 0;
     for (int64_t i = 0; i < count; i++) /* loop: look for wide nan */
         found += values[i] != values[i];
     return found;
 }
-
-#undef LIFECYCLE_LOOP
-#undef LIFECYCLE_ISA
-#undef LIFECYCLE_TARGET
 
 #endif

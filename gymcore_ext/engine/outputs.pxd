@@ -1,4 +1,4 @@
-"""What a step returns: recycled arrays, and the infos of lanes."""
+"""The results of a step: recycled arrays, and the infos of lanes."""
 cimport cython
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint8_t
@@ -11,15 +11,15 @@ from gymcore_ext.engine.step cimport lanes_t, outputs_t
 cdef class StepArrays:
     cdef ArrayRing rewards, terminated, truncated, ends, returns, lengths, times
     cdef ArrayRing observation            # the array of an observation that is one array, or None
-    cdef tuple observations, last         # rings of the arrays of observations, and in same-step mode of last ones
+    cdef tuple observations, final        # rings of the arrays of observations, and in same-step mode of final ones
     cdef tuple layout                     # of observations of several arrays, or None
     cdef tuple fields                     # of the infos (`kernel_spec`); None if there are none
-    cdef tuple infos, last_infos          # rings of their arrays
+    cdef tuple infos, final_infos          # rings of their arrays
     cdef ArrayRing have_infos             # which rows have infos
     cdef object begun                     # bool [n]: lanes that began an episode in this step; or None
     cdef Py_ssize_t n
-    # The running step, until `finish`: the arrays of the infos, which lanes ended, and their last observations.
-    cdef tuple taken_infos, taken_last_infos
+    # Of the current step, until `finish`: the arrays of the infos, which lanes ended, and their final observations.
+    cdef tuple taken_infos, taken_final_infos
     cdef object ended, final_observations
     cdef dict episodes                    # return, length and duration of the episodes that ended, zeros elsewhere
 

@@ -1,7 +1,7 @@
-"""What a step returns: recycled arrays, and the infos of lanes.
+"""The results of a step: recycled arrays, and the infos of lanes.
 
-An entry of the infos is an array, in which the kernel writes every row, and the rows that have it. As `when` of
-kernel.h says, these are all that have infos, those that did not begin an episode, or those that terminated.
+An entry of the infos is an array, of which the kernel writes every row, and a mask of the rows that have the entry. As
+`when` of kernel.h says, these are all rows with infos, those that did not begin an episode, or those that terminated.
 """
 cimport cython
 from libc.string cimport memchr, memcpy, memset
@@ -9,7 +9,8 @@ from libc.string cimport memchr, memcpy, memset
 from gymcore_ext.arrays cimport array_pointer, copy_bytes
 from gymcore_ext.engine.episodes cimport SAME_STEP, SINGLE
 from gymcore_ext.engine.lane_memory cimport INFO_BYTES
-from gymcore_ext.engine.step cimport FLOAT64, INT64, MAX_INFOS, TERMINATIONS, info_field_t, shifted
+from gymcore_ext.engine.kernel cimport FLOAT64, INT64, MAX_INFOS, TERMINATIONS, info_field_t
+from gymcore_ext.engine.step cimport shifted, sizes_t
 from gymcore_ext.layouts cimport grouped, leaves
 
 import numpy as np
@@ -25,18 +26,18 @@ cdef extern from "numpy/arrayobject.h":
 # --- arrays -----------------------------------------------------------------------------------------------------------
 
 cdef tuple rings(object shapes, bint reuse):
-    """For each of some (dtype, shape) what hands out such arrays."""
+    """Return an ArrayRing for each (dtype, shape)."""
     return tuple([ArrayRing(shape, dtype, reuse) for dtype, shape in shapes])
 
 
 cdef tuple take_all(tuple sources, void** parts):
-    """The next array of each ring."""
+    """Return the next array of each ring, and store where they begin."""
     cdef Py_ssize_t k
     return tuple([(<ArrayRing> sources[k]).take(&parts[k]) for k in range(len(sources))])
 
 
 cdef dict named_infos(tuple fields, tuple arrays, object always, object steps, object terminations):
-    """Infos as Gymnasium lays them out: of each entry its array and the rows that have it, None for no row."""
+    """Return infos in Gymnasium's layout: each entry's array and mask; a mask of None leaves the entries out."""
     cdef tuple rows = (always, steps, terminations)  # by `when`
     cdef dict infos = {}
     cdef Py_ssize_t k
@@ -54,8 +55,8 @@ cdef class StepArrays:
     Args:
         n: number of rows.
         spec: sizes and types of the kernel (`kernel_spec`).
-        mode: when lanes begin new episodes (`episodes.pxd`). In the batch of one behind `make` an observation of floats
-            has no axis of lanes, and infos are asked for one by one.
+        mode: autoreset mode (`episodes.pxd`). In SINGLE, observations have no axis of lanes, and `infos_of_lane` makes
+            the infos.
         reuse: hand out the same arrays at every step, instead of arrays that the caller may keep.
         statistics: whether there are returns, lengths and durations of episodes.
     """
@@ -73,7 +74,7 @@ cdef class StepArrays:
         self.terminated = ArrayRing((n,), np.bool_, reuse)
         self.truncated = ArrayRing((n,), np.bool_, reuse)
         if mode == SAME_STEP:
-            self.last = rings(shapes, reuse)
+            self.final = rings(shapes, reuse)
         if mode == SAME_STEP or statistics:
             self.ends = ArrayRing((n,), np.bool_, reuse)
         if statistics:
@@ -84,20 +85,20 @@ cdef class StepArrays:
             self.infos = rings(info_shapes, reuse)
             self.have_infos = ArrayRing((n,), np.bool_, reuse)
             if mode == SAME_STEP:
-                self.last_infos = rings(info_shapes, reuse)
+                self.final_infos = rings(info_shapes, reuse)
             if any([when for _, _, when in self.fields]):
                 self.begun = np.zeros(n, np.bool_)
 
-    # Arrays that this object holds are dropped before a ring is asked: it would never be free otherwise.
+    # References to arrays are dropped before a ring hands out the next one: an array would never be free otherwise.
 
     cdef object take_observations(self, void** parts):
-        """An array, or a tuple or dict of arrays, for observations, and where each begins."""
+        """Return an array, or a tuple or dict of arrays, for observations, and store where each begins."""
         if self.observation is not None:
             return self.observation.take(&parts[0])
         return grouped(self.layout, iter(take_all(self.observations, parts)))
 
     cdef int take_infos(self, void** parts, bint zeros) except -1:
-        """Arrays for infos, and where each begins."""
+        """Take arrays for infos, and store where each begins."""
         self.taken_infos = None
         if self.fields is not None:
             self.taken_infos = take_all(self.infos, parts)
@@ -116,14 +117,14 @@ cdef class StepArrays:
             out.begun = <uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> self.begun)
         if self.ends is None:
             return 0
-        self.ended = self.episodes = self.final_observations = self.taken_last_infos = None
+        self.ended = self.episodes = self.final_observations = self.taken_final_infos = None
         self.ended = self.ends.take(<void**> &out.ended)
-        if self.last is not None:
-            self.final_observations = take_all(self.last, out.final_observations)
+        if self.final is not None:
+            self.final_observations = take_all(self.final, out.final_observations)
             if self.observation is not None:
                 self.final_observations = self.final_observations[0]
             if self.fields is not None:
-                self.taken_last_infos = take_all(self.last_infos, out.final_infos)
+                self.taken_final_infos = take_all(self.final_infos, out.final_infos)
         if self.returns is not None:
             self.episodes = {
                 "r": self.returns.take(<void**> &out.reports.returns),
@@ -141,9 +142,9 @@ cdef class StepArrays:
         return observations, rewards, terminated, truncated
 
     cdef dict finish(self, int64_t count, uint8_t* terminated, dict more_infos):
-        """The infos of a step in which `count` episodes ended, as Gymnasium lays them out: the caller's from now on.
+        """Return the infos of a step in which `count` episodes ended, in Gymnasium's layout, and give up their arrays.
 
-        In same-step mode `more_infos` are further ones of lanes that ended.
+        In same-step mode `more_infos` are further final infos.
         """
         cdef dict infos = {}
         cdef object always, steps, terminations = None
@@ -154,31 +155,31 @@ cdef class StepArrays:
                 if memchr(cnp.PyArray_DATA(<cnp.ndarray> self.begun), 1, self.n) != NULL:
                     steps = None if self.begun.all() else ~self.begun
             infos = named_infos(
-                self.fields, self.taken_infos, always, steps, terminations if self.last is None else None)
+                self.fields, self.taken_infos, always, steps, terminations if self.final is None else None)
             self.taken_infos = None
         if self.ends is None:
             return infos
-        if count and self.last is not None:
+        if count and self.final is not None:
             last = self.final_observations
-            infos["final_obs"] = last if self.layout is None else last_rows(last, self.layout, self.ended)
+            infos["final_obs"] = last if self.layout is None else final_rows(last, self.layout, self.ended)
             infos["_final_obs"] = self.ended
             infos["final_info"] = named_infos(
-                self.fields, self.taken_last_infos, self.ended, self.ended, terminations) | more_infos
+                self.fields, self.taken_final_infos, self.ended, self.ended, terminations) | more_infos
             infos["_final_info"] = self.ended
         if count and self.episodes is not None:
             infos["episode"] = self.episodes
             infos["_episode"] = self.ended
-        self.ended = self.episodes = self.final_observations = self.taken_last_infos = None
+        self.ended = self.episodes = self.final_observations = self.taken_final_infos = None
         return infos
 
     cdef dict infos_of_reset(self, cnp.ndarray mask):
-        """The infos of a reset of the lanes of a mask, or of all for None."""
+        """Return the infos of a reset of the lanes of a mask, or of all for None."""
         infos = {} if self.fields is None else named_infos(self.fields, self.taken_infos, self._rows(mask), None, None)
         self.taken_infos = None
         return infos
 
     cdef object _rows(self, cnp.ndarray mask):
-        """The rows that have infos, bool [n]: those of a mask, or all for None."""
+        """Return which rows have infos, bool [n]: those of a mask, or all for None."""
         cdef void* rows
         array = self.have_infos.take(&rows)
         if mask is None:
@@ -188,7 +189,7 @@ cdef class StepArrays:
         return array
 
     cdef object _terminations(self, const uint8_t* terminated):
-        """Which lanes terminated, a new array; None if no lane did."""
+        """Return which lanes terminated, a new array; None if no lane did."""
         cdef cnp.ndarray rows
         if memchr(terminated, 1, self.n) == NULL:
             return None
@@ -197,8 +198,8 @@ cdef class StepArrays:
         return rows
 
 
-cdef object last_rows(tuple columns, tuple layout, object mask):
-    """Observations of several arrays as an object array: that of each lane of the mask, None elsewhere."""
+cdef object final_rows(tuple columns, tuple layout, object mask):
+    """Return observations of several arrays as an object array: those of lanes of the mask, None elsewhere."""
     rows = np.full(len(mask), None, object)
     for lane in np.flatnonzero(mask).tolist():
         rows[lane] = grouped(layout, iter([unboxed(np.array(column[lane])) for column in columns]))
@@ -212,7 +213,7 @@ cdef object unboxed(cnp.ndarray part):
 
 
 cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict spec, object errors):
-    """Where the arrays of observations [*lead, ...] that a caller gave begin; as pairs (name, array) too."""
+    """Check a caller's arrays of observations [*lead, ...], store where they begin, and return pairs (name, array)."""
     cdef list named = [(name, arrays)]
     cdef Py_ssize_t k
     if spec["layout"] is not None:
@@ -231,7 +232,7 @@ for _k, _type in enumerate(TYPES):
     INFO_TYPES[<int> _k] = np.dtype(_type).num
 
 cdef object info_value(const info_field_t* field, char* data, bint numpy_scalars):
-    """One entry of the infos of a lane: a float, an int, or an array of its own; or NumPy's numbers."""
+    """Return one entry of the infos of a lane: a float, an int, or a new array; or NumPy's scalars."""
     cdef cnp.npy_intp size = field.size
     cdef cnp.ndarray array
     if size == 1 and numpy_scalars:
@@ -263,21 +264,21 @@ cdef int narrow_infos(object infos, tuple names) except -1:
 
 
 cdef dict infos_of_lane(const lanes_t* lanes, tuple fields, int64_t lane, bint beginning, bint numpy_scalars):
-    """All entries of a lane but those of a termination; those that it has if it has only begun an episode."""
+    """Return the infos of a lane except those of a termination; `beginning`: only those of a lane that was reset."""
     cdef void* parts[MAX_INFOS]
     cdef char place[INFO_BYTES]
     cdef int64_t bytes = 0
     cdef dict infos = {}
-    cdef int part, count = lanes.kernel.info_count
-    if count == 0:
+    cdef const sizes_t* sizes = &lanes.sizes
+    cdef int part
+    if sizes.infos == 0:
         return infos
-    for part in range(count):
-        parts[part] = shifted(place, bytes - lane * lanes.info_bytes[part])
-        bytes += (lanes.info_bytes[part] + 7) & ~<int64_t> 7
+    for part in range(sizes.infos):
+        parts[part] = shifted(place, bytes - lane * sizes.info_bytes[part])
+        bytes += (sizes.info_bytes[part] + 7) & ~<int64_t> 7
     lanes.kernel.write_infos(&lanes.columns, parts, &lane, 0, 1)
-    for part in range(count):
+    for part in range(sizes.infos):
         if not lanes.kernel.infos[part].when if beginning else lanes.kernel.infos[part].when != TERMINATIONS:
             infos[fields[part][0]] = info_value(
-                &lanes.kernel.infos[part], <char*> shifted(parts[part], lane * lanes.info_bytes[part]),
-                numpy_scalars)
+                &lanes.kernel.infos[part], <char*> shifted(parts[part], lane * sizes.info_bytes[part]), numpy_scalars)
     return infos

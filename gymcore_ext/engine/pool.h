@@ -1,13 +1,13 @@
-/* A small pool of threads that share the lanes of one batch with the thread that asks.
+/* A small pool of threads that share the lanes of a batch with the calling thread.
  *
- * The calling thread works too, and waits only for lanes that a worker has begun: a worker that the system does not run
- * cannot delay it, and as every thread takes fewer lanes each time, a slow one hardly does. The caller takes lanes from
- * the top and workers from the bottom, so that most lanes stay in the caches of one core from step to step. Threads and
- * locks are Python's portable ones (they need no GIL). Waking a sleeping core costs more than a small batch's step, so
- * workers spin for a moment before they sleep, and are woken only for work that is worth
- * it, or when calls follow each other so closely that they will stay awake. Where others want the processors, sharing is
- * slower than not, so a pool may choose, by the clock. A pool does not live through fork(): its owner drops it in the
- * child (`Threads` in batch.pyx).
+ * The calling thread works too, and waits only for lanes that a worker has begun, so that a worker that the system does not
+ * run cannot delay it. Every thread takes fewer lanes each time, so that a slow one hardly delays the others. The caller
+ * takes lanes from the top and workers from the bottom, so that most lanes stay in the caches of one core from step to
+ * step. Threads and locks are Python's portable ones, which need no GIL. Waking a sleeping core costs more than the step of
+ * a small batch, so workers spin for a moment before they sleep. They are woken only for work that is worth it, or when
+ * calls follow each other so closely that they will stay awake. Sharing is slower than not sharing if other processes use
+ * the processors, so an adaptive pool decides by the clock. A pool does not survive fork(): its owner (`Threads` in
+ * threads.pyx) drops it in the child.
  */
 #ifndef GYMCORE_POOL_H
 #define GYMCORE_POOL_H
@@ -15,8 +15,6 @@
 #include "Python.h"
 #include "pythread.h"
 #include "atomics.h"
-
-#define GYMCORE_JOB_CAPSULE "gymcore.job"
 
 /* Work on lanes [lo, hi); results are added up. */
 typedef int64_t gymcore_job(void *context, int64_t lo, int64_t hi);
@@ -26,7 +24,7 @@ typedef struct {
     int64_t lo, hi;
 } gymcore_range;
 
-/* As a time: no end. */
+/* The time of a deadline that does not exist. */
 #define GYMCORE_NEVER INT64_MAX
 
 struct gymcore_pool;
@@ -37,18 +35,18 @@ typedef struct {
     gymcore_word64 asleep;
 } gymcore_worker;
 
-/* Whether jobs that follow each other closely are shared: both ways are tried in turn, the better one for longer and longer.
- * Sharing has to be worth the processors that it takes. */
+/* Whether jobs that follow each other closely are shared. Short trials of the other way alternate with longer and longer
+ * periods of the better one. Sharing has to be worth the processors that it takes. */
 typedef struct {
-    int shared, tried;
-    int64_t until, trust;       /* when this stretch ends, and how long one of the better way is */
-    int64_t lanes[2], spent[2]; /* of the last stretch of either way: alone, shared */
+    int shared, is_trial;       /* the current way, and whether it is on trial */
+    int64_t until, hold_time;   /* when this period ends, and how long the better way is kept */
+    int64_t lanes[2], spent[2]; /* lanes and nanoseconds of the last period of either way: alone, shared */
 } gymcore_choice;
 
 #define GYMCORE_TRIAL_NS 5000000
-#define GYMCORE_LEAST_TRUST_NS 50000000
-#define GYMCORE_MOST_TRUST_NS 1600000000
-#define GYMCORE_WORTH 1.2
+#define GYMCORE_MIN_HOLD_NS 50000000
+#define GYMCORE_MAX_HOLD_NS 1600000000
+#define GYMCORE_MIN_GAIN 1.2
 
 GYMCORE_INLINE void gymcore_choose(gymcore_choice *choice, int64_t lanes, int64_t begun, int64_t ended)
 {
@@ -56,18 +54,19 @@ GYMCORE_INLINE void gymcore_choose(gymcore_choice *choice, int64_t lanes, int64_
     choice->spent[choice->shared] += ended - begun;
     if (ended < choice->until)
         return;
-    if (choice->tried) {
+    if (choice->is_trial) {
         double alone = (double)choice->spent[0] / (double)choice->lanes[0];
-        int better = GYMCORE_WORTH * (double)choice->spent[1] / (double)choice->lanes[1] < alone;
-        choice->trust = better == choice->shared               ? GYMCORE_LEAST_TRUST_NS
-                        : choice->trust < GYMCORE_MOST_TRUST_NS ? 2 * choice->trust
-                                                                : choice->trust;
+        int better = GYMCORE_MIN_GAIN * (double)choice->spent[1] / (double)choice->lanes[1] < alone;
+        if (better == choice->shared)
+            choice->hold_time = GYMCORE_MIN_HOLD_NS;
+        else if (choice->hold_time < GYMCORE_MAX_HOLD_NS)
+            choice->hold_time *= 2;
         choice->shared = better;
     } else {
         choice->shared = !choice->shared;
     }
-    choice->tried = !choice->tried;
-    choice->until = ended + (choice->tried ? GYMCORE_TRIAL_NS : choice->trust);
+    choice->is_trial = !choice->is_trial;
+    choice->until = ended + (choice->is_trial ? GYMCORE_TRIAL_NS : choice->hold_time);
     choice->lanes[choice->shared] = choice->spent[choice->shared] = 0;
 }
 
@@ -77,15 +76,15 @@ typedef struct gymcore_pool {
     int64_t first;               /* the lane that is counted from */
     gymcore_word64 left;         /* lanes that nobody has begun: [lower half, upper half) of the word */
     gymcore_word64 lanes_open;   /* how many are not finished */
-    gymcore_word64 least, most;  /* lanes to take at a time */
+    gymcore_word64 min_lanes, max_lanes; /* to take at a time */
     gymcore_word64 sum, stop, caller_asleep;
     PyThread_type_lock finished;
-    int64_t ended; /* when the last call did */
-    int chooses;   /* whether it does not share what is faster alone */
-    int threads;   /* how many the last call was shared by */
+    int64_t ended; /* when the last call ended */
+    int adaptive;  /* whether it does not share jobs that are faster alone */
+    int threads;   /* number of threads that shared the last call */
     gymcore_choice choice;
     int workers;
-    gymcore_worker worker[1]; /* as many as `workers` */
+    gymcore_worker worker[1]; /* [workers] */
 } gymcore_pool;
 
 /* A worker without work is awake for so long, and a call that comes sooner after another one finds it so. Two threads for
@@ -93,7 +92,7 @@ typedef struct gymcore_pool {
  * sleeping worker is woken for it. */
 #define GYMCORE_AWAKE_NS 80000
 #define GYMCORE_SOON_NS 50000
-/* Looks at the work between looks at the clock. */
+/* Polls of the work between readings of the clock. */
 #define GYMCORE_SPINS 64
 /* While others still work on the batch, waiting is worth more: a lane of heavy physics takes up to half a millisecond, and
  * a thread that sleeps meanwhile is late for the next batch. */
@@ -102,7 +101,7 @@ typedef struct gymcore_pool {
 #define GYMCORE_LINE 64
 
 /* Lanes of one job: they are counted in halves of a word. */
-#define GYMCORE_MOST_LANES ((int64_t)1 << 31)
+#define GYMCORE_MAX_LANES ((int64_t)1 << 31)
 #define GYMCORE_LANES(lo, hi) ((int64_t)((uint64_t)(hi) << 32 | (uint64_t)(lo)))
 #define GYMCORE_LOWEST(left) ((int64_t)((uint64_t)(left) & 0xffffffff))
 #define GYMCORE_HIGHEST(left) ((int64_t)((uint64_t)(left) >> 32))
@@ -124,9 +123,9 @@ GYMCORE_INLINE int gymcore_pool_take(gymcore_pool *pool, int caller)
         hi = GYMCORE_HIGHEST(left);
         if (lo >= hi)
             return 0;
-        int64_t least = gymcore_load64(&pool->least), most = gymcore_load64(&pool->most);
+        int64_t min_lanes = gymcore_load64(&pool->min_lanes), max_lanes = gymcore_load64(&pool->max_lanes);
         int64_t share = (hi - lo) / (2 * (pool->workers + 1));
-        share = share < least ? least : share > most ? most : share;
+        share = share < min_lanes ? min_lanes : share > max_lanes ? max_lanes : share;
         share = share < hi - lo ? share : hi - lo;
         int64_t whole = share < GYMCORE_LINE ? 1 : GYMCORE_LINE;
         if (caller) {
@@ -183,9 +182,9 @@ static void gymcore_pool_worker(void *argument)
     PyThread_release_lock(self->exited);
 }
 
-GYMCORE_INLINE void gymcore_pool_wake(gymcore_pool *pool, int most)
+GYMCORE_INLINE void gymcore_pool_wake(gymcore_pool *pool, int count)
 {
-    for (int i = 0; i < pool->workers && i < most; i++)
+    for (int i = 0; i < pool->workers && i < count; i++)
         if (gymcore_replace64(&pool->worker[i].asleep, 1, 0))
             PyThread_release_lock(pool->worker[i].wake);
 }
@@ -228,44 +227,44 @@ static gymcore_range gymcore_pool_share(gymcore_pool *pool, int64_t first, int64
     return rest;
 }
 
-/* Do a job by the calling thread alone, at most `most` lanes at a time; see `gymcore_pool_run`. */
+/* Do a job by the calling thread alone, at most `max_lanes` at a time; see `gymcore_pool_run`. */
 GYMCORE_INLINE int64_t gymcore_run_alone(
-    gymcore_job *job, void *context, gymcore_range *lanes, int64_t most, int64_t until)
+    gymcore_job *job, void *context, gymcore_range *lanes, int64_t max_lanes, int64_t until)
 {
     int64_t sum = 0;
     do {
-        int64_t hi = lanes->hi - lanes->lo > most ? lanes->lo + most : lanes->hi;
+        int64_t hi = lanes->hi - lanes->lo > max_lanes ? lanes->lo + max_lanes : lanes->hi;
         sum += job(context, lanes->lo, hi);
         lanes->lo = hi;
     } while (lanes->lo < lanes->hi && (until == GYMCORE_NEVER || gymcore_clock() < until));
     return sum;
 }
 
-/* Do a job on lanes, at least one and at most GYMCORE_MOST_LANES, and return the sum of its results. None is begun after the
- * time `until`: those that are left then stay in `lanes`. A thread takes `least` to `most` of them at a time; `helpers`: how
- * many workers the job is worth waking, if it comes alone. */
+/* Do a job on lanes, at least one and at most GYMCORE_MAX_LANES, and return the sum of its results. No lane is begun after
+ * the time `until`: `lanes` are those left then. A thread takes `min_lanes` to `max_lanes` at a time. `helpers` is the number
+ * of workers that the job is worth waking, unless calls follow each other closely. */
 static int64_t gymcore_pool_run(
-    gymcore_pool *pool, gymcore_job *job, void *context, gymcore_range *lanes, int64_t least, int64_t most, int helpers,
-    int64_t until)
+    gymcore_pool *pool, gymcore_job *job, void *context, gymcore_range *lanes, int64_t min_lanes, int64_t max_lanes,
+    int helpers, int64_t until)
 {
     int64_t begun = gymcore_clock(), count = lanes->hi - lanes->lo, sum;
     int soon = begun - pool->ended < GYMCORE_SOON_NS;
     pool->threads = 1;
-    if (pool->chooses && !(soon ? pool->choice.shared : helpers)) {
-        sum = gymcore_run_alone(job, context, lanes, most, until);
+    if (pool->adaptive && !(soon ? pool->choice.shared : helpers)) {
+        sum = gymcore_run_alone(job, context, lanes, max_lanes, until);
     } else {
         pool->threads += soon ? pool->workers : helpers < pool->workers ? helpers : pool->workers;
         pool->job = job;
         pool->context = context;
-        gymcore_store64(&pool->least, least);
-        gymcore_store64(&pool->most, most);
+        gymcore_store64(&pool->min_lanes, min_lanes);
+        gymcore_store64(&pool->max_lanes, max_lanes);
         gymcore_store64(&pool->sum, 0);
         gymcore_range rest = gymcore_pool_share(pool, lanes->lo, count, soon ? pool->workers : helpers, until);
         *lanes = (gymcore_range){lanes->lo + rest.lo, lanes->lo + rest.hi};
         sum = gymcore_load64(&pool->sum);
     }
     pool->ended = gymcore_clock();
-    if (pool->chooses && soon)
+    if (pool->adaptive && soon)
         gymcore_choose(&pool->choice, count - (lanes->hi - lanes->lo), begun, pool->ended);
     return sum;
 }
@@ -285,7 +284,7 @@ static void gymcore_pool_free(gymcore_pool *pool)
     PyMem_RawFree(pool);
 }
 
-/* A lock that is held: acquiring it waits for somebody's release. */
+/* A lock that is held: acquiring it waits for a release. */
 static PyThread_type_lock gymcore_closed_lock(void)
 {
     PyThread_type_lock lock = PyThread_allocate_lock();
@@ -294,16 +293,16 @@ static PyThread_type_lock gymcore_closed_lock(void)
     return lock;
 }
 
-/* A pool of `threads` threads, the caller included, that may choose to leave a job to the caller; NULL when the system gives
- * no more locks or threads. */
-static gymcore_pool *gymcore_pool_new(int threads, int chooses)
+/* A pool of `threads` threads, the caller included, that may leave a job to the caller if it is adaptive. NULL if the system
+ * has no more locks or threads. */
+static gymcore_pool *gymcore_pool_new(int threads, int adaptive)
 {
     size_t size = sizeof(gymcore_pool) + sizeof(gymcore_worker) * (size_t)threads;
     gymcore_pool *pool = (gymcore_pool *)PyMem_RawCalloc(1, size);
     if (!pool)
         return NULL;
-    pool->chooses = chooses;
-    pool->choice = (gymcore_choice){1, 0, gymcore_clock() + 2 * GYMCORE_TRIAL_NS, GYMCORE_LEAST_TRUST_NS, {0, 0}, {0, 0}};
+    pool->adaptive = adaptive;
+    pool->choice = (gymcore_choice){1, 0, gymcore_clock() + 2 * GYMCORE_TRIAL_NS, GYMCORE_MIN_HOLD_NS, {0, 0}, {0, 0}};
     pool->finished = gymcore_closed_lock();
     for (int i = 0; pool->finished && i < threads - 1; i++) {
         gymcore_worker *worker = &pool->worker[i];

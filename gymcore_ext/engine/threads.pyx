@@ -5,20 +5,17 @@ lanes took before.
 """
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetPointer
 
 from gymcore_ext.arrays cimport fork_generation
-from gymcore_ext.engine.step cimport (
-    JOB_CAPSULE, MOST_LANES, NEVER, clock_now, pool_free, pool_new, pool_run, run_alone,
-)
+from gymcore_ext.engine.step cimport MAX_LANES, NEVER, clock_now, pool_free, pool_new, pool_run, run_alone
 
 # Times in nanoseconds.
 cdef enum:
-    # Work that a thread takes at a time, and at most so many lanes: enough to make the claim free, little enough to
-    # balance cores of which one is slower.
-    LEAST_WORK = 5000
-    MOST_WORK = 50000
-    MOST_TAKEN = 2048
+    # Work that a thread takes at a time, and its maximum number of lanes: enough to make the claim free, little enough
+    # to balance cores of which one is slower.
+    MIN_WORK = 5000
+    MAX_WORK = 50000
+    MAX_TAKEN = 2048
     # Minimum work of a thread that is awake, and of one that must be woken first. Two cores of a virtual machine,
     # CartPole: two threads share 20 us of work in 12 us if calls follow each other closely; if not, they are as fast as
     # one at 80 us, and 1.2x at 160 us.
@@ -34,45 +31,41 @@ cdef enum:
 cdef class Threads:
     """Up to `count` threads, the calling one among them.
 
-    They share every job; or, if it `chooses`, what has proved to be faster shared.
+    They share every job or, if `adaptive`, those that have proved to be faster shared.
     """
 
-    def __cinit__(self, int count, bint chooses):
+    def __cinit__(self, int count, bint adaptive):
         self.count = count
-        self.chooses = chooses
+        self.adaptive = adaptive
 
     def __dealloc__(self):
         self.stop()
 
     cdef int _start(self, int64_t wanted) except -1:
-        """Have a pool of this process, if so many threads are more than one."""
+        """Make a pool of at most `wanted` threads, if there is none of this process and that is more than one."""
         if self.pool != NULL and self.generation == fork_generation:
             return 0
         self.pool = NULL
         wanted = min(self.count, wanted)
         if wanted <= 1:
             return 0
-        self.pool = pool_new(<int> wanted, self.chooses)
+        self.pool = pool_new(<int> wanted, self.adaptive)
         self.generation = fork_generation
         if self.pool == NULL:
             raise RuntimeError(f"num_threads: the system gave no {wanted} threads")
         return 0
 
-    def share(self, object job, int64_t count):
-        """Do a job on [0, count) without the GIL; the batch must be claimed.
-
-        The job is a capsule of a `job_t`, whose context is the capsule's. Threads that do not run are not started.
-        """
-        cdef job_t function = <job_t> PyCapsule_GetPointer(job, JOB_CAPSULE)
-        cdef void* context = PyCapsule_GetContext(job)
+    cdef int share(self, job_t job, void* context, int64_t count) except -1:
+        """Do a job on [0, count) without the GIL, by at most `count` threads; the batch must be claimed."""
         cdef range_t lanes = range_t(0, count)
         self._start(min(self.count, count))
         cdef pool_t* pool = self.pool
         with nogil:
             if pool == NULL or count == 0:
-                function(context, 0, count)
+                job(context, 0, count)
             else:
-                pool_run(pool, function, context, &lanes, 1, 1, self.count - 1, NEVER)
+                pool_run(pool, job, context, &lanes, 1, 1, self.count - 1, NEVER)
+        return 0
 
     cdef int64_t run(self, job_t job, void* context, int64_t n, int64_t steps, cost_t* cost) except -1:
         """Do a job on lanes [0, n), one step (steps = 0) or many of each, and handle signals every few milliseconds.
@@ -95,7 +88,7 @@ cdef class Threads:
             end = 1
             cost.lane = max(<double> (spent + clock_now()) / max(steps, 1), 0.1)
         while end < n:
-            left = range_t(end, min(n, end + MOST_LANES))
+            left = range_t(end, min(n, end + MAX_LANES))
             end = left.hi
             while True:
                 count += self._run_part(job, context, &left, steps, cost, clock_now() + part_time(cost))
@@ -111,28 +104,29 @@ cdef class Threads:
     cdef int64_t _run_part(
         self, job_t job, void* context, range_t* lanes, int64_t steps, const cost_t* cost, int64_t until
     ) except -1:
-        """Do a job, by one thread or the pool, and begin no lane after a time; `lanes` has what is left then."""
+        """Do a job by one thread or the pool, and begin no lane after the time `until`; `lanes` are those left then."""
         cdef int64_t count, n = lanes.hi - lanes.lo, work = <int64_t> (cost.lane * n)
-        cdef int64_t least = max(<int64_t> (LEAST_WORK / cost.lane), 1)
-        cdef int64_t most = max(min(<int64_t> (MOST_WORK / cost.lane), MOST_TAKEN), 1)
+        cdef int64_t min_lanes = max(<int64_t> (MIN_WORK / cost.lane), 1)
+        cdef int64_t max_lanes = max(min(<int64_t> (MAX_WORK / cost.lane), MAX_TAKEN), 1)
         cdef int64_t helpers = self.count - 1
-        if least >= 64:  # whole cache lines of flags
-            least = (min(least, (n + self.count - 1) // self.count) + 64) & ~<int64_t> 63
+        if min_lanes >= 64:  # whole cache lines of flags
+            min_lanes = (min(min_lanes, (n + self.count - 1) // self.count) + 64) & ~<int64_t> 63
         self._start(
-            self.count if not self.chooses
+            self.count if not self.adaptive
             else work // WORK_TO_SHARE if cost.calls >= FIRST_CALLS or work >= LONG_WORK else 0)
-        if self.pool != NULL and n > least:
-            if self.chooses:
-                self.pool.chooses = work < LONG_WORK
+        if self.pool != NULL and n > min_lanes:
+            if self.adaptive:
+                self.pool.adaptive = work < LONG_WORK
                 if steps < LONG_ROLLOUT:
                     helpers = max(min(self.count, work // WORK_TO_WAKE) - 1, 0)
             with nogil:
-                count = pool_run(self.pool, job, context, lanes, least, max(least, most), <int> helpers, until)
+                count = pool_run(
+                    self.pool, job, context, lanes, min_lanes, max(min_lanes, max_lanes), <int> helpers, until)
         else:
             if self.pool != NULL:
                 self.pool.threads = 1
             with nogil:
-                count = run_alone(job, context, lanes, most, until)
+                count = run_alone(job, context, lanes, max_lanes, until)
         return count
 
     cdef void stop(self) noexcept:

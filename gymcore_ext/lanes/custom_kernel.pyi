@@ -3,6 +3,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore_ext.engine.lane_memory import LaneOwner
+
 LOOPS: tuple[str, ...]
 FIRST_ARRAYS: tuple[str, ...]
 DRAWS: dict[str, int]
@@ -24,7 +26,7 @@ class CustomKernel:
     @property
     def capsule(self) -> object: ...
 
-class LaneLoops:
+class LaneLoops(LaneOwner):
     def __init__(
         self,
         kernel: CustomKernel,
@@ -32,15 +34,12 @@ class LaneLoops:
         loops: dict[str, int],
         owner: object,
     ) -> None: ...
-    def __len__(self) -> int: ...
-    @property
-    def capsule(self) -> object: ...
     @property
     def fields(self) -> list[npt.NDArray[Any]]: ...
     def fail(self, problem: BaseException) -> None: ...
     def raise_faults(self) -> None: ...
 
-class LaneResults:
+class LaneResults(LaneOwner):
     def __init__(
         self,
         kernel: CustomKernel,
@@ -49,6 +48,3 @@ class LaneResults:
         rewards: npt.NDArray[np.float64],
         ends: npt.NDArray[np.uint8],
     ) -> None: ...
-    def __len__(self) -> int: ...
-    @property
-    def capsule(self) -> object: ...

@@ -1,24 +1,25 @@
-"""Kernels that are declared in Python: physics as loops at addresses, or as results that were computed for all lanes.
+"""Kernels that are declared in Python.
 
-The loops of gymcore.jit are not functions of one lane: as functions behind pointers (struct_lanes.pyx), which LLVM can
-neither inline nor vectorise, a lane of CartPole takes 35 ns instead of 8.
+`CustomKernel` is the declaration. The `store` of its batch is `StructLanes`, structs with the functions of one lane;
+`LaneLoops`, loops over arrays of state, which gymcore.jit generates; or `LaneResults`, the results that an
+ArrayVectorEnv has computed for all lanes.
 
-`CustomKernel` is the declaration. The `store` of a batch of it is `StructLanes`, structs and the functions of one lane;
-`LaneLoops`, loops over arrays of state (those that gymcore.jit generates); or `LaneResults`, what an ArrayVectorEnv has
-computed.
+gymcore.jit generates loops, not functions of one lane, because LLVM can neither inline nor vectorise functions behind
+pointers: a lane of CartPole would take 35 ns instead of 8.
 """
 cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from gymcore_ext.arrays cimport copy_bytes
+from gymcore_ext.engine.bitgen cimport bitgen_of, bitgen_t
 from gymcore_ext.engine.capsules cimport owned_capsule
-from gymcore_ext.engine.lane_memory cimport MAX_NUMBERS
-from gymcore_ext.lanes.struct_lanes cimport set_loops
-from gymcore_ext.engine.step cimport (
-    INT64, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, bind_bitgen, bitgen_t, columns_t,
-    flag_t, kernel_t, rng_double, rng_t,
+from gymcore_ext.engine.kernel cimport (
+    ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, columns_t, flag_t, kernel_t, rng_double,
+    rng_t,
 )
+from gymcore_ext.engine.lane_memory cimport MAX_NUMBERS, LaneOwner
+from gymcore_ext.lanes.struct_lanes cimport set_loops
 
 import numpy as np
 
@@ -33,17 +34,17 @@ cdef extern from "numpy/random/distributions.h":
 
 
 cdef enum:
-    # Arrays of a lane's state.
+    # Maximum number of arrays of a lane's state.
     MAX_FIELDS = 64
 
-# Loops of LaneLoops, and the arrays that each gets before those of the state, the parameters and what it writes.
+# The loops of LaneLoops, and the first arrays that each gets; those of state, parameters and outputs follow.
 LOOPS = ("step", "reset", "observe", "write_infos")
 FIRST_ARRAYS = ("rngs", "lanes", "actions", "rewards", "ends")
 
 
-# On lanes [lo, hi) of arrays, or on lanes[lo] to lanes[hi - 1] if they are listed. `varied` is whether each lane has
-# parameters of its own. A step that has a list gets the mask of lanes that it may leave out. In the place of actions, a
-# reset gets its options.
+# A loop over lanes [lo, hi), or lanes[lo] to lanes[hi - 1] if they are `listed`; in a step, `lanes` is a mask of lanes
+# that may be left out. `varied` is whether each lane has its own parameters. A reset gets its options in the place of
+# actions.
 ctypedef void (*loop_t)(void** arrays, int64_t varied, int64_t listed, int64_t lo, int64_t hi) noexcept nogil
 
 
@@ -162,10 +163,10 @@ cdef void observe_results(
 
 
 cdef class CustomKernel:
-    """A kernel for a `Batch`.
+    """Declaration of a kernel for a `Batch`.
 
     Args:
-        name: of the environment.
+        name: name of the environment.
         parts: (dtype, shape) of each array of an observation.
         action: dtype and shape of one action.
         ranges: lowest value and number of values of each integer of an action; none for floats.
@@ -176,7 +177,7 @@ cdef class CustomKernel:
         loops: whether the physics is LaneLoops, not LaneResults; without functions.
 
     Raises:
-        ValueError: more of something than there is room for, or a dtype that kernels do not have.
+        ValueError: too many arrays, parameters, options, infos or integers, or a dtype that kernels do not have.
     """
 
     def __cinit__(
@@ -212,21 +213,16 @@ cdef class CustomKernel:
         for k, value in enumerate(reset_options.values()):
             self.options[k] = value
         kernel.reset_option_defaults = self.options
-        if parts == ((np.dtype(np.int64), ()),):  # one integer, not an array
-            kernel.observation_type, kernel.observation_size = INT64, 1
-        else:
-            kernel.part_count = len(parts)
-            kernel.parts = self.parts
-            for k, (part_dtype, part_shape) in enumerate(parts):
-                self.parts[k].type = type_number(part_dtype)
-                set_axes(self.parts[k].shape, part_shape)
+        kernel.part_count = len(parts)
+        kernel.parts = self.parts
+        for k, (part_dtype, part_shape) in enumerate(parts):
+            self.parts[k].type = type_number(part_dtype)
+            set_axes(self.parts[k].shape, part_shape)
         kernel.action_type = type_number(dtype)
         kernel.action_size = size
         set_axes(kernel.action_shape, shape)
         if ranges:
-            kernel.discrete_actions = 0 if size else ranges[0][1]
-            if size or ranges[0][0]:
-                kernel.action_ranges = self.ranges
+            kernel.action_ranges = self.ranges
             for k, (lowest, count) in enumerate(ranges):
                 self.ranges[2 * k], self.ranges[2 * k + 1] = lowest, count
         kernel.info_count = len(infos)
@@ -236,7 +232,7 @@ cdef class CustomKernel:
             self.fields[k].type = type_number(info_dtype)
             self.fields[k].size = info_size
             self.fields[k].when = sum(when)
-        self.lanes_name = kernel.lanes_name = self._text(f"gymcore_ext.lanes of a kernel at {id(self):#x}")
+        kernel.has_lanes = True
         if functions is not None:
             set_loops(kernel, functions)
         elif loops:
@@ -282,11 +278,11 @@ cdef int set_axes(int32_t* axes, tuple shape) except -1:
     return 0
 
 
-cdef class LaneLoops:
-    """The state of lanes, and the loops that step them: `store` of a batch.
+cdef class LaneLoops(LaneOwner):
+    """The state of lanes, and the loops that step them.
 
     Args:
-        kernel: what they are of.
+        kernel: their kernel.
         fields: arrays [num_lanes, ...] of the state, C-contiguous and writable.
         loops: addresses of functions by the names in LOOPS; write_infos only with infos.
         owner: an object that lives as long as the loops.
@@ -295,10 +291,8 @@ cdef class LaneLoops:
     """
 
     cdef loops_t loops
-    cdef CustomKernel kernel
     cdef readonly list fields
     cdef object owner, problem
-    cdef Py_ssize_t num_lanes
 
     def __cinit__(self, CustomKernel kernel, list fields, dict loops, owner):
         cdef int k
@@ -306,10 +300,9 @@ cdef class LaneLoops:
             raise TypeError("expected a kernel, fields and loops, got None")
         if not 0 < len(fields) <= MAX_FIELDS:
             raise ValueError(f"fields: expected 1 to {MAX_FIELDS} arrays, got {len(fields)}")
-        self.kernel = kernel
+        self.own(kernel.capsule, &self.loops, len(fields[0]))
         self.fields = fields
         self.owner = owner
-        self.num_lanes = len(fields[0])
         for k, array in enumerate(fields):
             if not array.flags.carray or len(array) != self.num_lanes:
                 raise ValueError(f"fields[{k}]: expected a C-contiguous array of {self.num_lanes} lanes")
@@ -317,38 +310,30 @@ cdef class LaneLoops:
             self.loops.bytes[k] = array.nbytes // self.num_lanes
         self.loops.fields = len(fields)
         self.loops.parameters = kernel.kernel.parameter_count
-        self.loops.parts = max(kernel.kernel.part_count, 1)
+        self.loops.parts = kernel.kernel.part_count
         self.loops.infos = kernel.kernel.info_count
         for k, name in enumerate(LOOPS):
             if k < 3 or self.loops.infos:
                 self.loops.loops[k] = <loop_t> <size_t> loops[name]
 
-    def __len__(self):
-        return self.num_lanes
-
-    @property
-    def capsule(self):
-        """The lanes, for the `store` of a batch; it keeps them alive."""
-        return owned_capsule(&self.loops, self.kernel.lanes_name, self)
-
     def fail(self, problem):
-        """Let the call that runs the loops raise this exception; the first one counts."""
+        """Make the call that runs the loops raise this exception, unless there is an earlier one."""
         if not self.loops.failed:
             self.problem = problem
         self.loops.failed = 1
 
     def raise_faults(self):
-        """Raise what a loop failed with."""
+        """Raise the exception that a loop failed with."""
         problem, self.problem = self.problem, None
         self.loops.failed = 0
         raise problem
 
 
-cdef class LaneResults:
-    """What was computed for all lanes of a batch before its step: `store` of the batch.
+cdef class LaneResults(LaneOwner):
+    """Results that were computed for all lanes of a batch before its step.
 
     Args:
-        kernel: what they are of.
+        kernel: their kernel.
         last: arrays [num_lanes, ...] of the observations after the step.
         first: likewise, of the first observations of episodes; only rows of lanes that begin one are read.
         rewards: float64 [num_lanes].
@@ -356,19 +341,14 @@ cdef class LaneResults:
     """
 
     cdef results_t results
-    cdef CustomKernel kernel
     cdef list references
-    cdef Py_ssize_t num_lanes
 
-    def __cinit__(
-        self, CustomKernel kernel, list last, list first, rewards, ends,
-    ):
+    def __cinit__(self, CustomKernel kernel, list last, list first, rewards, ends):
         cdef int k
         if kernel is None or last is None or first is None or rewards is None or ends is None:
             raise TypeError("expected a kernel and arrays, got None")
-        self.num_lanes = len(rewards)
+        self.own(kernel.capsule, &self.results, len(rewards))
         begun = np.zeros(self.num_lanes, np.bool_)
-        self.kernel = kernel
         self.references = [*last, *first, rewards, ends, begun]
         for array in self.references:
             if not array.flags.carray or len(array) != self.num_lanes:
@@ -382,16 +362,8 @@ cdef class LaneResults:
         self.results.ends = <const uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> ends)
         self.results.begun = <uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> begun)
 
-    def __len__(self):
-        return self.num_lanes
 
-    @property
-    def capsule(self):
-        """The results, for the `store` of a batch; it keeps them alive."""
-        return owned_capsule(&self.results, self.kernel.lanes_name, self)
-
-
-# --- random draws of a lane, for loops: what a numpy.random.Generator over its stream would draw ----------------------
+# --- random draws for loops, equal to those of a numpy.random.Generator over the stream of the lane -------------------
 
 cdef double draw_random(rng_t* rng) noexcept nogil:
     """Generator.random()"""
@@ -400,21 +372,19 @@ cdef double draw_random(rng_t* rng) noexcept nogil:
 
 cdef double draw_normal(rng_t* rng) noexcept nogil:
     """Generator.standard_normal()"""
-    cdef bitgen_t bitgen
-    bind_bitgen(&bitgen, rng)
+    cdef bitgen_t bitgen = bitgen_of(rng)
     return random_standard_normal(&bitgen)
 
 
 cdef int64_t draw_integer(rng_t* rng, int64_t low, int64_t high) noexcept nogil:
     """Generator.integers(low, high); an empty range gives its lower end."""
-    cdef bitgen_t bitgen
-    bind_bitgen(&bitgen, rng)
+    cdef bitgen_t bitgen = bitgen_of(rng)
     if high <= low:
         return low
     return <int64_t> random_bounded_uint64(&bitgen, <uint64_t> low, <uint64_t> high - 1 - <uint64_t> low, 0, False)
 
 
-# Their addresses, by the names under which loops call them.
+# Addresses of these functions by the names under which loops call them.
 DRAWS = {
     "gymcore_draw_random": <size_t> &draw_random,
     "gymcore_draw_normal": <size_t> &draw_normal,

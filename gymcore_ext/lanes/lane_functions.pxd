@@ -6,17 +6,10 @@ gymcore_ext/physics/lane.pxd.
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from gymcore_ext.physics.lane cimport rng_t
+from gymcore_ext.engine.kernel cimport FUNCTIONS_CAPSULE, KERNEL_ABI, TERMINATED, TRUNCATED, rng_t
 
 
 cdef extern from "gymcore/kernel.h":
-    const char* FUNCTIONS_CAPSULE "GYMCORE_FUNCTIONS_CAPSULE"
-    enum:
-        TERMINATED "GYMCORE_TERMINATED"
-        TRUNCATED "GYMCORE_TRUNCATED"
-
-    int KERNEL_ABI "GYMCORE_KERNEL_ABI"
-
     # kernel.h says what each function does. Those after `observe` may be left out.
     ctypedef struct lane_functions_t "gymcore_lane_functions":
         int64_t size

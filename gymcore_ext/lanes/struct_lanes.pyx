@@ -1,29 +1,24 @@
 """Lanes that are structs of any layout: the loops over them, their memory and their saved states.
 
-An environment supplies the functions of one lane (`gymcore_lane_functions` of kernel.h). Everything else exists once,
-here: leaving out lanes that are about to be reset, parameters by lane, rows of outputs, faults and states.
+An environment supplies the functions of one lane (`gymcore_lane_functions` of kernel.h). This module does the rest for
+all of them: it leaves out lanes that are about to be reset, and handles parameters by lane, rows of outputs, faults and
+states.
 """
 cimport cython
 cimport numpy as cnp
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc
-from cpython.pycapsule cimport (
-    PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetContext,
-)
+from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from gymcore_ext.engine.capsules cimport owned_capsule
-from gymcore_ext.engine.lane_memory cimport MAX_NUMBERS, read_kernel
-from gymcore_ext.engine.step cimport (
-    ISA_COUNT, JOB_CAPSULE, KERNEL_ABI, MAX_INFOS, MAX_PARTS, columns_t, flag_t, job_t, kernel_t,
+from gymcore_ext.engine.kernel cimport (
+    FUNCTIONS_CAPSULE, ISA_COUNT, KERNEL_ABI, MAX_INFOS, MAX_PARTS, columns_t, flag_t, kernel_t,
 )
+from gymcore_ext.engine.lane_memory cimport MAX_NUMBERS, pointer_of, read_kernel, set_sizes
 from gymcore_ext.engine.threads cimport Threads
-from gymcore_ext.lanes.lane_functions cimport FUNCTIONS_CAPSULE, lane_functions_t
-from gymcore_ext.physics.lane cimport rng_t
+from gymcore_ext.lanes.lane_functions cimport lane_functions_t
 
 import numpy as np
-
-from gymcore_ext.engine.lane_memory import kernel_spec
 
 cnp.import_array()
 
@@ -33,7 +28,7 @@ cnp.import_array()
 cdef inline const double* parameters_of(
     const columns_t* columns, int count, int64_t lane, double* values
 ) noexcept nogil:
-    """The parameters of a lane in a row."""
+    """Copy the parameters of a lane to `values`, and return these."""
     cdef int k
     for k in range(count):
         values[k] = columns.parameters[k][lane * columns.parameter_stride]
@@ -43,7 +38,7 @@ cdef inline const double* parameters_of(
 cdef inline void* const* rows_of(
     void* const* arrays, const int64_t* bytes, int count, int64_t lane, void** rows
 ) noexcept nogil:
-    """The row of a lane in each of some arrays."""
+    """Store where the row of a lane begins in each array, and return `rows`."""
     cdef int k
     for k in range(count):
         rows[k] = <char*> arrays[k] + lane * bytes[k]
@@ -74,9 +69,10 @@ cdef void step_lanes(
         if columns.parameter_stride:
             parameters_of(columns, self.parameters, i, values)
         ends[i] = <flag_t> self.functions.step(
-            lane, self.shared, values, <const char*> actions + i * self.action_bytes, columns.float32_actions,
-            <rng_t*> &columns.rngs[i], &rewards[i])
-        self.functions.observe(lane, self.shared, values, rows_of(parts, self.part_bytes, self.parts, i, rows))
+            lane, self.shared, values, <const char*> actions + i * self.sizes.action_bytes, columns.float32_actions,
+            &columns.rngs[i], &rewards[i])
+        self.functions.observe(
+            lane, self.shared, values, rows_of(parts, self.sizes.part_bytes, self.sizes.parts, i, rows))
         check_fault(self, lane)
 
 
@@ -91,7 +87,7 @@ cdef void reset_lanes(
         lane = lane_at(self, lanes[k])
         self.functions.reset(
             lane, self.shared, parameters_of(columns, self.parameters, lanes[k], values), options,
-            <rng_t*> &columns.rngs[lanes[k]])
+            &columns.rngs[lanes[k]])
         check_fault(self, lane)
 
 
@@ -106,7 +102,7 @@ cdef void observe_lanes(
         i = k if lanes == NULL else lanes[k]
         self.functions.observe(
             lane_at(self, i), self.shared, parameters_of(columns, self.parameters, i, values),
-            rows_of(parts, self.part_bytes, self.parts, i, rows))
+            rows_of(parts, self.sizes.part_bytes, self.sizes.parts, i, rows))
 
 
 cdef void write_infos(
@@ -118,7 +114,7 @@ cdef void write_infos(
     for k in range(lo, hi):
         i = k if lanes == NULL else lanes[k]
         self.functions.write_infos(
-            lane_at(self, i), self.shared, rows_of(infos, self.info_bytes, self.infos, i, rows))
+            lane_at(self, i), self.shared, rows_of(infos, self.sizes.info_bytes, self.sizes.infos, i, rows))
 
 
 cdef void report_lanes(
@@ -135,7 +131,7 @@ cdef int lanes_faulted(const void* lanes) noexcept nogil:
 
 
 cdef int set_loops(kernel_t* kernel, object functions) except -1:
-    """Let a kernel run the loops over structs with these functions, a capsule."""
+    """Set the loops of a kernel to those over structs, for the functions of a capsule."""
     cdef lane_functions_t members
     cdef int k
     read_functions(functions, &members)
@@ -154,9 +150,8 @@ cdef int set_loops(kernel_t* kernel, object functions) except -1:
 
 cdef int read_functions(object capsule, lane_functions_t* functions) except -1:
     """Copy the functions of a capsule."""
-    if not PyCapsule_IsValid(capsule, FUNCTIONS_CAPSULE):
-        raise TypeError(f"functions: expected a capsule named {FUNCTIONS_CAPSULE.decode()}, got {capsule!r}")
-    cdef const lane_functions_t* given = <const lane_functions_t*> PyCapsule_GetPointer(capsule, FUNCTIONS_CAPSULE)
+    cdef const lane_functions_t* given = <const lane_functions_t*> pointer_of(
+        capsule, FUNCTIONS_CAPSULE, "functions", TypeError)
     if given.size < <int64_t> sizeof(lane_functions_t) or given.abi != KERNEL_ABI:
         raise ValueError(f"functions: built for another engine than one of ABI {KERNEL_ABI}: build their package again")
     memcpy(functions, given, sizeof(lane_functions_t))
@@ -170,7 +165,7 @@ cdef int read_functions(object capsule, lane_functions_t* functions) except -1:
 # --- memory and states ------------------------------------------------------------------------------------------------
 
 cdef uint64_t digest(const char* data, int64_t size) noexcept nogil:
-    """A quick digest of bytes (FNV-1a, four times eight of them at a time), against accidents."""
+    """Return a fast digest of bytes against accidental changes: four interleaved FNV-1a of words of eight bytes."""
     cdef uint64_t values[4]
     cdef uint64_t word
     cdef int64_t i, k
@@ -187,7 +182,12 @@ cdef uint64_t digest(const char* data, int64_t size) noexcept nogil:
     return values[0] ^ (values[0] >> 29)
 
 
+cdef enum:
+    SAVE, LOAD, CHECK
+
+
 ctypedef struct copying_t:      # of lanes to or from an array of saved lanes, or their check
+    int what                    # SAVE, LOAD or CHECK
     struct_lanes_t* lanes
     const int64_t* indices
     char* rows
@@ -195,83 +195,62 @@ ctypedef struct copying_t:      # of lanes to or from an array of saved lanes, o
     uint8_t* done               # whether it was saved, is loaded, or is valid
 
 
-cdef int64_t save_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
-    cdef copying_t* job = <copying_t*> context
-    cdef const lane_functions_t* functions = &job.lanes.functions
-    cdef char* data = <char*> PyMem_RawCalloc(1, job.size)  # aligned, which a row need not be
-    cdef char* row
-    cdef void* lane
-    cdef uint64_t check
-    cdef int64_t k
-    for k in range(lo, hi if data != NULL else lo):
-        lane, row = lane_at(job.lanes, job.indices[k]), job.rows + k * job.stride
-        memset(data, 0, job.size)
-        if functions.save != NULL:
-            job.done[k] = functions.save(lane, job.lanes.shared, data) != 0
-        else:
-            memcpy(data, lane, job.size)
-            job.done[k] = True
-        check = digest(data, job.size)
-        memcpy(row, &check, sizeof(check))
-        memcpy(row + sizeof(check), data, job.size)
-    PyMem_RawFree(data)
-    return 0
-
-
-cdef inline const char* aligned_row(const char* row, char* buffer, int64_t size) noexcept nogil:
-    """What a saved lane holds after its digest: in the row, or copied to a buffer if the row is not aligned."""
-    row += sizeof(uint64_t)
-    if <size_t> row % sizeof(uint64_t) == 0:
-        return row
-    memcpy(buffer, row, size)
-    return buffer
-
-
-cdef int64_t load_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
-    cdef copying_t* job = <copying_t*> context
-    cdef const lane_functions_t* functions = &job.lanes.functions
-    cdef char* buffer = <char*> PyMem_RawMalloc(job.size)
-    cdef const char* row
-    cdef void* lane
-    cdef int64_t k
-    for k in range(lo, hi if buffer != NULL else lo):
-        lane, row = lane_at(job.lanes, job.indices[k]), job.rows + k * job.stride
+cdef bint copy_lane(
+    struct_lanes_t* self, int what, void* lane, char* data, int64_t size, uint64_t* check
+) noexcept nogil:
+    """Save, load or check a lane; return whether that was done. `data` is aligned, `check` the digest of it."""
+    cdef const lane_functions_t* functions = &self.functions
+    if what == CHECK:
+        return check[0] == digest(data, size) and (functions.check == NULL or functions.check(data, self.shared))
+    if what == LOAD:
         if functions.load != NULL:
-            functions.load(lane, job.lanes.shared, aligned_row(row, buffer, job.size))
+            functions.load(lane, self.shared, data)
         else:
-            memcpy(lane, row + sizeof(uint64_t), job.size)
-        check_fault(job.lanes, lane)
-        job.done[k] = True
-    PyMem_RawFree(buffer)
-    return 0
+            memcpy(lane, data, size)
+        check_fault(self, lane)
+        return True
+    memset(data, 0, size)
+    if functions.save == NULL:
+        memcpy(data, lane, size)
+    elif not functions.save(lane, self.shared, data):
+        return False
+    check[0] = digest(data, size)
+    return True
 
 
-cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
+cdef int64_t copy_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     cdef copying_t* job = <copying_t*> context
-    cdef const lane_functions_t* functions = &job.lanes.functions
-    cdef char* buffer = <char*> PyMem_RawMalloc(job.size)
-    cdef const char* row
-    cdef uint64_t expected
+    cdef char* buffer = <char*> PyMem_RawMalloc(job.size)  # of what is not aligned in its row
+    cdef char* row
+    cdef char* data
+    cdef uint64_t check = 0
     cdef int64_t k
     for k in range(lo, hi if buffer != NULL else lo):
         row = job.rows + k * job.stride
-        memcpy(&expected, row, sizeof(expected))
-        job.done[k] = expected == digest(row + sizeof(uint64_t), job.size) and (
-            functions.check == NULL or functions.check(aligned_row(row, buffer, job.size), job.lanes.shared))
+        data = row + sizeof(check)
+        if <size_t> data % sizeof(check):
+            memcpy(buffer, data, job.size)
+            data = buffer
+        memcpy(&check, row, sizeof(check))
+        job.done[k] = copy_lane(job.lanes, job.what, lane_at(job.lanes, job.indices[k]), data, job.size, &check)
+        if job.what == SAVE:
+            memcpy(row, &check, sizeof(check))
+            if data == buffer:
+                memcpy(row + sizeof(check), buffer, job.size)
     PyMem_RawFree(buffer)
     return 0
 
 
 @cython.no_gc_clear  # what lanes point to must be there when they are freed
 cdef class LaneStore:
-    """The lanes of a batch, each a struct that is zero at first: its `store`. Classes of lanes derive from it.
+    """Lanes that are structs, zero at first. Classes of lanes derive from it.
 
     A saved lane is what `save` of its functions writes, or its bytes, with a digest of that.
 
     Attributes:
-        kernel: capsule of the kernel that steps them.
         saved_dtype: of one saved lane.
-        threads: share saving, loading and checking; the batch must be claimed.
+
+    Threads of the batch share saving, loading and checking, so that the batch must be claimed.
     """
 
     cdef int set_up(
@@ -285,24 +264,24 @@ cdef class LaneStore:
             functions: capsule of the functions of one lane.
             num_lanes: how many lanes.
             lane_bytes: of the struct.
-            shared: what all lanes have in common.
-            references: what `shared` and the lanes point to, which outlives them.
-            saved_fields: of what `save` writes, whole words; None for lanes that are saved as they are.
+            shared: data that all lanes share.
+            references: objects that `shared` and the lanes point to, which are kept alive.
+            saved_fields: fields that `save` writes, whole words; None for lanes that are saved by copying their bytes.
         """
         cdef Py_ssize_t k
         if num_lanes < 1 or lane_bytes < 1:
             raise ValueError(f"lanes: expected at least one of at least one byte, got {num_lanes} of {lane_bytes}")
         cdef kernel_t declared
         read_kernel(kernel, &declared)
-        spec = kernel_spec(kernel)
+        set_sizes(&declared, &self.lanes.sizes)
+        self.lanes.parameters = declared.parameter_count
         read_functions(functions, &self.lanes.functions)
         if (saved_fields is None) != (self.lanes.functions.save == NULL):
             raise ValueError("saved lanes: expected their fields for functions that save, and only for them")
-        self.kernel, self.functions, self.references = kernel, functions, references
+        self.own(kernel, &self.lanes, num_lanes)
+        self.functions, self.references = functions, references
         self.saved_dtype = np.dtype([("digest", np.uint64), *(saved_fields or [("lane", np.uint8, (lane_bytes,))])])
-        if self.threads is None:
-            self.threads = Threads(1, False)
-        self.lanes_name = declared.lanes_name
+        self.threads = Threads(1, False)
         self.lanes.shared = shared
         # Each lane has cache lines of its own, so that threads do not share them.
         self.lanes.stride = (lane_bytes + 63) // 64 * 64
@@ -310,13 +289,6 @@ cdef class LaneStore:
         if self.allocated == NULL:
             raise MemoryError(f"no memory for {num_lanes} lanes of {lane_bytes} bytes")
         self.lanes.memory = <char*> ((<size_t> self.allocated + 63) & ~<size_t> 63)
-        self.lanes.parts, self.lanes.infos = len(spec["observation_parts"]), len(spec["infos"])
-        self.lanes.parameters = len(spec["parameters"])
-        for k, (dtype, shape) in enumerate(spec["observation_parts"]):
-            self.lanes.part_bytes[k] = np.dtype((dtype, shape)).itemsize
-        for k, (_, dtype, size, _) in enumerate(spec["infos"]):
-            self.lanes.info_bytes[k] = np.dtype(dtype).itemsize * size
-        self.lanes.action_bytes = np.dtype((spec["action_dtype"], spec["action_shape"])).itemsize
         for k in range(num_lanes):
             if self.lanes.functions.make != NULL and not self.lanes.functions.make(lane_at(&self.lanes, k), shared):
                 raise MemoryError(f"lane {k} of {num_lanes} could not be made")
@@ -329,14 +301,6 @@ cdef class LaneStore:
             for k in range(self.lanes.num_lanes):
                 self.lanes.functions.free(lane_at(&self.lanes, k), self.lanes.shared)
         PyMem_RawFree(self.allocated)
-
-    def __len__(self):
-        return self.lanes.num_lanes
-
-    @property
-    def capsule(self):
-        """The lanes, for a batch of their kernel; it keeps them alive."""
-        return owned_capsule(&self.lanes, self.lanes_name, self)
 
     cdef char* _lane(self, Py_ssize_t lane) except NULL:
         if not 0 <= lane < self.lanes.num_lanes:
@@ -351,38 +315,36 @@ cdef class LaneStore:
         return array
 
     def take_faults(self):
-        """Return the lanes that have a fault, `[(lane, fault), ...]`, which the next step does not report again."""
+        """Return the lanes that have a fault, `[(lane, fault), ...]`; the next step does not report them again."""
         self.lanes.faulted = 0
         faults = [(i, self.lanes.functions.faulted(self._lane(i))) for i in range(self.lanes.num_lanes)]
         return [(lane, fault) for lane, fault in faults if fault]
 
     # --- states ---------------------------------------------------------------------------------------------------
 
-    cdef object _share(self, job_t job, object indices, cnp.ndarray saved, bint writes):
-        """Let threads do a job for lanes, int64 [n], and an array [n] of saved ones; return for which it was done."""
+    cdef object _copy(self, int what, object indices, cnp.ndarray saved):
+        """Let threads save, load or check lanes, int64 [n], in an array [n]; return for which it was done."""
         cdef copying_t copying
         if saved.dtype != self.saved_dtype or saved.ndim != 1 or np.shape(saved) != np.shape(indices):
             raise ValueError(
                 f"saved: expected {np.shape(indices)} of {self.saved_dtype}, got {np.shape(saved)} of {saved.dtype}")
-        if writes and not cnp.PyArray_ISWRITEABLE(saved):
+        if what == SAVE and not cnp.PyArray_ISWRITEABLE(saved):
             raise ValueError("saved: expected a writable array")
         indices = np.array(indices, np.int64, order="C")  # which nobody changes
         for lane in indices.tolist():
             self._lane(lane)
         done = np.zeros(len(indices), np.bool_)
-        copying.lanes = &self.lanes
+        copying.what, copying.lanes = what, &self.lanes
         copying.indices = <const int64_t*> cnp.PyArray_DATA(<cnp.ndarray> indices)
         copying.rows, copying.stride = <char*> cnp.PyArray_DATA(saved), cnp.PyArray_STRIDE(saved, 0)
         copying.size = self.saved_dtype.itemsize - sizeof(uint64_t)
         copying.done = <uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> done)
-        capsule = PyCapsule_New(<void*> job, JOB_CAPSULE, NULL)
-        PyCapsule_SetContext(capsule, &copying)
-        self.threads.share(capsule, len(indices))
+        self.threads.share(copy_job, &copying, len(indices))
         return done
 
     def save(self, indices, cnp.ndarray saved not None):
         """Write lanes, int64 [n], into an array [n] of `saved_dtype`."""
-        done = self._share(save_job, indices, saved, True)
+        done = self._copy(SAVE, indices, saved)
         if not done.all():
             self.refuse_to_save(indices[np.argmin(done)])
 
@@ -392,28 +354,28 @@ cdef class LaneStore:
 
     def load(self, indices, cnp.ndarray saved not None):
         """Restore lanes from valid elements, and raise the faults that they have then."""
-        if not self._share(load_job, indices, saved, False).all():
+        if not self._copy(LOAD, indices, saved).all():
             raise MemoryError("no memory for a saved lane")
         if self.lanes.faulted:
             self.raise_faults()
 
     def valid(self, cnp.ndarray saved not None):
         """Which elements of an array of `saved_dtype` are lanes: bool [len(saved)]."""
-        return self._share(check_job, np.zeros(np.shape(saved), np.int64), saved, False)
+        return self._copy(CHECK, np.zeros(np.shape(saved), np.int64), saved)
 
 
 cdef class StructLanes(LaneStore):
-    """Lanes that are complete with their functions.
+    """Lanes that need nothing but the functions of one lane.
 
     Args:
         kernel: capsule of the kernel, which was made with the same functions.
         functions: capsule of the functions of one lane.
         num_lanes: how many lanes.
         lane_bytes: of the struct.
-        saved_bytes: of what `save` of the functions writes, a multiple of 8; 0 for lanes that are saved as they are.
-        shared: capsule of what all lanes have in common, or None.
-        on_fault: called with the lanes that cannot go on, `[(lane, fault), ...]`; it raises. None for functions without
-            faults.
+        saved_bytes: bytes that `save` of the functions writes, a multiple of 8; 0 for lanes whose bytes are copied.
+        shared: capsule of the data that all lanes share, or None.
+        on_fault: function that raises, called with the lanes that have a fault, `[(lane, fault), ...]`. None for
+            functions without faults.
 
     Raises:
         ValueError: a size that is not positive, or functions of another engine.

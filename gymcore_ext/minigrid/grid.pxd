@@ -6,7 +6,7 @@ The rules are those of MiniGrid (M. Chevalier-Boisvert et al., "Minigrid & Miniw
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint8_t
 from libc.string cimport memcpy, strlen
 
-from gymcore_ext.engine.step cimport TERMINATED, TRUNCATED, rng_t
+from gymcore_ext.engine.kernel cimport TERMINATED, TRUNCATED, rng_t
 
 
 cdef extern from *:

@@ -13,7 +13,8 @@ from libc.math cimport fabs, isfinite, pow, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memmove
 
-from gymcore_ext.engine.step cimport bind_bitgen, bitgen_t, rng_double, rng_t
+from gymcore_ext.engine.bitgen cimport bitgen_of, bitgen_t
+from gymcore_ext.engine.kernel cimport rng_double, rng_t
 
 
 cdef extern from "numpy/random/distributions.h":
@@ -179,7 +180,7 @@ cdef inline bint run_program(
             for i in range(n):
                 out[i] = a[i * op.a.stride] + b[i * op.b.stride] * rng_double(rng)
         elif op.code == NORMAL:
-            bind_bitgen(&bitgen, rng)
+            bitgen = bitgen_of(rng)
             for i in range(n):
                 out[i] = random_standard_normal(&bitgen)
         elif op.code == REPEAT_UNLESS:

@@ -12,8 +12,7 @@ from libc.math cimport fabs, isfinite
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset, strncpy
 
-from gymcore_ext.engine.step cimport INT64, info_field_t
-from gymcore_ext.engine.step cimport rng_t as engine_rng_t
+from gymcore_ext.engine.kernel cimport INT64, info_field_t, rng_t
 from gymcore_ext.lanes.custom_kernel cimport CustomKernel
 from gymcore_ext.lanes.lane_functions cimport TERMINATED, functions_capsule, lane_functions_t
 from gymcore_ext.lanes.struct_lanes cimport LaneStore
@@ -21,8 +20,6 @@ from gymcore_ext.mujoco.program cimport (
     ACTION, CONSTANTS, EVERY, FIRST_ARRAY, NORMAL, OBSERVATION, OPCODES, REGISTERS, REPEAT_UNLESS, SUM, UNIFORM,
     WEIGHTED_ROWS, operation_t, run_program, ufunc_loop_t,
 )
-
-from gymcore_ext.physics.lane cimport rng_t
 
 import numpy as np
 
@@ -133,8 +130,7 @@ cdef inline bint run_phase(
     const simulations_t* self, lane_t* lane, int phase, rng_t* rng=NULL, bint float32=False
 ) noexcept nogil:
     return run_program(
-        self.programs[phase].operations, self.programs[phase].length, lane.bases, self.sine_cosine,
-        <engine_rng_t*> rng, float32)
+        self.programs[phase].operations, self.programs[phase].length, lane.bases, self.sine_cosine, rng, float32)
 
 
 cdef inline void load_parameters(const simulations_t* self, lane_t* lane, const double* parameters) noexcept nogil:

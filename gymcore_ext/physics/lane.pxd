@@ -2,30 +2,12 @@
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.ref cimport Py_INCREF
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from gymcore_ext.engine.kernel cimport KERNEL_CAPSULE, kernel_t, none_t, outcome_t, rng_t
 
 
-cdef extern from "gymcore/kernel.h":
-    const char* KERNEL_CAPSULE "GYMCORE_KERNEL_CAPSULE"
-
-    ctypedef struct rng_t "gymcore_rng":
-        pass
-
-    ctypedef struct outcome_t "gymcore_outcome":
-        double reward
-        int terminated
-
-    # Parameters or reset options of a kernel without any.
-    ctypedef struct none_t "gymcore_none":
-        pass
-
-    ctypedef struct kernel_t "gymcore_kernel":
-        const char* state_names
-        const char* parameter_names
-        const char* reset_option_names
-        double* parameter_defaults
-        double* reset_option_defaults
-
+cdef extern from "gymcore/rng.h":
     # Uniform draw on [low, high), as numpy.random.Generator.uniform gives it.
     double uniform "gymcore_rng_uniform"(rng_t* rng, double low, double high) noexcept nogil
     # Uniform draw on [0, 1), as Generator.random().

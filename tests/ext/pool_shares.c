@@ -44,7 +44,7 @@ static double part_shared(gymcore_choice *choice, int64_t *now, double seconds, 
 static int chooses_well(void)
 {
     int64_t now = 1000;
-    gymcore_choice choice = {1, 0, now, GYMCORE_LEAST_TRUST_NS, {0, 0}, {0, 0}};
+    gymcore_choice choice = {1, 0, now, GYMCORE_MIN_HOLD_NS, {0, 0}, {0, 0}};
     int right = part_shared(&choice, &now, 4, 20000, 12000) > 0.97;  /* worth it */
     right &= part_shared(&choice, &now, 4, 20000, 12000) > 0.99;     /* and tried less and less */
     part_shared(&choice, &now, 2, 20000, 19000);                     /* no longer: it notices */

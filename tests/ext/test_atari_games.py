@@ -11,7 +11,6 @@ from gymcore.envs.atari.pipelines import PRESETS
 from gymcore_ext.atari.frames import Resizer
 from gymcore_ext.atari.games import FUNCTIONS, STAGES, Games
 from gymcore_ext.engine.lane_memory import kernel_spec
-from gymcore_ext.engine.threads import Threads
 
 
 def first_state() -> bytes:
@@ -102,8 +101,6 @@ def test_saved_lanes_are_checked():
     games.load(np.array([0, 1]), saved)
     with pytest.raises(ValueError, match="writable"):
         games.save(np.array([0, 1]), saved)
-    with pytest.raises(ValueError, match="incorrect name"):
-        Threads(1, -1).share(games.kernel, 1)
 
 
 @pytest.mark.parametrize("place", [8, 15, 16, 5079, 5080, 5144, -1])

@@ -109,25 +109,30 @@ def test_lanes_of_stacked_frames_are_copied() -> None:
         memory.step(np.zeros((1, 1), np.float32), np.ones(1, bool), np.array([2]))
 
 
-class TestCapsulesOfSimulations:
+class TestStoresOfSimulations:
     def test_another_number_of_lanes(self) -> None:
         simulations = hanging(2)._batch.store
-        for given in (simulations, simulations.capsule):
-            with pytest.raises(error.InvalidArgument, match="store: expected 3 lanes, got 2"):
-                Batch(simulations.kernel, 3, errors=error, store=given)
+        with pytest.raises(error.InvalidArgument, match="store: expected 3 lanes, got 2"):
+            Batch(simulations.kernel, 3, errors=error, store=simulations)
 
     def test_another_kernel(self) -> None:
         one, other = hanging(2)._batch.store, hanging(2)._batch.store
-        with pytest.raises(error.ArgumentTypeError, match="store: expected a capsule named"):
-            Batch(one.kernel, 2, errors=error, store=other.capsule)
+        with pytest.raises(error.ArgumentTypeError, match="store: expected lanes of this kernel"):
+            Batch(one.kernel, 2, errors=error, store=other)
 
-    def test_a_capsule_keeps_its_simulations(self) -> None:
+    @pytest.mark.parametrize("store", [None, object()])
+    def test_no_store(self, store: object) -> None:
+        kernel = hanging(2)._batch.store.kernel
+        with pytest.raises(error.ArgumentTypeError, match="store: expected the owner of lanes"):
+            Batch(kernel, 2, errors=error, store=store)
+
+    def test_a_batch_keeps_its_simulations(self) -> None:
         envs = hanging(2)
-        kernel, capsule = envs._batch.store.kernel, envs._batch.store.capsule
+        simulations = envs._batch.store
         del envs
         gc.collect()
-        batch = Batch(kernel, 2, errors=error, store=capsule)
-        del kernel, capsule
+        batch = Batch(simulations.kernel, 2, errors=error, store=simulations)
+        del simulations
         gc.collect()
         batch.seed(1, 0, 2)
         batch.reset()

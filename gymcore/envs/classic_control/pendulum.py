@@ -105,7 +105,7 @@ class PendulumEnv(NativeContinuousEnv):
             )
         return bounds
 
-    def _note_action(self, action: npt.NDArray[np.float32]) -> None:
+    def _remember_action(self, action: npt.NDArray[np.float32]) -> None:
         self.last_u = np.asarray(action, np.float32)[0]
 
     @staticmethod

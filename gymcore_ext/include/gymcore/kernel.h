@@ -1,11 +1,11 @@
 /* The contract between the physics of one environment and the engine: one struct of sizes, names and loops.
  *
- * lanes.h makes one from the physics of a lane; a module hands it out as a PyCapsule named GYMCORE_KERNEL_CAPSULE
+ * lanes.h generates it from the physics of a lane, and a module provides it as a PyCapsule named GYMCORE_KERNEL_CAPSULE
  * (`make_kernel` in gymcore_ext/physics/lane.pxd). The engine does not know which environment it runs, and the physics
  * does not know about batches, threads, time limits or autoreset.
  *
- * Loops work on lanes [lo, hi) of arrays whose base pointers stand for lane 0. They may not fail, allocate, lock or
- * call into Python.
+ * Loops process lanes [lo, hi) of arrays; pointers to arrays point to lane 0. Loops may not fail, allocate, lock or call
+ * into Python.
  */
 #ifndef GYMCORE_KERNEL_H
 #define GYMCORE_KERNEL_H
@@ -15,12 +15,12 @@
 
 #define GYMCORE_KERNEL_CAPSULE "gymcore_ext.kernel"
 #define GYMCORE_FUNCTIONS_CAPSULE "gymcore_ext.lane_functions" /* of a gymcore_lane_functions */
-#define GYMCORE_KERNEL_ABI 12
+#define GYMCORE_KERNEL_ABI 13
 
-/* Arrays that observations, or infos, may consist of. */
+/* Maximum numbers of arrays of an observation, and of infos. */
 #define GYMCORE_MAX_PARTS 16
 #define GYMCORE_MAX_INFOS 32
-/* Axes of an observation. */
+/* Maximum number of axes of an array of an observation. */
 #define GYMCORE_MAX_AXES 4
 
 /* Structure-of-arrays memory of a batch: state[k][lane], and parameters[k][lane * parameter_stride], where the stride is
@@ -29,20 +29,20 @@ typedef struct {
     double *const *state;
     double *const *parameters;
     int64_t parameter_stride;
-    gymcore_rng *rngs;        /* a stream a lane */
-    const void *shared;       /* a table that all lanes share; NULL for a kernel without */
-    void *lanes;              /* lanes that are not columns, such as structs; NULL for a kernel without */
-    const uint8_t *resetting; /* lanes that begin a new episode instead: what they draw is undone; NULL for none */
-    int32_t float32_actions;  /* whether the float64 actions of this step came as float32 */
+    gymcore_rng *rngs;        /* the stream of each lane */
+    const void *shared;       /* a table that all lanes share, or NULL */
+    void *lanes;              /* lanes that are not columns, such as structs, or NULL */
+    const uint8_t *resetting; /* lanes that are reset instead of stepped, whose draws are undone; NULL for none */
+    int32_t float32_actions;  /* whether the float64 actions of this step were given as float32 */
 } gymcore_columns;
 
-/* Types of what a kernel reads and writes. */
+/* Types of what a kernel reads and writes. Zeroed memory says int64. */
 enum {
-    GYMCORE_FLOAT32, GYMCORE_FLOAT64, GYMCORE_INT64, GYMCORE_INT8, GYMCORE_UINT8,
+    GYMCORE_INT64, GYMCORE_FLOAT32, GYMCORE_FLOAT64, GYMCORE_INT8, GYMCORE_UINT8,
     GYMCORE_INT16, GYMCORE_INT32, GYMCORE_UINT16, GYMCORE_UINT32, GYMCORE_UINT64, GYMCORE_BOOL
 };
 
-/* One of the arrays [lanes, ...] that an observation consists of, for a kernel that lists them. */
+/* One of the arrays [lanes, ...] that an observation consists of. */
 typedef struct {
     int32_t type;
     int32_t shape[GYMCORE_MAX_AXES]; /* the axes after the lanes, then zeros */
@@ -58,11 +58,11 @@ typedef struct {
     int32_t when;
 } gymcore_info_field;
 
-/* Lanes that a step loop takes at most: what a whole step of them touches stays in the first-level cache. 128 to 512 are
- * equal within noise for CartPole. */
+/* Maximum number of lanes of a step loop: the memory of a whole step of them stays in the first-level cache. 128 to 512
+ * are equal within noise for CartPole. */
 #define GYMCORE_BLOCK 256
 
-/* What a step of one lane reports. */
+/* The results of a step of one lane. */
 typedef struct {
     double reward;
     int terminated;
@@ -77,12 +77,11 @@ typedef struct { char unused; } gymcore_none;
 typedef int16_t gymcore_flag;
 enum { GYMCORE_TERMINATED = 1, GYMCORE_TRUNCATED = 2 };
 
-/* Step and observe at most GYMCORE_BLOCK lanes. Actions are int64 [lanes] (discrete), or float32 or float64 [lanes,
- * action_size] (continuous). Observations are one array float32, float64 or uint8 [lanes, observation_size],
- * observation_size arrays int64 [lanes], or the arrays that the kernel lists: `parts` points to the first row of each. */
+/* Step and observe at most GYMCORE_BLOCK lanes. Actions are [lanes], or [lanes, action_size] if that is not 0. `parts`
+ * points to the first row of each array of the observations. */
 typedef void gymcore_step_loop(const gymcore_columns *columns, const void *actions, void *const *parts,
                                double *rewards, gymcore_flag *ends, int64_t lo, int64_t hi);
-/* Change what a step reports of lanes [lo, hi), after it was counted: returns are sums of the physics' rewards. */
+/* Change the reported rewards and flags of lanes [lo, hi) after counting: returns are sums of the unchanged rewards. */
 typedef void gymcore_report_loop(const gymcore_columns *columns, double *rewards, uint8_t *terminated, int64_t lo,
                                  int64_t hi);
 /* Write observations, or infos (an array for each field), of lanes[lo] to lanes[hi - 1]; of lanes lo to hi - 1 if `lanes`
@@ -92,37 +91,37 @@ typedef void gymcore_write_loop(const gymcore_columns *columns, void *const *par
 typedef void gymcore_reset_loop(const gymcore_columns *columns, const double *reset_options, const int64_t *lanes,
                                 int64_t count);
 
-/* What steps one lane that is a struct of any layout. An environment supplies these functions, and the engine has the loops
- * over them (gymcore_ext/lanes/struct_lanes.pyx). `shared` is what all lanes have in common, `parameters` and `options` are
- * in the order in which the kernel names them, and `parts` and `infos` point to the rows of this lane. A function may not
- * lock or call into Python, and no exception of C++ may leave it. Those that are marked so may be NULL. */
+/* The functions of one lane that is a struct of any layout. An environment supplies them, and the engine has the loops over
+ * them (gymcore_ext/lanes/struct_lanes.pyx). `shared` is the data that all lanes share, `parameters` and `options` are in
+ * the order in which the kernel names them, and `parts` and `infos` point to the rows of this lane. A function may not lock
+ * or call into Python, and no C++ exception may leave it. Functions may be NULL where a comment explains what that means. */
 typedef struct {
     int64_t size; /* sizeof(gymcore_lane_functions), as in gymcore_kernel */
     int32_t abi;  /* GYMCORE_KERNEL_ABI */
     void (*reset)(void *lane, const void *shared, const double *parameters, const double *options, gymcore_rng *rng);
     /* Returns how the step ended the episode: GYMCORE_TERMINATED, GYMCORE_TRUNCATED, both or 0. `float32_action` is whether
-     * float64 values of the action came as float32. */
+     * float64 values of the action were given as float32. */
     int (*step)(void *lane, const void *shared, const double *parameters, const void *action, int32_t float32_action,
                 gymcore_rng *rng, double *reward);
     void (*observe)(const void *lane, const void *shared, const double *parameters, void *const *parts);
     void (*write_infos)(const void *lane, const void *shared, void *const *infos); /* NULL without infos */
-    /* Changes what a step reports, after it was counted. NULL: a step reports what was counted. */
+    /* Changes what a step reports, after counting. NULL: a step reports what was counted. */
     void (*report)(const void *lane, const void *shared, double *reward, uint8_t *terminated);
-    /* Whether these bytes, which may come from anywhere, are a saved lane. NULL: whatever they are. */
+    /* Returns whether these bytes, which may come from any source, are a possible saved lane. NULL: all bytes are. */
     int (*check)(const void *saved, const void *shared);
-    /* Why the lane cannot go on, as a number that its owner knows, until it is reset; or 0. NULL: it always can. */
+    /* Returns the fault that stops the lane until it is reset, a number that its owner defines, or 0. NULL: no faults. */
     int (*faulted)(const void *lane);
-    /* Take and release what a lane points to: a lane is zero before `make`, which returns whether it could be made. NULL: a
-     * lane of zeros is complete. */
+    /* Allocate and free the memory that a lane points to. A lane is zero before `make`, which returns whether it succeeded.
+     * NULL: a lane of zeros is complete. */
     int (*make)(void *lane, const void *shared);
     void (*free)(void *lane, const void *shared);
-    /* Write a lane to memory that is zero, or read it from there, if it is not saved as it is because it has pointers. `save`
-     * returns whether it could be saved. NULL: the bytes of the lane are copied. `saved` is aligned to 8 bytes. */
+    /* Write a lane with pointers to memory that is zero, or read it from there. `save` returns whether it succeeded. `saved`
+     * is aligned to 8 bytes. NULL: the bytes of the lane are copied. */
     int (*save)(void *lane, const void *shared, void *saved);
     void (*load)(void *lane, const void *shared, const void *saved);
 } gymcore_lane_functions;
 
-/* Instruction sets that a kernel may have loops for; how many it has depends on its compiler. */
+/* Maximum number of instruction sets of a kernel's loops; the compiler determines the number. */
 #define GYMCORE_MAX_ISAS 4
 
 /* The step for one instruction set. */
@@ -131,26 +130,23 @@ typedef struct {
     gymcore_step_loop *varied; /* parameters by lane */
 } gymcore_step_loops;
 
-/* A later version of the engine may add members at the end: `size` says which ones a module was compiled with, and the
+/* A later version of the engine may add members at the end. `size` shows with which members a module was compiled; the
  * others are 0. */
 typedef struct {
     int64_t size; /* sizeof(gymcore_kernel) */
     int32_t abi;
     int32_t isa_count;
     const char *name;
-    /* Names are one text, separated by blanks, in column order. */
+    /* Names are one string, separated by blanks, in column order. */
     const char *state_names, *parameter_names, *reset_option_names;
     int32_t state_count, parameter_count, reset_option_count;
-    int32_t observation_type; /* GYMCORE_FLOAT32, GYMCORE_FLOAT64, GYMCORE_INT64 or GYMCORE_UINT8 */
-    int32_t observation_size;
-    int32_t observation_shape[GYMCORE_MAX_AXES]; /* its axes, then zeros; all zero for one axis */
-    int32_t part_count; /* arrays that an observation consists of, if they are listed; 0: as the fields above say */
+    int32_t part_count; /* arrays that an observation consists of */
     const gymcore_part *parts;
-    int32_t discrete_actions; /* how many discrete actions, 0 for arrays, -1 if the shared table decides */
-    int32_t action_size;      /* values of an action that is an array, or 0 */
-    int32_t action_type;      /* of arrays: GYMCORE_FLOAT32, GYMCORE_FLOAT64 or GYMCORE_INT64 */
-    int32_t action_shape[GYMCORE_MAX_AXES]; /* as observation_shape */
-    const int64_t *action_ranges; /* lowest and number of integers that each value may be; NULL: [0, discrete_actions) */
+    int32_t action_type; /* GYMCORE_FLOAT32, GYMCORE_FLOAT64 or GYMCORE_INT64 */
+    int32_t action_size; /* values of an action that is an array, 0 for a discrete action */
+    int32_t action_shape[GYMCORE_MAX_AXES]; /* its axes, then zeros; all zero for one axis */
+    /* Of integers: the lowest value and the number of values of each; the number is -1 if the shared table decides. */
+    const int64_t *action_ranges;
     int32_t info_count;
     const gymcore_info_field *infos;
     double *parameter_defaults, *reset_option_defaults;
@@ -159,8 +155,8 @@ typedef struct {
     gymcore_write_loop *write_infos; /* NULL without infos */
     gymcore_report_loop *report;     /* NULL: a step reports what was counted */
     const char *shared_name; /* of the capsule that `shared` comes from, or NULL */
-    const char *lanes_name;  /* of the capsule that `lanes` come from, or NULL */
-    /* Whether something happened to lanes that Python must raise, as a simulation that failed; NULL: nothing can. */
+    int32_t has_lanes;       /* whether `lanes` point to what the store of a batch owns */
+    /* Returns whether lanes have a fault that Python must raise, such as a failed simulation. NULL: no faults. */
     int (*faulted)(const void *lanes);
     gymcore_step_loops step[GYMCORE_MAX_ISAS]; /* baseline, then x86-64-v2, v3 and v4, as many as isa_count */
 } gymcore_kernel;

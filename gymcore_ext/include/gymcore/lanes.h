@@ -1,10 +1,10 @@
 /* Expands the physics of one lane into loops over a batch, and describes it to the engine (kernel.h).
  *
- * A module of Cython defines the physics under C names that begin with the name of the environment, say `pole`. Its structs
- * have float64 fields only, each of which becomes a column of lane memory; their names reach the engine by `make_kernel`:
- *   pole_state            what moves
- *   pole_parameters       what a user may set, for all lanes or for each
- *   pole_reset_options    what `reset(options=...)` takes
+ * A Cython module defines the physics under C names that begin with the name of the environment, such as `pole`. Its structs
+ * have float64 fields only, each of which becomes a column of lane memory; `make_kernel` passes their names to the engine:
+ *   pole_state            the state of a lane
+ *   pole_parameters       parameters, which users may set for all lanes or for each lane
+ *   pole_reset_options    the values of `reset(options=...)`
  * and functions for one lane, which the compiler inlines into the loops below and turns into vector code:
  *   void pole_reset(pole_state *, const pole_parameters *, const pole_reset_options *, gymcore_rng *)
  *   void pole_step(pole_state *, const pole_parameters *, int64_t action | const float *action, gymcore_outcome *)
@@ -13,21 +13,21 @@
  * Before it includes this file, it defines
  *   LANE_NAME                   the environment's C name
  *   LANE_OBSERVATION_SIZE       float32 values of one observation, or LANE_OBSERVATION_INTEGERS, int64 values
- *   LANE_DISCRETE_ACTIONS       how many actions (-1: the table says it), or LANE_CONTINUOUS_ACTIONS, float32 values of one
+ *   LANE_DISCRETE_ACTIONS       number of actions (-1: the table decides), or LANE_CONTINUOUS_ACTIONS, float32 values of one
  * and optionally
- *   LANE_STEP_USES_RNG          a step draws random numbers, before it, in a loop of its own, and then is vector code:
+ *   LANE_STEP_USES_RNG          a step uses random numbers, drawn before it in a separate loop, so that it is vector code:
  *                               void pole_draw(pole_state *, const pole_parameters *, int64_t action | const float *action,
  *                                              gymcore_rng *)
- *                               With a table there is none: the step function takes the gymcore_rng * at the end
+ *                               With a table, this function does not exist: the last argument of a step is gymcore_rng *
  *   LANE_TABLE                  struct that all lanes share; reset and step take a const pointer to it after the parameters.
- *                               gymcore_draw_outcomes draws for many lanes first; the step takes its result last but one
+ *                               gymcore_draw_outcomes draws for many lanes first; the result is an argument of the step
  *   LANE_TABLE_NAME             name of the capsules that hold a table
  *   LANE_INFOS(F)               F(name, FLOAT64 | INT64 | INT8, size) for every entry of the infos; then there is also
  *                               void pole_write_infos(const pole_state *, [const table *,] void *const *infos), which
  *                               writes each entry of the lane to the pointer of its place in the list
  *   LANE_PARAMETERS, LANE_RESET_OPTIONS   the type of the struct if it is not called so: gymcore_none for none
  */
-#ifndef LANE_ISA
+#ifndef GYMCORE_ISA
 
 #include "kernel.h"
 #include "math.h"
@@ -37,6 +37,7 @@
 #define CYTHON_INLINE inline GYMCORE_ALWAYS_INLINE
 
 #define LANE(suffix) GYMCORE_JOIN(LANE_NAME, suffix)
+#define LANE_LOOP(suffix, isa) GYMCORE_JOIN(LANE(suffix), isa)
 #ifndef LANE_PARAMETERS
 #define LANE_PARAMETERS LANE(_parameters)
 #endif
@@ -44,8 +45,8 @@
 #define LANE_RESET_OPTIONS LANE(_reset_options)
 #endif
 
-/* How many columns a struct has, and copying one lane of them into and out of it. The counts are constants: nothing is left
- * of these loops. */
+/* The number of columns of a struct, and copying one lane from columns to the struct and back. The counts are constants, so
+ * that compilers remove these loops. */
 #define LANE_FIELDS(type) ((int)(sizeof(type) / sizeof(double)))
 #define LANE_STATE_COLUMNS                                                                                             \
     double *GYMCORE_RESTRICT column[LANE_FIELDS(LANE(_state))];                                                        \
@@ -74,37 +75,36 @@
 #ifdef LANE_DISCRETE_ACTIONS
 #define LANE_ACTION_TYPE int64_t
 #define LANE_ACTION(i) ((const int64_t *)actions)[i]
-#define LANE_ACTION_SIZE 0
+static const int64_t LANE(_action_range)[] = { 0, LANE_DISCRETE_ACTIONS };
 #else
 #define LANE_ACTION_TYPE const float *
 #define LANE_ACTION(i) ((const float *)actions + (i) * LANE_CONTINUOUS_ACTIONS)
-#define LANE_ACTION_SIZE LANE_CONTINUOUS_ACTIONS
-#define LANE_DISCRETE_ACTIONS 0
 #endif
 
 #ifdef LANE_OBSERVATION_INTEGERS
-#define LANE_OBSERVATION_SIZE LANE_OBSERVATION_INTEGERS
-#define LANE_OBSERVATION_TYPE GYMCORE_INT64
+#define LANE_PART_COUNT LANE_OBSERVATION_INTEGERS
+static const gymcore_part LANE(_parts)[LANE_PART_COUNT] = { { GYMCORE_INT64, { 0 } } }; /* the others are zero: the same */
 #define LANE_OBSERVATION_NUMBER int64_t
 #define LANE_OBSERVATION_COLUMNS                                                                                       \
-    int64_t *GYMCORE_RESTRICT observations[LANE_OBSERVATION_SIZE];                                                     \
+    int64_t *GYMCORE_RESTRICT observations[LANE_PART_COUNT];                                                           \
     GYMCORE_UNROLLED_FULLY                                                                                             \
-    for (int k = 0; k < LANE_OBSERVATION_SIZE; k++)                                                                    \
+    for (int k = 0; k < LANE_PART_COUNT; k++)                                                                          \
         observations[k] = (int64_t *)parts[k];
 #define LANE_OBSERVE                                                                                                   \
-    int64_t row[LANE_OBSERVATION_SIZE];                                                                                \
+    int64_t row[LANE_PART_COUNT];                                                                                      \
     LANE(_observe)(&state, row);                                                                                       \
     GYMCORE_UNROLLED_FULLY                                                                                             \
-    for (int k = 0; k < LANE_OBSERVATION_SIZE; k++)                                                                    \
+    for (int k = 0; k < LANE_PART_COUNT; k++)                                                                          \
         observations[k][i] = row[k];
 #else
-#define LANE_OBSERVATION_TYPE GYMCORE_FLOAT32
+#define LANE_PART_COUNT 1
+static const gymcore_part LANE(_parts)[] = { { GYMCORE_FLOAT32, { LANE_OBSERVATION_SIZE } } };
 #define LANE_OBSERVATION_NUMBER float
 #define LANE_OBSERVATION_COLUMNS float *GYMCORE_RESTRICT observations = (float *)parts[0];
 #define LANE_OBSERVE LANE(_observe)(&state, observations + i * LANE_OBSERVATION_SIZE);
 #endif
 
-/* A copy of the table: what a local variable holds need not be read again after every store. */
+/* A copy of the table: a compiler need not read a local variable again after every store. */
 #ifdef LANE_TABLE
 #define LANE_TABLE_COPY const LANE_TABLE table = *(const LANE_TABLE *)columns->shared;
 #define LANE_TABLE_TYPE const LANE_TABLE *,
@@ -197,21 +197,10 @@ static void LANE(_write_infos_of_lanes)(const gymcore_columns *columns, void *co
 }
 #endif
 
-/* The step, once for each instruction set, by the second half of this file. */
-#define LANE_ISA _baseline
-#define LANE_TARGET
-#include "lanes.h"
-#if GYMCORE_ISA_COUNT > 1
-#define LANE_ISA _v2
-#define LANE_TARGET GYMCORE_TARGET_V2
-#include "lanes.h"
-#define LANE_ISA _v3
-#define LANE_TARGET GYMCORE_TARGET_V3
-#include "lanes.h"
-#define LANE_ISA _v4
-#define LANE_TARGET GYMCORE_TARGET_V4
-#include "lanes.h"
-#endif
+/* The step, by the second half of this file. */
+#define GYMCORE_LOOPS "lanes.h"
+#include "instruction_sets.h"
+#define LANE_STEP_LOOPS(isa) { LANE_LOOP(_step_shared, isa), LANE_LOOP(_step_varied, isa) },
 
 static double LANE(_parameter_defaults)[LANE_FIELDS(LANE_PARAMETERS) + 1];
 static double LANE(_reset_option_defaults)[LANE_FIELDS(LANE_RESET_OPTIONS) + 1];
@@ -225,11 +214,15 @@ static gymcore_kernel LANE(_kernel) = {
     .state_count = LANE_FIELDS(LANE(_state)),
     .parameter_count = LANE_FIELDS(LANE_PARAMETERS),
     .reset_option_count = LANE_FIELDS(LANE_RESET_OPTIONS),
-    .observation_type = LANE_OBSERVATION_TYPE,
-    .observation_size = LANE_OBSERVATION_SIZE,
-    .discrete_actions = LANE_DISCRETE_ACTIONS,
-    .action_size = LANE_ACTION_SIZE,
+    .part_count = LANE_PART_COUNT,
+    .parts = LANE(_parts),
+#ifdef LANE_DISCRETE_ACTIONS
+    .action_type = GYMCORE_INT64,
+    .action_ranges = LANE(_action_range),
+#else
     .action_type = GYMCORE_FLOAT32,
+    .action_size = LANE_CONTINUOUS_ACTIONS,
+#endif
 #ifdef LANE_INFOS
     .info_count = LANE_INFO_COUNT,
     .infos = LANE(_info_fields),
@@ -240,25 +233,16 @@ static gymcore_kernel LANE(_kernel) = {
     .reset = LANE(_reset_lanes),
     .observe = LANE(_observe_lanes),
     .shared_name = LANE_TABLE_NAME,
-    .step = {
-        { LANE(_step_shared_baseline), LANE(_step_varied_baseline) },
-#if GYMCORE_ISA_COUNT > 1
-        { LANE(_step_shared_v2), LANE(_step_varied_v2) },
-        { LANE(_step_shared_v3), LANE(_step_varied_v3) },
-        { LANE(_step_shared_v4), LANE(_step_varied_v4) },
-#endif
-    },
+    .step = { GYMCORE_EACH_ISA(LANE_STEP_LOOPS) },
 };
 
-#else /* LANE_ISA: the loops of one instruction set */
+#else /* the loops of one instruction set */
 
-#define LANE_LOOP(name) GYMCORE_JOIN(LANE(name), LANE_ISA)
-
-/* `varied` is a constant where this is called. Lanes are observed in the same loop: one of its own had to load what the
- * step has just stored, and could not hide behind the step's latency. */
-GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_lanes)(const gymcore_columns *columns, const void *actions,
-                                                       void *const *parts, double *rewards, gymcore_flag *terminated,
-                                                       int64_t lo, int64_t hi, int varied)
+/* `varied` is a constant in each call. Lanes are observed in the same loop: a separate one would load what the step has just
+ * stored, and could not hide behind the step's latency. */
+GYMCORE_INLINE GYMCORE_TARGET void LANE_LOOP(_step_lanes, GYMCORE_ISA)(
+    const gymcore_columns *columns, const void *actions, void *const *parts, double *rewards, gymcore_flag *terminated,
+    int64_t lo, int64_t hi, int varied)
 {
     LANE_STATE_COLUMNS
     LANE_PARAMETER_COLUMNS
@@ -276,7 +260,7 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_lanes)(const gymcore_columns *co
     gymcore_draw_outcomes(&table, columns->rngs + lo, column[0] + lo, (const int64_t *)actions + lo, outcomes, hi - lo);
 #elif defined(LANE_STEP_USES_RNG)
     int64_t stepped[GYMCORE_BLOCK], count = 0;
-    for (int64_t i = lo; i < hi; i++) { /* without those about to be reset; a branch for each would be mispredicted */
+    for (int64_t i = lo; i < hi; i++) { /* all but lanes that are reset; a branch for each would be mispredicted */
         stepped[count] = i;
         count += !(columns->resetting && columns->resetting[i]);
     }
@@ -306,22 +290,18 @@ GYMCORE_INLINE LANE_TARGET void LANE_LOOP(_step_lanes)(const gymcore_columns *co
     }
 }
 
-static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_shared)(const gymcore_columns *columns, const void *actions,
-                                                                void *const *parts, double *rewards,
-                                                                gymcore_flag *terminated, int64_t lo, int64_t hi)
+static GYMCORE_FLATTEN GYMCORE_TARGET void LANE_LOOP(_step_shared, GYMCORE_ISA)(
+    const gymcore_columns *columns, const void *actions, void *const *parts, double *rewards, gymcore_flag *terminated,
+    int64_t lo, int64_t hi)
 {
-    LANE_LOOP(_step_lanes)(columns, actions, parts, rewards, terminated, lo, hi, 0);
+    LANE_LOOP(_step_lanes, GYMCORE_ISA)(columns, actions, parts, rewards, terminated, lo, hi, 0);
 }
 
-static GYMCORE_FLATTEN LANE_TARGET void LANE_LOOP(_step_varied)(const gymcore_columns *columns, const void *actions,
-                                                                void *const *parts, double *rewards,
-                                                                gymcore_flag *terminated, int64_t lo, int64_t hi)
+static GYMCORE_FLATTEN GYMCORE_TARGET void LANE_LOOP(_step_varied, GYMCORE_ISA)(
+    const gymcore_columns *columns, const void *actions, void *const *parts, double *rewards, gymcore_flag *terminated,
+    int64_t lo, int64_t hi)
 {
-    LANE_LOOP(_step_lanes)(columns, actions, parts, rewards, terminated, lo, hi, 1);
+    LANE_LOOP(_step_lanes, GYMCORE_ISA)(columns, actions, parts, rewards, terminated, lo, hi, 1);
 }
-
-#undef LANE_LOOP
-#undef LANE_ISA
-#undef LANE_TARGET
 
 #endif

@@ -35,11 +35,10 @@
 #if defined(__x86_64__) && ((defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12) || \
                             (defined(__clang__) && __clang_major__ >= 16)) && !defined(GYMCORE_BASELINE_ONLY)
 #define GYMCORE_ISA_COUNT 4
-#define GYMCORE_TARGET_V2 __attribute__((target("arch=x86-64-v2")))
-#define GYMCORE_TARGET_V3 __attribute__((target("arch=x86-64-v3")))
-#define GYMCORE_TARGET_V4 __attribute__((target("arch=x86-64-v4")))
+#define GYMCORE_EACH_ISA(x) x(_baseline) x(_v2) x(_v3) x(_v4)
 #else
 #define GYMCORE_ISA_COUNT 1
+#define GYMCORE_EACH_ISA(x) x(_baseline)
 #endif
 
 #if defined(__GNUC__) && !defined(__clang__)
