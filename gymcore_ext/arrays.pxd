@@ -42,14 +42,16 @@ cdef enum:
 
 cdef class ArrayRing:
     cdef tuple shape
-    cdef int typenum
+    cdef int rank, typenum
+    cdef cnp.ndarray shape_array   # intp, what `sizes` points to
+    cdef cnp.npy_intp* sizes
     cdef object dtype
     cdef bint reuse        # always hand out the same array
     cdef list arrays
     cdef void* pointers[3]
     cdef int oldest
 
-    cdef bint intact(self, cnp.ndarray array, int k)
+    cdef bint intact(self, cnp.ndarray array, int k) noexcept
     cdef object take(self, void** pointer)
 
 

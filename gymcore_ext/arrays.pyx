@@ -49,15 +49,24 @@ cdef class ArrayRing:
 
     def __cinit__(self, tuple shape, object dtype, bint reuse=False):
         self.shape = shape
+        self.rank = len(shape)
+        self.shape_array = np.array(shape, np.intp)
+        self.sizes = <cnp.npy_intp*> cnp.PyArray_DATA(self.shape_array)
         self.dtype = np.dtype(dtype)
         self.typenum = self.dtype.num
         self.reuse = reuse
         self.arrays = []
 
-    cdef bint intact(self, cnp.ndarray array, int k):
+    cdef bint intact(self, cnp.ndarray array, int k) noexcept:
         """Whether the array is as it was made: a caller may have changed its shape or flags in place."""
-        return (cnp.PyArray_DATA(array) == self.pointers[k] and cnp.PyArray_TYPE(array) == self.typenum
-                and cnp.PyArray_ISCARRAY(array) and has_shape(array, self.shape))
+        cdef int axis
+        if (cnp.PyArray_NDIM(array) != self.rank or not cnp.PyArray_ISCARRAY(array)
+                or cnp.PyArray_TYPE(array) != self.typenum or cnp.PyArray_DATA(array) != self.pointers[k]):
+            return False
+        for axis in range(self.rank):
+            if cnp.PyArray_DIM(array, axis) != self.sizes[axis]:
+                return False
+        return True
 
     cdef object take(self, void** pointer):
         """Return an array whose content is undefined, and write the address of its first byte to `pointer`."""
