@@ -205,7 +205,7 @@ cdef class FrameMemory:
         frame = <const char*> cnp.PyArray_DATA(batch)
         memory.frames = <char*> cnp.PyArray_DATA(self.frames)
         memory.newest = <int32_t*> cnp.PyArray_DATA(self.newest)
-        memory.padding = NULL if self.padding is None else <const char*> cnp.PyArray_DATA(self.padding)
+        memory.padding = NULL if self.padding is None else <char*> cnp.PyArray_DATA(self.padding)
         memory.depth = self.depth
         memory.row = cnp.PyArray_NBYTES(self.frames) // (self.num_envs * self.depth)
         claim(&self.busy, "these frames are being stacked", self.errors)
