@@ -312,4 +312,6 @@ def test_a_missing_main_guard(tmp_path, start_method):
         [sys.executable, program], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 1
-    assert 'needs if __name__ == "__main__": before' in done.stderr.splitlines()[-1], done.stderr
+    assert 'environment under if __name__ == "__main__":' in done.stderr.splitlines()[-1], (
+        done.stderr
+    )

@@ -96,7 +96,7 @@ def install(era: str = "gymnasium==1.4") -> None:
         module = sys.modules.get(package)
         if module is not None and not str(module.__file__).startswith(folder):
             raise error.Error(
-                f"{package} has been imported already, from {module.__file__}: call "
+                f"{package} is already imported, from {module.__file__}: call "
                 "gymcore.alias.install() before, or use `python -m gymcore.alias`"
             )
     inherited = os.environ.get("PYTHONPATH")

@@ -217,7 +217,7 @@ def lane_indices(
     indices = np.array(indices, dtype=np.int64)
     if not are_lanes(indices, num_envs):
         raise InvalidArgument(
-            f"{name}: expected distinct environments of 0 to {num_envs - 1}, got {lanes!r}"
+            f"{name}: expected distinct environments from 0 to {num_envs - 1}, got {lanes!r}"
         )
     return indices
 

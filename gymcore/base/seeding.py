@@ -98,12 +98,12 @@ def bit_generator_of(state: Any) -> np.random.BitGenerator:
         >>> state["state"]["inc"] = 0
         >>> bit_generator_of(state)
         Traceback (most recent call last):
-        ValueError: expected a possible state of PCG64
+        ValueError: expected a valid state of PCG64
     """
     try:
         name, numbers = state["bit_generator"], state["state"]
         if name not in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"):
-            raise ValueError(f"expected the state of a bit generator of NumPy, got {name!r:.80}")
+            raise ValueError(f"expected the state of a NumPy bit generator, got {name!r:.80}")
         generator: np.random.BitGenerator = getattr(np.random, name)()
         type(generator).state.__set__(generator, state)  # type: ignore[attr-defined]
         is_possible = (
@@ -116,7 +116,7 @@ def bit_generator_of(state: Any) -> np.random.BitGenerator:
     except (KeyError, TypeError, OverflowError) as problem:
         raise ValueError(f"not the state of a bit generator ({problem!r})") from problem
     if not is_possible:
-        raise ValueError(f"expected a possible state of {name}")
+        raise ValueError(f"expected a valid state of {name}")
     return generator
 
 

@@ -98,7 +98,7 @@ class GymV26Environment(ForeignEnv):
         env_mode = getattr(env, "render_mode", None)
         if render_mode not in (None, env_mode):
             raise error.InvalidArgument(
-                f"render_mode: expected that of env, {env_mode!r}, got {render_mode!r}"
+                f"render_mode: expected the render mode of env, {env_mode!r}, got {render_mode!r}"
             )
         super().__init__(env)
         self.metadata = modern_metadata(env.metadata)

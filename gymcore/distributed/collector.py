@@ -128,7 +128,7 @@ class Collector:
                 self._ask(actor, request)
         self.late += self.num_actors - len(fragments)
         if not fragments:
-            raise WorkerTimeout(f"collect: no actor has delivered in {timeout} s")
+            raise WorkerTimeout(f"collect: no actor has returned a fragment in {timeout} s")
         return [fragments[actor] for actor in sorted(fragments)]
 
     def _ask(self, actor: int, request: tuple[object, int]) -> None:

@@ -166,7 +166,7 @@ class Environment:
         """
         asked, self._asked = self._asked, None
         if asked is None:
-            raise ResetNeeded("receive_execute: expected start_reset or start_execute before")
+            raise ResetNeeded("receive_execute: expected start_reset or start_execute first")
         return asked()
 
     _asked: Callable[[], Any] | None = None
@@ -261,8 +261,8 @@ class Environment:
         unknown = sorted(set(kwargs) - set(CLIENT_OPTIONS))
         if given != (None, None, None) or unknown:
             raise InvalidArgument(
-                "expected no arguments of the environment with remote='socket-client': the server "
-                f"makes it, got {[value for value in given if value is not None] + unknown}"
+                "expected no environment arguments with remote='socket-client': the server makes "
+                f"the environment, got {[value for value in given if value is not None] + unknown}"
             )
         client = Client(f"{host or '127.0.0.1'}:{port}", KIND, **kwargs)
         try:
@@ -406,7 +406,7 @@ class EnvironmentWrapper(Environment):
         """
         if not self._running:
             raise ResetNeeded(
-                "execute: expected reset() before it, and again after the end of an episode"
+                "execute: expected reset() before the first step and after the end of an episode"
             )
         result = self.environment.execute(actions)
         self._timestep += 1
@@ -572,7 +572,7 @@ class RemoteEnvironment(Environment):
         """
         verb = self._waiting
         if verb is None:
-            raise ResetNeeded("receive_execute: expected start_reset or start_execute before")
+            raise ResetNeeded("receive_execute: expected start_reset or start_execute first")
         try:
             reply = self._connection.receive(None if self._blocking else 0.0)
         except BaseException:
@@ -604,7 +604,7 @@ class RemoteEnvironment(Environment):
 
     def _ask(self, verb: str, argument: object) -> Any:
         if self._waiting is not None:
-            raise InvalidArgument(f"{verb}: expected receive_execute() before it")
+            raise InvalidArgument(f"{verb}: expected receive_execute() first")
         self._connection.send(verb, argument)
         return self._connection.receive()
 
@@ -678,20 +678,20 @@ def _created(
     if isinstance(environment, Environment):
         if kwargs:
             raise InvalidArgument(
-                f"expected no arguments of an environment that exists, got {sorted(kwargs)}"
+                f"expected no arguments for an existing environment, got {sorted(kwargs)}"
             )
         if not isinstance(environment, EnvironmentWrapper):
             return EnvironmentWrapper(environment, limit, shaping)
         if limit not in (None, environment.max_episode_timesteps()) or shaping is not None:
             raise InvalidArgument(
-                "expected neither max_episode_timesteps nor reward_shaping of an environment that "
+                "expected neither max_episode_timesteps nor reward_shaping for an environment that "
                 f"create() has returned, got {limit!r} and {shaping!r}"
             )
         return environment
     if isinstance(environment, type) and issubclass(environment, Environment):
         if issubclass(environment, EnvironmentWrapper):
             raise ArgumentTypeError(
-                f"environment: expected an environment for create() to wrap, got {environment}"
+                f"environment: expected an environment class without a wrapper, got {environment}"
             )
         return EnvironmentWrapper(environment(**kwargs), limit, shaping)
     if is_level(environment):
@@ -701,8 +701,8 @@ def _created(
         return _described(_merged(dict(environment or {}), kwargs, ""), limit, shaping)
     if not isinstance(environment, str):
         raise ArgumentTypeError(
-            "environment: expected an id, a class or an object of environments, a module, a dict "
-            f"or a file, got {environment!r} ({type(environment)})"
+            "environment: expected an id, an environment or its class, a module, a dict or a file, "
+            f"got {environment!r} ({type(environment)})"
         )
     if environment in GYM_KEYS:
         if "level" not in kwargs:
@@ -762,14 +762,14 @@ def _read_json(path: str) -> Spec:
     level = described.pop("level", None) if name in GYM_KEYS else name
     if not isinstance(level, str) or ":" in level or "import_modules" in described:
         raise InvalidArgument(
-            f"environment: expected the id of an environment in {path!r}, and no module to import, "
+            f"environment: expected an environment id in {path!r}, without a module to import, "
             f"got {level!r}; pass the dict itself if you trust it"
         )
     check_no_module(described)
     if "visualize_directory" in described:
         raise InvalidArgument(
-            f"visualize_directory: expected it beside {path!r}, not in it: a file cannot name a "
-            "folder to write to"
+            f"visualize_directory: expected as an argument, not in {path!r}: a file must not name "
+            "a folder to write to"
         )
     return {**described, "environment": "default", "level": level}
 
@@ -790,7 +790,7 @@ def _class_of_module(name: str) -> type | None:
         found -= {one for one in found if found > {one} and all(issubclass(x, one) for x in found)}
         if len(found) != 1:
             raise InvalidArgument(
-                f"environment: expected one class of environments in module {name!r}, got "
+                f"environment: expected one environment class in module {name!r}, got "
                 f"{sorted(one.__name__ for one in found)}"
             )
         return found.pop()

@@ -131,7 +131,7 @@ class GymAdapter:
             return
         if kwargs:
             raise InvalidArgument(
-                f"expected no arguments of an environment that exists, got {sorted(kwargs)}"
+                f"expected no arguments for an existing environment, got {sorted(kwargs)}"
             )
         spec = getattr(level, "spec", None)
         self._limit = _checked_limit(limit, None if spec is None else spec.max_episode_steps)
@@ -267,7 +267,7 @@ def _narrowed(
         return states
     if not is_value(spec) or spec["type"] != "float":
         raise InvalidArgument(
-            "min_value, max_value and drop_states_indices: expected a Box of observations, got "
+            "min_value, max_value and drop_states_indices: expected a Box observation space, got "
             f"{spec}"
         )
     if (low is None) != (high is None):
@@ -278,8 +278,8 @@ def _narrowed(
         dropped = sorted({count("drop_states_indices", k, 0, shape[0] - 1) for k in dropped})
         if len(shape) != 1 or len(dropped) == shape[0]:
             raise InvalidArgument(
-                f"drop_states_indices: expected some entries of states of one axis, got {dropped} "
-                f"of shape {shape}"
+                f"drop_states_indices: expected some, not all, entries of one-dimensional states, "
+                f"got {dropped} for shape {shape}"
             )
         keep = np.setdiff1d(np.arange(shape[0]), dropped)
         spec["shape"] = (len(keep),)

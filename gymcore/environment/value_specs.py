@@ -84,11 +84,11 @@ def checked_spec(spec: object, kind: Kind, name: str = "") -> Spec:
     result = {}
     for key, child in spec.items():
         if not isinstance(key, str):
-            raise ArgumentTypeError(f"{where}: expected names of components, got {key!r}")
+            raise ArgumentTypeError(f"{where}: expected component names, got {key!r}")
         if not key or "/" in key or key in RESERVED:
             raise InvalidArgument(
-                f"{where}: expected a component's name without '/' that is none of "
-                f"{sorted(RESERVED)}, got {key!r}"
+                f"{where}: expected a component name without '/' and not in {sorted(RESERVED)}, "
+                f"got {key!r}"
             )
         result[key] = checked_spec(child, kind, f"{name}/{key}" if name else key)
     return result
@@ -98,7 +98,7 @@ def _checked_value(spec: Mapping[str, Any], kind: Kind, where: str) -> Spec:
     """Return the full specification of one value."""
     unknown = sorted(set(spec) - ENTRIES)
     if unknown:
-        raise InvalidArgument(f"{where}: expected entries of {sorted(ENTRIES)}, got {unknown}")
+        raise InvalidArgument(f"{where}: expected entries from {sorted(ENTRIES)}, got {unknown}")
     if "type" not in spec and kind == "actions":
         raise InvalidArgument(f"{where}: expected a type ('bool', 'int' or 'float'), got {spec!r}")
     result: Spec = {
@@ -110,11 +110,11 @@ def _checked_value(spec: Mapping[str, Any], kind: Kind, where: str) -> Spec:
     if counts:
         if result["type"] != "int":
             raise InvalidArgument(
-                f"{where}: num_values: expected of an 'int' alone, got of a {result['type']!r}"
+                f"{where}: num_values: expected only with type 'int', got type {result['type']!r}"
             )
         if len(counts) > 1 or bounds:
             raise InvalidArgument(
-                f"{where}: expected one number of values and no bounds beside it, got {spec!r}"
+                f"{where}: expected one number of values and no bounds, got {spec!r}"
             )
         (number,) = counts
         try:
@@ -127,7 +127,7 @@ def _checked_value(spec: Mapping[str, Any], kind: Kind, where: str) -> Spec:
             raise InvalidArgument(f"{where}: num_values: expected at least 1, got {number}")
         return {**result, f"num_{kind}": number, "num_values": number}
     if bounds and result["type"] == "bool":
-        raise InvalidArgument(f"{where}: expected no bounds of a 'bool', got {spec!r}")
+        raise InvalidArgument(f"{where}: expected no bounds for type 'bool', got {spec!r}")
     for name, bound in bounds.items():
         result[name] = _checked_bound(bound, result["shape"], f"{where}: {name}")
     if len(bounds) == 2:
@@ -175,7 +175,7 @@ def _checked_bound(bound: npt.ArrayLike, shape: tuple[int, ...], where: str) -> 
         raise ArgumentTypeError(f"{where}: expected numbers, got {bound!r}")
     if array.shape != shape[: array.ndim]:
         raise InvalidArgument(
-            f"{where}: expected a shape that {shape} begins with, got {array.shape}"
+            f"{where}: expected a prefix of shape {shape}, got shape {array.shape}"
         )
     if np.isnan(array).any():
         raise InvalidArgument(f"{where}: expected numbers, got {bound!r}")

@@ -125,8 +125,8 @@ for _name, _module, _limit, _threshold, _retired in _MUJOCO:
 for _id in ("LunarLander", "LunarLanderContinuous"):
     register_alias(f"{_id}-v2", f"{_id}-v3")
 for _id in ("BipedalWalker", "BipedalWalkerHardcore"):
-    register_alias(f"{_id}-v2", f"{_id}-v3", change="its lidar sees the nearest ground")
-register_alias("CarRacing-v2", "CarRacing-v3", change="a finished lap terminates now; it truncated")
+    register_alias(f"{_id}-v2", f"{_id}-v3", change="its lidar detects the nearest ground")
+register_alias("CarRacing-v2", "CarRacing-v3", change="a finished lap terminates, not truncates")
 
 for _id, _kwargs in environment_ids():
     _has_batch = _id.endswith("-v5") and "obs_type" not in _kwargs

@@ -189,7 +189,7 @@ class FunctionalJaxVectorEnv(VectorEnv, _JaxEnv):
         options, mask = split_reset_mask(options, self.num_envs)
         check_options(options)
         if mask is not None and self.state is None:
-            raise error.ResetNeeded("reset_mask: the lanes that it leaves out were never reset")
+            raise error.ResetNeeded("reset_mask: the lanes that it excludes were never reset")
         super().reset(seed=seed)
         if seed is not None:
             self._seed_key(seeding.checked_seed(seed))

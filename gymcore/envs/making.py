@@ -357,14 +357,14 @@ def _make_native(batch: _Batch) -> VectorEnv:
     # The checker wraps single environments, but a program that disables it may use this mode.
     arguments.pop("disable_env_checker", None)
     if twice := sorted(arguments.keys() & batch.vector_kwargs.keys()):
-        raise error.InvalidArgument(f"vector_kwargs: {twice} given as environment arguments too")
+        raise error.InvalidArgument(f"vector_kwargs: {twice} are also environment arguments")
 
     creator = load_creator(spec, entry_point, VectorEnv)
     # The batch class of compiled environments has its metadata in the class of single ones.
     if _render_wrapper(getattr(creator, "env_class", creator), arguments) is not None:
         raise error.UnsupportedMode(
             f"render_mode: {batch.kwargs['render_mode']!r} needs a wrapper of single environments, "
-            "which vectorization_mode='sync' and 'async' have"
+            "which vectorization_mode='sync' and 'async' support"
         )
     env = _call(creator, spec, {"num_envs": batch.num_envs, **arguments, **batch.vector_kwargs})
     if not hasattr(env, "unwrapped"):

@@ -83,7 +83,7 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
         if not self._rows and not chosen.all():
             raise ResetNeeded("options['reset_mask']: the first reset must include every agent")
         if any(chosen[lanes].any() != chosen[lanes].all() for _, lanes in self._lanes):
-            raise InvalidArgument("options['reset_mask']: expected whole games, got some agents")
+            raise InvalidArgument("options['reset_mask']: expected all agents of a game or none")
         self._rows = self._rows or list(self._nothing)
         infos: Info = {}
         seeds = seeds_per_env(seed, len(self.games))

@@ -379,8 +379,8 @@ def _compilable(function: FunctionType, key: str, done: dict[FunctionType, Any])
     tree = syntax_of(function)
     if tree is None:
         raise error.InvalidArgument(
-            f"{function.__qualname__}: no source can be found, so it cannot be compiled; put it "
-            "into a file or a notebook, or run it with debug=True"
+            f"{function.__qualname__}: its source cannot be found, so it cannot be compiled; put "
+            "it into a file or a notebook, or run it with debug=True"
         )
     uses = {name: value for node, name, value in uses_of(function) if node is not None}
     tree = _Widened(uses).visit(tree)
@@ -485,7 +485,7 @@ def _reason(text: str, program: Program) -> str:
     place = re.search(rf" at ({files}) \((\d+)\)", text)
     title = f"{place[1]}:{place[2]}: {program.name}" if place else program.name
     if "NRT required" in text or "Only accept returning of array passed" in text:
-        return f"{title} cannot be compiled: functions cannot make arrays; write to each element"
+        return f"{title} cannot be compiled: functions cannot create arrays; write to each element"
     lines = (line.strip() for line in text.splitlines())
     reason = next(line for line in lines if line and not line.startswith(("Failed in", "- Res")))
     return f"{title} cannot be compiled: {reason:.200}"

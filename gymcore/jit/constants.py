@@ -131,9 +131,9 @@ def check_constants(functions: Iterable[FunctionType], title: str) -> None:
                 try:
                     digest_of(value)
                     if any(value is maker for maker in _MAKES_ARRAYS):
-                        raise TypeError("functions cannot make arrays; make it a field, or a tuple")
+                        raise TypeError("functions cannot create arrays; use a field or a tuple")
                     if getattr(value, "dtype", None) == np.uint64 and np.max(value) >> 63:
-                        raise TypeError("numbers are of 64 bits with a sign")
+                        raise TypeError("integers must fit into int64")
                 except TypeError as problem:
                     line = getattr(node, "lineno", one.__code__.co_firstlineno)
                     raise InvalidArgument(
@@ -184,7 +184,7 @@ def _add(update: Callable[[bytes], None], value: Any, seen: set[FunctionType]) -
         if function not in seen:
             _add_function(update, function, seen)
     else:
-        raise TypeError(f"{value!r:.80} ({kind}) is no number, array, tuple, text or function")
+        raise TypeError(f"{value!r:.80} ({kind}) is not a number, array, tuple, string or function")
 
 
 def _add_function(

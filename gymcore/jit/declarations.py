@@ -199,7 +199,7 @@ def _check_syntax(
         if not isinstance(node, ast.Attribute):
             continue
         if role == "rng" and node.attr not in DRAWS:
-            refuse(node, f"rng.{node.attr} is not there; rng has {', '.join(DRAWS)}")
+            refuse(node, f"rng.{node.attr} does not exist; rng has {', '.join(DRAWS)}")
         if role not in fields:
             continue
         known = {field.name: field for field in fields[role]}

@@ -161,7 +161,7 @@ def _has_numba() -> bool:
     except ImportError:
         logger.warn(
             "Numba is not installed, so environments of gymcore.jit run interpreted, hundreds of "
-            f"times slower: `{pip_install('numba')}`, or set GYMCORE_JIT=0 if that is meant"
+            f"times slower: `{pip_install('numba')}`, or set GYMCORE_JIT=0 if that is intended"
         )
         return False
     return True
@@ -253,7 +253,7 @@ class Env(NativeEnv[Any]):
             if hasattr(Env, field.name) or field.name in ("action_space", "observation_space"):
                 raise error.InvalidArgument(
                     f"{place_of(cls)}{cls.__name__}.Parameters.{field.name}: expected a name that "
-                    "is none of an environment's own"
+                    "environments do not use themselves"
                 )
             if field.name not in cls.parameters:
                 encode = functools.partial(_encoded, field.python_type)
@@ -275,14 +275,14 @@ class Env(NativeEnv[Any]):
         if bool(fields["info"]) != ("info" in cls._functions):
             raise error.InvalidArgument(
                 f"{place_of(cls)}{cls.__name__}: expected both `class Infos` and "
-                "`info(state, parameters, info)`, or none of them"
+                "`info(state, parameters, info)`, or neither"
             )
         for name in ("Parameters", "Options"):
             numbers_of(cls, name)
         if any(field.name == RESET_MASK for field in fields["options"]):
             raise error.InvalidArgument(
-                f"{place_of(cls)}{cls.__name__}.Options.{RESET_MASK}: expected another name, which "
-                "`reset(options=...)` does not have for lanes"
+                f"{place_of(cls)}{cls.__name__}.Options.{RESET_MASK}: expected another name, as "
+                "`reset(options=...)` uses this one to select lanes"
             )
         check_functions(cls, cls._functions, fields)
         compiled = (cls._functions[name] for name in COMPILED if name in cls._functions)

@@ -320,7 +320,7 @@ class LaneRandom:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Return a method that draws a number."""
         if name not in DRAWS:
-            raise AttributeError(f"rng.{name} is not there; rng has {', '.join(DRAWS)}")
+            raise AttributeError(f"rng.{name} does not exist; rng has {', '.join(DRAWS)}")
         draw = getattr(self._generator, name)
         return lambda *args, **kwargs: np.asarray(draw(*args, **kwargs)).item()
 

@@ -314,7 +314,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
     def _refuse_inside(self, method: str) -> None:
         if self._is_inside:
             raise error.ConcurrentUseError(
-                f"{method}: called in step_lanes or reset_lanes, which another step or reset calls"
+                f"{method}: cannot be called from step_lanes or reset_lanes"
             )
 
     def _before_reset(self, ended: Bools) -> Info:

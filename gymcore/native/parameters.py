@@ -158,8 +158,8 @@ class Derived:
         """Accept the current value; raise `InvalidArgument` for others."""
         if not math.isclose(float(value), self.value(env), rel_tol=1e-12):
             raise InvalidArgument(
-                f"{self.name}: is {self.formula} = {self.value(env)}, set those instead; "
-                f"got {value}"
+                f"{self.name}: expected {self.formula} = {self.value(env)}, got {value}; set the "
+                "parameters of this formula instead"
             )
 
 

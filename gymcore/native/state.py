@@ -114,7 +114,7 @@ def write_states(batch: Batch, values: Sequence[Any], indices: Indices) -> None:
     """
     external = batch.store if hasattr(batch.store, "fields") else None
     if len(indices) < batch.num_envs and not batch.is_ready:
-        raise InvalidArgument("lanes: expected all lanes, or a reset() before some are set")
+        raise InvalidArgument("lanes: expected all lanes, or reset() before setting some")
     names, what = batch.spec["state_names"], "numbers"
     dtype = np.dtype((np.float64, (len(names),)))
     if external is not None:

@@ -109,7 +109,7 @@ class Client:
         told, told_kind = hello.pop("hash", None), hello.get("kind")
         self.specification_hash = message_hash(hello)
         if not isinstance(told, str) or told != self.specification_hash:
-            raise RemoteRefused(f"{self.address}: expected a hash of what the server says")
+            raise RemoteRefused(f"{self.address}: expected the hash of its description")
         if not isinstance(told_kind, str) or told_kind != kind:
             raise RemoteRefused(
                 f"{self.address}: expected a server of kind {kind!r}, got one of kind {told_kind!r}"
@@ -238,8 +238,8 @@ class Client:
 
     def _refused_connection(self, problem: Exception) -> RemoteRefused:
         return RemoteRefused(
-            f"{self.address} refuses the connection: expected its key, a key that it knows, and "
-            f"the protocol ({problem!s:.200})"
+            f"{self.address} refused the connection: expected the right keys on both sides and "
+            f"the same protocol ({problem!s:.200})"
         )
 
     def _drop(self) -> None:

@@ -42,7 +42,7 @@ def make_keys(directory: str | Path) -> list[Path]:
     for name in ("server", "client"):
         texts[folder / f"{name}.crt"], texts[folder / f"{name}.key"] = _new_pair(name)
     if there := [str(path) for path in texts if os.path.lexists(path)]:
-        raise InvalidArgument(f"directory: expected one without keys, got {', '.join(there)}")
+        raise InvalidArgument(f"directory: expected a folder without keys, got {', '.join(there)}")
     with contextlib.ExitStack() as undo:
         for missing in reversed([path for path in (folder, *folder.parents) if not path.exists()]):
             missing.mkdir(mode=0o700)
@@ -99,7 +99,7 @@ def server_context(directory: str | Path) -> ssl.SSLContext:
     context = _context(ssl.PROTOCOL_TLS_SERVER, folder, "server")
     clients = sorted(path for path in folder.glob("*.crt") if path.name != "server.crt")
     if not clients:
-        raise InvalidArgument(f"keys: expected certificates of clients, *.crt, in {folder}")
+        raise InvalidArgument(f"keys: expected client certificates, *.crt, in {folder}")
     for path in clients:
         _accept(context, path)
     context.num_tickets = 0  # no TLS session resumption

@@ -253,7 +253,9 @@ class Server:
         if verb == HELLO:
             return self._greet(connection, session, number)
         if not self._session or session != self._session:
-            return self._refuse(number, "a session of this server; it has ended, or the server has")
+            return self._refuse(
+                number, "an open session; it has ended, or the server has restarted"
+            )
         self._heard = time.monotonic()
         if connection is not self._owner:
             self._give_session(connection)
@@ -282,7 +284,7 @@ class Server:
             return self._refuse(number, "a session of 32 characters")
         if session != self._session:
             if self._session and now - self._heard < self._session_seconds:
-                return self._refuse(number, "a server that is free; it serves another client")
+                return self._refuse(number, "a free server; this one serves another client")
             self._log(f"session {session[:8]} begins")
         if connection is not self._owner:
             self._give_session(connection)

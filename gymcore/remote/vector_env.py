@@ -109,7 +109,8 @@ class HostedVectorEnv:
             (name,) = arguments
             if name not in self._attributes:
                 raise error.InvalidArgument(
-                    f"name: expected one of {self._attributes} that this server gives, got {name!r}"
+                    f"name: expected one of {self._attributes}, which this server allows, "
+                    f"got {name!r}"
                 )
             return self.envs.get_attr(name)  # type: ignore[attr-defined]
         raise error.InvalidArgument(f"verb: expected one of {', '.join(VERBS)}, got {verb!r}")
@@ -192,7 +193,7 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
         for name, value in {"id": env_id, "num_envs": num_envs}.items():
             if value is not None and hello[name] != value:
                 raise error.RemoteRefused(
-                    f"{client.address}: expected a server of {name} {value!r}, got {hello[name]!r}"
+                    f"{client.address}: expected {name} {value!r}, got {hello[name]!r}"
                 )
         self.address = client.address
         self.specification_hash = client.specification_hash

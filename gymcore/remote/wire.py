@@ -90,11 +90,11 @@ def encode(message: object) -> list[Frame]:
         header = msgpack.packb(value)
     except (OverflowError, ValueError) as problem:
         raise InvalidArgument(
-            f"message: expected integers of 64 bits and texts in UTF-8 ({problem})"
+            f"message: expected 64-bit integers and UTF-8 strings ({problem})"
         ) from None
     if len(header) > MAX_HEADER_BYTES:
         raise InvalidArgument(
-            f"message: expected at most {MAX_HEADER_BYTES} bytes beside arrays, got {len(header)}"
+            f"message: expected at most {MAX_HEADER_BYTES} bytes besides arrays, got {len(header)}"
         )
     return [header, *encoder.frames]
 

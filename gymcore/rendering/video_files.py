@@ -179,7 +179,7 @@ class VideoWriter:
         height, width = pixels.shape[:2]
         if self.size is not None and self.size != (height, width):
             raise error.InvalidArgument(
-                f"frame: expected {self.size[1]} x {self.size[0]} pixels as in the frames before, "
+                f"frame: expected {self.size[1]} x {self.size[0]} pixels as in previous frames, "
                 f"got {width} x {height}"
             )
         if self._encoder is None:

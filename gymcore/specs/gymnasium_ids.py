@@ -56,7 +56,7 @@ def gymnasium_spec(name: str) -> EnvSpec:
     spec = from_gymnasium_spec(theirs)
     if spec is None:
         raise error.Error(
-            f"{env_id} is registered with wrappers: make it with gymnasium.make, and bring it here "
-            "with gymcore.interop.gymnasium.from_gymnasium"
+            f"{env_id} is registered with wrappers: make it with gymnasium.make, and convert "
+            "it with gymcore.interop.gymnasium.from_gymnasium"
         )
     return spec

@@ -103,8 +103,8 @@ def registered_id(env_id: object) -> str:
         if not prefix and (name in registry or name in aliases):
             return name
     raise error.InvalidArgument(
-        f"id: expected a registered environment, got {env_id!r:.80}; a file cannot have modules "
-        "imported: import the one that registers it first"
+        f"id: expected a registered environment, got {env_id!r:.80}; a file cannot cause "
+        "imports: first import the module that registers it"
     )
 
 

@@ -551,7 +551,8 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         """
         if self._action_layout is None:
             raise InvalidArgument(
-                f"send: actions of {self.single_action_space} cannot lie in shared memory; use step"
+                f"send: actions of {self.single_action_space} do not fit into shared memory; "
+                "use step"
             )
         self._store_actions(actions, lanes)
         chosen = lanes.tolist()
@@ -624,7 +625,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
             if failures:
                 raise failures_raised(failures)
             raise ResetNeeded(
-                f"recv: environments {failed} were not stepped, because one before them failed; "
+                f"recv: environments {failed} were not stepped, because an earlier one failed; "
                 f"call reset() of {self}"
             )
         return self._results_of(lanes, self._overflow_messages(alive))
@@ -911,7 +912,7 @@ class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):
             ("episode_statistics", self.episode_statistics),
         ):
             if wanted:
-                raise InvalidArgument(f"{name}: does not go with a `worker` of your own")
+                raise InvalidArgument(f"{name}: cannot be combined with a custom `worker`")
         if self.worker is None:
             raise InvalidArgument("worker: expected the loop that workers run, got None")
         self.num_workers = self.num_envs

@@ -166,19 +166,19 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
 
     def _call_lanes(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a method, or the value of an attribute, for each lane."""
-        raise UnsupportedMode(f"call: {self} does not have this call")
+        raise UnsupportedMode(f"call: {self} does not support this method")
 
     def _set_lanes_attr(self, name: str, values: Any) -> None:
         """Set an attribute of each lane; `values_per_env` defines the form of `values`."""
-        raise UnsupportedMode(f"set_attr: {self} does not have this call")
+        raise UnsupportedMode(f"set_attr: {self} does not support this method")
 
     def _save_lanes(self, lanes: Lanes) -> Any:
         """Return the states of lanes."""
-        raise UnsupportedMode(f"get_state: {self} does not have this call")
+        raise UnsupportedMode(f"get_state: {self} does not support this method")
 
     def _load_lanes(self, states: Any, lanes: Lanes) -> None:
         """Check the states, one for each lane, and continue the lanes from them."""
-        raise UnsupportedMode(f"set_state: {self} does not have this call")
+        raise UnsupportedMode(f"set_state: {self} does not support this method")
 
     def _sent_lanes(self) -> Sequence[int] | Lanes:
         """Return the lanes that were sent and whose results were not received."""
@@ -556,7 +556,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
                 f"state: expected one for each of the {len(indices)} lanes, got {len(state)}"
             )
         if len(indices) < self.num_envs and self._needs_reset:
-            raise ResetNeeded("set_state: expected states of all lanes, or a reset() before")
+            raise ResetNeeded("set_state: expected states of all lanes, or reset() first")
         self._load_lanes(state, indices)
 
 
@@ -638,5 +638,5 @@ def _checked_array(dtype: np.dtype, shape: tuple[int, ...], actions: Any, name: 
     if dtype.kind in "iub" and not np.can_cast(array.dtype, dtype, "safe"):
         converted = array.astype(dtype)
         if not np.array_equal(converted, array):
-            raise InvalidAction(f"{expected}, got {array.dtype} values that {dtype} does not hold")
+            raise InvalidAction(f"{expected}, got {array.dtype} values that {dtype} cannot hold")
     return array

@@ -38,7 +38,7 @@ def checked_functions(env_fns: Iterable[Any]) -> tuple[EnvFn, ...]:
     if callable(env_fns):
         raise ArgumentTypeError(
             f"env_fns: expected a sequence of functions, got one: {env_fns!r}; "
-            "[env_fn] * num_envs has num_envs of them"
+            "pass [env_fn] * num_envs"
         )
     functions = tuple(env_fns)
     if not functions:

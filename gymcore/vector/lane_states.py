@@ -68,7 +68,7 @@ def check_state(env: Env, state: Any, lane: int) -> None:
     here, there = [_name(layer) for layer in layers], [name for name, _ in state.wrappers]
     if here != there:
         raise InvalidArgument(
-            f"state: environment {lane} has the wrappers {here}, its state is of {there}"
+            f"state: environment {lane} has the wrappers {here}, but its state has {there}"
         )
     _, ended, elapsed, episode_return = counts = state[2:]
     types = (type(ended), type(elapsed), type(episode_return))

@@ -111,7 +111,7 @@ class Rollout:
                 if finals and not disabled and "final_obs" not in infos:
                     raise InvalidArgument(
                         "the environment ended an episode without info['final_obs'], which "
-                        "same-step autoreset has; next-step autoreset needs none"
+                        "same-step autoreset requires; next-step autoreset does not"
                     )
                 if finals:
                     last = rows_at(observations if disabled else infos["final_obs"], ended)

@@ -85,7 +85,7 @@ def check_skip(skip: Any, space: Space) -> int:
         )
     if space.shape is None:
         raise InvalidArgument(
-            f"The observation space must have the shape attribute. Of {space} there is no maximum"
+            f"The observation space must have the shape attribute. {space} has no maximum"
         )
     return skip
 

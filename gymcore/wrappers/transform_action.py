@@ -222,11 +222,9 @@ class DiscretizeAction(NumbersBins, TransformAction[ObsType, Any, Array]):
         number = np.asarray(act)
         if self.multidiscrete:
             if number.shape != (self.n_dims,):
-                raise InvalidAction(
-                    f"Expected {self.n_dims} numbers of bins as action, got {act!r}"
-                )
+                raise InvalidAction(f"Expected {self.n_dims} bin indices as action, got {act!r}")
         elif number.size != 1:
-            raise InvalidAction(f"Expected the number of a bin as action, got {act!r}")
+            raise InvalidAction(f"Expected a bin index as action, got {act!r}")
         return self.batch_of_actions(number[None] if self.multidiscrete else number.reshape(1))[0]
 
     def revert_action(self, action: Array) -> Array | np.int64:

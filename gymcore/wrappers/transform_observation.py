@@ -867,7 +867,7 @@ class DiscretizeObservation(NumbersBins, TransformObservation[WrapperObsType, Ac
             )
         if (given < 0).any() or (given >= limit).any():
             raise FailedIndexCheck(
-                f"revert_observation: expected indices from 0 to below {limit}, got {obs}"
+                f"revert_observation: expected indices of at least 0 and below {limit}, got {obs}"
             )
         if self.multidiscrete:
             indices = given.reshape(-1, self.n_dims)

@@ -165,7 +165,7 @@ class RunningMeanStd:
                 added = count - common[2]
                 if added < 0:
                     raise InvalidArgument(
-                        f"others[{i}]: expected a count of at least {common[2]}, that of start, "
+                        f"others[{i}]: expected a count of at least that of start, {common[2]}, "
                         f"got {count}"
                     )
                 if added == 0:
@@ -226,7 +226,7 @@ class RunningMeanStd:
             raise ArgumentTypeError(f"state: expected a dict, got {type(state)}")
         missing = [key for key in ("mean", "var", "count") if key not in state]
         if missing:
-            raise InvalidArgument(f"state: expected the keys mean, var and count, got no {missing}")
+            raise InvalidArgument(f"state: expected keys mean, var and count, missing: {missing}")
         shape = np.shape(self.mean)
         try:
             dtype = (

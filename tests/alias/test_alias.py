@@ -353,7 +353,7 @@ def test_install(monkeypatch: pytest.MonkeyPatch) -> None:
     installed = ModuleType("gymnasium")
     installed.__file__ = "packages/gymnasium/__init__.py"
     monkeypatch.setitem(sys.modules, "gymnasium", installed)
-    with pytest.raises(error.Error, match=r"gymnasium has been imported already, from .*gymnasium"):
+    with pytest.raises(error.Error, match=r"gymnasium is already imported, from .*gymnasium"):
         gymcore.alias.install()
     with pytest.raises(error.InvalidArgument, match=r"era: expected one of gymnasium==1.4, .*3"):
         gymcore.alias.install("gymnasium==3")

@@ -121,5 +121,7 @@ def test_wrong_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
         error.InvalidArgument, match=r"env_id: expected either env_id .* or env, got"
     ):
         GymV26Environment("A-v0", env=ForeignEnv())
-    with pytest.raises(error.InvalidArgument, match="render_mode: expected that of env, None, got"):
+    with pytest.raises(
+        error.InvalidArgument, match="render_mode: expected the render mode of env, None, got"
+    ):
         GymV26Environment(env=ForeignEnv(), render_mode="rgb_array")

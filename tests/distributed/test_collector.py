@@ -93,7 +93,9 @@ def test_a_late_actor_is_left_out_and_its_fragment_discarded(tmp_path):
 
 def test_nobody_in_time():
     with Collector(cartpole, lambda *_: sleep(), 2) as collector:
-        with pytest.raises(error.WorkerTimeout, match=r"no actor has delivered in 0\.1 s"):
+        with pytest.raises(
+            error.WorkerTimeout, match=r"no actor has returned a fragment in 0\.1 s"
+        ):
             collector.collect(None, 1, timeout=0.1)
         assert collector.late == 2
 

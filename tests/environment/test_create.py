@@ -122,7 +122,7 @@ def test_errors_of_a_module_are_its_own(tmp_path, monkeypatch):
     [
         ([3], {}, ArgumentTypeError, "environment: expected an id, .*, got 3"),
         ([int], {}, ArgumentTypeError, "environment: expected an id"),
-        ([EnvironmentWrapper], {}, ArgumentTypeError, "for create.. to wrap"),
+        ([EnvironmentWrapper], {}, ArgumentTypeError, "class without a wrapper"),
         (["CartPole-v77"], {}, Error, "CartPole"),
         (["NoSuchName"], {}, Error, "NoSuchName"),
         (["gym"], {}, InvalidArgument, "level: expected an id or an environment for 'gym'"),
@@ -132,7 +132,7 @@ def test_errors_of_a_module_are_its_own(tmp_path, monkeypatch):
             [Counter()],
             {"limit": 3},
             InvalidArgument,
-            r"no arguments .* that exists, got \['limit'\]",
+            r"no arguments for an existing environment, got \['limit'\]",
         ),
         ([Counter], {"size": 3}, TypeError, "size"),
         (["CartPole-v1"], {"remote": "telepathy"}, InvalidArgument, "remote: expected"),
@@ -151,7 +151,12 @@ def test_errors_of_a_module_are_its_own(tmp_path, monkeypatch):
         (["CartPole-v1"], {"min_value": -1}, InvalidArgument, "both min_value and max_value"),
         (["Taxi-v4"], {"drop_states_indices": [0]}, InvalidArgument, "expected a Box"),
         (["CartPole-v1"], {"drop_states_indices": [4]}, InvalidArgument, "at most 3, got 4"),
-        (["CartPole-v1"], {"drop_states_indices": range(4)}, InvalidArgument, "some entries"),
+        (
+            ["CartPole-v1"],
+            {"drop_states_indices": range(4)},
+            InvalidArgument,
+            "some, not all, entries",
+        ),
         (
             [{"level": "CartPole-v1"}],
             {"level": "x"},

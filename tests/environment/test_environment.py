@@ -24,7 +24,7 @@ def test_terminal_codes():
 
 def test_execute_before_reset_and_after_the_end():
     environment = Environment.create(Counter)
-    with pytest.raises(ResetNeeded, match=r"expected reset\(\) before it"):
+    with pytest.raises(ResetNeeded, match=r"expected reset\(\) before the first step"):
         environment.execute(0)
     play(environment, 1)
     with pytest.raises(ResetNeeded):
@@ -77,7 +77,7 @@ def test_wrong_results_of_an_environment(name, value, message):
 
 def test_start_and_receive():
     environment = Environment.create(Counter)
-    with pytest.raises(ResetNeeded, match="expected start_reset or start_execute before"):
+    with pytest.raises(ResetNeeded, match="expected start_reset or start_execute first"):
         environment.receive_execute()
     environment.start_reset()
     with pytest.raises(InvalidArgument, match="expected receive_execute between"):

@@ -117,9 +117,15 @@ def test_a_vector_environment_is_no_environment():
     [
         ({"remote": "socket-client"}, "port: expected a number"),
         ({"remote": "socket-server"}, "port: expected a number"),
-        ({"remote": "socket-client", "port": 1, "level": "x"}, "the server makes it"),
-        ({"remote": "socket-client", "port": 1, "environment": "x"}, "the server makes it"),
-        ({"remote": "socket-client", "port": 1, "reward_shaping": "x"}, "the server makes it"),
+        ({"remote": "socket-client", "port": 1, "level": "x"}, "the server makes the environment"),
+        (
+            {"remote": "socket-client", "port": 1, "environment": "x"},
+            "the server makes the environment",
+        ),
+        (
+            {"remote": "socket-client", "port": 1, "reward_shaping": "x"},
+            "the server makes the environment",
+        ),
         ({"remote": "socket-server", "port": 1, "blocking": True}, "blocking: expected False"),
         ({"remote": "multiprocessing", "port": 1}, "host and port: expected None"),
         (

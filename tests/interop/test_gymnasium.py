@@ -369,7 +369,7 @@ def test_ids_with_wrappers_are_refused_with_the_way_to_go() -> None:
     assert spec is not None
     gymnasium.registry["Flat-v0"] = spec
     try:
-        with pytest.raises(error.Error, match=r"bring it here with gymcore\.interop\.gymnasium"):
+        with pytest.raises(error.Error, match=r"convert it with gymcore\.interop\.gymnasium"):
             gymcore.make("gymnasium:Flat-v0")
         assert from_gymnasium(gymnasium.make("Flat-v0")).spec is None
     finally:

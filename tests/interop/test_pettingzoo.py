@@ -101,7 +101,7 @@ def test_wrappers_and_masks():
     for _ in range(2):
         infos = envs.step(np.array([1, 1, 1, 1]))[4]
     assert infos["episode"]["r"].tolist() == [0, 0, 2, 4]
-    with pytest.raises(ValueError, match="expected whole games, got some agents"):
+    with pytest.raises(ValueError, match="expected all agents of a game or none"):
         envs.reset(options={"reset_mask": np.array([True, False, False, False])})
 
 

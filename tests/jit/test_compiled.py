@@ -298,7 +298,7 @@ def test_what_numba_cannot_compile_is_one_line() -> None:
         def observe(state, parameters, observation):
             observation[:] = np.cos(observation) * 0.0
 
-    expected = r"test_compiled\.py:\d+: Copying cannot be compiled: functions cannot make arrays"
+    expected = r"test_compiled\.py:\d+: Copying cannot be compiled: functions cannot create arrays"
     with pytest.raises(error.InvalidArgument, match=expected) as caught:
         Copying()
     assert len(str(caught.value)) < 300

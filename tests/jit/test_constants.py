@@ -245,7 +245,7 @@ def test_code_of_an_edited_module_is_compiled_again(
         ("G = {}", "physics.G[0]", "cannot be compiled: {}"),
         ("import types\nG = types.SimpleNamespace(x=1)", "physics.G.x", "`physics.G` cannot be"),
         ("import numpy as np\nG = np.array([None])", "physics.G[0]", "`physics.G` cannot be"),
-        ("import numpy as np\nG = np.uint64(2**63)", "physics.G", "64 bits with a sign"),
+        ("import numpy as np\nG = np.uint64(2**63)", "physics.G", "integers must fit into int64"),
     ],
 )
 def test_what_has_no_value_is_refused_at_the_class(

@@ -429,9 +429,9 @@ CLASS_MISTAKES: list[tuple[dict[str, Any], str]] = [
     ),
     ({"step": division}, r"test_interpreted.py:\d+: Wrong.step: `try:` cannot be compiled"),
     ({"reset": makes_a_list}, r"\.py:\d+: Wrong.reset: `\[1.0\]` cannot be compiled"),
-    ({"reset": makes_an_array}, r"\.py:\d+: Wrong: `np.zeros` cannot be .* cannot make arrays"),
+    ({"reset": makes_an_array}, r"\.py:\d+: Wrong: `np.zeros` cannot be .* cannot create arrays"),
     ({"step": power}, r"\.py:\d+: Wrong.step: \*\* differs between machines"),
-    ({"reset": other_draw}, r"\.py:\d+: Wrong.reset: rng.beta is not there; rng has choice"),
+    ({"reset": other_draw}, r"\.py:\d+: Wrong.reset: rng.beta does not exist; rng has choice"),
     (
         {"reset": too_few},
         r"\.py:\d+: Wrong.reset: expected the arguments \(state, parameters, rng\), got \(state",

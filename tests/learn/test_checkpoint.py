@@ -80,7 +80,7 @@ def test_a_file_names_no_folder_to_write_to(tmp_path: Path, monkeypatch) -> None
     Path("env.json").write_text(
         json.dumps({"environment": "gym", "level": "CartPole-v1", "visualize_directory": "made"})
     )
-    with pytest.raises(error.InvalidArgument, match="visualize_directory: expected it beside"):
+    with pytest.raises(error.InvalidArgument, match="visualize_directory: expected as an argument"):
         Environment.create("env.json")
     assert os.listdir() == ["env.json"]
 
@@ -93,7 +93,7 @@ def test_ids_with_a_module_that_the_program_has_imported(tmp_path: Path) -> None
         assert PPO.load(tmp_path / "a.npz").env_id == "tests.learn.reference:Line-v0"
     finally:
         del gym.registry["Line-v0"]
-    with pytest.raises(error.InvalidArgument, match="import the one that registers it first"):
+    with pytest.raises(error.InvalidArgument, match="first import the module that registers it"):
         PPO.load(tmp_path / "a.npz")
 
 
@@ -157,7 +157,7 @@ def test_arrays_that_do_not_belong_there(path: Path, name: str, make, message: s
         # It would draw only zeros, and wait forever for another number.
         (
             {"random": np.random.PCG64(1).state | {"state": {"state": 0, "inc": 0}}},
-            "possible state",
+            "expected a valid state",
         ),
         ({"random": {"bit_generator": "PCG64", "state": {"state": 1 << 200, "inc": 1}}}, ""),
         ({"id": 5}, "id: expected a registered environment, got 5"),

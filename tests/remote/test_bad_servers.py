@@ -66,7 +66,7 @@ def test_descriptions(changes, message):
         (encode((np.zeros(3), 0, "ok", None)), "a reply of four values"),
         (ok(0, None), "a description and a size, got None"),
         (ok(0, ({}, "1")), "a description and a size"),
-        (ok(0, ({}, 5)), "expected a hash"),
+        (ok(0, ({}, 5)), "expected the hash"),
         (encode((VERSION, 0, "odd", None)), "a result, a refusal or an error"),
         (encode((VERSION, 0, "error", None)), "a result, a refusal or an error"),
         (encode((VERSION, 0, "error", ([], "", ""))), "a result, a refusal or an error"),

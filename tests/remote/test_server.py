@@ -166,14 +166,14 @@ def test_a_request_is_done_once():
 def test_one_client_at_a_time(monkeypatch):
     with running(Recorder(), session_seconds=3600.0) as server:
         first = Client(server.address, "test")
-        with pytest.raises(error.RemoteRefused, match="it serves another client"):
+        with pytest.raises(error.RemoteRefused, match="this one serves another client"):
             Client(server.address, "test")
         assert first.request("echo", 1) == [1]
         # The server's clock shows that the client was silent for longer than it may.
         clock = types.SimpleNamespace(monotonic=lambda: time.monotonic() + 3600)
         monkeypatch.setattr("gymcore.remote.server.time", clock)
         with Client(server.address, "test") as second:
-            with pytest.raises(error.RemoteRefused, match="a session of this server"):
+            with pytest.raises(error.RemoteRefused, match="an open session; it has ended"):
                 first.request("echo", 1)
             assert second.request("echo", 2) == [2]
         first.close()
@@ -283,7 +283,7 @@ def test_the_hash_of_what_a_server_says(monkeypatch):
         with Client(server.address, "test") as client:
             assert client.specification_hash == message_hash({"kind": "test"})
         monkeypatch.setattr("gymcore.remote.server.message_hash", lambda message: "another")
-        with pytest.raises(error.RemoteRefused, match="expected a hash of what the server says"):
+        with pytest.raises(error.RemoteRefused, match="expected the hash of its description"):
             Client(server.address, "test")
 
 
@@ -372,7 +372,7 @@ class TestKeys:
             for name, folder in (("server.crt", 0), ("client.crt", 1), ("client.key", 1)):
                 (mixed / name).write_bytes((folders[folder] / name).read_bytes())
                 (mixed / name).chmod(0o600)
-            with pytest.raises(error.RemoteRefused, match="refuses the connection"):
+            with pytest.raises(error.RemoteRefused, match="refused the connection"):
                 Client(server.address, "test", keys=mixed, connect_timeout=60)
             with Client(server.address, "test", keys=folders[0]) as client:
                 assert client.request("echo", 1) == [1]
@@ -381,7 +381,7 @@ class TestKeys:
     def test_files(self, folders, tmp_path):
         for path in folders[0].iterdir():
             assert path.stat().st_mode & 0o077 == 0 or path.suffix == ".crt"
-        with pytest.raises(error.InvalidArgument, match="expected one without keys, got"):
+        with pytest.raises(error.InvalidArgument, match="expected a folder without keys, got"):
             make_keys(folders[0])
         with pytest.raises(
             error.InvalidArgument, match="keys: expected a private key and its certificate in"
@@ -399,7 +399,7 @@ class TestKeys:
             Server(Recorder(), keys=tmp_path / "new")
         made[1].chmod(0o600)
         made[2].unlink()
-        with pytest.raises(error.InvalidArgument, match="certificates of clients"):
+        with pytest.raises(error.InvalidArgument, match="expected client certificates"):
             Server(Recorder(), keys=tmp_path / "new")
         made[3].write_text("no key")
         with pytest.raises(

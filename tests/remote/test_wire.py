@@ -117,13 +117,15 @@ def test_sizes():
         nested = [nested]
     with pytest.raises(InvalidArgument, match="levels of nesting"):
         encode(nested)
-    with pytest.raises(InvalidArgument, match="bytes beside arrays"):
+    with pytest.raises(InvalidArgument, match="bytes besides arrays"):
         encode("x" * MAX_HEADER_BYTES)
 
 
 @pytest.mark.parametrize("value", [2**64, -(2**63) - 1, "\ud800"])
 def test_values_without_a_form(value):
-    with pytest.raises(InvalidArgument, match="message: expected integers of 64 bits and texts"):
+    with pytest.raises(
+        InvalidArgument, match="message: expected 64-bit integers and UTF-8 strings"
+    ):
         encode([value])
 
 

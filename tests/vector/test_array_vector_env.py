@@ -109,7 +109,9 @@ def test_no_step_and_no_reset_inside_of_another(place: str, call: str) -> None:
         envs.reset(seed=1)
         calls = {"step": lambda: envs.step(ACTIONS), "reset": envs.reset}
         setattr(envs, place, calls[call])
-        with pytest.raises(error.ConcurrentUseError, match=f"{call}: called in step_lanes"):
+        with pytest.raises(
+            error.ConcurrentUseError, match=f"{call}: cannot be called from step_lanes"
+        ):
             envs.step(ACTIONS) if place == "in_step" else envs.reset()
         setattr(envs, place, None)
         observations, _ = envs.reset(seed=1)

@@ -141,7 +141,7 @@ def test_states_from_before_the_first_reset():
 def test_restoring_makes_a_new_batch_ready():
     saved = make_state("Acrobot-v1")
     envs = make_envs("Acrobot-v1")
-    with pytest.raises(error.ResetNeeded, match="all lanes, or a reset"):
+    with pytest.raises(error.ResetNeeded, match="all lanes, or reset"):
         envs.set_state(saved[:2], lanes=[0, 1])
     envs.set_state(saved)
     assert envs.np_random_seed == (-1, -1, -1)

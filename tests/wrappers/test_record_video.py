@@ -176,7 +176,7 @@ def test_frames_that_are_not_pictures_stop_it(tmp_path: Path) -> None:
     env = RecordVideo(FilmEnv(), str(tmp_path / "b"))
     env.reset()
     env.unwrapped.frame = np.zeros((8, 8, 3), np.uint8)
-    with pytest.warns(UserWarning, match="expected 48 x 32 pixels as in the frames before"):
+    with pytest.warns(UserWarning, match="expected 48 x 32 pixels as in previous frames"):
         env.step(0)
     env.step(0)
     assert greys(tmp_path / "b" / "rl-video-episode-0.mp4") == [0]

@@ -118,7 +118,7 @@ def test_what_cannot_be_merged_changes_nothing():
         one.merge([RunningMeanStd(shape=(2,)), RunningMeanStd(shape=(3,))])
     with pytest.raises(error.ArgumentTypeError, match=r"others\[0\]: expected a RunningMeanStd"):
         one.merge([3])
-    with pytest.raises(error.InvalidArgument, match="a count of at least 5"):
+    with pytest.raises(error.InvalidArgument, match="a count of at least that of start, 5"):
         one.merge(RunningMeanStd(shape=(2,)), start=RunningMeanStd(5, (2,)))
     assert_same(state(one), before)
 
@@ -165,7 +165,7 @@ def test_a_wrong_state_changes_nothing(change, message):
     before = copy.deepcopy(state(statistics))
     with pytest.raises(error.InvalidArgument, match=message):
         statistics.set_state({**statistics.get_state(), **change})
-    with pytest.raises(error.InvalidArgument, match="got no"):
+    with pytest.raises(error.InvalidArgument, match="missing: "):
         statistics.set_state({"mean": [0, 0]})
     with pytest.raises(error.ArgumentTypeError, match="expected a dict"):
         statistics.set_state(7)

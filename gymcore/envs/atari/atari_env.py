@@ -106,7 +106,7 @@ gymcore.envs.atari.games.GAMES lists all 104
     if game in GAMES_FOR_SEVERAL:
         raise error.InvalidArgument(
             f"game: {game!r} is for several players only, and the emulator does not run it for one;"
-            " PettingZoo has it"
+            " PettingZoo supports it"
         )
     folder = os.environ.get("ALE_ROMS_DIR") or os.path.join(*ale_py.__path__, "roms")
     path = os.path.join(folder, f"{game}.bin")
@@ -511,7 +511,7 @@ class AtariEnv(Env, EzPickle):
             self.ale.restoreState(state)
         except Exception as problem:
             self.ale.restoreState(before)
-            raise error.InvalidArgument(f"state: not one of {self._game}") from problem
+            raise error.InvalidArgument(f"state: expected a state of {self._game}") from problem
         self._last_action.follow(self.ale)
 
     def get_state(self) -> dict[str, Any]:
@@ -559,9 +559,9 @@ class AtariEnv(Env, EzPickle):
             )
             drawn_by = type(seeding.bit_generator_of(state["random"]))
         except (KeyError, TypeError, ValueError) as problem:
-            raise error.InvalidArgument(f"state: not complete ({problem!r})") from problem
+            raise error.InvalidArgument(f"state: incomplete or invalid ({problem!r})") from problem
         if drawn_by is not type(self.np_random.bit_generator):
-            raise error.InvalidArgument(f"state: its random numbers are drawn by {drawn_by}")
+            raise error.InvalidArgument(f"state: expected another bit generator, got {drawn_by}")
         if not intact:
             raise error.InvalidArgument("state: its emulator is not as get_state() returned it")
 

@@ -79,11 +79,11 @@ def address_of(ale: Any) -> int:
     kind, head = type(ale), object.__basicsize__
     # After the head of a Python object: the offset of the C++ object, int32, and flags.
     if not type(kind).__name__.startswith("nb_type") or kind.__basicsize__ < head + 16:
-        raise unusable("its objects are not those of nanobind")
+        raise unusable("its objects are not nanobind objects")
     offset = ctypes.c_int32.from_address(id(ale) + head).value
     flags = ctypes.c_uint32.from_address(id(ale) + head + 4).value
     if flags & _FLAGS != _READY_AND_DIRECT or not head + 8 <= offset < kind.__basicsize__:
-        raise unusable(f"{kind.__name__} is laid out in another way ({offset}, {flags:#x})")
+        raise unusable(f"{kind.__name__} has another memory layout ({offset}, {flags:#x})")
     return id(ale) + offset
 
 
@@ -136,7 +136,7 @@ def screen_of(addresses: dict[str, int], ale: Any) -> npt.NDArray[np.uint8]:
     screen = _Screen.from_address(_function(addresses, "screen")(address_of(ale)))
     size = (screen.rows, screen.columns)
     if size != tuple(ale.getScreenDims()):
-        raise unusable(f"a screen of {ale.getScreenDims()} says that it is {size}")
+        raise unusable(f"a screen of {ale.getScreenDims()} reports the size {size}")
     return np.ctypeslib.as_array(screen.pixels, size)
 
 
@@ -175,7 +175,7 @@ def try_functions(addresses: dict[str, int], ale: Any) -> None:
     ale.restoreState(begun)
     expected += [ale.cloneState().serialize()] * 2
     if got != expected:
-        raise unusable("a game that its functions play is not the one that ale-py plays")
+        raise unusable("its functions and ale-py play a game differently")
 
 
 def _without_generator(state: bytes) -> bytes:

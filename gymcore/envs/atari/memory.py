@@ -131,5 +131,5 @@ def memory_fields(state: bytes) -> npt.NDArray[np.int32]:
         add(((_TRUE, _FALSE, 1),) if is_flag else ((-_LARGE, _LARGE, 1),))
     add(((_FALSE, _FALSE, 1),))
     if offset != len(memory):
-        raise ValueError("a saved game has another length")
+        raise ValueError("a saved game has an unexpected length")
     return np.array(rows, np.int32)

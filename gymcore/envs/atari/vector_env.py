@@ -142,13 +142,13 @@ class LaneGames(Games):
         try:
             self.take_generator(lane, probability)
         except ValueError:
-            raise unusable("its emulators are laid out in another way") from None
+            raise unusable("its emulators have another memory layout") from None
 
     def raise_faults(self) -> None:
         """Raise an `Error` for lanes whose frames cannot be read."""
         lanes = [lane for lane, _ in self.take_faults()]
         raise error.Error(
-            f"lanes {lanes}: expected screens of {self.screen} pixels, as of {self.game}: another "
+            f"lanes {lanes}: expected screens of {self.screen} pixels, as in {self.game}: another "
             "ROM was loaded into `ale`; reset with a seed loads the game again"
         )
 
@@ -339,7 +339,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         if known.resets_draw:
             # Lane and emulator hand the generator to each other, at addresses of this version.
             if load_ale().__version__ != TESTED:
-                raise unusable(f"{self.game} draws in resets, which needs ale-py {TESTED}")
+                raise unusable(f"resets of {self.game} are random, which needs ale-py {TESTED}")
             games.drawing_loader = partial(load_game, *rom)
         return games
 
@@ -418,7 +418,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         if ram.shape != (128,) or not _are_bytes(ram):
             raise error.InvalidArgument(f"state: expected 128 bytes, got {value!r}")
         if not self._batch.is_ready:
-            raise error.ResetNeeded("state: expected reset() before")
+            raise error.ResetNeeded("state: expected reset() first")
         for index, byte in enumerate(ram.tolist()):
             self.ale.setRAM(index, int(byte))
 

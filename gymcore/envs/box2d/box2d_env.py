@@ -221,7 +221,7 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
             episode = (state["start"], *state["moves"], *state["counters"].values())
             seeding.bit_generator_of(state["random"])
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
-            raise error.InvalidArgument(f"state: not complete ({problem!r})") from problem
+            raise error.InvalidArgument(f"state: incomplete or invalid ({problem!r})") from problem
         if state["counters"].keys() != set(self.counters) or not _is_finite(episode):
             raise error.InvalidArgument(
                 f"state: expected {self.counters} and finite numbers, got {state['counters']}"
@@ -249,7 +249,7 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
             self._no_world()
             if before is not None:
                 self._replay(before)
-            raise error.InvalidArgument(f"state: no such episode ({problem!r})") from problem
+            raise error.InvalidArgument(f"state: impossible episode ({problem!r})") from problem
         kind = state["random"]["bit_generator"]
         if self.np_random.bit_generator.state["bit_generator"] != kind:
             self._np_random = np.random.Generator(getattr(np.random, kind)())

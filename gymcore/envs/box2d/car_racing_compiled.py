@@ -142,7 +142,7 @@ class _CompiledCar(Car):
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse to replace the bodies and methods of the car."""
         if hasattr(self, name):
-            raise AttributeError(f"car.{name}: compiled code steps the car, and never reads it")
+            raise AttributeError(f"car.{name}: cannot be set; compiled code does not read it")
         super().__setattr__(name, value)
 
     @property

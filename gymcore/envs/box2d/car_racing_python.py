@@ -256,7 +256,7 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
         )
         closed = closed or lay_out(draws)
         if closed is None:
-            raise error.InvalidArgument(f"state: no track passes through {draws}")
+            raise error.InvalidArgument(f"state: no closed track results from {draws}")
         self._destroy()
         self.reward = 0.0
         self.prev_reward = 0.0

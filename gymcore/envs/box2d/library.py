@@ -70,7 +70,7 @@ class _UnusableError(Exception):
 @cache
 def _functions() -> dict[str, int]:
     if sys.platform == "win32":
-        raise _UnusableError("its functions have no names there")
+        raise _UnusableError("its functions are not exported on Windows")
     library = ctypes.CDLL(extension_module().__file__)
     addresses = {}
     for name, symbol in FUNCTIONS.items():
@@ -102,7 +102,7 @@ def _verify(functions: dict[str, int]) -> None:
     _compare(reference)
     expected, seen = (_without_addresses(read_world(int(w.this))) for w in (reference, second))
     if seen != expected:
-        raise _UnusableError("a world that its functions step is not what it should be")
+        raise _UnusableError("its functions step a world to an unexpected state")
 
 
 def _world() -> World:
@@ -164,7 +164,7 @@ def _compare_body_definition() -> None:
     }
     definition = Box2D.b2BodyDef(**fields)
     if read_body_definition(int(definition.this)) != fields:
-        raise _UnusableError("its definitions of bodies are laid out in another way")
+        raise _UnusableError("its body definitions have another memory layout")
 
 
 def _compare(world: World) -> None:
@@ -173,7 +173,7 @@ def _compare(world: World) -> None:
     expected = _expected_members(world, seen)
     for name, value in expected.items():
         if value != seen[name]:
-            raise _UnusableError(f"its {name} are laid out in another way")
+            raise _UnusableError(f"its {name} have another memory layout")
 
 
 def _expected_members(world: World, seen: Fields) -> Fields:

@@ -101,7 +101,7 @@ class PendulumEnv(NativeContinuousEnv):
         bounds = super().reset_bounds(options)
         if bounds is not None and min(bounds) < 0:
             raise error.InvalidArgument(
-                f"x_init, y_init: expected no negative number, got {bounds}"
+                f"x_init, y_init: expected non-negative numbers, got {bounds}"
             )
         return bounds
 

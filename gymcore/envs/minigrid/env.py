@@ -364,7 +364,7 @@ class MiniGridEnv(StructEnv):
 
     @state.setter
     def state(self, value: Any) -> None:
-        raise error.ArgumentTypeError("state: set grid, agent_pos and others, or use set_state")
+        raise error.ArgumentTypeError("state: set grid, agent_pos etc., or call set_state()")
 
     def set_state(self, state: np.ndarray) -> None:
         """Continue from a state; see `NativeEnv.set_state`."""

@@ -132,7 +132,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         never_called = not cls._rewards_compiled and cls.reward_arguments is None
         if never_called and cls.step is CompiledMujocoEnv.step:
             raise error.Error(
-                f"{cls.__name__}._get_rew: never called; describe() says what the reward is"
+                f"{cls.__name__}._get_rew: never called; describe() defines the reward"
             )
         calls_set_state = not cls._resets_compiled or cls.reset is not CompiledMujocoEnv.reset
         if cls.set_state is not CompiledMujocoEnv.set_state and not calls_set_state:
@@ -218,11 +218,11 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             object.__setattr__(self, name, value)
             return
         if self._shares_batch:
-            raise AttributeError(f"{name}: the lanes of a vector environment share it")
+            raise AttributeError(f"{name}: shared by all lanes of a vector environment")
         if name == "frame_skip":
             value = checked_count(name, value)
         elif name in ("model", "data") and sizes_of(value) != sizes_of(getattr(self, name)):
-            raise InvalidArgument(f"{name}: expected one of the same sizes, got {value!r}")
+            raise InvalidArgument(f"{name}: expected the same sizes as before, got {value!r}")
         before = dict(self.__dict__)
         object.__setattr__(self, name, value)
         try:

@@ -113,7 +113,7 @@ class Arrays:
         """Return one row of an array with two axes."""
         shape = getattr(self._origin, name).shape
         if not 0 <= index < shape[0]:
-            raise InvalidArgument(f"index: expected a row of {shape[0]} of {name}, got {index}")
+            raise InvalidArgument(f"index: expected one of {shape[0]} rows of {name}, got {index}")
         width = shape[1]
         return getattr(self, name)[index * width : (index + 1) * width]
 

@@ -211,7 +211,7 @@ class Program(Compiler):
         self.terminated_register = self._scalar("terminated", terminated)
         if description.control is None and self.action_size != nu:
             raise InvalidArgument(
-                f"action_size: expected {nu}, the number of actuators, or a control, "
+                f"action_size: expected the number of actuators, {nu}, unless control is given, "
                 f"got {self.action_size}"
             )
         control = q.as_quantity(

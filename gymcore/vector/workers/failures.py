@@ -134,7 +134,7 @@ _WorkerTimeout.__name__ = _WorkerTimeout.__qualname__ = "WorkerTimeout"
 def worker_timeout(lanes: Sequence[int], call: str, seconds: float) -> WorkerTimeout:
     """Return the exception for results that did not arrive in time."""
     return _WorkerTimeout(
-        f"The call to `{call}` has timed out after {seconds} second(s). No result of "
+        f"The call to `{call}` has timed out after {seconds} second(s). No result from "
         f"{shown_lanes(lanes)}. The vector environment can still be used; late results are "
         "dropped.",
         lanes,

@@ -48,8 +48,8 @@ _FOREVER = float("inf")
 
 # The usual reason why a process that imports the program again ends before it has environments.
 _MAIN_GUARD = (
-    "a program whose processes are started by spawn or forkserver needs "
-    'if __name__ == "__main__": before what makes the vector environment'
+    "a program that starts processes by spawn or forkserver must make the vector "
+    'environment under if __name__ == "__main__":'
 )
 
 Replies = dict[int, dict[str, Any]]
@@ -638,7 +638,7 @@ def _pickled_functions(functions: Sequence[Any], first: int) -> bytes:
             except Exception as problem:
                 raise error.ArgumentTypeError(
                     f"env_fns[{index}]: cannot be sent to a worker process: "
-                    f"{type(problem).__name__}: {problem}. Make what it needs inside it, or use "
-                    'context="fork".'
+                    f"{type(problem).__name__}: {problem}. Create the objects it needs "
+                    'inside the function, or use context="fork".'
                 ) from problem
         raise

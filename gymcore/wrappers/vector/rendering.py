@@ -539,7 +539,7 @@ class AddRenderObservation(
         if not isinstance(frames, Sequence) or len(frames) != self.num_envs:
             raise error.FailedTypeCheck(
                 f"AddRenderObservation expects env.render() to return {self.num_envs} arrays, one "
-                f"a lane, got {type(frames)}"
+                f"per lane, got {type(frames)}"
             )
         if not all(isinstance(frame, np.ndarray) for frame in frames):
             raise error.FailedTypeCheck(
@@ -549,7 +549,7 @@ class AddRenderObservation(
         kinds = {(frame.shape, str(frame.dtype)) for frame in frames}
         if len(kinds) > 1:
             raise error.FailedCheck(
-                "AddRenderObservation expects frames of one shape and dtype from all lanes, got "
+                "AddRenderObservation expects frames of equal shape and dtype from all lanes, got "
                 f"{sorted(kinds)}"
             )
         return np.stack(frames)

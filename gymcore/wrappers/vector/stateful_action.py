@@ -45,9 +45,9 @@ class LaneRepeats(LaneWrapper):
         if times > 1 and not env.steps_some_lanes:
             raise UnsupportedMode(
                 f"{type(self).__name__}: expected an environment that can step some of its lanes "
-                "while others, whose episode has ended, rest (`steps_some_lanes`); "
-                f"{env} cannot. Put {type(self).__name__} inside of the wrappers that change "
-                "batches as a whole, next to the engine"
+                "while others, whose episodes have ended, wait (`steps_some_lanes`); "
+                f"{env} cannot. Apply {type(self).__name__} directly to the engine, before "
+                "wrappers that change whole batches"
             )
         self._times = times
         self._actions = BatchIndexer(env.single_action_space)

@@ -161,8 +161,8 @@ class VectorizeTransformObservation(_EachRow[WrapperObsType, ActType, ObsType, A
         """
         if wrapper is transform_observation.AddRenderObservation:
             raise error.InvalidArgument(
-                "wrapper: use gymcore.wrappers.vector.AddRenderObservation, frames do not come "
-                "from the observations"
+                "wrapper: use gymcore.wrappers.vector.AddRenderObservation; frames are not "
+                "computed from observations"
             )
         VectorObservationWrapper.__init__(self, env)
         self.wrapper = make_single(env, wrapper, transform_observation.TransformObservation, kwargs)

@@ -154,7 +154,7 @@ class ClipReward(VectorizeTransformReward):
             if bound is not None and np.shape(bound) not in ((), (self.num_envs,)):
                 raise ArgumentTypeError(
                     f"Expected {name} to be a number or {self.num_envs} of them, "
-                    f"got the shape {np.shape(bound)}"
+                    f"got shape {np.shape(bound)}"
                 )
         self._bounds = min_reward, max_reward
 

@@ -536,5 +536,5 @@ def test_games_that_draw_in_resets_need_the_version_whose_layout_is_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("gymcore.envs.atari.vector_env.TESTED", "0.0")
-    with pytest.raises(error.DependencyNotInstalled, match="draws in resets"):
+    with pytest.raises(error.DependencyNotInstalled, match="are random, which needs"):
         AtariVectorEnv(1, game="berzerk")

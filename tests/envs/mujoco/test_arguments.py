@@ -212,7 +212,7 @@ def test_a_weight_that_a_class_fixes_is_no_argument():
         ({"frame_skip": 0}, error.InvalidArgument, ValueError, "frame_skip: .*at least 1, got 0"),
         ({"frame_skip": 2.5}, error.ArgumentTypeError, TypeError, "frame_skip: .*2.5"),
         ({"main_body": "nose"}, error.InvalidArgument, KeyError, "body: .*'nose'. Valid names"),
-        ({"main_body": 99}, error.InvalidArgument, ValueError, "row of 14 .*got 99"),
+        ({"main_body": 99}, error.InvalidArgument, ValueError, "one of 14 rows of .*got 99"),
         ({"main_body": 1.5}, error.ArgumentTypeError, TypeError, "body: .* got 1.5"),
         ({"healthy_z_range": 3}, error.ArgumentTypeError, TypeError, "healthy_z_range: .*got 3"),
         ({"ctrl_cost_weight": "a"}, error.ArgumentTypeError, TypeError, "ctrl_cost_weight: .*'a'"),

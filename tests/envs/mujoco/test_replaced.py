@@ -114,7 +114,7 @@ def test_what_does_not_fit_changes_nothing(name: str, value: Any) -> None:
 def test_lanes_of_a_batch_have_them_in_common() -> None:
     envs = gym.make_vec(ID, num_envs=2)
     envs.reset(seed=1)
-    with pytest.raises(AttributeError, match="the lanes of a vector environment share it"):
+    with pytest.raises(AttributeError, match="shared by all lanes of a vector environment"):
         envs.call("unwrapped")[0].frame_skip = 2
 
 

@@ -216,7 +216,7 @@ def described(**changes: Any) -> Description:
         ({"reset_infos": {"x": 1.0}}, "reset_infos: expected names of infos"),
         ({"infos": {"x": 1.0}, "reset_infos": {"x": np.zeros(2)}}, "x: expected a quantity of"),
         ({"control": lambda s: joined(s.action(), 0.0)}, "control: expected a quantity of length"),
-        ({"action_size": 3}, "action_size: expected 1, the number of actuators"),
+        ({"action_size": 3}, "action_size: expected the number of actuators, 1"),
         ({"reward": lambda s: s.parameter("nothing")}, "parameter: expected one of"),
         ({"reward": lambda s: s.data.efc_force[0]}, "data.efc_force: expected the name of"),
         ({"reward": lambda s: s.data.nothing[0]}, "data.nothing: expected the name of"),

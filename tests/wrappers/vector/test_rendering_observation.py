@@ -122,7 +122,7 @@ def test_add_render_checks_frames():
         def render(self):
             return np.zeros((self.size, 2, 3), np.uint8)
 
-    with pytest.raises(error.FailedCheck, match="frames of one shape and dtype"):
+    with pytest.raises(error.FailedCheck, match="frames of equal shape and dtype"):
         AddRenderObservation(SyncVectorEnv([Growing, Growing]))
 
     class Words(WalkEnv):

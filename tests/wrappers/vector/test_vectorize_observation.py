@@ -397,7 +397,7 @@ def test_discretize_reverts_batches():
     lower, upper = envs.revert_observation(np.array([3, 17]))
     for i, index in enumerate((3, 17)):
         assert_same((lower[i], upper[i]), single.revert_observation(index))
-    with pytest.raises(IndexError, match=r"from 0 to below 20"):
+    with pytest.raises(IndexError, match=r"at least 0 and below 20"):
         envs.revert_observation([3, 20])
     with pytest.raises(error.InvalidArgument, match=r"of shape \(2,\), got \(3,\)"):
         envs.revert_observation([1, 2, 3])

@@ -132,7 +132,7 @@ def test_what_a_function_returns_is_returned() -> None:
         (
             lambda e: ClipReward(e, np.zeros(2)),
             TypeError,
-            "a number or 3 of them, got the shape (2,)",
+            "a number or 3 of them, got shape (2,)",
         ),
         (lambda e: ClipReward(e.envs[0], 0), TypeError, "`gymcore.vector.VectorEnv` but got"),
         (lambda e: TransformReward(e, 3), TypeError, "Expected func to be a function of rewards"),

@@ -85,7 +85,7 @@ class LazyFrames:
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         """Return the stack as a new array; `copy=False` raises `ValueError`."""
         if copy is False:
-            raise ValueError("LazyFrames cannot be made an array without a copy")
+            raise ValueError("LazyFrames cannot be converted to an array without a copy")
         stack: Array = self[:]
         return stack if dtype is None else stack.astype(dtype, copy=False)
 
