@@ -190,7 +190,7 @@ def test_vector_kwargs_reach_every_mode() -> None:
 
 def test_the_same_name_twice() -> None:
     setup(gymcore)
-    with pytest.raises(ValueError, match=r"vector_kwargs: \['size'\] given as environment"):
+    with pytest.raises(ValueError, match=r"vector_kwargs: \['size'\] are also environment"):
         gymcore.make_vec("Both-v0", 2, vector_kwargs={"size": 4})
 
 

@@ -73,7 +73,7 @@ def test_parameters_that_follow_from_others():
     envs.set_attr("masspole", [0.1, 0.2, 0.3])
     assert envs.get_attr("total_mass") == (0.1 + 1.0, 0.2 + 1.0, 0.3 + 1.0)
     envs.set_attr("total_mass", [1.1, 1.2, 1.3])  # unchanged values
-    with pytest.raises(error.InvalidArgument, match=r"total_mass: is masspole \+ masscart"):
+    with pytest.raises(error.InvalidArgument, match=r"total_mass: expected masspole \+ masscart"):
         envs.set_attr("total_mass", [1.1, 1.2, 5.0])
     assert envs.get_attr("polemass_length") == (0.1 * 0.5, 0.2 * 0.5, 0.3 * 0.5)
 

@@ -205,7 +205,7 @@ def test_modules_have_gymnasiums_constants(name):
 
 
 def test_v2_differs():
-    with pytest.raises(error.DeprecatedEnv, match="a finished lap terminates now"):
+    with pytest.raises(error.DeprecatedEnv, match="a finished lap terminates, not truncates"):
         gymcore.make("CarRacing-v2")
 
 
