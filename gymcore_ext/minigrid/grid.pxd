@@ -13,14 +13,18 @@ cdef extern from *:
     """
     #define GYMCORE_RULES_CAPSULE "gymcore_ext.minigrid.rules"
     static const int minigrid_step_x[4] = {1, 0, -1, 0}, minigrid_step_y[4] = {0, 1, 0, -1};
-    static const char *const minigrid_names[] = {
-        "object", "empty", "wall", "floor", "door", "key", "ball", "box", "goal", "lava", "agent",
-        "red", "green", "blue", "purple", "yellow", "grey"};
+    static inline const char *minigrid_name(int number)
+    {
+        static const char *const names[] = {
+            "object", "empty", "wall", "floor", "door", "key", "ball", "box", "goal", "lava", "agent",
+            "red", "green", "blue", "purple", "yellow", "grey"};
+        return names[number];
+    }
     """
     const char* RULES_CAPSULE "GYMCORE_RULES_CAPSULE"
     const int* STEP_X "minigrid_step_x"   # a step in each direction
     const int* STEP_Y "minigrid_step_y"
-    const char** NAMES "minigrid_names"   # of kinds in missions; of colors from index KINDS on
+    const char* name_of "minigrid_name"(int number) noexcept nogil   # of a kind in missions, or of KINDS + a color
 
 
 cdef enum:  # what a cell holds, with MiniGrid's numbers

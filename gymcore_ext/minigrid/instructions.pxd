@@ -9,9 +9,9 @@ Learning" (ICLR 2019), and the classes of minigrid's `envs.babyai.core.verifier`
 from libc.stdint cimport uint8_t
 
 from gymcore_ext.minigrid.grid cimport (
-    BOX, COLORS, DOOR, DROP, EMPTY, GREY, KINDS, MAX_OBJECTS, NAMES, NOWHERE, OPEN, PICKUP, STEP_X, STEP_Y,
-    TERMINATED, TOGGLE, UNSEEN, act, append, can_pick_up, cell_at, cell_t, color_of, extra_of, front_cell, front_x,
-    front_y, identity_of, kind_of, lane_t, object_at, object_t, rng_t, set_cell, state_of, success_reward,
+    BOX, COLORS, DOOR, DROP, EMPTY, GREY, KINDS, MAX_OBJECTS, NOWHERE, OPEN, PICKUP, STEP_X, STEP_Y, TERMINATED,
+    TOGGLE, UNSEEN, act, append, can_pick_up, cell_at, cell_t, color_of, extra_of, front_cell, front_x, front_y,
+    identity_of, kind_of, lane_t, name_of, object_at, object_t, rng_t, set_cell, state_of, success_reward,
 )
 
 
@@ -211,8 +211,8 @@ cdef extern from *:
 cdef inline char* append_description(char* at, const description_t* described) noexcept nogil:
     at = append(at, "a " if described.several else "the ")
     if described.color != ANY_COLOR:
-        at = append(append(at, NAMES[KINDS + described.color]), " ")
-    return append(append(at, NAMES[described.kind]), LOCATION_WORDS[described.location])
+        at = append(append(at, name_of(KINDS + described.color)), " ")
+    return append(append(at, name_of(described.kind)), LOCATION_WORDS[described.location])
 
 
 cdef inline char* append_clause(char* at, const instruction_t* instr, int clause) noexcept nogil:

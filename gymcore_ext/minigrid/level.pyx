@@ -11,9 +11,9 @@ from libc.string cimport memcpy, memset, strchr
 
 from gymcore_ext.minigrid.grid cimport (
     ACTIONS, AGENT, BAD_START, COLORS, DOOR, EMPTY, GOAL, GREY, KINDS, LAVA, LONG_MISSION, MAX_OBJECTS, MAX_ROOMS,
-    MAX_SIDE, MAX_TEXT, NAMES, NOWHERE, NO_FAULT, NO_GOAL, OPEN, RED, RULES_CAPSULE, STATES, STEP_X, STEP_Y,
-    TARGETS, WALL, WORDS, act, append, build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t, cells_of,
-    color_of, identity_of, kind_of, lane_t, level_t, make_cell, object_t, rng_t, rules_t, state_of,
+    MAX_SIDE, MAX_TEXT, NOWHERE, NO_FAULT, NO_GOAL, OPEN, RED, RULES_CAPSULE, STATES, STEP_X, STEP_Y, TARGETS, WALL,
+    WORDS, act, append, build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t, cells_of, color_of,
+    identity_of, kind_of, lane_t, level_t, make_cell, name_of, object_t, rng_t, rules_t, state_of,
 )
 
 from gymcore_ext.engine.capsules cimport owned_capsule
@@ -82,7 +82,7 @@ cdef int write_mission(const lane_t* lane, const level_t* level, char* text) noe
         template = strchr(template, c"\n") + 1
     while template[0] and template[0] != c"\n":
         if template[0] == c"%":
-            at = append(at, NAMES[lane.words[word]])
+            at = append(at, name_of(lane.words[word]))
             word += 1
         else:
             at[0] = template[0]
