@@ -117,11 +117,12 @@ def library_functions() -> dict[str, int]:
     library = ctypes.CDLL(ale_py._ale_py.__file__)
     addresses = {}
     for name, symbol in FUNCTIONS.items():
-        try:
-            address = ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
-        except AttributeError:
-            raise unusable(f"it has no {symbol}") from None
-        addresses[name] = address or 0
+        # The program and preloaded libraries come first, as for the dynamic linker: a preloaded
+        # allocator replaces `operator delete`.
+        owner = next((o for o in (ctypes.pythonapi, library) if hasattr(o, symbol)), None)
+        if owner is None:
+            raise unusable(f"it has no {symbol}")
+        addresses[name] = ctypes.cast(getattr(owner, symbol), ctypes.c_void_p).value or 0
     return addresses
 
 
