@@ -139,7 +139,7 @@ ctypedef struct twister_t:  # MT19937
     int32_t used
 
 
-ctypedef struct progress_t:
+ctypedef struct episode_t:
     twister_t noop_twister, sticky_twister  # generators of counts of no-ops, and of sticky actions
     int32_t action           # the last one, which may be repeated
     float strength           # of paddles
@@ -160,12 +160,12 @@ ctypedef struct lane_t:
     float repeat_probability  # of sticky actions, the parameter of the kernel
     uint64_t generator       # digest of the emulator's random generator; 0 if it is not known
     int32_t wrong_screen     # whether the screen has another size than it had: a program loaded another ROM
-    progress_t progress
+    episode_t episode
 
 
 ctypedef struct saved_t:     # the head of a saved game, which the memory of its emulator, plane and stack follow
     int64_t size             # of that memory; 0 without an emulator
-    progress_t progress
+    episode_t episode
     state_t state            # without its memory
 
 
@@ -229,7 +229,7 @@ cdef uint32_t twister_below(twister_t* self, uint32_t choices) noexcept nogil:
 
 cdef inline uint8_t* stacked_frame(const games_t* self, const lane_t* lane, int age) noexcept nogil:
     """Return a frame of the stack; 0 is the oldest one."""
-    return lane.stack + ((lane.progress.oldest + age) % self.stages.stack_num) * self.frame_bytes
+    return lane.stack + ((lane.episode.oldest + age) % self.stages.stack_num) * self.frame_bytes
 
 
 cdef inline void push_frame(const games_t* self, lane_t* lane, bint is_new) noexcept nogil:
@@ -243,7 +243,7 @@ cdef inline void push_frame(const games_t* self, lane_t* lane, bint is_new) noex
                     target + channel * (pixels if planar else 1), 1 if planar else self.stages.channels)
     elif self.stages.stack_num > 1:
         memcpy(target, stacked_frame(self, lane, self.stages.stack_num - 1), self.frame_bytes)
-    lane.progress.oldest = (lane.progress.oldest + 1) % self.stages.stack_num
+    lane.episode.oldest = (lane.episode.oldest + 1) % self.stages.stack_num
 
 
 cdef inline void apply_palettes(
@@ -269,14 +269,14 @@ cdef inline const uint8_t* screen_pixels(const games_t* self, lane_t* lane) noex
 
 cdef inline int act(const games_t* self, lane_t* lane, int action, float strength) noexcept nogil:
     """Play one frame; return the reward."""
-    cdef progress_t* progress = &lane.progress
+    cdef episode_t* episode = &lane.episode
     cdef bint draws = lane.repeat_probability != 0.0 or self.resets_draw
-    if not draws or twister_next(&progress.sticky_twister) / 4294967296.0 >= lane.repeat_probability:
-        progress.action = action
-        progress.strength = strength
+    if not draws or twister_next(&episode.sticky_twister) / 4294967296.0 >= lane.repeat_probability:
+        episode.action = action
+        episode.strength = strength
     if draws:
-        twister_next(&progress.sticky_twister)  # for a second player
-    return self.calls.act(lane.ale, progress.action, progress.strength)
+        twister_next(&episode.sticky_twister)  # for a second player
+    return self.calls.act(lane.ale, episode.action, episode.strength)
 
 
 cdef inline float* probability_of(void* ale) noexcept nogil:
@@ -294,8 +294,8 @@ cdef void lend_generator(lane_t* lane) noexcept nogil:
     cdef random_t* random = random_of(lane.ale)
     cdef int i
     for i in range(WORDS):
-        random.words[i] = lane.progress.sticky_twister.words[i]
-    random.used = lane.progress.sticky_twister.used
+        random.words[i] = lane.episode.sticky_twister.words[i]
+    random.used = lane.episode.sticky_twister.used
     probability_of(lane.ale)[0] = lane.repeat_probability
 
 
@@ -304,8 +304,8 @@ cdef void take_generator(lane_t* lane) noexcept nogil:
     cdef const random_t* random = random_of(lane.ale)
     cdef int i
     for i in range(WORDS):
-        lane.progress.sticky_twister.words[i] = <uint32_t> random.words[i]
-    lane.progress.sticky_twister.used = <int32_t> random.used
+        lane.episode.sticky_twister.words[i] = <uint32_t> random.words[i]
+    lane.episode.sticky_twister.used = <int32_t> random.used
     probability_of(lane.ale)[0] = 0.0
 
 
@@ -316,28 +316,28 @@ cdef inline void reset_game(const games_t* self, lane_t* lane) noexcept nogil:
     if self.resets_draw:
         take_generator(lane)
     lane.generator = 0
-    lane.progress.action = NOOP
+    lane.episode.action = NOOP
 
 
 cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float strength) noexcept nogil:
     """Play one step; return the flags of an episode that it ended."""
     cdef const stages_t* stages = &self.stages
-    cdef progress_t* progress = &lane.progress
+    cdef episode_t* episode = &lane.episode
     cdef const ale_t* ale = &self.calls
     cdef int t, lives, score = 0, skip = stages.frame_skip
     cdef bint over = False, limit_reached = False, lost = False, capturing, ends, first = False, last = False
     cdef flag_t flags
-    progress.steps += 1
+    episode.steps += 1
     for t in range(skip):
         score += act(self, lane, action, strength)
-        progress.frames += 1
+        episode.frames += 1
         over = ale.game_over(lane.ale, 0)
         if stages.limit_unit == GAME_FRAMES:
             limit_reached = ale.game_truncated(lane.ale)
         elif stages.limit_unit == FRAMES:
-            limit_reached = stages.limit and progress.frames >= stages.limit
+            limit_reached = stages.limit and episode.frames >= stages.limit
         lives = ale.lives(lane.ale)
-        lost = lives < progress.lives and (lives > 0 or stages.last_life_counts)
+        lost = lives < episode.lives and (lives > 0 or stages.last_life_counts)
         ends = over or limit_reached or (lost and stages.episodic_life and stages.life_ends_skip)
         capturing = not ends or stages.captures_ends
         if t == skip - 2 and capturing:
@@ -347,9 +347,9 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
             last = True
         if ends:
             break
-    progress.lives = ale.lives(lane.ale)
+    episode.lives = ale.lives(lane.ale)
     if stages.limit_unit == STEPS:
-        limit_reached = stages.limit and progress.steps >= stages.limit
+        limit_reached = stages.limit and episode.steps >= stages.limit
 
     # A step that ends early shows the frames up to its end.
     if last:
@@ -361,12 +361,12 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
             brighten(lane.captured, self.palette + 256 * t, lane.plane + t * self.screen_bytes, self.screen_bytes)
     push_frame(self, lane, last or (first and (stages.captures_ends or stages.maxpool)))
 
-    progress.reward = score
-    progress.game_return += score
-    progress.game_over = over or limit_reached
-    progress.life_loss_ends = lost and stages.life_loss_info
+    episode.reward = score
+    episode.game_return += score
+    episode.game_over = over or limit_reached
+    episode.life_loss_ends = lost and stages.life_loss_info
     flags = TERMINATED if over or (lost and stages.episodic_life) else 0
-    if limit_reached and (stages.limit_unit == GAME_FRAMES or not (flags or progress.life_loss_ends)):
+    if limit_reached and (stages.limit_unit == GAME_FRAMES or not (flags or episode.life_loss_ends)):
         flags |= TRUNCATED
     elif limit_reached and stages.limit_unit == STEPS:
         flags = TRUNCATED
@@ -382,10 +382,10 @@ cdef void reset(
     cdef const games_t* self = <const games_t*> shared
     cdef lane_t* lane = <lane_t*> memory
     cdef const stages_t* stages = &self.stages
-    cdef progress_t* progress = &lane.progress
+    cdef episode_t* episode = &lane.episode
     cdef const ale_t* ale = &self.calls
     cdef bint continues = stages.episodic_life and stages.life_continues
-    cdef bint is_new_game = progress.is_new or progress.game_over or not continues
+    cdef bint is_new_game = episode.is_new or episode.game_over or not continues
     cdef int noops = 0, age
     lane.repeat_probability = <float> parameters[0]
     lane.wrong_screen = 0
@@ -394,12 +394,12 @@ cdef void reset(
         if stages.noop_rng:
             noops += below(rng, stages.noop_max)
         else:
-            noops += twister_below(&progress.noop_twister, stages.noop_max)
+            noops += twister_below(&episode.noop_twister, stages.noop_max)
     noops -= stages.fire
     if is_new_game:
         reset_game(self, lane)
-        progress.steps = 0
-        progress.game_return = 0.0
+        episode.steps = 0
+        episode.game_return = 0.0
     if stages.fire and stages.fire_first:
         act(self, lane, FIRE, 1.0)
     while noops > 0:
@@ -412,18 +412,18 @@ cdef void reset(
         act(self, lane, FIRE, 1.0)
     apply_palettes(self, lane, screen_pixels(self, lane), NULL)
     if is_new_game:
-        progress.oldest = 0
+        episode.oldest = 0
         if stages.pad_zeros:
             memset(lane.stack, 0, stages.stack_num * self.frame_bytes)
     push_frame(self, lane, True)
     if is_new_game and not stages.pad_zeros:
-        progress.oldest = 0
+        episode.oldest = 0
         for age in range(1, stages.stack_num):
             memcpy(stacked_frame(self, lane, age), lane.stack, self.frame_bytes)
-    progress.lives = ale.lives(lane.ale)
-    progress.is_new = progress.life_loss_ends = progress.game_over = 0
-    progress.frames = 0
-    progress.reward = 0.0
+    episode.lives = ale.lives(lane.ale)
+    episode.is_new = episode.life_loss_ends = episode.game_over = 0
+    episode.frames = 0
+    episode.reward = 0.0
 
 
 cdef inline int continuous_action(const games_t* self, const float* action) noexcept nogil:
@@ -450,7 +450,7 @@ cdef int step(
     else:
         # Limited again: another thread may have changed the action since it was checked.
         flags = play(self, lane, self.actions[min((<const uint64_t*> action)[0], <uint64_t> self.last_action)], 1.0)
-    reward[0] = lane.progress.reward
+    reward[0] = lane.episode.reward
     return flags
 
 
@@ -458,16 +458,16 @@ cdef void report(const void* lane, const void* shared, double* reward, uint8_t* 
     """Clip the reward, and report a lost life as an end."""
     if (<const games_t*> shared).stages.clips:
         reward[0] = (reward[0] > 0.0) - (reward[0] < 0.0)
-    terminated[0] |= (<const lane_t*> lane).progress.life_loss_ends
+    terminated[0] |= (<const lane_t*> lane).episode.life_loss_ends
 
 
 cdef void observe(const void* memory, const void* shared, const double* parameters, void* const* parts) noexcept nogil:
     cdef const games_t* self = <const games_t*> shared
     cdef const lane_t* lane = <const lane_t*> memory
-    cdef int64_t newest = self.stages.stack_num - lane.progress.oldest  # from the oldest frame to the end of the stack
+    cdef int64_t newest = self.stages.stack_num - lane.episode.oldest  # from the oldest frame to the end of the stack
     cdef uint8_t* row = <uint8_t*> parts[0]
     memcpy(row, stacked_frame(self, lane, 0), newest * self.frame_bytes)
-    memcpy(row + newest * self.frame_bytes, lane.stack, lane.progress.oldest * self.frame_bytes)
+    memcpy(row + newest * self.frame_bytes, lane.stack, lane.episode.oldest * self.frame_bytes)
 
 
 cdef int faulted(const void* lane) noexcept nogil:
@@ -485,13 +485,13 @@ INFOS = (
 cdef void write_infos(const void* memory, const void* shared, void* const* infos) noexcept nogil:
     cdef const ale_t* calls = &(<const games_t*> shared).calls
     cdef const lane_t* lane = <const lane_t*> memory
-    (<int64_t*> infos[0])[0] = lane.progress.lives
+    (<int64_t*> infos[0])[0] = lane.episode.lives
     (<int64_t*> infos[1])[0] = 0 if lane.ale == NULL else calls.frame_number(lane.ale)
     (<int64_t*> infos[2])[0] = 0 if lane.ale == NULL else calls.episode_frame_number(lane.ale)
-    (<double*> infos[3])[0] = lane.progress.reward
-    (<double*> infos[4])[0] = lane.progress.game_return
-    (<int64_t*> infos[5])[0] = lane.progress.steps
-    (<int64_t*> infos[6])[0] = lane.progress.game_over
+    (<double*> infos[3])[0] = lane.episode.reward
+    (<double*> infos[4])[0] = lane.episode.game_return
+    (<int64_t*> infos[5])[0] = lane.episode.steps
+    (<int64_t*> infos[6])[0] = lane.episode.game_over
 
 
 # --- states -----------------------------------------------------------------------------------------------------------
@@ -507,8 +507,8 @@ cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
     cdef uint8_t* plane = emulator + self.memory_bytes
     cdef void* stack = plane + self.screen_bytes * self.stages.channels
     cdef state_t state
-    head.progress = lane.progress
-    head.progress.oldest = 0
+    head.episode = lane.episode
+    head.episode.oldest = 0
     memcpy(plane, lane.plane, self.screen_bytes * self.stages.channels)
     observe(lane, self, NULL, &stack)
     if lane.ale == NULL:
@@ -532,7 +532,7 @@ cdef void load(void* memory, const void* shared, const void* saved) noexcept nog
     cdef const uint8_t* emulator = <const uint8_t*> (head + 1)
     cdef const uint8_t* plane = emulator + self.memory_bytes
     cdef state_t state = head.state
-    lane.progress = head.progress
+    lane.episode = head.episode
     memcpy(lane.plane, plane, self.screen_bytes * self.stages.channels)
     memcpy(lane.stack, plane + self.screen_bytes * self.stages.channels, self.frame_bytes * self.stages.stack_num)
     if head.size and lane.ale != NULL:
@@ -545,7 +545,7 @@ cdef int check(const void* saved, const void* shared) noexcept nogil:
     """Frames may be any bytes."""
     cdef const games_t* self = <const games_t*> shared
     cdef const saved_t* head = <const saved_t*> saved
-    return is_progress_possible(self, &head.progress) and (head.size == 0 or (
+    return is_episode_possible(self, &head.episode) and (head.size == 0 or (
         0 < head.size <= self.memory_bytes and is_state_possible(self, &head.state)
         and is_memory_possible(self, <const uint8_t*> (head + 1), head.size)))
 
@@ -603,15 +603,15 @@ cdef void restore(const games_t* self, lane_t* lane, const state_t* given) noexc
     lane.generator = generator
 
 
-cdef bint is_progress_possible(const games_t* self, const progress_t* progress) noexcept nogil:
-    """Whether a lane can have this progress, whose bytes may come from anywhere."""
+cdef bint is_episode_possible(const games_t* self, const episode_t* episode) noexcept nogil:
+    """Return whether every number of a saved episode is in its range."""
     return (
-        0 <= progress.noop_twister.used <= WORDS and 0 <= progress.sticky_twister.used <= WORDS
-        and 0 <= progress.action < ACTIONS and 0.0 <= progress.strength and progress.strength <= 1.0
-        and 0 <= progress.is_new <= 1 and 0 <= progress.life_loss_ends <= 1 and 0 <= progress.game_over <= 1
-        and 0 <= progress.oldest < self.stages.stack_num
-        and 0 <= progress.frames <= MAX_COUNT and 0 <= progress.steps <= MAX_COUNT
-        and fabs(progress.reward) <= MAX_SCORE and fabs(progress.game_return) <= MAX_SCORE)
+        0 <= episode.noop_twister.used <= WORDS and 0 <= episode.sticky_twister.used <= WORDS
+        and 0 <= episode.action < ACTIONS and 0.0 <= episode.strength and episode.strength <= 1.0
+        and 0 <= episode.is_new <= 1 and 0 <= episode.life_loss_ends <= 1 and 0 <= episode.game_over <= 1
+        and 0 <= episode.oldest < self.stages.stack_num
+        and 0 <= episode.frames <= MAX_COUNT and 0 <= episode.steps <= MAX_COUNT
+        and fabs(episode.reward) <= MAX_SCORE and fabs(episode.game_return) <= MAX_SCORE)
 
 
 cdef inline int32_t number_at(const uint8_t* data) noexcept nogil:
@@ -822,13 +822,13 @@ cdef class Games(LaneStore):
         self.set_up(
             kernel.capsule, capsule, num_lanes,
             sizeof(lane_t) + plane_bytes + self.games.screen_bytes + stack_bytes, &self.games, self.references,
-            [("size", np.int64), ("progress", np.uint8, (sizeof(progress_t),)),
+            [("size", np.int64), ("episode", np.uint8, (sizeof(episode_t),)),
              ("state", np.uint8, (sizeof(state_t),)), ("memory", np.uint8, (self.games.memory_bytes,)),
              ("plane", np.uint8, (plane_bytes,)), ("stack", np.uint8, (stack_bytes,))])
         for k in range(num_lanes):
             lane = <lane_t*> self._lane(k)
-            lane.progress.is_new = 1
-            lane.progress.strength = 1.0
+            lane.episode.is_new = 1
+            lane.episode.strength = 1.0
             lane.plane = <uint8_t*> (lane + 1)
             lane.captured = lane.plane + plane_bytes
             lane.stack = lane.captured + self.games.screen_bytes
@@ -850,12 +850,12 @@ cdef class Games(LaneStore):
 
     def seed_generators(self, Py_ssize_t lane, uint32_t noop_seed, uint32_t sticky_seed):
         """Seed the generators of no-ops and of sticky actions. The next reset begins a new game."""
-        cdef progress_t* progress = &(<lane_t*> self._lane(lane)).progress
-        memset(progress, 0, sizeof(progress_t))
-        progress.is_new = 1
-        progress.strength = 1.0
-        twister_seed(&progress.noop_twister, noop_seed)
-        twister_seed(&progress.sticky_twister, sticky_seed)
+        cdef episode_t* episode = &(<lane_t*> self._lane(lane)).episode
+        memset(episode, 0, sizeof(episode_t))
+        episode.is_new = 1
+        episode.strength = 1.0
+        twister_seed(&episode.noop_twister, noop_seed)
+        twister_seed(&episode.sticky_twister, sticky_seed)
 
     def take_generator(self, Py_ssize_t lane, float probability):
         """Take the generator of sticky actions from the emulator of a lane, which was loaded with this probability.

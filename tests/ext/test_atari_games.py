@@ -117,7 +117,7 @@ def test_the_seeds_of_draws_are_those_of_mt19937():
     saved = np.zeros(1, games.saved_dtype)
     games.seed_generators(0, 5, 2**32 - 1)
     games.save(np.array([0]), saved)
-    words = np.frombuffer(saved["progress"][0].tobytes()[: 2 * 625 * 4], np.uint32)
+    words = np.frombuffer(saved["episode"][0].tobytes()[: 2 * 625 * 4], np.uint32)
     for seed, drawn in ((5, words[:625]), (2**32 - 1, words[625:])):
         expected = np.random.RandomState(seed).get_state(legacy=False)["state"]
         np.testing.assert_array_equal(drawn[:624], expected["key"])

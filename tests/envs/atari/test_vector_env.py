@@ -163,7 +163,7 @@ def test_states_from_before_a_reset_and_after_it():
     envs.close()
 
 
-# Offsets in the progress of a lane: the next words of the two generators, and the data after them.
+# Offsets in the episode of a lane: the next words of the two generators, and the data after them.
 @pytest.mark.parametrize(
     ("place", "dtype", "value"),
     [
@@ -176,7 +176,7 @@ def test_states_from_before_a_reset_and_after_it():
     ],
 )
 def test_states_of_strangers(place, dtype, value):
-    """Their checksums are right; the progress of a lane is checked before it changes."""
+    """Their checksums are right; the episode of a lane is checked before it changes."""
     envs = AtariVectorEnv(1, game="pong")
     envs.reset(seed=1)
     state = envs.get_state()
@@ -185,7 +185,7 @@ def test_states_of_strangers(place, dtype, value):
     changed = state.copy()
     game = changed["state"]
     number = np.array([value], dtype)
-    game["progress"][0, place : place + number.nbytes] = number.view(np.uint8)
+    game["episode"][0, place : place + number.nbytes] = number.view(np.uint8)
     game["digest"][0] = digest_of(game[0].tobytes()[8:])
     with pytest.raises(error.InvalidArgument, match="expected a state that lanes of"):
         envs.set_state(changed)
@@ -273,7 +273,7 @@ def test_emulators_in_the_middle_of_a_frame(game, steps):
         other.reset(seed=2)
         other.set_state(state)
         play(other, 10)  # the first frame may have pixels of an earlier one
-        for part in ("progress", "state", "memory"):
+        for part in ("episode", "state", "memory"):
             assert np.array_equal(other.get_state()["state"][part], after[part])
 
 
@@ -281,7 +281,7 @@ def test_states_that_are_damaged():
     envs = AtariVectorEnv(2, game="pong")
     envs.reset(seed=1)
     saved = envs.get_state()
-    for field in ("memory", "state", "size", "progress", "digest"):
+    for field in ("memory", "state", "size", "episode", "digest"):
         damaged = saved.copy()
         place = damaged["state"][field][1:].view(np.uint8).reshape(-1)
         place[:1] ^= 1
