@@ -80,7 +80,7 @@ cdef inline int claim(int* busy, str use, object errors) except -1:
 
 
 cdef inline bint cut_off(int* busy) noexcept:
-    """Whether a fork has cut off the call that raised the busy flag, which is lowered then."""
+    """Return whether a fork has cut off the call that raised the busy flag, which is lowered then."""
     if busy[0] == 0 or busy[0] == fork_generation:
         return False
     busy[0] = 0

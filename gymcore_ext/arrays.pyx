@@ -58,7 +58,7 @@ cdef class ArrayRing:
         self.arrays = []
 
     cdef bint intact(self, cnp.ndarray array, int k) noexcept:
-        """Whether the array is as it was made: a caller may have changed its shape or flags in place."""
+        """Return whether the array is as it was made: a caller may have changed its shape or flags in place."""
         cdef int axis
         if (cnp.PyArray_NDIM(array) != self.rank or not cnp.PyArray_ISCARRAY(array)
                 or cnp.PyArray_TYPE(array) != self.typenum or cnp.PyArray_DATA(array) != self.pointers[k]):
@@ -94,7 +94,7 @@ cdef class ArrayRing:
 
 
 cdef bint has_shape(cnp.ndarray array, tuple shape):
-    """Whether an array has exactly this shape."""
+    """Return whether an array has exactly this shape."""
     cdef Py_ssize_t k, rank = len(shape)
     if cnp.PyArray_NDIM(array) != rank:
         return False
@@ -176,7 +176,7 @@ cdef const int64_t* lane_pointer(object lanes, str name, Py_ssize_t num_envs, ob
 
 
 def are_lanes(cnp.ndarray lanes not None, Py_ssize_t num_envs):
-    """Whether an int64 array [n] holds distinct indices below `num_envs`, and at least one."""
+    """Return whether an int64 array [n] holds distinct indices below `num_envs`, and at least one."""
     cdef Py_ssize_t k, count = cnp.PyArray_SIZE(lanes)
     cdef const int64_t* indices = <const int64_t*> cnp.PyArray_DATA(lanes)
     cdef char* seen

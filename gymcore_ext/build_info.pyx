@@ -31,7 +31,7 @@ cdef extern from *:
 
 
 cdef bint is_scalar(object capsule, int isa):
-    """Whether a step loop takes one lane at a time, found out by running it.
+    """Return whether a step loop takes one lane at a time, found out by running it.
 
     The reward of a lane is written where the next lane's first state variable is. A scalar loop reads the reward there,
     vector code has read the variable by then: it loads several lanes before it stores the first.

@@ -88,7 +88,7 @@ def stack(list arrays not None):
 
 
 def identical(one, other):
-    """Whether both are NumPy arrays (of no subclass) of one shape and dtype, C-contiguous, with the same bytes.
+    """Return whether both are NumPy arrays (of no subclass) of one shape and dtype, C-contiguous, with the same bytes.
 
     Arrays that are not identical may still have equal numbers.
     """
@@ -157,5 +157,5 @@ cdef cnp.ndarray contiguous(cnp.ndarray array):
 
 
 cdef bint alike(cnp.ndarray one, cnp.ndarray other):
-    """Whether two arrays have equal shapes and dtypes."""
+    """Return whether two arrays have equal shapes and dtypes."""
     return cnp.PyArray_SAMESHAPE(one, other) and cnp.PyArray_EquivArrTypes(one, other)

@@ -633,7 +633,7 @@ cdef int32_t frame_position(const uint8_t* memory, int64_t size) noexcept nogil:
 
 
 cdef bint is_generator(const uint8_t* text, int64_t length, int words=WORDS) noexcept nogil:
-    """Whether this is the text of the last `words` words of an MT19937, and of how many of all words are used."""
+    """Return whether a text has the last `words` words of an MT19937, and the number of words used."""
     cdef uint64_t number = 0
     cdef int64_t i = 0, begin
     cdef int k
@@ -649,7 +649,7 @@ cdef bint is_generator(const uint8_t* text, int64_t length, int words=WORDS) noe
 
 
 cdef bint is_memory_possible(const games_t* self, const uint8_t* memory, int64_t size) noexcept nogil:
-    """Whether an emulator with this ROM can have this memory: its parts, and the range of each of its numbers."""
+    """Return whether an emulator with this ROM can have this memory: check its parts and the range of each number."""
     cdef const uint8_t* first = self.first_memory
     cdef int32_t length = generator_length(memory, size), begin = 0, number
     cdef const int32_t* field
@@ -682,7 +682,7 @@ cdef bint is_memory_possible(const games_t* self, const uint8_t* memory, int64_t
 
 
 cdef bint is_state_possible(const games_t* self, const state_t* state) noexcept nogil:
-    """Whether an emulator of this game and mode can have this state, apart from its memory."""
+    """Return whether an emulator of this game and mode can have this state, apart from its memory."""
     cdef const uint8_t* limits = self.first_memory + self.first_size
     return (
         state.limits[0] == number_at(limits) and state.limits[1] == number_at(limits + 4)

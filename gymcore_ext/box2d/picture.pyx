@@ -121,7 +121,7 @@ cdef inline rgb_t mixed_color(const double* color, double more) noexcept nogil:
 
 
 cdef inline bint is_near(const quad_t* quad, double x, double y, double reach) noexcept nogil:
-    """Whether the middle of a quad is nearer to x, y than `reach`."""
+    """Return whether the middle of a quad is nearer to x, y than `reach`."""
     cdef double away_x = quad.middle[0] - x, away_y = quad.middle[1] - y
     return away_x * away_x + away_y * away_y < reach * reach
 

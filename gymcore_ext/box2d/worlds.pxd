@@ -119,7 +119,7 @@ cdef inline void construct_world(const worlds_t* self, lane_t* lane, double grav
 # --- bodies -----------------------------------------------------------------------------------------------------------
 
 cdef inline bint has_all_bodies(const lane_t* lane) noexcept nogil:
-    """Whether the bodies and joints that a lane points to still exist.
+    """Return whether the bodies and joints that a lane points to still exist.
 
     A new joint may have the address of one that a program has destroyed, so its type is compared too. Box2D's lists
     begin with the newest object: the lane's moving bodies come before the ground.

@@ -127,7 +127,7 @@ cdef inline bint is_child(const tree_t* tree, int32_t index, int32_t parent) noe
 
 
 cdef bint is_tree(const tree_t* tree, int32_t leaves) noexcept nogil:
-    """Whether each node is either in the tree or in the list of free ones, once, and each leaf is a fixture's.
+    """Return whether each node is either in the tree or in the list of free ones, once, and each leaf is a fixture's.
 
     A node lists one parent, so the `leaves - 1` parents have `2 * leaves - 2` different children: all nodes but the
     root. Heights grow from child to parent, so there is no ring.
@@ -323,7 +323,7 @@ cdef inline char* episode_of(void* lane) noexcept nogil:
 
 
 cdef bint calls_no_program(const lane_t* lane) noexcept nogil:
-    """Whether Box2D would call no Python code of the program, which could not run without the GIL.
+    """Return whether Box2D would call no Python code of the program, which could not run without the GIL.
 
     A locked world is in the middle of a step. It stays locked if a listener has raised an exception.
     """
@@ -398,7 +398,7 @@ cdef void observe(
 
 
 cdef int has_changed(const void* lane) noexcept nogil:
-    """Whether a lane was not stepped, or not reset, because a program has changed its world."""
+    """Return whether a lane was not stepped, or not reset, because a program has changed its world."""
     return (<const lane_t*> lane).changed
 
 
@@ -442,7 +442,7 @@ cdef void load(void* memory, const void* shared, const void* saved) noexcept nog
 
 
 cdef int check(const void* saved, const void* shared) noexcept nogil:
-    """Whether a saved lane is valid: restore it in a temporary lane."""
+    """Return whether a saved lane is valid: restore it in a temporary lane."""
     cdef const worlds_t* self = <const worlds_t*> shared
     cdef lane_t* lane = <lane_t*> PyMem_RawCalloc(1, self.family.lane_bytes + sizeof(world_t))
     cdef bint possible

@@ -247,7 +247,7 @@ cdef class LanePCG64:
 
 
 cdef class LaneOwner:
-    """What owns the lanes of a kernel that are not columns: the `store` of a batch. Classes of lanes derive from it.
+    """Base class of the owners of lanes that are not columns: the `store` of a batch.
 
     Attributes:
         kernel: capsule of the kernel that steps them.

@@ -18,7 +18,7 @@ cdef class StepArrays:
     cdef ArrayRing have_infos             # which rows have infos
     cdef object begun                     # bool [n]: lanes that began an episode in this step; or None
     cdef Py_ssize_t n
-    # Of the current step, until `finish`: the arrays of the infos, which lanes ended, and their final observations.
+    # Results of the current step, dropped by `finish`: arrays of infos, flags of ended lanes, their final observations.
     cdef tuple taken_infos, taken_final_infos
     cdef object ended, final_observations
     cdef dict episodes                    # return, length and duration of the episodes that ended, zeros elsewhere

@@ -43,7 +43,7 @@ cdef inline void take_card(double* total, double* ace, double* cards, rng_t* rng
 
 
 cdef inline bint usable_ace(double total, double ace) noexcept nogil:
-    """Whether a hand has an ace that counts 11: one that does not make it more than 21."""
+    """Return whether a hand has an ace that counts 11: one that does not make it more than 21."""
     return (ace != 0.0) & (total + 10.0 <= 21.0)
 
 
@@ -52,7 +52,7 @@ cdef inline double value(double total, double ace) noexcept nogil:
 
 
 cdef inline bint is_natural(double cards) noexcept nogil:
-    """Whether a hand is an ace and a ten, and nothing else."""
+    """Return whether a hand is an ace and a ten, and nothing else."""
     return (cards == 0x1A) | (cards == 0xA1)
 
 

@@ -527,7 +527,7 @@ cdef class InfoSlots:
         return [lane for lane in range(self.num_envs) if self.words[lane] != 0]
 
     def overflowed(self, Py_ssize_t lane):
-        """Whether what a lane reports has to come another way."""
+        """Return whether what a lane reports has to come another way."""
         return self.word_of(lane) == OVERFLOWED
 
     def get(self, Py_ssize_t lane, bytes overflow=None):

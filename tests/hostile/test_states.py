@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import itertools
+import sys
 import time
 import zlib
 from collections.abc import Iterable, Iterator
@@ -322,7 +323,7 @@ def test_changed_states_are_refused_or_go_on(name: str, rng: Any, rounds: Any):
     )
     attack = Attack(envs, rng)
     while attack.go_on(rounds):
-        faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
+        faulthandler.dump_traceback_later(HANGS_AFTER, exit=True, file=sys.__stderr__)
     attack.tries.report(name)
 
 
@@ -336,7 +337,7 @@ def test_changed_states_of_one_environment(name: str, rng: Any, rounds: Any):
     actions = [env.action_space.sample() for _ in range(16)]
     env.reset(seed=1)
     for _ in rounds:
-        faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
+        faulthandler.dump_traceback_later(HANGS_AFTER, exit=True, file=sys.__stderr__)
         record = next(tries.changes)
         if tries.offer(env, record, env.get_state()):
             fresh, ended = record["elapsed"][0] == NEVER_RESET, record["ended"][0]
@@ -456,7 +457,7 @@ def test_changed_states_of_one_game(name: str, rng: Any, rounds: Any):
         states.append(env.get_state())
     tries = Tries(PlainChanges(states, rng))
     for _ in rounds:
-        faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
+        faulthandler.dump_traceback_later(HANGS_AFTER, exit=True, file=sys.__stderr__)
         if tries.offer(env, next(tries.changes), env.get_state()):
             play(env, actions, rng, begun=True)
             env.set_state(states[rng.integers(len(states))])
