@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import index
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -160,7 +161,7 @@ class Discrete(ArraySpace[IntegerT_co]):
             if x.dtype.kind not in "iu" or not np.can_cast(x.dtype, self.dtype):
                 return False
         first, stop = self._range
-        return first <= int(x) < stop
+        return first <= index(x) < stop
 
     def to_jsonable(self, sample_n: Iterable[SupportsIndex]) -> list[int]:
         """Convert elements to Python ints; see `Space.to_jsonable`."""
