@@ -126,10 +126,14 @@ def test_steady_stepping_does_not_grow(mode):
     tracemalloc.start()
     try:
         some_steps()
-        before = tracemalloc.get_traced_memory()[0]
+        growth = []
         for _ in range(5):
+            before = tracemalloc.get_traced_memory()[0]
             some_steps()
-        assert tracemalloc.get_traced_memory()[0] - before < 1000  # bytes: less than one array
+            growth.append(tracemalloc.get_traced_memory()[0] - before)
+        # Bytes: less than an object per step. Memory that leaks grows in every round, while the
+        # other threads of the test runner allocate only now and then.
+        assert min(growth) < 400, growth
     finally:
         tracemalloc.stop()
 
