@@ -27,6 +27,7 @@ import gymcore_ext
 from gymcore_ext.build_info import build_info
 from tests.ext.lanes import KERNELS
 
+HERE = Path(__file__).parent
 PACKAGE = Path(gymcore_ext.__file__).parent
 INCLUDE = PACKAGE / "include"
 # Vector size in bytes of each instruction set that the loops are compiled for.
@@ -43,13 +44,13 @@ ENGINE_LOOPS = [
     ("lifecycle.h", "gymcore_count_step", "count steps"),
     ("lifecycle.h", "gymcore_outside", "check actions"),
     ("lifecycle.h", "gymcore_nans", "look for nan"),
-    ("array_math.h", "gymcore_sincos_array", "sine and cosine"),
-    ("array_math.h", "gymcore_mod_array", "mod two pi"),
+    ("array_math.c", "sincos_array", "sine and cosine"),
+    ("array_math.c", "mod_array", "mod two pi"),
 ]
 ENGINE_SOURCE = """
 #include "engine/lifecycle.h"
-#include "array_math.h"
-const void *tables[] = { gymcore_lifecycles, gymcore_array_maths };
+#include "array_math.c"
+const void *tables[] = { gymcore_lifecycles };
 """
 # The passes after vectorisation take most of GCC's time and change nothing in the report.
 SHORTCUTS = (
@@ -144,7 +145,7 @@ def ask(compiler: Compiler, source: Path) -> str:
                   "-foptimization-record-passes=loop-vectorize"]  # fmt: skip
         told = re.compile(r"^--- !Passed\n.*?^\.\.\.$", re.MULTILINE | re.DOTALL)
     subprocess.run(
-        [compiler.command, *flags(), *report, f"-I{PACKAGE}", f"-I{INCLUDE}",
+        [compiler.command, *flags(), *report, f"-I{PACKAGE}", f"-I{INCLUDE}", f"-I{HERE}",
          f"-I{sysconfig.get_path('include')}", "-S", "-o", os.devnull, source],
         check=True,
         capture_output=True,
@@ -195,7 +196,8 @@ def reports(
     content = hashlib.sha256(
         " ".join([str(compiler), *flags(), *SHORTCUTS, *COMPUTING, ENGINE_SOURCE]).encode()
     )
-    for path in sorted([*PACKAGE.rglob("*.h"), *(PACKAGE / "physics").glob("*.p*")]):
+    sources = [*PACKAGE.rglob("*.h"), *(PACKAGE / "physics").glob("*.p*"), HERE / "array_math.c"]
+    for path in sorted(sources):
         content.update(path.read_bytes())
     key = f"gymcore/vectorised-{content.hexdigest()[:24]}"
     cache = getattr(request.config, "cache", None)  # absent with `-p no:cacheprovider`
@@ -215,7 +217,7 @@ def reports(
 
 def line_of(header: str, comment: str) -> int:
     """Return the number of the line with `/* loop: <comment> */`."""
-    (path,) = PACKAGE.rglob(header)
+    (path,) = [*PACKAGE.rglob(header), *HERE.glob(header)]
     lines = path.read_text().splitlines()
     found = [number for number, line in enumerate(lines, 1) if f"/* loop: {comment} */" in line]
     assert len(found) == 1, f"{header} has {len(found)} loops called {comment!r}"

@@ -8,7 +8,7 @@ import numpy as np
 
 import gymcore as gym
 from gymcore.native.array_vector_env import ArrayVectorEnv
-from gymcore_ext.lane_math import sincos
+from tests.ext.array_math import sincos
 
 PER_MASS = 1.0 / (0.1 + 1.0)
 PUSHES = np.array([-10.0, 10.0]) * PER_MASS

@@ -1,7 +1,7 @@
 /* Deterministic elementary functions for physics loops.
  *
  * Branch-free, free of libm and of fused multiply-adds: the same bits on every machine, in every instruction set, in a
- * vector or alone. Errors, tested against mpmath (tests/ext/test_lane_math.py):
+ * vector or alone. Errors, tested against mpmath (tests/ext/test_array_math.py):
  *   sine, cosine: at most 0.85 ulp for |x| <= 2^18; at most 1.1 ulp up to 2^20 (about one million radians), more than
  *   0.85 only where x is the double nearest a multiple of pi/2; beyond it at most |x| * 2^-52, and from 2^51 on, and for
  *   nan and inf, the result means nothing (it is never a trap or a hang).

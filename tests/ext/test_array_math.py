@@ -1,4 +1,4 @@
-"""gymcore_ext.lane_math: errors of sine and cosine against mpmath, and the exact functions."""
+"""gymcore/math.h: errors of sine and cosine against mpmath, and the exact functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gymcore_ext.lane_math import clip, mod_two_pi, sincos
+from tests.ext.array_math import clip, mod_two_pi, sincos
 from tests.ext.instruction_sets import available
 from tests.for_each import for_each
 
@@ -258,28 +258,3 @@ def test_one_number_alone_has_the_bits_it_has_in_an_array() -> None:
     alone = [sincos(angle) for angle in x.tolist()]
     assert np.array([float(one) for one, _ in alone]).tobytes() == sine.tobytes()
     assert np.array([float(other) for _, other in alone]).tobytes() == cosine.tobytes()
-
-
-def test_arrays_of_any_layout_keep_their_shape() -> None:
-    x = np.arange(24.0).reshape(2, 3, 4)[:, ::2].T
-    sine, cosine = sincos(x)
-    assert sine.shape == cosine.shape == mod_two_pi(x).shape == clip(x, 0, 1).shape == (4, 2, 2)
-    np.testing.assert_array_equal(sine, sincos(x.copy())[0])
-    np.testing.assert_array_equal(mod_two_pi(x), x % (2 * math.pi))
-    x.flags.writeable = False
-    assert sincos(x)[1].tobytes() == cosine.tobytes()
-    assert sincos(np.empty((0, 3)))[0].shape == (0, 3)
-    assert sincos(np.float32(2.0))[0].dtype == np.float64
-
-
-@pytest.mark.parametrize(
-    "call", [sincos, mod_two_pi, lambda x, **options: clip(x, 0, 1, **options)]
-)
-def test_wrong_arguments(call: object) -> None:
-    assert callable(call)
-    with pytest.raises(ValueError, match="expected one of baseline"):
-        call([1.0], isa="mmx")
-    with pytest.raises(ValueError, match="could not convert string to float"):
-        call(["one"])
-    with pytest.raises(TypeError, match="real number"):
-        clip([1.0], "low", 1.0)  # type: ignore[arg-type]
