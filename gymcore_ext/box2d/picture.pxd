@@ -4,9 +4,8 @@ from libc.stdint cimport uint8_t
 from gymcore_ext.box2d.racing cimport car_t, texts_t
 
 
-cdef extern from "box2d/raster.h":
-    enum:
-        STATE "RASTER_STATE"  # pixels in a row and in a column
+cdef enum:
+    STATE = 96  # pixels in a row and in a column
 
 
 # Write uint8 [STATE, STATE, 3].

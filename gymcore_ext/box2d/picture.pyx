@@ -1,46 +1,69 @@
 """CarRacing's observation: the car from above, and the instruments. Nothing here changes the lane.
 
-Gymnasium's operations, in their order and precision; raster.h sets the pixels that pygame-ce does. Numbers of pixels,
-colors and scales are those of Gymnasium's `CarRacing._render` and `Car.draw`.
+Gymnasium's operations, in their order and precision. Numbers of pixels, colors and scales are those of Gymnasium's
+`CarRacing._render` and `Car.draw`. The image of 1000 x 800 pixels is rescaled to 96 x 96. Every pixel is the one that
+pygame-ce sets, whose functions Gymnasium draws with: `gfxdraw.aapolygon` and `gfxdraw.filled_polygon` (ground),
+`draw.polygon` (car), and `transform.smoothscale` as it computes on x86-64. Their arithmetic is kept; tests compare with
+them. The old pygame sets other pixels at the edges of the car.
 """
-from libc.math cimport copysign, cos, fabs, fmod, hypot, rint, signbit, sin, sqrt
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+cimport numpy as cnp
+from libc.limits cimport INT_MAX, INT_MIN
+from libc.math cimport ceilf, copysign, cos, fabs, floorf, fmod, hypot, rint, signbit, sin, sqrt
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
 
-from gymcore_ext.box2d.racing cimport WHEELS, car_t, episode_t, find_middle, quad_t, texts_t
+from gymcore_ext.box2d.racing cimport WHEELS, car_t, episode_t, quad_t, texts_t
 from gymcore_ext.box2d.structures cimport POLYGON, body_t, fixture_t, joint_angle, polygon_shape_t, vec_t, world_point
 
+import numpy as np
 
-cdef extern from "box2d/raster.h":
-    enum:
-        IMAGE_WIDTH "RASTER_WIDTH"
-        IMAGE_HEIGHT "RASTER_HEIGHT"
-        HIDDEN_ROWS "RASTER_LOWEST"
-        MAX_CORNERS "RASTER_MAX_CORNERS"
-
-    ctypedef struct pixel_t "raster_point":
-        int x, y
-
-    ctypedef uint64_t rgb_t "raster_rgb"
-
-    ctypedef struct image_t "raster_image":
-        rgb_t runs[IMAGE_HEIGHT][STATE]
-
-    image_t* image_of_thread "raster_of_thread"() noexcept nogil
-    rgb_t color_of "raster_color"(const uint8_t* rgb) noexcept nogil
-    void fill "raster_fill"(rgb_t* pixels, int count, rgb_t color) noexcept nogil
-    void draw_ground "raster_ground"(image_t* image, const pixel_t* corners, int count, rgb_t color) noexcept nogil
-    void draw_polygon "raster_polygon"(image_t* image, const pixel_t* corners, int count, rgb_t color) noexcept nogil
-    void draw_rectangle "raster_rectangle"(image_t* image, pixel_t a, pixel_t b, rgb_t color) noexcept nogil
-    void draw_gray "raster_gray"(
-        image_t* image, const uint8_t* shades, int height, int width, int row_length, int x, int y) noexcept nogil
-    void rescale "raster_rescale"(const image_t* image, uint8_t* state) noexcept nogil
+cnp.import_array()
 
 
 cdef enum:
+    WIDTH = 1000
+    HEIGHT = 800
+    HIDDEN_ROWS = 100  # the lowest rows, which the instruments cover
+    MAX_CORNERS = 16   # of a polygon
     SQUARES = 20       # squares of darker grass in a row
     MAX_SHAPES = 8     # shapes of a body that are drawn; the hull has four
 
-cdef double COLUMN = IMAGE_WIDTH / 40.0, ROW = IMAGE_HEIGHT / 40.0  # pixels; the grid of the instruments
+cdef enum:
+    # The image is rescaled to cells, each the sum of an area that begins and ends within pixels. Areas are in 1 / 16384
+    # of a pixel; sums are multiplied by the inverse of a cell's area in 1 / 65536.
+    ONE = 0x4000
+    X_SPACE = 0x4000 * 1000 // 96
+    Y_SPACE = 0x4000 * 800 // 96
+    X_INVERSE = 0x40000000 // X_SPACE
+    Y_INVERSE = 0x40000000 // Y_SPACE
+
+# Red, green and blue in 16 bits each, which hold sums of a run's pixels, and products with 256.
+ctypedef uint64_t rgb_t
+
+cdef extern from *:
+    """
+    #include "gymcore/platform.h"
+    typedef struct { uint64_t runs[800][96], pixels[800][1000]; } image_t;
+
+    /* 7 MB, too much for one in every lane. Inlined, it would be looked up at every pixel. */
+    static GYMCORE_NOINLINE image_t *image_of_thread(void)
+    {
+        static GYMCORE_THREAD image_t image;
+        return &image;
+    }
+    """
+    # A row of pixels is kept as 96 runs of the 10 or 11 pixels that end in one cell: 24 of 25 runs have one color.
+    ctypedef struct image_t:
+        rgb_t runs[HEIGHT][STATE]    # the color of a run, or MIXED
+        rgb_t pixels[HEIGHT][WIDTH]  # those of mixed runs; others are not set
+
+    image_t* image_of_thread() noexcept nogil
+    const rgb_t MIXED "UINT64_MAX"
+
+ctypedef struct pixel_t:  # coordinates are 16-bit numbers, as in pygame-ce
+    int x, y
+
+cdef double COLUMN = WIDTH / 40.0, ROW = HEIGHT / 40.0  # pixels; the grid of the instruments
 cdef double SCALE = 6.0, PI = 3.141592653589793
 cdef double PLAYFIELD = 2000 / SCALE, GRASS_DIM = PLAYFIELD / 20.0, ZOOM = 2.7
 cdef double SIZE = 0.02, WHEEL_WIDTH = 14 * SIZE
@@ -56,10 +79,191 @@ for _column in range(SQUARES):
             grass[SQUARES * _column + _row].corners[_corner] = [
                 GRASS_DIM * (2 * _column - 20) + (GRASS_DIM if _corner in (0, 3) else 0.0),
                 GRASS_DIM * (2 * _row - 20) + (GRASS_DIM if _corner >= 2 else 0.0)]
-        find_middle(&grass[SQUARES * _column + _row])
 
 
-ctypedef struct view_t:    # from the world to the image, whose y axis points up
+# --- pixels -----------------------------------------------------------------------------------------------------------
+
+cdef inline rgb_t color_of(const uint8_t* rgb) noexcept nogil:
+    return rgb[0] | <rgb_t> rgb[1] << 16 | <rgb_t> rgb[2] << 32
+
+
+cdef inline uint32_t shade_of(rgb_t color, int channel) noexcept nogil:
+    return (color >> (16 * channel)) & 0xffff
+
+
+cdef inline void fill(rgb_t* pixels, int count, rgb_t color) noexcept nogil:
+    cdef int k
+    for k in range(count):
+        pixels[k] = color
+
+
+cdef inline int clamped(int value, int size) noexcept nogil:
+    return 0 if value < 0 else size if value > size else value
+
+
+cdef inline int run_of(int x) noexcept nogil:
+    """Return the run of a pixel; STATE for the pixel after the last."""
+    return x * ONE // X_SPACE
+
+
+cdef inline int first_of(int run) noexcept nogil:
+    """Return the first pixel of a run."""
+    return (run * X_SPACE + ONE - 1) // ONE
+
+
+cdef inline rgb_t* mixed(image_t* image, int row, int run) noexcept nogil:
+    """Return the pixels of a row, for changing some of this run."""
+    cdef rgb_t* color = &image.runs[row][run]
+    if color[0] != MIXED:
+        fill(&image.pixels[row][first_of(run)], first_of(run + 1) - first_of(run), color[0])
+        color[0] = MIXED
+    return image.pixels[row]
+
+
+cdef inline void paint_within(image_t* image, int row, int run, int begin, int end, rgb_t color) noexcept nogil:
+    """Set those of the pixels `begin` to `end` - 1 that are in one run."""
+    cdef int first = max(begin, first_of(run)), count = min(end, first_of(run + 1)) - first
+    if count > 0:
+        fill(mixed(image, row, run) + first, count, color)
+
+
+cdef inline void paint(image_t* image, int row, int x1, int x2, rgb_t color) noexcept nogil:
+    """Set the pixels between two of a row, both included."""
+    cdef int begin = clamped(min(x1, x2), WIDTH), end = clamped(max(x1, x2) + 1, WIDTH)
+    cdef int run = run_of(begin), last = run_of(end)
+    if run == last or first_of(run) < begin:
+        paint_within(image, row, run, begin, end, color)
+        run += 1
+    fill(&image.runs[row][run], last - run, color)
+    if run <= last:
+        paint_within(image, row, last, begin, end, color)
+
+
+# --- polygons: their y axis points up ---------------------------------------------------------------------------------
+
+cdef inline void draw_span(image_t* image, int x1, int x2, int y, rgb_t color) noexcept nogil:
+    if HIDDEN_ROWS <= y < HEIGHT:
+        paint(image, HEIGHT - 1 - y, x1, x2, color)
+
+
+cdef inline void blend(image_t* image, int x, int y, rgb_t color, int alpha) noexcept nogil:
+    """Mix a color into a pixel, by alpha of 0 to 254."""
+    cdef rgb_t* pixel
+    if 0 <= x < WIDTH and HIDDEN_ROWS <= y < HEIGHT:
+        pixel = mixed(image, HEIGHT - 1 - y, run_of(x)) + x
+        pixel[0] = ((pixel[0] * <rgb_t> (256 - alpha) + color * <rgb_t> alpha) >> 8) & <rgb_t> 0x00ff00ff00ff
+
+
+cdef inline int side_of(int value, int size) noexcept nogil:
+    """Return on which side a coordinate is outside of the image: -1, 1, or 0 for inside."""
+    return -1 if value < 0 else value >= size
+
+
+cdef bint clip_line(pixel_t* first, pixel_t* last) noexcept nogil:
+    """Cut a line to the image, to whole pixels; false if nothing is left. The ends may change places."""
+    cdef int x, y, aside, above, last_aside, last_above
+    cdef float slope
+    while True:
+        aside, above = side_of(first.x, WIDTH), side_of(first.y, HEIGHT)
+        last_aside, last_above = side_of(last.x, WIDTH), side_of(last.y, HEIGHT)
+        if not (aside or above or last_aside or last_above):
+            return True
+        if aside * last_aside > 0 or above * last_above > 0:
+            return False
+        if not (aside or above):
+            first[0], last[0] = last[0], first[0]
+            aside, above = last_aside, last_above
+        slope = <float> 1.0 if first.x == last.x else <float> (last.y - first.y) / <float> (last.x - first.x)
+        if aside:
+            x = 0 if aside < 0 else WIDTH - 1
+            first.y += <int> (<float> (x - first.x) * slope)
+            first.x = x
+        else:
+            y = 0 if above < 0 else HEIGHT - 1
+            if first.x != last.x:
+                first.x += <int> (<float> (y - first.y) / slope)
+            first.y = y
+
+
+cdef void draw_line(image_t* image, pixel_t first, pixel_t last, rgb_t color) noexcept nogil:
+    """Draw an anti-aliased line without its last pixel: two pixels a step, which share the color."""
+    cdef pixel_t low, high
+    cdef int rise, run, direction, length, k, x, y, aside, weight
+    cdef uint64_t slope
+    cdef bint is_steep
+    if not clip_line(&first, &last):
+        return
+    low, high = (last, first) if first.y > last.y else (first, last)
+    rise, run, direction = high.y - low.y, high.x - low.x, 1
+    if rise == 0 or run == 0:
+        for y in range(low.y, high.y + 1):
+            draw_span(image, low.x, high.x, y, color)
+        return
+    if run < 0:
+        run, direction = -run, -1
+    is_steep = rise > run
+    length = max(rise, run)
+    slope = <uint64_t> ((min(rise, run) << 16) // length) << 16  # in 1 / 2^32
+    draw_span(image, first.x, first.x, first.y, color)
+    for k in range(1, length):
+        aside, weight = <int> (k * slope >> 32), <int> (k * slope >> 24) & 0xff
+        x = low.x + direction * (aside if is_steep else k)
+        y = low.y + (k if is_steep else aside)
+        blend(image, x, y, color, (255 * (255 - weight)) >> 8)
+        blend(image, x + (direction if is_steep else 0), y + (not is_steep), color, (255 * weight) >> 8)
+
+
+cdef inline void draw_polygon(
+    image_t* image, const pixel_t* corners, int count, rgb_t color, bint is_ground
+) noexcept nogil:
+    """Draw ground, with an anti-aliased outline, or a part of the car.
+
+    Rows are filled between every other edge that crosses them and the next one. Crossings with the edges of the ground
+    are in 1 / 65536. Those with edges of a part of the car, in the order of the corners, are rounded down and up by
+    turns.
+    """
+    cdef pixel_t[MAX_CORNERS] low, high  # the ends of the edge to each corner from the one before it
+    cdef int[MAX_CORNERS] crossings
+    cdef int lowest = INT_MAX, highest = INT_MIN, crossing, found, i, k, y
+    cdef int64_t share
+    cdef float offset
+    for i in range(count if is_ground else 0):
+        draw_line(image, corners[i], corners[i + 1 if i + 1 < count else 0], color)
+    for i in range(count):
+        low[i], high[i] = corners[i - 1 if i else count - 1], corners[i]
+        if low[i].y > high[i].y:
+            low[i], high[i] = high[i], low[i]
+        lowest, highest = min(lowest, low[i].y), max(highest, high[i].y)
+    for y in range(max(lowest, HIDDEN_ROWS), min(highest + 1, HEIGHT)):
+        found = 0
+        for i in range(count):
+            if low[i].y == high[i].y or not low[i].y <= y <= high[i].y or y == high[i].y < highest:
+                continue
+            if is_ground:
+                share = <uint32_t> 65536 * <uint32_t> (y - low[i].y) // <uint32_t> (high[i].y - low[i].y)
+                crossing = <int> (share * (high[i].x - low[i].x) + 65536 * <int64_t> low[i].x)
+            else:
+                offset = <float> (<int64_t> (y - low[i].y) * (high[i].x - low[i].x)) / <float> (high[i].y - low[i].y)
+                crossing = low[i].x + <int> (ceilf(offset) if found % 2 else floorf(offset))
+            k = found
+            while k > 0 and crossings[k - 1] > crossing:
+                crossings[k] = crossings[k - 1]
+                k -= 1
+            crossings[k] = crossing
+            found += 1
+        for i in range(0, found - 1, 2):
+            if is_ground:
+                draw_span(image, (crossings[i] + 1 + 32768) >> 16, (crossings[i + 1] - 1 + 32768) >> 16, y, color)
+            else:
+                draw_span(image, crossings[i], crossings[i + 1], y, color)
+    for i in range(0 if is_ground else count):  # horizontal edges: between the others, or of a polygon without height
+        if low[i].y == high[i].y and (lowest < low[i].y < highest or (lowest == highest and i > 0)):
+            draw_span(image, low[i].x, high[i].x, low[i].y, color)
+
+
+# --- the world --------------------------------------------------------------------------------------------------------
+
+ctypedef struct view_t:    # from the world to the image
     double zoom, x, y, cosine, sine
 
 
@@ -87,92 +291,82 @@ cdef view_t view_behind(const body_t* hull, double t) noexcept nogil:
     rotation(-hull.angle, &view.cosine, &view.sine)
     x = -<double> hull.position.x * view.zoom
     y = -<double> hull.position.y * view.zoom
-    view.x = IMAGE_WIDTH / 2.0 + (view.cosine * x - view.sine * y)
-    view.y = IMAGE_HEIGHT / 4.0 + (view.sine * x + view.cosine * y)
+    view.x = WIDTH / 2.0 + (view.cosine * x - view.sine * y)
+    view.y = HEIGHT / 4.0 + (view.sine * x + view.cosine * y)
     return view
 
 
-cdef inline bint project(const view_t* view, double x, double y, double* to_x, double* to_y) noexcept nogil:
-    """Compute where a point is in the image; false if it is so far away that pygame has no such number."""
-    to_x[0] = (view.cosine * x - view.sine * y) * view.zoom + view.x
-    to_y[0] = (view.sine * x + view.cosine * y) * view.zoom + view.y
-    return fabs(to_x[0]) < 32767 and fabs(to_y[0]) < 32767
-
-
-cdef void draw_quad(image_t* image, const view_t* view, const quad_t* quad, rgb_t color) noexcept nogil:
-    cdef pixel_t corners[4]
+cdef inline void draw_shape(
+    image_t* image, const view_t* view, const double* corners, int count, rgb_t color, bint is_ground
+) noexcept nogil:
+    """Draw corners [count, 2] of the world, unless all are outside of the image, or one is so far away that pygame has
+    no such number."""
+    cdef pixel_t[MAX_CORNERS] pixels
     cdef double x, y, left = 1e9, right = -1e9, low = 1e9, high = -1e9
     cdef int k
-    for k in range(4):
-        if not project(view, quad.corners[k][0], quad.corners[k][1], &x, &y):
+    for k in range(count):
+        x = (view.cosine * corners[2 * k] - view.sine * corners[2 * k + 1]) * view.zoom + view.x
+        y = (view.sine * corners[2 * k] + view.cosine * corners[2 * k + 1]) * view.zoom + view.y
+        if not (fabs(x) < 32767 and fabs(y) < 32767):
             return
         left, right, low, high = min(left, x), max(right, x), min(low, y), max(high, y)
-        corners[k].x, corners[k].y = <int> x, <int> y
-    if right > -2 and left < IMAGE_WIDTH + 2 and high > HIDDEN_ROWS - 2 and low < IMAGE_HEIGHT + 2:
-        draw_ground(image, corners, 4, color)
+        pixels[k].x, pixels[k].y = <int> x, <int> y
+    if right > -2 and left < WIDTH + 2 and high > HIDDEN_ROWS - 2 and low < HEIGHT + 2:
+        draw_polygon(image, pixels, count, color, is_ground)
 
 
 cdef inline rgb_t mixed_color(const double* color, double more) noexcept nogil:
-    cdef uint8_t rgb[3]
+    cdef uint8_t[3] rgb
     cdef int k
     for k in range(3):
         rgb[k] = <uint8_t> <int> (color[k] + more)
     return color_of(rgb)
 
 
-cdef inline bint is_near(const quad_t* quad, double x, double y, double reach) noexcept nogil:
-    """Return whether the middle of a quad is nearer to x, y than `reach`."""
-    cdef double away_x = quad.middle[0] - x, away_y = quad.middle[1] - y
-    return away_x * away_x + away_y * away_y < reach * reach
-
-
 cdef void draw_scenery(image_t* image, const view_t* view, const car_t* car, double x, double y) noexcept nogil:
     """Draw the field, its darker squares of grass, road and borders; the car is at x, y."""
     cdef const episode_t* episode = &car.episode
-    cdef double reach = (hypot(IMAGE_WIDTH / 2.0, IMAGE_HEIGHT * 0.75) + 2.0) / view.zoom
+    cdef double reach = (hypot(WIDTH / 2.0, HEIGHT * 0.75) + 2.0) / view.zoom, away_x, away_y
     cdef rgb_t field_color = mixed_color(episode.bg_color, 0.0), color = mixed_color(episode.grass_color, 0.0)
+    cdef double[4][2] field = [
+        [PLAYFIELD, PLAYFIELD], [PLAYFIELD, -PLAYFIELD], [-PLAYFIELD, -PLAYFIELD], [-PLAYFIELD, PLAYFIELD]]
     cdef const quad_t* quad
-    cdef quad_t field
     cdef int k
     cdef bint is_all = max(fabs(x), fabs(y)) + reach < PLAYFIELD
-    fill(image.runs[0], (IMAGE_HEIGHT - HIDDEN_ROWS) * STATE, field_color if is_all else 0)
+    fill(image.runs[0], (HEIGHT - HIDDEN_ROWS) * STATE, field_color if is_all else 0)
     if not is_all:
-        for k in range(4):
-            field.corners[k] = [PLAYFIELD if k < 2 else -PLAYFIELD, PLAYFIELD if k == 0 or k == 3 else -PLAYFIELD]
-        draw_quad(image, view, &field, field_color)
-    reach += GRASS_DIM
-    for k in range(SQUARES * SQUARES):
-        if is_near(&grass[k], x, y, reach):
-            draw_quad(image, view, &grass[k], color)
-    for k in range(car.quad_count):
-        quad = &car.quads[k]
-        if is_near(quad, x, y, reach):
-            if quad.is_border:
-                color = color_of(BORDER_COLORS[quad.tile % 2])
-            else:
-                color = mixed_color(
-                    episode.road_color, 0.0 if episode.touched[quad.tile] else 0.01 * (quad.tile % 3) * 255)
-            draw_quad(image, view, quad, color)
+        draw_shape(image, view, field[0], 4, field_color, True)
+    reach += 1.5 * GRASS_DIM  # more than from one corner to another
+    for k in range(-SQUARES * SQUARES, car.quad_count):
+        quad = &grass[SQUARES * SQUARES + k]
+        if k >= 0:
+            quad = &car.quads[k]
+        away_x, away_y = quad.corners[0][0] - x, quad.corners[0][1] - y
+        if away_x * away_x + away_y * away_y >= reach * reach:
+            continue
+        if k >= 0 and quad.is_border:
+            color = color_of(BORDER_COLORS[quad.tile % 2])
+        elif k >= 0:
+            color = mixed_color(
+                episode.road_color, 0.0 if episode.touched[quad.tile] else 0.01 * (quad.tile % 3) * 255)
+        draw_shape(image, view, quad.corners[0], 4, color, True)
 
 
 cdef void draw_part(
     image_t* image, const view_t* view, const body_t* body, const vec_t* corners, int count, rgb_t color
 ) noexcept nogil:
-    cdef pixel_t pixels[MAX_CORNERS]
-    cdef double x, y
+    cdef double[MAX_CORNERS][2] points
     cdef vec_t corner
     cdef int k
     for k in range(count):
         corner = world_point(body, corners[k].x, corners[k].y)
-        if not project(view, corner.x, corner.y, &x, &y):
-            return
-        pixels[k].x, pixels[k].y = <int> x, <int> y
-    draw_polygon(image, pixels, count, color)
+        points[k][0], points[k][1] = corner.x, corner.y
+    draw_shape(image, view, points[0], count, color, False)
 
 
 cdef void draw_stripe(image_t* image, const view_t* view, const body_t* body, double phase) noexcept nogil:
     """Draw the white stripe across a turning wheel, unless it is on the lower side."""
-    cdef vec_t corners[4]
+    cdef vec_t[4] corners
     cdef double near = cos(phase), far = cos(phase + 1.2)
     cdef bint is_below = sin(phase) > 0, far_is_below = sin(phase + 1.2) > 0
     cdef int k
@@ -210,33 +404,37 @@ cdef void draw_car(image_t* image, const view_t* view, const car_t* car) noexcep
             draw_stripe(image, view, body, car.episode.phase[k - 1])
 
 
+# --- the instruments, over the world: y points down -------------------------------------------------------------------
+
+cdef void draw_rectangle(image_t* image, int x1, int y1, int x2, int y2, rgb_t color) noexcept nogil:
+    """Draw a rectangle between two corners, both included."""
+    cdef int y
+    for y in range(clamped(min(y1, y2), HEIGHT), clamped(max(y1, y2) + 1, HEIGHT)):
+        paint(image, y, x1, x2, color)
+
+
 cdef inline int to_pixel(double value) noexcept nogil:
     """Cut off the fraction of a coordinate, and limit it to values that fit into an int."""
     return <int> min(max(value, -1e6), 1e6)
 
 
-cdef inline void draw_bar(
-    image_t* image, double left, double top, double right, double bottom, const uint8_t* color
+cdef void draw_bar(
+    image_t* image, double value, double left, double right, double top, double bottom, const uint8_t* color
 ) noexcept nogil:
-    cdef pixel_t a, b
-    a.x, a.y, b.x, b.y = to_pixel(left), to_pixel(top), to_pixel(right), to_pixel(bottom)
-    draw_rectangle(image, a, b, color_of(color))
-
-
-cdef inline void draw_vertical_bar(
-    image_t* image, int k, double value, double shown, const uint8_t* color
-) noexcept nogil:
-    """Draw a bar in the k-th of 40 columns, `shown` fortieths of the image high."""
+    """Draw a bar for a value that is not zero: from one of 40 columns to another, in rows counted from below."""
     if fabs(value) > 1e-4:
-        draw_bar(image, k * COLUMN, IMAGE_HEIGHT - (ROW + ROW * shown), (k + 1) * COLUMN, IMAGE_HEIGHT - ROW, color)
+        draw_rectangle(image, to_pixel(left * COLUMN), to_pixel(HEIGHT - top), to_pixel(right * COLUMN),
+                       to_pixel(HEIGHT - bottom), color_of(color))
 
 
-cdef inline void draw_horizontal_bar(
-    image_t* image, int k, double value, double shown, const uint8_t* color
-) noexcept nogil:
-    """Draw a bar from the k-th of 40 columns on, `shown` columns wide."""
-    if fabs(value) > 1e-4:
-        draw_bar(image, k * COLUMN, IMAGE_HEIGHT - 4 * ROW, (k + shown) * COLUMN, IMAGE_HEIGHT - 2 * ROW, color)
+cdef void draw_text(image_t* image, const texts_t* texts, int index) noexcept nogil:
+    """Draw a text around a place at the lower left."""
+    cdef int width = texts.widths[index], left = 60 - width // 2, top = HEIGHT - HEIGHT // 16 - texts.height // 2
+    cdef const uint8_t* shades = texts.shades + <int64_t> index * texts.height * texts.width
+    cdef int row, x
+    for row in range(clamped(-top, texts.height), clamped(HEIGHT - top, texts.height)):
+        for x in range(clamped(left, WIDTH), clamped(left + width, WIDTH)):
+            mixed(image, top + row, run_of(x))[x] = shades[row * texts.width + x - left] * <rgb_t> 0x000100010001
 
 
 cdef void draw_instruments(image_t* image, const car_t* car, const texts_t* texts) noexcept nogil:
@@ -248,19 +446,79 @@ cdef void draw_instruments(image_t* image, const car_t* car, const texts_t* text
     cdef double reward = rint(car.episode.shown_reward)
     cdef double omega
     cdef int k, score = 0
-    draw_bar(image, 0, IMAGE_HEIGHT - HIDDEN_ROWS, IMAGE_WIDTH, IMAGE_HEIGHT, BLACK)
-    draw_vertical_bar(image, 5, speed, 0.02 * speed, WHITE)
+    draw_bar(image, 1.0, 0, 40, HIDDEN_ROWS, 0, BLACK)
+    draw_bar(image, speed, 5, 6, ROW + ROW * (0.02 * speed), ROW, WHITE)
     for k in range(WHEELS):
         omega = car.episode.omega[k]
-        draw_vertical_bar(image, 7 + k, omega, 0.01 * omega, &VIOLET[0] if k >= 2 else &BLUE[0])
-    draw_horizontal_bar(image, 20, angle, -10.0 * angle, GREEN)
-    draw_horizontal_bar(image, 30, turning, -0.8 * turning, RED)
+        draw_bar(image, omega, 7 + k, 8 + k, ROW + ROW * (0.01 * omega), ROW, &VIOLET[0] if k >= 2 else &BLUE[0])
+    draw_bar(image, angle, 20, 20 + -10.0 * angle, 4 * ROW, 2 * ROW, GREEN)
+    draw_bar(image, turning, 30, 30 + -0.8 * turning, 4 * ROW, 2 * ROW, RED)
     if not reward >= texts.lowest:  # nor if it is not a number
         reward = texts.lowest
     if reward != 0.0 or not signbit(reward):
         score = 1 + <int> min(reward, <double> texts.highest) - texts.lowest
-    draw_gray(image, texts.shades + <int64_t> score * texts.height * texts.width, texts.height, texts.widths[score],
-              texts.width, 60 - texts.widths[score] // 2, IMAGE_HEIGHT - IMAGE_HEIGHT // 16 - texts.height // 2)
+    draw_text(image, texts, score)
+
+
+# --- rescaling --------------------------------------------------------------------------------------------------------
+
+cdef inline uint32_t overlap(int pixel, int begin, int end) noexcept nogil:
+    """Return how much of a pixel is between two places."""
+    return min((pixel + 1) * ONE, end) - max(pixel * ONE, begin)
+
+
+cdef inline uint32_t weighted(uint32_t shade, uint32_t weight) noexcept nogil:
+    return (4 * shade * weight) >> 16
+
+
+cdef void rescale_cell(const image_t* image, int row, int cell, uint8_t* rgb) noexcept nogil:
+    cdef int left = cell * X_SPACE, right = left + X_SPACE, top = row * Y_SPACE, bottom = top + Y_SPACE
+    cdef int first = left // ONE, last = right // ONE, k, x, y
+    cdef uint32_t first_weight = overlap(first, left, right), last_weight = overlap(last, left, right), weight, shade
+    cdef uint32_t[3] sums = [0, 0, 0]
+    cdef const rgb_t* pixels
+    cdef rgb_t before, within, after
+    for y in range(top // ONE, bottom // ONE + 1):
+        weight = overlap(y, top, bottom)
+        pixels = image.pixels[y]
+        before, after = image.runs[y][cell - 1 if cell else 0], image.runs[y][cell]
+        within = after * <rgb_t> (last - first - 1)
+        if before == MIXED:
+            before = pixels[first]
+        if after == MIXED:
+            after, within = pixels[last], 0
+            for x in range(first + 1, last):
+                within += pixels[x]
+        for k in range(3):
+            shade = (weighted(shade_of(before, k), first_weight) + shade_of(within, k)
+                     + weighted(shade_of(after, k), last_weight))
+            sums[k] += weighted((shade * X_INVERSE) >> 16, weight)
+    for k in range(3):
+        rgb[k] = <uint8_t> ((sums[k] * Y_INVERSE) >> 16)
+
+
+cdef void rescale(const image_t* image, uint8_t* state) noexcept nogil:
+    """Rescale the image to an observation [STATE, STATE, 3].
+
+    A cell of one color loses 1 of each shade by the rounding of its rows, and another 1 by that of their sum.
+    """
+    cdef rgb_t[STATE] changes
+    cdef const rgb_t* top
+    cdef int row, y, cell, left, k
+    for row in range(STATE):
+        top = image.runs[row * Y_SPACE // ONE]
+        memset(changes, 0, sizeof(changes))
+        for y in range(row * Y_SPACE // ONE + 1, (row + 1) * Y_SPACE // ONE + 1):
+            for cell in range(STATE):
+                changes[cell] |= image.runs[y][cell] ^ top[cell]
+        for cell in range(STATE):
+            left = cell - 1 if cell else 0
+            if changes[cell] | changes[left] | (top[cell] ^ top[left]) or top[cell] == MIXED:
+                rescale_cell(image, row, cell, state)
+            else:
+                for k in range(3):
+                    state[k] = <uint8_t> (max(shade_of(top[cell], k), <uint32_t> 2) - 2)
+            state += 3
 
 
 cdef void draw_observation(const car_t* car, const texts_t* texts, uint8_t* observation) noexcept nogil:
@@ -271,3 +529,28 @@ cdef void draw_observation(const car_t* car, const texts_t* texts, uint8_t* obse
     draw_car(image, &view, car)
     draw_instruments(image, car, texts)
     rescale(image, observation)
+
+
+def draw_shapes(list shapes):
+    """Return an observation of shapes on black, uint8 [STATE, STATE, 3], for tests.
+
+    A shape is "ground", "car" or "rectangle", three numbers of its color, and its corners in pixels: 3 to 16, or two.
+    """
+    cdef image_t* image = image_of_thread()
+    cdef pixel_t[MAX_CORNERS] pixels
+    cdef cnp.ndarray state = np.empty((STATE, STATE, 3), np.uint8)
+    cdef uint8_t[3] rgb
+    cdef int k
+    fill(image.runs[0], HEIGHT * STATE, 0)
+    for kind, color, corners in shapes:
+        rgb[0], rgb[1], rgb[2] = color
+        k = 0
+        for x, y in corners[:MAX_CORNERS]:
+            pixels[k].x, pixels[k].y = x, y
+            k += 1
+        if kind == "rectangle":
+            draw_rectangle(image, pixels[0].x, pixels[0].y, pixels[1].x, pixels[1].y, color_of(rgb))
+        else:
+            draw_polygon(image, pixels, k, color_of(rgb), kind == "ground")
+    rescale(image, <uint8_t*> cnp.PyArray_DATA(state))
+    return state

@@ -46,7 +46,6 @@ ctypedef struct episode_t:
 
 ctypedef struct quad_t:           # on the ground
     double corners[4][2]
-    double middle[2]
     int tile                      # which piece of road it is, or is the border of
     bint is_border
 
@@ -63,10 +62,3 @@ ctypedef struct car_t:
     body_t* tiles[MAX_TILES]
     quad_t quads[2 * MAX_TILES]   # pieces of road, each followed by its border if it has one
     int quad_count
-
-
-cdef inline void find_middle(quad_t* quad) noexcept nogil:
-    cdef int axis
-    for axis in range(2):
-        quad.middle[axis] = (
-            quad.corners[0][axis] + quad.corners[1][axis] + quad.corners[2][axis] + quad.corners[3][axis]) / 4

@@ -62,7 +62,6 @@ cdef void set_quad(
         aside = near if k == 0 or k == 3 else far
         quad.corners[k][0] = point.x + aside * cos(point.beta)
         quad.corners[k][1] = point.y + aside * sin(point.beta)
-    find_middle(quad)
     quad.tile = tile
     quad.is_border = is_border
 

@@ -1,6 +1,6 @@
 """Rendering of CarRacing: grass, road and car from above, and the instruments below them.
 
-The compiled environment draws its observations itself (gymcore_ext/box2d/raster.h); this is for
+The compiled environment draws its observations itself (gymcore_ext/box2d/picture.pyx); this is for
 frames, and for the environment in Python. The image is Gymnasium's bit for bit: 1000 x 800 pixels,
 drawn upside down (the y axis of the world points up), flipped, and scaled to the wanted size. What
 makes it fast:
