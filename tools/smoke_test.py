@@ -49,7 +49,9 @@ def step_everything() -> int:
         observations, _ = envs.reset(seed=1)
         single, _ = env.reset(seed=3)
         row = list(gym.vector.utils.iterate(envs.observation_space, observations))[2]
-        assert are_equal(row, single), env_id
+        # Batches of Atari games are preprocessed, single games are not.
+        is_same = envs.single_observation_space == env.observation_space
+        assert are_equal(row, single) or not is_same, env_id
         for _ in range(300):
             observations, *_ = envs.step(envs.action_space.sample())
         assert observations in envs.observation_space, env_id

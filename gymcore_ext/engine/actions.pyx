@@ -1,4 +1,4 @@
-"""The one check between a caller's actions and the kernels, which trust what they get."""
+"""Checks of a caller's actions, on which kernels rely."""
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
@@ -29,7 +29,7 @@ ctypedef struct check_t:
 
 
 cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
-    """0 if all values [lo, hi) are actions."""
+    """Return 0 if all values [lo, hi) are valid actions."""
     cdef const check_t* check = <const check_t*> context
     cdef const lifecycle_t* loops = check.lanes.lifecycle
     cdef const int64_t* ranges = check.lanes.kernel.action_ranges
@@ -47,7 +47,7 @@ cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
 
 
 cdef int64_t count_bad(check_t* check, int64_t size, Threads threads) except -1:
-    """0 if all values are actions; the caller must own the threads, or give None."""
+    """Return 0 if all values are valid actions. The caller must have claimed the threads, or pass None."""
     cdef int64_t lo = 0, hi, bad, ended
     cdef range_t part
     cdef pool_t* pool = NULL
@@ -81,17 +81,16 @@ cdef void widen(const float* source, double* target, Py_ssize_t count) noexcept 
 cdef cnp.ndarray checked_actions(
     object actions, tuple shape, const lanes_t* lanes, int typenum, cnp.ndarray scratch, Threads threads, object errors
 ):
-    """Actions as a C-contiguous array of the shape and type (int64, float32 or float64), every value checked.
+    """Return actions as a C-contiguous array of this shape and type (int64, float32 or float64), all values checked.
 
-    Float32 actions that are to be float64 go into `scratch`, if it has their shape: it is what is returned then. Where
-    there is a scratch for integers, the array is a copy, which no other thread writes to.
+    An array that already has them is returned itself. Float32 actions for a float64 kernel are converted into `scratch`
+    if it has their shape. If there is a scratch for integers, the result is a copy, to which no other thread writes.
 
-    An array that fits is returned itself. NumPy's own flags are read instead of the buffer protocol, which takes 0.2 us
-    for each new array.
+    NumPy's own flags are read instead of the buffer protocol, which takes 0.2 us for each new array.
     """
     cdef cnp.ndarray array
     cdef check_t check
-    cdef int given = -1   # the type of an array of this shape and layout
+    cdef int given = -1   # the type of `actions` if they are an array of this shape and layout
     if (cnp.PyArray_CheckExact(actions) and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray> actions)
             and has_shape(<cnp.ndarray> actions, shape)):
         given = cnp.PyArray_TYPE(<cnp.ndarray> actions)
@@ -113,7 +112,7 @@ cdef cnp.ndarray checked_actions(
 
 
 cdef object convert(object actions, tuple shape, int typenum, object errors):
-    """Convert actions of another type or layout to the array that the kernel needs; errors say what was given."""
+    """Convert actions of another type or layout to the array that the kernel needs; errors show what was given."""
     cdef bint integers = typenum == cnp.NPY_INT64
     wanted = cnp.PyArray_DescrFromType(typenum)
     try:

@@ -178,7 +178,7 @@ cdef class Batch(LaneMemory):
             shift_outputs(&self.lanes, out, call.steps * n)
 
     cdef int64_t _share(self, job_t job, void* context, int64_t n, int64_t steps, cost_t* cost) except -1:
-        """Do a job on [0, n), one step (steps = 0) or many of each lane, by one thread or several."""
+        """Run a job on [0, n), one step (steps = 0) or many of each lane, by one thread or several."""
         # An exception of a signal handler ends the job in the middle: all lanes must be reset then.
         self.ready = False
         cdef int64_t count = self.threads.run(job, context, n, steps, cost)

@@ -1,7 +1,7 @@
 """Threads that share the work of a batch.
 
-How many threads share a job, whether the GIL is released and how often signals are handled follow from the time that
-lanes took before.
+The measured time per lane decides how many threads share a job, whether the GIL is released and how often signals are
+handled.
 """
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
@@ -11,17 +11,17 @@ from gymcore_ext.engine.step cimport MAX_LANES, NEVER, clock_now, pool_free, poo
 
 # Times in nanoseconds.
 cdef enum:
-    # Work that a thread takes at a time, and its maximum number of lanes: enough to make the claim free, little enough
-    # to balance cores of which one is slower.
+    # Work that a thread claims at a time, and its maximum number of lanes: enough to make the cost of claiming
+    # negligible, and little enough to balance cores of different speed.
     MIN_WORK = 5000
     MAX_WORK = 50000
     MAX_TAKEN = 2048
-    # Minimum work of a thread that is awake, and of one that must be woken first. Two cores of a virtual machine,
-    # CartPole: two threads share 20 us of work in 12 us if calls follow each other closely; if not, they are as fast as
-    # one at 80 us, and 1.2x at 160 us.
+    # Minimum work for a thread that is awake, and for one that must be woken first. CartPole on two cores of a virtual
+    # machine: two threads do 20 us of work in 12 us if calls follow each other closely; otherwise they are as fast as
+    # one at 80 us, and 1.2 times as fast at 160 us.
     WORK_TO_SHARE = 10000
     WORK_TO_WAKE = 80000
-    # Work that is always shared.
+    # Work from which on a job is always shared.
     LONG_WORK = 1000000
     # Steps in one call that are worth waking every thread.
     LONG_ROLLOUT = 4
@@ -29,9 +29,9 @@ cdef enum:
 
 @cython.final
 cdef class Threads:
-    """Up to `count` threads, the calling one among them.
+    """Up to `count` threads, including the calling one.
 
-    They share every job or, if `adaptive`, those that have proved to be faster shared.
+    They share every job, or if `adaptive`, those that are long enough to be faster when shared.
     """
 
     def __cinit__(self, int count, bint adaptive):
@@ -42,7 +42,7 @@ cdef class Threads:
         self.stop()
 
     cdef int _start(self, int64_t wanted) except -1:
-        """Make a pool of at most `wanted` threads, if there is none of this process and that is more than one."""
+        """Create a pool of at most `wanted` threads, unless this process has one or one thread is enough."""
         if self.pool != NULL and self.generation == fork_generation:
             return 0
         self.pool = NULL
@@ -56,7 +56,7 @@ cdef class Threads:
         return 0
 
     cdef int share(self, job_t job, void* context, int64_t count) except -1:
-        """Do a job on [0, count) without the GIL, by at most `count` threads; the batch must be claimed."""
+        """Run a job on [0, count) without the GIL, on at most `count` threads; the batch must be claimed."""
         cdef range_t lanes = range_t(0, count)
         self._start(min(self.count, count))
         cdef pool_t* pool = self.pool
@@ -68,9 +68,9 @@ cdef class Threads:
         return 0
 
     cdef int64_t run(self, job_t job, void* context, int64_t n, int64_t steps, cost_t* cost) except -1:
-        """Do a job on lanes [0, n), one step (steps = 0) or many of each, and handle signals every few milliseconds.
+        """Run a job on lanes [0, n), one step (steps = 0) or many of each, and handle signals every few milliseconds.
 
-        An exception of a signal handler leaves some of the lanes undone.
+        If a signal handler raises, some of the lanes have not been processed.
         """
         cdef int64_t end = 0, count = 0, spent
         cdef int threads
@@ -82,7 +82,7 @@ cdef class Threads:
         if steps == 0 and not timed and cost.lane * n < BRIEF:
             return job(context, 0, n)
         spent = -clock_now()
-        if cost.lane == 0.0:  # one lane says how to go on
+        if cost.lane == 0.0:  # the time of the first lane is the first estimate
             with nogil:
                 count = job(context, 0, 1)
             end = 1
@@ -104,7 +104,7 @@ cdef class Threads:
     cdef int64_t _run_part(
         self, job_t job, void* context, range_t* lanes, int64_t steps, const cost_t* cost, int64_t until
     ) except -1:
-        """Do a job by one thread or the pool, and begin no lane after the time `until`; `lanes` are those left then."""
+        """Run a job on one thread or the pool, and start no lane after time `until`; `lanes` become those left."""
         cdef int64_t count, n = lanes.hi - lanes.lo, work = <int64_t> (cost.lane * n)
         cdef int64_t min_lanes = max(<int64_t> (MIN_WORK / cost.lane), 1)
         cdef int64_t max_lanes = max(min(<int64_t> (MAX_WORK / cost.lane), MAX_TAKEN), 1)
@@ -130,7 +130,7 @@ cdef class Threads:
         return count
 
     cdef void stop(self) noexcept:
-        """End the threads. In the child of a fork they do not exist: their memory is left alone."""
+        """End the threads. In a forked child they do not exist, and their memory is not freed."""
         if self.pool != NULL and self.generation == fork_generation:
             pool_free(self.pool)
         self.pool = NULL
