@@ -146,7 +146,11 @@ def split_batch(layout: Layout, batch: Any, n: int) -> list[Any]:
         KeyError: If a part of a dict is missing.
         TypeError: If a part is not iterable.
     """
-    columns = [list(part) for _, _, part in leaves(layout, "batch", batch, TypeError, KeyError)]
+    columns = []
+    for _, _, part in leaves(layout, "batch", batch, TypeError, KeyError):
+        # The iterator of a vector ends with an IndexError, whose message takes most of the time.
+        is_vector = type(part) is np.ndarray and part.ndim == 1
+        columns.append(list(part.flat if is_vector else part))
     if wrong := {len(column) for column in columns} - {n}:
         raise ValueError(f"expected {n} elements, got {wrong.pop()}")
     if layout[0] == "array":

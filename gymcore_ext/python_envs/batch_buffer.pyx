@@ -272,7 +272,8 @@ cdef class BatchBuffer:
 
     cdef object joined(self, list values):
         """Return the tuple or dict that has these values of its parts."""
-        return tuple(values) if self.kind == TUPLE else dict(zip(self.keys, values))
+        cdef Py_ssize_t k
+        return tuple(values) if self.kind == TUPLE else {self.keys[k]: values[k] for k in range(len(values))}
 
     def read_objects(self, Py_ssize_t row):
         """The objects of one row, which no array holds, leaf by leaf, in the order of the layout."""
