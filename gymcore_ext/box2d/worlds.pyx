@@ -8,9 +8,9 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from gymcore_ext.box2d.structures cimport (
-    ACTIVE, AWAKE, BODY_FLAGS, CONTACT_FLAGS, HAS_TOI, LOCKED, POLYGON, TOUCHING, WORLD_FLAGS, apply_impulse,
-    body_def_t, body_t, box_t, broad_phase_t, calls_t, contact_manager_t, contact_t, fixture_t, joint_angle,
-    joint_speed, joint_t, manifold_point_t, node_t, polygon_shape_t, tree_t, vec_t, world_t,
+    ACTIVE, AWAKE, BODY_FLAGS, CONTACT_FLAGS, HAS_TOI, LOCKED, TOUCHING, WORLD_FLAGS, apply_impulse, body_def_t, body_t,
+    box_t, broad_phase_t, calls_t, contact_manager_t, contact_t, fixture_t, joint_angle, joint_speed, joint_t,
+    manifold_point_t, node_t, polygon_shape_t, tree_t, vec_t, world_t,
 )
 from gymcore_ext.lanes.lane_functions cimport functions_capsule, lane_functions_t
 from gymcore_ext.lanes.struct_lanes cimport LaneStore
@@ -184,6 +184,9 @@ cdef bint copy_tree(const calls_t* calls, archive_t* archive, world_t* world) no
         return False
     for i in range(capacity):
         node = &tree.nodes[i]
+        if node.height == -1 and not archive.reading:  # equal worlds are written as equal bytes
+            memset(&node.box, 0, sizeof(node.box))
+            node.child1 = node.child2 = 0
         if not copy(archive, &node.box, &node.box + 1) or not copy(archive, &node.parent, &node.height + 1):
             return False
         if archive.reading:
@@ -540,84 +543,72 @@ cdef tuple pair(vec_t vector):
     return vector.x, vector.y
 
 
-cdef tuple manifold_shape(contact_t* contact):
-    """Return local normal, local point and type of a manifold; None without points, when they are undefined."""
-    if contact.point_count == 0:
-        return None
-    return pair(contact.local_normal), pair(contact.local_point), contact.type
+def read_members(str kind, size_t address):
+    """Return the members of a structure, read with the layouts of structures.pxd.
 
-
-cdef list corners_of(fixture_t* fixture):
-    """Return the corners of a polygon, None for another shape."""
-    cdef const polygon_shape_t* shape = <const polygon_shape_t*> fixture.shape
-    cdef Py_ssize_t k
-    return [pair(shape.vertices[k]) for k in range(shape.count)] if shape.type == POLYGON else None
-
-
-def read_body_definition(size_t address):
-    """Return the members of a body's definition, read with the layout of structures.pxd, by the package's names."""
-    cdef const body_def_t* body = <const body_def_t*> address
-    return {
-        "type": body.type, "position": pair(body.position), "angle": body.angle, "linearVelocity": pair(body.velocity),
-        "angularVelocity": body.angular_velocity, "linearDamping": body.linear_damping,
-        "angularDamping": body.angular_damping, "gravityScale": body.gravity_scale,
-        "allowSleep": body.allow_sleep != 0, "awake": body.awake != 0, "fixedRotation": body.fixed_rotation != 0,
-        "bullet": body.bullet != 0, "active": body.active != 0}
-
-
-def read_world(size_t address):
-    """Return the members of a world, read with the layouts of structures.pxd, as dicts and lists.
-
-    Names are the package's, and addresses are ints.
+    Names are those of the package's attributes. Addresses are ints; that of a list is its newest object's.
     """
-    cdef world_t* world = <world_t*> address
-    cdef body_t* body = world.bodies
-    cdef joint_t* joint = world.joints
-    cdef contact_t* contact = world.manager.contacts
-    cdef fixture_t* fixture
-    cdef Py_ssize_t k
-    bodies, joints, contacts = [], [], []
-    while body != NULL:
-        fixtures, fixture = [], body.fixtures
-        while fixture != NULL:
-            fixtures.append({
-                "address": <size_t> fixture, "body": <size_t> fixture.body, "density": fixture.density,
-                "friction": fixture.friction, "restitution": fixture.restitution, "sensor": fixture.is_sensor != 0,
-                "corners": corners_of(fixture)})
-            fixture = fixture.next
-        bodies.append({
-            "address": <size_t> body, "world": <size_t> body.world, "type": body.type, "awake": body.flags & AWAKE != 0,
-            "position": pair(body.position), "angle": body.angle, "localCenter": pair(body.local_center),
-            "worldCenter": pair(body.center), "linearVelocity": pair(body.velocity),
-            "angularVelocity": body.angular_velocity, "mass": body.mass, "linearDamping": body.linear_damping,
-            "angularDamping": body.angular_damping, "gravityScale": body.gravity_scale, "fixtures": fixtures})
-        body = body.next
-    while joint != NULL:
-        joints.append({
-            "address": <size_t> joint, "bodyA": <size_t> joint.body_a, "bodyB": <size_t> joint.body_b,
-            "angle": joint_angle(joint), "speed": joint_speed(joint), "motorSpeed": joint.motor_speed,
-            "motorEnabled": joint.enable_motor != 0, "limitEnabled": joint.enable_limit != 0,
-            "lowerLimit": joint.lower_angle, "upperLimit": joint.upper_angle,
-            "maxMotorTorque": joint.max_motor_torque, "motorTorque": joint.motor_impulse})
-        joint = joint.next
-    while contact != NULL:
-        contacts.append({
-            "address": <size_t> contact, "fixtureA": <size_t> contact.fixture_a, "fixtureB": <size_t> contact.fixture_b,
-            "childIndexA": contact.child_a, "childIndexB": contact.child_b,
+    cdef const body_def_t* definition = <const body_def_t*> address
+    cdef const world_t* world = <const world_t*> address
+    cdef const body_t* body = <const body_t*> address
+    cdef const fixture_t* fixture = <const fixture_t*> address
+    cdef polygon_shape_t* shape = <polygon_shape_t*> address
+    cdef joint_t* joint = <joint_t*> address
+    cdef const contact_t* contact = <const contact_t*> address
+    cdef const manifold_point_t* point = <const manifold_point_t*> address
+    if kind == "body definition":
+        return {
+            "type": definition.type, "position": pair(definition.position), "angle": definition.angle,
+            "linearVelocity": pair(definition.velocity), "angularVelocity": definition.angular_velocity,
+            "linearDamping": definition.linear_damping, "angularDamping": definition.angular_damping,
+            "gravityScale": definition.gravity_scale, "allowSleep": definition.allow_sleep != 0,
+            "awake": definition.awake != 0, "fixedRotation": definition.fixed_rotation != 0,
+            "bullet": definition.bullet != 0, "active": definition.active != 0}
+    if kind == "world":
+        return {
+            "this": <size_t> world.manager.allocator, "contactManager": <size_t> &world.manager,
+            "contactManager.broadPhase": <size_t> &world.manager.broad_phase, "bodies": <size_t> world.bodies,
+            "joints": <size_t> world.joints, "contacts": <size_t> world.manager.contacts,
+            "bodyCount": world.body_count, "jointCount": world.joint_count,
+            "contactCount": world.manager.contact_count, "proxyCount": world.manager.broad_phase.proxy_count,
+            "gravity": pair(world.gravity)}
+    if kind == "body":
+        return {
+            "next": <size_t> body.next, "world": <size_t> body.world, "fixtures": <size_t> body.fixtures,
+            "type": body.type, "awake": body.flags & AWAKE != 0, "position": pair(body.position), "angle": body.angle,
+            "localCenter": pair(body.local_center), "worldCenter": pair(body.center),
+            "linearVelocity": pair(body.velocity), "angularVelocity": body.angular_velocity, "mass": body.mass,
+            "linearDamping": body.linear_damping, "angularDamping": body.angular_damping,
+            "gravityScale": body.gravity_scale}
+    if kind == "fixture":
+        return {
+            "next": <size_t> fixture.next, "body": <size_t> fixture.body, "shape": <size_t> fixture.shape,
+            "density": fixture.density, "friction": fixture.friction, "restitution": fixture.restitution,
+            "sensor": fixture.is_sensor != 0}
+    if kind == "shape":
+        return {"type": shape.type, "vertices": [pair(corner) for corner in shape.vertices[:min(shape.count, 16)]]}
+    if kind == "joint":
+        return {
+            "next": <size_t> joint.next, "bodyA": <size_t> joint.body_a, "bodyB": <size_t> joint.body_b,
+            "type": joint.type, "angle": joint_angle(joint), "speed": joint_speed(joint),
+            "motorSpeed": joint.motor_speed, "motorEnabled": joint.enable_motor != 0,
+            "limitEnabled": joint.enable_limit != 0, "lowerLimit": joint.lower_angle, "upperLimit": joint.upper_angle,
+            "GetMaxMotorTorque": joint.max_motor_torque, "GetMotorTorque": joint.motor_impulse}
+    if kind == "contact":
+        members = {
+            "next": <size_t> contact.next, "fixtureA": <size_t> contact.fixture_a,
+            "fixtureB": <size_t> contact.fixture_b, "childIndexA": contact.child_a, "childIndexB": contact.child_b,
             "touching": contact.flags & TOUCHING != 0, "friction": contact.friction,
             "restitution": contact.restitution, "tangentSpeed": contact.tangent_speed,
-            "shape": manifold_shape(contact),
-            "points": [{"localPoint": pair(contact.points[k].local_point),
-                        "normalImpulse": contact.points[k].normal_impulse,
-                        "tangentImpulse": contact.points[k].tangent_impulse, "key": contact.points[k].id}
-                       for k in range(min(contact.point_count, 2))]})
-        contact = contact.next
+            "manifold": <size_t> contact.points, "manifold.pointCount": contact.point_count}
+        if contact.point_count:  # or they are undefined
+            members["manifold.localNormal"] = pair(contact.local_normal)
+            members["manifold.localPoint"] = pair(contact.local_point)
+            members["manifold.type_"] = contact.type
+        return members
     return {
-        "contactManager": <size_t> &world.manager, "broadPhase": <size_t> &world.manager.broad_phase,
-        "allocator": <size_t> world.manager.allocator, "contactCount": world.manager.contact_count,
-        "proxyCount": world.manager.broad_phase.proxy_count, "bodyCount": world.body_count,
-        "jointCount": world.joint_count, "gravity": pair(world.gravity),
-        "bodies": bodies, "joints": joints, "contacts": contacts}
+        "localPoint": pair(point.local_point), "normalImpulse": point.normal_impulse,
+        "tangentImpulse": point.tangent_impulse, "id.key": point.id}
 
 
 ctypedef struct trial_t:
@@ -629,33 +620,31 @@ cdef void count_contact(void* lane, const contact_t* contact, bint touches) noex
     (<trial_t*> lane).changes += 1
 
 
-def step_and_restore(dict functions, size_t first, size_t second, int steps):
-    """Push the newest body of one world and step it; then restore its state in another world, and push and step that.
+def step_and_save(dict functions, size_t world, int steps, bytes state=None):
+    """Restore a state of a world with two moving bodies and a joint, then push the newest body and step several times.
 
-    Both have two moving bodies with a joint, were made in the same way, and were not stepped yet. The first world takes
-    half of the steps.
+    A world with a state must have been made as the one of the state, and not been stepped.
 
     Returns:
-        Number of contacts that have begun or ended.
+        The new state, None if the world cannot be saved or restored; and how many contacts have begun or ended.
     """
     cdef worlds_t shared
     cdef trial_t trial
     cdef lane_t* lane = &trial.lane
     cdef bytearray saved = bytearray(1 << 16)
+    cdef bint is_valid
     set_calls(&shared, functions)
     trial.changes = 0
-    for address in (first, second):
-        lane.world = <world_t*> <size_t> address
-        lane.moving[0] = lane.world.bodies  # they come before the ground
-        lane.moving[1] = lane.world.bodies.next
-        lane.joints[0] = lane.world.joints
-        lane.moving_count, lane.joint_count = 2, 1
-        listen(&shared, lane, count_contact)
-        if address == second:
-            copy_world(&shared, lane, saved, len(saved), True)
-        for _ in range(steps // 2):
-            apply_impulse(lane.moving[0], 0.01, 0.3, 5.0, 2.0)
-            step_world(&shared, lane)
-        copy_world(&shared, lane, saved, len(saved), False)
-        lane.world.manager.listener = NULL
-    return trial.changes
+    lane.world = <world_t*> world
+    lane.moving[0] = lane.world.bodies  # they come before the ground
+    lane.moving[1] = lane.world.bodies.next
+    lane.joints[0] = lane.world.joints
+    lane.moving_count, lane.joint_count = 2, 1
+    listen(&shared, lane, count_contact)
+    is_valid = state is None or copy_world(&shared, lane, <char*> state, len(state), True)
+    for _ in range(steps if is_valid else 0):
+        apply_impulse(lane.moving[0], 0.01, 0.3, 5.0, 2.0)
+        step_world(&shared, lane)
+    is_valid = is_valid and copy_world(&shared, lane, saved, len(saved), False)
+    lane.world.manager.listener = NULL
+    return bytes(saved) if is_valid else None, trial.changes

@@ -445,7 +445,7 @@ ANOTHER_RELEASE = """
 import Box2D
 from gymcore_ext.box2d import worlds
 Box2D.__version__ = "2.4.1"
-worlds.read_world = worlds.read_body_definition = worlds.step_and_restore = None
+worlds.read_members = worlds.step_and_save = None
 """
 
 PYTHON_INSTEAD = """
