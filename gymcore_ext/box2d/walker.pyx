@@ -6,8 +6,8 @@ number goes to Box2D. gymcore/envs/box2d/bipedal_walker_python.py is the same in
 from libc.math cimport cos, fabs, sin
 from libc.stdint cimport int32_t, int64_t
 
-from gymcore_ext.box2d.rays cimport cast_rays, prepare_scene, scene_t, side_t, span_t
-from gymcore_ext.box2d.structures cimport apply_force, body_t, contact_t, joint_angle, joint_speed
+from gymcore_ext.box2d.rays cimport cast_rays
+from gymcore_ext.box2d.structures cimport apply_force, body_t, contact_t, joint_angle, joint_speed, vec_t
 from gymcore_ext.box2d.worlds cimport (
     MAX_COUNT, MAX_NUMBER, Worlds, add_edge, add_moving_body, add_quad, are_doubles, are_floats, are_integers,
     empty_world, family_t, lane_t, remove_bodies, report_feet, step_world, worlds_t,
@@ -61,10 +61,8 @@ ctypedef struct episode_t:
 ctypedef struct walker_t:
     lane_t lane
     episode_t episode
-    scene_t scene             # what rays can hit; points to the arrays below
-    side_t ground[POINTS]
-    side_t boxes[4 * BOXES]
-    span_t spans[BOXES]
+    vec_t ground[POINTS]      # corners that rays can hit
+    vec_t boxes[4 * BOXES]    # counter-clockwise
 
 
 cdef double[2 * RAYS] ray_ends
@@ -174,33 +172,21 @@ cdef void begin(
         remove_bodies(self, &walker.lane, GRAVITY, False)
 
 
-cdef void prepare_rays(walker_t* walker) noexcept nogil:
-    cdef const episode_t* episode = &walker.episode
-    cdef bint is_clockwise
-    cdef int k, j, corner
-    for k in range(POINTS):
-        walker.ground[k].x = <float> (k * STEP)
-        walker.ground[k].y = <float> episode.heights[k]
-    for k in range(<int> episode.box_count):
-        is_clockwise = episode.boxes[k][0][1] >= episode.boxes[k][2][1]  # stairs and pits, not stumps
-        for j in range(4):
-            corner = 3 - j if is_clockwise else j
-            walker.boxes[4 * k + j].x = <float> episode.boxes[k][corner][0]
-            walker.boxes[4 * k + j].y = <float> episode.boxes[k][corner][1]
-    walker.scene.count, walker.scene.box_count = POINTS, <int> episode.box_count
-    walker.scene.ground, walker.scene.boxes, walker.scene.spans = walker.ground, walker.boxes, walker.spans
-    prepare_scene(&walker.scene)
-
-
 cdef void build(const worlds_t* self, void* memory) noexcept nogil:
     """Make ground and walker, and apply the push. Box2D lists contacts in the order of creation."""
     cdef walker_t* walker = <walker_t*> memory
     cdef lane_t* lane = &walker.lane
     cdef episode_t* episode = &walker.episode
     cdef body_t* hull
-    cdef int k
+    cdef int j, k, corner
     for k in range(<int> episode.box_count):
         add_quad(self, lane, GROUND, &episode.boxes[k][0][0])
+        for j in range(4):
+            corner = 3 - j if episode.boxes[k][0][1] >= episode.boxes[k][2][1] else j  # stairs and pits are clockwise
+            walker.boxes[4 * k + j].x = <float> episode.boxes[k][corner][0]
+            walker.boxes[4 * k + j].y = <float> episode.boxes[k][corner][1]
+    for k in range(POINTS):
+        walker.ground[k].x, walker.ground[k].y = <float> (k * STEP), <float> episode.heights[k]
     for k in range(POINTS - 1):
         add_edge(self, self.calls.create_body(lane.world, self.definitions[<int> GROUND]), EDGE,
                  k * STEP, episode.heights[k], (k + 1) * STEP, episode.heights[k + 1])
@@ -209,7 +195,6 @@ cdef void build(const worlds_t* self, void* memory) noexcept nogil:
     for k in range(4):
         add_moving_body(self, lane, self.definitions[LEGS + 3 * k], self.definitions[LEGS + 3 * k + 1],
                         k if k % 2 else 0, self.definitions[LEGS + 3 * k + 2])
-    prepare_rays(walker)
 
 
 cdef void report_contact(void* memory, const contact_t* contact, bint touches) noexcept nogil:
@@ -271,7 +256,8 @@ cdef int step(
     step_world(self, lane)
     episode.steps += 1
     x = hull.position.x
-    cast_rays(&walker.scene, ray_ends, RAYS, x, hull.position.y, episode.fractions)
+    cast_rays(walker.ground, POINTS, walker.boxes, <int> episode.box_count, ray_ends, RAYS, x, hull.position.y,
+              episode.fractions)
     episode.scroll = x - WIDTH / 5
     shaping = 130 * x / SCALE - 5.0 * fabs(hull.angle)
     reward[0] = reward_of(
