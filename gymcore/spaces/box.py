@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gymcore import error, logger
 from gymcore.spaces.space import Array, ArraySpace, DType, PickledState, ScalarT_co, dtype_limits
-from gymcore_ext.spaces import finite_sides, identical, repeat
+from gymcore_ext.spaces import identical, repeat
 
 __all__ = ["Box", "array_short_repr", "is_float_integer"]
 
@@ -140,13 +140,18 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
     @classmethod
     def _from_arrays(cls, low: Array, high: Array, dtype: DType) -> Box:
         """Return a box with checked copies of these arrays as bounds, and without a generator."""
-        sides = finite_sides(low, high)
-        if sides is None or low.dtype != dtype:  # a rare dtype, or inconsistent arrays
-            return Box(low, high, dtype=dtype)
+        same = type(low) is type(high) is np.ndarray and low.dtype == high.dtype == dtype
+        if not same or low.shape != high.shape or not (low <= high).all():
+            return Box(low, high, dtype=dtype)  # raises, unless the arrays are of a subclass
         box: Box = Box.__new__(Box)
         box.dtype, box._shape = dtype, low.shape
         box.low, box.high = low.copy(), high.copy()
-        box.bounded_below, box.bounded_above = sides
+        if dtype.kind == "f":
+            box.bounded_below = np.asarray(low != -np.inf)
+            box.bounded_above = np.asarray(high != np.inf)
+        else:
+            box.bounded_below = np.ones(low.shape, np.bool_)
+            box.bounded_above = np.ones(low.shape, np.bool_)
         box.low_repr = box.high_repr = None
         return box
 

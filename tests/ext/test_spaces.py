@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from gymcore_ext.spaces import finite_sides, identical, repeat, stack
+from gymcore_ext.spaces import identical, repeat
 from tests.for_each import for_each
 
-INF = np.inf
 DTYPES = ["?", *"bBhHiIqQ", "e", "f", "d", "g", "F", ">f4", ">i2"]
-CHECKED = [np.int8, np.int32, np.int64, np.uint8, np.float32, np.float64]
 
 
 def numbers(dtype, shape=(2, 3)):
@@ -66,95 +64,6 @@ def test_repeat_refuses_what_it_cannot_repeat():
     for array in (np.array([None]), np.zeros(1, "i4,O")):
         with pytest.raises(TypeError, match="expected an array without Python objects, got "):
             repeat(array, 2)
-
-
-@for_each("dtype", DTYPES)
-@for_each("shape", [(), (2, 3), (0,)])
-def test_stack_is_numpys(dtype, shape):
-    arrays = [np.asarray(numbers(dtype, shape) + np.ones((), dtype), dtype) for _ in range(5)]
-    stacked = stack(arrays)
-    assert stacked.dtype == arrays[0].dtype
-    assert stacked.shape == (5, *shape)
-    assert np.array_equal(stacked, np.stack(arrays))
-    assert stacked.flags.owndata
-    assert stacked.flags.writeable
-
-
-def test_stack_of_other_strides():
-    array = np.arange(6.0).reshape(2, 3)
-    assert np.array_equal(stack([array.T, array.T.copy()]), np.stack([array.T, array.T]))
-
-
-def test_stack_names_the_array_that_does_not_fit():
-    one = np.ones(2, np.float32)
-    with pytest.raises(ValueError, match="arrays: expected at least one array, got none"):
-        stack([])
-    message = r"arrays\[1\]: expected float32 array of shape \(2,\), got "
-    with pytest.raises(ValueError, match=message + r"float32 \(3,\)"):
-        stack([one, np.ones(3, np.float32)])
-    with pytest.raises(ValueError, match=message + r"float64 \(2,\)"):
-        stack([one, np.ones(2)])
-    for wrong in (3, None, np.array([None])):
-        with pytest.raises(TypeError):
-            stack([one, one, wrong])
-
-
-@for_each("dtype", CHECKED)
-def test_sides_of_numbers(dtype):
-    low = numbers(dtype)
-    for side in finite_sides(low, low + np.ones((), dtype)):
-        assert side.dtype == np.bool_
-        assert side.shape == low.shape
-        assert side.all()
-    bad = low.copy()
-    bad[1, 2] -= 1
-    assert finite_sides(low, bad) is None
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_sides_of_infinities(dtype):
-    low = np.array([-INF, 0, -INF, INF, -INF], dtype)
-    high = np.array([INF, INF, 0, INF, -INF], dtype)
-    below, above = finite_sides(low, high)
-    assert below.tolist() == [False, True, False, True, False]
-    assert above.tolist() == [False, False, True, False, True]
-    for side in (0, 1):
-        bounds = [low.copy(), high.copy()]
-        bounds[side][2] = np.nan
-        assert finite_sides(*bounds) is None
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint8])
-def test_sides_of_the_ends_of_the_ranges(dtype):
-    ends = np.iinfo(dtype)
-    low, high = np.array([ends.min], dtype), np.array([ends.max], dtype)
-    assert [side.tolist() for side in finite_sides(low, high)] == [[True], [True]]
-    assert finite_sides(high, low) is None
-
-
-def test_sides_of_views():
-    low = np.arange(6.0).reshape(2, 3)
-    high = low + np.array([[0], [1]])
-    assert finite_sides(low.T, high.T)[0].shape == (3, 2)
-    assert finite_sides(high[1:], low[1:]) is None
-
-
-@for_each(
-    ("low", "high"),
-    [
-        (np.zeros(2), np.ones(3)),
-        (np.zeros(2), np.ones(2, np.float32)),
-        (np.zeros((2, 1)), np.ones(2)),
-        (np.zeros(2, np.float16), np.ones(2, np.float16)),
-        (np.zeros(2, ">f4"), np.ones(2, ">f4")),
-        (np.zeros(2, complex), np.ones(2, complex)),
-        (np.ma.zeros(2), np.ma.ones(2)),
-        ([0.0], [1.0]),
-        (0.0, 1.0),
-    ],
-)
-def test_sides_of_what_is_unusual_are_left_to_python(low, high):
-    assert finite_sides(low, high) is None
 
 
 def test_identical_arrays_have_one_type_shape_dtype_and_bytes():

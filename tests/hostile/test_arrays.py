@@ -308,9 +308,7 @@ def test_arrays_of_spaces(rng: np.random.Generator, rounds: Iterator[int]) -> No
     boxes = gym.vector.utils.batch_space(box, 3)
     calls: tuple[Callable[[], object], ...] = (
         lambda: spaces.repeat(hostile(rng, valid), int(rng.integers(-1, 4))),
-        lambda: spaces.stack([hostile(rng, valid) for _ in range(rng.integers(4))]),
         lambda: spaces.identical(hostile(rng, valid), hostile(rng, valid)),
-        lambda: spaces.finite_sides(hostile(rng, valid), hostile(rng, valid)),
         lambda: arrays.are_lanes(hostile(rng, np.arange(4)), int(rng.integers(-1, 6))),
         lambda: hostile(rng, valid) in box,
         lambda: gym.spaces.Box(hostile(rng, valid), hostile(rng, valid)),
