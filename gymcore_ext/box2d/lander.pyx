@@ -11,11 +11,11 @@ from gymcore_ext.box2d.structures cimport (
     AWAKE, apply_force, apply_impulse, apply_torque, body_t, contact_t, vec_t, world_point,
 )
 from gymcore_ext.box2d.worlds cimport (
-    MAX_COUNT, MAX_NUMBER, Worlds, add_body, add_edge, add_moving_body, are_doubles, are_integers, empty_world,
+    MAX_COUNT, MAX_NUMBER, Worlds, add_body, add_edge, add_moving_body, are_within, empty_world,
     family_t, lane_t, report_feet, step_world, worlds_t,
 )
 from gymcore_ext.lanes.lane_functions cimport TERMINATED
-from gymcore_ext.physics.lane cimport below, random, rng_t, uniform
+from gymcore_ext.physics.lane cimport PI, below, random, rng_t, uniform
 
 import numpy as np
 
@@ -34,7 +34,6 @@ cdef double WIDTH = 600 / SCALE, HEIGHT = 400 / SCALE
 cdef double HALF_WIDTH = WIDTH / 2, HALF_HEIGHT = HEIGHT / 2
 cdef double HELIPAD_Y = HEIGHT / 4
 cdef double REST_Y = HELIPAD_Y + 18 / SCALE       # where a lander stands on the pad
-cdef double PI = 3.141592653589793
 cdef double MAIN_ENGINE_POWER = 13.0, SIDE_ENGINE_POWER = 0.6
 cdef double MAIN_ENGINE_AT = 4 / SCALE, SIDE_ENGINE_AWAY = 12.0, SIDE_ENGINE_HEIGHT = 14.0  # the latter in pixels
 PARAMETERS = {"gravity": -10.0, "enable_wind": 0.0, "wind_power": 15.0, "turbulence_power": 1.5}
@@ -75,24 +74,14 @@ ctypedef struct engines_t:
 
 # --- an episode -------------------------------------------------------------------------------------------------------
 
-cdef void ground_heights(const double* heights, double* ground) noexcept nogil:
-    """Compute the heights of the ground's points from the drawn ones: smooth, and flat around the pad."""
-    cdef double bent[HEIGHTS]
-    cdef int k
-    for k in range(HEIGHTS):
-        bent[k] = HELIPAD_Y if CHUNKS // 2 - 2 <= k <= CHUNKS // 2 + 2 else heights[k]
-    for k in range(CHUNKS):
-        ground[k] = 0.33 * (bent[HEIGHTS - 1 if k == 0 else k - 1] + bent[k] + bent[k + 1])
-
-
 cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
     cdef const episode_t* episode = <const episode_t*> saved
     return (
-        are_doubles(episode.heights, episode.push, 0.0, HEIGHT / 2)
-        and are_doubles(episode.push, &episode.gravity, -1000.0, 1000.0) and -12.0 <= episode.gravity <= 0.0
+        are_within[double](episode.heights, episode.push, 0.0, HEIGHT / 2)
+        and are_within[double](episode.push, &episode.gravity, -1000.0, 1000.0) and -12.0 <= episode.gravity <= 0.0
         and -MAX_COUNT <= episode.wind_idx <= MAX_COUNT and -MAX_COUNT <= episode.torque_idx <= MAX_COUNT
         and 0 <= episode.steps <= MAX_COUNT and -MAX_NUMBER <= episode.prev_shaping <= MAX_NUMBER
-        and are_integers(&episode.has_shaping, &episode.legs[2], 0, 1))
+        and are_within[int32_t](&episode.has_shaping, &episode.legs[2], 0, 1))
 
 
 cdef void begin(
@@ -117,10 +106,14 @@ cdef void build(const worlds_t* self, void* memory) noexcept nogil:
     cdef lander_t* lander = <lander_t*> memory
     cdef lane_t* lane = &lander.lane
     cdef body_t* body = add_body(self, lane, self.definitions[<int> GROUND], self.definitions[<int> BEDROCK])
-    cdef double ground[CHUNKS]
+    cdef double[CHUNKS] ground
+    cdef double[HEIGHTS] heights
     cdef double piece = WIDTH / (CHUNKS - 1)
     cdef int k
-    ground_heights(lander.episode.heights, ground)
+    for k in range(HEIGHTS):  # flat around the pad
+        heights[k] = HELIPAD_Y if CHUNKS // 2 - 2 <= k <= CHUNKS // 2 + 2 else lander.episode.heights[k]
+    for k in range(CHUNKS):
+        ground[k] = 0.33 * (heights[k - 1 if k else HEIGHTS - 1] + heights[k] + heights[k + 1])
     for k in range(CHUNKS - 1):
         add_edge(self, body, EDGE, piece * k, ground[k], piece * (k + 1), ground[k + 1])
     body = add_moving_body(self, lane, self.definitions[<int> HULL], self.definitions[<int> HULL_FIXTURE], 0, NULL)
@@ -292,9 +285,3 @@ cdef class Landers(Worlds):
         """float64 [lanes, steps, 2, 5]: what the main engine and a side engine have emitted in the last steps."""
         return self._columns(
             sizeof(lane_t) + sizeof(episode_t), np.dtype((np.float64, (SMOKE_STEPS, 2, sizeof(particle_t) // 8))))
-
-    def ground(self, Py_ssize_t lane):
-        """Return the heights of the ground's points, metres: a list."""
-        cdef double heights[CHUNKS]
-        ground_heights((<lander_t*> self._lane(lane)).episode.heights, heights)
-        return heights

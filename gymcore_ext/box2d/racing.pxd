@@ -2,11 +2,11 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from gymcore_ext.box2d.structures cimport body_t
-from gymcore_ext.box2d.track cimport CHECKPOINTS
 from gymcore_ext.box2d.worlds cimport lane_t
 
 
 cdef enum:
+    CHECKPOINTS = 12
     WHEELS = 4
     MARKS = 30         # of skidding wheels that are kept
     MARK_POINTS = 30   # of one of them

@@ -4,19 +4,18 @@ Gymnasium's order of operations and of random draws, in its precision: Python's 
 number goes to Box2D. gymcore/envs/box2d/car_racing_python.py is the same in Python.
 """
 cimport numpy as cnp
-from libc.math cimport cos, fabs, sin, sqrt
+from libc.math cimport atan2, cos, fabs, sin, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from gymcore_ext.box2d.picture cimport STATE, draw_observation
 from gymcore_ext.box2d.structures cimport apply_force, body_def_t, body_t, contact_t, joint_angle, vec_t
-from gymcore_ext.box2d.track cimport CHECKPOINTS, compute_curve, curve_t, find_borders, track_point_t
 from gymcore_ext.box2d.worlds cimport (
-    MAX_COUNT, MAX_NUMBER, Worlds, add_moving_body, add_quad, are_doubles, are_floats, are_integers, family_t, lane_t,
+    MAX_COUNT, MAX_NUMBER, Worlds, add_moving_body, add_quad, are_within, family_t, lane_t,
     remove_bodies, step_world, worlds_t,
 )
 from gymcore_ext.engine.kernel cimport TERMINATIONS
 from gymcore_ext.lanes.lane_functions cimport TERMINATED
-from gymcore_ext.physics.lane cimport below, rng_t, uniform
+from gymcore_ext.physics.lane cimport PI, below, rng_t, uniform
 
 import numpy as np
 
@@ -26,8 +25,13 @@ from gymcore_ext.lanes.custom_kernel import CustomKernel
 cnp.import_array()
 
 
-cdef double SCALE = 6.0, FPS = 50.0, PI = 3.141592653589793
+cdef enum:
+    MAX_POINTS = 2500    # of a curve
+    BORDER_LENGTH = 4    # pieces of a hard turn, at least
+
+cdef double SCALE = 6.0, FPS = 50.0
 cdef double TRACK_RAD = 900 / SCALE, TRACK_WIDTH = 40 / SCALE, BORDER = 8 / SCALE
+cdef double TRACK_DETAIL = 21 / SCALE, TRACK_TURN = 0.31, START_ALPHA = 2 * PI * (-0.5) / CHECKPOINTS
 cdef double PLAYFIELD = 2000 / SCALE
 cdef double SIZE = 0.02
 cdef double WHEEL_RADIUS = 27 * SIZE, WHEEL_INERTIA = 4000 * SIZE * SIZE
@@ -45,6 +49,104 @@ cdef enum:  # indices of the definitions that Python makes; the hull has four fi
 cpdef enum:
     LAP_FINISHED = 1
     LEFT_THE_FIELD = 2
+
+
+ctypedef struct track_point_t:
+    double alpha, beta, x, y   # its direction from the origin, the car's angle there, its position
+
+ctypedef struct curve_t:
+    track_point_t points[MAX_POINTS]
+    int first, tiles           # the track is the points from `first` on, one for each of its tiles
+
+
+# --- the track --------------------------------------------------------------------------------------------------------
+
+cdef bint compute_curve(const double* draws, curve_t* curve) noexcept nogil:
+    """Compute a curve from the noise of the angle and the radius of each checkpoint. False if it is not closed.
+
+    The curve is Gymnasium's: it starts on the x axis and turns toward one checkpoint after the other, five times round;
+    the last lap that closes is the track. The same draws give the same track, to the bit.
+    """
+    cdef double[CHECKPOINTS] alphas, to_x, to_y
+    cdef double alpha, radius, before, turn, sideways, ahead_x, ahead_y, x = 1.5 * TRACK_RAD, y = 0.0, beta = 0.0
+    cdef track_point_t* points = curve.points
+    cdef int k, last = 0, count = 0, target = 0, laps = 0
+    cdef bint on_other_side = False
+    for k in range(CHECKPOINTS):
+        alpha = 2 * PI * k / CHECKPOINTS + draws[2 * k]
+        radius = draws[2 * k + 1]
+        if k == 0:
+            alpha, radius = 0.0, 1.5 * TRACK_RAD
+        elif k == CHECKPOINTS - 1:
+            alpha, radius = 2 * PI * k / CHECKPOINTS, 1.5 * TRACK_RAD
+        alphas[k] = alpha
+        to_x[k] = radius * cos(alpha)
+        to_y[k] = radius * sin(alpha)
+    while count < MAX_POINTS and laps <= 4:
+        alpha = atan2(y, x)
+        if on_other_side and alpha > 0:
+            laps += 1
+            on_other_side = False
+        if alpha < 0:
+            on_other_side = True
+            alpha += 2 * PI
+        # The next checkpoint ahead; after the last one the angle goes on below the first.
+        while alpha > alphas[target % CHECKPOINTS]:
+            target += 1
+            if target % CHECKPOINTS == 0:
+                alpha -= 2 * PI
+        k = target % CHECKPOINTS
+        ahead_x = cos(beta)
+        ahead_y = sin(beta)
+        # How far the checkpoint is to the side, in pixels of the original.
+        sideways = (ahead_x * (to_x[k] - x) + ahead_y * (to_y[k] - y)) * SCALE
+        while beta - alpha > 1.5 * PI:
+            beta -= 2 * PI
+        while beta - alpha < -1.5 * PI:
+            beta += 2 * PI
+        before = beta
+        turn = min(TRACK_TURN, fabs(0.001 * sideways))
+        if sideways > 0.3:
+            beta -= turn
+        elif sideways < -0.3:
+            beta += turn
+        x += -ahead_y * TRACK_DETAIL
+        y += ahead_x * TRACK_DETAIL
+        points[count].alpha = alpha
+        points[count].beta = before * 0.5 + beta * 0.5
+        points[count].x = x
+        points[count].y = y
+        count += 1
+    # Where the curve passes the start, from the end: the last two passes bound the track.
+    curve.first = 0
+    for k in range(count - 1, 0, -1):
+        if points[k].alpha > START_ALPHA and points[k - 1].alpha <= START_ALPHA:
+            if last:
+                curve.first = k
+                break
+            last = k
+    curve.tiles = last - 1 - curve.first
+    if curve.first == 0 or curve.tiles < 1:
+        return False
+    x = cos(points[curve.first].beta) * (points[curve.first].x - points[last - 2].x)
+    y = sin(points[curve.first].beta) * (points[curve.first].y - points[last - 2].y)
+    return sqrt(x * x + y * y) <= TRACK_DETAIL
+
+
+cdef void find_borders(const track_point_t* track, int count, char* borders) noexcept nogil:
+    """Find whether each piece of the track has a red and white border: it is in a hard turn."""
+    cdef double turn
+    cdef int k, back, left, right
+    for k in range(count):
+        left = right = 0
+        for back in range(BORDER_LENGTH):
+            turn = track[(k - back + count) % count].beta - track[(k - back - 1 + count) % count].beta
+            left += turn > TRACK_TURN * 0.2
+            right += turn < -(TRACK_TURN * 0.2)
+        borders[k] = left == BORDER_LENGTH or right == BORDER_LENGTH
+    for k in range(count):
+        for back in range(BORDER_LENGTH):
+            borders[(k - back + count) % count] |= borders[k]
 
 
 # --- an episode -------------------------------------------------------------------------------------------------------
@@ -103,17 +205,17 @@ cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
         if not 0 <= episode.skid_mark[k] <= episode.marks_made:
             return False
     return (
-        are_doubles(episode.road_color, &episode.lap_complete_percent, 0.0, 255.0)
+        are_within[double](episode.road_color, &episode.lap_complete_percent, 0.0, 255.0)
         and 0.0 <= episode.lap_complete_percent <= 1.0 and 0 <= episode.domain_randomize <= 1 and episode.retries >= 0
         and episode.first == curve.first and episode.tiles == curve.tiles
-        and are_doubles(&episode.reward, &episode.marks_made, -MAX_NUMBER, MAX_NUMBER)
+        and are_within[double](&episode.reward, &episode.marks_made, -MAX_NUMBER, MAX_NUMBER)
         and 0 <= episode.marks_made <= MAX_COUNT
-        and are_integers(episode.skid_points, episode.skid_on_grass, 0, MARK_POINTS)
-        and are_integers(episode.skid_on_grass, episode.wheel_tiles, 0, 1)
-        and are_integers(episode.wheel_tiles, episode.mark_counts, 0, MAX_TILES)
-        and are_integers(episode.mark_counts, episode.mark_on_grass, 0, MARK_POINTS)
-        and are_integers(episode.mark_on_grass, episode.marks, 0, 1)
-        and are_floats(episode.marks, &episode.tile_visited_count, -1e9, 1e9)
+        and are_within[int32_t](episode.skid_points, episode.skid_on_grass, 0, MARK_POINTS)
+        and are_within[int32_t](episode.skid_on_grass, episode.wheel_tiles, 0, 1)
+        and are_within[int32_t](episode.wheel_tiles, episode.mark_counts, 0, MAX_TILES)
+        and are_within[int32_t](episode.mark_counts, episode.mark_on_grass, 0, MARK_POINTS)
+        and are_within[int32_t](episode.mark_on_grass, episode.marks, 0, 1)
+        and are_within[float](episode.marks, &episode.tile_visited_count, -1e9, 1e9)
         and 0 <= episode.tile_visited_count <= episode.tiles and 0 <= episode.new_lap <= 1
         and 0 <= episode.lap <= LEFT_THE_FIELD)
 

@@ -46,7 +46,6 @@ cdef struct body_t:
     float mass, inverse_mass, inertia, inverse_inertia
     float linear_damping, angular_damping, gravity_scale
     float sleep_time
-    void* user_data
 
 ctypedef struct proxy_t:        # a fixture in the broad phase
     box_t box
@@ -109,10 +108,7 @@ cdef struct joint_t:            # a revolute joint, up to the last member that i
     uint8_t enable_limit
     float reference_angle, lower_angle, upper_angle
     int32_t index_a, index_b
-    vec_t arm_a, arm_b, local_center_a, local_center_b
-    float inverse_mass_a, inverse_mass_b, inverse_inertia_a, inverse_inertia_b
-    float matrix[9]
-    float motor_mass
+    float solver[22]            # computed in each step
     int32_t limit_state
 
 ctypedef struct node_t:
@@ -144,25 +140,8 @@ ctypedef struct contact_manager_t:
     void* listener
     void* allocator
 
-ctypedef struct block_allocator_t:
-    void* chunks
-    int32_t chunk_count, chunk_space
-    void* free_lists[14]
-
-ctypedef struct stack_entry_t:
-    char* data
-    int32_t size
-    uint8_t used_malloc
-
-ctypedef struct stack_allocator_t:
-    char data[102400]
-    int32_t index, allocation, max_allocation
-    stack_entry_t entries[32]
-    int32_t entry_count
-
 ctypedef struct world_t:
-    block_allocator_t block_allocator
-    stack_allocator_t stack_allocator
+    void* allocators[12883]     # of blocks, and a stack
     int32_t flags
     contact_manager_t manager
     body_t* bodies
@@ -179,19 +158,13 @@ ctypedef struct world_t:
 # Definitions, which are copied before they are changed.
 ctypedef struct fixture_def_t:
     const void* shape
-    void* user_data
-    float friction, restitution, density
-    uint8_t is_sensor
-    uint16_t filter[3]
+    void* rest[4]
 
 ctypedef struct body_def_t:
     int32_t type
     vec_t position
     float angle
-    vec_t velocity
-    float angular_velocity, linear_damping, angular_damping
-    uint8_t allow_sleep, awake, fixed_rotation, bullet, active
-    void* user_data
+    void* rest[5]
     float gravity_scale
 
 ctypedef struct joint_def_t:

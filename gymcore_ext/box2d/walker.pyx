@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t
 from gymcore_ext.box2d.rays cimport cast_rays
 from gymcore_ext.box2d.structures cimport apply_force, body_t, contact_t, joint_angle, joint_speed, vec_t
 from gymcore_ext.box2d.worlds cimport (
-    MAX_COUNT, MAX_NUMBER, Worlds, add_edge, add_moving_body, add_quad, are_doubles, are_floats, are_integers,
+    MAX_COUNT, MAX_NUMBER, Worlds, add_edge, add_moving_body, add_quad, are_within,
     empty_world, family_t, lane_t, remove_bodies, report_feet, step_world, worlds_t,
 )
 from gymcore_ext.lanes.lane_functions cimport TERMINATED
@@ -145,15 +145,16 @@ cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
         return False
     for k in range(<int> episode.box_count):
         box = &episode.boxes[k][0][0]  # as add_box makes them
-        if not (are_doubles(box, box + 8, -1e4, 1e4) and box[0] == box[6] and box[2] == box[4] and box[1] == box[3]
-                and box[5] == box[7] and box[2] - box[0] >= 0.1 and fabs(box[1] - box[5]) >= 0.1):
+        if not (box[0] == box[6] and box[2] == box[4] and box[1] == box[3] and box[5] == box[7]
+                and box[2] - box[0] >= 0.1 and fabs(box[1] - box[5]) >= 0.1):
             return False
     return (
-        are_doubles(episode.heights, episode.boxes, -1e4, 1e4) and are_doubles(episode.clouds, &episode.push, 0.0, 1.0)
+        are_within[double](episode.heights, episode.clouds, -1e4, 1e4)
+        and are_within[double](episode.clouds, &episode.push, 0.0, 1.0)
         and -5.0 <= episode.push <= 5.0 and 0 <= episode.steps <= MAX_COUNT
-        and are_doubles(&episode.prev_shaping, episode.fractions, -MAX_NUMBER, MAX_NUMBER)
-        and are_floats(episode.fractions, &episode.has_shaping, 0, 1)
-        and are_integers(&episode.has_shaping, &episode.feet[2], 0, 1))
+        and are_within[double](&episode.prev_shaping, episode.fractions, -MAX_NUMBER, MAX_NUMBER)
+        and are_within[float](episode.fractions, &episode.has_shaping, 0, 1)
+        and are_within[int32_t](&episode.has_shaping, &episode.feet[2], 0, 1))
 
 
 cdef void begin(

