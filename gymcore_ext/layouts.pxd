@@ -1,5 +1,5 @@
 """Layouts: what the elements of a space are made of."""
 
-cpdef object parts_of(tuple layout)
+cdef object parts_of(tuple layout)
 cpdef object grouped(tuple layout, object arrays)
 cpdef list leaves(tuple layout, str name, object value, object type_error, object value_error)

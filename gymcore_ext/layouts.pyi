@@ -1,7 +1,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-def parts_of(layout: tuple[Any, ...]) -> tuple[tuple[Any, ...], ...]: ...
 def grouped(layout: tuple[Any, ...], arrays: Iterator[Any]) -> Any: ...
 def leaves(
     layout: tuple[Any, ...],

@@ -9,7 +9,7 @@
 """
 
 
-cpdef object parts_of(tuple layout):
+cdef object parts_of(tuple layout):
     """Return the layouts of the parts of a tuple or dict."""
     return layout[1] if layout[0] == "tuple" else layout[2]
 

@@ -9,7 +9,6 @@ from gymcore_ext.arrays cimport ArrayRing
 cdef class BatchBuffer:
     cdef readonly object layout
     cdef readonly Py_ssize_t n
-    cdef readonly bint has_objects       # some leaf is not an array
     cdef readonly bint reuse
     cdef int kind
     cdef bint fixed                      # the memory is another owner's

@@ -90,8 +90,6 @@ cdef class BatchBuffer:
                 self.ring = ArrayRing((n, *self.shape), self.dtype, reuse)
         elif self.kind == OBJECTS:
             self.finish = layout[1]
-            self.objects = [None] * n if self.fixed else None
-            self.has_objects = True
         else:
             layouts = parts_of(layout)
             self.keys = tuple(layout[1] if self.kind == DICT else range(len(layouts)))
@@ -102,7 +100,6 @@ cdef class BatchBuffer:
                 part = BatchBuffer(
                     part_layout, n, reuse=reuse, memory=memory, offset=offset, name=f"{name}[{key!r}]")
                 offset += BatchBuffer.nbytes(part_layout, n)
-                self.has_objects |= part.has_objects
                 self.parts.append(part)
 
     @staticmethod
@@ -126,13 +123,11 @@ cdef class BatchBuffer:
         if self.parts is not None:
             for part in self.parts:
                 part.begin()
-        elif self.fixed:
-            return 0
-        elif self.kind == ARRAY:
+        elif self.kind == OBJECTS:
+            self.objects = [None] * self.n
+        elif not self.fixed:
             self.array = None  # a reference of ours would keep the ring from using the array again
             self.array = self.ring.take(<void**> &self.data)
-        else:
-            self.objects = [None] * self.n
         return 0
 
     cdef int check_begun(self, str call) except -1:
@@ -252,7 +247,7 @@ cdef class BatchBuffer:
         if self.parts is not None:
             return self.joined([part.batch() for part in self.parts])
         self.check_begun("batch")
-        batch = self.array if self.kind == ARRAY else self.finish(list(self.objects))
+        batch = self.array if self.kind == ARRAY else self.finish(self.objects)
         if not self.fixed:
             self.array = self.objects = None
         return batch
@@ -274,10 +269,3 @@ cdef class BatchBuffer:
         """Return the tuple or dict that has these values of its parts."""
         cdef Py_ssize_t k
         return tuple(values) if self.kind == TUPLE else {self.keys[k]: values[k] for k in range(len(values))}
-
-    def read_objects(self, Py_ssize_t row):
-        """The objects of one row, which no array holds, leaf by leaf, in the order of the layout."""
-        cdef BatchBuffer part
-        if self.kind == OBJECTS:
-            return [self.read(row)]
-        return [leaf for part in self.parts or () for leaf in part.read_objects(row)]

@@ -41,7 +41,7 @@ cdef class Outputs:
     cdef double* rewards
     cdef uint8_t* terminated
     cdef uint8_t* truncated
-    cdef reports_t reports               # into `episodes`, once an episode has ended in this call
+    cdef reports_t reports               # into `episodes`, or NULL
 
     def __cinit__(self, BatchBuffer observations, BatchBuffer transitions, BatchBuffer episodes):
         self.observations = observations
@@ -56,28 +56,20 @@ cdef class Outputs:
         self.rewards = <double*> self.transitions.part_data(0)
         self.terminated = <uint8_t*> self.transitions.part_data(1)
         self.truncated = <uint8_t*> self.transitions.part_data(2)
-        self.reports.returns = NULL
+        if self.episodes is not None:
+            self.episodes.begin()
+            self.reports.returns = <double*> self.episodes.part_data(0)
+            self.reports.lengths = <int64_t*> self.episodes.part_data(1)
+            self.reports.times = <double*> self.episodes.part_data(2)
         return 0
 
-    cdef int begin_reports(self) except -1:
-        """Begin a batch of episodes unless this call has one: zeros, except in shared memory."""
-        if self.reports.returns != NULL:
-            return 0
-        self.episodes.begin()
-        self.reports.lengths = <int64_t*> self.episodes.part_data(1)
-        self.reports.times = <double*> self.episodes.part_data(2)
-        self.reports.returns = <double*> self.episodes.part_data(0)
-        if not self.episodes.fixed:
-            clear_reports(&self.reports, 0, self.episodes.n)
-        return 0
-
-    cdef tuple take(self, object infos, object errors):
+    cdef tuple take(self, object infos, bint has_ended, object errors):
         """The five results of a step, which from now on are the caller's."""
         cdef list parts = self.transitions.parts
         rewards = (<BatchBuffer> parts[0]).batch()
         terminated = (<BatchBuffer> parts[1]).batch()
         truncated = (<BatchBuffer> parts[2]).batch()
-        if self.reports.returns != NULL:
+        if has_ended and self.episodes is not None:
             if "episode" in infos:
                 raise errors.InvalidArgument(
                     "episode_statistics: the environments have an info named 'episode' themselves; the infos of this "
@@ -92,13 +84,6 @@ cdef Outputs new_outputs(BatchBuffer observations, bint statistics):
     return Outputs(
         observations, BatchBuffer(TRANSITION, observations.n),
         BatchBuffer(EPISODE, observations.n) if statistics else None)
-
-
-cdef object copied_value(object value):
-    """A deep copy."""
-    if cnp.PyArray_CheckExact(value) and cnp.PyArray_TYPE(<cnp.ndarray> value) != cnp.NPY_OBJECT:
-        return cnp.PyArray_NewCopy(<cnp.ndarray> value, cnp.NPY_KEEPORDER)
-    return deepcopy(value)
 
 
 cdef tuple checked_result(object result, Py_ssize_t size, object env, str method, str names):
@@ -142,10 +127,9 @@ cdef class EnvLoop:
             `merge_info` does.
         errors: namespace of exception classes: InvalidArgument, ArgumentTypeError, ResetNeeded, InvalidAction,
             ConcurrentUseError.
-        slots: takes the info, final info and `extra` of each lane that is reset or stepped. `extra` is None, or what no
-            array holds, (of the observation, of the final one or None): objects as `BatchBuffer.read_objects` gives
-            them or, without `observations`, the observations. The slots and all buffers have a row for each lane of the
-            whole batch; those from `first` on are written.
+        slots: takes the info, final info and `extra` of each lane that is reset or stepped. `extra` is None, or the
+            observation and the final observation, each None if it is in a buffer. The slots and all buffers have a row
+            for each lane of the whole batch; those from `first` on are written.
         first: number of the first environment in the whole batch.
         final_observations: with `slots` and same-step autoreset, buffer for the last observations of episodes.
         transitions: with `slots`, buffer of the layout `TRANSITION`.
@@ -170,10 +154,10 @@ cdef class EnvLoop:
     cdef void* memory
     cdef bint ready
     cdef int busy
-    cdef readonly bint statistics
-    cdef readonly int mode
+    cdef bint statistics
+    cdef int mode
     cdef public bint final_frames        # whether lanes are rendered when their episode ends, with same-step autoreset
-    cdef readonly Py_ssize_t count, first, num_envs
+    cdef Py_ssize_t count, first, num_envs
     cdef readonly Py_ssize_t failed_lane
     cdef readonly object failed_call
     # The running call: the lane that an exception would come from, and the merged infos.
@@ -401,7 +385,7 @@ cdef class EnvLoop:
             infos = self.infos
             if self.add_info is not None and lanes is not None and infos:
                 infos = info_rows(infos, np.array(lanes, np.int64), self.num_envs)
-            return out.take(infos, self.errors)
+            return out.take(infos, ended > 0, self.errors)
         finally:
             self.infos = None
             self.busy = 0
@@ -425,9 +409,7 @@ cdef class EnvLoop:
         cdef tuple values
         cdef double reward
         cdef bint terminated, truncated, ended
-        if self.slots is not None and self.statistics:
-            out.begin_reports()
-            clear_reports(&out.reports, row, row + 1)
+        clear_reports(&out.reports, row, row + 1)
         if self.mode == NEXT_STEP and self.episodes.ended[lane]:
             values = self.begin_lane(lane, None, None, True)
             out.rewards[row] = 0.0
@@ -455,7 +437,6 @@ cdef class EnvLoop:
         if ended:
             if self.statistics:
                 self.read_clock()
-                out.begin_reports()
                 report_episode(&self.episodes, &out.reports, lane, row)
             if self.mode == SAME_STEP:
                 self.deliver_final(out, row, lane, observation, info)
@@ -470,7 +451,7 @@ cdef class EnvLoop:
         object final_observation,
     ) except -1:
         """Write an observation, and merge or store its info and what the episode before it has ended with, if any."""
-        cdef object extra
+        cdef object extra = None
         if self.slots is None:
             out.observations.write_row(row, observation)
             self.last[lane] = observation
@@ -478,9 +459,12 @@ cdef class EnvLoop:
                 self.merge(out, row, lane, {"final_obs": final_observation, "final_info": final_info})
             self.merge(out, row, lane, info)
             return 0
-        extra = write_or_return(out.observations, row, observation, False)
-        if extra is not None or final_observation is not None or out.observations is None:
-            extra = extra, final_observation
+        if out.observations is None:
+            extra = observation, final_observation
+        else:
+            out.observations.write_row(row, observation)
+            if final_observation is not None:
+                extra = None, final_observation
         self.slots.put(self.first + lane, as_dict(info), final_info, extra)
         return 0
 
@@ -489,12 +473,15 @@ cdef class EnvLoop:
     ) except -1:
         """Reset a lane whose episode has ended, and deliver what the two episodes end and begin with."""
         cdef tuple first
-        cdef object final_observation
         # Copies: the environment may use the same objects again in reset.
         info = dict(info)
         if self.final_frames:
-            info["final_frame"] = copied_value(self.env(lane).render())
-        final_observation = write_or_return(self.final_observations, row, observation, True)
+            info["final_frame"] = deepcopy(self.env(lane).render())
+        final_observation = None
+        if self.final_observations is None:
+            final_observation = deepcopy(observation)
+        else:
+            self.final_observations.write_row(row, observation)
         first = self.begin_lane(lane, None, None, True)
         return self.deliver(out, row, lane, first[0], first[1], info, final_observation)
 
@@ -512,18 +499,14 @@ cdef class EnvLoop:
     # --- saving and restoring -------------------------------------------------------------------------------------
 
     def save_lane(self, Py_ssize_t lane):
-        """State of a lane in the loop: its last observation (None if slots have it), ended, elapsed steps, return."""
+        """State of a lane: its last observation (None with slots), whether it has ended, elapsed steps, return."""
         self.check_lanes([lane])
-        observation = None
-        if self.last is not None:
-            observation = copied_value(self.last[lane])
-        elif self.outputs.observations is not None:
-            observation = copied_value(self.outputs.observations.read(self.first + lane))
         return (
-            observation, bool(self.episodes.ended[lane]), self.episodes.elapsed[lane], self.episodes.returns[lane])
+            None if self.last is None else deepcopy(self.last[lane]), bool(self.episodes.ended[lane]),
+            self.episodes.elapsed[lane], self.episodes.returns[lane])
 
     def load_lane(self, Py_ssize_t lane, tuple saved not None):
-        """Take back what `save_lane` gave; the episode's clock starts anew."""
+        """Restore what `save_lane` returned; the episode's clock starts anew."""
         self.check_lanes([lane])
         observation, ended, elapsed, returns = saved
         self.read_clock()
@@ -532,24 +515,11 @@ cdef class EnvLoop:
         self.episodes.elapsed[lane] = elapsed
         self.episodes.returns[lane] = returns
         if self.last is not None:
-            self.last[lane] = copied_value(observation)
-        elif self.outputs.observations is not None:
-            self.outputs.observations.write_row(self.first + lane, observation)
+            self.last[lane] = deepcopy(observation)
 
     def mark_ready(self):
         """Allow steps: the caller has brought every lane into a state of its own."""
         self.ready = True
-
-
-cdef object write_or_return(BatchBuffer rows, Py_ssize_t row, object observation, bint copied):
-    """Write an observation; return the objects that arrays cannot hold, or all of it without rows, or None."""
-    if rows is None:
-        return copied_value(observation) if copied else observation
-    rows.write_row(row, observation)
-    if not rows.has_objects:
-        return None
-    extra = rows.read_objects(row)
-    return deepcopy(extra) if copied else extra
 
 
 cdef dict as_dict(object info):

@@ -181,9 +181,8 @@ def test_rows_must_be_begun_and_exist():
         rows.write(0, {"a": [1, 1], "b": (1, 1)})
     with pytest.raises(RuntimeError, match=r"begin\(\)"):
         rows.batch()
-    for call in (BatchBuffer(NESTED, 1).read, BatchBuffer(NESTED, 1).read_objects):
-        with pytest.raises(RuntimeError, match=r"begin\(\)"):
-            call(0)
+    with pytest.raises(RuntimeError, match=r"begin\(\)"):
+        BatchBuffer(NESTED, 1).read(0)
     with pytest.raises(RuntimeError, match=r"begin\(\)"):
         rows.copy_from(0, over(NESTED, 2), 0, 2)
     rows.begin()
@@ -256,15 +255,6 @@ def test_buffers_that_do_not_do():
         BatchBuffer(FLOATS, 2, memory=bytearray(15))
     with pytest.raises(ValueError):
         BatchBuffer(FLOATS, 2, memory=bytearray(64), offset=60)
-
-
-def test_objects_of_a_row():
-    source = over(NESTED, 2)
-    source.write(1, {"a": [1, 2], "b": (3, "x")})
-    assert source.has_objects
-    assert not over(FLOATS, 1).has_objects
-    assert source.read_objects(1) == ["x"]
-    assert source.read(1)["b"][1] == "x"
 
 
 @pytest.mark.parametrize(

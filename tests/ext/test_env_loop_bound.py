@@ -20,8 +20,6 @@ from tests.ext.loop_envs import (
 )
 from tests.testing_env import assert_same
 
-WITH_OBJECTS = ("tuple", (("array", np.int64, ()), ("objects", tuple)))
-
 
 def test_rows_of_the_whole_batch_are_written():
     bound = Bound((1, 5))
@@ -133,36 +131,16 @@ class Talker(Counter):
         return self.elapsed, self.words
 
 
-def talkers(rows, finals):
-    envs, slots = [Talker(0, 1), Talker(1)], Slots(2)
+def test_without_rows_observations_go_into_the_slots():
+    slots = Slots(2)
     loop = EnvLoop(
-        envs,
-        rows,
+        [Talker(0, 1), Talker(1)],
+        None,
         mode=SAME_STEP,
         errors=errors,
         slots=slots,
-        final_observations=finals,
         transitions=over(TRANSITION, 2),
     )
-    return loop, slots
-
-
-def test_objects_go_into_the_slots():
-    rows, finals = over(WITH_OBJECTS, 2), over(WITH_OBJECTS, 2)
-    loop, slots = talkers(rows, finals)
-    loop.reset()
-    assert slots.records[1] == ({"began": 1}, None, ([["1.0"]], None))
-    loop.step([0, 0])
-    assert slots.records == {
-        0: ({"began": 0}, {"elapsed": 1}, ([["0.0"]], [["0.1"]])),
-        1: ({"elapsed": 1}, None, ([["1.1"]], None)),
-    }
-    assert rows.batch()[0].tolist() == [0, 1]
-    assert finals.batch()[0].tolist() == [1, 0]
-
-
-def test_without_rows_observations_go_into_the_slots():
-    loop, slots = talkers(None, None)
     loop.reset()
     assert slots.records[1] == ({"began": 1}, None, ((0, ["1.0"]), None))
     loop.step([0, 0])
@@ -243,18 +221,14 @@ def test_lanes_go_on_from_what_was_saved():
             loop.load_lane(lane, saved)
 
 
-def test_rows_are_saved_and_loaded_too():
-    bound = Bound((5, 5))
-    bound.loop.reset()
-    saved = bound.loop.save_lane(1)
-    assert_same(saved, (np.array([3, 0], np.float32), False, 0, 0.0))
-    bound.loop.step([0, 0])
-    bound.loop.load_lane(1, saved)
-    assert bound.rows.batch()[2:4].tolist() == [[2, 1], [3, 0]]
-    pickled = Bound((5, 5), pickled=True)
-    pickled.loop.reset()
-    assert pickled.loop.save_lane(0) == (None, False, 0, 0.0)
-    pickled.loop.load_lane(0, pickled.loop.save_lane(1))
+def test_observations_in_shared_memory_are_not_saved():
+    for pickled in (False, True):
+        bound = Bound((5, 5), pickled=pickled)
+        bound.loop.reset()
+        assert bound.loop.save_lane(0) == (None, False, 0, 0.0)
+        bound.loop.step([0, 0])
+        bound.loop.load_lane(0, bound.loop.save_lane(1))
+        assert bound.loop.save_lane(0) == (None, False, 1, 1.0)
 
 
 def test_an_ended_lane_stays_one():

@@ -411,8 +411,7 @@ class Worker:
         for (lane,) in calls:
             with self._lane(lane, "get_state"):
                 env, wrappers = save_env(self._envs[lane], self._lo + lane)
-            # The parent has the observation.
-            states.append(LaneState(env, wrappers, None, *self._loop.save_lane(lane)[1:]))
+            states.append(LaneState(env, wrappers, *self._loop.save_lane(lane)))
         return states
 
     def _check_state(self, calls: list[tuple[int, LaneState]]) -> None:
