@@ -32,7 +32,8 @@ DEBUG = "DEBUG" in SWITCHES
 def compiler_flags() -> tuple[list[str], list[str]]:
     """Return the flags of the compiler and of the linker."""
     if sys.platform == "win32":
-        return ["/Od" if DEBUG else "/O2", "/fp:precise", "/std:c11"], []
+        optimizing = "/Od" if DEBUG else "/O2"
+        return [optimizing, "/fp:precise", "/std:c11", "/experimental:c11atomics"], []
     # No contraction, no fast math: results have the same bits on every machine (gymcore/math.h).
     compiling = ["-ffp-contract=off", "-fno-strict-aliasing", "-Wno-unused-function"]
     if platform.machine() == "x86_64":

@@ -125,7 +125,6 @@ class StructEnv(NativeEnv[Any]):
         ).capsule
         store = StructLanes(
             kernel=kernel,
-            functions=self.functions,
             num_lanes=num_envs,
             lane_bytes=self.lane_bytes,
             saved_bytes=self.saved_bytes,

@@ -9,19 +9,13 @@ from gymcore_ext.lanes.struct_lanes import LaneStore
 
 FUNCTIONS: dict[str, str]
 LIMITS: tuple[str, ...]
-STAGES: tuple[str, ...]
 INFOS: tuple[tuple[str, type[np.generic], int], ...]
 STATE_BYTES: int
 PLAYER_ACTIONS: int
-COMPLETE_FRAME: int
-
-def position_of_state(state: bytes, other: bytes, fields: npt.ArrayLike) -> int | None: ...
 
 class Games(LaneStore):
     @property
     def ales(self) -> list[Any]: ...
-    @property
-    def first_state(self) -> bytes: ...
     def __init__(
         self,
         *,
@@ -33,8 +27,7 @@ class Games(LaneStore):
         actions: Sequence[int],
         threshold: float,
         observation_shape: tuple[int, ...],
-        first_state: bytes,
-        fields: npt.ArrayLike,
+        state_size: int,
         resets_draw: bool,
     ) -> None: ...
     def set_ale(self, lane: int, ale: Any, address: int) -> None: ...

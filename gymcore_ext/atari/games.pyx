@@ -10,15 +10,14 @@ lanes have no random numbers, and a lane is seeded by restoring the state that i
 ALE itself draws in each reset, as it chooses the mode: for these resets the emulator gets the lane's generator.
 """
 cimport numpy as cnp
-from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from libc.math cimport cos, fabs, sin
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcpy, memset
 
 from gymcore_ext.atari.frames cimport Resizer, apply_palette, brighten, rescale, rescaling_t
 from gymcore_ext.engine.kernel cimport flag_t
 from gymcore_ext.lanes.lane_functions cimport TERMINATED, TRUNCATED, functions_capsule, lane_functions_t
-from gymcore_ext.lanes.struct_lanes cimport LaneStore, digest
+from gymcore_ext.lanes.struct_lanes cimport LaneStore
 from gymcore_ext.physics.lane cimport below, rng_t
 
 import numpy as np
@@ -50,47 +49,22 @@ LIMITS = ("game_frames", "frames", "steps")
 cdef enum:
     GAME_FRAMES, FRAMES, STEPS
 
-# Integers of a pipeline; gymcore/envs/atari/pipelines.py explains them.
-STAGES = (
-    "frame_skip", "maxpool", "channels", "channels_first", "stack_num", "noop_min", "noop_max", "noop_rng", "fire",
-    "fire_first", "pad_zeros", "episodic_life", "life_loss_info", "last_life_counts", "life_ends_skip",
-    "life_continues", "captures_ends", "limit", "limit_unit", "clips", "continuous",
-)
-
 cdef enum:
     # Actions of ALE; those of a player are below ACTIONS.
     NOOP, FIRE
     ACTIONS = 18
     # Words of the state of MT19937.
     WORDS = 624
-    # Offsets in an emulator's memory: "System", which follows the ROM's digest, and the text of the random generator,
-    # which follows a number and its own length.
-    SYSTEM = 36
-    GENERATOR = 54
-    # Offset of that memory in a serialized state of a game, and the size of the paddles' limits that follow it.
-    MEMORY = 28
-    LIMITS_SIZE = 8
-    # Offset of TIA's clocks of a frame from the end of the generator's text, which the names and numbers of the
-    # processor and of the RAM follow.
-    CLOCKS = 628
-    # Spare bytes of a saved memory: the numbers of the generator differ in length.
+    # Spare bytes of a saved memory: the numbers of its random generator differ in length.
     SPARE = 512
-    # Results of `frame_position` for a frame that has ended.
-    CUT_OFF = -2
-    COMPLETE = -1
     # Offset of the address of the environment in an ALEInterface, and offsets in that environment: of the address of
     # the generator of sticky actions, and of their probability.
     ENVIRONMENT = 0x18
     RANDOM = 0x80020
     PROBABILITY = 0x80158
-    # Largest count of frames of an emulator.
-    MAX_FRAMES = 1 << 30
-    # Largest count of cycles in a frame: the clock, which runs three times as fast, does not overflow.
-    MAX_CYCLES = 1 << 26
 
 cdef int64_t MAX_COUNT = <int64_t> 1 << 52  # of frames and steps of a lane: no count overflows
 cdef double MAX_SCORE = 1e15
-cdef int32_t TRUE = <int32_t> 0xFAB1FAB2    # in the memory of an emulator
 
 
 ctypedef struct screen_t:  # the head of ALE's ALEScreen
@@ -128,7 +102,7 @@ ctypedef struct ale_t:  # in the order of FUNCTIONS
     void (*free)(const void* memory) noexcept nogil
 
 
-ctypedef struct stages_t:  # in the order of STAGES
+ctypedef struct stages_t:  # of a pipeline; gymcore/envs/atari/pipelines.py explains them
     int32_t frame_skip, maxpool, channels, channels_first, stack_num, noop_min, noop_max, noop_rng, fire
     int32_t fire_first, pad_zeros, episodic_life, life_loss_info, last_life_counts, life_ends_skip
     int32_t life_continues, captures_ends, limit, limit_unit, clips, continuous
@@ -158,7 +132,6 @@ ctypedef struct lane_t:
     uint8_t* captured        # [rows, columns]: the last frame but one of a step, before the palette
     uint8_t* stack           # [stack_num, frame_bytes]
     float repeat_probability  # of sticky actions, the parameter of the kernel
-    uint64_t generator       # digest of the emulator's random generator; 0 if it is not known
     int32_t wrong_screen     # whether the screen has another size than it had: a program loaded another ROM
     episode_t episode
 
@@ -180,13 +153,6 @@ ctypedef struct games_t:
     int32_t resets_draw      # whether ALE draws random numbers when it resets the game
     int32_t frame_bytes, screen_bytes
     int64_t memory_bytes     # of an emulator in a saved game, at most
-    const uint8_t* first_memory  # of the emulator, in a serialized state of the game
-    int64_t first_size
-    int32_t first_length     # of the text of the random generator in it
-    int32_t words_size       # of the words in that text
-    int32_t reset_position   # its `frame_position`, which is also that after a reset of the game
-    const int32_t* fields    # numbers of an emulator's memory after its generator: offset, minimum and maximum
-    int64_t field_count
 
 
 # --- MT19937, which draws no-ops as C++ libraries do: std::mt19937, libstdc++'s std::uniform_int_distribution ---------
@@ -315,7 +281,6 @@ cdef inline void reset_game(const games_t* self, lane_t* lane) noexcept nogil:
     self.calls.reset_game(lane.ale)
     if self.resets_draw:
         take_generator(lane)
-    lane.generator = 0
     lane.episode.action = NOOP
 
 
@@ -496,7 +461,7 @@ cdef void write_infos(const void* memory, const void* shared, void* const* infos
 
 # --- states -----------------------------------------------------------------------------------------------------------
 
-PLAYER_ACTIONS, COMPLETE_FRAME, STATE_BYTES = ACTIONS, COMPLETE, sizeof(state_t)
+PLAYER_ACTIONS, STATE_BYTES = ACTIONS, sizeof(state_t)
 
 
 cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
@@ -519,7 +484,6 @@ cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
         head.state.memory = NULL
         head.state.local[0] = head.state.local[1] = 0
         memcpy(emulator, state.memory, state.size)
-        lane.generator = generator_digest(state.memory, state.size)
     if state.size >= <int64_t> sizeof(state.local):
         self.calls.free(state.memory)
     return state.size <= self.memory_bytes
@@ -537,217 +501,22 @@ cdef void load(void* memory, const void* shared, const void* saved) noexcept nog
     memcpy(lane.stack, plane + self.screen_bytes * self.stages.channels, self.frame_bytes * self.stages.stack_num)
     if head.size and lane.ale != NULL:
         state.memory, state.size = emulator, head.size
-        end_frame(self, lane, &state)
-        restore(self, lane, &state)
+        self.calls.restore(lane.ale, &state)
 
 
 cdef int check(const void* saved, const void* shared) noexcept nogil:
-    """Frames may be any bytes."""
+    """Check every number of the episode; Python checks the emulator's state, and frames may be any bytes."""
     cdef const games_t* self = <const games_t*> shared
     cdef const saved_t* head = <const saved_t*> saved
-    return is_episode_possible(self, &head.episode) and (head.size == 0 or (
-        0 < head.size <= self.memory_bytes and is_state_possible(self, &head.state)
-        and is_memory_possible(self, <const uint8_t*> (head + 1), head.size)))
-
-
-cdef void end_frame(const games_t* self, lane_t* lane, const state_t* state) noexcept nogil:
-    """Bring the emulator of a lane to a position in a frame from which it can continue a state.
-
-    ALE's states lack whether the console is in the middle of a frame, and where in its buffer: it stays where it is.
-    Drawing the rest of another frame from there may leave the buffer. After a reset the console is at the beginning of
-    a frame, or at `reset_position` in some games.
-    """
-    cdef int32_t position = frame_position(state.memory, state.size)
-    if position != COMPLETE:
-        self.calls.reset_game(lane.ale)
-        lane.generator = 0
-    elif self.reset_position >= 0:
-        restore(self, lane, state)
-    if self.reset_position >= 0 and position != self.reset_position:
-        self.calls.act(lane.ale, NOOP, 1.0)
-
-
-cdef int32_t generator_length(const uint8_t* memory, int64_t size) noexcept nogil:
-    """Return the length of the random generator's text in an emulator's memory; 0 if the text is not at its place."""
-    cdef int32_t length
-    if size < GENERATOR or memcmp(memory + SYSTEM, b"\x06\0\0\0System", 10) != 0:
-        return 0
-    length = number_at(memory + GENERATOR - 4)
-    return length if 0 < length <= size - GENERATOR else 0
-
-
-cdef uint64_t generator_digest(const uint8_t* memory, int64_t size) noexcept nogil:
-    return digest(<const char*> memory + GENERATOR, generator_length(memory, size))
-
-
-cdef void restore(const games_t* self, lane_t* lane, const state_t* given) noexcept nogil:
-    """Restore the emulator of a lane from a state.
-
-    ALE takes 38 of 47 us to read the random generator, which draws only when the game is reset. If the emulator has
-    that generator already, its text is left out: ALE reads nothing from an empty one.
-    """
-    cdef state_t state = given[0]
-    cdef uint64_t generator = generator_digest(state.memory, state.size)
-    cdef int64_t length = generator_length(state.memory, state.size)
-    cdef uint8_t* shorter = NULL
-    if generator == lane.generator:
-        shorter = <uint8_t*> PyMem_RawMalloc(state.size)
-    if shorter != NULL:
-        state.size -= length
-        memcpy(shorter, state.memory, GENERATOR - 4)
-        memset(shorter + GENERATOR - 4, 0, 4)
-        memcpy(shorter + GENERATOR, state.memory + GENERATOR + length, state.size - GENERATOR)
-        state.memory = shorter
-    self.calls.restore(lane.ale, &state)
-    PyMem_RawFree(shorter)
-    lane.generator = generator
-
-
-cdef bint is_episode_possible(const games_t* self, const episode_t* episode) noexcept nogil:
-    """Return whether every number of a saved episode is in its range."""
+    cdef const episode_t* episode = &head.episode
     return (
-        0 <= episode.noop_twister.used <= WORDS and 0 <= episode.sticky_twister.used <= WORDS
+        0 <= head.size <= self.memory_bytes
+        and 0 <= episode.noop_twister.used <= WORDS and 0 <= episode.sticky_twister.used <= WORDS
         and 0 <= episode.action < ACTIONS and 0.0 <= episode.strength and episode.strength <= 1.0
         and 0 <= episode.is_new <= 1 and 0 <= episode.life_loss_ends <= 1 and 0 <= episode.game_over <= 1
         and 0 <= episode.oldest < self.stages.stack_num
         and 0 <= episode.frames <= MAX_COUNT and 0 <= episode.steps <= MAX_COUNT
         and fabs(episode.reward) <= MAX_SCORE and fabs(episode.game_return) <= MAX_SCORE)
-
-
-cdef inline int32_t number_at(const uint8_t* data) noexcept nogil:
-    cdef int32_t number
-    memcpy(&number, data, 4)
-    return number
-
-
-cdef int32_t frame_position(const uint8_t* memory, int64_t size) noexcept nogil:
-    """Return how many clocks of the display of an unfinished frame TIA has drawn, given a possible memory.
-
-    The result for a frame that the game has ended is COMPLETE, or CUT_OFF if not all of the display was drawn. When a
-    frame ends, its lines become those of the last frame, which are counted besides the current ones.
-    """
-    cdef const uint8_t* clocks = memory + GENERATOR + generator_length(memory, size) + CLOCKS
-    if number_at(clocks + 20) != number_at(clocks + 24):
-        return number_at(clocks + 12) - number_at(clocks + 4)
-    return COMPLETE if number_at(clocks + 12) == number_at(clocks + 8) else CUT_OFF
-
-
-cdef bint is_generator(const uint8_t* text, int64_t length, int words=WORDS) noexcept nogil:
-    """Return whether a text has the last `words` words of an MT19937, and the number of words used."""
-    cdef uint64_t number = 0
-    cdef int64_t i = 0, begin
-    cdef int k
-    for k in range(words + 1):
-        begin, number = i, 0
-        while i < length and <uint8_t> (text[i] - 48) < 10:
-            number = 10 * number + <uint8_t> (text[i] - 48)
-            i += 1
-        if not 0 < i - begin <= 10 or number >> 32 or (k < words and (i == length or text[i] != 32)):
-            return False
-        i += k < words
-    return i == length and number <= WORDS
-
-
-cdef bint is_memory_possible(const games_t* self, const uint8_t* memory, int64_t size) noexcept nogil:
-    """Return whether an emulator with this ROM can have this memory: check its parts and the range of each number."""
-    cdef const uint8_t* first = self.first_memory
-    cdef int32_t length = generator_length(memory, size), begin = 0, number
-    cdef const int32_t* field
-    cdef int64_t k
-    if (
-        length == 0 or size - length != self.first_size - self.first_length or memcmp(memory, first, SYSTEM) != 0
-        or not 0 <= number_at(memory + GENERATOR - 8) <= MAX_CYCLES
-    ):
-        return False
-    memory += GENERATOR
-    first += GENERATOR
-    if length > self.words_size and memcmp(memory, first, self.words_size) == 0:
-        begin = self.words_size  # the words change after 624 draws, hundreds of resets
-    if not is_generator(memory + begin, length - begin, 0 if begin else WORDS):
-        return False
-    memory += length
-    first += self.first_length
-    for k in range(self.field_count):
-        field = self.fields + 3 * k
-        number = number_at(memory + field[0])
-        if number != field[1] and number != field[2] and not field[1] < number < field[2]:
-            return False
-    # The display begins and ends as many clocks after the frame as in the first state. It is drawn up to a clock in it.
-    for k in range(4, 12, 4):
-        if (<int64_t> number_at(memory + CLOCKS + k) - number_at(memory + CLOCKS)
-                != <int64_t> number_at(first + CLOCKS + k) - number_at(first + CLOCKS)):
-            return False
-    number = number_at(memory + CLOCKS + 12)
-    return number_at(memory + CLOCKS + 4) <= number <= number_at(memory + CLOCKS + 8)
-
-
-cdef bint is_state_possible(const games_t* self, const state_t* state) noexcept nogil:
-    """Return whether an emulator of this game and mode can have this state, apart from its memory."""
-    cdef const uint8_t* limits = self.first_memory + self.first_size
-    return (
-        state.limits[0] == number_at(limits) and state.limits[1] == number_at(limits + 4)
-        and state.limits[0] <= state.paddles[0] <= state.limits[1]
-        and state.limits[0] <= state.paddles[1] <= state.limits[1]
-        and 0 <= state.frames <= MAX_FRAMES and 0 <= state.episode_frames <= MAX_FRAMES
-        and state.mode == number_at(self.first_memory - 12) and state.difficulty == number_at(self.first_memory - 8))
-
-
-cdef object set_first_state(games_t* self, bytes state, object fields):
-    """Set the state that others are checked by, and `memory_fields` of it; return the objects that C points to."""
-    cdef cnp.ndarray numbers = np.array(fields, np.int32, order="C")
-    cdef int64_t rest
-    self.first_memory, self.first_size = <const uint8_t*> state + MEMORY, len(state) - MEMORY - LIMITS_SIZE
-    self.first_length = generator_length(self.first_memory, self.first_size)
-    rest = self.first_size - GENERATOR - self.first_length
-    if not self.first_length or rest < CLOCKS + 16:
-        raise ValueError(f"first_state: expected one of ALE, got {len(state)} bytes")
-    if numbers.ndim != 2 or len(numbers) == 0 or numbers.shape[1] != 3:
-        raise ValueError(f"fields: expected [numbers, 3], got {np.shape(fields)}")
-    if np.min(numbers, 0)[0] < 0 or np.max(numbers, 0)[0] > rest - 4:
-        raise ValueError(f"fields: expected offsets from 0 to {rest - 4}")
-    self.field_count, self.fields = len(numbers), <const int32_t*> cnp.PyArray_DATA(numbers)
-    self.words_size = self.first_length  # so that all of its text is read
-    if not is_memory_possible(self, self.first_memory, self.first_size):
-        raise ValueError("fields: expected numbers of the first state")
-    self.words_size = state.rindex(b" ", 0, MEMORY + GENERATOR + self.first_length) + 1 - MEMORY - GENERATOR
-    self.reset_position = frame_position(self.first_memory, self.first_size)
-    return state, numbers
-
-
-def position_of_state(bytes state not None, bytes other not None, object fields):
-    """Return the position in its frame of a serialized state that has the generator of sticky actions.
-
-    Args:
-        state: Bytes that may come from anywhere.
-        other: A serialized state of the same game and mode, without that generator.
-        fields: The result of `memory_fields` for `other`.
-
-    Returns:
-        The `frame_position` of the state's memory; None if no emulator can have the state. COMPLETE is the only
-        position where every emulator can continue.
-    """
-    cdef games_t limits
-    cdef state_t head
-    cdef const uint8_t* data = state
-    cdef int64_t size, end, memory_size = len(state) - MEMORY - LIMITS_SIZE
-    cdef int32_t length = generator_length(data + MEMORY, memory_size)
-    _references = set_first_state(&limits, other, fields)
-    # Without the generators both have the same length; the flag at the end says that one follows.
-    size = limits.first_size - limits.first_length + length
-    end = MEMORY + size - 4
-    if (length == 0 or len(state) < end + 8 + LIMITS_SIZE or number_at(data + MEMORY - 4) != memory_size
-            or number_at(data + end) != TRUE or number_at(data + end + 4) != len(state) - end - 8 - LIMITS_SIZE
-            or not is_generator(data + end + 8, number_at(data + end + 4))):
-        return None
-    memset(&head, 0, sizeof(state_t))
-    memcpy(&head.paddles, data, 8)
-    memcpy(&head.frames, data + 8, 8)
-    memcpy(&head.limits, data + len(state) - LIMITS_SIZE, 8)
-    head.mode, head.difficulty = number_at(data + 16), number_at(data + 20)
-    memory = state[MEMORY:end] + other[-LIMITS_SIZE - 4:-LIMITS_SIZE]  # the flag of a state without this generator
-    if not is_state_possible(&limits, &head) or not is_memory_possible(&limits, memory, size):
-        return None
-    return frame_position(memory, size)
 
 
 cdef lane_functions_t functions_of_lane
@@ -762,15 +531,13 @@ cdef class Games(LaneStore):
     Args:
         functions: Addresses of FUNCTIONS by name.
         num_lanes: Number of games.
-        stages: Integers by the names in STAGES.
+        stages: Integers by the names in `stages_t`.
         resizer: Rescales frames of the size of the screen to that of observed frames.
         palette: The observed value of each colour, uint8 [channels, 256].
         actions: ALE's number of each action, int32.
         threshold: The value above which numbers of a continuous action count as pressed.
         observation_shape: The shape of an observation of one lane.
-        first_state: A serialized state of the game.
-        fields: Numbers that the memory of an emulator may contain after its generator, int32 [numbers, 3]: an offset,
-            the minimum and the maximum; if the minimum is larger, the number is one of both.
+        state_size: Bytes of a serialized state of the game.
         resets_draw: Whether ALE draws random numbers when it resets the game.
 
     Raises:
@@ -779,26 +546,22 @@ cdef class Games(LaneStore):
 
     cdef games_t games
     cdef readonly list ales       # an ALEInterface for each lane, or None
-    cdef readonly bytes first_state
 
     def __cinit__(
         self, *, dict functions, Py_ssize_t num_lanes, dict stages, Resizer resizer, object palette, object actions,
-        float threshold, tuple observation_shape, bytes first_state, object fields, bint resets_draw,
+        float threshold, tuple observation_shape, int64_t state_size, bint resets_draw,
     ):
         cdef Py_ssize_t k
         cdef lane_t* lane
         cdef int64_t plane_bytes, stack_bytes
-        if resizer is None or first_state is None:
-            raise TypeError("resizer, first_state: expected a Resizer and bytes, got None")
+        if resizer is None:
+            raise TypeError("resizer: expected a Resizer, got None")
         cdef void** calls = <void**> &self.games.calls
-        cdef int32_t* numbers = <int32_t*> &self.games.stages
         self.ales = [None] * num_lanes
-        self.first_state = first_state
         for k, name in enumerate(FUNCTIONS):
             calls[k] = <void*> <size_t> functions[name]
-        for k, name in enumerate(STAGES):
-            numbers[k] = stages[name]
-        self.references = [resizer, set_first_state(&self.games, first_state, fields)]
+        self.games.stages = stages
+        self.references = [resizer]
         self.games.rescaling = resizer.rescaling
         self.games.palette = <const uint8_t*> self._array(palette, np.uint8, (self.games.stages.channels, 256))
         self.games.actions = <const int32_t*> self._array(actions, np.int32, (len(actions),))
@@ -808,22 +571,22 @@ cdef class Games(LaneStore):
         self.games.screen_bytes = self.games.rescaling.rows * self.games.rescaling.columns
         self.games.frame_bytes = (
             self.games.rescaling.height * self.games.rescaling.width * self.games.stages.channels)
-        self.games.memory_bytes = (len(first_state) + SPARE + 7) // 8 * 8
+        self.games.memory_bytes = (state_size + SPARE + 7) // 8 * 8
         plane_bytes = self.games.screen_bytes * self.games.stages.channels
         stack_bytes = self.games.frame_bytes * self.games.stages.stack_num
         if stages["continuous"] and len(actions) != 18 or np.prod(observation_shape) != stack_bytes:
             raise ValueError(f"observation_shape: expected {stack_bytes} bytes, got {observation_shape}")
-        capsule = functions_capsule(&functions_of_lane)
         kernel = CustomKernel(
             "atari", parts=((np.uint8, observation_shape),),
             action=(np.float32, (3,)) if stages["continuous"] else (np.int64, ()),
             ranges=() if stages["continuous"] else ((0, len(actions)),),
-            parameters={"repeat_action_probability": 0.0}, infos=INFOS, functions=capsule)
+            parameters={"repeat_action_probability": 0.0}, infos=INFOS,
+            functions=functions_capsule(&functions_of_lane))
         self.set_up(
-            kernel.capsule, capsule, num_lanes,
+            kernel.capsule, num_lanes,
             sizeof(lane_t) + plane_bytes + self.games.screen_bytes + stack_bytes, &self.games, self.references,
             [("size", np.int64), ("episode", np.uint8, (sizeof(episode_t),)),
-             ("state", np.uint8, (sizeof(state_t),)), ("memory", np.uint8, (self.games.memory_bytes,)),
+             ("state", np.int32, (sizeof(state_t) // 4,)), ("memory", np.uint8, (self.games.memory_bytes,)),
              ("plane", np.uint8, (plane_bytes,)), ("stack", np.uint8, (stack_bytes,))])
         for k in range(num_lanes):
             lane = <lane_t*> self._lane(k)
@@ -845,7 +608,6 @@ cdef class Games(LaneStore):
         """Give a lane an ALEInterface with a ROM and without sticky actions, at its address; or None and 0."""
         cdef lane_t* game = <lane_t*> self._lane(lane)
         game.ale = <void*> address
-        game.generator = 0
         self.ales[lane] = ale
 
     def seed_generators(self, Py_ssize_t lane, uint32_t noop_seed, uint32_t sticky_seed):

@@ -493,7 +493,7 @@ cdef class Worlds(LaneStore):
         for k, definition in enumerate(self.definitions):
             self.shared.definitions[k] = <const void*> <size_t> int(definition.this)
         self.set_up(
-            self.kernel, FUNCTIONS_OF_LANE, len(self.worlds), family.lane_bytes, &self.shared,
+            self.kernel, len(self.worlds), family.lane_bytes, &self.shared,
             (self.worlds, self.definitions),
             [("episode", episode_dtype), ("world", np.uint8, (family.world_bytes,))])
         for k, world in enumerate(self.worlds):

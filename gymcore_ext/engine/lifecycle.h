@@ -45,16 +45,21 @@ GYMCORE_INLINE void *gymcore_shifted(const void *pointer, int64_t bytes)
 
 /* --- listing lanes whose flag is set --- */
 
+/* How many bits are set. */
+GYMCORE_INLINE int gymcore_set_bits(uint64_t x)
+{
+    x -= (x >> 1) & 0x5555555555555555ULL;
+    x = (x & 0x3333333333333333ULL) + ((x >> 2) & 0x3333333333333333ULL);
+    return (int)((((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fULL) * 0x0101010101010101ULL) >> 56);
+}
+
 /* Index of the lowest bit that is set; x is not 0. */
 GYMCORE_INLINE int gymcore_lowest_bit(uint64_t x)
 {
-#if defined(__GNUC__) || defined(__clang__)
-    return __builtin_ctzll(x);
+#if defined(_MSC_VER)
+    return gymcore_set_bits((x & (0 - x)) - 1);
 #else
-    int index = 0;
-    for (; !(x & 1); x >>= 1)
-        index++;
-    return index;
+    return __builtin_ctzll(x);
 #endif
 }
 
@@ -80,14 +85,6 @@ GYMCORE_INLINE uint64_t gymcore_sixty_four_bits(const uint8_t *flags)
     }
 #endif
     return bits;
-}
-
-/* How many bits are set. */
-GYMCORE_INLINE int gymcore_set_bits(uint64_t x)
-{
-    x -= (x >> 1) & 0x5555555555555555ULL;
-    x = (x & 0x3333333333333333ULL) + ((x >> 2) & 0x3333333333333333ULL);
-    return (int)((((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fULL) * 0x0101010101010101ULL) >> 56);
 }
 
 /* Lanes that gymcore_flagged may write beyond the last one that it lists. */

@@ -269,21 +269,6 @@ static int64_t gymcore_pool_run(
     return sum;
 }
 
-/* Stop the workers, wait until they are gone, free everything. */
-static void gymcore_pool_free(gymcore_pool *pool)
-{
-    gymcore_store64(&pool->stop, 1);
-    gymcore_pool_wake(pool, pool->workers);
-    for (int i = 0; i < pool->workers; i++) {
-        PyThread_acquire_lock(pool->worker[i].exited, WAIT_LOCK);
-        PyThread_free_lock(pool->worker[i].exited);
-        PyThread_free_lock(pool->worker[i].wake);
-    }
-    if (pool->finished)
-        PyThread_free_lock(pool->finished);
-    PyMem_RawFree(pool);
-}
-
 /* A lock that is held: acquiring it waits for a release. */
 static PyThread_type_lock gymcore_closed_lock(void)
 {
@@ -291,6 +276,27 @@ static PyThread_type_lock gymcore_closed_lock(void)
     if (lock)
         PyThread_acquire_lock(lock, WAIT_LOCK);
     return lock;
+}
+
+static void gymcore_free_lock(PyThread_type_lock lock)
+{
+    if (lock)
+        PyThread_free_lock(lock);
+}
+
+/* Stop the workers, wait until they are gone, free everything. */
+static void gymcore_pool_free(gymcore_pool *pool)
+{
+    gymcore_store64(&pool->stop, 1);
+    gymcore_pool_wake(pool, pool->workers);
+    for (int i = 0; i < pool->workers; i++)
+        PyThread_acquire_lock(pool->worker[i].exited, WAIT_LOCK);
+    for (int i = 0; i <= pool->workers; i++) { /* and those of the one that could not be started */
+        gymcore_free_lock(pool->worker[i].exited);
+        gymcore_free_lock(pool->worker[i].wake);
+    }
+    gymcore_free_lock(pool->finished);
+    PyMem_RawFree(pool);
 }
 
 /* A pool of `threads` threads, the caller included, that may leave a job to the caller if it is adaptive. NULL if the system
@@ -304,27 +310,20 @@ static gymcore_pool *gymcore_pool_new(int threads, int adaptive)
     pool->adaptive = adaptive;
     pool->choice = (gymcore_choice){1, 0, gymcore_clock() + 2 * GYMCORE_TRIAL_NS, GYMCORE_MIN_HOLD_NS, {0, 0}, {0, 0}};
     pool->finished = gymcore_closed_lock();
-    for (int i = 0; pool->finished && i < threads - 1; i++) {
-        gymcore_worker *worker = &pool->worker[i];
+    while (pool->finished && pool->workers < threads - 1) {
+        gymcore_worker *worker = &pool->worker[pool->workers];
         worker->pool = pool;
         worker->wake = gymcore_closed_lock();
         worker->exited = gymcore_closed_lock();
         if (!worker->wake || !worker->exited ||
-            PyThread_start_new_thread(gymcore_pool_worker, worker) == PYTHREAD_INVALID_THREAD_ID) {
-            if (worker->wake)
-                PyThread_free_lock(worker->wake);
-            if (worker->exited)
-                PyThread_free_lock(worker->exited);
-            gymcore_pool_free(pool);
-            return NULL;
-        }
+            PyThread_start_new_thread(gymcore_pool_worker, worker) == PYTHREAD_INVALID_THREAD_ID)
+            break;
         pool->workers++;
     }
-    if (!pool->finished) {
-        gymcore_pool_free(pool);
-        return NULL;
-    }
-    return pool;
+    if (pool->finished && pool->workers == threads - 1)
+        return pool;
+    gymcore_pool_free(pool);
+    return NULL;
 }
 
 #endif

@@ -16,7 +16,7 @@ from gymcore_ext.engine.kernel cimport (
 
 
 cdef extern from "gymcore/platform.h":
-    void prefetch "gymcore_prefetch"(const void* address) noexcept nogil
+    void prefetch "GYMCORE_PREFETCH"(const void* address) noexcept nogil
     void prefetch_range "gymcore_prefetch_range"(const void* address, int64_t bytes) noexcept nogil
     void stream "gymcore_stream"(void* target, const void* source, int64_t bytes) noexcept nogil
     void stream_fence "gymcore_stream_fence"() noexcept nogil

@@ -19,7 +19,7 @@ cdef class CustomKernel:
     cdef part_t parts[MAX_PARTS]
     cdef info_field_t fields[MAX_INFOS]
     cdef int64_t ranges[2 * MAX_VALUES]
-    cdef list texts                # strings that the kernel points to
+    cdef list references           # objects that the kernel points to
 
     cdef int use_loops(
         self, step_loop_t step, reset_loop_t reset, write_loop_t observe, write_loop_t write_infos, faulted_t faulted

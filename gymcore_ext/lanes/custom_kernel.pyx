@@ -19,7 +19,7 @@ from gymcore_ext.engine.kernel cimport (
     rng_t,
 )
 from gymcore_ext.engine.lane_memory cimport MAX_NUMBERS, LaneOwner
-from gymcore_ext.lanes.struct_lanes cimport set_loops
+from gymcore_ext.lanes.struct_lanes cimport use_functions
 
 import numpy as np
 
@@ -197,8 +197,7 @@ cdef class CustomKernel:
         ):
             if count > most:
                 raise ValueError(f"{name}: expected at most {most} {what}, got {count}")
-        self.texts = []
-        kernel.size = sizeof(kernel_t)
+        self.references = []
         kernel.abi = KERNEL_ABI
         kernel.isa_count = ISA_COUNT
         kernel.name = self._text(name)
@@ -234,7 +233,8 @@ cdef class CustomKernel:
             self.fields[k].when = sum(when)
         kernel.has_lanes = True
         if functions is not None:
-            set_loops(kernel, functions)
+            self.references.append(functions)
+            use_functions(kernel, functions)
         elif loops:
             self.use_loops(step_loops, reset_loops, observe_loops, write_infos_loops, loops_failed)
         else:
@@ -253,7 +253,7 @@ cdef class CustomKernel:
 
     cdef const char* _text(self, str text):
         encoded = text.encode()
-        self.texts.append(encoded)
+        self.references.append(encoded)
         return encoded
 
     @property

@@ -23,19 +23,19 @@ cdef inline void* lane_at(const struct_lanes_t* self, int64_t lane) noexcept nog
     return self.memory + lane * self.stride
 
 
-cdef int set_loops(kernel_t* kernel, object functions) except -1
+cdef int use_functions(kernel_t* kernel, object capsule) except -1
 cdef uint64_t digest(const char* data, int64_t size) noexcept nogil
 
 
 cdef class LaneStore(LaneOwner):
     cdef struct_lanes_t lanes
-    cdef object functions, references
+    cdef object references
     cdef readonly object saved_dtype
     cdef void* allocated
 
     cdef int set_up(
-        self, object kernel, object functions, Py_ssize_t num_lanes, Py_ssize_t lane_bytes, const void* shared,
-        object references, list saved_fields=*) except -1
+        self, object kernel, Py_ssize_t num_lanes, Py_ssize_t lane_bytes, const void* shared, object references,
+        list saved_fields=*) except -1
     cdef char* _lane(self, Py_ssize_t lane) except NULL
     cdef object _copy(self, int what, object indices, cnp.ndarray saved)
 

@@ -20,7 +20,6 @@ class StructLanes(LaneStore):
         self,
         *,
         kernel: object,
-        functions: object,
         num_lanes: int,
         lane_bytes: int,
         saved_bytes: int = 0,

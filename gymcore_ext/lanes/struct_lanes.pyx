@@ -130,35 +130,28 @@ cdef int lanes_faulted(const void* lanes) noexcept nogil:
     return (<const struct_lanes_t*> lanes).faulted
 
 
-cdef int set_loops(kernel_t* kernel, object functions) except -1:
-    """Set the loops of a kernel to those over structs, for the functions of a capsule."""
-    cdef lane_functions_t members
-    cdef int k
-    read_functions(functions, &members)
-    kernel.reset = reset_lanes
-    kernel.observe = observe_lanes
-    if members.write_infos != NULL:
-        kernel.write_infos = write_infos
-    if members.report != NULL:
-        kernel.report = report_lanes
-    if members.faulted != NULL:
-        kernel.faulted = lanes_faulted
-    for k in range(ISA_COUNT):
-        kernel.step[k].shared = kernel.step[k].varied = step_lanes
-    return 0
-
-
-cdef int read_functions(object capsule, lane_functions_t* functions) except -1:
-    """Copy the functions of a capsule."""
-    cdef const lane_functions_t* given = <const lane_functions_t*> pointer_of(
+cdef int use_functions(kernel_t* kernel, object capsule) except -1:
+    """Let the loops of a kernel be those over structs, with the functions of a capsule."""
+    cdef const lane_functions_t* functions = <const lane_functions_t*> pointer_of(
         capsule, FUNCTIONS_CAPSULE, "functions", TypeError)
-    if given.size < <int64_t> sizeof(lane_functions_t) or given.abi != KERNEL_ABI:
+    cdef int k
+    if functions.abi != KERNEL_ABI:
         raise ValueError(f"functions: built for another engine than one of ABI {KERNEL_ABI}: build their package again")
-    memcpy(functions, given, sizeof(lane_functions_t))
     if functions.reset == NULL or functions.step == NULL or functions.observe == NULL:
         raise ValueError("functions: expected reset, step and observe")
     if (functions.save == NULL) != (functions.load == NULL):
         raise ValueError("functions: expected save and load, or none of both")
+    kernel.functions = functions
+    kernel.reset = reset_lanes
+    kernel.observe = observe_lanes
+    if functions.write_infos != NULL:
+        kernel.write_infos = write_infos
+    if functions.report != NULL:
+        kernel.report = report_lanes
+    if functions.faulted != NULL:
+        kernel.faulted = lanes_faulted
+    for k in range(ISA_COUNT):
+        kernel.step[k].shared = kernel.step[k].varied = step_lanes
     return 0
 
 
@@ -254,14 +247,13 @@ cdef class LaneStore:
     """
 
     cdef int set_up(
-        self, object kernel, object functions, Py_ssize_t num_lanes, Py_ssize_t lane_bytes, const void* shared,
-        object references, list saved_fields=None
+        self, object kernel, Py_ssize_t num_lanes, Py_ssize_t lane_bytes, const void* shared, object references,
+        list saved_fields=None
     ) except -1:
         """Allocate and make lanes.
 
         Args:
-            kernel: of the lanes, made with the same functions.
-            functions: capsule of the functions of one lane.
+            kernel: of the lanes, made with the functions of one.
             num_lanes: how many lanes.
             lane_bytes: of the struct.
             shared: data that all lanes share.
@@ -273,13 +265,15 @@ cdef class LaneStore:
             raise ValueError(f"lanes: expected at least one of at least one byte, got {num_lanes} of {lane_bytes}")
         cdef kernel_t declared
         read_kernel(kernel, &declared)
+        if declared.functions == NULL:
+            raise ValueError("kernel: expected one with functions of a lane")
         set_sizes(&declared, &self.lanes.sizes)
         self.lanes.parameters = declared.parameter_count
-        read_functions(functions, &self.lanes.functions)
+        self.lanes.functions = (<const lane_functions_t*> declared.functions)[0]
         if (saved_fields is None) != (self.lanes.functions.save == NULL):
             raise ValueError("saved lanes: expected their fields for functions that save, and only for them")
         self.own(kernel, &self.lanes, num_lanes)
-        self.functions, self.references = functions, references
+        self.references = references
         self.saved_dtype = np.dtype([("digest", np.uint64), *(saved_fields or [("lane", np.uint8, (lane_bytes,))])])
         self.threads = Threads(1, False)
         self.lanes.shared = shared
@@ -368,8 +362,7 @@ cdef class StructLanes(LaneStore):
     """Lanes that need nothing but the functions of one lane.
 
     Args:
-        kernel: capsule of the kernel, which was made with the same functions.
-        functions: capsule of the functions of one lane.
+        kernel: capsule of the kernel, which was made with the functions of a lane.
         num_lanes: how many lanes.
         lane_bytes: of the struct.
         saved_bytes: bytes that `save` of the functions writes, a multiple of 8; 0 for lanes whose bytes are copied.
@@ -378,16 +371,16 @@ cdef class StructLanes(LaneStore):
             functions without faults.
 
     Raises:
-        ValueError: a size that is not positive, or functions of another engine.
+        ValueError: a size that is not positive, or a kernel without functions.
     """
 
     def __cinit__(
-        self, *, object kernel, object functions, Py_ssize_t num_lanes, Py_ssize_t lane_bytes, Py_ssize_t saved_bytes=0,
+        self, *, object kernel, Py_ssize_t num_lanes, Py_ssize_t lane_bytes, Py_ssize_t saved_bytes=0,
         object shared=None, object on_fault=None,
     ):
         self.on_fault = on_fault
         self.set_up(
-            kernel, functions, num_lanes, lane_bytes,
+            kernel, num_lanes, lane_bytes,
             NULL if shared is None else PyCapsule_GetPointer(shared, PyCapsule_GetName(shared)), shared,
             [("lane", np.uint8, (saved_bytes,))] if saved_bytes else None)
 

@@ -412,7 +412,7 @@ cdef class Simulations(LaneStore):
             parameters=parameters, infos=infos, functions=functions_capsule(&functions_of_lane))
         self.sims.fields = self.declared.kernel.infos
         self.set_up(
-            self.declared.capsule, functions_capsule(&functions_of_lane), len(datas),
+            self.declared.capsule, len(datas),
             sizeof(lane_t) + (FIRST_ARRAY + len(arrays)) * sizeof(double*) + registers * sizeof(double), &self.sims,
             [fixed, saved], [("numbers", np.float64, (self.sims.saved_size,))])
         for i in range(len(datas)):

@@ -34,7 +34,8 @@ cdef extern from "numpy/arrayobject.h":
     object PyArray_Scalar(void* data, cnp.dtype dtype, object base)
 
 cdef extern from "engine/atomics.h":
-    void store64 "gymcore_store64"(uint64_t* word, uint64_t value) noexcept
+    ctypedef uint64_t word64 "gymcore_word64"
+    void store64 "gymcore_store64"(word64* word, uint64_t value) noexcept
 
 cdef object ndarray = np.ndarray
 cdef str FINAL_OBSERVATION = "final_obs"
@@ -497,7 +498,7 @@ cdef class InfoSlots:
         cdef cursor_t cursor
         cdef uint64_t flags = FILLED
         if self.word_of(lane) != 0:
-            store64(&self.words[lane], 0)
+            store64(<word64*> &self.words[lane], 0)
             self.overflow.pop(lane, None)
         info = info if type(info) is dict else dict(info)
         if not info and final_info is None and extra is None:
@@ -509,10 +510,10 @@ cdef class InfoSlots:
         if final_info is not None:
             flags |= HAS_FINAL
         if extra is None and (final_info is None or put_value(&cursor, final_info)) and put_dict(&cursor, info):
-            store64(&self.words[lane], flags)
+            store64(<word64*> &self.words[lane], flags)
             return True
         self.overflow[lane] = pickled({"info": info, "final_info": final_info, "extra": extra})
-        store64(&self.words[lane], OVERFLOWED)
+        store64(<word64*> &self.words[lane], OVERFLOWED)
         return False
 
     def take_overflow(self):

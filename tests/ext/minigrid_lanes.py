@@ -54,7 +54,6 @@ class Lanes:
         ).capsule
         self.store = StructLanes(
             kernel=kernel,
-            functions=FUNCTIONS,
             num_lanes=num_lanes,
             lane_bytes=self.level.lane_bytes,
             shared=self.level.capsule,

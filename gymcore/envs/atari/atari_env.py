@@ -25,9 +25,9 @@ from gymcore.base.optional_packages import needs
 from gymcore.core import Env
 from gymcore.envs.atari.games import GAMES, GAMES_FOR_SEVERAL, NOT_RESTORED
 from gymcore.envs.atari.last_action import LastAction, seeded
-from gymcore.envs.atari.memory import memory_fields
+from gymcore.envs.atari.memory import COMPLETE, GameMemory
 from gymcore.spaces import Box, Dict, Discrete
-from gymcore_ext.atari.games import COMPLETE_FRAME, PLAYER_ACTIONS, position_of_state
+from gymcore_ext.atari.games import PLAYER_ACTIONS
 
 OBS_TYPES = ("rgb", "grayscale", "ram")
 STATE_VERSION = 1
@@ -576,12 +576,12 @@ class AtariEnv(Env, EzPickle):
         """
         now = self.ale.cloneState().serialize()
         try:
-            fields = memory_fields(now)
+            memory = GameMemory(now)
         except ValueError as problem:
             raise error.StateNotSupported(f"ale-py {load_ale().__version__}: {problem}") from None
         if emulator is None:
-            emulator = self.ale.cloneState(include_rng=True).serialize()
-        return position_of_state(bytes(emulator), now, fields)
+            return memory.known_position
+        return memory.position_of_all(bytes(emulator))
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue from what `get_state` returned, here or in another environment.
@@ -606,10 +606,10 @@ class AtariEnv(Env, EzPickle):
         emulator = ale_py.ALEState(bytes(state["emulator"]))
         # States lack whether the console is in the middle of a frame, and where: it stays there.
         position = self._frame_position(state["emulator"])
-        if position != COMPLETE_FRAME:
+        if position != COMPLETE:
             self.ale.reset_game()
         if self._frame_position() != position:
-            if position == COMPLETE_FRAME:
+            if position == COMPLETE:
                 self.ale.restoreState(emulator)
             self.ale.act(ale_py.Action.NOOP)
         action, strength = state["last_action"]

@@ -1,12 +1,36 @@
-"""What a serialized state of ALE has: where its numbers are, and their ranges."""
+"""What a serialized state of ALE has: where its numbers are, and their ranges.
+
+A state is a head of int32 (paddles, frames, mode and difficulty), the size of the emulator's memory
+and that memory, and a tail, the limits of paddles.
+"""
 
 from __future__ import annotations
+
+import functools
+import re
+import struct
 
 import numpy as np
 import numpy.typing as npt
 
 # Where a serialized state has the text of the emulator's random generator.
 GENERATOR = 82
+
+# Where it has the memory, and the name of the first part of it, which follows a digest of the ROM.
+_MEMORY, _SYSTEM = 28, 64
+# Where the memory has clocks of a frame, from the end of the generator's text on.
+_CLOCKS = 628
+
+_MAX_FRAMES = 2**30
+# The clock runs three times as fast as cycles are counted: it does not overflow.
+_MAX_CYCLES = 2**26
+
+_TWISTER = re.compile(rb"(?:\d{1,10} ){624}\d{1,10}")
+
+COMPLETE = -1
+"""Position of a frame that the game has ended after all of its display was drawn."""
+CUT_OFF = -2
+"""Position of a frame that the game has ended earlier."""
 
 # What the serialized memory of an emulator has after the text of its generator: the names of its
 # parts, and for each part the least and the greatest value of so many numbers, all int32.
@@ -133,3 +157,104 @@ def memory_fields(state: bytes) -> npt.NDArray[np.int32]:
     if offset != len(memory):
         raise ValueError("a saved game has an unexpected length")
     return np.array(rows, np.int32)
+
+
+def frame_position(state: bytes) -> int:
+    """Return how many clocks of the display of an unfinished frame are drawn, in a possible state.
+
+    When a frame ends, its lines become those of the last frame, which are counted besides the
+    current ones. The result is COMPLETE or CUT_OFF then.
+    """
+    (length,) = struct.unpack_from("<i", state, GENERATOR - 4)
+    clocks = struct.unpack_from("<7i", state, GENERATOR + length + _CLOCKS)
+    _, display_begin, display_end, now, _, lines, last_lines = clocks
+    if lines != last_lines:
+        return now - display_begin
+    return COMPLETE if now == display_end else CUT_OFF
+
+
+@functools.lru_cache(16)
+def _is_twister(text: bytes) -> bool:
+    """Return whether a text is an MT19937: its 624 words, and how many of them are used."""
+    if not _TWISTER.fullmatch(text):
+        return False
+    *words, used = map(int, text.split())
+    return max(words) < 2**32 and used <= 624
+
+
+class GameMemory:
+    """What states of one game in one mode may contain.
+
+    Attributes:
+        known_position: The position of the state that was given.
+    """
+
+    def __init__(self, state: bytes) -> None:
+        """Read a serialized state of the game, without the generator of sticky actions.
+
+        Raises:
+            ValueError: It is not laid out as expected.
+        """
+        fields = memory_fields(state)
+        self._places = fields[:, :1] + np.arange(4)
+        self._least, self._greatest = fields[:, 1], fields[:, 2]
+        self._end = GENERATOR + int.from_bytes(state[GENERATOR - 4 : GENERATOR], "little")
+        self._state = state
+        position = self.position(state)
+        if position is None:
+            raise ValueError("a saved game has unexpected numbers")
+        self.known_position = position
+
+    def position(self, state: bytes) -> int | None:
+        """Return the `frame_position` of a state; None if no emulator can have it in this game.
+
+        COMPLETE is the only position where every emulator can continue.
+
+        Args:
+            state: A state without the generator of sticky actions; bytes that may come from
+                anywhere.
+        """
+        known, known_end = self._state, self._end
+        if len(state) < GENERATOR:
+            return None
+        *paddles, frames, episode_frames, mode, difficulty, size = struct.unpack_from("<7i", state)
+        cycles, length = struct.unpack_from("<2i", state, GENERATOR - 8)
+        end = GENERATOR + length
+        low, high = struct.unpack("<2i", state[-8:])
+        if (
+            not _is_twister(state[GENERATOR : max(end, 0)])
+            or len(state) - end != len(known) - known_end
+            or size != len(state) - _MEMORY - 8
+            or state[_MEMORY : _SYSTEM + 10] != known[_MEMORY : _SYSTEM + 10]
+            or state[-8:] != known[-8:]
+            or struct.pack("<2i", mode, difficulty) != known[16:24]
+            or not all(low <= paddle <= high for paddle in paddles)
+            or not all(0 <= count <= _MAX_FRAMES for count in (frames, episode_frames))
+            or not 0 <= cycles <= _MAX_CYCLES
+        ):
+            return None
+        numbers = np.frombuffer(state, np.uint8)[self._places + end].view(np.int32)[:, 0]
+        inside = (self._least < numbers) & (numbers < self._greatest)
+        if not (inside | (numbers == self._least) | (numbers == self._greatest)).all():
+            return None
+        # The display begins and ends as many clocks after the frame as in the known state. It is
+        # drawn up to a clock in it.
+        begin, *display, now = struct.unpack_from("<4i", state, end + _CLOCKS)
+        known_begin, *known_display = struct.unpack_from("<3i", known, known_end + _CLOCKS)
+        if [clock - begin for clock in display] != [clock - known_begin for clock in known_display]:
+            return None
+        return frame_position(state) if display[0] <= now <= display[1] else None
+
+    def position_of_all(self, state: bytes) -> int | None:
+        """Return the position of a state with the generator of sticky actions; see `position`."""
+        length = int.from_bytes(state[GENERATOR - 4 : GENERATOR], "little", signed=True)
+        flag = len(self._state) - self._end + GENERATOR + length - 12  # where it is
+        text = state[flag + 8 : -8]
+        if flag < 0 or state[flag : flag + 8] != struct.pack("<2i", _TRUE, len(text)):
+            return None
+        size = int.from_bytes(state[_MEMORY - 4 : _MEMORY], "little", signed=True)
+        if size != len(state) - _MEMORY - 8 or not _is_twister(text):
+            return None
+        size_without = struct.pack("<i", flag + 4 - _MEMORY)
+        without = state[: _MEMORY - 4] + size_without + state[_MEMORY:flag]
+        return self.position(without + struct.pack("<i", _FALSE) + state[-8:])

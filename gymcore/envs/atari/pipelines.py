@@ -101,7 +101,7 @@ class Pipeline:
         return self.stack_num, height, width, 3
 
     def numbers(self, has_fire: bool, continuous: bool) -> dict[str, int]:
-        """What compiled code takes, by the names in `gymcore_ext.atari.games.STAGES`."""
+        """What compiled code takes, by the names that `gymcore_ext.atari.games` has for them."""
         limit = self.max_num_frames_per_episode
         return {
             "frame_skip": self.frameskip,

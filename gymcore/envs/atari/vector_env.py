@@ -26,6 +26,7 @@ from gymcore.envs.atari.atari_env import (
 )
 from gymcore.envs.atari.library import (
     TESTED,
+    Cartridge,
     address_of,
     cartridge,
     library_functions,
@@ -33,6 +34,7 @@ from gymcore.envs.atari.library import (
     open_game,
     unusable,
 )
+from gymcore.envs.atari.memory import COMPLETE, frame_position
 from gymcore.envs.atari.pipelines import STAGES, pipeline_of
 from gymcore.native.env import NativeEnv
 from gymcore.native.parameters import Parameter, as_number
@@ -96,7 +98,7 @@ class LaneGames(Games):
     drawing_loader: Callable[[Any, float, int], None] | None = None
     game: str
     path: str  # of its ROM
-    screen: tuple[int, int]  # rows and columns
+    cartridge: Cartridge
 
     def load_roms(self) -> None:
         """Load the ROM into every lane, so that resets only restore states.
@@ -111,7 +113,7 @@ class LaneGames(Games):
     def _restart(self, lane: int) -> None:
         """Restore the state in which the ROM was loaded, which is the same as loading it again."""
         ale = self.ales[lane] if self._has_game(lane) else self.opener()
-        ale.restoreState(load_ale().ALEState(self.first_state))
+        ale.restoreState(load_ale().ALEState(self.cartridge.first_state))
         self.set_ale(lane, ale, address_of(ale))
 
     def _has_game(self, lane: int) -> bool:
@@ -148,8 +150,9 @@ class LaneGames(Games):
         """Raise an `Error` for lanes whose frames cannot be read."""
         lanes = [lane for lane, _ in self.take_faults()]
         raise error.Error(
-            f"lanes {lanes}: expected screens of {self.screen} pixels, as in {self.game}: another "
-            "ROM was loaded into `ale`; reset with a seed loads the game again"
+            f"lanes {lanes}: expected screens of {self.cartridge.screen} pixels, as in "
+            f"{self.game}: another ROM was loaded into `ale`; reset with a seed loads the game "
+            "again"
         )
 
     def save(self, indices: npt.NDArray[np.int64], saved: np.ndarray) -> None:
@@ -161,18 +164,51 @@ class LaneGames(Games):
         check_restored(self.game)
         super().save(indices, saved)
 
+    def valid(self, saved: np.ndarray) -> npt.NDArray[np.bool_]:
+        """Return which elements of an array of `saved_dtype` are lanes: bool [len(saved)]."""
+        valid = super().valid(saved)
+        for row in np.flatnonzero(valid & (saved["size"] > 0)):
+            valid[row] = self.cartridge.memory.position(_serialized(saved[row])) is not None
+        return valid
+
     def load(self, indices: npt.NDArray[np.int64], saved: np.ndarray) -> None:
         """Restore saved lanes, an array of `saved_dtype`."""
-        for lane in indices.tolist():
+        for lane, game in zip(indices.tolist(), saved, strict=True):
             if not self._has_game(lane):
                 with _loads_games():
                     self._restart(lane)
+            if game["size"]:
+                self._end_frame(self.ales[lane], _serialized(game))
         super().load(indices, saved)
+
+    def _end_frame(self, ale: Any, state: bytes) -> None:
+        """Bring an emulator to a position in a frame from which it can continue a state.
+
+        ALE's states lack whether the console is in the middle of a frame, and where in its buffer:
+        it stays where it is. Drawing the rest of another frame from there may leave the buffer.
+        After a reset the console is at the beginning of a frame, or elsewhere in some games.
+        """
+        position = frame_position(state)
+        after_reset = self.cartridge.memory.known_position
+        if position != COMPLETE:
+            ale.reset_game()
+        elif after_reset >= 0:
+            ale.restoreState(load_ale().ALEState(state))
+        if after_reset >= 0 and position != after_reset:
+            ale.act(0)
 
     def release(self) -> None:
         """Let go of the emulators; the lanes cannot be stepped any more."""
         for lane in range(len(self)):
             self.set_ale(lane, None, 0)
+
+
+def _serialized(game: np.void) -> bytes:
+    """Return the state of a saved game as ALE serializes it."""
+    state, size = game["state"], game["size"].astype(np.int32)
+    head, limits = state[[0, 1, 4, 5, 14, 15]], state[2:4]
+    memory = game["memory"][:size].tobytes()
+    return b"".join((head.tobytes(), size.tobytes(), memory, limits.tobytes()))
 
 
 class _GameSeeds(LaneSeeds):
@@ -327,13 +363,12 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             actions=actions,
             threshold=self._threshold,
             observation_shape=pipeline.observation_shape,
-            first_state=known.first_state,
-            fields=known.memory,
+            state_size=len(known.first_state),
             resets_draw=known.resets_draw,
         )
         games.game = self.game
         games.path = self._path
-        games.screen = known.screen
+        games.cartridge = known
         rom = self._path, self.game, self._mode, self._difficulty
         games.opener = partial(open_game, *rom, limit)
         if known.resets_draw:

@@ -41,73 +41,46 @@
 #define GYMCORE_EACH_ISA(x) x(_baseline)
 #endif
 
-#if defined(__GNUC__) && !defined(__clang__)
-#define GYMCORE_INDEPENDENT_LANES _Pragma("GCC ivdep")
-#elif defined(__clang__)
-/* Four vectors per variable hide the latency of one behind the others. GCC takes as many because of gymcore_flag
- * (kernel.h); Clang would take one: Pendulum 209 instead of 359 million steps per second (Clang 21, x86-64-v4). */
-#define GYMCORE_INDEPENDENT_LANES _Pragma("clang loop vectorize(assume_safety) interleave_count(4)")
-#elif defined(_MSC_VER)
+/* GYMCORE_INDEPENDENT_LANES: the lanes of the loop that follows do not depend on each other. On Clang, four vectors per
+ * variable hide the latency of one behind the others. GCC takes as many because of gymcore_flag (kernel.h); Clang would
+ * take one: Pendulum 209 instead of 359 million steps per second (Clang 21, x86-64-v4).
+ * GYMCORE_UNROLLED: for short loops that do not become vector code; fully, for loops of a constant count below 64.
+ * GYMCORE_FLATTEN: inline the whole physics of a lane into its loops, however long it is, since a call in the loop body
+ * would keep it scalar. Clang inlines the calls of one function and not those of its callees, which are therefore always
+ * inlined; on GCC, Acrobot would then take 1.6 times as long (GCC 12, x86-64-v4).
+ * GYMCORE_COLD: a function for what nearly never happens, out of the way of the loop that calls it. */
+#if defined(_MSC_VER)
+#define GYMCORE_RESTRICT __restrict
+#define GYMCORE_THREAD __declspec(thread)
+#define GYMCORE_INLINE static __forceinline
+#define GYMCORE_NOINLINE __declspec(noinline)
+#define GYMCORE_COLD __declspec(noinline)
+#define GYMCORE_FLATTEN
+#define GYMCORE_ALWAYS_INLINE
 #define GYMCORE_INDEPENDENT_LANES __pragma(loop(ivdep))
+#define GYMCORE_UNROLLED
+#define GYMCORE_UNROLLED_FULLY
+#define GYMCORE_PREFETCH(address) (void)(address)
 #else
-#define GYMCORE_INDEPENDENT_LANES
-#endif
-
-/* For short loops that do not become vector code, and for loops of a constant count below 64. */
-#if defined(__GNUC__) && !defined(__clang__)
-#define GYMCORE_UNROLLED _Pragma("GCC unroll 4")
-#define GYMCORE_UNROLLED_FULLY _Pragma("GCC unroll 64")
-#elif defined(__clang__)
+#define GYMCORE_RESTRICT __restrict__
+#define GYMCORE_THREAD __thread
+#define GYMCORE_INLINE static inline GYMCORE_ALWAYS_INLINE
+#define GYMCORE_NOINLINE __attribute__((noinline))
+#define GYMCORE_COLD __attribute__((noinline, cold))
+#define GYMCORE_FLATTEN __attribute__((flatten))
+#define GYMCORE_PREFETCH(address) __builtin_prefetch(address, 1)
+#if defined(__clang__)
+#define GYMCORE_ALWAYS_INLINE __attribute__((always_inline))
+#define GYMCORE_INDEPENDENT_LANES _Pragma("clang loop vectorize(assume_safety) interleave_count(4)")
 #define GYMCORE_UNROLLED _Pragma("clang loop unroll_count(4)")
 #define GYMCORE_UNROLLED_FULLY _Pragma("clang loop unroll(full)")
 #else
-#define GYMCORE_UNROLLED
-#define GYMCORE_UNROLLED_FULLY
-#endif
-
-#if defined(_MSC_VER)
-#define GYMCORE_RESTRICT __restrict
-#define GYMCORE_INLINE static __forceinline
-#define GYMCORE_THREAD __declspec(thread)
-#else
-#define GYMCORE_RESTRICT __restrict__
-#define GYMCORE_INLINE static inline GYMCORE_ALWAYS_INLINE
-#define GYMCORE_THREAD __thread
-#endif
-
-/* Inline the whole physics of a lane into its loops, however long it is: a call in the loop body would keep it scalar.
- * GCC's `flatten` does so. Clang's inlines the calls of one function and not those of its callees, which are marked
- * instead; marked for GCC too, Acrobot would take 1.6 times as long (GCC 12, x86-64-v4). */
-#if defined(__clang__)
-#define GYMCORE_ALWAYS_INLINE __attribute__((always_inline))
-#else
 #define GYMCORE_ALWAYS_INLINE
+#define GYMCORE_INDEPENDENT_LANES _Pragma("GCC ivdep")
+#define GYMCORE_UNROLLED _Pragma("GCC unroll 4")
+#define GYMCORE_UNROLLED_FULLY _Pragma("GCC unroll 64")
 #endif
-#if defined(__GNUC__) || defined(__clang__)
-#define GYMCORE_FLATTEN __attribute__((flatten))
-#define GYMCORE_NOINLINE __attribute__((noinline))
-#else
-#define GYMCORE_FLATTEN
-#define GYMCORE_NOINLINE
 #endif
-
-/* A function for what nearly never happens: out of the way of the loop that calls it. */
-#if defined(__GNUC__) || defined(__clang__)
-#define GYMCORE_COLD __attribute__((noinline, cold))
-#elif defined(_MSC_VER)
-#define GYMCORE_COLD __declspec(noinline)
-#else
-#define GYMCORE_COLD
-#endif
-
-static inline void gymcore_prefetch(const void *address)
-{
-#if defined(__GNUC__) || defined(__clang__)
-    __builtin_prefetch(address, 1);
-#else
-    (void)address;
-#endif
-}
 
 /* Copy past the caches: for results of tens of megabytes, whose lines need not be read before they are written. Another
  * thread sees them after gymcore_stream_fence. */
@@ -134,7 +107,7 @@ static inline void gymcore_stream_fence(void)
 static inline void gymcore_prefetch_range(const void *address, int64_t bytes)
 {
     for (int64_t offset = 0; offset < bytes; offset += 64)
-        gymcore_prefetch((const char *)address + offset);
+        GYMCORE_PREFETCH((const char *)address + offset);
 }
 
 #define GYMCORE_JOIN_(a, b) a##b
