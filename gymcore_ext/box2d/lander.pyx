@@ -79,7 +79,7 @@ cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
     return (
         are_within[double](episode.heights, episode.push, 0.0, HEIGHT / 2)
         and are_within[double](episode.push, &episode.gravity, -1000.0, 1000.0) and -12.0 <= episode.gravity <= 0.0
-        and -MAX_COUNT <= episode.wind_idx <= MAX_COUNT and -MAX_COUNT <= episode.torque_idx <= MAX_COUNT
+        and are_within[int64_t](&episode.wind_idx, &episode.steps, -MAX_COUNT, MAX_COUNT)
         and 0 <= episode.steps <= MAX_COUNT and -MAX_NUMBER <= episode.prev_shaping <= MAX_NUMBER
         and are_within[int32_t](&episode.has_shaping, &episode.legs[2], 0, 1))
 

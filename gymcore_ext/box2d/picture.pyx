@@ -12,7 +12,7 @@ from libc.math cimport ceilf, copysign, cos, fabs, floorf, fmod, hypot, rint, si
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from gymcore_ext.box2d.racing cimport WHEELS, car_t, episode_t, quad_t, texts_t
+from gymcore_ext.box2d.racing cimport WHEELS, car_t, episode_t, texts_t
 from gymcore_ext.box2d.structures cimport POLYGON, body_t, fixture_t, joint_angle, polygon_shape_t, vec_t, world_point
 
 import numpy as np
@@ -67,24 +67,22 @@ cdef double COLUMN = WIDTH / 40.0, ROW = HEIGHT / 40.0  # pixels; the grid of th
 cdef double SCALE = 6.0, PI = 3.141592653589793
 cdef double PLAYFIELD = 2000 / SCALE, GRASS_DIM = PLAYFIELD / 20.0, ZOOM = 2.7
 cdef double SIZE = 0.02, WHEEL_WIDTH = 14 * SIZE
-cdef uint8_t[3] HULL_COLOR = [204, 0, 0], STRIPE_COLOR = [77, 77, 77]
-cdef uint8_t[2][3] BORDER_COLORS = [[255, 255, 255], [255, 0, 0]]
-cdef uint8_t[3] BLACK = [0, 0, 0], WHITE = [255, 255, 255], RED = [255, 0, 0], GREEN = [0, 255, 0]
-cdef uint8_t[3] BLUE = [0, 0, 255], VIOLET = [51, 0, 255]
-cdef quad_t[SQUARES * SQUARES] grass
+cdef rgb_t HULL_COLOR = rgb(204, 0, 0), STRIPE_COLOR = rgb(77, 77, 77), VIOLET = rgb(51, 0, 255)
+cdef rgb_t BLACK = 0, WHITE = rgb(255, 255, 255), RED = rgb(255, 0, 0), GREEN = rgb(0, 255, 0), BLUE = rgb(0, 0, 255)
+cdef double[SQUARES * SQUARES][4][2] grass
 cdef int _row, _column, _corner
 for _column in range(SQUARES):
     for _row in range(SQUARES):
         for _corner in range(4):
-            grass[SQUARES * _column + _row].corners[_corner] = [
+            grass[SQUARES * _column + _row][_corner] = [
                 GRASS_DIM * (2 * _column - 20) + (GRASS_DIM if _corner in (0, 3) else 0.0),
                 GRASS_DIM * (2 * _row - 20) + (GRASS_DIM if _corner >= 2 else 0.0)]
 
 
 # --- pixels -----------------------------------------------------------------------------------------------------------
 
-cdef inline rgb_t color_of(const uint8_t* rgb) noexcept nogil:
-    return rgb[0] | <rgb_t> rgb[1] << 16 | <rgb_t> rgb[2] << 32
+cdef inline rgb_t rgb(uint8_t red, uint8_t green, uint8_t blue) noexcept nogil:
+    return red | <rgb_t> green << 16 | <rgb_t> blue << 32
 
 
 cdef inline uint32_t shade_of(rgb_t color, int channel) noexcept nogil:
@@ -265,34 +263,29 @@ cdef inline void draw_polygon(
 
 ctypedef struct view_t:    # from the world to the image
     double zoom, x, y, cosine, sine
-
-
-cdef inline void rotation(double angle, double* cosine, double* sine) noexcept nogil:
-    """Cosine and sine as pygame's vectors have them: exact near quarter turns."""
-    cdef double near = 1e-6, quarter = PI / 2
-    cdef int turns
-    angle = fmod(angle, 2 * PI)
-    if angle < 0:
-        angle += 2 * PI
-    if fmod(angle + near, quarter) < 2 * near:
-        turns = <int> ((angle + near) / quarter) % 4
-        cosine[0] = 1.0 if turns == 0 else -1.0 if turns == 2 else 0.0
-        sine[0] = 1.0 if turns == 1 else -1.0 if turns == 3 else 0.0
-    else:
-        cosine[0] = cos(angle)
-        sine[0] = sin(angle)
+    double car_x, car_y, reach  # the ground that is drawn: less than `reach` from the car
 
 
 cdef view_t view_behind(const body_t* hull, double t) noexcept nogil:
     """Return the view that follows the car: from far away at first, near after a second."""
     cdef view_t view
-    cdef double x, y
+    cdef double x, y, angle = fmod(-hull.angle, 2 * PI), near = 1e-6, quarter = PI / 2
+    cdef int turns
+    # Cosine and sine as pygame's vectors have them: exact near quarter turns.
+    if angle < 0:
+        angle += 2 * PI
+    view.cosine, view.sine = cos(angle), sin(angle)
+    if fmod(angle + near, quarter) < 2 * near:
+        turns = <int> ((angle + near) / quarter) % 4
+        view.cosine = 1.0 if turns == 0 else -1.0 if turns == 2 else 0.0
+        view.sine = 1.0 if turns == 1 else -1.0 if turns == 3 else 0.0
     view.zoom = 0.1 * SCALE * max(1 - t, 0) + ZOOM * SCALE * min(t, 1)
-    rotation(-hull.angle, &view.cosine, &view.sine)
-    x = -<double> hull.position.x * view.zoom
-    y = -<double> hull.position.y * view.zoom
+    view.car_x, view.car_y = hull.position.x, hull.position.y
+    x = -view.car_x * view.zoom
+    y = -view.car_y * view.zoom
     view.x = WIDTH / 2.0 + (view.cosine * x - view.sine * y)
     view.y = HEIGHT / 4.0 + (view.sine * x + view.cosine * y)
+    view.reach = (hypot(WIDTH / 2.0, HEIGHT * 0.75) + 2.0) / view.zoom
     return view
 
 
@@ -315,41 +308,38 @@ cdef inline void draw_shape(
         draw_polygon(image, pixels, count, color, is_ground)
 
 
-cdef inline rgb_t mixed_color(const double* color, double more) noexcept nogil:
-    cdef uint8_t[3] rgb
-    cdef int k
-    for k in range(3):
-        rgb[k] = <uint8_t> <int> (color[k] + more)
-    return color_of(rgb)
+cdef inline void draw_ground(image_t* image, const view_t* view, const double* corners, rgb_t color) noexcept nogil:
+    """Draw four corners of the ground, unless they are far from the car."""
+    cdef double x = corners[0] - view.car_x, y = corners[1] - view.car_y
+    cdef double reach = view.reach + 1.5 * GRASS_DIM  # more than from one corner to another
+    if x * x + y * y < reach * reach:
+        draw_shape(image, view, corners, 4, color, True)
 
 
-cdef void draw_scenery(image_t* image, const view_t* view, const car_t* car, double x, double y) noexcept nogil:
-    """Draw the field, its darker squares of grass, road and borders; the car is at x, y."""
+cdef inline rgb_t brightened(const double* color, double more) noexcept nogil:
+    return rgb(<int> (color[0] + more), <int> (color[1] + more), <int> (color[2] + more))
+
+
+cdef void draw_scenery(image_t* image, const view_t* view, const car_t* car) noexcept nogil:
+    """Draw the field, its darker squares of grass, road and borders."""
     cdef const episode_t* episode = &car.episode
-    cdef double reach = (hypot(WIDTH / 2.0, HEIGHT * 0.75) + 2.0) / view.zoom, away_x, away_y
-    cdef rgb_t field_color = mixed_color(episode.bg_color, 0.0), color = mixed_color(episode.grass_color, 0.0)
+    cdef rgb_t field_color = brightened(episode.bg_color, 0.0), grass_color = brightened(episode.grass_color, 0.0)
+    cdef rgb_t[3] road_colors
     cdef double[4][2] field = [
         [PLAYFIELD, PLAYFIELD], [PLAYFIELD, -PLAYFIELD], [-PLAYFIELD, -PLAYFIELD], [-PLAYFIELD, PLAYFIELD]]
-    cdef const quad_t* quad
+    cdef bint is_all = max(fabs(view.car_x), fabs(view.car_y)) + view.reach < PLAYFIELD
     cdef int k
-    cdef bint is_all = max(fabs(x), fabs(y)) + reach < PLAYFIELD
     fill(image.runs[0], (HEIGHT - HIDDEN_ROWS) * STATE, field_color if is_all else 0)
     if not is_all:
         draw_shape(image, view, field[0], 4, field_color, True)
-    reach += 1.5 * GRASS_DIM  # more than from one corner to another
-    for k in range(-SQUARES * SQUARES, car.quad_count):
-        quad = &grass[SQUARES * SQUARES + k]
-        if k >= 0:
-            quad = &car.quads[k]
-        away_x, away_y = quad.corners[0][0] - x, quad.corners[0][1] - y
-        if away_x * away_x + away_y * away_y >= reach * reach:
-            continue
-        if k >= 0 and quad.is_border:
-            color = color_of(BORDER_COLORS[quad.tile % 2])
-        elif k >= 0:
-            color = mixed_color(
-                episode.road_color, 0.0 if episode.touched[quad.tile] else 0.01 * (quad.tile % 3) * 255)
-        draw_shape(image, view, quad.corners[0], 4, color, True)
+    for k in range(SQUARES * SQUARES):
+        draw_ground(image, view, grass[k][0], grass_color)
+    for k in range(3):
+        road_colors[k] = brightened(episode.road_color, 0.01 * k * 255)
+    for k in range(episode.tiles):
+        draw_ground(image, view, car.roads[k][0], road_colors[0 if episode.touched[k] else k % 3])
+        if car.has_border[k]:
+            draw_ground(image, view, car.borders[k][0], RED if k % 2 else WHITE)
 
 
 cdef void draw_part(
@@ -379,7 +369,7 @@ cdef void draw_stripe(image_t* image, const view_t* view, const body_t* body, do
     for k in range(4):
         corners[k].x = <float> (WHEEL_WIDTH if k == 1 or k == 2 else -WHEEL_WIDTH)
         corners[k].y = <float> (27 * (near if k < 2 else far) * SIZE)
-    draw_part(image, view, body, corners, 4, color_of(STRIPE_COLOR))
+    draw_part(image, view, body, corners, 4, STRIPE_COLOR)
 
 
 cdef void draw_car(image_t* image, const view_t* view, const car_t* car) noexcept nogil:
@@ -399,7 +389,7 @@ cdef void draw_car(image_t* image, const view_t* view, const car_t* car) noexcep
         while count:  # Box2D lists the newest first
             count -= 1
             shape = shapes[count]
-            draw_part(image, view, body, shape.vertices, shape.count, 0 if k <= WHEELS else color_of(HULL_COLOR))
+            draw_part(image, view, body, shape.vertices, shape.count, BLACK if k <= WHEELS else HULL_COLOR)
         if k <= WHEELS:
             draw_stripe(image, view, body, car.episode.phase[k - 1])
 
@@ -419,12 +409,12 @@ cdef inline int to_pixel(double value) noexcept nogil:
 
 
 cdef void draw_bar(
-    image_t* image, double value, double left, double right, double top, double bottom, const uint8_t* color
+    image_t* image, double value, double left, double right, double top, double bottom, rgb_t color
 ) noexcept nogil:
     """Draw a bar for a value that is not zero: from one of 40 columns to another, in rows counted from below."""
     if fabs(value) > 1e-4:
         draw_rectangle(image, to_pixel(left * COLUMN), to_pixel(HEIGHT - top), to_pixel(right * COLUMN),
-                       to_pixel(HEIGHT - bottom), color_of(color))
+                       to_pixel(HEIGHT - bottom), color)
 
 
 cdef void draw_text(image_t* image, const texts_t* texts, int index) noexcept nogil:
@@ -450,7 +440,7 @@ cdef void draw_instruments(image_t* image, const car_t* car, const texts_t* text
     draw_bar(image, speed, 5, 6, ROW + ROW * (0.02 * speed), ROW, WHITE)
     for k in range(WHEELS):
         omega = car.episode.omega[k]
-        draw_bar(image, omega, 7 + k, 8 + k, ROW + ROW * (0.01 * omega), ROW, &VIOLET[0] if k >= 2 else &BLUE[0])
+        draw_bar(image, omega, 7 + k, 8 + k, ROW + ROW * (0.01 * omega), ROW, VIOLET if k >= 2 else BLUE)
     draw_bar(image, angle, 20, 20 + -10.0 * angle, 4 * ROW, 2 * ROW, GREEN)
     draw_bar(image, turning, 30, 30 + -0.8 * turning, 4 * ROW, 2 * ROW, RED)
     if not reward >= texts.lowest:  # nor if it is not a number
@@ -522,10 +512,9 @@ cdef void rescale(const image_t* image, uint8_t* state) noexcept nogil:
 
 
 cdef void draw_observation(const car_t* car, const texts_t* texts, uint8_t* observation) noexcept nogil:
-    cdef const body_t* hull = car.lane.moving[0]
     cdef image_t* image = image_of_thread()
-    cdef view_t view = view_behind(hull, car.episode.t)
-    draw_scenery(image, &view, car, hull.position.x, hull.position.y)
+    cdef view_t view = view_behind(car.lane.moving[0], car.episode.t)
+    draw_scenery(image, &view, car)
     draw_car(image, &view, car)
     draw_instruments(image, car, texts)
     rescale(image, observation)
@@ -539,18 +528,16 @@ def draw_shapes(list shapes):
     cdef image_t* image = image_of_thread()
     cdef pixel_t[MAX_CORNERS] pixels
     cdef cnp.ndarray state = np.empty((STATE, STATE, 3), np.uint8)
-    cdef uint8_t[3] rgb
     cdef int k
     fill(image.runs[0], HEIGHT * STATE, 0)
-    for kind, color, corners in shapes:
-        rgb[0], rgb[1], rgb[2] = color
+    for kind, (red, green, blue), corners in shapes:
         k = 0
         for x, y in corners[:MAX_CORNERS]:
             pixels[k].x, pixels[k].y = x, y
             k += 1
         if kind == "rectangle":
-            draw_rectangle(image, pixels[0].x, pixels[0].y, pixels[1].x, pixels[1].y, color_of(rgb))
+            draw_rectangle(image, pixels[0].x, pixels[0].y, pixels[1].x, pixels[1].y, rgb(red, green, blue))
         else:
-            draw_polygon(image, pixels, k, color_of(rgb), kind == "ground")
+            draw_polygon(image, pixels, k, rgb(red, green, blue), kind == "ground")
     rescale(image, <uint8_t*> cnp.PyArray_DATA(state))
     return state

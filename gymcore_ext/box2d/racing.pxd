@@ -44,12 +44,6 @@ ctypedef struct episode_t:
     uint8_t touched[MAX_TILES]
 
 
-ctypedef struct quad_t:           # on the ground
-    double corners[4][2]
-    int tile                      # which piece of road it is, or is the border of
-    bint is_border
-
-
 ctypedef struct texts_t:          # scores as text: -0, and all from the lowest to the highest one
     const uint8_t* shades         # [scores, height, width]
     const int32_t* widths         # [scores]
@@ -60,5 +54,6 @@ ctypedef struct car_t:
     lane_t lane
     episode_t episode
     body_t* tiles[MAX_TILES]
-    quad_t quads[2 * MAX_TILES]   # pieces of road, each followed by its border if it has one
-    int quad_count
+    double roads[MAX_TILES][4][2]    # corners of the pieces of road
+    double borders[MAX_TILES][4][2]  # corners of their borders, of those that have one
+    char has_border[MAX_TILES]

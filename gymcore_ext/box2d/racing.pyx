@@ -151,40 +151,18 @@ cdef void find_borders(const track_point_t* track, int count, char* borders) noe
 
 # --- an episode -------------------------------------------------------------------------------------------------------
 
-cdef void set_quad(
-    quad_t* quad, const track_point_t* here, const track_point_t* before, double near, double far, int tile,
-    bint is_border
+cdef void set_corners(
+    double* corners, const track_point_t* here, const track_point_t* before, double near, double far
 ) noexcept nogil:
-    """Set what is drawn between two points of the track, from `near` to `far` metres beside it."""
+    """Set the corners of what is drawn between two points of the track, from `near` to `far` metres beside it."""
     cdef const track_point_t* point
     cdef double aside
     cdef int k
     for k in range(4):
         point = here if k < 2 else before
         aside = near if k == 0 or k == 3 else far
-        quad.corners[k][0] = point.x + aside * cos(point.beta)
-        quad.corners[k][1] = point.y + aside * sin(point.beta)
-    quad.tile = tile
-    quad.is_border = is_border
-
-
-cdef void set_quads(car_t* car, const track_point_t* track) noexcept nogil:
-    """Compute the quads that are drawn: each piece of road, and its border."""
-    cdef char borders[MAX_TILES]
-    cdef const track_point_t* before
-    cdef quad_t* quad = car.quads
-    cdef double side
-    cdef int k
-    find_borders(track, car.episode.tiles, borders)
-    for k in range(car.episode.tiles):
-        before = &track[k - 1 if k else car.episode.tiles - 1]
-        set_quad(quad, &track[k], before, -TRACK_WIDTH, TRACK_WIDTH, k, False)
-        quad += 1
-        if borders[k]:
-            side = (before.beta > track[k].beta) - (before.beta < track[k].beta)
-            set_quad(quad, &track[k], before, side * TRACK_WIDTH, side * (TRACK_WIDTH + BORDER), k, True)
-            quad += 1
-    car.quad_count = <int> (quad - car.quads)
+        corners[2 * k] = point.x + aside * cos(point.beta)
+        corners[2 * k + 1] = point.y + aside * sin(point.beta)
 
 
 cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
@@ -198,18 +176,13 @@ cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
             return False
     if was_reset and not compute_curve(&episode.draws[0][0], &curve):
         return False
-    for k in range(MAX_TILES):
-        if episode.visited[k] > 1 or episode.touched[k] > 1:
-            return False
-    for k in range(WHEELS):
-        if not 0 <= episode.skid_mark[k] <= episode.marks_made:
-            return False
     return (
         are_within[double](episode.road_color, &episode.lap_complete_percent, 0.0, 255.0)
         and 0.0 <= episode.lap_complete_percent <= 1.0 and 0 <= episode.domain_randomize <= 1 and episode.retries >= 0
         and episode.first == curve.first and episode.tiles == curve.tiles
         and are_within[double](&episode.reward, &episode.marks_made, -MAX_NUMBER, MAX_NUMBER)
         and 0 <= episode.marks_made <= MAX_COUNT
+        and are_within[int64_t](episode.skid_mark, episode.skid_points, 0, episode.marks_made)
         and are_within[int32_t](episode.skid_points, episode.skid_on_grass, 0, MARK_POINTS)
         and are_within[int32_t](episode.skid_on_grass, episode.wheel_tiles, 0, 1)
         and are_within[int32_t](episode.wheel_tiles, episode.mark_counts, 0, MAX_TILES)
@@ -217,7 +190,8 @@ cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
         and are_within[int32_t](episode.mark_on_grass, episode.marks, 0, 1)
         and are_within[float](episode.marks, &episode.tile_visited_count, -1e9, 1e9)
         and 0 <= episode.tile_visited_count <= episode.tiles and 0 <= episode.new_lap <= 1
-        and 0 <= episode.lap <= LEFT_THE_FIELD)
+        and 0 <= episode.lap <= LEFT_THE_FIELD
+        and are_within[uint8_t](episode.visited, &episode.touched[MAX_TILES], 0, 1))
 
 
 cdef void draw_colors(episode_t* episode, rng_t* rng) noexcept nogil:
@@ -256,16 +230,22 @@ cdef void build(const worlds_t* self, void* memory) noexcept nogil:
     cdef lane_t* lane = &car.lane
     cdef curve_t curve
     cdef const track_point_t* start
+    cdef const track_point_t* before
     cdef body_def_t place
     cdef body_t* hull
+    cdef double side
     cdef int k
     compute_curve(&car.episode.draws[0][0], &curve)
     start = &curve.points[curve.first]
     car.episode.first, car.episode.tiles = curve.first, curve.tiles
-    set_quads(car, start)
-    for k in range(car.quad_count):
-        if not car.quads[k].is_border:
-            car.tiles[car.quads[k].tile] = add_quad(self, lane, TILE, &car.quads[k].corners[0][0])
+    find_borders(start, curve.tiles, car.has_border)
+    for k in range(curve.tiles):
+        before = &start[k - 1 if k else curve.tiles - 1]
+        set_corners(car.roads[k][0], &start[k], before, -TRACK_WIDTH, TRACK_WIDTH)
+        if car.has_border[k]:
+            side = (before.beta > start[k].beta) - (before.beta < start[k].beta)
+            set_corners(car.borders[k][0], &start[k], before, side * TRACK_WIDTH, side * (TRACK_WIDTH + BORDER))
+        car.tiles[k] = add_quad(self, lane, TILE, car.roads[k][0])
     place = (<const body_def_t*> self.definitions[<int> HULL])[0]
     place.position.x, place.position.y = <float> start.x, <float> start.y
     place.angle = <float> start.beta
@@ -469,17 +449,3 @@ cdef class Cars(Worlds):
         self.texts.lowest, self.texts.highest = lowest, lowest + len(shades) - 2
         self.texts.height, self.texts.width = shades.shape[1], shades.shape[2]
         self.shared.texts = &self.texts
-
-    def track(self, Py_ssize_t lane):
-        """float64 [tiles, 4]: alpha, beta, x and y of the points of the center line."""
-        cdef curve_t curve
-        compute_curve(&(<const car_t*> self._lane(lane)).episode.draws[0][0], &curve)
-        return np.array(<double[:curve.tiles, :4]> &curve.points[curve.first].alpha)
-
-    def quads(self, Py_ssize_t lane):
-        """float64 [quads, 4, 2]: corners of the pieces of road, each followed by its border if it has one, and int
-        [quads]: which piece of road, or -1 for a border."""
-        cdef car_t* car = <car_t*> self._lane(lane)
-        corners = [car.quads[k].corners for k in range(car.quad_count)]
-        tiles = [-1 if car.quads[k].is_border else car.quads[k].tile for k in range(car.quad_count)]
-        return np.array(corners), np.array(tiles)

@@ -1,5 +1,5 @@
 """Lanes that are worlds of Box2D: what the kernels of all families share."""
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from gymcore_ext.box2d.structures cimport (
     REVOLUTE, body_t, calls_t, contact_t, edge_shape_t, fixture_def_t, joint_def_t, joint_t, polygon_shape_t, vec_t,
@@ -76,7 +76,9 @@ ctypedef struct family_t:
 ctypedef fused number_t:
     double
     float
+    int64_t
     int32_t
+    uint8_t
 
 
 # Whether all numbers between two addresses are from `low` to `high`, and none is nan.

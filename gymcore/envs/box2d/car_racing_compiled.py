@@ -38,6 +38,7 @@ from gymcore.envs.box2d.car_racing_rendering import score_text
 from gymcore.envs.box2d.compiled_env import BodyOf, CompiledBox2DEnv, EpisodeField
 from gymcore.native.parameters import Parameter
 from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.rendering.shapes import Point
 from gymcore.rendering.window import load_pygame
 from gymcore_ext.box2d import racing
 from gymcore_ext.engine.batch import Batch
@@ -209,9 +210,12 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
     reward, prev_reward, t = EpisodeField(float), EpisodeField(float), EpisodeField(float)
     tile_visited_count, new_lap = EpisodeField(int), EpisodeField(bool)
 
-    _not_pickled = (*CompiledBox2DEnv._not_pickled, "_car")
+    _not_pickled = (*CompiledBox2DEnv._not_pickled, "_car", "_track", "_road_corners")
     contactListener_keepref = None  # there is none in Python
     _car: _CompiledCar | None = None
+    # Computed when a program asks for them; empty in a new episode.
+    _track: list[TrackPoint]
+    _road_corners: Sequence[tuple[list[Point], list[Point] | None]] = ()
 
     def __init__(
         self,
@@ -369,6 +373,7 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
             for index, (wheel, joint) in enumerate(zip(bodies[-4:], joints, strict=True))
         ]
         self._car = _CompiledCar(self._world, hull, wheels, episode)
+        self._track, self._road_corners = [], []
         return [*road, hull, *wheels]
 
     @property  # type: ignore[misc]
@@ -398,22 +403,22 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
     @property
     def track(self) -> list[TrackPoint]:
         """Points of the center line (alpha, beta, x, y); empty before the first reset."""
-        points = self._batch.store.track(self._lane).tolist() if self._bodies else []
-        return [TrackPoint(*point) for point in points]
+        if self._bodies and not self._track:
+            closed = car_racing_python.lay_out(self._episode["draws"].tolist())
+            self._track = closed.points if closed else []
+        return self._track if self._bodies else []
 
     @property
     def road_poly(self) -> list[ColoredPolygon]:
         """Corners and color of each piece of road and border; empty before the first reset."""
-        road = self._bodies[:-5]
-        corners, tiles = self._batch.store.quads(self._lane) if road else ((), ())
         polygons: list[ColoredPolygon] = []
-        tile = -1
-        for polygon, index in zip(corners, tiles, strict=True):
-            if index < 0:
-                color = car_racing_python.BORDER_COLORS[tile % 2]
-            else:
-                tile, color = index, road[index].color
-            polygons.append(([(x, y) for x, y in polygon.tolist()], color))
+        track = self.track
+        if track and not self._road_corners:
+            self._road_corners = car_racing_python.road_corners(track)
+        for tile, (corners, border) in zip(self.road or (), self._road_corners, strict=True):
+            polygons.append((corners, tile.color))
+            if border is not None:
+                polygons.append((border, car_racing_python.BORDER_COLORS[tile.idx % 2]))
         return polygons
 
 

@@ -295,10 +295,7 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
         self.road = []
         self.road_poly = []
         shape = self.fd_tile.shape
-        borders = find_borders(points)
-        for index, here in enumerate(points):
-            before = points[index - 1]
-            corners = tile_corners(here, before)
+        for index, (corners, border) in enumerate(road_corners(points)):
             shape.vertices = corners
             tile = self.world.CreateBody(_TILE_BODY)
             tile.CreateFixture(self.fd_tile)
@@ -309,8 +306,8 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
             tile.idx = index
             self.road.append(tile)
             self.road_poly.append((corners, tile.color))
-            if borders[index]:
-                self.road_poly.append((border_corners(here, before), BORDER_COLORS[index % 2]))
+            if border is not None:
+                self.road_poly.append((border, BORDER_COLORS[index % 2]))
 
     # --- steps ---------------------------------------------------------------------------------
 
@@ -588,6 +585,16 @@ def find_borders(points: Sequence[TrackPoint]) -> list[bool]:
         for back in range(BORDER_MIN_COUNT):
             borders[index - back] |= borders[index]
     return borders
+
+
+def road_corners(points: Sequence[TrackPoint]) -> list[tuple[list[Point], list[Point] | None]]:
+    """Corners of each piece of road, and of its border if it has one."""
+    pieces = []
+    for index, (here, has_border) in enumerate(zip(points, find_borders(points), strict=True)):
+        before = points[index - 1]
+        border = border_corners(here, before) if has_border else None
+        pieces.append((tile_corners(here, before), border))
+    return pieces
 
 
 def tile_corners(here: TrackPoint, before: TrackPoint) -> list[Point]:
