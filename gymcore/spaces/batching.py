@@ -193,8 +193,8 @@ def batch_differing_spaces(spaces: Any) -> Space:
 def _batch_differing_boxes(spaces: Sequence[Box]) -> Box:
     _check_equal("Expected all dtypes to be equal", [space.dtype for space in spaces])
     _check_equal("Expected all Box.low shape to be equal", [space.shape for space in spaces])
-    low = np.stack([space.low for space in spaces])
-    high = np.stack([space.high for space in spaces])
+    low = np.array([space.low for space in spaces])
+    high = np.array([space.high for space in spaces])
     return Box._from_arrays(low, high, spaces[0].dtype)._with_generator_of(spaces[0])
 
 
@@ -216,8 +216,8 @@ def _batch_differing_discretes(spaces: Sequence[Discrete]) -> MultiDiscrete:
 def _batch_differing_multi_discretes(spaces: Sequence[MultiDiscrete]) -> Box:
     _check_equal("Expected all dtypes to be equal", [space.dtype for space in spaces])
     _check_equal("Expects all MultiDiscrete.nvec shape", [space.shape for space in spaces])
-    low = np.stack([space.start for space in spaces])
-    high = np.stack(list(map(_last, spaces)))
+    low = np.array([space.start for space in spaces])
+    high = np.array(list(map(_last, spaces)))
     return Box._from_arrays(low, high, spaces[0].dtype)._with_generator_of(spaces[0])
 
 
