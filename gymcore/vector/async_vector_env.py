@@ -55,7 +55,7 @@ from gymcore.vector.workers.custom import CustomWorkers
 from gymcore.vector.workers.default_loop import _async_worker as _async_worker
 from gymcore.vector.workers.failures import failures_raised, worker_timeout
 from gymcore.vector.workers.messages import SLICE_SECONDS
-from gymcore.vector.workers.pool import Replies, WorkerPool, overflow_of
+from gymcore.vector.workers.pool import Replies, WorkerPool
 from gymcore.vector.workers.shared_memory import (
     Plan,
     Results,
@@ -258,6 +258,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
             layout,
             self.num_envs,
             self.copy,
+            functools.partial(pool.lane_message, key="overflow"),
             self._restarts,
         )
         self._all = list(range(self.num_envs))
@@ -273,7 +274,6 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         # For `send` and `recv`: sent lanes whose step was lost in a restart, whether messages of
         # withdrawn lanes may still arrive, and when the workers were last checked.
         self._given_up: list[int] = []
-        self._dropped = False
         self._checked_at = 0.0
 
     @property
@@ -400,7 +400,6 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
             if len(sent):
                 # A worker that finds a lane and a reset must not step the lane after the reset.
                 self._channel.forget(sent)
-                self._dropped = True
         self._resets = {lane: (seeds[lane], env_options) for lane in lanes}
         self._post_calls("reset", self._resets)
 
@@ -422,20 +421,17 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
     def _finish_reset(self, timeout: float | None) -> tuple[Any, Info]:
         """Wait for the results of a reset."""
         lanes = list(self._resets)
-        replies, died = self._collect("reset_wait", timeout)
+        _, died = self._collect("reset_wait", timeout)
         if died:
             self._restart(died)
             lost = {lane for index in died for lane in range(*self._pool.bounds[index])}
             self._post_calls("reset", {lane: self._resets[lane] for lane in lanes if lane in lost})
-            again, died = self._collect("reset_wait", timeout)
+            _, died = self._collect("reset_wait", timeout)
             if died:  # the same reset killed a worker again: do not retry
                 raise self._pool.death(died, "reset_wait")
-            replies.update(again)
-        infos = self._infos(lanes, overflow_of(replies), lanes, self.num_envs, True)
+        infos = self._infos(lanes, lanes, self.num_envs, True)
         if len(lanes) == self.num_envs:
-            if self._dropped:  # drop messages that came with results of withdrawn lanes
-                self._dropped = False
-                self._pool.drop_lane_messages()
+            self._pool.drop_lane_messages()  # which came with results that were not received
             self._ready = True
             self._clear_queue()
         self._ended[lanes] = False
@@ -521,10 +517,10 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
 
     def _finish_step(self, timeout: float | None) -> StepResult:
         """Wait for the results of a step."""
-        replies, died = self._collect("step_wait", timeout)
+        _, died = self._collect("step_wait", timeout)
         if died:
             self._restart(died)
-        return self._results_of(self._all, overflow_of(replies), whole=True)
+        return self._results_of(self._all, whole=True)
 
     # --- stepping some lanes -------------------------------------------------------------------
 
@@ -536,11 +532,10 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         else:
             self._store_actions(actions, lanes)
         self._post_lanes(chosen, single)
-        replies, died = self._collect("step_wait", None)
+        _, died = self._collect("step_wait", None)
         if died:
             self._restart(died)
         self._memory.failed[lanes] = False
-        self._pool.keep_overflow(replies)
         return self._lane_results(chosen)
 
     def _send_lanes(self, actions: Any, lanes: Lanes) -> None:
@@ -628,22 +623,11 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
                 f"recv: environments {failed} were not stepped, because an earlier one failed; "
                 f"call reset() of {self}"
             )
-        return self._results_of(lanes, self._overflow_messages(alive))
-
-    def _overflow_messages(self, lanes: Sequence[int]) -> dict[int, bytes]:
-        """Return the infos that workers sent, or send now, as messages of single lanes."""
-        slots = self._memory.slots
-        return {
-            lane: self._pool.lane_message(lane, "overflow")
-            for lane in lanes
-            if slots.overflowed(lane)
-        }
+        return self._results_of(lanes)
 
     # --- results -------------------------------------------------------------------------------
 
-    def _results_of(
-        self, lanes: list[int], overflow: dict[int, bytes], whole: bool = False
-    ) -> StepResult:
+    def _results_of(self, lanes: list[int], whole: bool = False) -> StepResult:
         """Return the results of stepped lanes; `whole` means all lanes, in order."""
         memory = self._memory
         index = slice(None) if whole else np.asarray(lanes, dtype=np.int64)
@@ -655,7 +639,7 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         if self._lost:  # skip lost lanes, whose infos are from the reset in the new worker
             rows = [row for row in rows if lanes[row] not in self._lost]
             alive = [lanes[row] for row in rows]
-        infos = self._infos(alive, overflow, rows, len(lanes), whole)
+        infos = self._infos(alive, rows, len(lanes), whole)
         lost = [row for row, lane in enumerate(lanes) if lane in self._lost] if self._lost else ()
         for row in lost:  # the episodes were cut off
             rewards[row], terminations[row], truncations[row] = 0.0, False, True
@@ -671,17 +655,12 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
         return observations, rewards, terminations, truncations, infos
 
     def _infos(
-        self,
-        lanes: Sequence[int],
-        overflow: dict[int, bytes],
-        rows: Sequence[int],
-        num_rows: int,
-        whole: bool,
+        self, lanes: Sequence[int], rows: Sequence[int], num_rows: int, whole: bool
     ) -> dict[str, Any]:
         """Return the merged infos of lanes; subclasses may override the merge of whole batches."""
         own = whole and type(self)._add_info is not VectorEnv._add_info
         add_info = self._add_info if own else None
-        return self._results.infos(lanes, overflow, rows, num_rows, add_info)
+        return self._results.infos(lanes, rows, num_rows, add_info)
 
     def _observations(self, lanes: Sequence[int] | None = None) -> Any:
         """Return the observations of all lanes, or of some."""
@@ -703,10 +682,9 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
                 last = {lane: self._results.observation(lane) for lane in lanes}
             self._pool.restart(index)
             self._post_messages("restart", {index: (self._final_frames,)})
-            replies, _ = self._pool.wait(self._request, [index], "restart", None)
-            self._pool.keep_overflow(replies)
+            self._pool.wait(self._request, [index], "restart", None)
             # Reads pickled observations; the infos of this reset belong to no step and are dropped.
-            self._results.infos(lanes, self._overflow_messages(lanes), lanes, self.num_envs)
+            self._results.infos(lanes, lanes, self.num_envs)
             if not self._ready:
                 continue
             self._lost.update(lanes)

@@ -512,7 +512,7 @@ cdef class InfoSlots:
         if extra is None and (final_info is None or put_value(&cursor, final_info)) and put_dict(&cursor, info):
             store64(<word64*> &self.words[lane], flags)
             return True
-        self.overflow[lane] = pickled({"info": info, "final_info": final_info, "extra": extra})
+        self.overflow[lane] = pickled({"info": info, "final_info": final_info, "extra": extra}, "", 0)
         store64(<word64*> &self.words[lane], OVERFLOWED)
         return False
 
@@ -527,9 +527,9 @@ cdef class InfoSlots:
         cdef Py_ssize_t lane
         return [lane for lane in range(self.num_envs) if self.words[lane] != 0]
 
-    def overflowed(self, Py_ssize_t lane):
-        """Return whether what a lane reports has to come another way."""
-        return self.word_of(lane) == OVERFLOWED
+    def overflowed(self, lanes):
+        """Return those of the given lanes whose reports have to come another way."""
+        return [lane for lane in lanes if self.word_of(lane) == OVERFLOWED]
 
     def get(self, Py_ssize_t lane, bytes overflow=None):
         """Read what a lane reports.
@@ -576,31 +576,21 @@ def merge_slot(object vector_infos, InfoSlots slots, Py_ssize_t lane, Py_ssize_t
     return True
 
 
-cdef bytes pickled(dict parts):
-    """Return a pickle of named values, by cloudpickle if pickle cannot; an error names the keys of what neither can."""
+cdef bytes pickled(object value, str name, int depth):
+    """Return a pickle, by cloudpickle if necessary; a TypeError names the innermost part that cannot be pickled."""
     try:
-        return pickle.dumps(parts, 5)
-    except Exception:
-        import cloudpickle
         try:
-            return cloudpickle.dumps(parts, 5)
-        except Exception as problem:
-            for name, value in parts.items():
-                check_picklable(cloudpickle, name, value, 0)
-            raise TypeError(f"{', '.join(parts)}: {problem}") from None
-
-
-cdef int check_picklable(object pickler, str name, object value, int depth) except -1:
-    """Raise a TypeError that names the innermost part which cannot be pickled."""
-    try:
-        pickler.dumps(value)
+            return pickle.dumps(value, 5)
+        except Exception:
+            import cloudpickle
+            return cloudpickle.dumps(value, 5)
     except Exception as problem:
-        items = ()
+        parts = ()
         if depth < 8 and isinstance(value, dict):
-            items = value.items()
+            parts = value.items()
         elif depth < 8 and isinstance(value, (list, tuple)):
-            items = enumerate(value)
-        for key, part in items:
-            check_picklable(pickler, f"{name}[{key!r}]", part, depth + 1)
-        raise TypeError(f"{name}: a value of type {type(value).__name__} cannot be pickled: {problem}") from None
-    return 0
+            parts = enumerate(value)
+        for key, part in parts:
+            pickled(part, f"{name}[{key!r}]" if name else key, depth + 1)
+        kind = type(value).__name__
+        raise TypeError(f"{name or 'info'}: a value of type {kind} cannot be pickled: {problem}") from None

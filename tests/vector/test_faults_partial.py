@@ -1,5 +1,6 @@
 """Faults in partial batches: `send`, `recv`, and steps of some lanes."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -7,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 
+import gymcore as gym
 from gymcore import error
 from tests.vector import faults
 from tests.vector.fault_engines import ASYNC, engines_and
@@ -211,6 +213,35 @@ def test_interrupt(engine):
         observations, _, _, _, infos = envs.recv()
         assert sorted(infos["env_id"].tolist()) == [0, 1, 2, 3]
         assert observations[:, 3].tolist() == [1] * NUM_ENVS
+
+
+class Reporting(gym.Env):
+    """Environment whose infos do not fit into shared memory, and whose step raises for action 1."""
+
+    observation_space = gym.spaces.Discrete(9)
+    action_space = gym.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        """Begin, without an info."""
+        return 0, {}
+
+    def step(self, action):
+        """Report the calls so far."""
+        if action == 1:
+            raise ValueError("broken")
+        self.calls = getattr(self, "calls", 0) + 1
+        return 0, 0.0, False, False, {"calls": f"{self.calls}".ljust(2000)}
+
+
+def test_infos_of_lanes_whose_batch_failed_are_not_received_later():
+    with contextlib.closing(gym.vector.AsyncVectorEnv([Reporting] * 2, num_workers=2)) as envs:
+        envs.reset()
+        envs.send(np.array([1, 0]))
+        with pytest.raises(ValueError, match="broken"):
+            envs.recv()
+        envs.reset()
+        envs.send(np.array([0, 0]))
+        assert [text.strip() for text in envs.recv()[4]["calls"]] == ["1", "2"]
 
 
 # Steps of some lanes

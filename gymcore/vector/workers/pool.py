@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gymcore.vector.protocols import EnvFn
 
-__all__ = ["Replies", "WorkerPool", "WorkerProcess", "overflow_of"]
+__all__ = ["Replies", "WorkerPool", "WorkerProcess"]
 
 # Number of polls for the reply before the first sleep. They take about 20 us, half the cost of
 # waking a sleeping process. Used only if every process has a CPU of its own, because a spinning
@@ -453,7 +453,7 @@ class WorkerPool:
         *,
         survive: bool = False,
     ) -> tuple[Replies, list[int]]:
-        """Wait for the replies to a request.
+        """Wait for the replies to a request; `lane_message` returns overflows.
 
         Raises:
             WorkerDied: If a worker dies.
@@ -496,6 +496,8 @@ class WorkerPool:
                     lost.append(k)
                 else:
                     replies[k] = message
+                    for lane, blob in message.get("overflow", {}).items():
+                        self._lane_messages.setdefault(lane, {})["overflow"] = blob
         if lost:
             problem = self.death(lost, call)
             if not survive:
@@ -540,12 +542,6 @@ class WorkerPool:
                 raise self._died([handle], "recv") from None
             self._keep(number, message)
         return self._lane_messages[lane].pop(key)
-
-    def keep_overflow(self, replies: Replies) -> None:
-        """Store the overflow in the replies to a request, for `lane_message`."""
-        for message in replies.values():
-            for lane, blob in message.get("overflow", {}).items():
-                self._lane_messages.setdefault(lane, {})["overflow"] = blob
 
     def drop_lane_messages(self) -> None:
         """Discard messages about single lanes; no other messages may be pending."""
@@ -614,15 +610,6 @@ class WorkerPool:
                 if arrived[0] == request:
                     failures += arrived[1].get("failures", [])
         return failures
-
-
-def overflow_of(replies: Replies) -> dict[int, bytes]:
-    """Return the infos that did not fit into shared memory, by lane."""
-    return {
-        lane: blob
-        for message in replies.values()
-        for lane, blob in message.get("overflow", {}).items()
-    }
 
 
 def _pickled_functions(functions: Sequence[Any], first: int) -> bytes:

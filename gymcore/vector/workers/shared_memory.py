@@ -48,7 +48,6 @@ __all__ = [
 Bounds = list[tuple[int, int]]
 
 AddInfo = Callable[[dict[str, Any], dict[str, Any], int], dict[str, Any]]
-Blobs = dict[int, bytes]
 
 _ALIGNMENT = 64
 
@@ -302,10 +301,16 @@ class Results:
         layout: Layout,
         num_envs: int,
         copy: bool,
+        overflow: Callable[[int], bytes],
         keep: bool = False,
     ) -> None:
-        """Allocate the batches that are returned."""
+        """Allocate the batches that are returned.
+
+        `overflow` returns the pickled infos of a lane that did not fit into its slot; `keep` means
+        that the last observations are also stored in this process.
+        """
         self._memory = memory
+        self._overflow = overflow
         self._layout = layout
         self._num_envs = num_envs
         self._shared = memory.observations
@@ -373,7 +378,6 @@ class Results:
     def infos(
         self,
         lanes: Sequence[int],
-        blobs: Blobs,
         rows: Sequence[int],
         num_rows: int,
         add_info: AddInfo | None = None,
@@ -381,16 +385,20 @@ class Results:
         """Return the merged infos of lanes, and store their pickled observations."""
         infos: dict[str, Any] = {}
         slots = self._memory.slots
+        if not slots.filled():
+            return infos
+        # All of them now, even if `add_info` raises: a later step must not find them.
+        overflow = {lane: self._overflow(lane) for lane in slots.overflowed(lanes)}
 
         def merge(infos: dict[str, Any], info: dict[str, Any], row: int) -> dict[str, Any]:
             merge_info(infos, info, row, num_rows)
             return infos
 
         add = add_info or merge
-        for lane, row in zip(lanes, rows, strict=True) if slots.filled() else ():
+        for lane, row in zip(lanes, rows, strict=True):
             if add_info is None and merge_slot(infos, slots, lane, row, num_rows):
                 continue
-            info, final_info, extra = slots.get(lane, blobs.get(lane))
+            info, final_info, extra = slots.get(lane, overflow.get(lane))
             if extra is not None:
                 self._objects[lane] = extra[0]
             if final_info is not None:
