@@ -63,12 +63,6 @@ cdef struct fixture_t:
     uint16_t filter[3]
     uint8_t is_sensor
 
-ctypedef struct graph_edge_t:   # an edge of the graph of bodies
-    void* other
-    void* link
-    void* previous
-    void* next
-
 ctypedef struct manifold_point_t:
     vec_t local_point
     float normal_impulse, tangent_impulse
@@ -79,7 +73,7 @@ cdef struct contact_t:
     uint32_t flags
     contact_t* previous
     contact_t* next
-    graph_edge_t edge_a, edge_b
+    void* edges[8]              # of the graph of bodies
     fixture_t* fixture_a
     fixture_t* fixture_b
     int32_t child_a, child_b
@@ -94,7 +88,7 @@ cdef struct joint_t:            # a revolute joint, up to the last member that i
     int32_t type
     joint_t* previous
     joint_t* next
-    graph_edge_t edge_a, edge_b
+    void* edges[8]
     body_t* body_a
     body_t* body_b
     int32_t index

@@ -48,12 +48,8 @@ cdef void end_contact(lane_t* lane, const contact_t* contact) noexcept nogil:
     lane.report(lane, contact, False)
 
 
-cdef void ignore_solve(lane_t* lane, const contact_t* contact, const void* details) noexcept nogil:
-    pass
-
-
-cdef void destroy_listener(lane_t* lane) noexcept nogil:
-    """Do nothing: the memory of the listener is the lane's."""
+cdef void ignore_call(lane_t* lane) noexcept nogil:
+    """Do nothing before and after contacts are solved, nor to destroy the listener: its memory is the lane's."""
 
 
 cdef int set_calls(worlds_t* self, dict functions) except -1:
@@ -66,8 +62,8 @@ cdef int set_calls(worlds_t* self, dict functions) except -1:
     for k, name in enumerate(FUNCTIONS):
         (<void**> &self.calls)[k] = <void*> <size_t> functions[name]
     self.listener_table[:] = [
-        NULL, self.calls.listener_type, <void*> destroy_listener, <void*> destroy_listener, <void*> begin_contact,
-        <void*> end_contact, <void*> ignore_solve, <void*> ignore_solve]
+        NULL, self.calls.listener_type, <void*> ignore_call, <void*> ignore_call, <void*> begin_contact,
+        <void*> end_contact, <void*> ignore_call, <void*> ignore_call]
     return 0
 
 
@@ -166,17 +162,17 @@ cdef bint copy_tree(const calls_t* calls, archive_t* archive, world_t* world) no
     cdef node_t* node
     cdef body_t* body = world.bodies
     cdef fixture_t* fixture
-    cdef int32_t i, capacity = tree.node_capacity
-    if (not copy(archive, &capacity, &capacity + 1)
-            or capacity > (archive.end - archive.position) // <Py_ssize_t> sizeof(box_t)):
+    cdef int32_t[4] counts = [tree.node_capacity, tree.root, tree.free_list, tree.node_count]
+    cdef int32_t i
+    if (not copy(archive, counts, &counts[4])
+            or counts[0] > (archive.end - archive.position) // <Py_ssize_t> sizeof(box_t)):
         return False
-    while tree.node_capacity < capacity:
+    while tree.node_capacity < counts[0]:
         calls.allocate_node(tree)
-    if not (capacity == tree.node_capacity and copy(archive, &tree.root, &tree.root + 1)
-            and copy(archive, &tree.free_list, &tree.free_list + 1)
-            and copy(archive, &tree.node_count, &tree.node_count + 1)):
+    if tree.node_capacity != counts[0]:
         return False
-    for i in range(capacity):
+    tree.root, tree.free_list, tree.node_count = counts[1], counts[2], counts[3]
+    for i in range(tree.node_capacity):
         node = &tree.nodes[i]
         if node.height == -1 and not archive.reading:  # equal worlds are written as equal bytes
             memset(&node.box, 0, sizeof(node.box))
@@ -188,7 +184,7 @@ cdef bint copy_tree(const calls_t* calls, archive_t* archive, world_t* world) no
     while body != NULL:
         fixture = body.fixtures
         while fixture != NULL:
-            if (not copy_numbers[int32_t](archive, &fixture.proxies.id, &fixture.proxies.id + 1, 0, capacity - 1)
+            if (not copy_numbers[int32_t](archive, &fixture.proxies.id, &fixture.proxies.id + 1, 0, counts[0] - 1)
                     or (archive.reading and tree.nodes[fixture.proxies.id].proxy != NULL)):
                 return False
             tree.nodes[fixture.proxies.id].proxy = fixture.proxies

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from gymcore_ext.box2d.rays import Rays
+from gymcore_ext.box2d.walker import Rays
 
 FLAT = [(0.0, 1.0), (1.0, 1.0), (2.0, 1.0), (3.0, 1.0)]
 

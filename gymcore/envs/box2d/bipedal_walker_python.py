@@ -39,7 +39,7 @@ from gymcore.rendering.shapes import (
     paint,
     vertical_gradient,
 )
-from gymcore_ext.box2d.rays import Rays
+from gymcore_ext.box2d.walker import Rays
 
 if TYPE_CHECKING:
     import pygame
