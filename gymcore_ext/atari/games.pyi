@@ -21,7 +21,7 @@ class Games(LaneStore):
         *,
         functions: dict[str, int],
         num_lanes: int,
-        stages: dict[str, int],
+        stages: dict[str, Any],
         resizer: Resizer,
         palette: npt.ArrayLike,
         actions: Sequence[int],

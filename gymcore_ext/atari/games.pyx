@@ -102,10 +102,10 @@ ctypedef struct ale_t:  # in the order of FUNCTIONS
     void (*free)(const void* memory) noexcept nogil
 
 
-ctypedef struct stages_t:  # of a pipeline; gymcore/envs/atari/pipelines.py explains them
-    int32_t frame_skip, maxpool, channels, channels_first, stack_num, noop_min, noop_max, noop_rng, fire
-    int32_t fire_first, pad_zeros, episodic_life, life_loss_info, last_life_counts, life_ends_skip
-    int32_t life_continues, captures_ends, limit, limit_unit, clips, continuous
+ctypedef struct stages_t:  # of a `Pipeline`; gymcore/envs/atari/pipelines.py explains them
+    int32_t frameskip, maxpool, channels, channels_first, stack_num, noop_min, noop_max, noop_rng, fire
+    int32_t fire_first, pad_zeros, episodic_life, life_loss_info, last_life_counts, life_loss_ends_step
+    int32_t life_loss_continues, shows_end, limit, limit_unit, reward_clipping, continuous
 
 
 ctypedef struct twister_t:  # MT19937
@@ -289,7 +289,7 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
     cdef const stages_t* stages = &self.stages
     cdef episode_t* episode = &lane.episode
     cdef const ale_t* ale = &self.calls
-    cdef int t, lives, score = 0, skip = stages.frame_skip
+    cdef int t, lives, score = 0, skip = stages.frameskip
     cdef bint over = False, limit_reached = False, lost = False, capturing, ends, first = False, last = False
     cdef flag_t flags
     episode.steps += 1
@@ -303,8 +303,8 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
             limit_reached = stages.limit and episode.frames >= stages.limit
         lives = ale.lives(lane.ale)
         lost = lives < episode.lives and (lives > 0 or stages.last_life_counts)
-        ends = over or limit_reached or (lost and stages.episodic_life and stages.life_ends_skip)
-        capturing = not ends or stages.captures_ends
+        ends = over or limit_reached or (lost and stages.episodic_life and stages.life_loss_ends_step)
+        capturing = not ends or stages.shows_end
         if t == skip - 2 and capturing:
             memcpy(lane.captured, screen_pixels(self, lane), self.screen_bytes)
             first = True
@@ -319,12 +319,12 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
     # A step that ends early shows the frames up to its end.
     if last:
         apply_palettes(self, lane, screen_pixels(self, lane), lane.captured if first and stages.maxpool else NULL)
-    elif first and stages.captures_ends:
+    elif first and stages.shows_end:
         apply_palettes(self, lane, lane.captured, NULL)
     elif first and stages.maxpool:
         for t in range(stages.channels):
             brighten(lane.captured, self.palette + 256 * t, lane.plane + t * self.screen_bytes, self.screen_bytes)
-    push_frame(self, lane, last or (first and (stages.captures_ends or stages.maxpool)))
+    push_frame(self, lane, last or (first and (stages.shows_end or stages.maxpool)))
 
     episode.reward = score
     episode.game_return += score
@@ -349,7 +349,7 @@ cdef void reset(
     cdef const stages_t* stages = &self.stages
     cdef episode_t* episode = &lane.episode
     cdef const ale_t* ale = &self.calls
-    cdef bint continues = stages.episodic_life and stages.life_continues
+    cdef bint continues = stages.episodic_life and stages.life_loss_continues
     cdef bint is_new_game = episode.is_new or episode.game_over or not continues
     cdef int noops = 0, age
     lane.repeat_probability = <float> parameters[0]
@@ -421,7 +421,7 @@ cdef int step(
 
 cdef void report(const void* lane, const void* shared, double* reward, uint8_t* terminated) noexcept nogil:
     """Clip the reward, and report a lost life as an end."""
-    if (<const games_t*> shared).stages.clips:
+    if (<const games_t*> shared).stages.reward_clipping:
         reward[0] = (reward[0] > 0.0) - (reward[0] < 0.0)
     terminated[0] |= (<const lane_t*> lane).episode.life_loss_ends
 

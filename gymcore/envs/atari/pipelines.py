@@ -100,30 +100,18 @@ class Pipeline:
             return 3 * self.stack_num, height, width
         return self.stack_num, height, width, 3
 
-    def numbers(self, has_fire: bool, continuous: bool) -> dict[str, int]:
-        """What compiled code takes, by the names that `gymcore_ext.atari.games` has for them."""
+    def numbers(self, has_fire: bool, continuous: bool) -> dict[str, Any]:
+        """Return what compiled code takes, by the names in its struct, and fields it ignores."""
         limit = self.max_num_frames_per_episode
         return {
-            "frame_skip": self.frameskip,
+            **vars(self),
             "maxpool": self.maxpool and self.frameskip > 1,
             "channels": 1 if self.grayscale else 3,
-            "channels_first": self.channels_first,
-            "stack_num": self.stack_num,
-            "noop_min": self.noop_min,
-            "noop_max": self.noop_max,
             "noop_rng": self.noop_seeding == "gymnasium",
             "fire": self.use_fire_reset and has_fire,
-            "fire_first": self.fire_first,
             "pad_zeros": self.stack_padding == "zero",
-            "episodic_life": self.episodic_life,
-            "life_loss_info": self.life_loss_info,
-            "last_life_counts": self.last_life_counts,
-            "life_ends_skip": self.life_loss_ends_step,
-            "life_continues": self.life_loss_continues,
-            "captures_ends": self.shows_end,
             "limit": -(-limit // self.frameskip) if self.frame_limit == "steps" else limit,
             "limit_unit": LIMITS.index(self.frame_limit),
-            "clips": self.reward_clipping,
             "continuous": continuous,
         }
 
