@@ -7,9 +7,9 @@ from gymcore_ext.arrays cimport ArrayRing
 
 @cython.final
 cdef class BatchBuffer:
-    cdef readonly object layout
-    cdef readonly Py_ssize_t n
-    cdef readonly bint reuse
+    cdef object layout
+    cdef Py_ssize_t n
+    cdef bint reuse
     cdef int kind
     cdef bint fixed                      # the memory is another owner's
     cdef str name                        # of this part in the whole, for messages

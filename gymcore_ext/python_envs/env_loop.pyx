@@ -18,7 +18,7 @@ from gymcore_ext.arrays cimport claim, cut_off, make_room
 from gymcore_ext.engine.episodes cimport (
     DISABLED, NEXT_STEP, SAME_STEP, begin_episode, clear_reports, count_step, episodes_t, report_episode, reports_t,
 )
-from gymcore_ext.python_envs.infos cimport InfoSlots, merge_lane
+from gymcore_ext.python_envs.infos cimport InfoSlots, merge_info
 from gymcore_ext.python_envs.batch_buffer cimport BatchBuffer
 
 from copy import deepcopy
@@ -491,7 +491,7 @@ cdef class EnvLoop:
             return 0
         self.lane = -1  # from here on an exception is not the environment's
         if self.add_info is None:
-            merge_lane(self.infos, info, row, out.transitions.n)
+            merge_info(self.infos, info, row, out.transitions.n)
         else:
             self.infos = self.add_info(self.infos, info, lane)
         return 0

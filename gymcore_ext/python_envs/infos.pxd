@@ -1,10 +1,9 @@
 """Infos: what the engines use without going through Python calls."""
 from libc.stdint cimport uint64_t
 
-# As `merge_info` does it, for a whole dict.
-cdef int merge_lane(
+cpdef void merge_info(
     object vector_infos, object env_info, Py_ssize_t env_num, Py_ssize_t num_envs, Py_ssize_t depth=*
-) except -1
+) except *
 
 
 cdef class InfoSlots:
@@ -12,7 +11,7 @@ cdef class InfoSlots:
     cdef dict overflow
     cdef uint64_t* words
     cdef char* slots
-    cdef readonly Py_ssize_t num_envs, slot_bytes
+    cdef Py_ssize_t num_envs, slot_bytes
 
     cdef uint64_t word_of(self, Py_ssize_t lane) except? 0xFF
     cpdef bint put(self, Py_ssize_t lane, object info, object final_info=*, object extra=*) except -1

@@ -91,7 +91,9 @@ cdef object mask_key_of(object key):
 # --- merging ----------------------------------------------------------------------------------------------------------
 
 
-def merge_info(object vector_infos, object env_info, Py_ssize_t env_num, Py_ssize_t num_envs):
+cpdef void merge_info(
+    object vector_infos, object env_info, Py_ssize_t env_num, Py_ssize_t num_envs, Py_ssize_t depth=1
+) except *:
     """Write one environment's info dict into the merged dict, in place.
 
     Args:
@@ -100,6 +102,7 @@ def merge_info(object vector_infos, object env_info, Py_ssize_t env_num, Py_ssiz
             is numeric, and referred to where it is an object array.
         env_num: Index of that environment.
         num_envs: Number of environments, the length of every column.
+        depth: 1 for a whole info; more for a dict within it.
 
     Raises:
         RecursionError: If more than 256 dicts are nested, as in a dict that contains itself.
@@ -111,17 +114,9 @@ def merge_info(object vector_infos, object env_info, Py_ssize_t env_num, Py_ssiz
         >>> infos["speed"], infos["_speed"]
         (array([1. , 0. , 2.5]), array([ True, False,  True]))
     """
-    merge_lane(vector_infos, env_info, env_num, num_envs)
-
-
-cdef int merge_lane(
-    object vector_infos, object env_info, Py_ssize_t env_num, Py_ssize_t num_envs, Py_ssize_t depth=1
-) except -1:
-    """Write one environment's dict of a depth, 1 for the whole info."""
     check_depth(depth)
     for key, value in env_info.items():
         merge_value(vector_infos, key, value, env_num, num_envs, depth)
-    return 0
 
 
 cdef int merge_value(
@@ -137,7 +132,7 @@ cdef int merge_value(
     if isinstance(value, dict) and key != FINAL_OBSERVATION and (column is None or isinstance(column, dict)):
         if column is None:
             column = vector_infos[key] = {}
-        merge_lane(column, value, env_num, num_envs, depth + 1)
+        merge_info(column, value, env_num, num_envs, depth + 1)
     else:
         if column is None:
             column = new_column(key, value, num_envs)

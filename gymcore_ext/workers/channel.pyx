@@ -254,17 +254,6 @@ cdef class Channel:
         self._check_worker(worker)
         return <int32_t> <uint32_t> load64(&self.channel.slots[worker].answer)
 
-    def busy(self):
-        """Workers that have not answered what they were asked last: also after that request was abandoned."""
-        cdef Py_ssize_t k
-        cdef uint32_t request
-        workers = []
-        for k in range(self.channel.num_workers):
-            request = <uint32_t> (load64(&self.channel.slots[k].inbox) >> 32)
-            if request and not channel_answered(&self.channel, k, request):
-                workers.append(k)
-        return workers
-
     def withdraw(self, Py_ssize_t worker):
         """Take back what a worker that died was asked last: the one in its place shall not do it too."""
         self._check_worker(worker)

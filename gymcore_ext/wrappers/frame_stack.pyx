@@ -3,6 +3,7 @@
 A lane's frames lie in a ring of `depth` slots next to each other. Every lane has its own place in its ring: lanes begin
 episodes, and may be stepped, independently of one another.
 """
+cimport cython
 cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
@@ -26,73 +27,7 @@ cdef enum:
     PEEK                 # their stacks as if they had got one more frame; zeros for the others
 
 
-cdef struct frames_t:
-    char* frames             # [num_envs, depth, row]
-    int32_t* newest          # [num_envs], the slot of the last frame
-    const char* padding      # [row], or NULL: a first observation fills its lane's stack
-    Py_ssize_t depth
-    Py_ssize_t row           # bytes of a frame
-
-
-cdef void begin_lane(const frames_t* self, int64_t lane, const char* frame) noexcept nogil:
-    """Put the first observation of an episode into a lane, with padding before it."""
-    cdef char* slot = self.frames + lane * self.depth * self.row
-    cdef Py_ssize_t _k
-    for _k in range(self.depth - 1):
-        copy_bytes(slot, frame if self.padding == NULL else self.padding, self.row)
-        slot += self.row
-    copy_bytes(slot, frame, self.row)
-    self.newest[lane] = <int32_t> self.depth - 1
-
-
-cdef void add_frame(const frames_t* self, int64_t lane, const char* frame) noexcept nogil:
-    """Put a further observation into a lane, in place of the oldest one."""
-    cdef int32_t slot = self.newest[lane] + 1
-    if slot == self.depth:
-        slot = 0
-    self.newest[lane] = slot
-    copy_bytes(self.frames + (lane * self.depth + slot) * self.row, frame, self.row)
-
-
-cdef void write_frames(
-    const frames_t* self, int64_t lane, Py_ssize_t first, Py_ssize_t count, char* out
-) noexcept nogil:
-    """Write some of the frames of a lane, counted from the oldest."""
-    cdef const char* ring = self.frames + lane * self.depth * self.row
-    cdef Py_ssize_t _k, slot = (self.newest[lane] + 1 + first) % self.depth
-    for _k in range(count):
-        copy_bytes(out, ring + slot * self.row, self.row)
-        out += self.row
-        slot += 1
-        if slot == self.depth:
-            slot = 0
-
-
-cdef void update(
-    const frames_t* self, const char* frame, const uint8_t* flags, int call, const int64_t* lanes, Py_ssize_t rows,
-    Py_ssize_t count, char* out,
-) noexcept nogil:
-    """Do a call for some lanes, and write what it returns: the `count` oldest frames of each, all or one."""
-    cdef Py_ssize_t k
-    cdef int64_t lane
-    for k in range(rows):
-        lane = k if lanes == NULL else lanes[k]
-        if call != PEEK:
-            if flags[k]:
-                begin_lane(self, lane, frame)
-            elif call == STEP:
-                add_frame(self, lane, frame)
-            write_frames(self, lane, 0, count, out)
-        elif flags[k]:
-            write_frames(self, lane, 1, min(count, self.depth - 1), out)
-            if count == self.depth:
-                copy_bytes(out + (count - 1) * self.row, frame, self.row)
-        else:
-            memset(out, 0, count * self.row)
-        frame += self.row
-        out += count * self.row
-
-
+@cython.final
 cdef class FrameMemory:
     """The last `depth` observations of each lane.
 
@@ -109,12 +44,14 @@ cdef class FrameMemory:
     view of them) any more. One thread at a time may use an object; a second one gets ConcurrentUseError.
     """
 
-    cdef readonly Py_ssize_t num_envs
-    cdef readonly Py_ssize_t depth
-    cdef readonly bint oldest
+    cdef Py_ssize_t num_envs, depth, row_bytes
+    cdef bint oldest
     cdef tuple shape
     cdef object dtype, errors
     cdef cnp.ndarray frames, newest, padding
+    cdef char* memory                # [num_envs, depth, *shape]
+    cdef int32_t* slots              # [num_envs], the slot of the last frame
+    cdef const char* filler          # [*shape], or NULL: a first observation fills its lane's stack
     cdef dict rings          # ArrayRing of results, by their number of rows
     cdef int busy
 
@@ -137,11 +74,15 @@ cdef class FrameMemory:
         self.rings = {}
         self.frames = np.zeros((num_envs, depth, *shape), self.dtype)
         self.newest = np.full(num_envs, depth - 1, np.int32)
+        self.memory = <char*> cnp.PyArray_DATA(self.frames)
+        self.slots = <int32_t*> cnp.PyArray_DATA(self.newest)
+        self.row_bytes = cnp.PyArray_NBYTES(self.frames) // (num_envs * depth)
         if padding is not None:
             self.padding = np.array(padding, self.dtype, order="C")
             if (<object> self.padding).shape != shape:
                 raise errors.InvalidArgument(
                     f"padding: expected an array of shape {shape}, got {(<object> self.padding).shape}")
+            self.filler = <const char*> cnp.PyArray_DATA(self.padding)
 
     def __reduce__(self):
         arguments = self.num_envs, self.depth, self.shape, self.dtype
@@ -192,7 +133,6 @@ cdef class FrameMemory:
         cdef const uint8_t* flag
         cdef const char* frame
         cdef char* out
-        cdef frames_t memory
         if lanes is not None:
             lanes = lanes.copy()  # which another thread cannot change after the check
             indices, rows = lane_pointer(lanes, "lanes", self.num_envs, self.errors), cnp.PyArray_SIZE(lanes)
@@ -203,11 +143,6 @@ cdef class FrameMemory:
             raise self.errors.InvalidArgument(
                 f"observations: expected shape {(rows, *self.shape)}, got {batch.shape}")
         frame = <const char*> cnp.PyArray_DATA(batch)
-        memory.frames = <char*> cnp.PyArray_DATA(self.frames)
-        memory.newest = <int32_t*> cnp.PyArray_DATA(self.newest)
-        memory.padding = NULL if self.padding is None else <char*> cnp.PyArray_DATA(self.padding)
-        memory.depth = self.depth
-        memory.row = cnp.PyArray_NBYTES(self.frames) // (self.num_envs * self.depth)
         claim(&self.busy, "these frames are being stacked", self.errors)
         try:
             if rows not in self.rings:
@@ -215,18 +150,71 @@ cdef class FrameMemory:
                 shape = (rows, *self.shape) if self.oldest else (rows, self.depth, *self.shape)
                 self.rings[rows] = ArrayRing(shape, self.dtype)
             result = (<ArrayRing> self.rings[rows]).take(<void**> &out)
-            if rows * count * memory.row < GIL_BYTES:
-                update(&memory, frame, flag, call, indices, rows, count, out)
+            if rows * count * self.row_bytes < GIL_BYTES:
+                self.update(frame, flag, call, indices, rows, count, out)
             else:
                 with nogil:
-                    update(&memory, frame, flag, call, indices, rows, count, out)
+                    self.update(frame, flag, call, indices, rows, count, out)
         finally:
             self.busy = 0
         return result
+
+    cdef void begin_lane(self, int64_t lane, const char* frame) noexcept nogil:
+        """Put the first observation of an episode into a lane, with padding before it."""
+        cdef char* slot = self.memory + lane * self.depth * self.row_bytes
+        cdef Py_ssize_t _k
+        for _k in range(self.depth - 1):
+            copy_bytes(slot, frame if self.filler == NULL else self.filler, self.row_bytes)
+            slot += self.row_bytes
+        copy_bytes(slot, frame, self.row_bytes)
+        self.slots[lane] = <int32_t> self.depth - 1
+
+    cdef void add_frame(self, int64_t lane, const char* frame) noexcept nogil:
+        """Put a further observation into a lane, in place of the oldest one."""
+        cdef int32_t slot = self.slots[lane] + 1
+        if slot == self.depth:
+            slot = 0
+        self.slots[lane] = slot
+        copy_bytes(self.memory + (lane * self.depth + slot) * self.row_bytes, frame, self.row_bytes)
+
+    cdef void write_frames(self, int64_t lane, Py_ssize_t first, Py_ssize_t count, char* out) noexcept nogil:
+        """Write some of the frames of a lane, counted from the oldest."""
+        cdef const char* ring = self.memory + lane * self.depth * self.row_bytes
+        cdef Py_ssize_t _k, slot = (self.slots[lane] + 1 + first) % self.depth
+        for _k in range(count):
+            copy_bytes(out, ring + slot * self.row_bytes, self.row_bytes)
+            out += self.row_bytes
+            slot += 1
+            if slot == self.depth:
+                slot = 0
+
+    cdef void update(
+        self, const char* frame, const uint8_t* flags, int call, const int64_t* lanes, Py_ssize_t rows,
+        Py_ssize_t count, char* out,
+    ) noexcept nogil:
+        """Do a call for some lanes, and write what it returns: the `count` oldest frames of each, all or one."""
+        cdef Py_ssize_t k
+        cdef int64_t lane
+        for k in range(rows):
+            lane = k if lanes == NULL else lanes[k]
+            if call != PEEK:
+                if flags[k]:
+                    self.begin_lane(lane, frame)
+                elif call == STEP:
+                    self.add_frame(lane, frame)
+                self.write_frames(lane, 0, count, out)
+            elif flags[k]:
+                self.write_frames(lane, 1, min(count, self.depth - 1), out)
+                if count == self.depth:
+                    copy_bytes(out + (count - 1) * self.row_bytes, frame, self.row_bytes)
+            else:
+                memset(out, 0, count * self.row_bytes)
+            frame += self.row_bytes
+            out += count * self.row_bytes
 
 
 def _restored(errors, arguments, options, frames, newest):
     """Return a copy, for pickle, which takes modules by their names only."""
     cdef FrameMemory memory = FrameMemory(*arguments, **options, errors=import_module(errors))
-    memory.frames, memory.newest = frames, newest
+    memory.frames[...], memory.newest[...] = frames, newest
     return memory

@@ -126,26 +126,12 @@ def test_a_reply_given_twice_counts_once():
     assert channel.status(0) == 3
 
 
-def test_a_late_worker_is_busy_until_it_has_answered():
-    channel = channel_of(3)
-    abandoned = channel.post(1, [0, 1])
-    channel.reply(1, abandoned)
-    assert channel.busy() == [0]
-    latest = channel.post(1, [1])
-    assert channel.busy() == [0, 1]
-    channel.reply(0, abandoned)
-    assert channel.busy() == [1]
-    channel.reply(1, latest)
-    assert channel.busy() == []
-
-
 def test_what_a_dead_worker_was_asked_is_withdrawn():
     channel = channel_of(2)
     channel.post(1)
     channel.withdraw(0)
     assert channel.next(0, 0, 0) is None
     assert channel.next(1, 0, 0) is not None
-    assert channel.busy() == [1]
     latest = channel.post(2)
     assert channel.next(0, 0, 0) == (latest, 2)
 

@@ -69,7 +69,6 @@ def test_late_replies_are_never_counted(rounds):
             crew.channel.wait(late, 0.001 * (question % 3))
             # The workers answer the abandoned request while this one is pending.
             assert crew.step(question) == []
-            assert crew.channel.busy() == []
         crew.stop()
 
 

@@ -377,7 +377,7 @@ slots = InfoSlots(memory, 0, int(sys.argv[2]), int(sys.argv[3]))
 k = 0
 while True:
     k += 1
-    for lane in range(slots.num_envs):
+    for lane in range(int(sys.argv[2])):
         slots.put(lane, {"values": {str(i): k for i in range(k % 50)}, "last": k}, {"final": k})
     if k == 1:
         print("ready", flush=True)
