@@ -7,6 +7,8 @@ cdef extern from "gymcore/kernel.h":
     const char* FUNCTIONS_CAPSULE "GYMCORE_FUNCTIONS_CAPSULE"
     int KERNEL_ABI "GYMCORE_KERNEL_ABI"
     int ISA_COUNT "GYMCORE_ISA_COUNT"
+    int64_t OLDEST_KERNEL "GYMCORE_OLDEST_KERNEL"
+    int64_t OLDEST_FUNCTIONS "GYMCORE_OLDEST_FUNCTIONS"
     enum:
         MAX_PARTS "GYMCORE_MAX_PARTS"
         MAX_INFOS "GYMCORE_MAX_INFOS"
@@ -63,6 +65,7 @@ cdef extern from "gymcore/kernel.h":
         step_loop_t shared, varied
 
     ctypedef struct kernel_t "gymcore_kernel":
+        int64_t size
         int32_t abi, isa_count
         const char* name
         const char* state_names

@@ -3,12 +3,12 @@ cimport numpy as cnp
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from gymcore_ext.arrays cimport array_pointer, claim, cut_off, lane_pointer
 from gymcore_ext.engine.bitgen cimport bitgen_of, bitgen_t
 from gymcore_ext.engine.kernel cimport (
-    ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, kernel_t, rng_double,
+    ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, OLDEST_KERNEL, kernel_t, rng_double,
     rng_seed_range, rng_t,
 )
 from gymcore_ext.engine.step cimport best_isa, lifecycles, sizes_t
@@ -131,11 +131,12 @@ cdef void* pointer_of(object capsule, const char* name, str argument, object typ
 
 
 cdef int read_kernel(object capsule, kernel_t* kernel) except -1:
-    """Copy the kernel of a capsule."""
+    """Copy the kernel of a capsule, whose module may have been compiled for an engine with fewer members."""
     cdef const kernel_t* given = <const kernel_t*> pointer_of(capsule, KERNEL_CAPSULE, "kernel", TypeError)
-    if given.abi != KERNEL_ABI:
+    if given.abi != KERNEL_ABI or given.size < OLDEST_KERNEL:
         raise ValueError(f"kernel: built for engine ABI {given.abi}, this engine has {KERNEL_ABI}: build it again")
-    memcpy(kernel, given, sizeof(kernel_t))
+    memset(kernel, 0, sizeof(kernel_t))
+    memcpy(kernel, given, min(given.size, <int64_t> sizeof(kernel_t)))
     if kernel.parameter_count > MAX_NUMBERS or kernel.reset_option_count > MAX_NUMBERS:
         raise ValueError(f"kernel: expected at most {MAX_NUMBERS} parameters and reset options")
     if kernel.part_count > MAX_PARTS:

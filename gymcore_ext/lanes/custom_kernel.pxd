@@ -5,6 +5,7 @@ from gymcore_ext.engine.lane_memory cimport MAX_NUMBERS
 from gymcore_ext.engine.kernel cimport (
     MAX_INFOS, MAX_PARTS, faulted_t, info_field_t, kernel_t, part_t, reset_loop_t, step_loop_t, write_loop_t,
 )
+from gymcore_ext.lanes.lane_functions cimport lane_functions_t
 
 
 cdef enum:
@@ -14,6 +15,7 @@ cdef enum:
 
 cdef class CustomKernel:
     cdef kernel_t kernel
+    cdef lane_functions_t functions   # of a lane that is a struct
     cdef double numbers[MAX_NUMBERS]
     cdef double options[MAX_NUMBERS]
     cdef part_t parts[MAX_PARTS]

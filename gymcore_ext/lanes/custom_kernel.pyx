@@ -198,6 +198,7 @@ cdef class CustomKernel:
             if count > most:
                 raise ValueError(f"{name}: expected at most {most} {what}, got {count}")
         self.references = []
+        kernel.size = sizeof(kernel_t)
         kernel.abi = KERNEL_ABI
         kernel.isa_count = ISA_COUNT
         kernel.name = self._text(name)
@@ -234,7 +235,7 @@ cdef class CustomKernel:
         kernel.has_lanes = True
         if functions is not None:
             self.references.append(functions)
-            use_functions(kernel, functions)
+            use_functions(kernel, &self.functions, functions)
         elif loops:
             self.use_loops(step_loops, reset_loops, observe_loops, write_infos_loops, loops_failed)
         else:

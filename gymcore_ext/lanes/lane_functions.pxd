@@ -12,6 +12,7 @@ from gymcore_ext.engine.kernel cimport FUNCTIONS_CAPSULE, KERNEL_ABI, TERMINATED
 cdef extern from "gymcore/kernel.h":
     # kernel.h says what each function does. Those after `observe` may be left out.
     ctypedef struct lane_functions_t "gymcore_lane_functions":
+        int64_t size
         int32_t abi
         void (*reset)(void*, const void*, const double*, const double*, rng_t*) noexcept nogil
         int (*step)(void*, const void*, const double*, const void*, int32_t, rng_t*, double*) noexcept nogil
@@ -28,5 +29,6 @@ cdef extern from "gymcore/kernel.h":
 
 cdef inline object functions_capsule(lane_functions_t* functions):
     """A capsule of functions that live as long as the process, for `gymcore.native.struct_env.StructEnv.of`."""
+    functions.size = sizeof(lane_functions_t)
     functions.abi = KERNEL_ABI
     return PyCapsule_New(functions, FUNCTIONS_CAPSULE, NULL)

@@ -23,7 +23,7 @@ cdef inline void* lane_at(const struct_lanes_t* self, int64_t lane) noexcept nog
     return self.memory + lane * self.stride
 
 
-cdef int use_functions(kernel_t* kernel, object capsule) except -1
+cdef int use_functions(kernel_t* kernel, lane_functions_t* functions, object capsule) except -1
 cdef uint64_t digest(const char* data, int64_t size) noexcept nogil
 
 

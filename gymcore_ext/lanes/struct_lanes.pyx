@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from gymcore_ext.engine.kernel cimport (
-    FUNCTIONS_CAPSULE, ISA_COUNT, KERNEL_ABI, MAX_INFOS, MAX_PARTS, columns_t, flag_t, kernel_t,
+    FUNCTIONS_CAPSULE, ISA_COUNT, KERNEL_ABI, MAX_INFOS, MAX_PARTS, OLDEST_FUNCTIONS, columns_t, flag_t, kernel_t,
 )
 from gymcore_ext.engine.lane_memory cimport MAX_NUMBERS, pointer_of, read_kernel, set_sizes
 from gymcore_ext.engine.threads cimport Threads
@@ -130,13 +130,15 @@ cdef int lanes_faulted(const void* lanes) noexcept nogil:
     return (<const struct_lanes_t*> lanes).faulted
 
 
-cdef int use_functions(kernel_t* kernel, object capsule) except -1:
-    """Let the loops of a kernel be those over structs, with the functions of a capsule."""
-    cdef const lane_functions_t* functions = <const lane_functions_t*> pointer_of(
+cdef int use_functions(kernel_t* kernel, lane_functions_t* functions, object capsule) except -1:
+    """Set the loops of a kernel to those over structs, with a copy of the functions of a capsule, which is kept."""
+    cdef const lane_functions_t* given = <const lane_functions_t*> pointer_of(
         capsule, FUNCTIONS_CAPSULE, "functions", TypeError)
     cdef int k
-    if functions.abi != KERNEL_ABI:
+    if given.abi != KERNEL_ABI or given.size < OLDEST_FUNCTIONS:
         raise ValueError(f"functions: built for another engine than one of ABI {KERNEL_ABI}: build their package again")
+    memset(functions, 0, sizeof(lane_functions_t))
+    memcpy(functions, given, min(given.size, <int64_t> sizeof(lane_functions_t)))
     if functions.reset == NULL or functions.step == NULL or functions.observe == NULL:
         raise ValueError("functions: expected reset, step and observe")
     if (functions.save == NULL) != (functions.load == NULL):

@@ -42,7 +42,7 @@ FUNCTIONS = {
 class Table(ctypes.Structure):
     """The struct `gymcore_lane_functions` of kernel.h."""
 
-    _fields_ = (("abi", ctypes.c_int32), *FUNCTIONS.items())
+    _fields_ = (("size", ctypes.c_int64), ("abi", ctypes.c_int32), *FUNCTIONS.items())
 
 
 def capsule_of(table: Table) -> Any:
@@ -98,7 +98,7 @@ class Counters:
             "check": lambda saved, shared: saved[0] < 1000.0,
         }
         self.callbacks = {name: FUNCTIONS[name](one) for name, one in functions.items()}
-        self.table = Table(abi=ABI, **self.callbacks)
+        self.table = Table(size=ctypes.sizeof(Table), abi=ABI, **self.callbacks)
 
     def store(self, num_lanes: int, saved_bytes: int = 8) -> StructLanes:
         functions = capsule_of(self.table)
@@ -186,9 +186,10 @@ def test_a_lane_that_cannot_be_saved() -> None:
         store.save(np.array([0]), np.zeros(1, store.saved_dtype))
 
 
-def test_functions_of_an_older_engine_are_refused() -> None:
+@pytest.mark.parametrize(("member", "value"), [("abi", ABI - 1), ("size", 64)])
+def test_functions_of_an_older_engine_are_refused(member: str, value: int) -> None:
     counters = Counters()
-    counters.table.abi = ABI - 1
+    setattr(counters.table, member, value)
     with pytest.raises(ValueError, match=f"another engine than one of ABI {ABI}"):
         counters.store(1)
 

@@ -96,7 +96,8 @@ typedef void gymcore_reset_loop(const gymcore_columns *columns, const double *re
  * the order in which the kernel names them, and `parts` and `infos` point to the rows of this lane. A function may not lock
  * or call into Python, and no C++ exception may leave it. Functions may be NULL where a comment explains what that means. */
 typedef struct {
-    int32_t abi; /* GYMCORE_KERNEL_ABI */
+    int64_t size; /* sizeof(gymcore_lane_functions), as in gymcore_kernel */
+    int32_t abi;
     void (*reset)(void *lane, const void *shared, const double *parameters, const double *options, gymcore_rng *rng);
     /* Returns how the step ended the episode: GYMCORE_TERMINATED, GYMCORE_TRUNCATED, both or 0. `float32_action` is whether
      * float64 values of the action were given as float32. */
@@ -129,8 +130,11 @@ typedef struct {
     gymcore_step_loop *varied; /* parameters by lane */
 } gymcore_step_loops;
 
+/* A later version of the engine may add members at the end. `size` shows with which members a module was compiled; the
+ * others are 0. Any other change of these structs increases GYMCORE_KERNEL_ABI. */
 typedef struct {
-    int32_t abi; /* GYMCORE_KERNEL_ABI, which every change of these structs increases */
+    int64_t size; /* sizeof(gymcore_kernel) */
+    int32_t abi;
     int32_t isa_count;
     const char *name;
     /* Names are one string, separated by blanks, in column order. */
@@ -157,5 +161,9 @@ typedef struct {
     int (*faulted)(const void *lanes);
     gymcore_step_loops step[GYMCORE_MAX_ISAS]; /* baseline, then x86-64-v2, v3 and v4, as many as isa_count */
 } gymcore_kernel;
+
+/* Bytes of the members that every struct of this ABI has: all but those that were added later. */
+#define GYMCORE_OLDEST_KERNEL ((int64_t)sizeof(gymcore_kernel))
+#define GYMCORE_OLDEST_FUNCTIONS ((int64_t)sizeof(gymcore_lane_functions))
 
 #endif

@@ -207,6 +207,7 @@ static double LANE(_reset_option_defaults)[LANE_FIELDS(LANE_RESET_OPTIONS) + 1];
 
 /* Names and defaults are filled in by `make_kernel`. */
 static gymcore_kernel LANE(_kernel) = {
+    .size = sizeof(gymcore_kernel),
     .abi = GYMCORE_KERNEL_ABI,
     .isa_count = GYMCORE_ISA_COUNT,
     .name = GYMCORE_TEXT(LANE_NAME),
