@@ -5,7 +5,6 @@ import numpy.typing as npt
 
 from gymcore_ext.box2d.worlds import Worlds
 
-PARAMETERS: dict[str, float]
 EPISODE: np.dtype[Any]
 kernel: object
 continuous_kernel: object

@@ -11,8 +11,8 @@ from gymcore_ext.box2d.structures cimport (
     AWAKE, apply_force, apply_impulse, apply_torque, body_t, contact_t, vec_t, world_point,
 )
 from gymcore_ext.box2d.worlds cimport (
-    MAX_COUNT, MAX_NUMBER, Worlds, add_body, add_edge, add_moving_body, are_within, empty_world,
-    family_t, lane_t, report_feet, step_world, worlds_t,
+    MAX_COUNT, MAX_NUMBER, Worlds, add_body, add_edge, add_moving_body, are_within, empty_world, family_t, lane_t,
+    report_feet, step_world, worlds_t,
 )
 from gymcore_ext.lanes.lane_functions cimport TERMINATED
 from gymcore_ext.physics.lane cimport PI, below, random, rng_t, uniform
@@ -36,7 +36,7 @@ cdef double HELIPAD_Y = HEIGHT / 4
 cdef double REST_Y = HELIPAD_Y + 18 / SCALE       # where a lander stands on the pad
 cdef double MAIN_ENGINE_POWER = 13.0, SIDE_ENGINE_POWER = 0.6
 cdef double MAIN_ENGINE_AT = 4 / SCALE, SIDE_ENGINE_AWAY = 12.0, SIDE_ENGINE_HEIGHT = 14.0  # the latter in pixels
-PARAMETERS = {"gravity": -10.0, "enable_wind": 0.0, "wind_power": 15.0, "turbulence_power": 1.5}
+cdef dict PARAMETERS = {"gravity": -10.0, "enable_wind": 0.0, "wind_power": 15.0, "turbulence_power": 1.5}
 cdef enum:  # indices of parameters
     GRAVITY, ENABLE_WIND, WIND_POWER, TURBULENCE_POWER
 # Main engine and side engine by discrete action: none, left, main, right.
@@ -85,10 +85,9 @@ cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
 
 
 cdef void begin(
-    const worlds_t* self, void* memory, const double* parameters, const double* options, rng_t* rng
+    const worlds_t* self, lane_t* lane, const double* parameters, const double* options, rng_t* rng
 ) noexcept nogil:
-    cdef lander_t* lander = <lander_t*> memory
-    cdef episode_t* episode = &lander.episode
+    cdef episode_t* episode = &(<lander_t*> lane).episode
     cdef int k
     for k in range(HEIGHTS):
         episode.heights[k] = uniform(rng, 0.0, HEIGHT / 2)
@@ -98,13 +97,12 @@ cdef void begin(
     if parameters[<int> ENABLE_WIND] != 0.0:
         episode.wind_idx = <int64_t> below(rng, 2 * 9999) - 9999
         episode.torque_idx = <int64_t> below(rng, 2 * 9999) - 9999
-    empty_world(self, &lander.lane, episode.gravity)
+    empty_world(self, lane, episode.gravity)
 
 
-cdef void build(const worlds_t* self, void* memory) noexcept nogil:
+cdef void build(const worlds_t* self, lane_t* lane) noexcept nogil:
     """Make ground, hull and legs, and apply the push. Box2D lists contacts in the order of creation."""
-    cdef lander_t* lander = <lander_t*> memory
-    cdef lane_t* lane = &lander.lane
+    cdef lander_t* lander = <lander_t*> lane
     cdef body_t* body = add_body(self, lane, self.definitions[<int> GROUND], self.definitions[<int> BEDROCK])
     cdef double[CHUNKS] ground
     cdef double[HEIGHTS] heights
@@ -124,9 +122,9 @@ cdef void build(const worlds_t* self, void* memory) noexcept nogil:
     memset(lander.particles, 0, sizeof(lander.particles))
 
 
-cdef void report_contact(void* memory, const contact_t* contact, bint touches) noexcept nogil:
-    cdef episode_t* episode = &(<lander_t*> memory).episode
-    report_feet(<lane_t*> memory, contact, touches, 1, 1, &episode.game_over, episode.legs)
+cdef void report_contact(lane_t* lane, const contact_t* contact, bint touches) noexcept nogil:
+    cdef episode_t* episode = &(<lander_t*> lane).episode
+    report_feet(lane, contact, touches, 1, 1, &episode.game_over, episode.legs)
 
 
 # --- a step -----------------------------------------------------------------------------------------------------------
@@ -201,10 +199,10 @@ cdef inline void observe_numbers(const lander_t* lander, double* observed) noexc
 
 
 cdef int step(
-    const worlds_t* self, void* memory, const double* parameters, const double* action, bint float32_action, rng_t* rng,
+    const worlds_t* self, lane_t* lane, const double* parameters, const double* action, bint float32_action, rng_t* rng,
     double* reward
 ) noexcept nogil:
-    cdef lander_t* lander = <lander_t*> memory
+    cdef lander_t* lander = <lander_t*> lane
     cdef episode_t* episode = &lander.episode
     cdef body_t* hull = lander.lane.moving[0]
     cdef double observed[OBSERVED]
@@ -226,7 +224,7 @@ cdef int step(
     if engines.main != 0.0 or engines.side != 0.0:
         run_engines(lander, engines, along, across)
     episode.steps += 1
-    step_world(self, &lander.lane)
+    step_world(self, lane)
 
     observe_numbers(lander, observed)
     shaping = -100.0 * sqrt(observed[0] * observed[0] + observed[1] * observed[1])
@@ -244,7 +242,7 @@ cdef int step(
     return flags
 
 
-cdef void observe(const worlds_t* self, const void* lane, void* observation) noexcept nogil:
+cdef void observe(const worlds_t* self, const lane_t* lane, void* observation) noexcept nogil:
     cdef double observed[OBSERVED]
     cdef int k
     observe_numbers(<const lander_t*> lane, observed)

@@ -10,8 +10,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from gymcore_ext.box2d.picture cimport STATE, draw_observation
 from gymcore_ext.box2d.structures cimport apply_force, body_def_t, body_t, contact_t, joint_angle, vec_t
 from gymcore_ext.box2d.worlds cimport (
-    MAX_COUNT, MAX_NUMBER, Worlds, add_moving_body, add_quad, are_within, family_t, lane_t,
-    remove_bodies, step_world, worlds_t,
+    MAX_COUNT, MAX_NUMBER, Worlds, add_moving_body, add_quad, are_within, family_t, lane_t, remove_bodies, step_world,
+    worlds_t,
 )
 from gymcore_ext.engine.kernel cimport TERMINATIONS
 from gymcore_ext.lanes.lane_functions cimport TERMINATED
@@ -204,14 +204,13 @@ cdef void draw_colors(episode_t* episode, rng_t* rng) noexcept nogil:
 
 
 cdef void begin(
-    const worlds_t* self, void* memory, const double* parameters, const double* options, rng_t* rng
+    const worlds_t* self, lane_t* lane, const double* parameters, const double* options, rng_t* rng
 ) noexcept nogil:
-    cdef car_t* car = <car_t*> memory
-    cdef episode_t* episode = &car.episode
+    cdef episode_t* episode = &(<car_t*> lane).episode
     cdef curve_t curve
     cdef bint is_closed = False
     cdef int k
-    remove_bodies(self, &car.lane, 0.0, True)
+    remove_bodies(self, lane, 0.0, True)
     if episode.domain_randomize and options[0] != 0.0:
         draw_colors(episode, rng)
     episode.retries = -1
@@ -224,10 +223,9 @@ cdef void begin(
     episode.lap_complete_percent = parameters[0]
 
 
-cdef void build(const worlds_t* self, void* memory) noexcept nogil:
+cdef void build(const worlds_t* self, lane_t* lane) noexcept nogil:
     """Make the road of the episode's draws, and the car on it. Box2D lists contacts in the order of creation."""
-    cdef car_t* car = <car_t*> memory
-    cdef lane_t* lane = &car.lane
+    cdef car_t* car = <car_t*> lane
     cdef curve_t curve
     cdef const track_point_t* start
     cdef const track_point_t* before
@@ -259,9 +257,9 @@ cdef void build(const worlds_t* self, void* memory) noexcept nogil:
         add_moving_body(self, lane, &place, self.definitions[<int> WHEEL_FIXTURE], 0, self.definitions[JOINTS + k])
 
 
-cdef void report_contact(void* memory, const contact_t* contact, bint touches) noexcept nogil:
+cdef void report_contact(lane_t* lane, const contact_t* contact, bint touches) noexcept nogil:
     """Count on how many pieces of road each wheel is, and reward the first visit of each."""
-    cdef car_t* car = <car_t*> memory
+    cdef car_t* car = <car_t*> lane
     cdef episode_t* episode = &car.episode
     cdef body_t* tile = contact.fixture_a.body
     cdef body_t* other = contact.fixture_b.body
@@ -273,7 +271,7 @@ cdef void report_contact(void* memory, const contact_t* contact, bint touches) n
     if index == episode.tiles:
         return
     episode.touched[index] = 1  # also by the hull: it is drawn in the plain color from now on
-    while wheel < WHEELS and car.lane.moving[1 + wheel] != other:
+    while wheel < WHEELS and lane.moving[1 + wheel] != other:
         wheel += 1
     if wheel == WHEELS:
         return
@@ -355,12 +353,11 @@ cdef inline void drive_wheel(const worlds_t* self, lane_t* lane, episode_t* epis
 
 
 cdef int step(
-    const worlds_t* self, void* memory, const double* parameters, const double* action, bint float32_action, rng_t* rng,
+    const worlds_t* self, lane_t* lane, const double* parameters, const double* action, bint float32_action, rng_t* rng,
     double* reward
 ) noexcept nogil:
     """Drive for a fiftieth of a second; without an action (NULL) nothing is paid for it."""
-    cdef lane_t* lane = &(<car_t*> memory).lane
-    cdef episode_t* episode = &(<car_t*> memory).episode
+    cdef episode_t* episode = &(<car_t*> lane).episode
     cdef const body_t* hull = lane.moving[0]
     cdef int flags = 0
     cdef int k
@@ -391,12 +388,12 @@ cdef int step(
     return flags
 
 
-cdef void observe(const worlds_t* self, const void* memory, void* observation) noexcept nogil:
-    draw_observation(<const car_t*> memory, <const texts_t*> self.texts, <uint8_t*> observation)
+cdef void observe(const worlds_t* self, const lane_t* lane, void* observation) noexcept nogil:
+    draw_observation(<const car_t*> lane, <const texts_t*> self.texts, <uint8_t*> observation)
 
 
-cdef void write_infos(const void* car, void* const* infos) noexcept nogil:
-    (<uint8_t*> infos[0])[0] = (<const car_t*> car).episode.lap == LAP_FINISHED
+cdef void write_infos(const lane_t* lane, void* const* infos) noexcept nogil:
+    (<uint8_t*> infos[0])[0] = (<const car_t*> lane).episode.lap == LAP_FINISHED
 
 
 # --- the kernels ------------------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from libc.stdint cimport int32_t, int64_t
 
 from gymcore_ext.box2d.structures cimport apply_force, body_t, contact_t, joint_angle, joint_speed, vec_t
 from gymcore_ext.box2d.worlds cimport (
-    MAX_COUNT, MAX_NUMBER, Worlds, add_edge, add_moving_body, add_quad, are_within,
-    empty_world, family_t, lane_t, remove_bodies, report_feet, step_world, worlds_t,
+    MAX_COUNT, MAX_NUMBER, Worlds, add_edge, add_moving_body, add_quad, are_within, empty_world, family_t, lane_t,
+    remove_bodies, report_feet, step_world, worlds_t,
 )
 from gymcore_ext.lanes.lane_functions cimport TERMINATED
 from gymcore_ext.physics.lane cimport below, random, rng_t, uniform
@@ -294,25 +294,23 @@ cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
 
 
 cdef void begin(
-    const worlds_t* self, void* memory, const double* parameters, const double* options, rng_t* rng
+    const worlds_t* self, lane_t* lane, const double* parameters, const double* options, rng_t* rng
 ) noexcept nogil:
-    cdef walker_t* walker = <walker_t*> memory
-    cdef episode_t* episode = &walker.episode
+    cdef episode_t* episode = &(<walker_t*> lane).episode
     cdef int k
     draw_ground(episode, rng, parameters[<int> HARDCORE] != 0.0)
     for k in range(10 * 11):
         (&episode.clouds[0][0])[k] = random(rng)
     episode.push = uniform(rng, -5.0, 5.0)
     if parameters[<int> FRESH_WORLDS] != 0.0:
-        empty_world(self, &walker.lane, GRAVITY)
+        empty_world(self, lane, GRAVITY)
     else:
-        remove_bodies(self, &walker.lane, GRAVITY, False)
+        remove_bodies(self, lane, GRAVITY, False)
 
 
-cdef void build(const worlds_t* self, void* memory) noexcept nogil:
+cdef void build(const worlds_t* self, lane_t* lane) noexcept nogil:
     """Make ground and walker, and apply the push. Box2D lists contacts in the order of creation."""
-    cdef walker_t* walker = <walker_t*> memory
-    cdef lane_t* lane = &walker.lane
+    cdef walker_t* walker = <walker_t*> lane
     cdef episode_t* episode = &walker.episode
     cdef body_t* hull
     cdef int j, k, corner
@@ -334,17 +332,16 @@ cdef void build(const worlds_t* self, void* memory) noexcept nogil:
                         k if k % 2 else 0, self.definitions[LEGS + 3 * k + 2])
 
 
-cdef void report_contact(void* memory, const contact_t* contact, bint touches) noexcept nogil:
-    cdef episode_t* episode = &(<walker_t*> memory).episode
-    report_feet(<lane_t*> memory, contact, touches, 2, 2, &episode.game_over, episode.feet)
+cdef void report_contact(lane_t* lane, const contact_t* contact, bint touches) noexcept nogil:
+    cdef episode_t* episode = &(<walker_t*> lane).episode
+    report_feet(lane, contact, touches, 2, 2, &episode.game_over, episode.feet)
 
 
 # --- a step -----------------------------------------------------------------------------------------------------------
 
-cdef void observe(const worlds_t* self, const void* memory, void* observation) noexcept nogil:
+cdef void observe(const worlds_t* self, const lane_t* lane, void* observation) noexcept nogil:
     cdef float* observed = <float*> observation
-    cdef const episode_t* episode = &(<const walker_t*> memory).episode
-    cdef const lane_t* lane = &(<const walker_t*> memory).lane
+    cdef const episode_t* episode = &(<const walker_t*> lane).episode
     cdef const body_t* hull = lane.moving[0]
     cdef int leg, k
     observed[0] = hull.angle
@@ -376,12 +373,11 @@ cdef inline double reward_of(double gain, const double* action, bint float32) no
 
 
 cdef int step(
-    const worlds_t* self, void* memory, const double* parameters, const double* action, bint float32_action, rng_t* rng,
+    const worlds_t* self, lane_t* lane, const double* parameters, const double* action, bint float32_action, rng_t* rng,
     double* reward
 ) noexcept nogil:
-    cdef walker_t* walker = <walker_t*> memory
+    cdef walker_t* walker = <walker_t*> lane
     cdef episode_t* episode = &walker.episode
-    cdef lane_t* lane = &walker.lane
     cdef const body_t* hull = lane.moving[0]
     cdef double x, shaping
     cdef int flags = 0

@@ -20,8 +20,10 @@ cdef extern from *:
     const int64_t MAX_COUNT "((int64_t)1 << 52)"
 
 
+cdef struct lane_t
+
 # Called when a contact begins (`touches` is 1) or ends (0).
-ctypedef void (*report_t)(void* lane, const contact_t* contact, bint touches) noexcept nogil
+ctypedef void (*report_t)(lane_t* lane, const contact_t* contact, bint touches) noexcept nogil
 
 
 cdef struct lane_t:             # it begins as a b2ContactListener does, and listens to the contacts of its world
@@ -59,18 +61,18 @@ ctypedef struct family_t:
     int64_t choice_count, action_size
     # Draw the random numbers of an episode, and empty the world.
     void (*begin)(
-        const worlds_t* self, void* lane, const double* parameters, const double* options, rng_t* rng) noexcept nogil
+        const worlds_t* self, lane_t* lane, const double* parameters, const double* options, rng_t* rng) noexcept nogil
     # Whether an episode, whose bytes may be any, is valid for a lane that has been reset, or for one that has not.
     bint (*is_valid)(const void* episode, bint was_reset) noexcept nogil
     # Make the bodies of an episode in an empty world.
-    void (*build)(const worlds_t* self, void* lane) noexcept nogil
+    void (*build)(const worlds_t* self, lane_t* lane) noexcept nogil
     report_t report
     # Step by an action, write its reward and return how the episode ended.
     int (*step)(
-        const worlds_t* self, void* lane, const double* parameters, const double* action, bint float32_action,
+        const worlds_t* self, lane_t* lane, const double* parameters, const double* action, bint float32_action,
         rng_t* rng, double* reward) noexcept nogil
-    void (*observe)(const worlds_t* self, const void* lane, void* observation) noexcept nogil
-    void (*write_infos)(const void* lane, void* const* infos) noexcept nogil  # for kernels with infos
+    void (*observe)(const worlds_t* self, const lane_t* lane, void* observation) noexcept nogil
+    void (*write_infos)(const lane_t* lane, void* const* infos) noexcept nogil  # for kernels with infos
 
 
 ctypedef fused number_t:

@@ -450,7 +450,7 @@ cdef int check(const void* saved, const void* shared) noexcept nogil:
 
 
 cdef void write_infos(const void* lane, const void* shared, void* const* infos) noexcept nogil:
-    (<const worlds_t*> shared).family.write_infos(lane, infos)
+    (<const worlds_t*> shared).family.write_infos(<const lane_t*> lane, infos)
 
 
 cdef lane_functions_t functions
@@ -602,7 +602,7 @@ ctypedef struct trial_t:
     int32_t changes  # contacts that have begun or ended
 
 
-cdef void count_contact(void* lane, const contact_t* contact, bint touches) noexcept nogil:
+cdef void count_contact(lane_t* lane, const contact_t* contact, bint touches) noexcept nogil:
     (<trial_t*> lane).changes += 1
 
 
