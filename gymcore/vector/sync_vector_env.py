@@ -24,7 +24,7 @@ from gymcore.vector.protocols import EnvFn
 from gymcore.vector.utils.space_utils import create_empty_array
 from gymcore.vector.vector_env import VectorEnv
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
-from gymcore_ext.python_envs.env_loop import EnvLoop
+from gymcore_ext.python_envs.env_loop import EPISODE, TRANSITION, EnvLoop
 
 __all__ = ["SyncVectorEnv"]
 
@@ -139,12 +139,13 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
     def _bind(self) -> None:
         """Create the loop over the environments."""
         self._find_action_layout()
-        layout = layout_of(self.single_observation_space, copy=self.copy)
+        layout, n = layout_of(self.single_observation_space, copy=self.copy), self.num_envs
         self._loop = EnvLoop(
             self._envs,
-            BatchBuffer(layout, self.num_envs, reuse=not self.copy),
+            BatchBuffer(layout, n, reuse=not self.copy),
+            BatchBuffer(TRANSITION, n),
+            BatchBuffer(EPISODE, n) if self.episode_statistics else None,
             mode=AUTORESET_NUMBERS[self.autoreset_mode],
-            statistics=self.episode_statistics,
             add_info=self._merging(),
             errors=error,
         )
@@ -181,11 +182,8 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
                 ended[slice(None) if mask is None else mask] = False
         return results
 
-    def _check_steppable(self, lanes: Lanes | None) -> None:
-        if self._loop.needs_reset:
-            self._check_reset("step")
-        if self.autoreset_mode is AutoresetMode.DISABLED:
-            self._loop.check_ended(None if lanes is None else lanes.tolist())
+    def _ended_lanes(self) -> Mask:
+        return self._loop.ended_lanes()
 
     def _step_engine(self, actions: list[Any], lanes: Lanes | None) -> StepResult:
         try:

@@ -1,6 +1,9 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 from gymcore_ext.python_envs.infos import InfoSlots
 
@@ -20,16 +23,15 @@ class EnvLoop:
         self,
         envs: list[Any],
         observations: BatchBuffer | None,
+        transitions: BatchBuffer,
+        episodes: BatchBuffer | None = None,
         *,
         mode: int,
-        statistics: bool = False,
         add_info: Callable[[dict[str, Any], dict[str, Any], int], dict[str, Any]] | None = None,
         errors: Any,
         slots: InfoSlots | None = None,
         first: int = 0,
         final_observations: BatchBuffer | None = None,
-        transitions: BatchBuffer | None = None,
-        episodes: BatchBuffer | None = None,
     ) -> None: ...
     @property
     def needs_reset(self) -> bool: ...
@@ -48,7 +50,7 @@ class EnvLoop:
         options: dict[str, Any] | None = None,
     ) -> Any: ...
     def step(self, actions: list[Any], lanes: list[int] | None = None) -> Any: ...
-    def check_ended(self, lanes: list[int] | None = None) -> None: ...
+    def ended_lanes(self) -> npt.NDArray[np.bool_]: ...
     def mark_ended(self, lanes: list[int] | None = None) -> None: ...
     def save_lane(self, lane: int) -> tuple[Any, bool, int, float]: ...
     def load_lane(self, lane: int, saved: tuple[Any, bool, int, float]) -> None: ...

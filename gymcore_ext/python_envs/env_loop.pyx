@@ -12,7 +12,6 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.tuple cimport PyTuple_CheckExact
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memchr
 
 from gymcore_ext.arrays cimport claim, cut_off, make_room
 from gymcore_ext.engine.episodes cimport (
@@ -79,13 +78,6 @@ cdef class Outputs:
         return self.observations.batch(), rewards, terminated, truncated, infos
 
 
-cdef Outputs new_outputs(BatchBuffer observations, bint statistics):
-    """Return outputs with as many rows as the buffer of observations."""
-    return Outputs(
-        observations, BatchBuffer(TRANSITION, observations.n),
-        BatchBuffer(EPISODE, observations.n) if statistics else None)
-
-
 cdef tuple checked_result(object result, Py_ssize_t size, object env, str method, str names):
     """What a method of an environment returned, as a tuple of this size."""
     cdef str old = " (the API before Gym 0.26; see gymcore.compat)"
@@ -121,8 +113,10 @@ cdef class EnvLoop:
     Args:
         envs: the environments. The very list is used, so that one may be replaced between two calls.
         observations: buffer for observations. With `slots` it may be None: observations then go into the slots.
+        transitions: buffer of the layout `TRANSITION`.
+        episodes: None, or a buffer of the layout `EPISODE`, which has zeros where the last step ended no episode; it
+            is in the infos of steps that end one, unless there are slots.
         mode: 0 next-step autoreset, 1 same-step, 2 none.
-        statistics: without `slots`, whether to report ended episodes in the infos.
         add_info: `add_info(infos, info, lane)` returns the infos with those of a lane merged in; None merges them as
             `merge_info` does.
         errors: namespace of exception classes: InvalidArgument, ArgumentTypeError, ResetNeeded, InvalidAction,
@@ -132,8 +126,6 @@ cdef class EnvLoop:
             for each lane of the whole batch; those from `first` on are written.
         first: number of the first environment in the whole batch.
         final_observations: with `slots` and same-step autoreset, buffer for the last observations of episodes.
-        transitions: with `slots`, buffer of the layout `TRANSITION`.
-        episodes: with `slots`, None or a buffer of the layout `EPISODE`: zeros where the last step ended no episode.
 
     With `final_frames`, an environment is rendered before the reset in the step that ends its episode, and its final
     info gets the result as `final_frame`.
@@ -166,9 +158,8 @@ cdef class EnvLoop:
     cdef object infos
 
     def __cinit__(
-        self, list envs, BatchBuffer observations, *, int mode, bint statistics=False, add_info=None, errors,
-        InfoSlots slots=None, Py_ssize_t first=0, BatchBuffer final_observations=None, BatchBuffer transitions=None,
-        BatchBuffer episodes=None,
+        self, list envs, BatchBuffer observations, BatchBuffer transitions, BatchBuffer episodes=None, *,
+        int mode, add_info=None, errors, InfoSlots slots=None, Py_ssize_t first=0, BatchBuffer final_observations=None,
     ):
         cdef Py_ssize_t count = len(envs)
         cdef BatchBuffer buffer
@@ -188,15 +179,12 @@ cdef class EnvLoop:
         self.slots = slots
         self.add_info = add_info
         self.final_observations = final_observations
-        if (observations if slots is None else transitions) is None:
-            raise errors.InvalidArgument("expected a buffer of observations, or slots and a buffer of transitions")
+        if transitions is None or (slots is None and observations is None):
+            raise errors.InvalidArgument("expected buffers of transitions and, without slots, of observations")
         if slots is None:
-            self.statistics = statistics
             self.last = [None] * count
-            self.outputs = new_outputs(observations, statistics)
-        else:
-            self.statistics = episodes is not None
-            self.outputs = Outputs(observations, transitions, episodes)
+        self.statistics = episodes is not None
+        self.outputs = Outputs(observations, transitions, episodes)
         for name, buffer, layout in (
             ("observations", observations, None), ("final_observations", final_observations, None),
             ("transitions", transitions, TRANSITION), ("episodes", episodes, EPISODE),
@@ -287,7 +275,9 @@ cdef class EnvLoop:
         n = len(lanes)
         if n not in self.subsets:
             make_room(self.subsets)
-            self.subsets[n] = new_outputs(BatchBuffer(whole.layout, n, reuse=whole.reuse), self.statistics)
+            self.subsets[n] = Outputs(
+                BatchBuffer(whole.layout, n, reuse=whole.reuse), BatchBuffer(TRANSITION, n),
+                BatchBuffer(EPISODE, n) if self.statistics else None)
         return self.subsets[n]
 
     cdef int read_clock(self) except -1:
@@ -365,12 +355,11 @@ cdef class EnvLoop:
             the lanes in their order. With slots: how many episodes ended.
 
         Raises:
-            ResetNeeded: before `reset`, after an exception, or an ended lane in mode 2; nothing was stepped.
+            ResetNeeded: before `reset` or after an exception. In mode 2 the caller must not step an ended lane.
         """
         cdef Outputs out
         cdef Py_ssize_t k, lane, ended = 0, count = self.enter(lanes, actions, "actions", False)
         try:
-            self.check_ended(lanes)
             out = self.outputs_for(lanes)
             out.begin()
             try:
@@ -390,18 +379,9 @@ cdef class EnvLoop:
             self.infos = None
             self.busy = 0
 
-    def check_ended(self, list lanes=None):
-        """Without autoreset: raise `ResetNeeded` if an episode has ended in one of these lanes (None: of all)."""
-        self.check_lanes(lanes)
-        if self.mode != DISABLED or memchr(self.episodes.ended, 1, self.count) == NULL:
-            return
-        ended = [
-            self.first + lane for lane in (range(self.count) if lanes is None else lanes) if self.episodes.ended[lane]]
-        if ended:
-            shown = ", ".join(map(str, ended[:8])) + (", ..." if len(ended) > 8 else "")
-            raise self.errors.ResetNeeded(
-                f"step: environments [{shown}] have ended their episodes and autoreset is disabled; "
-                "call reset(options={'reset_mask': terminations | truncations})")
+    def ended_lanes(self):
+        """Return which lanes have ended their episode and have not begun another one, bool [count]."""
+        return np.frombuffer((<char*> self.episodes.ended)[:self.count], np.bool_)
 
     cdef bint step_lane(self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object action) except -1:
         """Step one lane, or reset it where its episode ended in the step before; return whether it ended now."""

@@ -69,8 +69,10 @@ def over(layout, n):
 def make_loop(lengths=(3, 3, 3), mode=NEXT_STEP, **kwargs):
     """Return a loop that returns batches, and its environments."""
     envs = [Counter(lane, length) for lane, length in enumerate(lengths)]
-    rows = BatchBuffer(kwargs.pop("layout", LAYOUT), len(envs))
-    return EnvLoop(envs, rows, mode=mode, errors=errors, **kwargs), envs
+    n = len(envs)
+    rows, transitions = BatchBuffer(kwargs.pop("layout", LAYOUT), n), BatchBuffer(TRANSITION, n)
+    episodes = BatchBuffer(EPISODE, n) if kwargs.pop("statistics", False) else None
+    return EnvLoop(envs, rows, transitions, episodes, mode=mode, errors=errors, **kwargs), envs
 
 
 class Bound:
@@ -91,11 +93,11 @@ class Bound:
         self.loop = EnvLoop(
             self.envs,
             self.rows,
+            transitions,
+            episodes,
             mode=mode,
             errors=errors,
             slots=self.slots,
             first=first,
             final_observations=self.finals,
-            transitions=transitions,
-            episodes=episodes,
         )

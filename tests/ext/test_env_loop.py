@@ -9,7 +9,7 @@ import pytest
 
 import gymcore.error as errors
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
-from gymcore_ext.python_envs.env_loop import EnvLoop
+from gymcore_ext.python_envs.env_loop import TRANSITION, EnvLoop
 from tests.ext.loop_envs import DISABLED, LAYOUT, NEXT_STEP, SAME_STEP, Counter, make_loop
 from tests.for_each import for_each
 from tests.testing_env import assert_same
@@ -80,13 +80,12 @@ def test_disabled():
     loop, envs = make_loop((1, 2), DISABLED)
     loop.reset()
     assert loop.step(["a", "b"])[2].tolist() == [True, False]
-    for lanes, actions in ((None, ["a", "b"]), ([1, 0], ["b", "a"]), ([0], ["a"])):
-        with pytest.raises(errors.ResetNeeded, match=r"environments \[0\] have ended"):
-            loop.step(actions, lanes)
+    assert loop.ended_lanes().tolist() == [True, False]
     assert_same(loop.step(["b"], [1])[0], rows([1, 2]))
+    ended = loop.ended_lanes()
     loop.reset([0])
-    with pytest.raises(errors.ResetNeeded, match=r"environments \[1\] have ended"):
-        loop.step(["a", "b"])
+    assert loop.ended_lanes().tolist() == [False, True]
+    assert ended.tolist() == [True, True]
     assert len(envs[1].calls) == 3
 
 
@@ -131,8 +130,6 @@ def test_bad_subsets_step_nothing():
             loop.step([0] * len(lanes), lanes)
         with pytest.raises(IndexError, match="not in"):
             loop.reset(lanes)
-        with pytest.raises(IndexError, match="not in"):
-            loop.check_ended(lanes)
     with pytest.raises(errors.InvalidArgument, match="actions: expected 1, got 2"):
         loop.step([0, 0], [1])
     with pytest.raises(errors.InvalidArgument, match="seeds: expected 1, got 2"):
@@ -186,8 +183,7 @@ def test_flags(yes):
         envs[0].result = np.zeros(2), 0, *result, {}
         step = loop.step([0])
         assert [step[2].tolist(), step[3].tolist()] == [[bool(flag)] for flag in result]
-        with pytest.raises(errors.ResetNeeded):
-            loop.step([0])
+        assert loop.ended_lanes().tolist() == [True]
 
 
 @pytest.mark.parametrize(
@@ -378,6 +374,10 @@ def test_loops_are_freed():
 # Construction
 
 
+def buffers(n):
+    return BatchBuffer(LAYOUT, n), BatchBuffer(TRANSITION, n)
+
+
 @pytest.mark.parametrize(
     "kwargs",
     [
@@ -389,7 +389,7 @@ def test_loops_are_freed():
 )
 def test_bad_arguments(kwargs):
     with pytest.raises(errors.InvalidArgument):
-        EnvLoop([Counter(0)], BatchBuffer(LAYOUT, 1), errors=errors, **kwargs)
+        EnvLoop([Counter(0)], *buffers(1), errors=errors, **kwargs)
 
 
 def test_no_half_made_loops():
@@ -399,6 +399,6 @@ def test_no_half_made_loops():
 
 def test_rows_of_another_number():
     with pytest.raises(errors.InvalidArgument, match=r"observations: expected 1 rows .* got 2"):
-        EnvLoop([Counter(0)], BatchBuffer(LAYOUT, 2), mode=0, errors=errors)
+        EnvLoop([Counter(0)], *buffers(2), mode=0, errors=errors)
     with pytest.raises(errors.InvalidArgument, match="envs: expected at least one"):
-        EnvLoop([], BatchBuffer(LAYOUT, 0), mode=0, errors=errors)
+        EnvLoop([], *buffers(0), mode=0, errors=errors)

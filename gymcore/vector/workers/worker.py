@@ -222,13 +222,13 @@ class Worker:
         self._loop = EnvLoop(
             envs,
             memory.observations,
+            memory.transitions,
+            memory.episodes,
             mode=plan.mode,
             errors=gymcore.error,
             slots=memory.slots,
             first=self._lo,
             final_observations=memory.final_observations,
-            transitions=memory.transitions,
-            episodes=memory.episodes,
         )
         self._calls: dict[str, Callable[..., Any]] = {
             "reset": self._reset,
