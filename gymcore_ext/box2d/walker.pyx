@@ -139,17 +139,19 @@ cdef void cast_rays(
     single precision, so that fractions agree to the bit with `b2World::RayCast`. Ten rays take 1 us.
 
     Corners of the `ground` [count] have ascending x, those of `boxes` [box_count, 4] are counter-clockwise. `ends`
-    [rays, 2] are from the origin to the end of each ray.
+    [rays <= RAYS, 2] are from the origin to the end of each ray.
     """
     cdef float margin = 0.125  # because of rounding
     cdef double left = ends[0], right = ends[0]
     cdef float low, high, x1 = <float> x, y1 = <float> y
     cdef const vec_t* box
+    cdef vec_t[RAYS] ways
     cdef vec_t[4] normals
     cdef int ray, i, j, first = 0, last = count - 1
     for ray in range(rays):
         left = min(left, ends[2 * ray])
         right = max(right, ends[2 * ray])
+        ways[ray].x, ways[ray].y = <float> (x + ends[2 * ray]) - x1, <float> (y + ends[2 * ray + 1]) - y1
         fractions[ray] = 1.0
     low = <float> (x + left) - margin
     high = <float> (x + right) + margin
@@ -160,9 +162,7 @@ cdef void cast_rays(
     for i in range(first, last):
         normals[0] = normal_of(&ground[i], &ground[i + 1])
         for ray in range(rays):
-            fractions[ray] = hit_segment(
-                &ground[i], normals[0], x1, y1, <float> (x + ends[2 * ray]) - x1, <float> (y + ends[2 * ray + 1]) - y1,
-                fractions[ray])
+            fractions[ray] = hit_segment(&ground[i], normals[0], x1, y1, ways[ray].x, ways[ray].y, fractions[ray])
     for i in range(box_count):
         box = &boxes[4 * i]
         if (min(box[0].x, box[1].x, box[2].x, box[3].x) > high or max(box[0].x, box[1].x, box[2].x, box[3].x) < low):
@@ -170,9 +170,7 @@ cdef void cast_rays(
         for j in range(4):
             normals[j] = normal_of(&box[j], &box[(j + 1) % 4])
         for ray in range(rays):
-            fractions[ray] = hit_box(
-                box, normals, x1, y1, <float> (x + ends[2 * ray]) - x1, <float> (y + ends[2 * ray + 1]) - y1,
-                fractions[ray])
+            fractions[ray] = hit_box(box, normals, x1, y1, ways[ray].x, ways[ray].y, fractions[ray])
 
 
 cdef class Rays:
@@ -186,26 +184,27 @@ cdef class Rays:
         ends: float64 [k, 2]: from the origin to the end of each ray.
     """
 
-    cdef cnp.ndarray corners, boxes, ends
+    cdef cnp.ndarray corners, boxes, ends, fractions
 
     def __cinit__(self, corners, boxes, ends):
         self.corners, self.ends = np.array(corners, np.float32, order="C"), np.array(ends, np.float64, order="C")
         self.boxes = np.array(boxes, np.float32, order="C").reshape(-1, 4, 2)
         shapes = np.shape(self.corners), np.shape(self.ends)
-        if not all(len(shape) == 2 and shape[1] == 2 for shape in shapes) or shapes[0][0] < 2 or shapes[1][0] < 1:
-            raise ValueError("expected corners [n, 2] with n >= 2 and ends [k, 2] with k >= 1")
+        if (not all(len(shape) == 2 and shape[1] == 2 for shape in shapes) or shapes[0][0] < 2
+                or not 1 <= shapes[1][0] <= RAYS):
+            raise ValueError(f"expected corners [n, 2] with n >= 2 and ends [k, 2] with k from 1 to {<int> RAYS}")
+        self.fractions = np.empty(len(self.ends), np.float32)
         if (np.diff(self.corners[:, 0]) < 0).any():
             raise ValueError("corners: expected x in ascending order")
 
     def cast(self, double x, double y):
         """Return the fraction of each ray from (x, y) before its first hit, a list of floats; 1.0 for no hit."""
-        cdef cnp.ndarray fractions = np.empty(len(self.ends), np.float32)
         cast_rays(
             <const vec_t*> cnp.PyArray_DATA(self.corners), <int> len(self.corners),
             <const vec_t*> cnp.PyArray_DATA(self.boxes), <int> len(self.boxes),
             <const double*> cnp.PyArray_DATA(self.ends), <int> len(self.ends), x, y,
-            <float*> cnp.PyArray_DATA(fractions))
-        return fractions.tolist()
+            <float*> cnp.PyArray_DATA(self.fractions))
+        return self.fractions.tolist()
 
 
 # --- an episode -------------------------------------------------------------------------------------------------------
