@@ -3,6 +3,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+KEEP: int
+ADD: int
+BEGIN: int
+PEEK: int
+
 class FrameMemory:
     def __init__(
         self,
@@ -15,16 +20,9 @@ class FrameMemory:
         oldest: bool = False,
         errors: Any,
     ) -> None: ...
-    def reset(self, observations: Any, begun: npt.NDArray[np.bool_]) -> npt.NDArray[Any]: ...
-    def step(
+    def update(
         self,
         observations: Any,
-        begun: npt.NDArray[np.bool_],
-        lanes: npt.NDArray[np.int64] | None = None,
-    ) -> npt.NDArray[Any]: ...
-    def peek(
-        self,
-        observations: Any,
-        mask: npt.NDArray[np.bool_],
+        changes: npt.NDArray[np.uint8],
         lanes: npt.NDArray[np.int64] | None = None,
     ) -> npt.NDArray[Any]: ...

@@ -6,7 +6,6 @@ episodes, and may be stepped, independently of one another.
 cimport cython
 cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memset
 
 from gymcore_ext.arrays cimport ArrayRing, array_pointer, claim, copy_bytes, lane_pointer, make_room
 
@@ -20,11 +19,12 @@ cdef enum:
     # Bytes of a result below which a call is shorter than giving the GIL away and taking it back.
     GIL_BYTES = 1 << 16
 
-# What a call does in the lanes that are flagged, and in the others.
-cdef enum:
-    RESET                # they begin an episode; the others stay as they are
-    STEP                 # they begin an episode; the others get one more frame
-    PEEK                 # their stacks as if they had got one more frame; zeros for the others
+# What an update does with a lane.
+cpdef enum:
+    KEEP        # nothing
+    ADD         # take one more frame
+    BEGIN       # begin an episode with this frame
+    PEEK        # nothing, but return the stack as if it had taken one more frame
 
 
 @cython.final
@@ -89,55 +89,26 @@ cdef class FrameMemory:
         options = {"padding": self.padding, "oldest": bool(self.oldest)}
         return _restored, (self.errors.__name__, arguments, options, self.frames.copy(), self.newest.copy())
 
-    def reset(self, observations, cnp.ndarray begun not None):
-        """Begin episodes in some lanes.
-
-        Args:
-            observations: [num_envs, *shape]; the rows of other lanes are not looked at.
-            begun: bool [num_envs], the lanes that begin one; the others keep their frames.
-
-        Returns:
-            The stacks [num_envs, depth, *shape] of all lanes, oldest frame first.
-        """
-        return self._call(RESET, observations, begun, None)
-
-    def step(self, observations, cnp.ndarray begun not None, cnp.ndarray lanes=None):
-        """Take an observation of every lane, or of some.
+    def update(self, observations, cnp.ndarray changes not None, cnp.ndarray lanes=None):
+        """Take observations of all lanes, or of some.
 
         Args:
             observations: [n, *shape].
-            begun: bool [n], whether it is the first one of an episode.
+            changes: uint8 [n], what to do with each lane: KEEP, ADD, BEGIN or PEEK.
             lanes: int64 [n], whose they are; None for all in order.
 
         Returns:
-            The stacks [n, depth, *shape] of these lanes, oldest frame first.
+            The stacks [n, depth, *shape] of these lanes, oldest frame first; with `oldest`, [n, *shape].
         """
-        return self._call(STEP, observations, begun, lanes)
-
-    def peek(self, observations, cnp.ndarray mask not None, cnp.ndarray lanes=None):
-        """Stacks as `step` would return them, while every lane stays as it is.
-
-        Args:
-            observations: [n, *shape]; only the rows in the mask are looked at.
-            mask: bool [n].
-            lanes: int64 [n], whose they are; None for all in order.
-
-        Returns:
-            [n, depth, *shape], zeros in the rows that are not in the mask.
-        """
-        return self._call(PEEK, observations, mask, lanes)
-
-    cdef object _call(self, int call, object observations, cnp.ndarray flags, cnp.ndarray lanes):
         cdef Py_ssize_t rows = self.num_envs, count = 1 if self.oldest else self.depth
         cdef const int64_t* indices = NULL
-        cdef const uint8_t* flag
+        cdef const uint8_t* change
         cdef const char* frame
         cdef char* out
         if lanes is not None:
             lanes = lanes.copy()  # which another thread cannot change after the check
             indices, rows = lane_pointer(lanes, "lanes", self.num_envs, self.errors), cnp.PyArray_SIZE(lanes)
-        flag = <const uint8_t*> array_pointer(
-            flags, "mask" if call == PEEK else "begun", cnp.NPY_BOOL, (rows,), False, self.errors)
+        change = <const uint8_t*> array_pointer(changes, "changes", cnp.NPY_UINT8, (rows,), False, self.errors)
         batch = np.asarray(observations, self.dtype, "C")
         if batch.shape != (rows, *self.shape):
             raise self.errors.InvalidArgument(
@@ -151,10 +122,10 @@ cdef class FrameMemory:
                 self.rings[rows] = ArrayRing(shape, self.dtype)
             result = (<ArrayRing> self.rings[rows]).take(<void**> &out)
             if rows * count * self.row_bytes < GIL_BYTES:
-                self.update(frame, flag, call, indices, rows, count, out)
+                self.update_lanes(frame, change, indices, rows, count, out)
             else:
                 with nogil:
-                    self.update(frame, flag, call, indices, rows, count, out)
+                    self.update_lanes(frame, change, indices, rows, count, out)
         finally:
             self.busy = 0
         return result
@@ -188,27 +159,25 @@ cdef class FrameMemory:
             if slot == self.depth:
                 slot = 0
 
-    cdef void update(
-        self, const char* frame, const uint8_t* flags, int call, const int64_t* lanes, Py_ssize_t rows,
-        Py_ssize_t count, char* out,
+    cdef void update_lanes(
+        self, const char* frame, const uint8_t* changes, const int64_t* lanes, Py_ssize_t rows, Py_ssize_t count,
+        char* out,
     ) noexcept nogil:
-        """Do a call for some lanes, and write what it returns: the `count` oldest frames of each, all or one."""
+        """Change lanes, and write what is returned: the `count` oldest frames of each, all or one."""
         cdef Py_ssize_t k
         cdef int64_t lane
         for k in range(rows):
             lane = k if lanes == NULL else lanes[k]
-            if call != PEEK:
-                if flags[k]:
-                    self.begin_lane(lane, frame)
-                elif call == STEP:
-                    self.add_frame(lane, frame)
-                self.write_frames(lane, 0, count, out)
-            elif flags[k]:
+            if changes[k] == PEEK:
                 self.write_frames(lane, 1, min(count, self.depth - 1), out)
                 if count == self.depth:
                     copy_bytes(out + (count - 1) * self.row_bytes, frame, self.row_bytes)
             else:
-                memset(out, 0, count * self.row_bytes)
+                if changes[k] == BEGIN:
+                    self.begin_lane(lane, frame)
+                elif changes[k] == ADD:
+                    self.add_frame(lane, frame)
+                self.write_frames(lane, 0, count, out)
             frame += self.row_bytes
             out += count * self.row_bytes
 

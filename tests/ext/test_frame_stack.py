@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gymcore import error
-from gymcore_ext.wrappers.frame_stack import FrameMemory
+from gymcore_ext.wrappers.frame_stack import ADD, BEGIN, KEEP, PEEK, FrameMemory
 
 
 class Lists:
@@ -47,9 +47,24 @@ class Lists:
     def peek(self, frames: Any, mask: Any, lanes: Any) -> Any:
         rows = []
         for k, lane in enumerate(lanes):
-            row = self.out([*self.frames[lane], frames[k]][1:])
-            rows.append(row if mask[k] else np.zeros_like(row))
+            stack = [*self.frames[lane], frames[k]]
+            rows.append(self.out(stack[1:] if mask[k] else stack[:-1]))
         return np.array(rows)
+
+
+def reset(memory: FrameMemory, frames: Any, begun: Any) -> Any:
+    """Begin episodes in some lanes, and leave the others."""
+    return memory.update(frames, np.where(begun, BEGIN, KEEP).astype(np.uint8))
+
+
+def step(memory: FrameMemory, frames: Any, begun: Any, lanes: Any = None) -> Any:
+    """Begin episodes in some lanes, and add a frame to the others."""
+    return memory.update(frames, np.where(begun, BEGIN, ADD).astype(np.uint8), lanes)
+
+
+def peek(memory: FrameMemory, frames: Any, mask: Any, lanes: Any = None) -> Any:
+    """Look ahead in some lanes."""
+    return memory.update(frames, np.where(mask, PEEK, KEEP).astype(np.uint8), lanes)
 
 
 @settings(max_examples=60, deadline=None)
@@ -75,7 +90,7 @@ def test_equals_lists(
     lists = Lists(n, depth, padding, oldest)
     everything = np.ones(n, np.bool_)
     first = frames(n)
-    np.testing.assert_array_equal(memory.reset(first, everything), lists.reset(first, everything))
+    np.testing.assert_array_equal(reset(memory, first, everything), lists.reset(first, everything))
     kept = []
     for _ in range(12):
         lanes = None
@@ -84,13 +99,13 @@ def test_equals_lists(
             lanes = chosen = rng.permutation(n)[: rng.integers(1, n + 1)]
         mask = rng.random(len(chosen)) < 0.3
         given = frames(len(chosen))
-        peeked = memory.peek(given, mask, lanes)
+        peeked = peek(memory, given, mask, lanes)
         np.testing.assert_array_equal(peeked, lists.peek(given, mask, chosen))
-        stacks = memory.step(given, mask, lanes)
+        stacks = step(memory, given, mask, lanes)
         np.testing.assert_array_equal(stacks, lists.step(given, mask, chosen))
         if rng.random() < 0.2:
             given, mask = frames(n), rng.random(n) < 0.5
-            np.testing.assert_array_equal(memory.reset(given, mask), lists.reset(given, mask))
+            np.testing.assert_array_equal(reset(memory, given, mask), lists.reset(given, mask))
         if rng.random() < 0.2:
             memory = rng.choice([deepcopy, lambda one: pickle.loads(pickle.dumps(one))])(memory)
         assert stacks.dtype == np.dtype(dtype)
@@ -101,22 +116,22 @@ def test_equals_lists(
 
 def memory_of(n: int = 2, depth: int = 3, **kwargs: Any) -> FrameMemory:
     memory = FrameMemory(n, depth, (2,), np.float32, errors=error, **kwargs)
-    memory.reset(np.zeros((n, 2), np.float32), np.ones(n, np.bool_))
+    reset(memory, np.zeros((n, 2), np.float32), np.ones(n, np.bool_))
     return memory
 
 
 def test_other_dtypes_and_layouts_are_converted() -> None:
     memory, begun = memory_of(), np.zeros(2, np.bool_)
     rows = np.arange(8.0).reshape(2, 4)[:, ::2]
-    assert memory.step(rows, begun)[:, -1].tolist() == [[0.0, 2.0], [4.0, 6.0]]
-    assert memory.step([[1, 2], [3, 4]], begun)[:, -1].tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert step(memory, rows, begun)[:, -1].tolist() == [[0.0, 2.0], [4.0, 6.0]]
+    assert step(memory, [[1, 2], [3, 4]], begun)[:, -1].tolist() == [[1.0, 2.0], [3.0, 4.0]]
 
 
 def test_memory_is_used_again_when_nobody_holds_it() -> None:
     memory, begun = memory_of(), np.zeros(2, np.bool_)
     row = np.ones((2, 2), np.float32)
-    assert len({memory.step(row, begun).ctypes.data for _ in range(10)}) == 1
-    held = [memory.step(row, begun)[0] for _ in range(5)]  # views hold the memory too
+    assert len({step(memory, row, begun).ctypes.data for _ in range(10)}) == 1
+    held = [step(memory, row, begun)[0] for _ in range(5)]  # views hold the memory too
     assert len({view.ctypes.data for view in held}) == 5
 
 
@@ -144,19 +159,19 @@ def test_bad_batches_change_nothing() -> None:
     row = np.ones((2, 2), np.float32)
     lane = np.array([2])
     for call in (
-        lambda: memory.step(row[:1], begun),
-        lambda: memory.step(row, begun[:1]),
-        lambda: memory.step(row, np.zeros(2)),
-        lambda: memory.step(row[:1], begun[:1], lane),
-        lambda: memory.step(row[:1], begun[:1], -lane),
-        lambda: memory.step(row[:1], begun[:1], lane.astype(np.int32)),
-        lambda: memory.peek(row[:1], begun),
-        lambda: memory.reset(row, begun[:1]),
+        lambda: step(memory, row[:1], begun),
+        lambda: step(memory, row, begun[:1]),
+        lambda: memory.update(row, begun),
+        lambda: step(memory, row[:1], begun[:1], lane),
+        lambda: step(memory, row[:1], begun[:1], -lane),
+        lambda: step(memory, row[:1], begun[:1], lane.astype(np.int32)),
+        lambda: peek(memory, row[:1], begun),
+        lambda: reset(memory, row, begun[:1]),
     ):
-        with pytest.raises(ValueError, match=r"(observations|begun|lanes|mask): expected"):
+        with pytest.raises(ValueError, match=r"(observations|changes|lanes): expected"):
             call()
-    assert not memory.peek(row, begun).any()
-    assert not memory.step(row, begun)[:, :-1].any()
+    assert not peek(memory, row, begun).any()
+    assert not step(memory, row, begun)[:, :-1].any()
 
 
 def test_threads_at_the_same_time() -> None:
@@ -165,17 +180,17 @@ def test_threads_at_the_same_time() -> None:
     rows, begun = np.ones((8, 1 << 17), np.uint8), np.ones(8, np.bool_)
     refused = []
 
-    def step() -> None:
+    def step_often() -> None:
         for _ in range(20):
             try:
-                memory.step(rows, begun)
+                step(memory, rows, begun)
             except error.ConcurrentUseError as problem:
                 refused.append(str(problem))
 
-    threads = [threading.Thread(target=step) for _ in range(2)]
+    threads = [threading.Thread(target=step_often) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
     assert all("being stacked by another thread" in message for message in refused)
-    assert (memory.step(rows, begun) == 1).all()
+    assert (step(memory, rows, begun) == 1).all()

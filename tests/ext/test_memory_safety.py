@@ -106,7 +106,7 @@ def test_lanes_of_stacked_frames_are_copied() -> None:
     """Only the error is observable: indices are checked in the copy."""
     memory = FrameMemory(2, 2, (1,), np.float32, errors=error)
     with pytest.raises(error.InvalidArgument, match="lanes: expected indices below 2"):
-        memory.step(np.zeros((1, 1), np.float32), np.ones(1, bool), np.array([2]))
+        memory.update(np.zeros((1, 1), np.float32), np.ones(1, np.uint8), np.array([2]))
 
 
 class TestStoresOfSimulations:

@@ -18,7 +18,7 @@ from gymcore_ext import arrays, rollouts, spaces
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.physics import cartpole
 from gymcore_ext.wrappers import statistics
-from gymcore_ext.wrappers.frame_stack import FrameMemory
+from gymcore_ext.wrappers.frame_stack import BEGIN, FrameMemory
 from tests.hostile.programs import spec_of
 
 pytestmark = [pytest.mark.hostile, pytest.mark.filterwarnings("ignore")]
@@ -353,27 +353,29 @@ def test_parameters_and_lanes_of_a_batch(rng: np.random.Generator, rounds: Itera
 def test_frames(rng: np.random.Generator, rounds: Iterator[int]) -> None:
     """Stacks have the requested size, whatever was passed before."""
     memory = FrameMemory(LANES, 2, (3,), np.float32, errors=gym.error)
-    observations, flags = np.ones((LANES, 3), np.float32), np.array([True, False, True])
+    observations, oldest = np.ones((LANES, 3), np.float32), False
     for number in rounds:
         with contextlib.suppress(*REFUSALS, MemoryError):
             if number % 20 == 0:
+                only_oldest = bool(rng.integers(2))
                 memory = FrameMemory(
                     LANES,
                     int(rng.integers(-1, 5)),
                     (3,),
                     DTYPES[rng.integers(len(DTYPES))],
                     padding=hostile(rng, np.zeros(3)) if number % 40 else None,
-                    oldest=bool(rng.integers(2)),
+                    oldest=only_oldest,
                     errors=gym.error,
                 )
-            given = shared(rng, {"rows": hostile(rng, observations), "flags": hostile(rng, flags)})
+                oldest = only_oldest
+            changes = rng.integers(0, 5, LANES).astype(np.uint8)
+            given = shared(
+                rng, {"rows": hostile(rng, observations), "changes": hostile(rng, changes)}
+            )
             lanes = hostile(rng, rng.integers(-1, 4, LANES)) if number % 3 else None
-            call = memory.step if number % 2 else memory.peek
-            call(given["rows"], given["flags"], lanes)
-        with contextlib.suppress(*REFUSALS):
-            memory.reset(hostile(rng, observations), hostile(rng, flags))
-        stacks = memory.reset(observations, np.ones(LANES, bool))
-        assert memory.oldest or (stacks[:, -1] == 1).all()
+            memory.update(given["rows"], given["changes"], lanes)
+        stacks = memory.update(observations, np.full(LANES, BEGIN, np.uint8))
+        assert oldest or (stacks[:, -1] == 1).all()
         memory = copy.deepcopy(memory)
 
 

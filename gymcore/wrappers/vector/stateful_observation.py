@@ -50,7 +50,7 @@ from gymcore.wrappers.utils import (
 from gymcore.wrappers.vector.common import TimeLimit
 from gymcore.wrappers.vector.lanes import Lanes, LaneWrapper, Mask
 from gymcore.wrappers.vector.stateful_action import LaneRepeats
-from gymcore_ext.wrappers.frame_stack import FrameMemory
+from gymcore_ext.wrappers.frame_stack import ADD, BEGIN, PEEK, FrameMemory
 
 __all__ = [
     "DelayObservation",
@@ -59,6 +59,9 @@ __all__ = [
     "NormalizeObservation",
     "TimeAwareObservation",
 ]
+
+
+Changes = npt.NDArray[np.uint8]
 
 
 class LaneObservations(LaneWrapper):
@@ -109,9 +112,9 @@ def lane_frames(
         >>> import numpy as np
         >>> from gymcore.spaces import Discrete
         >>> frames = lane_frames(Discrete(9), num_envs=2, depth=3, padding=np.int64(0))
-        >>> frames.reset(np.array([5, 6]), np.array([True, True])).tolist()
+        >>> frames.update(np.array([5, 6]), np.array([BEGIN, BEGIN], np.uint8)).tolist()
         [[0, 0, 5], [0, 0, 6]]
-        >>> frames.step(np.array([7, 8]), np.array([False, True])).tolist()
+        >>> frames.update(np.array([7, 8]), np.array([ADD, BEGIN], np.uint8)).tolist()
         [[0, 5, 7], [0, 0, 8]]
     """
 
@@ -136,19 +139,10 @@ class _PartFrames:
     def __init__(self, parts: dict[Any, Any] | tuple[Any, ...]) -> None:
         self._parts = parts
 
-    def _each(self, method: str, observations: Any, *args: object) -> Any:
+    def update(self, observations: object, changes: Changes, lanes: Lanes | None = None) -> Any:
         return map_leaves(
-            lambda frames, batch: getattr(frames, method)(batch, *args), self._parts, observations
+            lambda frames, batch: frames.update(batch, changes, lanes), self._parts, observations
         )
-
-    def reset(self, observations: object, begun: Mask) -> Any:
-        return self._each("reset", observations, begun)
-
-    def step(self, observations: object, begun: Mask, lanes: Lanes | None = None) -> Any:
-        return self._each("step", observations, begun, lanes)
-
-    def peek(self, observations: object, mask: Mask, lanes: Lanes | None = None) -> Any:
-        return self._each("peek", observations, mask, lanes)
 
 
 class _ObjectFrames:
@@ -164,34 +158,22 @@ class _ObjectFrames:
         self._oldest = oldest
         self._frames: list[list[object]] = [[] for _ in range(num_envs)]
 
-    def _items(self, observations: object, count: int) -> list[object]:
-        return list(iterate(batch_space(self._space, count), observations))
-
-    def _begin(self, frame: object) -> list[object]:
-        before = frame if self._padding is None else self._padding
-        return [*[before] * (self._depth - 1), frame]
-
-    def reset(self, observations: object, begun: Mask) -> Any:
-        items = self._items(observations, len(self._frames))
-        for lane in np.flatnonzero(begun).tolist():
-            self._frames[lane] = self._begin(deepcopy(items[lane]))
-        return self._batch(self._frames)
-
-    def step(self, observations: object, begun: Mask, lanes: Lanes | None = None) -> Any:
+    def update(self, observations: object, changes: Changes, lanes: Lanes | None = None) -> Any:
         chosen = range(len(self._frames)) if lanes is None else lanes.tolist()
-        items = deepcopy(self._items(observations, len(chosen)))
-        for lane, frame, first in zip(chosen, items, begun.tolist(), strict=True):
-            old = self._frames[lane]
-            self._frames[lane] = self._begin(frame) if first else [*old[1:], frame]
-        return self._batch([self._frames[lane] for lane in chosen])
-
-    def peek(self, observations: object, mask: Mask, lanes: Lanes | None = None) -> Any:
-        chosen = range(len(self._frames)) if lanes is None else lanes.tolist()
-        frames = [self._frames[lane] for lane in chosen]
-        items = self._items(observations, len(frames))
-        for i in np.flatnonzero(mask).tolist():
-            frames[i] = [*frames[i][1:], items[i]]
-        return self._batch(frames)
+        items = iterate(batch_space(self._space, len(chosen)), observations)
+        stacks = []
+        for lane, item, change in zip(chosen, items, changes.tolist(), strict=True):
+            stack = self._frames[lane]
+            if change == BEGIN:
+                frame = deepcopy(item)
+                before = frame if self._padding is None else self._padding
+                stack = [*[before] * (self._depth - 1), frame]
+            elif change:
+                stack = [*stack[1:], deepcopy(item)]
+            if change != PEEK:
+                self._frames[lane] = stack
+            stacks.append(stack)
+        return self._batch(stacks)
 
     def _batch(self, frames: list[list[object]]) -> Any:
         """Return stacks, or their oldest observations, as a batch that the caller owns."""
@@ -211,13 +193,13 @@ class _FrameObservations(LaneObservations, RecordConstructorArgs):
     _frames: FrameMemory | _ObjectFrames | _PartFrames
 
     def _begin(self, observations: object, begun: Mask) -> Any:
-        return self._frames.reset(observations, begun)
+        return self._frames.update(observations, begun * np.uint8(BEGIN))
 
     def _next(self, observations: object, begun: Mask, lanes: Lanes | None) -> Any:
-        return self._frames.step(observations, begun, lanes)
+        return self._frames.update(observations, np.uint8(ADD) + begun, lanes)
 
     def _last(self, observations: object, mask: Mask, lanes: Lanes | None) -> Any:
-        return self._frames.peek(observations, mask, lanes)
+        return self._frames.update(observations, mask * np.uint8(PEEK), lanes)
 
 
 class DelayObservation(_FrameObservations):
