@@ -3,9 +3,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-KEEP: int
 ADD: int
 BEGIN: int
+KEEP: int
 PEEK: int
 
 class FrameMemory:
@@ -23,6 +23,6 @@ class FrameMemory:
     def update(
         self,
         observations: Any,
-        changes: npt.NDArray[np.uint8],
+        changes: npt.NDArray[np.uint8] | npt.NDArray[np.bool_],
         lanes: npt.NDArray[np.int64] | None = None,
     ) -> npt.NDArray[Any]: ...

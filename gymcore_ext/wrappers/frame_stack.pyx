@@ -21,9 +21,9 @@ cdef enum:
 
 # What an update does with a lane.
 cpdef enum:
-    KEEP        # nothing
     ADD         # take one more frame
     BEGIN       # begin an episode with this frame
+    KEEP        # nothing
     PEEK        # nothing, but return the stack as if it had taken one more frame
 
 
@@ -94,7 +94,7 @@ cdef class FrameMemory:
 
         Args:
             observations: [n, *shape].
-            changes: uint8 [n], what to do with each lane: KEEP, ADD, BEGIN or PEEK.
+            changes: uint8 [n], what to do with each lane: ADD, BEGIN, KEEP or PEEK; or bool [n], ADD or BEGIN.
             lanes: int64 [n], whose they are; None for all in order.
 
         Returns:
@@ -103,12 +103,14 @@ cdef class FrameMemory:
         cdef Py_ssize_t rows = self.num_envs, count = 1 if self.oldest else self.depth
         cdef const int64_t* indices = NULL
         cdef const uint8_t* change
+        cdef int typenum
         cdef const char* frame
         cdef char* out
         if lanes is not None:
             lanes = lanes.copy()  # which another thread cannot change after the check
             indices, rows = lane_pointer(lanes, "lanes", self.num_envs, self.errors), cnp.PyArray_SIZE(lanes)
-        change = <const uint8_t*> array_pointer(changes, "changes", cnp.NPY_UINT8, (rows,), False, self.errors)
+        typenum = cnp.NPY_BOOL if cnp.PyArray_TYPE(changes) == cnp.NPY_BOOL else cnp.NPY_UINT8
+        change = <const uint8_t*> array_pointer(changes, "changes", typenum, (rows,), False, self.errors)
         batch = np.asarray(observations, self.dtype, "C")
         if batch.shape != (rows, *self.shape):
             raise self.errors.InvalidArgument(

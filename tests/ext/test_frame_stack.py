@@ -59,7 +59,9 @@ def reset(memory: FrameMemory, frames: Any, begun: Any) -> Any:
 
 def step(memory: FrameMemory, frames: Any, begun: Any, lanes: Any = None) -> Any:
     """Begin episodes in some lanes, and add a frame to the others."""
-    return memory.update(frames, np.where(begun, BEGIN, ADD).astype(np.uint8), lanes)
+    if np.asarray(begun).any():
+        begun = np.where(begun, BEGIN, ADD).astype(np.uint8)
+    return memory.update(frames, begun, lanes)
 
 
 def peek(memory: FrameMemory, frames: Any, mask: Any, lanes: Any = None) -> Any:
@@ -161,7 +163,7 @@ def test_bad_batches_change_nothing() -> None:
     for call in (
         lambda: step(memory, row[:1], begun),
         lambda: step(memory, row, begun[:1]),
-        lambda: memory.update(row, begun),
+        lambda: memory.update(row, np.zeros(2)),
         lambda: step(memory, row[:1], begun[:1], lane),
         lambda: step(memory, row[:1], begun[:1], -lane),
         lambda: step(memory, row[:1], begun[:1], lane.astype(np.int32)),

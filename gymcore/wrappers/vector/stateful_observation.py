@@ -50,7 +50,7 @@ from gymcore.wrappers.utils import (
 from gymcore.wrappers.vector.common import TimeLimit
 from gymcore.wrappers.vector.lanes import Lanes, LaneWrapper, Mask
 from gymcore.wrappers.vector.stateful_action import LaneRepeats
-from gymcore_ext.wrappers.frame_stack import ADD, BEGIN, PEEK, FrameMemory
+from gymcore_ext.wrappers.frame_stack import BEGIN, KEEP, PEEK, FrameMemory
 
 __all__ = [
     "DelayObservation",
@@ -61,7 +61,8 @@ __all__ = [
 ]
 
 
-Changes = npt.NDArray[np.uint8]
+# What to do with each lane: ADD, BEGIN, KEEP or PEEK; or a mask of those that begin an episode.
+Changes = npt.NDArray[np.uint8] | npt.NDArray[np.bool_]
 
 
 class LaneObservations(LaneWrapper):
@@ -111,6 +112,7 @@ def lane_frames(
     Example:
         >>> import numpy as np
         >>> from gymcore.spaces import Discrete
+        >>> from gymcore_ext.wrappers.frame_stack import ADD, BEGIN
         >>> frames = lane_frames(Discrete(9), num_envs=2, depth=3, padding=np.int64(0))
         >>> frames.update(np.array([5, 6]), np.array([BEGIN, BEGIN], np.uint8)).tolist()
         [[0, 0, 5], [0, 0, 6]]
@@ -168,7 +170,7 @@ class _ObjectFrames:
                 frame = deepcopy(item)
                 before = frame if self._padding is None else self._padding
                 stack = [*[before] * (self._depth - 1), frame]
-            elif change:
+            elif change != KEEP:
                 stack = [*stack[1:], deepcopy(item)]
             if change != PEEK:
                 self._frames[lane] = stack
@@ -193,13 +195,14 @@ class _FrameObservations(LaneObservations, RecordConstructorArgs):
     _frames: FrameMemory | _ObjectFrames | _PartFrames
 
     def _begin(self, observations: object, begun: Mask) -> Any:
-        return self._frames.update(observations, begun * np.uint8(BEGIN))
+        return self._frames.update(observations, np.where(begun, np.uint8(BEGIN), np.uint8(KEEP)))
 
     def _next(self, observations: object, begun: Mask, lanes: Lanes | None) -> Any:
-        return self._frames.update(observations, np.uint8(ADD) + begun, lanes)
+        return self._frames.update(observations, begun, lanes)
 
     def _last(self, observations: object, mask: Mask, lanes: Lanes | None) -> Any:
-        return self._frames.update(observations, mask * np.uint8(PEEK), lanes)
+        changes = np.where(mask, np.uint8(PEEK), np.uint8(KEEP))
+        return self._frames.update(observations, changes, lanes)
 
 
 class DelayObservation(_FrameObservations):
