@@ -59,14 +59,10 @@ cdef class ArrayRing:
 
     cdef bint intact(self, cnp.ndarray array, int k) noexcept:
         """Return whether the array is as it was made: a caller may have changed its shape or flags in place."""
-        cdef int axis
-        if (cnp.PyArray_NDIM(array) != self.rank or not cnp.PyArray_ISCARRAY(array)
-                or cnp.PyArray_TYPE(array) != self.typenum or cnp.PyArray_DATA(array) != self.pointers[k]):
-            return False
-        for axis in range(self.rank):
-            if cnp.PyArray_DIM(array, axis) != self.sizes[axis]:
-                return False
-        return True
+        return (
+            cnp.PyArray_NDIM(array) == self.rank and cnp.PyArray_ISCARRAY(array)
+            and cnp.PyArray_TYPE(array) == self.typenum and cnp.PyArray_DATA(array) == self.pointers[k]
+            and cnp.PyArray_CompareLists(cnp.PyArray_DIMS(array), self.sizes, self.rank))
 
     cdef object take(self, void** pointer):
         """Return an array whose content is undefined, and write the address of its first byte to `pointer`."""

@@ -162,7 +162,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
 
     @property
     def _needs_reset(self) -> bool:
-        return self._loop.needs_reset
+        return self._loop.needs_reset()
 
     def _reset_lanes(
         self, seed: int | list[int | None] | None, options: Options, mask: Mask | None
@@ -280,7 +280,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
         """Return the environments and the state of their episodes."""
         state = {name: value for name, value in self.__dict__.items() if name != "_loop"}
         loop, lanes = self._loop, range(self.num_envs)
-        state["_lanes"] = None if loop.needs_reset else [loop.save_lane(lane) for lane in lanes]
+        state["_lanes"] = None if loop.needs_reset() else [loop.save_lane(lane) for lane in lanes]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

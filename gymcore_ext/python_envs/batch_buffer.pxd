@@ -34,10 +34,12 @@ cdef class BatchBuffer:
     cpdef int begin(self) except -1
     cdef int check_begun(self, str call) except -1
     cdef void* part_data(self, Py_ssize_t part) noexcept
-    cdef int write_row(self, Py_ssize_t row, object value) except -1
+    cpdef int write(self, Py_ssize_t row, object value) except -1
     cdef int write_array(self, Py_ssize_t row, object value) except -1
     cdef int convert(self, Py_ssize_t row, object value) except -1
-    cdef int copy_rows(self, Py_ssize_t row, BatchBuffer source, Py_ssize_t source_row, Py_ssize_t count) except -1
+    cpdef int copy_from(
+        self, Py_ssize_t row, BatchBuffer source, Py_ssize_t source_row, Py_ssize_t count=*
+    ) except -1
     cdef int check_row(self, Py_ssize_t row) except -1
     cpdef object batch(self)
     cdef object joined(self, list values)

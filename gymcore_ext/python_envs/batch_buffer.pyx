@@ -141,7 +141,7 @@ cdef class BatchBuffer:
             raise IndexError(f"row {row} is not in [0, {self.n})")
         return 0
 
-    def write(self, Py_ssize_t row, object value):
+    cpdef int write(self, Py_ssize_t row, object value) except -1:
         """Write one element.
 
         Args:
@@ -153,16 +153,13 @@ cdef class BatchBuffer:
             TypeError: values of another kind, such as floats for integers.
             KeyError: a dict without one of the keys.
         """
-        self.check_row(row)
-        self.write_row(row, value)
-
-    cdef int write_row(self, Py_ssize_t row, object value) except -1:
         cdef Py_ssize_t k
+        self.check_row(row)
         if self.array is not None:
             return self.write_array(row, value)
         if self.parts is not None:
             for k in range(len(self.parts)):
-                (<BatchBuffer> self.parts[k]).write_row(row, value[self.keys[k]])
+                (<BatchBuffer> self.parts[k]).write(row, value[self.keys[k]])
             return 0
         self.check_begun("write")
         self.objects[row] = value
@@ -210,22 +207,23 @@ cdef class BatchBuffer:
             raise TypeError(f"{self.name}: expected {self.dtype}, got {array.dtype}: {problem}") from None
         return 0
 
-    def copy_from(self, Py_ssize_t row, BatchBuffer source not None, Py_ssize_t source_row, Py_ssize_t count=1):
+    cpdef int copy_from(
+        self, Py_ssize_t row, BatchBuffer source, Py_ssize_t source_row, Py_ssize_t count=1
+    ) except -1:
         """Copy rows [source_row, source_row + count) of a batch of the same layout to those from `row` on."""
+        cdef Py_ssize_t k
+        if source is None:
+            raise TypeError("source: expected a BatchBuffer, got None")
         if count < 0 or not 0 <= row <= self.n - count or not 0 <= source_row <= source.n - count:
             raise IndexError(
                 f"{count} rows from {row}, and from {source_row} of the source, are not in [0, {self.n}) and "
                 f"[0, {source.n})")
-        self.copy_rows(row, source, source_row, count)
-
-    cdef int copy_rows(self, Py_ssize_t row, BatchBuffer source, Py_ssize_t source_row, Py_ssize_t count) except -1:
-        cdef Py_ssize_t k
         if (self.kind != source.kind or self.row_bytes != source.row_bytes or self.typenum != source.typenum
                 or self.keys != source.keys):
             raise ValueError(f"source: expected rows of layout {self.layout}, got {source.layout}")
         if self.parts is not None:
             for k in range(len(self.parts)):
-                (<BatchBuffer> self.parts[k]).copy_rows(row, <BatchBuffer> source.parts[k], source_row, count)
+                (<BatchBuffer> self.parts[k]).copy_from(row, <BatchBuffer> source.parts[k], source_row, count)
             return 0
         self.check_begun("copy")
         source.check_begun("copy")

@@ -207,12 +207,8 @@ cdef class EnvLoop:
     def __dealloc__(self):
         PyMem_RawFree(self.memory)
 
-    @property
-    def needs_reset(self):
-        """Whether every lane must be reset before the next step: none was yet, or an environment raised."""
-        return self.wants_reset()
-
-    cdef bint wants_reset(self) noexcept:
+    cpdef bint needs_reset(self) noexcept:
+        """Return whether every lane must be reset before the next step: none was yet, or an environment raised."""
         if cut_off(&self.busy):  # in the middle of a step
             self.ready = False
         return not self.ready
@@ -227,7 +223,7 @@ cdef class EnvLoop:
         cdef Py_ssize_t count = self.count if lanes is None else len(lanes)
         self.failed_lane = -1
         self.failed_call = None
-        if self.wants_reset() and not (resetting and (lanes is None or len(set(lanes)) == self.count)):
+        if self.needs_reset() and not (resetting and (lanes is None or len(set(lanes)) == self.count)):
             raise self.errors.ResetNeeded(
                 "reset: expected a reset of all lanes before one of some" if resetting else
                 "step: expected a reset of all lanes first")
@@ -305,7 +301,7 @@ cdef class EnvLoop:
             if self.last is not None and lanes is not None:
                 for lane in set(range(self.count)).difference(lanes):
                     self.lane = lane
-                    out.observations.write_row(lane, self.last[lane])
+                    out.observations.write(lane, self.last[lane])
             self.lane = -1
             self.ready = True
             return None if self.slots is not None else (out.observations.batch(), self.infos)
@@ -433,7 +429,7 @@ cdef class EnvLoop:
         """Write an observation, and merge or store its info and what the episode before it has ended with, if any."""
         cdef object extra = None
         if self.slots is None:
-            out.observations.write_row(row, observation)
+            out.observations.write(row, observation)
             self.last[lane] = observation
             if final_info is not None:
                 self.merge(out, row, lane, {"final_obs": final_observation, "final_info": final_info})
@@ -442,7 +438,7 @@ cdef class EnvLoop:
         if out.observations is None:
             extra = observation, final_observation
         else:
-            out.observations.write_row(row, observation)
+            out.observations.write(row, observation)
             if final_observation is not None:
                 extra = None, final_observation
         self.slots.put(self.first + lane, as_dict(info), final_info, extra)
@@ -461,7 +457,7 @@ cdef class EnvLoop:
         if self.final_observations is None:
             final_observation = deepcopy(observation)
         else:
-            self.final_observations.write_row(row, observation)
+            self.final_observations.write(row, observation)
         first = self.begin_lane(lane, None, None, True)
         return self.deliver(out, row, lane, first[0], first[1], info, final_observation)
 

@@ -203,7 +203,7 @@ def test_steps_that_return_something_else(result, exception, message):
     envs[0].result = result
     with pytest.raises(exception, match=rf"step\(\) of Counter: .*{message}"):
         loop.step([0])
-    assert loop.needs_reset
+    assert loop.needs_reset()
 
 
 def test_lists_and_named_tuples_will_do():
@@ -257,7 +257,7 @@ def test_after_an_exception_all_must_be_reset(problem, call):
         loop.reset() if call == "reset" else loop.step([0] * 3)
     assert caught.value is problem
     assert (loop.failed_lane, loop.failed_call) == (1, "step" if call == "step" else "reset")
-    assert loop.needs_reset
+    assert loop.needs_reset()
     for method in (
         lambda: loop.step([0] * 3),
         lambda: loop.step([0], [0]),
@@ -267,7 +267,7 @@ def test_after_an_exception_all_must_be_reset(problem, call):
             method()
         assert loop.failed_lane == -1
     assert loop.reset()[0].tolist() == [[0, 0], [1, 0], [2, 0]]
-    assert not loop.needs_reset
+    assert not loop.needs_reset()
     loop.step([0] * 3)
 
 
@@ -278,7 +278,7 @@ def test_refused_actions_need_no_reset():
     with pytest.raises(errors.InvalidAction):
         loop.step([0] * 3)
     assert loop.failed_lane == 1
-    assert not loop.needs_reset
+    assert not loop.needs_reset()
     assert loop.step([0] * 3)[0][:, 1].tolist() == [2, 1, 1]
 
 
@@ -299,7 +299,7 @@ def test_what_merges_infos_is_no_environment():
     with pytest.raises(OSError, match="disk full"):
         loop.reset()
     assert loop.failed_lane == -1
-    assert loop.needs_reset
+    assert loop.needs_reset()
 
 
 def test_infos_of_another_form():
@@ -349,7 +349,7 @@ def test_other_threads_are_refused():
     envs[0].step = step
     loop.step([0, 0])
     assert len(caught) == 1
-    assert not loop.needs_reset
+    assert not loop.needs_reset()
 
 
 def test_lists_that_shrink_are_noticed():

@@ -197,7 +197,7 @@ def test_lanes_go_on_from_what_was_saved():
     others[0].elapsed = 2
     for lane in range(2):
         other.load_lane(lane, saved)
-    assert other.needs_reset
+    assert other.needs_reset()
     other.mark_ready()
     started = time.perf_counter()
     infos = other.step([0], [0])[4]

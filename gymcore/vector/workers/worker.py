@@ -362,7 +362,7 @@ class Worker:
         message: dict[str, Any] = {}
         memory.failed[lane] = False
         try:
-            if self._loop.needs_reset:  # an earlier lane failed, which was reported
+            if self._loop.needs_reset():  # an earlier lane failed, which was reported
                 raise _Skipped
             self._loop.step(self._actions(lane, 1), [lane - self._lo])
         except _Skipped:
