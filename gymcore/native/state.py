@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -127,7 +128,7 @@ def write_states(batch: Batch, values: Sequence[Any], indices: Indices) -> None:
                 valid = numbers.shape == states[row].shape
             else:
                 numbers = np.array([tuple(value)], dtype)
-                valid = external.valid(numbers).all()
+                valid = batch.exclusively(functools.partial(external.valid, numbers)).all()
         except (TypeError, ValueError, OverflowError):
             valid = False
         if not valid:
@@ -238,7 +239,7 @@ def _valid_fields(
     yield "random", (saved["random"][:, 3] % 2 == 1) & (halves[:, 0] <= 1)
     external = _store_of(batch)
     if external is not None and hasattr(external, "valid"):
-        valid = external.valid(saved["state"])
+        valid = batch.exclusively(lambda: external.valid(saved["state"]))  # uses its threads
     else:
         valid = np.isfinite(saved["state"]).all(axis=1)
     names = batch.spec["state_names"]

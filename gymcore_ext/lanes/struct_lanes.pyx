@@ -6,7 +6,7 @@ states.
 """
 cimport cython
 cimport numpy as cnp
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc
 from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -185,17 +185,18 @@ ctypedef struct copying_t:      # of lanes to or from an array of saved lanes, o
     int what                    # SAVE, LOAD or CHECK
     struct_lanes_t* lanes
     const int64_t* indices
-    char* rows                  # saved lanes, aligned to words
-    int64_t stride              # bytes of a saved lane: of its digest and of what follows
+    char* rows
+    int64_t stride, size        # bytes from a saved lane to the next one, and of what follows its digest
     uint8_t* done               # whether it was saved, is loaded, or is valid
 
 
-cdef bint copy_lane(struct_lanes_t* self, int what, void* lane, uint64_t* row, int64_t size) noexcept nogil:
-    """Save, load or check a lane; return whether that was done. A row begins with the digest of `size` bytes."""
+cdef bint copy_lane(
+    struct_lanes_t* self, int what, void* lane, char* data, int64_t size, uint64_t* check
+) noexcept nogil:
+    """Save, load or check a lane; return whether that was done. `data` is aligned, `check` the digest of it."""
     cdef const lane_functions_t* functions = &self.functions
-    cdef char* data = <char*> (row + 1)
     if what == CHECK:
-        return row[0] == digest(data, size) and (functions.check == NULL or functions.check(data, self.shared))
+        return check[0] == digest(data, size) and (functions.check == NULL or functions.check(data, self.shared))
     if what == LOAD:
         if functions.load != NULL:
             functions.load(lane, self.shared, data)
@@ -208,17 +209,30 @@ cdef bint copy_lane(struct_lanes_t* self, int what, void* lane, uint64_t* row, i
         memcpy(data, lane, size)
     elif not functions.save(lane, self.shared, data):
         return False
-    row[0] = digest(data, size)
+    check[0] = digest(data, size)
     return True
 
 
 cdef int64_t copy_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     cdef copying_t* job = <copying_t*> context
+    cdef char* buffer = <char*> PyMem_RawMalloc(job.size)  # of what is not aligned in its row
+    cdef char* row
+    cdef char* data
+    cdef uint64_t check = 0
     cdef int64_t k
-    for k in range(lo, hi):
-        job.done[k] = copy_lane(
-            job.lanes, job.what, lane_at(job.lanes, job.indices[k]), <uint64_t*> (job.rows + k * job.stride),
-            job.stride - <int64_t> sizeof(uint64_t))
+    for k in range(lo, hi if buffer != NULL else lo):
+        row = job.rows + k * job.stride
+        data = row + sizeof(check)
+        if <size_t> data % sizeof(check):
+            memcpy(buffer, data, job.size)
+            data = buffer
+        memcpy(&check, row, sizeof(check))
+        job.done[k] = copy_lane(job.lanes, job.what, lane_at(job.lanes, job.indices[k]), data, job.size, &check)
+        if job.what == SAVE:
+            memcpy(row, &check, sizeof(check))
+            if data == buffer:
+                memcpy(row + sizeof(check), buffer, job.size)
+    PyMem_RawFree(buffer)
     return 0
 
 
@@ -246,7 +260,7 @@ cdef class LaneStore:
             lane_bytes: of the struct.
             shared: data that all lanes share.
             references: objects that `shared` and the lanes point to, which are kept alive.
-            saved_fields: fields that `save` writes; None for lanes that are saved by copying their bytes.
+            saved_fields: fields that `save` writes, whole words; None for lanes that are saved by copying their bytes.
         """
         cdef Py_ssize_t k
         if num_lanes < 1 or lane_bytes < 1:
@@ -262,11 +276,7 @@ cdef class LaneStore:
             raise ValueError("saved lanes: expected their fields for functions that save, and only for them")
         self.own(kernel, &self.lanes, num_lanes)
         self.references = references
-        fields = [("digest", np.uint64), *(saved_fields or [("lane", np.uint8, (lane_bytes,))])]
-        padding = -np.dtype(fields).itemsize % 8
-        if padding:  # so that each saved lane is aligned
-            fields.append(("padding", np.uint8, (padding,)))
-        self.saved_dtype = np.dtype(fields)
+        self.saved_dtype = np.dtype([("digest", np.uint64), *(saved_fields or [("lane", np.uint8, (lane_bytes,))])])
         self.threads = Threads(1, False)
         self.lanes.shared = shared
         # Each lane has cache lines of its own, so that threads do not share them.
@@ -320,16 +330,12 @@ cdef class LaneStore:
         for lane in indices.tolist():
             self._lane(lane)
         done = np.zeros(len(indices), np.bool_)
-        rows = saved
-        if not saved.flags.c_contiguous or <size_t> cnp.PyArray_DATA(saved) % sizeof(uint64_t):
-            rows = saved.copy()
         copying.what, copying.lanes = what, &self.lanes
         copying.indices = <const int64_t*> cnp.PyArray_DATA(<cnp.ndarray> indices)
-        copying.rows, copying.stride = <char*> cnp.PyArray_DATA(<cnp.ndarray> rows), self.saved_dtype.itemsize
+        copying.rows, copying.stride = <char*> cnp.PyArray_DATA(saved), cnp.PyArray_STRIDE(saved, 0)
+        copying.size = self.saved_dtype.itemsize - sizeof(uint64_t)
         copying.done = <uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> done)
         self.threads.share(copy_job, &copying, len(indices))
-        if what == SAVE and rows is not saved:
-            saved[...] = rows
         return done
 
     def save(self, indices, cnp.ndarray saved not None):
@@ -344,7 +350,8 @@ cdef class LaneStore:
 
     def load(self, indices, cnp.ndarray saved not None):
         """Restore lanes from valid elements, and raise the faults that they have then."""
-        self._copy(LOAD, indices, saved)
+        if not self._copy(LOAD, indices, saved).all():
+            raise MemoryError("no memory for a saved lane")
         if self.lanes.faulted:
             self.raise_faults()
 

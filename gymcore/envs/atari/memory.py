@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 import struct
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -159,14 +160,14 @@ def memory_fields(state: bytes) -> npt.NDArray[np.int32]:
     return np.array(rows, np.int32)
 
 
-def frame_position(state: bytes) -> int:
-    """Return how many clocks of the display of an unfinished frame are drawn, in a possible state.
+def frame_position(memory: Any) -> int:
+    """Return how many clocks of the display of an unfinished frame are drawn, given the memory.
 
     When a frame ends, its lines become those of the last frame, which are counted besides the
     current ones. The result is COMPLETE or CUT_OFF then.
     """
-    (length,) = struct.unpack_from("<i", state, GENERATOR - 4)
-    clocks = struct.unpack_from("<7i", state, GENERATOR + length + _CLOCKS)
+    (length,) = struct.unpack_from("<i", memory, GENERATOR - _MEMORY - 4)
+    clocks = struct.unpack_from("<7i", memory, GENERATOR - _MEMORY + length + _CLOCKS)
     _, display_begin, display_end, now, _, lines, last_lines = clocks
     if lines != last_lines:
         return now - display_begin
@@ -233,7 +234,7 @@ class GameMemory:
             or not 0 <= cycles <= _MAX_CYCLES
         ):
             return None
-        numbers = np.frombuffer(state, np.uint8)[self._places + end].view(np.int32)[:, 0]
+        numbers = np.frombuffer(state, np.uint8, offset=end)[self._places].view(np.int32)[:, 0]
         inside = (self._least < numbers) & (numbers < self._greatest)
         if not (inside | (numbers == self._least) | (numbers == self._greatest)).all():
             return None
@@ -243,7 +244,9 @@ class GameMemory:
         known_begin, *known_display = struct.unpack_from("<3i", known, known_end + _CLOCKS)
         if [clock - begin for clock in display] != [clock - known_begin for clock in known_display]:
             return None
-        return frame_position(state) if display[0] <= now <= display[1] else None
+        if not display[0] <= now <= display[1]:
+            return None
+        return frame_position(memoryview(state)[_MEMORY:])
 
     def position_of_all(self, state: bytes) -> int | None:
         """Return the position of a state with the generator of sticky actions; see `position`."""

@@ -178,22 +178,22 @@ class LaneGames(Games):
                 with _loads_games():
                     self._restart(lane)
             if game["size"]:
-                self._end_frame(self.ales[lane], _serialized(game))
+                self._end_frame(self.ales[lane], game)
         super().load(indices, saved)
 
-    def _end_frame(self, ale: Any, state: bytes) -> None:
-        """Bring an emulator to a position in a frame from which it can continue a state.
+    def _end_frame(self, ale: Any, game: np.void) -> None:
+        """Bring an emulator to a position in a frame from which it can continue a saved game.
 
         ALE's states lack whether the console is in the middle of a frame, and where in its buffer:
         it stays where it is. Drawing the rest of another frame from there may leave the buffer.
         After a reset the console is at the beginning of a frame, or elsewhere in some games.
         """
-        position = frame_position(state)
+        position = frame_position(game["memory"])
         after_reset = self.cartridge.memory.known_position
         if position != COMPLETE:
             ale.reset_game()
         elif after_reset >= 0:
-            ale.restoreState(load_ale().ALEState(state))
+            ale.restoreState(load_ale().ALEState(_serialized(game)))
         if after_reset >= 0 and position != after_reset:
             ale.act(0)
 

@@ -510,6 +510,22 @@ envs = batch(2)
     assert "nanobind" not in done.stderr, done.stderr
 
 
+def test_states_are_checked_while_no_other_thread_uses_the_batch(monkeypatch):
+    """The check runs on the threads of the batch, which another call would use at the same time."""
+    with AtariVectorEnv(2, game="pong") as envs:
+        envs.reset(seed=1)
+        states = envs.get_state()
+        batch, valid = envs._batch, type(envs._batch.store).valid
+
+        def valid_while_busy(store, saved):
+            with pytest.raises(error.ConcurrentUseError):
+                batch.observe()
+            return valid(store, saved)
+
+        monkeypatch.setattr(type(batch.store), "valid", valid_while_busy)
+        envs.set_state(states)
+
+
 def test_a_rom_with_another_screen():
     """`ale` is public; Adventure's screen has 250 rows, Pong's 210."""
     with AtariVectorEnv(3, game="pong") as envs, PreprocessedAtariEnv("pong") as env:
