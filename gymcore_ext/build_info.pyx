@@ -5,7 +5,7 @@ from libc.string cimport memcmp, memset
 
 from gymcore_ext.engine.kernel cimport KERNEL_CAPSULE, columns_t, flag_t, kernel_t
 
-from gymcore_ext.engine.lane_memory import ISA_NAMES, choose_isa
+from gymcore_ext.engine.kernels import ISA_NAMES, choose_isa
 from gymcore_ext.physics import acrobot, cartpole, mountain_car, mountain_car_continuous, pendulum
 
 

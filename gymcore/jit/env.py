@@ -32,7 +32,7 @@ from gymcore.native.parameters import Parameter, as_number
 from gymcore.native.state import digest
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore_ext.engine.batch import Batch
-from gymcore_ext.engine.lane_memory import kernel_spec
+from gymcore_ext.engine.kernels import kernel_spec
 from gymcore_ext.lanes.custom_kernel import CustomKernel, LaneLoops
 
 

@@ -31,7 +31,7 @@ from gymcore.native.state import (
 )
 from gymcore.rendering.frames import DrawnEnv
 from gymcore_ext.engine.batch import Batch
-from gymcore_ext.engine.lane_memory import kernel_spec
+from gymcore_ext.engine.kernels import kernel_spec
 
 if TYPE_CHECKING:
     from gymcore.vector.protocols import CompiledEngine
@@ -185,7 +185,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
 
     @classmethod
     def kernel_spec(cls) -> dict[str, Any]:
-        """Return the kernel's sizes, names and defaults; see `gymcore_ext.engine.lane_memory`."""
+        """Return the kernel's sizes, names and defaults; see `gymcore_ext.engine.kernels`."""
         return _spec_of(cls.kernel_module)
 
     def make_batch(self, num_envs: int, **options: Any) -> Batch:

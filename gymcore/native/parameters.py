@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore_ext.engine.batch import Batch
 
-# Sizes, names and defaults of a kernel; see `gymcore_ext.engine.lane_memory.kernel_spec`.
+# Sizes, names and defaults of a kernel; see `gymcore_ext.engine.kernels.kernel_spec`.
 KernelSpec: TypeAlias = dict[str, Any]
 Number: TypeAlias = SupportsFloat | SupportsIndex | str
 # Functions from a value to one float64 for each column, and back.

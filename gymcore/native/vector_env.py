@@ -304,9 +304,9 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             self._check_call("step")
         if self._keeps_frames:
             self._remember_actions(self._batch.checked_actions(actions, self.num_envs))
-        infos: dict[str, Any] = self._batch.step_into(
+        infos = self._batch.bind_step(
             actions, observations, rewards, terminated, truncated, final_observations
-        )
+        )()
         if self.render_mode is not None:
             self._remember_actions(actions)
             self._show()

@@ -18,7 +18,7 @@ from gymcore_ext.physics.lane cimport rng_t
 
 import numpy as np
 
-from gymcore_ext.engine.lane_memory import kernel_spec
+from gymcore_ext.engine.kernels import kernel_spec
 
 # C++ symbols of the functions and objects of Box2D that are used, in the order of `calls_t`.
 FUNCTIONS = {

@@ -1,25 +1,18 @@
 """Checks of a caller's actions, on which kernels rely."""
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
-from gymcore_ext.arrays cimport fork_generation, has_shape
+from gymcore_ext.arrays cimport has_shape
 from gymcore_ext.engine.kernel cimport kernel_t
-from gymcore_ext.engine.step cimport NEVER, lifecycle_t, pool_run, pool_t, range_t
+from gymcore_ext.engine.threads cimport FIRST_CALLS, cost_t
 
 import numpy as np
 
 cnp.import_array()
 
-cdef enum:
-    # Values from which on threads share the check, with the GIL free: one alone takes a tenth of the time that two need
-    # for a step of 65536 lanes of CartPole.
-    SHARED_VALUES = 16384
-    # Values that a thread checks at a time.
-    CHECK_MIN = 4096
-    CHECK_MAX = 8192
-    # Values between two checks for signals.
-    CHECK_PART = 1048576
+# Nanoseconds that the check of a value takes, by which threads share it and signals are handled: alone, it takes a
+# tenth of the time that two threads need for a step of 65536 lanes of CartPole.
+cdef double CHECK_TIME = 0.125
 
 
 ctypedef struct check_t:
@@ -31,45 +24,34 @@ ctypedef struct check_t:
 cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     """Return 0 if all values [lo, hi) are valid actions."""
     cdef const check_t* check = <const check_t*> context
-    cdef const lifecycle_t* loops = check.lanes.lifecycle
     cdef const int64_t* ranges = check.lanes.kernel.action_ranges
+    cdef const float* narrow = <const float*> check.values
+    cdef const double* wide = <const double*> check.values
     cdef int64_t k, width = max(check.lanes.kernel.action_size, 1), bad = 0
     if check.lanes.choices and ranges[0] == 0:
-        return loops.outside(<const int64_t*> check.values + lo, check.lanes.choices, hi - lo)
-    if ranges != NULL:
+        return check.lanes.lifecycle.outside(<const int64_t*> check.values + lo, check.lanes.choices, hi - lo)
+    elif ranges != NULL:
         for k in range(lo, hi):
             bad |= (<uint64_t> (<const int64_t*> check.values)[k] - <uint64_t> ranges[k % width * 2]
                     >= <uint64_t> ranges[k % width * 2 + 1])
-        return bad
-    if check.typenum == cnp.NPY_FLOAT64:
-        return loops.wide_nans(<const double*> check.values + lo, hi - lo)
-    return loops.nans(<const float*> check.values + lo, hi - lo)
+    elif check.typenum == cnp.NPY_FLOAT64:
+        for k in range(lo, hi):
+            bad += wide[k] != wide[k]
+    else:
+        for k in range(lo, hi):
+            bad += narrow[k] != narrow[k]
+    return bad
 
 
 cdef int64_t count_bad(check_t* check, int64_t size, Threads threads) except -1:
-    """Return 0 if all values are valid actions. The caller must have claimed the threads, or pass None."""
-    cdef int64_t lo = 0, hi, bad, ended
-    cdef range_t part
-    cdef pool_t* pool = NULL
-    if size < SHARED_VALUES:
-        return check_job(check, 0, size)
-    if threads is not None:
-        pool = threads.pool if threads.generation == fork_generation else NULL
-    while True:
-        hi = min(size, lo + CHECK_PART)
-        with nogil:
-            if pool != NULL:
-                # A check is not a step: the next step must not conclude from it that the threads are awake.
-                ended = pool.ended
-                part = range_t(lo, hi)
-                bad = pool_run(pool, check_job, check, &part, CHECK_MIN, CHECK_MAX, 0, NEVER)
-                pool.ended = ended
-            else:
-                bad = check_job(check, lo, hi)
-        if bad or hi == size:
-            return bad
-        PyErr_CheckSignals()
-        lo = hi
+    """Return 0 if all values are valid actions."""
+    cdef cost_t cost = cost_t(CHECK_TIME, FIRST_CALLS)
+    # A check is not a step: the next step must not conclude from it that the threads are awake.
+    cdef int64_t ended = 0 if threads.pool == NULL else threads.pool.ended
+    cdef int64_t bad = threads.run(check_job, check, size, 0, &cost)
+    if threads.pool != NULL:
+        threads.pool.ended = ended
+    return bad
 
 
 cdef void widen(const float* source, double* target, Py_ssize_t count) noexcept nogil:

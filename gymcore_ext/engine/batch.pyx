@@ -1,39 +1,73 @@
 """Batch: lane memory of one environment kernel, its output arrays, and stepping, resetting and rolling them out.
 
 Python validates what actions mean (spaces, options) and turns ended lanes into infos; here arrays are checked once, the
-GIL is released, and everything per lane happens in step.pxd. actions.pyx checks actions, outputs.pyx has the arrays of
-a step, and threads.pyx the threads that share one.
+GIL is released, and everything per lane happens in step.pxd. kernels.pyx reads kernels, actions.pyx checks actions,
+outputs.pyx has the arrays of a step, and threads.pyx the threads that share one.
 """
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memchr, memcpy, memset
 
-from gymcore_ext.arrays cimport array_pointer, check_no_overlap, lane_pointer, make_room
+from gymcore_ext.arrays cimport (
+    array_pointer, check_no_overlap, claim, cut_off, lane_pointer, make_room,
+)
 from gymcore_ext.engine.actions cimport checked_actions
 from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
-from gymcore_ext.engine.kernel cimport BLOCK, MAX_PARTS, flag_t, kernel_t
-from gymcore_ext.engine.lane_memory cimport ANY_USE, MAX_NUMBERS, STEP, LaneMemory, LaneOwner
+from gymcore_ext.engine.kernel cimport (
+    BLOCK, KERNEL_CAPSULE, MAX_PARTS, flag_t, kernel_t, rng_double, rng_seed_range, rng_t, step_loops_t,
+)
+from gymcore_ext.engine.kernels cimport MAX_NUMBERS, LaneOwner, choices_of, pointer_of, read_kernel, set_sizes
 from gymcore_ext.engine.outputs cimport (
-    StepArrays, bind_parts, float32_scalar, float64_scalar, infos_of_lane, narrow_infos, take_all, unboxed,
+    StepArrays, bind_parts, float32_scalar, float64_scalar, narrow_infos, take_all, unboxed,
 )
 from gymcore_ext.engine.step cimport (
-    ROLLOUT_BLOCK, STREAM_BYTES, STREAM_WORDS, advance, begin_deferred, call_t, clock_now, job_t, outputs_t, reset_job,
-    rollout_job, shift_outputs, step_job, subset_job,
+    ROLLOUT_BLOCK, STREAM_BYTES, STREAM_WORDS, advance, begin_deferred, call_t, clock_now, job_t, lanes_t, lifecycles,
+    outputs_t, reset_job, rollout_job, shift_outputs, step_job, subset_job,
 )
 from gymcore_ext.engine.threads cimport BRIEF, Threads, add_time, cost_t, is_timed, part_time
 from gymcore_ext.layouts cimport grouped
 
 import time
+from math import prod
 
 import numpy as np
 
-from gymcore_ext.engine.lane_memory import kernel_spec
+from gymcore_ext.engine.kernels import ISA_NAMES, choose_isa, kernel_spec
+from gymcore_ext.engine.lane_pcg64 import LanePCG64
 
 cnp.import_array()
 
 
-cdef class Batch(LaneMemory):
+# What a batch is claimed for.
+cdef enum:
+    ANY_USE = 0
+    STEP = 1             # of lanes that must have been reset
+
+
+# For checks of actions while other threads may use a batch and its threads.
+cdef Threads ALONE = Threads(1, False)
+
+
+cdef list zeroed(list fields):
+    """Return zeroed arrays of (dtype, shape), one behind the other, of which the first one begins at a cache line."""
+    cdef list sizes = [np.dtype(dtype).itemsize * prod(shape) for dtype, shape in fields]
+    cdef list arrays = []
+    cdef cnp.ndarray memory = np.zeros(sum(sizes) + 64, np.uint8)
+    first = -<Py_ssize_t> cnp.PyArray_DATA(memory) & 63
+    for size, (dtype, shape) in zip(sizes, fields):
+        arrays.append(memory[first:first + size].view(dtype).reshape(shape))
+        first += size
+    return arrays
+
+
+cdef cnp.ndarray row_pointers(cnp.ndarray matrix):
+    """Return the addresses of the rows of a C-contiguous matrix."""
+    return <size_t> cnp.PyArray_DATA(matrix) + np.arange(matrix.shape[0], dtype=np.uintp) * <size_t> matrix.strides[0]
+
+
+cdef class Batch:
     """Lanes of one environment: state, parameters, random streams and lifecycle of each, and the outputs of a step.
 
     Args:
@@ -54,11 +88,25 @@ cdef class Batch(LaneMemory):
         copies_actions: whether the kernel wants integers that nobody changes while it reads them.
         isa: name of the instruction set to use; the best one by default.
 
-    After an error nothing has changed. One thread at a time may use a batch; a second one gets ConcurrentUseError.
-    Signals are handled every few milliseconds; after an exception of their handlers all lanes must be reset.
+    Views keep the lanes' memory alive, also after the batch was closed. After an error nothing has changed. One
+    thread at a time may use a batch; a second one gets ConcurrentUseError. Signals are handled every few milliseconds;
+    after an exception of their handlers all lanes must be reset.
     """
 
-    cdef readonly Threads threads
+    cdef kernel_t kernel           # a copy of what the capsule has
+    cdef lanes_t lanes
+    cdef const step_loops_t* loops
+    # Lane memory: state [state_count, lanes], the others [lanes], where `lanes` may be more than num_envs.
+    cdef cnp.ndarray state, rngs, ended, elapsed, returns, started
+    cdef cnp.ndarray parameters    # [parameter_count, 1], or [parameter_count, num_envs] if lanes differ
+    cdef cnp.ndarray state_rows, parameter_rows   # addresses of their rows
+    cdef int busy
+    cdef bint ready, closed, statistics
+    cdef object errors, references
+    cdef readonly object store     # what owns lanes that are not columns, or None
+    cdef readonly Py_ssize_t num_envs
+    cdef readonly str isa
+    cdef Threads threads
     cdef int action_typenum
     cdef bint reuse, observes_numbers
     cdef tuple action_shape
@@ -80,40 +128,110 @@ cdef class Batch(LaneMemory):
         int max_threads=1, bint reuse=False, bint statistics=False, object errors, object isa=None, object shared=None,
         object store=None, int64_t choices=0, tuple layout=None, bint copies_actions=False,
     ):
-        cdef const kernel_t* spec = self.lanes.kernel
+        cdef const kernel_t* spec = &self.kernel
+        read_kernel(kernel, &self.kernel)
+        set_sizes(spec, &self.lanes.sizes)
+        if num_envs < 1:
+            raise errors.InvalidArgument(f"num_envs: expected at least 1, got {num_envs}")
         if num_threads is not None and num_threads < 1:
             raise errors.InvalidArgument(f"num_threads: expected at least 1, got {num_threads}")
         if mode not in (NEXT_STEP, SAME_STEP, DISABLED, SINGLE) or (mode == SINGLE and num_envs != 1):
             raise errors.InvalidArgument(f"mode: expected 0, 1, 2, or 3 with one lane, got {mode} with {num_envs}")
         if limit < 0:
             raise errors.InvalidArgument(f"limit: expected 0 for none or a positive number of steps, got {limit}")
+        # A kernel of another package may carry fewer instruction sets: an older compiler built it.
+        cdef int level = min(<int> choose_isa(isa), spec.isa_count - 1)
+        self.isa = ISA_NAMES[level]
+        self.errors = errors
+        self.references = kernel, shared
+        self.num_envs = num_envs
+        self.statistics = statistics
+        self.reuse = reuse
+        self.lanes.kernel = spec
+        self.loops = &spec.step[level]
+        self.lanes.lifecycle = &lifecycles[level]
+        self.lanes.num_envs = num_envs
+        self.lanes.episodes.limit = <int32_t> min(limit, 0x7FFFFFFF) if limit else 0x7FFFFFFF
+        self.lanes.episodes.mode = mode
+        self.lanes.choices = choices_of(spec)
+        if self.lanes.choices < 0:  # the table decides
+            self.lanes.choices = choices
+            if choices < 1:
+                raise errors.InvalidArgument(f"choices: expected how many actions there are, got {choices}")
+        if spec.shared_name != NULL:  # the kernel trusts what its own module has put into the capsule
+            self.lanes.columns.shared = pointer_of(shared, spec.shared_name, "shared", errors.ArgumentTypeError)
         self.threads = Threads(max_threads if num_threads is None else num_threads, num_threads is None)
-        if self.store is not None:
-            (<LaneOwner> self.store).threads = self.threads
+        if spec.has_lanes:
+            self._set_store(kernel, store)
         self.spec = kernel_spec(kernel)
-        if layout is None and len(self.spec["observation_parts"]) > 1:
-            layout = ("tuple", tuple([("array", *part) for part in self.spec["observation_parts"]]))
+        self._allocate()
+        parts = self.spec["observation_parts"]
+        if layout is None and len(parts) > 1:
+            layout = ("tuple", tuple([("array", *part) for part in parts]))
         self.spec["layout"] = layout if layout is None or layout[0] != "array" else None
-        self.action_shape = (num_envs,)
+        is_flat = layout is None or layout[0] == "array" or (
+            layout[0] == "tuple" and all([part[0] == "array" for part in layout[1]]))
+        self.observes_numbers = mode == SINGLE and is_flat and all([part == (np.int64, ()) for part in parts])
+        self.action_shape = (num_envs, *self.spec["action_shape"])
         self.action_typenum = np.dtype(self.spec["action_dtype"]).num
-        if spec.action_size:
-            self.action_shape = (num_envs, *self.spec["action_shape"])
         if self.action_typenum == cnp.NPY_FLOAT64 or (copies_actions and self.action_typenum == cnp.NPY_INT64):
             self.scratch = np.empty(
                 self.action_shape[1:] if mode == SINGLE else self.action_shape, self.spec["action_dtype"])
         self.float32_numbers = ()
-        self.lanes.episodes.limit = <int32_t> min(limit, 0x7FFFFFFF) if limit else 0x7FFFFFFF
-        self.lanes.episodes.mode = mode
-        if mode == NEXT_STEP:
-            self.lanes.columns.resetting = self.lanes.episodes.ended
-        are_integers = all([part == (np.int64, ()) for part in self.spec["observation_parts"]])
-        is_flat = layout is None or layout[0] == "array" or (
-            layout[0] == "tuple" and all([part[0] == "array" for part in layout[1]]))
-        self.observes_numbers = mode == SINGLE and are_integers and is_flat
-        self.reuse = reuse
         self.arrays_by_size = {}
         self.arrays = self._arrays_for(num_envs)
         self.rollout_part = 1
+
+    cdef int _set_store(self, object kernel, object store) except -1:
+        """Take lanes that are not columns from their owner."""
+        cdef LaneOwner owner
+        if not isinstance(store, LaneOwner):
+            raise self.errors.ArgumentTypeError(f"store: expected the owner of lanes, got {type(store).__name__}")
+        owner = store
+        if PyCapsule_GetPointer(owner.kernel, KERNEL_CAPSULE) != PyCapsule_GetPointer(kernel, KERNEL_CAPSULE):
+            raise self.errors.ArgumentTypeError("store: expected lanes of this kernel, got those of another one")
+        if owner.num_lanes != self.num_envs:
+            raise self.errors.InvalidArgument(f"store: expected {self.num_envs} lanes, got {owner.num_lanes}")
+        self.store, self.lanes.columns.lanes, owner.threads = owner, owner.columns_lanes, self.threads
+        return 0
+
+    cdef int _allocate(self) except -1:
+        """Allocate zeroed lane memory, every column at a cache line."""
+        cdef Py_ssize_t n = (self.num_envs + 63) & ~63 if self.num_envs > 64 else self.num_envs
+        try:
+            self.state, self.returns, self.started, self.rngs, self.elapsed, self.ended = zeroed([
+                (np.float64, (self.kernel.state_count, n)), (np.float64, (n,)),
+                (np.float64, (n if self.statistics else 0,)), (np.uint64, (n, sizeof(rng_t) // 8)),
+                (np.int32, (n,)), (np.bool_, (n,))])
+        except (MemoryError, OverflowError, ValueError):
+            name = self.kernel.name.decode()
+            raise MemoryError(f"num_envs: no memory for {self.num_envs} lanes of {name}") from None
+        self.state_rows = row_pointers(self.state)
+        self.lanes.columns.state = <double**> cnp.PyArray_DATA(self.state_rows)
+        self.lanes.columns.rngs = <rng_t*> cnp.PyArray_DATA(self.rngs)
+        self.lanes.episodes.returns = <double*> cnp.PyArray_DATA(self.returns)
+        if self.statistics:
+            self.lanes.episodes.started = <double*> cnp.PyArray_DATA(self.started)
+        self.lanes.episodes.elapsed = <int32_t*> cnp.PyArray_DATA(self.elapsed)
+        self.lanes.episodes.ended = <uint8_t*> cnp.PyArray_DATA(self.ended)
+        if self.lanes.episodes.mode == NEXT_STEP:
+            self.lanes.columns.resetting = self.lanes.episodes.ended
+        defaults = [self.kernel.parameter_defaults[k] for k in range(self.kernel.parameter_count)]
+        self._use_parameters(np.array(defaults, np.float64).reshape(-1, 1))
+        return 0
+
+    # --- one caller at a time -------------------------------------------------------------------------------------
+
+    cdef int _enter(self, int use) except -1:
+        """Claim the batch for one call, which must end with `busy = 0`, also after an exception."""
+        if cut_off(&self.busy):  # a fork in the middle of a step
+            self.ready = False
+        if use != ANY_USE and not self.busy:
+            if self.closed:
+                raise self.errors.ClosedEnvironmentError("the environment was closed; make a new one")
+            if not self.ready:
+                raise self.errors.ResetNeeded("step: expected reset() before the first step()")
+        return claim(&self.busy, "this batch is being stepped", self.errors)
 
     def close(self):
         """Stop the threads; every later call but `close` raises."""
@@ -121,6 +239,105 @@ cdef class Batch(LaneMemory):
         self.closed = True
         self.busy = 0
         self.threads.stop()
+
+    def exclusively(self, function):
+        """Call a function that reads or writes views, while other callers are kept out; return its result."""
+        self._enter(ANY_USE)
+        try:
+            return function()
+        finally:
+            self.busy = 0
+
+    def mark_ready(self, lanes=None):
+        """Allow steps without a reset: the caller has written every lane's state.
+
+        Args:
+            lanes: indices of lanes whose episodes begin now by the clock; None for all of a batch that was not ready.
+        """
+        if self.statistics and (lanes is not None or not self.ready):
+            self.started[slice(None) if lanes is None else lanes] = time.perf_counter()
+        self.ready = True
+
+    def require_reset(self):
+        """Require a reset before the next step, as for a new batch."""
+        self.ready = False
+
+    @property
+    def is_ready(self):
+        """Whether the lanes have a state: reset was called, or mark_ready."""
+        if cut_off(&self.busy):
+            self.ready = False
+        return self.ready
+
+    # --- random streams -------------------------------------------------------------------------------------------
+
+    def seed(self, object entropy, Py_ssize_t lo, Py_ssize_t hi):
+        """Seed lanes lo, lo + 1, ... of [lo, hi) with entropy, entropy + 1, ... (a non-negative int of any size)."""
+        cdef uint32_t[::1] words
+        cdef int count = max(1, (entropy.bit_length() + 31) // 32)
+        if not 0 <= lo <= hi <= self.num_envs:
+            raise IndexError(f"lanes [{lo}, {hi}) are not in [0, {self.num_envs})")
+        words = np.frombuffer(bytearray(int(entropy).to_bytes(4 * count + 4, "little")), np.uint32)
+        self._enter(ANY_USE)
+        with nogil:
+            rng_seed_range(self.lanes.columns.rngs + lo, hi - lo, &words[0], count)
+        self.busy = 0
+
+    def random(self, object lanes, Py_ssize_t size):
+        """Uniform draws of lanes, int64 [n], on [0, 1): float64 [n, size], each row as Generator.random(size) draws."""
+        cdef const int64_t* indices = lane_pointer(lanes, "lanes", self.num_envs, self.errors)
+        cdef Py_ssize_t k, i, n = len(lanes)
+        cdef cnp.ndarray drawn = np.empty((n, size))
+        cdef double* place = <double*> cnp.PyArray_DATA(drawn)
+        for k in range(n):
+            for i in range(size):
+                place[k * size + i] = rng_double(self.lanes.columns.rngs + indices[k])
+        return drawn
+
+    def generator(self, Py_ssize_t lane):
+        """numpy.random.Generator over the lane's own stream: a view."""
+        if not 0 <= lane < self.num_envs:
+            raise IndexError(f"lane {lane} is not in [0, {self.num_envs})")
+        return np.random.Generator(LanePCG64(self.rngs[lane]))
+
+    # --- views and parameters -------------------------------------------------------------------------------------
+
+    def view_state(self):
+        """float64 [state_count, num_envs], a view: a row for every state column."""
+        return self.state[:, :self.num_envs]
+
+    def view_random(self):
+        """uint64 [num_envs, 5], a view: state (high, low), increment (high, low), and the buffered 32-bit half."""
+        return self.rngs[:self.num_envs]
+
+    def view_lifecycle(self):
+        """Views [num_envs]: ended (bool), elapsed (int32), returns (float64)."""
+        return self.ended[:self.num_envs], self.elapsed[:self.num_envs], self.returns[:self.num_envs]
+
+    def get_parameters(self):
+        """float64 [parameter_count, 1] when all lanes share them, else [parameter_count, num_envs]; a copy."""
+        return self.parameters.copy()
+
+    def set_parameters(self, cnp.ndarray values not None):
+        """Take float64 [parameter_count, 1] for all lanes or [parameter_count, num_envs] for each."""
+        cdef bint shared = cnp.PyArray_NDIM(values) == 2 and cnp.PyArray_DIM(values, 1) == 1
+        array_pointer(
+            values, "parameters", cnp.NPY_FLOAT64, (self.kernel.parameter_count, 1 if shared else self.num_envs),
+            False, self.errors)
+        self._enter(ANY_USE)
+        try:
+            self._use_parameters(values.copy())
+        finally:
+            self.busy = 0
+
+    cdef int _use_parameters(self, cnp.ndarray values) except -1:
+        cdef bint shared = cnp.PyArray_DIM(values, 1) == 1
+        self.parameter_rows = row_pointers(values)
+        self.parameters = values
+        self.lanes.columns.parameters = <double**> cnp.PyArray_DATA(self.parameter_rows)
+        self.lanes.columns.parameter_stride = 0 if shared else 1
+        self.lanes.step = self.loops.shared if shared else self.loops.varied
+        return 0
 
     # --- stepping -------------------------------------------------------------------------------------------------
 
@@ -136,7 +353,7 @@ cdef class Batch(LaneMemory):
             else:
                 self.lanes.columns.float32_actions = float32
         return checked_actions(
-            actions, shape, &self.lanes, typenum, None if keep else self.scratch, None if keep else self.threads,
+            actions, shape, &self.lanes, typenum, None if keep else self.scratch, ALONE if keep else self.threads,
             self.errors)
 
     cdef int _check_ended(self, cnp.ndarray lanes) except -1:
@@ -151,31 +368,6 @@ cdef class Batch(LaneMemory):
         raise self.errors.ResetNeeded(
             f"step: environments [{shown}] have ended their episodes and autoreset is disabled; "
             "call reset(options={'reset_mask': terminations | truncations})")
-
-    cdef int64_t _run(self, const void* actions, outputs_t* out, int64_t steps) except -1:
-        """Step (steps = 0) or roll out every lane, by one thread or the pool."""
-        cdef call_t call
-        cdef int64_t count = 0, spent, n = self.lanes.num_envs, row_bytes = self.lanes.sizes.part_bytes[0]
-        out.streamed = (
-            self.lanes.sizes.parts == 1 and row_bytes <= 8 * STREAM_WORDS
-            and row_bytes * n * max(steps, 1) > STREAM_BYTES)
-        call.lanes, call.actions, call.out = &self.lanes, <const char*> actions, out
-        if steps == 0:
-            return self._share(step_job, &call, n, 0, &self.step_cost)
-        while True:
-            call.steps = min(max(self.rollout_part // min(n, ROLLOUT_BLOCK), 1), steps)
-            spent = -clock_now()
-            count += self._share(rollout_job, &call, n, call.steps, &self.step_cost)
-            spent += clock_now()
-            self.rollout_part = max(
-                min(2 * self.rollout_part, n * call.steps * part_time(&self.step_cost) // max(spent, 1)), 1)
-            steps -= call.steps
-            if steps == 0:
-                return count
-            self.ready = False
-            PyErr_CheckSignals()
-            call.actions += call.steps * n * self.lanes.sizes.action_bytes
-            shift_outputs(&self.lanes, out, call.steps * n)
 
     cdef int64_t _share(self, job_t job, void* context, int64_t n, int64_t steps, cost_t* cost) except -1:
         """Run a job on [0, n), one step (steps = 0) or many of each lane, by one thread or several."""
@@ -219,50 +411,52 @@ cdef class Batch(LaneMemory):
     cdef tuple _step(self, object actions, cnp.ndarray lanes):
         """Step every lane, or some of them."""
         cdef outputs_t out
-        cdef call_t call
         cdef StepArrays arrays = self.arrays
         cdef tuple shape = self.action_shape
-        cdef dict infos
-        cdef int64_t count
         self._enter(STEP)
         try:
-            if lanes is None:
-                checked = self._actions(actions, shape)
-                self._check_ended(None)
-            else:
-                self.check_lanes(lanes)
-                count = cnp.PyArray_SIZE(lanes)
-                arrays, shape = self._arrays_for(count), (count,) + shape[1:]
-                checked = self._actions(actions, shape)
-            self._set_clock()
+            if lanes is not None:
+                lane_pointer(lanes, "lanes", self.num_envs, self.errors)
+                arrays = self._arrays_for(cnp.PyArray_SIZE(lanes))
+                shape = (arrays.n,) + shape[1:]
+            checked = self._actions(actions, shape)
+            self._check_ended(lanes)
             observations, rewards, terminated, truncated = arrays.take(&out)
-            if lanes is None:
-                count = self._run(cnp.PyArray_DATA(checked), &out, 0)
-            else:
-                out.streamed = False
-                call.lanes, call.actions, call.out = &self.lanes, <const char*> cnp.PyArray_DATA(checked), &out
-                call.indices = <const int64_t*> cnp.PyArray_DATA(lanes)
-                count = self._share(subset_job, &call, count, 0, &self.step_cost)
-            infos = self._finish(arrays, &out, lanes, count)
+            infos = self._advance(checked, &out, arrays, lanes)
         finally:
             self.busy = 0
         return observations, rewards, terminated, truncated, infos
 
-    cdef dict _finish(self, StepArrays arrays, outputs_t* out, object lanes, int64_t ended):
-        """Begin the episodes that were deferred, and return the infos of a step of these lanes (None for all)."""
-        cdef int64_t* indices = NULL if lanes is None else <int64_t*> cnp.PyArray_DATA(<cnp.ndarray> lanes)
+    cdef dict _advance(self, cnp.ndarray actions, outputs_t* out, StepArrays arrays, cnp.ndarray lanes):
+        """Step every lane, or some of them, by checked actions, and return the infos."""
+        cdef call_t call
+        cdef job_t job = step_job
+        cdef int64_t ended
         cdef dict more_infos = {}
+        self._set_clock()
+        call.lanes, call.actions, call.out, call.indices = &self.lanes, cnp.PyArray_BYTES(actions), out, NULL
+        if lanes is not None:
+            call.indices = <const int64_t*> cnp.PyArray_DATA(lanes)
+            job = subset_job
+        out.streamed = lanes is None and self._is_streamed(1)
+        ended = self._share(job, &call, arrays.n, 0, &self.step_cost)
         if ended and self.lanes.defers_resets:
             try:
                 more_infos = self.before_reset(arrays.ended, lanes)
             finally:
-                begin_deferred(&self.lanes, out, indices, arrays.n)
+                begin_deferred(&self.lanes, out, call.indices, arrays.n)
         infos = arrays.finish(ended, out.terminated, more_infos)
         if self.float32_numbers and self.lanes.columns.float32_actions:
             narrow_infos(infos, self.float32_numbers)
             narrow_infos(infos.get("final_info"), self.float32_numbers)
         self._raise_faults()
         return infos
+
+    cdef bint _is_streamed(self, int64_t steps) noexcept:
+        """Return whether a call writes so many observations that they go past the caches."""
+        cdef int64_t row_bytes = self.lanes.sizes.part_bytes[0]
+        return (self.lanes.sizes.parts == 1 and row_bytes <= 8 * STREAM_WORDS
+                and row_bytes * self.num_envs * steps > STREAM_BYTES)
 
     def set_before_reset(self, before_reset):
         """Set a function that same-step autoreset calls before ended lanes begin their next episode.
@@ -291,21 +485,12 @@ cdef class Batch(LaneMemory):
         """Return actions of `n` lanes in the layout of the kernel, every value checked; the array itself if it fits."""
         return self._actions(actions, (n,) + self.action_shape[1:], True)
 
-    def check_lanes(self, cnp.ndarray lanes not None):
-        """Raise unless these lanes, int64 [n], may be stepped."""
-        lane_pointer(lanes, "lanes", self.num_envs, self.errors)
-        self._check_ended(lanes)
-
     cdef StepArrays _arrays_for(self, Py_ssize_t n):
         """Return the output arrays for steps of `n` lanes."""
         if n not in self.arrays_by_size:
             make_room(self.arrays_by_size)
             self.arrays_by_size[n] = StepArrays(n, self.spec, self.lanes.episodes.mode, self.reuse, self.statistics)
         return self.arrays_by_size[n]
-
-    def step_into(self, actions, observations, rewards, terminated, truncated, final_observations=None):
-        """Step every lane and write into arrays of the caller; returns the infos."""
-        return self.bind_step(actions, observations, rewards, terminated, truncated, final_observations)()
 
     def bind_step(self, actions, observations, rewards, terminated, truncated, final_observations=None):
         """Check arrays once for many steps.
@@ -372,8 +557,9 @@ cdef class Batch(LaneMemory):
         gets the last observation of every lane that ended at t, and zeros elsewhere. Returns how many episodes ended.
         """
         cdef outputs_t out
+        cdef call_t call
         cdef cnp.ndarray checked
-        cdef int64_t count, steps
+        cdef int64_t count = 0, spent, n = self.num_envs, steps
         cdef bint deferred
         self._enter(STEP)
         try:
@@ -385,11 +571,26 @@ cdef class Batch(LaneMemory):
             checked = self._actions(actions, (steps,) + self.action_shape)
             memset(&out, 0, sizeof(out))
             self._bind(
-                &out, checked, observations, rewards, terminated, truncated, (steps, self.num_envs), final_observations)
+                &out, checked, observations, rewards, terminated, truncated, (steps, n), final_observations)
             self._set_clock()
+            out.streamed = self._is_streamed(steps)
+            call.lanes, call.actions, call.out = &self.lanes, cnp.PyArray_BYTES(checked), &out
             deferred, self.lanes.defers_resets = self.lanes.defers_resets, False
             try:
-                count = self._run(cnp.PyArray_DATA(checked), &out, steps)
+                while True:
+                    call.steps = min(max(self.rollout_part // min(n, ROLLOUT_BLOCK), 1), steps)
+                    spent = -clock_now()
+                    count += self._share(rollout_job, &call, n, call.steps, &self.step_cost)
+                    spent += clock_now()
+                    self.rollout_part = max(
+                        min(2 * self.rollout_part, n * call.steps * part_time(&self.step_cost) // max(spent, 1)), 1)
+                    steps -= call.steps
+                    if steps == 0:
+                        break
+                    self.ready = False
+                    PyErr_CheckSignals()
+                    call.actions += call.steps * n * self.lanes.sizes.action_bytes
+                    shift_outputs(&self.lanes, &out, call.steps * n)
             finally:
                 self.lanes.defers_resets = deferred
             self._raise_faults()
@@ -524,7 +725,7 @@ cdef class Batch(LaneMemory):
             self.ready = True
             self._raise_faults()
             if self.lanes.episodes.mode == SINGLE:
-                infos = infos_of_lane(&self.lanes, self.spec["infos"], 0, True, self.numpy_scalars)
+                infos = self.arrays.infos_of_lane(&self.lanes, 0, True, self.numpy_scalars)
             else:
                 infos = self.arrays.infos_of_reset(mask)
         finally:
@@ -553,7 +754,7 @@ cdef class Batch(LaneMemory):
         """Return the infos of one lane as a dict; `beginning`: only those that a lane has before its first step."""
         if not 0 <= lane < self.num_envs:
             raise IndexError(f"lane {lane} is not in [0, {self.num_envs})")
-        infos = infos_of_lane(&self.lanes, self.spec["infos"], lane, beginning, self.numpy_scalars)
+        infos = self.arrays.infos_of_lane(&self.lanes, lane, beginning, self.numpy_scalars)
         if self.lanes.columns.float32_actions and not beginning:
             for name in self.float32_numbers:
                 if name in infos:
@@ -604,21 +805,17 @@ cdef class BoundStep:
     def __call__(self):
         cdef Batch batch = self.batch
         cdef StepArrays arrays = batch.arrays
-        cdef dict infos
-        cdef int64_t count
         batch._enter(STEP)
         try:
             checked = batch._actions(self.actions, batch.action_shape)
             batch._check_ended(None)
-            batch._set_clock()
             arrays.take_extras(&self.out)
             if self.final_observations is not None:
                 memcpy(self.out.final_observations, self.finals, sizeof(self.finals))
                 arrays.final_observations = self.final_observations
-            count = batch._run(cnp.PyArray_DATA(<cnp.ndarray> checked), &self.out, 0)
+            infos = batch._advance(checked, &self.out, arrays, None)
             if self.rewards is not None:
                 self.rewards[...] = self.wide_rewards
-            infos = batch._finish(arrays, &self.out, None, count)
         finally:
             batch.busy = 0
         return infos

@@ -21,18 +21,13 @@ typedef struct {
         int32_t *elapsed, double *returns, int32_t limit, int64_t lo, int64_t hi);
     /* Whether some of `count` discrete actions lie outside [0, choices). */
     int64_t (*outside)(const int64_t *actions, int64_t choices, int64_t count);
-    /* How many of `count` float32 or float64 values are nan. */
-    int64_t (*nans)(const float *values, int64_t count);
-    int64_t (*wide_nans)(const double *values, int64_t count);
 } gymcore_lifecycle;
 
 #define LIFECYCLE_LOOP(name, isa) GYMCORE_JOIN(gymcore_##name, isa)
 #define GYMCORE_LOOPS "engine/lifecycle.h"
 #include "../include/gymcore/instruction_sets.h"
 
-#define LIFECYCLE_LOOPS(isa) \
-    { LIFECYCLE_LOOP(count_step, isa), LIFECYCLE_LOOP(outside, isa), LIFECYCLE_LOOP(nans, isa), \
-      LIFECYCLE_LOOP(wide_nans, isa) },
+#define LIFECYCLE_LOOPS(isa) { LIFECYCLE_LOOP(count_step, isa), LIFECYCLE_LOOP(outside, isa) },
 static const gymcore_lifecycle gymcore_lifecycles[] = { GYMCORE_EACH_ISA(LIFECYCLE_LOOPS) };
 
 /* A pointer moved by any number of bytes: a base that stands for lane 0 of memory that begins with a later lane. Such a
@@ -171,22 +166,6 @@ static GYMCORE_TARGET int64_t LIFECYCLE_LOOP(outside, GYMCORE_ISA)(const int64_t
     for (int64_t i = 0; i < count; i++) /* loop: check actions */
         bits |= (uint64_t)actions[i] | ((uint64_t)choices - 1 - (uint64_t)actions[i]);
     return (int64_t)(bits >> 63);
-}
-
-static GYMCORE_TARGET int64_t LIFECYCLE_LOOP(nans, GYMCORE_ISA)(const float *values, int64_t count)
-{
-    int64_t found = 0;
-    for (int64_t i = 0; i < count; i++) /* loop: look for nan */
-        found += values[i] != values[i];
-    return found;
-}
-
-static GYMCORE_TARGET int64_t LIFECYCLE_LOOP(wide_nans, GYMCORE_ISA)(const double *values, int64_t count)
-{
-    int64_t found = 0;
-    for (int64_t i = 0; i < count; i++) /* loop: look for wide nan */
-        found += values[i] != values[i];
-    return found;
 }
 
 #endif

@@ -13,8 +13,9 @@ cdef class StepArrays:
     cdef ArrayRing observation            # the array of an observation that is one array, or None
     cdef tuple observations, final        # rings of the arrays of observations, and in same-step mode of final ones
     cdef tuple layout                     # of observations of several arrays, or None
-    cdef tuple fields                     # of the infos (`kernel_spec`); None if there are none
-    cdef tuple infos, final_infos          # rings of their arrays
+    cdef tuple fields                     # of the infos: name, name of the mask, and `when` of kernel.h
+    cdef tuple values                     # an array for each entry of the infos of one lane
+    cdef tuple infos, final_infos         # rings of the arrays of infos, or None
     cdef ArrayRing have_infos             # which rows have infos
     cdef object begun                     # bool [n]: lanes that began an episode in this step; or None
     cdef Py_ssize_t n
@@ -29,6 +30,7 @@ cdef class StepArrays:
     cdef dict finish(self, int64_t count, uint8_t* terminated, dict more_infos)
     cdef int take_infos(self, void** parts, bint zeros) except -1
     cdef dict infos_of_reset(self, cnp.ndarray mask)
+    cdef dict infos_of_lane(self, const lanes_t* lanes, int64_t lane, bint beginning, bint numpy_scalars)
     cdef object _rows(self, cnp.ndarray mask)
     cdef object _terminations(self, const uint8_t* terminated)
 
@@ -36,7 +38,6 @@ cdef class StepArrays:
 cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict spec, object errors)
 cdef tuple take_all(tuple sources, void** parts)
 cdef object unboxed(cnp.ndarray part)
-cdef dict infos_of_lane(const lanes_t* lanes, tuple fields, int64_t lane, bint beginning, bint numpy_scalars)
 cdef object float64_scalar(double number)
 cdef object float32_scalar(double number)
 cdef int narrow_infos(object infos, tuple names) except -1

@@ -8,14 +8,11 @@ from libc.string cimport memchr, memcpy, memset
 
 from gymcore_ext.arrays cimport array_pointer, copy_bytes
 from gymcore_ext.engine.episodes cimport SAME_STEP, SINGLE
-from gymcore_ext.engine.lane_memory cimport INFO_BYTES
-from gymcore_ext.engine.kernel cimport FLOAT64, INT64, MAX_INFOS, TERMINATIONS, info_field_t
+from gymcore_ext.engine.kernel cimport MAX_INFOS, TERMINATIONS
 from gymcore_ext.engine.step cimport shifted, sizes_t
 from gymcore_ext.layouts cimport grouped, leaves
 
 import numpy as np
-
-from gymcore_ext.engine.lane_memory import TYPES
 
 cnp.import_array()
 
@@ -41,7 +38,7 @@ cdef dict named_infos(tuple fields, tuple arrays, object always, object steps, o
     cdef tuple rows = (always, steps, terminations)  # by `when`
     cdef dict infos = {}
     cdef Py_ssize_t k
-    for k in range(0 if fields is None else len(fields)):
+    for k in range(0 if arrays is None else len(fields)):
         name, mask_name, when = fields[k]
         if rows[when] is not None:
             infos[name], infos[mask_name] = arrays[k], rows[when]
@@ -80,8 +77,9 @@ cdef class StepArrays:
         if statistics:
             self.returns, self.times = ArrayRing((n,), np.float64, reuse), ArrayRing((n,), np.float64, reuse)
             self.lengths = ArrayRing((n,), np.int64, reuse)
+        self.fields = tuple([(name, f"_{name}", when) for name, _, _, when in spec["infos"]])
+        self.values = tuple([np.zeros(size, dtype) for _, dtype, size, _ in spec["infos"]])
         if info_shapes and mode != SINGLE:
-            self.fields = tuple([(name, f"_{name}", when) for name, _, _, when in spec["infos"]])
             self.infos = rings(info_shapes, reuse)
             self.have_infos = ArrayRing((n,), np.bool_, reuse)
             if mode == SAME_STEP:
@@ -100,7 +98,7 @@ cdef class StepArrays:
     cdef int take_infos(self, void** parts, bint zeros) except -1:
         """Take arrays for infos, and store where each begins."""
         self.taken_infos = None
-        if self.fields is not None:
+        if self.infos is not None:
             self.taken_infos = take_all(self.infos, parts)
             for array in self.taken_infos if zeros else ():
                 array[...] = 0
@@ -111,7 +109,7 @@ cdef class StepArrays:
         out.ended = out.begun = NULL
         out.final_observations[0] = out.infos[0] = out.final_infos[0] = NULL
         out.reports.returns = NULL
-        if self.fields is not None:
+        if self.infos is not None:
             self.take_infos(out.infos, False)
         if self.begun is not None:
             out.begun = <uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> self.begun)
@@ -123,7 +121,7 @@ cdef class StepArrays:
             self.final_observations = take_all(self.final, out.final_observations)
             if self.observation is not None:
                 self.final_observations = self.final_observations[0]
-            if self.fields is not None:
+            if self.infos is not None:
                 self.taken_final_infos = take_all(self.final_infos, out.final_infos)
         if self.returns is not None:
             self.episodes = {
@@ -148,7 +146,7 @@ cdef class StepArrays:
         """
         cdef dict infos = {}
         cdef object always, steps, terminations = None
-        if self.fields is not None:
+        if self.infos is not None:
             always = steps = self._rows(None)
             if self.begun is not None:
                 terminations = self._terminations(terminated)
@@ -174,8 +172,33 @@ cdef class StepArrays:
 
     cdef dict infos_of_reset(self, cnp.ndarray mask):
         """Return the infos of a reset of the lanes of a mask, or of all for None."""
-        infos = {} if self.fields is None else named_infos(self.fields, self.taken_infos, self._rows(mask), None, None)
+        infos = {} if self.infos is None else named_infos(self.fields, self.taken_infos, self._rows(mask), None, None)
         self.taken_infos = None
+        return infos
+
+    cdef dict infos_of_lane(self, const lanes_t* lanes, int64_t lane, bint beginning, bint numpy_scalars):
+        """Return the infos of a lane, except those of a termination; `beginning`: only those that a reset gives."""
+        cdef const sizes_t* sizes = &lanes.sizes
+        cdef void* parts[MAX_INFOS]
+        cdef cnp.ndarray value, array
+        cdef dict infos = {}
+        cdef int k, when
+        if sizes.infos == 0:
+            return infos
+        for k in range(sizes.infos):
+            parts[k] = shifted(cnp.PyArray_DATA(<cnp.ndarray> self.values[k]), -lane * sizes.info_bytes[k])
+        lanes.kernel.write_infos(&lanes.columns, parts, &lane, 0, 1)
+        for k, (name, _, when) in enumerate(self.fields):
+            if not when if beginning else when != TERMINATIONS:
+                value = <cnp.ndarray> self.values[k]
+                if lanes.kernel.infos[k].size > 1:
+                    array = cnp.PyArray_EMPTY(1, cnp.PyArray_DIMS(value), cnp.PyArray_TYPE(value), 0)
+                    memcpy(cnp.PyArray_DATA(array), cnp.PyArray_DATA(value), sizes.info_bytes[k])
+                    infos[name] = array
+                elif numpy_scalars:
+                    infos[name] = cnp.PyArray_ToScalar(cnp.PyArray_DATA(value), value)
+                else:
+                    infos[name] = cnp.PyArray_GETITEM(value, cnp.PyArray_BYTES(value))
         return infos
 
     cdef object _rows(self, cnp.ndarray mask):
@@ -224,28 +247,6 @@ cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict spe
     return named
 
 
-# --- infos of one lane: for the single environments, which have no use for columns ------------------------------------
-
-# NumPy's types in the order of kernel.h.
-cdef int[11] INFO_TYPES
-for _k, _type in enumerate(TYPES):
-    INFO_TYPES[<int> _k] = np.dtype(_type).num
-
-cdef object info_value(const info_field_t* field, char* data, bint numpy_scalars):
-    """Return one entry of the infos of a lane: a float, an int, or a new array; or NumPy's scalars."""
-    cdef cnp.npy_intp size = field.size
-    cdef cnp.ndarray array
-    if size == 1 and numpy_scalars:
-        return PyArray_Scalar(data, cnp.PyArray_DescrFromType(INFO_TYPES[field.type]), None)
-    if size == 1 and field.type == FLOAT64:
-        return (<const double*> data)[0]
-    if size == 1 and field.type == INT64:
-        return (<const int64_t*> data)[0]
-    array = cnp.PyArray_SimpleNew(1, &size, INFO_TYPES[field.type])
-    memcpy(cnp.PyArray_DATA(array), data, cnp.PyArray_NBYTES(array))
-    return array.item() if size == 1 else array
-
-
 cdef object float64_scalar(double number):
     return PyArray_Scalar(&number, cnp.PyArray_DescrFromType(cnp.NPY_FLOAT64), None)
 
@@ -261,24 +262,3 @@ cdef int narrow_infos(object infos, tuple names) except -1:
         if infos and name in infos:
             infos[name] = infos[name].astype(np.float32)
     return 0
-
-
-cdef dict infos_of_lane(const lanes_t* lanes, tuple fields, int64_t lane, bint beginning, bint numpy_scalars):
-    """Return the infos of a lane except those of a termination; `beginning`: only those of a lane that was reset."""
-    cdef void* parts[MAX_INFOS]
-    cdef char place[INFO_BYTES]
-    cdef int64_t bytes = 0
-    cdef dict infos = {}
-    cdef const sizes_t* sizes = &lanes.sizes
-    cdef int part
-    if sizes.infos == 0:
-        return infos
-    for part in range(sizes.infos):
-        parts[part] = shifted(place, bytes - lane * sizes.info_bytes[part])
-        bytes += (sizes.info_bytes[part] + 7) & ~<int64_t> 7
-    lanes.kernel.write_infos(&lanes.columns, parts, &lane, 0, 1)
-    for part in range(sizes.infos):
-        if not lanes.kernel.infos[part].when if beginning else lanes.kernel.infos[part].when != TERMINATIONS:
-            infos[fields[part][0]] = info_value(
-                &lanes.kernel.infos[part], <char*> shifted(parts[part], lane * sizes.info_bytes[part]), numpy_scalars)
-    return infos

@@ -28,8 +28,6 @@ cdef extern from "engine/lifecycle.h":
             const double* rewards, const flag_t* ends, uint8_t* terminated, uint8_t* truncated, uint8_t* ended,
             int32_t* elapsed, double* returns, int32_t limit, int64_t lo, int64_t hi) noexcept nogil
         int64_t (*outside)(const int64_t* actions, int64_t choices, int64_t count) noexcept nogil
-        int64_t (*nans)(const float* values, int64_t count) noexcept nogil
-        int64_t (*wide_nans)(const double* values, int64_t count) noexcept nogil
 
     const lifecycle_t* lifecycles "gymcore_lifecycles"
     int best_isa "gymcore_best_isa"() noexcept nogil

@@ -1,7 +1,7 @@
 """Kernels that are declared in Python."""
 from libc.stdint cimport int64_t
 
-from gymcore_ext.engine.lane_memory cimport MAX_NUMBERS
+from gymcore_ext.engine.kernels cimport MAX_NUMBERS
 from gymcore_ext.engine.kernel cimport (
     MAX_INFOS, MAX_PARTS, faulted_t, info_field_t, kernel_t, part_t, reset_loop_t, step_loop_t, write_loop_t,
 )

@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore_ext.engine.lane_memory import LaneOwner
+from gymcore_ext.engine.kernels import LaneOwner
 
 LOOPS: tuple[str, ...]
 FIRST_ARRAYS: tuple[str, ...]

@@ -18,12 +18,12 @@ from gymcore_ext.engine.kernel cimport (
     ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, columns_t, flag_t, kernel_t, rng_double,
     rng_t,
 )
-from gymcore_ext.engine.lane_memory cimport MAX_NUMBERS, LaneOwner
+from gymcore_ext.engine.kernels cimport MAX_NUMBERS, LaneOwner
 from gymcore_ext.lanes.struct_lanes cimport use_functions
 
 import numpy as np
 
-from gymcore_ext.engine.lane_memory import TYPES
+from gymcore_ext.engine.kernels import TYPES
 
 cnp.import_array()
 

@@ -3,7 +3,7 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t, uint64_t
 
 from gymcore_ext.engine.kernel cimport kernel_t
-from gymcore_ext.engine.lane_memory cimport LaneOwner
+from gymcore_ext.engine.kernels cimport LaneOwner
 from gymcore_ext.engine.step cimport sizes_t
 from gymcore_ext.lanes.lane_functions cimport lane_functions_t
 

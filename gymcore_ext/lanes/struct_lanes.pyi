@@ -3,7 +3,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from gymcore_ext.engine.lane_memory import LaneOwner
+from gymcore_ext.engine.kernels import LaneOwner
 
 class LaneStore(LaneOwner):
     @property

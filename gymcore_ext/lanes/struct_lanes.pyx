@@ -14,7 +14,7 @@ from libc.string cimport memcpy, memset
 from gymcore_ext.engine.kernel cimport (
     FUNCTIONS_CAPSULE, ISA_COUNT, KERNEL_ABI, MAX_INFOS, MAX_PARTS, OLDEST_FUNCTIONS, columns_t, flag_t, kernel_t,
 )
-from gymcore_ext.engine.lane_memory cimport MAX_NUMBERS, pointer_of, read_kernel, set_sizes
+from gymcore_ext.engine.kernels cimport MAX_NUMBERS, pointer_of, read_kernel, set_sizes
 from gymcore_ext.engine.threads cimport Threads
 from gymcore_ext.lanes.lane_functions cimport lane_functions_t
 

@@ -9,7 +9,7 @@ import pytest
 
 import gymcore_ext
 from gymcore_ext.build_info import build_info
-from gymcore_ext.engine.lane_memory import ISA_NAMES
+from gymcore_ext.engine.kernels import ISA_NAMES
 from tests.ext.instruction_sets import available
 from tests.ext.lanes import KERNELS
 

@@ -176,7 +176,7 @@ def check_class(node: ast.ClassDef, compiled: type, source: Path) -> None:
 
 def test_a_wrong_stub_is_found():
     """The comparison can fail: one parameter missing, a default changed, a kind changed."""
-    choose_isa = importlib.import_module("gymcore_ext.engine.lane_memory").choose_isa
+    choose_isa = importlib.import_module("gymcore_ext.engine.kernels").choose_isa
     right = ast.parse("def choose_isa(name=None): ...").body[0]
     assert written_signature(right) == compiled_signature(choose_isa)
     for wrong in ("()", "(name)", "(name='x')", "(*, name=None)", "(other=None)"):

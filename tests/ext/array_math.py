@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 import gymcore_ext
-from gymcore_ext.engine.lane_memory import ISA_NAMES, choose_isa
+from gymcore_ext.engine.kernels import ISA_NAMES, choose_isa
 
 HERE = Path(__file__).parent
 

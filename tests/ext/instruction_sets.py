@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gymcore_ext.engine.lane_memory import ISA_NAMES, choose_isa
+from gymcore_ext.engine.kernels import ISA_NAMES, choose_isa
 
 
 def available() -> list[str]:

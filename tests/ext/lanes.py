@@ -13,7 +13,7 @@ import gymcore
 from gymcore import error
 from gymcore.envs.toy_text.tabular import Transitions
 from gymcore_ext.engine.batch import Batch
-from gymcore_ext.engine.lane_memory import kernel_spec
+from gymcore_ext.engine.kernels import kernel_spec
 
 Floats = npt.NDArray[np.float64]
 

@@ -70,7 +70,7 @@ def record(
             reported = step[4]
         else:
             row = as_given(observations[:, t])
-            reported = batch.step_into(actions[t], row, rewards[t], terminated[t], truncated[t])
+            reported = batch.bind_step(actions[t], row, rewards[t], terminated[t], truncated[t])()
         if "final_obs" in reported:
             last, ended = reported["final_obs"], reported["_final_obs"]
             if dtype is np.int64:

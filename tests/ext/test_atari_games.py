@@ -10,7 +10,7 @@ import pytest
 from gymcore.envs.atari.pipelines import PRESETS
 from gymcore_ext.atari.frames import Resizer
 from gymcore_ext.atari.games import FUNCTIONS, Games
-from gymcore_ext.engine.lane_memory import kernel_spec
+from gymcore_ext.engine.kernels import kernel_spec
 
 
 def make_games(**changes: Any) -> Games:

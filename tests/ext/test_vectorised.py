@@ -43,7 +43,6 @@ COMPUTING = (*KERNELS, "blackjack")
 ENGINE_LOOPS = [
     ("lifecycle.h", "gymcore_count_step", "count steps"),
     ("lifecycle.h", "gymcore_outside", "check actions"),
-    ("lifecycle.h", "gymcore_nans", "look for nan"),
     ("array_math.c", "sincos_array", "sine and cosine"),
     ("array_math.c", "mod_array", "mod two pi"),
 ]

@@ -72,7 +72,7 @@ def calls_of(batch: Batch, kernel: str, actions: Any) -> list[Callable[[], objec
     some = np.arange(0, LANES, 2)
     return [
         lambda: batch.step(actions[0]),
-        lambda: batch.step_into(actions[0], **one),
+        lambda: batch.bind_step(actions[0], **one)(),
         lambda: batch.rollout(actions, **many),
         lambda: batch.step_lanes(actions[0, : len(some)], some),
     ]

@@ -335,7 +335,6 @@ def test_parameters_and_lanes_of_a_batch(rng: np.random.Generator, rounds: Itera
         lambda: batch.step_lanes(
             hostile(rng, np.zeros(LANES, np.int64)), hostile(rng, np.arange(LANES))
         ),
-        lambda: batch.check_lanes(hostile(rng, np.arange(LANES))),
         lambda: batch.reset(hostile(rng, np.array([True, False, True]))),
         lambda: batch.run_physics(
             hostile(rng, np.zeros((2, LANES), np.int64)),

@@ -1,7 +1,7 @@
 /* What differs between compilers and processors: instruction sets, inlining, thread-local storage.
  *
  * Every batch loop is compiled once per instruction set below and one of them is chosen when a batch is made
- * (`choose_isa` in engine/lane_memory.pyx). The sets are named rather than left to `target_clones`, so that a program
+ * (`choose_isa` in engine/kernels.pyx). The sets are named rather than left to `target_clones`, so that a program
  * can choose one (GYMCORE_ISA=baseline|x86-64-v2|x86-64-v3|x86-64-v4), tests can compare their bytes in one process, and
  * it works without ifunc (musl, clang). The baseline is what the platform guarantees: NEON, or plain SSE2. GCC 12 does
  * not vectorise comparisons for SSE2, so loops are compiled for x86-64-v2 as well. No loop may contain a fused

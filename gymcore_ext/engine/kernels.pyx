@@ -1,0 +1,136 @@
+"""Kernels: reading their capsules, their spec for Python, and the owners of lanes that are not columns."""
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy, memset
+
+from gymcore_ext.engine.kernel cimport (
+    ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, OLDEST_KERNEL, kernel_t,
+)
+from gymcore_ext.engine.step cimport best_isa, sizes_t
+
+import os
+
+import numpy as np
+
+ISA_NAMES = ("baseline", "x86-64-v2", "x86-64-v3", "x86-64-v4")[:ISA_COUNT]
+
+# NumPy types by their numbers in kernel.h.
+TYPES = (
+    np.int64, np.float32, np.float64, np.int8, np.uint8,
+    np.int16, np.int32, np.uint16, np.uint32, np.uint64, np.bool_,
+)
+
+
+cdef tuple axes(const int32_t* shape):
+    return tuple([shape[k] for k in range(MAX_AXES) if shape[k]])
+
+
+cdef tuple parts_of(const kernel_t* kernel):
+    """(dtype, shape) of each array that an observation consists of."""
+    return tuple([(TYPES[kernel.parts[k].type], axes(kernel.parts[k].shape)) for k in range(kernel.part_count)])
+
+
+cdef object ranges_of(const kernel_t* kernel):
+    """(lowest value, number of values) of each integer of an action; None if the shared table decides."""
+    cdef const int64_t* ranges = kernel.action_ranges
+    if ranges == NULL:
+        return ()
+    if ranges[1] < 0:
+        return None
+    return tuple([(ranges[2 * k], ranges[2 * k + 1]) for k in range(max(kernel.action_size, 1))])
+
+
+cdef int64_t choices_of(const kernel_t* kernel) noexcept:
+    """How many discrete actions there are: 0 for arrays, -1 if the shared table decides."""
+    return 0 if kernel.action_size or kernel.action_ranges == NULL else kernel.action_ranges[1]
+
+
+cdef int set_sizes(const kernel_t* kernel, sizes_t* sizes) except -1:
+    """Compute the sizes of rows."""
+    cdef int k
+    sizes.parts, sizes.infos = kernel.part_count, kernel.info_count
+    for k, part in enumerate(parts_of(kernel)):
+        sizes.part_bytes[k] = np.dtype(part).itemsize
+    for k in range(kernel.info_count):
+        sizes.info_bytes[k] = kernel.infos[k].size * np.dtype(TYPES[kernel.infos[k].type]).itemsize
+    sizes.action_bytes = max(kernel.action_size, 1) * np.dtype(TYPES[kernel.action_type]).itemsize
+    return 0
+
+
+def kernel_spec(object capsule):
+    """Sizes, names and defaults of a kernel capsule, as a dict."""
+    cdef kernel_t memory
+    cdef const kernel_t* kernel = &memory
+    read_kernel(capsule, &memory)
+
+    def names(text):
+        return tuple(text.decode().split())
+
+    return {
+        "name": kernel.name.decode(),
+        "state_names": names(kernel.state_names),
+        "parameters": dict(zip(names(kernel.parameter_names), [
+            kernel.parameter_defaults[k] for k in range(kernel.parameter_count)])),
+        "reset_options": dict(zip(names(kernel.reset_option_names), [
+            kernel.reset_option_defaults[k] for k in range(kernel.reset_option_count)])),
+        "observation_parts": parts_of(kernel),
+        "discrete_actions": choices_of(kernel),
+        "action_size": kernel.action_size,
+        "action_shape": axes(kernel.action_shape) or (tuple([kernel.action_size]) if kernel.action_size else ()),
+        "action_dtype": TYPES[kernel.action_type],
+        "action_ranges": ranges_of(kernel),
+        # Name, type, size, and which lanes have them (kernel.h).
+        "infos": tuple((kernel.infos[k].name.decode(), TYPES[kernel.infos[k].type], kernel.infos[k].size,
+                        kernel.infos[k].when) for k in range(kernel.info_count)),
+    }
+
+
+cdef void* pointer_of(object capsule, const char* name, str argument, object type_error) except NULL:
+    """Return what a capsule of this name points to."""
+    if not PyCapsule_IsValid(capsule, name):
+        raise type_error(f"{argument}: expected a capsule named {name.decode()}, got {type(capsule).__name__}")
+    return PyCapsule_GetPointer(capsule, name)
+
+
+cdef int read_kernel(object capsule, kernel_t* kernel) except -1:
+    """Copy the kernel of a capsule, whose module may have been compiled for an engine with fewer members."""
+    cdef const kernel_t* given = <const kernel_t*> pointer_of(capsule, KERNEL_CAPSULE, "kernel", TypeError)
+    if given.abi != KERNEL_ABI or given.size < OLDEST_KERNEL:
+        raise ValueError(f"kernel: built for engine ABI {given.abi}, this engine has {KERNEL_ABI}: build it again")
+    memset(kernel, 0, sizeof(kernel_t))
+    memcpy(kernel, given, min(given.size, <int64_t> sizeof(kernel_t)))
+    if kernel.parameter_count > MAX_NUMBERS or kernel.reset_option_count > MAX_NUMBERS:
+        raise ValueError(f"kernel: expected at most {MAX_NUMBERS} parameters and reset options")
+    if kernel.part_count > MAX_PARTS:
+        raise ValueError(f"kernel: expected at most {MAX_PARTS} arrays of an observation")
+    if kernel.info_count > MAX_INFOS:
+        raise ValueError(f"kernel: expected at most {MAX_INFOS} fields of the infos")
+    return 0
+
+
+def choose_isa(name=None):
+    """Index into ISA_NAMES: the best one this processor has, or the one named by the argument or GYMCORE_ISA."""
+    best = best_isa()
+    name = os.environ.get("GYMCORE_ISA") if name is None else name
+    if not name:
+        return best
+    if name not in ISA_NAMES[:best + 1]:
+        here = ", ".join(ISA_NAMES[:best + 1])
+        raise ValueError(f"GYMCORE_ISA: expected one of {here} on this machine, got {name!r}")
+    return ISA_NAMES.index(name)
+
+
+cdef class LaneOwner:
+    """Base class of the owners of lanes that are not columns: the `store` of a batch.
+
+    Attributes:
+        kernel: capsule of the kernel that steps them.
+    """
+
+    cdef int own(self, object kernel, void* lanes, Py_ssize_t num_lanes) except -1:
+        """Set what steps the lanes, `lanes` of its columns, and how many there are."""
+        self.kernel, self.columns_lanes, self.num_lanes = kernel, lanes, num_lanes
+        return 0
+
+    def __len__(self):
+        return self.num_lanes
