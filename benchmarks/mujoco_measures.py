@@ -77,7 +77,7 @@ class RawLoop:
         """Take the initial state from a batch."""
         import mujoco
 
-        from gymcore.envs.mujoco.library import library_functions
+        from gymcore.envs.mujoco.library import load_functions
 
         envs = _endless(env_id)(num_envs, num_threads=1)
         envs.reset(seed=0)
@@ -88,7 +88,7 @@ class RawLoop:
             mujoco.mj_forward(model, data)
         blocks = random_batches(envs.single_action_space, (STEPS, num_envs), BLOCKS)
         self.blocks = [np.ascontiguousarray(block, np.float64) for block in blocks]
-        functions, pointer = library_functions(), ctypes.c_void_p
+        functions, pointer = load_functions(), ctypes.c_void_p
         self._arguments = (
             pointer(functions["mj_step"]),
             pointer(functions["mj_rnePostConstraint"]),

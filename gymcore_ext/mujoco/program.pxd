@@ -26,12 +26,11 @@ cdef enum:
     POWER                  # as for NumPy's scalars
     SMALLER, LARGER
     SELECT                 # b where a is not 0, else c
-    LESS, LESS_EQUAL, FINITE, BOTH, EITHER, NEGATE_TRUTH
+    LESS, LESS_EQUAL, FINITE, BOTH, EITHER
     SUM, EVERY             # one result of `count` elements
-    WEIGHTED_ROWS          # the sum of the rows of b, each `width` long, times the elements of a
     UNIFORM                # a random a + b * u, where b is the width of the range
     NORMAL
-    REPEAT_UNLESS          # go back to operation `width` if a is 0
+    REPEAT_UNLESS          # go back to operation `target` if a is 0
     OPCODES
 
 # Spaces of operands before the arrays of the simulation.
@@ -45,11 +44,11 @@ cdef enum:
 
 ctypedef struct operand_t:
     int32_t space, offset
-    int32_t stride           # 0: one element for all
+    int32_t stride           # of `a`, `b` and `c`; 0: one element for all
 
 
 ctypedef packed struct operation_t:
-    int32_t code, count, width
+    int32_t code, count, target
     int32_t follows_action   # round to float32 if the actions are float32
     operand_t out, a, b, c
 
@@ -128,9 +127,7 @@ cdef inline double element(int32_t code, double x, double y, double z) noexcept 
         return isfinite(x) != 0
     if code == BOTH:
         return x != 0.0 and y != 0.0
-    if code == EITHER:
-        return x != 0.0 or y != 0.0
-    return x == 0.0  # NEGATE_TRUTH
+    return x != 0.0 or y != 0.0  # EITHER
 
 
 cdef inline bint run_program(
@@ -144,8 +141,8 @@ cdef inline bint run_program(
     cdef const double* a
     cdef const double* b
     cdef const double* c
-    cdef int64_t next_op = 0, i, k, n, draws = 0
-    cdef double total
+    cdef int64_t next_op = 0, i, n, draws = 0
+    cdef double every
     cdef bint float32
     cdef bitgen_t bitgen
     while next_op < length:
@@ -165,17 +162,11 @@ cdef inline bint run_program(
         elif op.code == SUM:
             out[0] = pairwise_sum(a, n, op.a.stride, float32)
         elif op.code == EVERY:
-            total = 1.0
+            every = 1.0
             for i in range(n):
                 if a[i * op.a.stride] == 0.0:
-                    total = 0.0
-            out[0] = total
-        elif op.code == WEIGHTED_ROWS:
-            for k in range(op.width):
-                total = a[0] * b[k]
-                for i in range(1, n):
-                    total += a[i * op.a.stride] * b[i * op.width + k]
-                out[k] = total
+                    every = 0.0
+            out[0] = every
         elif op.code == UNIFORM:
             for i in range(n):
                 out[i] = a[i * op.a.stride] + b[i * op.b.stride] * rng_double(rng)
@@ -188,7 +179,7 @@ cdef inline bint run_program(
                 draws += 1
                 if draws == MAX_DRAWS:
                     return False
-                next_op = op.width
+                next_op = op.target
         else:
             for i in range(n):
                 out[i] = rounded(

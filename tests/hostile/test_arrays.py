@@ -6,6 +6,7 @@ import contextlib
 import copy
 import itertools
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -149,12 +150,6 @@ NATIVE = (
     "Arm",
 )
 LANES = 3
-
-# A compiled MuJoCo program.
-PROGRAM = (
-    *("arrays", "programs", "constants", "registers", "parameters", "observation_size"),
-    *("action_size", "infos", "info_register", "reward_register", "terminated_register"),
-)
 
 
 def attack_native(envs: Any, rng: np.random.Generator) -> None:
@@ -423,13 +418,11 @@ def test_statistics(rng: np.random.Generator, rounds: Iterator[int]) -> None:
 def test_operations_of_mujocos_programs(rng: np.random.Generator, rounds: Iterator[int]) -> None:
     """A program that is accepted stays within its arrays, whatever it computes."""
     mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
-    from gymcore.envs.mujoco.library import library_functions
     from gymcore_ext.mujoco.simulations import Simulations
     from tests.envs.mujoco.hanging import HangingEnv
 
     env = HangingEnv()
-    arguments = {name: getattr(env._program, name) for name in PROGRAM}
-    arguments |= {"functions": library_functions(), "models": [env.model], "datas": [env.data]}
+    arguments = {"models": [env.model], "datas": [env.data], "frame_skip": 1}
     arguments["signature"] = int(mujoco.mjtState.mjSTATE_INTEGRATION)
     accepted = 0
     for _ in rounds:
@@ -440,9 +433,8 @@ def test_operations_of_mujocos_programs(rng: np.random.Generator, rounds: Iterat
             place = rng.integers(len(numbers))
             numbers[place] = rng.integers(-2, 40) if rng.random() < 0.9 else rng.integers(1 << 31)
         with contextlib.suppress(ValueError):
-            lanes = Simulations(
-                **arguments | {"programs": programs}, frame_skip=1, on_fault=lambda *fault: None
-            )
+            program = SimpleNamespace(**vars(env._program) | {"programs": programs})
+            lanes = Simulations(program, **arguments, on_fault=lambda *fault: None)
             batch = Batch(lanes.kernel, 1, store=lanes, errors=gym.error)
             batch.seed(1, 0, 1)
             batch.reset()

@@ -41,7 +41,6 @@ _FUNCTIONS: dict[int, Callable[..., Any]] = {
     Op.FINITE: np.isfinite,
     Op.BOTH: np.logical_and,
     Op.EITHER: np.logical_or,
-    Op.NEGATE_TRUTH: np.logical_not,
     Op.NEGATIVE: np.negative,
     Op.POWER: np.power,
 }
@@ -105,6 +104,9 @@ class Evaluator:
         if isinstance(quantity, q.Action) and self.action is not None:
             dtype = np.float32 if self.action.dtype == np.float32 else np.float64
             return self.action.astype(dtype).ravel()
+        if isinstance(quantity, q.WeightedRows):
+            weights, rows = self(quantity.weights), self(quantity.rows).reshape(-1, quantity.size)
+            return (weights.astype(np.float64)[:, None] * rows).sum(axis=0, initial=-0.0)
         if isinstance(quantity, q.Computed) and not isinstance(quantity, q.Draw):
             return self._compute(quantity)
         raise InvalidArgument(
@@ -121,9 +123,6 @@ class Evaluator:
             return operands[0].sum(initial=-0.0, keepdims=True)
         if quantity.code == Op.EVERY:
             return np.array([float((operands[0] != 0).all())])
-        if quantity.code == Op.WEIGHTED_ROWS:
-            weights, rows = operands
-            return (weights[:, None] * rows.reshape(-1, quantity.width)).sum(axis=0, initial=-0.0)
         result = np.asarray(_FUNCTIONS[quantity.code](*operands))
         if result.dtype != np.float32:
             result = result.astype(np.float64)

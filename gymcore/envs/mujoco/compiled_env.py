@@ -17,7 +17,7 @@ from gymcore.base.arguments import check_options
 from gymcore.core import Info, Options
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.library import (
-    library_functions,
+    load_functions,
     mujoco_module,
     report_faults,
 )
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from gymcore.vector.protocols import CompiledEngine
 
-Start = tuple["npt.NDArray[np.float64] | None", "npt.NDArray[np.float64] | None"]
+Start = tuple["npt.NDArray[np.float64] | float", "npt.NDArray[np.float64] | float"]
 
 # Constructor arguments that every environment has.
 _RENDERING_ARGUMENTS = (
@@ -268,14 +268,14 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         return self._batch_over([mujoco.MjData(self.model) for _ in range(num_envs)], **options)
 
     def _batch_over(self, datas: list[mujoco.MjData], **options: Any) -> Batch:
+        load_functions()
         simulations = Simulations(
-            functions=library_functions(),
+            self._program,
             models=[self.model] * len(datas),
             datas=datas,
             frame_skip=self.frame_skip,
             signature=int(mujoco_module().mjtState.mjSTATE_INTEGRATION),
             on_fault=report_faults,
-            **self._program.arguments,
         )
         count = len(datas)
         batch = Batch(simulations.kernel, count, errors=error, store=simulations, **options)
@@ -323,7 +323,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         try:
             observation = self.reset_model()
         finally:
-            self._simulations.start_from()
+            self._simulations.start_from(np.nan, np.nan)
         compiled = self._resets_compiled
         info = self._batch.infos_of(0, True) if compiled else self._get_reset_info()
         if self.render_mode == "human":
@@ -549,21 +549,21 @@ def sizes_of(value: mujoco.MjModel | mujoco.MjData) -> tuple[type, dict[str, int
 
 
 def start_of(options: Options, nq: int, nv: int, lanes: int) -> Start:
-    """Return the positions and velocities of reset options, float64 [1 or lanes, size] or None.
+    """Return the positions and velocities of reset options, float64 [1 or lanes, size] or nan.
 
     Raises:
         ArgumentTypeError: They are not numbers.
         InvalidArgument: They have another shape, or are not finite; there are other options.
     """
     check_options(options, ("qpos", "qvel"))
-    arrays: list[npt.NDArray[np.float64] | None] = []
+    arrays: list[npt.NDArray[np.float64] | float] = []
     for name, size in (("qpos", nq), ("qvel", nv)):
         value = (options or {}).get(name)
         if value is None:
-            arrays.append(None)
+            arrays.append(np.nan)
             continue
         try:
-            array = np.array(value, np.float64, order="C")
+            array = np.array(value, np.float64)
         except (TypeError, ValueError):
             raise ArgumentTypeError(f"options[{name!r}]: expected numbers, got {value!r}") from None
         if array.shape not in ((size,), (lanes, size)) or not np.isfinite(array).all():
@@ -573,14 +573,7 @@ def start_of(options: Options, nq: int, nv: int, lanes: int) -> Start:
                 f"got shape {array.shape}"
             )
         arrays.append(array.reshape(-1, size))
-    rows = max((len(array) for array in arrays if array is not None), default=1)
-    qpos, qvel = (
-        None
-        if array is None
-        else np.ascontiguousarray(np.broadcast_to(array, (rows, array.shape[1])))
-        for array in arrays
-    )
-    return qpos, qvel
+    return arrays[0], arrays[1]
 
 
 __all__ = ["CompiledMujocoEnv", "Range", "Weight", "start_of"]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from gymcore import error, logger
 from gymcore.base.optional_packages import needs
-from gymcore_ext.mujoco.simulations import CALLBACK, FUNCTIONS, HANDLERS, Stepper
+from gymcore_ext.mujoco.simulations import FUNCTIONS, set_functions, take_steps
 
 if TYPE_CHECKING:
     import mujoco
@@ -90,8 +90,8 @@ class SimulationFailed(error.EnvironmentFailed):
 
 
 @cache
-def library_functions() -> dict[str, int]:
-    """Return the names and addresses of the C functions that compiled code calls.
+def load_functions() -> dict[str, int]:
+    """Let compiled code call the installed C functions; return their names and addresses.
 
     The first call stops the clock of MuJoCo's profiler (`data.timer`), which its Python package
     starts and which slows steps down (docs/environments/mujoco.md has figures). The environment
@@ -114,14 +114,16 @@ def library_functions() -> dict[str, int]:
         )
     _stop_clock(library)
     addresses = {}
-    for name in (*FUNCTIONS, *(name for row in HANDLERS for name in row), *CALLBACK):
+    for name in FUNCTIONS:
         with contextlib.suppress(AttributeError):
             addresses[name] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
-    if not any(addresses.keys() >= set(row) for row in HANDLERS):
+    try:
+        set_functions(addresses)
+    except ValueError as problem:
         raise error.DependencyNotInstalled(
-            f"MuJoCo {mujoco.__version__} has none of the error handlers that gymcore knows "
-            f"({HANDLERS}); install another version"
-        )
+            f"MuJoCo {mujoco.__version__} lacks functions that gymcore calls; install another "
+            f"version ({problem})"
+        ) from None
     return addresses
 
 
@@ -135,11 +137,6 @@ def _stop_clock(library: ctypes.CDLL) -> None:
         ctypes.c_void_p.in_dll(library, "mjcb_time").value = None
 
 
-@cache
-def _stepper() -> Stepper:
-    return Stepper(library_functions())
-
-
 def step_simulation(model: mujoco.MjModel, data: mujoco.MjData, count: int) -> None:
     """Call `mj_step` `count` times and `mj_rnePostConstraint` once, with the GIL released.
 
@@ -148,7 +145,8 @@ def step_simulation(model: mujoco.MjModel, data: mujoco.MjData, count: int) -> N
     Raises:
         SimulationFailed: MuJoCo failed; the simulation must be reset.
     """
-    message = _stepper().step(model, data, count)
+    load_functions()
+    message = take_steps(model, data, count)
     if message is not None:
         report_faults([0], [message[0]], message[1])
 

@@ -59,11 +59,11 @@ class Compiler:
         count: int,
         out: Place,
         *operands: Place,
-        width: int = 0,
+        target: int = 0,
         follows_action: bool = False,
     ) -> None:
         places = [*operands, *[NOWHERE] * (3 - len(operands))]
-        self._operations[phase].append((code, count, width, follows_action, out, *places))
+        self._operations[phase].append((code, count, target, follows_action, out, *places))
 
     def _write(self, phase: str, quantity: q.Quantity, out: Place) -> None:
         """Compute a quantity into a place."""
@@ -118,11 +118,14 @@ class Compiler:
         if isinstance(quantity, q.Before):
             return self._remember(phase, quantity)
         at = self._reserve(quantity.size)
+        out = REGISTERS, at, 1
         if isinstance(quantity, q.Joined):
-            self._write(phase, quantity, (REGISTERS, at, 1))
+            self._write(phase, quantity, out)
+        elif isinstance(quantity, q.WeightedRows):
+            self._add_rows(phase, quantity, out)
         else:
-            self._compute(phase, quantity, (REGISTERS, at, 1))
-        return REGISTERS, at, 1
+            self._compute(phase, quantity, out)
+        return out
 
     def _remember(self, phase: str, quantity: q.Before) -> Place:
         """Compute a quantity before the step, into registers."""
@@ -133,6 +136,16 @@ class Compiler:
         at = self._reserve(quantity.size)
         self._write("before", quantity.quantity, (REGISTERS, at, 1))
         return REGISTERS, at, 1
+
+    def _add_rows(self, phase: str, quantity: q.WeightedRows, out: Place) -> None:
+        size = quantity.size
+        product = REGISTERS, self._reserve(size), 1
+        for k in range(quantity.weights.size):
+            weight = self._place(phase, quantity.weights[k])
+            row = self._place(phase, quantity.rows[k * size : (k + 1) * size])
+            self._emit(phase, Op.MULTIPLY, size, product if k else out, weight, row)
+            if k:
+                self._emit(phase, Op.ADD, size, out, out, product)
 
     def _compute(self, phase: str, quantity: q.Quantity, out: Place) -> None:
         assert isinstance(quantity, q.Computed)
@@ -149,24 +162,9 @@ class Compiler:
                         phase, Op.COPY, operand.size, register, operands[k], follows_action=True
                     )
                     operands[k] = (*register[:2], 0 if operand.size == 1 else 1)
-        count = quantity.size
-        if quantity.code in (Op.SUM, Op.EVERY, Op.WEIGHTED_ROWS):
-            count = quantity.operands[0].size
-        if quantity.code == Op.WEIGHTED_ROWS and operands[1][2] > 1:
-            # Rows must be contiguous.
-            rows = quantity.operands[1]
-            at = self._reserve(rows.size)
-            self._emit(phase, Op.COPY, rows.size, (REGISTERS, at, 1), operands[1])
-            operands[1] = (REGISTERS, at, 1)
-        self._emit(
-            phase,
-            quantity.code,
-            count,
-            out,
-            *operands,
-            width=quantity.width,
-            follows_action=follows_action,
-        )
+        reduces = quantity.code in (Op.SUM, Op.EVERY)
+        count = quantity.operands[0].size if reduces else quantity.size
+        self._emit(phase, quantity.code, count, out, *operands, follows_action=follows_action)
 
     def _draw(self, phase: str, draw: q.Draw, out: Place) -> None:
         if phase != "start":
@@ -177,11 +175,11 @@ class Compiler:
         if draw.condition is not None:
             self._places[phase, id(draw)] = out
             holds = self._place(phase, _sized("until", draw.condition, 1))
-            self._emit(phase, Op.REPEAT_UNLESS, 1, NOWHERE, holds, width=first)
+            self._emit(phase, Op.REPEAT_UNLESS, 1, NOWHERE, holds, target=first)
 
 
 class Program(Compiler):
-    """A compiled description: the arguments of `Simulations` that depend on it.
+    """A compiled description, as `Simulations` takes it.
 
     Args:
         description: The description of the environment.
@@ -203,12 +201,9 @@ class Program(Compiler):
         super().__init__(parameters, size)
         observation = q.joined(*description.observation)
         self.observation_size = observation.size
+        self.infos = self._write_results(description)
         self._write("observe", observation, (OBSERVATION, 0, 1))
         self._write_start(description, nq, nv)
-        self.infos = self._write_infos(description)
-        self.reward_register = self._scalar("reward", description.reward)
-        terminated = 0.0 if description.terminated is None else description.terminated
-        self.terminated_register = self._scalar("terminated", terminated)
         if description.control is None and self.action_size != nu:
             raise InvalidArgument(
                 f"action_size: expected the number of actuators, {nu}, unless control is given, "
@@ -221,15 +216,6 @@ class Program(Compiler):
         self._places.clear()
         self._quantities.clear()
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of `Simulations` that come from the description."""
-        names = (
-            *("arrays", "programs", "constants", "registers", "parameters", "observation_size"),
-            *("action_size", "infos", "info_register", "reward_register", "terminated_register"),
-        )
-        return {name: getattr(self, name) for name in names}
-
     def _write_start(self, description: Description, nq: int, nv: int) -> None:
         for draw in description.draws:
             self._place("start", draw)
@@ -237,8 +223,8 @@ class Program(Compiler):
             start = _sized(name, q.as_quantity(getattr(description, name)), size)
             self._write("start", start, (FIRST_ARRAY + k, 0, 1))
 
-    def _write_infos(self, description: Description) -> tuple[tuple[Any, ...], ...]:
-        """Compute the infos into registers; return their fields."""
+    def _write_results(self, description: Description) -> tuple[tuple[Any, ...], ...]:
+        """Compute reward, termination and infos into the next registers; return fields of infos."""
         if unknown := description.reset_infos.keys() - description.infos.keys():
             raise InvalidArgument(
                 f"reset_infos: expected names of infos ({sorted(description.infos)}), "
@@ -258,7 +244,11 @@ class Program(Compiler):
                 f"number_types: expected names of infos ({sorted(entries)}) or 'reward', "
                 f"got {sorted(unknown)}"
             )
-        self.info_register = at = self._reserve(sum(entry.size for entry in entries.values()))
+        terminated = 0.0 if description.terminated is None else description.terminated
+        at = self._reserve(2 + sum(entry.size for entry in entries.values()))
+        for name, value in (("reward", description.reward), ("terminated", terminated)):
+            self._write("after", _sized(name, q.as_quantity(value), 1), (REGISTERS, at, 1))
+            at += 1
         fields = []
         for name, entry in entries.items():
             self._write("after", entry, (REGISTERS, at, 1))
@@ -270,12 +260,6 @@ class Program(Compiler):
             fields.append((name, dtype, entry.size, not in_resets))
             at += entry.size
         return tuple(fields)
-
-    def _scalar(self, name: str, value: q.Operand) -> int:
-        """Compute one number after a step; return its register."""
-        register = self._reserve(1)
-        self._write("after", _sized(name, q.as_quantity(value), 1), (REGISTERS, register, 1))
-        return register
 
 
 def _sized(name: str, quantity: q.Quantity, size: int) -> q.Quantity:

@@ -20,8 +20,7 @@ from gymcore.error import ArgumentTypeError, InvalidArgument
 Op = IntEnum(
     "Op",
     "COPY ADD SUBTRACT MULTIPLY DIVIDE ABSOLUTE NEGATIVE ROOT SINE COSINE POWER SMALLER LARGER "
-    "SELECT LESS LESS_EQUAL FINITE BOTH EITHER NEGATE_TRUTH SUM EVERY WEIGHTED_ROWS UNIFORM NORMAL "
-    "REPEAT_UNLESS",
+    "SELECT LESS LESS_EQUAL FINITE BOTH EITHER SUM EVERY UNIFORM NORMAL REPEAT_UNLESS",
     start=0,
 )
 
@@ -101,7 +100,7 @@ class Quantity:
         return Computed(Op.ABSOLUTE, self)
 
     def __invert__(self) -> Quantity:
-        return Computed(Op.NEGATE_TRUTH, self)
+        return where(self, 0.0, 1.0)
 
     def __bool__(self) -> bool:
         raise ArgumentTypeError(
@@ -162,16 +161,14 @@ class Selection(Quantity):
 
 
 # Operations that return truth values, and those in float64. Others depend on their operands.
-_TRUTHS = {Op.LESS, Op.LESS_EQUAL, Op.FINITE, Op.BOTH, Op.EITHER, Op.NEGATE_TRUTH, Op.EVERY}
-_FLOAT64 = {Op.SINE, Op.COSINE, Op.POWER, Op.WEIGHTED_ROWS, Op.UNIFORM, Op.NORMAL}
+_TRUTHS = {Op.LESS, Op.LESS_EQUAL, Op.FINITE, Op.BOTH, Op.EITHER, Op.EVERY}
+_FLOAT64 = {Op.SINE, Op.COSINE, Op.POWER, Op.UNIFORM, Op.NORMAL}
 
 
 class Computed(Quantity):
     """The result of an operation on other quantities."""
 
-    def __init__(
-        self, code: int, *operands: Operand, size: int | None = None, width: int = 0
-    ) -> None:
+    def __init__(self, code: int, *operands: Operand, size: int | None = None) -> None:
         """Make the operation; without `size`, the operands have equal lengths, or length 1.
 
         Raises:
@@ -179,7 +176,6 @@ class Computed(Quantity):
         """
         self.code = code
         self.operands = tuple(map(as_quantity, operands))
-        self.width = width
         if size is None:
             sizes = {item.size for item in self.operands} - {1}
             if len(sizes) > 1:
@@ -192,6 +188,15 @@ class Computed(Quantity):
             values = self.operands[1:] if code == Op.SELECT else self.operands
             self.precision = max((item.precision for item in values), key=lambda item: item.value)
         super().__init__(size)
+
+
+class WeightedRows(Quantity):
+    """The sum of rows [n, size], multiplied by their weights [n]."""
+
+    def __init__(self, weights: Quantity, rows: Quantity) -> None:
+        super().__init__(rows.size // weights.size)
+        self.weights = weights
+        self.rows = rows
 
 
 class Before(Quantity):
@@ -320,8 +325,7 @@ def weighted_rows(weights: Quantity, rows: Quantity) -> Quantity:
         raise InvalidArgument(
             f"rows: expected a multiple of {weights.size} elements, got {rows.size}"
         )
-    width = rows.size // weights.size
-    return Computed(Op.WEIGHTED_ROWS, weights, rows, size=width, width=width)
+    return WeightedRows(weights, rows)
 
 
 def uniform(low: Operand, high: Operand, size: int) -> Draw:

@@ -55,7 +55,7 @@ class MujocoVectorEnv(NativeVectorEnv):
         try:
             return super()._reset_lanes(seed, options, mask)
         finally:
-            self._simulations.start_from()
+            self._simulations.start_from(np.nan, np.nan)
 
     # --- models of lanes ------------------------------------------------------------------------
 

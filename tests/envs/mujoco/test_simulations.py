@@ -8,6 +8,7 @@ import subprocess
 import sys
 import weakref
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import mujoco
@@ -17,11 +18,11 @@ import pytest
 from gymcore import error
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
-from gymcore.envs.mujoco.library import SimulationFailed, library_functions
+from gymcore.envs.mujoco.library import SimulationFailed, load_functions
 from gymcore.envs.mujoco.mujoco_env import BrokenModel, MujocoEnv
-from gymcore.envs.mujoco.program import Program
 from gymcore.envs.mujoco.quantities import Op, before, joined, norm, standard_normal, uniform
-from gymcore_ext.mujoco.simulations import OPERATION, Simulations
+from gymcore_ext.engine.batch import Batch
+from gymcore_ext.mujoco.simulations import OPERATION, Simulations, set_functions
 from tests.envs.mujoco.hanging import MODEL, HangingEnv, PileEnv, PileVectorEnv, hanging
 from tests.for_each import for_each
 
@@ -260,9 +261,7 @@ def operations_of(env: Any) -> dict[str, Any]:
         ("after", "count", None, 10**6),
     ],
 )
-def test_programs_that_leave_their_spaces(
-    change: tuple[str, str, str | None, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_programs_that_leave_their_spaces(change: tuple[str, str, str | None, int]) -> None:
     env = HangingEnv()
     phase, name, part, value = change
     programs = operations_of(env)
@@ -273,56 +272,70 @@ def test_programs_that_leave_their_spaces(
     else:
         record[name][part] = value
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Program, "programs", property(lambda self: programs))
-        with pytest.raises(ValueError, match=f"program {phase}: operation 0"):
-            simulations(env)
+    with pytest.raises(ValueError, match=f"program {phase}: operation 0"):
+        simulations(env, programs=programs)
 
 
 def simulations(env: Any, **changes: Any) -> Simulations:
     """Return simulations of one lane, with the program of `env` changed."""
-    arguments = {"functions": library_functions(), "models": [env.model], "datas": [env.data]}
-    arguments |= {"frame_skip": 1, "on_fault": print, **env._program.arguments}
-    arguments["signature"] = int(mujoco.mjtState.mjSTATE_INTEGRATION)
-    return Simulations(**(arguments | changes))
+    program = SimpleNamespace(**vars(env._program) | {"programs": env._program.programs} | changes)
+    signature = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+    arguments = {"frame_skip": 1, "on_fault": print, "signature": signature}
+    return Simulations(program, models=[env.model], datas=[env.data], **arguments)
 
 
 def test_functions_are_those_of_the_package() -> None:
-    functions = library_functions()
+    functions = load_functions()
     assert {"mj_step", "mj_forward", "mj_resetData", "mj_rnePostConstraint"} <= functions.keys()
-    with pytest.raises(ValueError, match="functions: expected"):
-        simulations(HangingEnv(), functions={"mj_step": functions["mj_step"]})
+    handlers = [name for name in functions if name.startswith("_mjPRIVATE")]
+    for missing in ("mj_step", "mj_setState", handlers[0]):
+        others = {name: functions[name] for name in functions.keys() - {missing}}
+        with pytest.raises(ValueError, match="functions: expected"):
+            set_functions(others)
 
 
-@pytest.mark.parametrize("name", ["reward_register", "terminated_register", "info_register"])
-def test_results_are_in_registers(name: str) -> None:
+def test_no_functions() -> None:
+    """Without MuJoCo's functions nothing is called."""
+    program = (
+        "from types import SimpleNamespace\n"
+        "from gymcore_ext.mujoco.simulations import take_steps\n"
+        "data = SimpleNamespace(_address=0)\n"
+        "take_steps(data, data, 1)\n"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert "ValueError: functions: expected a call of set_functions" in done.stderr
+
+
+def test_parameters_and_results_have_registers() -> None:
     env = HangingEnv()
-    registers = env._program.registers
-    # For infos the first register is given.
-    size = sum(size for _, _, size, _ in env._program.infos) if name == "info_register" else 1
-    for register in (-1, registers - size + 1, 2**31 - 1):
-        with pytest.raises(ValueError, match="registers: expected"):
-            simulations(env, **{name: register})
-    simulations(env, **{name: registers - size})
-
-
-def test_parameters_have_registers() -> None:
-    env = HangingEnv()
-    for registers in (-1, 0, 1):  # it has two parameters
-        with pytest.raises(ValueError, match="registers: expected more than"):
+    parameters, infos = env._program.parameters, env._program.infos
+    needed = len(parameters) + 2 + sum(size for _, _, size, _ in infos)
+    for registers in (-1, 0, 1, needed - 1):
+        with pytest.raises(ValueError, match="registers: expected those of"):
             simulations(env, registers=registers)
 
 
+def test_programs_are_copied() -> None:
+    """A change of the operations after their check has no effect."""
+    env = HangingEnv()
+    programs = operations_of(env)
+    store = simulations(env, programs=programs)
+    batch = Batch(store.kernel, 1, errors=error, store=store)
+    for operations in programs.values():
+        operations["a"]["offset"] = 10**8
+    batch.seed(1, 0, 1)
+    batch.reset()
+    assert np.isfinite(batch.step(np.zeros((1, 1)))[0]).all()
+
+
 @pytest.mark.parametrize(
-    ("code", "count", "width", "stride", "wrong"),
+    ("code", "count", "target", "stride", "wrong"),
     [
-        (Op.WEIGHTED_ROWS, 0, 1, 1, True),
-        (Op.WEIGHTED_ROWS, 2, 1, 1, False),
-        (Op.WEIGHTED_ROWS, -1, 1, 1, True),
-        (Op.WEIGHTED_ROWS, 2, -1, 1, True),
-        (Op.WEIGHTED_ROWS, 1, 10**6, 1, True),
-        (Op.WEIGHTED_ROWS, 2**16, 2**16, 1, True),
-        (Op.WEIGHTED_ROWS, 10**6, 1, 0, True),  # its rows are consecutive whatever the stride
+        (Op.ADD, 2, 0, 1, False),
+        (Op.ADD, -1, 0, 1, True),
+        (Op.ADD, 2**31 - 1, 0, 2**31 - 1, True),
+        (Op.ADD, 10**6, 0, 0, True),  # its results are consecutive whatever the stride
         (Op.REPEAT_UNLESS, 0, 0, 1, True),
         (Op.REPEAT_UNLESS, 1, 0, 1, False),
         (Op.REPEAT_UNLESS, 1, 1, 1, True),
@@ -334,12 +347,12 @@ def test_parameters_have_registers() -> None:
         (Op.SUM, 2, 0, -1, True),
     ],
 )
-def test_counts_of_operations(code: Op, count: int, width: int, stride: int, wrong: bool) -> None:
+def test_counts_of_operations(code: Op, count: int, target: int, stride: int, wrong: bool) -> None:
     """Operations that always read their operands are refused without one."""
     env = HangingEnv()
     start = env._program.programs["start"]
     operation = np.zeros(1, OPERATION)
-    operation["code"], operation["count"], operation["width"] = code, count, width
+    operation["code"], operation["count"], operation["target"] = code, count, target
     for operand in ("a", "b", "c"):
         operation[operand]["stride"] = stride
     # A jump goes to an earlier operation.
