@@ -23,8 +23,8 @@ from gymcore_ext.engine.outputs cimport (
     StepArrays, bind_parts, float32_scalar, float64_scalar, narrow_infos, take_all, unboxed,
 )
 from gymcore_ext.engine.step cimport (
-    ROLLOUT_BLOCK, STREAM_BYTES, STREAM_WORDS, advance, begin_deferred, call_t, clock_now, job_t, lanes_t, lifecycles,
-    outputs_t, reset_job, rollout_job, shift_outputs, step_job, subset_job,
+    ROLLOUT_BLOCK, advance, begin_deferred, call_t, clock_now, job_t, lanes_t, lifecycles, outputs_t, reset_job,
+    rollout_job, shift_outputs, step_job, subset_job,
 )
 from gymcore_ext.engine.threads cimport BRIEF, Threads, add_time, cost_t, is_timed, part_time
 from gymcore_ext.layouts cimport grouped
@@ -438,7 +438,6 @@ cdef class Batch:
         if lanes is not None:
             call.indices = <const int64_t*> cnp.PyArray_DATA(lanes)
             job = subset_job
-        out.streamed = lanes is None and self._is_streamed(1)
         ended = self._share(job, &call, arrays.n, 0, &self.step_cost)
         if ended and self.lanes.defers_resets:
             try:
@@ -451,12 +450,6 @@ cdef class Batch:
             narrow_infos(infos.get("final_info"), self.float32_numbers)
         self._raise_faults()
         return infos
-
-    cdef bint _is_streamed(self, int64_t steps) noexcept:
-        """Return whether a call writes so many observations that they go past the caches."""
-        cdef int64_t row_bytes = self.lanes.sizes.part_bytes[0]
-        return (self.lanes.sizes.parts == 1 and row_bytes <= 8 * STREAM_WORDS
-                and row_bytes * self.num_envs * steps > STREAM_BYTES)
 
     def set_before_reset(self, before_reset):
         """Set a function that same-step autoreset calls before ended lanes begin their next episode.
@@ -573,7 +566,6 @@ cdef class Batch:
             self._bind(
                 &out, checked, observations, rewards, terminated, truncated, (steps, n), final_observations)
             self._set_clock()
-            out.streamed = self._is_streamed(steps)
             call.lanes, call.actions, call.out = &self.lanes, cnp.PyArray_BYTES(checked), &out
             deferred, self.lanes.defers_resets = self.lanes.defers_resets, False
             try:

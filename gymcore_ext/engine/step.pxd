@@ -18,8 +18,6 @@ from gymcore_ext.engine.kernel cimport (
 cdef extern from "gymcore/platform.h":
     void prefetch "GYMCORE_PREFETCH"(const void* address) noexcept nogil
     void prefetch_range "gymcore_prefetch_range"(const void* address, int64_t bytes) noexcept nogil
-    void stream "gymcore_stream"(void* target, const void* source, int64_t bytes) noexcept nogil
-    void stream_fence "gymcore_stream_fence"() noexcept nogil
 
 
 cdef extern from "engine/lifecycle.h":
@@ -65,10 +63,6 @@ cdef enum:
     ROLLOUT_BLOCK = 4096
     # Lanes from which on a batch is too large for the second-level cache.
     PREFETCH_LANES = 16384
-    # Observations of at most this many words of eight bytes are streamed when a call writes more than STREAM_BYTES of
-    # them: they would evict everything else from the caches, and be evicted themselves before they are read.
-    STREAM_WORDS = 8
-    STREAM_BYTES = 8 << 20
 
 
 # Arrays that a step of a kernel reads and writes, and the bytes of a lane in each.
@@ -92,7 +86,6 @@ ctypedef struct lanes_t:
 
 
 ctypedef struct outputs_t:
-    bint streamed              # write observations and rewards past the caches
     void* observations[MAX_PARTS]
     double* rewards
     uint8_t* terminated
@@ -275,10 +268,9 @@ cdef inline void prefetch_block(
     prefetch_range(self.episodes.elapsed + lo, 4 * n)
     prefetch_range(self.episodes.ended + lo, n)
     prefetch_range(<const char*> actions + sizes.action_bytes * lo, sizes.action_bytes * n)
-    if not out.streamed:
-        for k in range(sizes.parts):
-            prefetch_range(<char*> out.observations[k] + sizes.part_bytes[k] * lo, sizes.part_bytes[k] * n)
-        prefetch_range(out.rewards + lo, 8 * n)
+    for k in range(sizes.parts):
+        prefetch_range(<char*> out.observations[k] + sizes.part_bytes[k] * lo, sizes.part_bytes[k] * n)
+    prefetch_range(out.rewards + lo, 8 * n)
     prefetch_range(out.terminated + lo, n)
     prefetch_range(out.truncated + lo, n)
 
@@ -287,15 +279,7 @@ cdef inline int64_t advance(
     const lanes_t* self, const void* actions, const outputs_t* out, int64_t lo, int64_t hi
 ) noexcept nogil:
     """Step lanes [lo, hi); return how many episodes ended."""
-    # Where a block of observations and rewards lies before it is streamed.
-    cdef double observations[BLOCK * STREAM_WORDS]
-    cdef double rewards[BLOCK]
-    cdef outputs_t here
-    cdef const outputs_t* block_out = out
-    cdef int64_t count = 0, block = lo, end, size = self.sizes.part_bytes[0]
-    if out.streamed:
-        here = out[0]
-        block_out = &here
+    cdef int64_t count = 0, block = lo, end
     # Only lanes that end in this step have final observations, infos and reports. All are zeroed at once: a memset of
     # the 4 KiB of a block of CartPole takes nearly twice as long per byte on Zen processors.
     clear_reports(&out.reports, lo, hi)
@@ -307,16 +291,8 @@ cdef inline int64_t advance(
         # prefetcher: at a million lanes of CartPole a third of the time was waiting.
         if self.num_envs >= PREFETCH_LANES and end < hi:
             prefetch_block(self, actions, out, end, min(end + BLOCK, hi))
-        if out.streamed:
-            here.observations[0] = shifted(observations, -block * size)
-            here.rewards = <double*> shifted(rewards, -block * <int64_t> sizeof(double))
-        count += advance_block(self, actions, block_out, block, end)
-        if out.streamed:
-            stream(<char*> out.observations[0] + block * size, observations, size * (end - block))
-            stream(out.rewards + block, rewards, 8 * (end - block))
+        count += advance_block(self, actions, out, block, end)
         block = end
-    if out.streamed:
-        stream_fence()
     return count
 
 

@@ -82,28 +82,6 @@
 #endif
 #endif
 
-/* Copy past the caches: for results of tens of megabytes, whose lines need not be read before they are written. Another
- * thread sees them after gymcore_stream_fence. */
-static inline void gymcore_stream(void *target, const void *source, int64_t bytes)
-{
-#if defined(__SSE2__)
-    if ((((uintptr_t)target | (uintptr_t)bytes) & 15) == 0) {
-        for (int64_t offset = 0; offset < bytes; offset += 16)
-            _mm_stream_si128((__m128i *)((char *)target + offset),
-                             _mm_loadu_si128((const __m128i *)((const char *)source + offset)));
-        return;
-    }
-#endif
-    memcpy(target, source, (size_t)bytes);
-}
-
-static inline void gymcore_stream_fence(void)
-{
-#if defined(__SSE2__)
-    _mm_sfence();
-#endif
-}
-
 static inline void gymcore_prefetch_range(const void *address, int64_t bytes)
 {
     for (int64_t offset = 0; offset < bytes; offset += 64)

@@ -1,4 +1,4 @@
-"""Results of over eight megabytes are written past the caches, with the same bytes as others."""
+"""Results that are larger than the caches have the same bytes as smaller ones."""
 
 import numpy as np
 import pytest
