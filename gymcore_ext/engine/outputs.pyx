@@ -191,7 +191,7 @@ cdef class StepArrays:
         for k, (name, _, when) in enumerate(self.fields):
             if not when if beginning else when != TERMINATIONS:
                 value = <cnp.ndarray> self.values[k]
-                if lanes.kernel.infos[k].size > 1:
+                if lanes.kernel.infos[k].size != 1:
                     array = cnp.PyArray_EMPTY(1, cnp.PyArray_DIMS(value), cnp.PyArray_TYPE(value), 0)
                     memcpy(cnp.PyArray_DATA(array), cnp.PyArray_DATA(value), sizes.info_bytes[k])
                     infos[name] = array
