@@ -1,7 +1,8 @@
 """Programs, which compute observations, rewards, terminations and initial states from the arrays of a simulation.
 
 A program is a list of operations on vectors of float64. An operand is a place in one of the *spaces* of a lane:
-its registers, the constants of the program, the action, the observation, or an array of MuJoCo's model or data.
+its registers, the constants of the program, its parameters, the initial state of reset options (nan where the program
+decides), the action, the observation, or an array of MuJoCo's model or data.
 `gymcore.envs.mujoco.program` compiles programs from expressions; `simulations.pyx` checks that every operand stays in
 its space, so that running a program needs no checks.
 
@@ -35,7 +36,7 @@ cdef enum:
 
 # Spaces of operands before the arrays of the simulation.
 cdef enum:
-    REGISTERS, CONSTANTS, ACTION, OBSERVATION, FIRST_ARRAY
+    REGISTERS, CONSTANTS, PARAMETERS, INITIAL_STATE, ACTION, OBSERVATION, FIRST_ARRAY
 
 # The number of draws after which an unsatisfied condition is a failure.
 cdef enum:

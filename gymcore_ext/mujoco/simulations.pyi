@@ -10,7 +10,6 @@ OPERAND: np.dtype[Any]
 OPERATION: np.dtype[Any]
 FUNCTIONS: tuple[str, ...]
 PHASES: tuple[str, ...]
-FIRST_ARRAYS: tuple[str, ...]
 
 class Simulations(LaneStore):
     @property

@@ -7,7 +7,7 @@ only read.
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject
-from libc.math cimport fabs, isnan
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
@@ -16,8 +16,8 @@ from gymcore_ext.lanes.custom_kernel cimport CustomKernel
 from gymcore_ext.lanes.lane_functions cimport TERMINATED, functions_capsule, lane_functions_t
 from gymcore_ext.lanes.struct_lanes cimport LaneStore
 from gymcore_ext.mujoco.program cimport (
-    ACTION, CONSTANTS, EVERY, FIRST_ARRAY, NORMAL, OBSERVATION, OPCODES, REGISTERS, REPEAT_UNLESS, SUM, UNIFORM,
-    operation_t, run_program, ufunc_loop_t,
+    ACTION, CONSTANTS, EVERY, FIRST_ARRAY, INITIAL_STATE, NORMAL, OBSERVATION, OPCODES, PARAMETERS, REGISTERS,
+    REPEAT_UNLESS, SUM, UNIFORM, operation_t, run_program, ufunc_loop_t,
 )
 
 import numpy as np
@@ -87,12 +87,6 @@ PHASES = ("start", "begun", "before", "after", "observe")
 cdef enum:
     START, BEGUN, BEFORE, AFTER, OBSERVE, PHASE_COUNT
 
-# The first spaces of arrays, of the data.
-FIRST_ARRAYS = ("qpos", "qvel", "ctrl")
-cdef enum:
-    QPOS = FIRST_ARRAY
-    QVEL = FIRST_ARRAY + 1
-
 
 ctypedef struct program_t:
     operation_t* operations
@@ -103,15 +97,13 @@ ctypedef struct lane_t:      # the addresses of its spaces and its registers fol
     const void* model
     void* data
     double** bases           # where each space begins
-    const double* start      # positions and velocities, which replace those of the program where they are not nan
     fault_t fault
 
 
 ctypedef struct simulations_t:
     program_t programs[PHASE_COUNT]
-    int32_t frame_skip, qpos_size, qvel_size
-    int32_t parameter_count              # the first registers; reward, termination and infos follow
-    int32_t info_count, info_width
+    int32_t frame_skip
+    int32_t info_count, info_width       # infos are in registers, after reward and termination
     const info_field_t* fields
     int32_t signature, state_size        # of MuJoCo's integration state
     int32_t array_count
@@ -145,16 +137,6 @@ cdef inline bint run_phase(
         self.programs[phase].operations, self.programs[phase].length, lane.bases, sine_cosine, rng, float32)
 
 
-cdef inline double* results_of(const simulations_t* self, const lane_t* lane) noexcept nogil:
-    """Return where the registers have reward, termination and infos."""
-    return lane.bases[REGISTERS] + self.parameter_count
-
-
-cdef inline void load_parameters(const simulations_t* self, lane_t* lane, const double* parameters) noexcept nogil:
-    """Copy the lane's parameters into the first registers."""
-    memcpy(lane.bases[REGISTERS], parameters, self.parameter_count * sizeof(double))
-
-
 cdef void take_exception(simulations_t* self) noexcept with gil:
     """Store this thread's exception, if there is one and it is the first."""
     try:
@@ -165,12 +147,12 @@ cdef void take_exception(simulations_t* self) noexcept with gil:
             self.stopped = True
 
 
-cdef inline int call(
-    simulations_t* self, lane_t* lane, void* function, int count=1, void* then=NULL
+cdef int call(
+    simulations_t* self, lane_t* lane, void* function, int count=1, void* then=NULL, bint registered=False
 ) noexcept nogil:
     """Call `function` `count` times and then `then` on a lane; return the worst outcome."""
     cdef int outcome
-    if mujoco.control != NULL and mujoco.control[0] != NULL:
+    if not registered and mujoco.control != NULL and mujoco.control[0] != NULL:
         return call_registered(self, lane, function, count, then)
     outcome = mujoco_call(function, count, then, lane.model, lane.data, &lane.fault, &self.stopped)
     if outcome == FAILED:
@@ -180,19 +162,8 @@ cdef inline int call(
 
 cdef int call_registered(simulations_t* self, lane_t* lane, void* function, int count, void* then) noexcept with gil:
     """As `call`, in a thread that Python knows: in others MuJoCo's package would drop exceptions of a callback."""
-    cdef int outcome
     with nogil:
-        outcome = mujoco_call(function, count, then, lane.model, lane.data, &lane.fault, &self.stopped)
-        if outcome == FAILED:
-            take_exception(self)
-    return outcome
-
-
-cdef inline void replace(double* values, const double* given, int32_t count) noexcept nogil:
-    cdef int32_t k
-    for k in range(count):
-        if not isnan(given[k]):
-            values[k] = given[k]
+        return call(self, lane, function, count, then, registered=True)
 
 
 # --- the functions of a lane ------------------------------------------------------------------------------------------
@@ -203,11 +174,11 @@ cdef int step(
 ) noexcept nogil:
     cdef simulations_t* self = <simulations_t*> shared
     cdef lane_t* lane = <lane_t*> memory
-    cdef const double* results = results_of(self, lane)
+    cdef const double* results = lane.bases[REGISTERS]
     cdef int outcome
     if self.stopped:  # all lanes are left out
         return 0
-    load_parameters(self, lane, parameters)
+    lane.bases[PARAMETERS] = <double*> parameters
     lane.bases[ACTION] = <double*> action
     run_phase(self, lane, BEFORE, NULL, float32_action)
     outcome = call(self, lane, mujoco.step, self.frame_skip, mujoco.rne_post_constraint)
@@ -223,27 +194,25 @@ cdef void reset(
 ) noexcept nogil:
     cdef simulations_t* self = <simulations_t*> shared
     cdef lane_t* lane = <lane_t*> memory
-    load_parameters(self, lane, parameters)
+    lane.bases[PARAMETERS] = <double*> parameters
     if call(self, lane, mujoco.reset_data) != FAILED:
         if not run_phase(self, lane, START, rng):
             record(&lane.fault, FAILED, "no draw satisfied the condition of the start")
-        replace(lane.bases[QPOS], lane.start, self.qpos_size)
-        replace(lane.bases[QVEL], lane.start + self.qpos_size, self.qvel_size)
         call(self, lane, mujoco.forward)
-    memset(results_of(self, lane) + 2, 0, 8 * self.info_width)
+    memset(lane.bases[REGISTERS] + 2, 0, 8 * self.info_width)
     run_phase(self, lane, BEGUN)
 
 
 cdef void observe(const void* memory, const void* shared, const double* parameters, void* const* parts) noexcept nogil:
     cdef lane_t* lane = <lane_t*> memory
-    load_parameters(<const simulations_t*> shared, lane, parameters)
+    lane.bases[PARAMETERS] = <double*> parameters
     lane.bases[OBSERVATION] = <double*> parts[0]
     run_phase(<const simulations_t*> shared, lane, OBSERVE)
 
 
 cdef void write_infos(const void* memory, const void* shared, void* const* infos) noexcept nogil:
     cdef const simulations_t* self = <const simulations_t*> shared
-    cdef const double* values = results_of(self, <const lane_t*> memory) + 2
+    cdef const double* values = (<const lane_t*> memory).bases[REGISTERS] + 2
     cdef int64_t i, j
     for i in range(self.info_count):
         for j in range(self.fields[i].size):
@@ -341,9 +310,9 @@ cdef class Simulations(LaneStore):
         program: A `gymcore.envs.mujoco.program.Program`, or an object with these attributes:
 
             - parameters: Maps names to defaults.
-            - registers: Number of registers of a lane: the first ones are the parameters, followed by the reward,
-              whether the episode has ended, the infos, and intermediate results.
-            - arrays: Pairs ("data" or "model", name) of float64 arrays, beginning with FIRST_ARRAYS.
+            - registers: Number of registers of a lane: the first ones are the reward, whether the episode has ended,
+              and the infos.
+            - arrays: Pairs ("data" or "model", name) of float64 arrays.
             - constants: Numbers.
             - programs: Maps each of PHASES to an array of OPERATION.
             - infos: Tuples (name, np.float64 or np.int64, size, whether resets leave it out).
@@ -360,8 +329,7 @@ cdef class Simulations(LaneStore):
     """
 
     cdef simulations_t sims
-    cdef CustomKernel declared
-    cdef cnp.ndarray starts      # float64 [num_lanes, nq + nv]
+    cdef cnp.ndarray starts      # the initial states of reset options, float64 [num_lanes, nq + nv]
     cdef list arrays, sizes
     cdef object on_fault, exception
     cdef readonly list models, datas
@@ -369,6 +337,7 @@ cdef class Simulations(LaneStore):
     def __cinit__(self, object program, *, list models, list datas, int frame_skip, int signature, object on_fault):
         cdef Py_ssize_t i
         cdef lane_t* lane
+        cdef CustomKernel kernel
         cdef cnp.ndarray operations, saved
         cdef cnp.ndarray constants = np.array(program.constants, np.float64)
         cdef int registers = program.registers
@@ -376,40 +345,37 @@ cdef class Simulations(LaneStore):
         check_simulation(datas[0])
         self.arrays = list(program.arrays)
         self.sizes = [getattr(datas[0] if owner == "data" else models[0], name).size for owner, name in self.arrays]
-        if self.arrays[:3] != [("data", name) for name in FIRST_ARRAYS]:
-            raise ValueError(f"arrays: expected data.{FIRST_ARRAYS} first, got {self.arrays[:3]}")
         self.sims.owner = <PyObject*> self
         self.sims.frame_skip = frame_skip
-        self.sims.qpos_size, self.sims.qvel_size = self.sizes[:2]
-        self.sims.parameter_count = len(program.parameters)
         self.sims.info_count = len(program.infos)
         self.sims.info_width = sum([size for _, _, size, _ in program.infos])
-        if registers < self.sims.parameter_count + 2 + self.sims.info_width:
-            raise ValueError(f"registers: expected those of parameters and results, got {registers}")
+        if registers < 2 + self.sims.info_width:
+            raise ValueError(f"registers: expected at least {2 + self.sims.info_width}, got {registers}")
         saved = np.array([size * (owner == "data") for size, (owner, _) in zip(self.sizes, self.arrays)], np.int64)
         self.sims.array_count, self.sims.array_sizes = len(saved), <int64_t*> cnp.PyArray_DATA(saved)
         self.sims.signature = signature
         self.sims.state_size = mujoco.state_size(<const void*> <size_t> models[0]._address, signature)
-        self.declared = CustomKernel(
+        kernel = CustomKernel(
             "mujoco", parts=((np.float64, (program.observation_size,)),), action=(np.float64, (program.action_size,)),
             parameters=program.parameters, infos=program.infos, functions=functions_capsule(&functions_of_lane))
-        self.sims.fields = self.declared.kernel.infos
+        self.sims.fields = kernel.kernel.infos
         self.set_up(
-            self.declared.capsule, len(datas),
+            kernel.capsule, len(datas),
             sizeof(lane_t) + (FIRST_ARRAY + len(saved)) * sizeof(double*) + registers * sizeof(double), &self.sims,
             [constants, saved], [("numbers", np.float64, (self.sims.state_size + saved.sum(),))])
-        self.starts = np.full((len(datas), self.sizes[0] + self.sizes[1]), np.nan)
+        self.starts = np.full((len(datas), models[0].nq + models[0].nv), np.nan)
         for i in range(len(datas)):
             lane = <lane_t*> self._lane(i)
             lane.bases = <double**> (lane + 1)
             lane.bases[REGISTERS] = <double*> (lane.bases + FIRST_ARRAY + len(saved))
             lane.bases[CONSTANTS] = <double*> cnp.PyArray_DATA(constants)
-            lane.start = <const double*> cnp.PyArray_GETPTR2(self.starts, i, 0)
+            lane.bases[INITIAL_STATE] = <double*> cnp.PyArray_GETPTR2(self.starts, i, 0)
             self._bind_lane(i)
         own = [FIRST_ARRAY + k for k, (owner, _) in enumerate(self.arrays) if owner == "data"]
         for phase, name in enumerate(PHASES):
             operations = np.array(program.programs[name], OPERATION)
-            sizes = [registers, constants.size, program.action_size if name in ("before", "after") else 0,
+            sizes = [registers, constants.size, len(program.parameters), self.starts.shape[1],
+                     program.action_size if name in ("before", "after") else 0,
                      program.observation_size if name == "observe" else 0, *self.sizes]
             check_program(name, operations, sizes, own if name in ("start", "before") else [])
             self.references.append(operations)
@@ -456,7 +422,7 @@ cdef class Simulations(LaneStore):
 
         The program still draws its random numbers. It sets what is nan.
         """
-        cdef int nq = self.sims.qpos_size
+        cdef int nq = self.models[0].nq
         self.starts[:, :nq] = qpos
         self.starts[:, nq:] = qvel
 

@@ -12,10 +12,10 @@ from gymcore.envs.mujoco import quantities as q
 from gymcore.envs.mujoco.description import Description
 from gymcore.envs.mujoco.quantities import Op, Precision
 from gymcore.error import InvalidArgument
-from gymcore_ext.mujoco.simulations import FIRST_ARRAYS, OPERATION, PHASES, run
+from gymcore_ext.mujoco.simulations import OPERATION, PHASES, run
 
 # Spaces of operands, as in gymcore_ext/mujoco/program.pxd.
-REGISTERS, CONSTANTS, ACTION, OBSERVATION, FIRST_ARRAY = range(5)
+REGISTERS, CONSTANTS, PARAMETERS, INITIAL_STATE, ACTION, OBSERVATION, FIRST_ARRAY = range(7)
 
 # (space, offset, stride)
 Place = tuple[int, int, int]
@@ -29,16 +29,16 @@ class Compiler:
     """Compiles quantities into operations, and collects what these use.
 
     Args:
-        parameters: The environment's parameters, which are in the first registers.
+        parameters: The environment's parameters.
         action_size: Count of numbers in an action.
     """
 
     def __init__(self, parameters: dict[str, float], action_size: int) -> None:
         self.parameters = parameters
         self.action_size = action_size
-        self.registers = len(parameters)
+        self.registers = 0
         self.constants: list[float] = []
-        self.arrays: list[tuple[str, str]] = [("data", name) for name in FIRST_ARRAYS]
+        self.arrays: list[tuple[str, str]] = []
         self._operations: dict[str, list[Any]] = {phase: [] for phase in PHASES}
         self._places: dict[tuple[str, int], Place] = {}
         self._quantities: list[q.Quantity] = []  # kept alive, so that ids in `_places` stay unique
@@ -102,7 +102,9 @@ class Compiler:
                 raise InvalidArgument(
                     f"parameter: expected one of {sorted(self.parameters)}, got {quantity.name!r}"
                 )
-            return REGISTERS, list(self.parameters).index(quantity.name), 0
+            return PARAMETERS, list(self.parameters).index(quantity.name), 0
+        if isinstance(quantity, q.InitialState):
+            return INITIAL_STATE, 0, 1
         if isinstance(quantity, q.Selection):
             space, at, stride = self._place(phase, quantity.whole)
             stride = 1 if quantity.whole.size == 1 else stride
@@ -212,16 +214,19 @@ class Program(Compiler):
         control = q.as_quantity(
             q.Action(nu) if description.control is None else description.control
         )
-        self._write("before", _sized("control", control, nu), (FIRST_ARRAY + 2, 0, 1))
+        place = self._place("before", q.Array("data", "ctrl", nu))
+        self._write("before", _sized("control", control, nu), place)
         self._places.clear()
         self._quantities.clear()
 
     def _write_start(self, description: Description, nq: int, nv: int) -> None:
         for draw in description.draws:
             self._place("start", draw)
-        for k, (name, size) in enumerate((("qpos", nq), ("qvel", nv))):
-            start = _sized(name, q.as_quantity(getattr(description, name)), size)
-            self._write("start", start, (FIRST_ARRAY + k, 0, 1))
+        initial_state = q.InitialState(nq + nv)
+        for name, given in (("qpos", initial_state[:nq]), ("qvel", initial_state[nq:])):
+            start = _sized(name, q.as_quantity(getattr(description, name)), given.size)
+            place = self._place("start", q.Array("data", name, given.size))
+            self._write("start", q.where(q.finite(given), given, start), place)
 
     def _write_results(self, description: Description) -> tuple[tuple[Any, ...], ...]:
         """Compute reward, termination and infos into the next registers; return fields of infos."""
@@ -293,7 +298,7 @@ def evaluate(
     compiled = Compiler(dict(parameters), numbers.size)
     compiled._write(phase, quantity, (OBSERVATION, 0, 1))
     registers = np.zeros(compiled.registers + 1)  # not empty: operands that are not used are there
-    registers[: len(parameters)] = list(parameters.values())
     arrays = [getattr(data if owner == "data" else model, name) for owner, name in compiled.arrays]
-    spaces = [registers, compiled.constants, numbers, np.empty(quantity.size), *arrays]
+    spaces: list[npt.ArrayLike] = [registers, compiled.constants, list(parameters.values()), []]
+    spaces += [numbers, np.empty(quantity.size), *arrays]
     return run(compiled.programs[phase], spaces, numbers.dtype == np.float32)

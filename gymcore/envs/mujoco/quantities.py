@@ -138,6 +138,10 @@ class Action(Quantity):
     precision = Precision.ACTION
 
 
+class InitialState(Quantity):
+    """Positions and velocities of reset options [nq + nv], nan where the description decides."""
+
+
 class Parameter(Quantity):
     """A parameter of the environment, which may differ between lanes; see `Weight`."""
 
