@@ -60,10 +60,8 @@ cdef extern from *:
 # NumPy's own declaration differs between versions.
 cdef extern from "numpy/ufuncobject.h":
     ctypedef struct ufunc_t "PyUFuncObject":
-        int ntypes
         void** functions
         void** data
-        const char* types
 
 
 # What is called by address, in the order of mujoco_calls.h: functions that every version has, the handlers of MuJoCo 4
@@ -118,12 +116,9 @@ cdef ufunc_loop_t sine_cosine[2]
 
 cdef int set_loop(ufunc_loop_t* loop, object function) except -1:
     cdef ufunc_t* loops = <ufunc_t*> function
-    cdef int k
-    for k in range(loops.ntypes):
-        if loops.types[2 * k] == cnp.NPY_DOUBLE and loops.types[2 * k + 1] == cnp.NPY_DOUBLE:
-            (<void**> &loop.run)[0], loop.data = loops.functions[k], loops.data[k]
-            return 0
-    raise ValueError(f"{function}: no loop over float64")
+    cdef int k = function.types.index("d->d")
+    (<void**> &loop.run)[0], loop.data = loops.functions[k], loops.data[k]
+    return 0
 
 
 set_loop(&sine_cosine[0], np.sin)
@@ -391,10 +386,9 @@ cdef class Simulations(LaneStore):
         lane.data = <void*> <size_t> self.datas[i]._address
         for k, (owner, name) in enumerate(self.arrays):
             array = getattr(self.datas[i] if owner == "data" else self.models[i], name)
-            if array.dtype != np.float64 or not cnp.PyArray_IS_C_CONTIGUOUS(array):
-                raise ValueError(f"{owner}.{name}: expected a contiguous float64 array, got {array.dtype}")
-            if array.size != self.sizes[k]:
-                raise ValueError(f"{owner}.{name}: expected {self.sizes[k]} numbers as in lane 0, got {array.size}")
+            if array.dtype != np.float64 or not cnp.PyArray_IS_C_CONTIGUOUS(array) or array.size != self.sizes[k]:
+                raise ValueError(f"{owner}.{name}: expected {self.sizes[k]} contiguous float64 numbers as in lane 0, "
+                                 f"got {array.size} {array.dtype}")
             lane.bases[FIRST_ARRAY + k] = <double*> cnp.PyArray_DATA(array)
 
     def raise_faults(self):
