@@ -385,7 +385,7 @@ class Env(NativeEnv[Any]):
         observation, reward, terminated = step(action)
         if self.render_mode == "human":
             self.render()
-        return observation, reward, terminated, self._batch.truncated, self._batch.infos_of(0)
+        return observation, reward, terminated, self._batch.truncated, self._batch.infos()
 
     def _render_frame(self, render_mode: str, state: Any) -> Any:
         """Return the uint8 frame [height, width, 3], or show it."""

@@ -474,7 +474,7 @@ class NativeDiscreteEnv(NativeEnv[int]):
             observation = self._observe_step()
         if self.render_mode == "human":
             self.render()
-        return observation, reward, terminated, False, self._batch.infos_of(0)
+        return observation, reward, terminated, False, self._batch.infos()
 
 
 class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):

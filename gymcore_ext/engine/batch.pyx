@@ -409,7 +409,7 @@ cdef class Batch:
         return self._step(actions, None)
 
     cdef tuple _step(self, object actions, cnp.ndarray lanes):
-        """Step every lane, or some of them."""
+        """Step every lane, or some of them: an optional argument of `step` would take 4 % of a step of 64 lanes."""
         cdef outputs_t out
         cdef StepArrays arrays = self.arrays
         cdef tuple shape = self.action_shape
@@ -717,7 +717,7 @@ cdef class Batch:
             self.ready = True
             self._raise_faults()
             if self.lanes.episodes.mode == SINGLE:
-                infos = self.arrays.infos_of_lane(&self.lanes, 0, True, self.numpy_scalars)
+                infos = self.arrays.infos_of_lane(&self.lanes, True, self.numpy_scalars)
             else:
                 infos = self.arrays.infos_of_reset(mask)
         finally:
@@ -742,11 +742,10 @@ cdef class Batch:
             self.busy = 0
         return self._observations(arrays, numbers)
 
-    def infos_of(self, Py_ssize_t lane, bint beginning=False):
-        """Return the infos of one lane as a dict; `beginning`: only those that a lane has before its first step."""
-        if not 0 <= lane < self.num_envs:
-            raise IndexError(f"lane {lane} is not in [0, {self.num_envs})")
-        infos = self.arrays.infos_of_lane(&self.lanes, lane, beginning, self.numpy_scalars)
+    def infos(self, bint beginning=False):
+        """Return the infos of the only lane as a dict; `beginning`: only those that it has before its first step."""
+        self._check_single()
+        infos = self.arrays.infos_of_lane(&self.lanes, beginning, self.numpy_scalars)
         if self.lanes.columns.float32_actions and not beginning:
             for name in self.float32_numbers:
                 if name in infos:

@@ -99,12 +99,13 @@ cdef int read_kernel(object capsule, kernel_t* kernel) except -1:
         raise ValueError(f"kernel: built for engine ABI {given.abi}, this engine has {KERNEL_ABI}: build it again")
     memset(kernel, 0, sizeof(kernel_t))
     memcpy(kernel, given, min(given.size, <int64_t> sizeof(kernel_t)))
-    if kernel.parameter_count > MAX_NUMBERS or kernel.reset_option_count > MAX_NUMBERS:
-        raise ValueError(f"kernel: expected at most {MAX_NUMBERS} parameters and reset options")
-    if kernel.part_count > MAX_PARTS:
-        raise ValueError(f"kernel: expected at most {MAX_PARTS} arrays of an observation")
-    if kernel.info_count > MAX_INFOS:
-        raise ValueError(f"kernel: expected at most {MAX_INFOS} fields of the infos")
+    for what, count, most in (
+        ("parameters", kernel.parameter_count, <int> MAX_NUMBERS),
+        ("reset options", kernel.reset_option_count, <int> MAX_NUMBERS),
+        ("arrays of an observation", kernel.part_count, <int> MAX_PARTS), ("infos", kernel.info_count, <int> MAX_INFOS),
+    ):
+        if count > most:
+            raise ValueError(f"kernel: expected at most {most} {what}, got {count}")
     return 0
 
 

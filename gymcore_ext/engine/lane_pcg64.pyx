@@ -34,13 +34,11 @@ cdef class LanePCG64:
     cdef public object seed_seq
 
     def __cinit__(self, words):
-        self._use(words)
-
-    cdef int _use(self, cnp.ndarray words) except -1:
-        if cnp.PyArray_NBYTES(words) != sizeof(rng_t) or not cnp.PyArray_ISCARRAY(words):
-            raise ValueError(f"words: expected {sizeof(rng_t)} contiguous bytes of a stream, got {words.nbytes}")
-        self.words = words
-        self.rng = <rng_t*> cnp.PyArray_DATA(words)
+        cdef cnp.ndarray array = np.asarray(words)
+        if cnp.PyArray_NBYTES(array) != sizeof(rng_t) or not cnp.PyArray_ISCARRAY(array):
+            raise ValueError(f"words: expected {sizeof(rng_t)} contiguous bytes of a stream, got {words!r:.80}")
+        self.words = array
+        self.rng = <rng_t*> cnp.PyArray_DATA(array)
         self.bitgen = bitgen_of(self.rng)
         self.capsule = PyCapsule_New(&self.bitgen, "BitGenerator", NULL)
         self.lock = threading.Lock()

@@ -30,7 +30,7 @@ cdef class StepArrays:
     cdef dict finish(self, int64_t count, uint8_t* terminated, dict more_infos)
     cdef int take_infos(self, void** parts, bint zeros) except -1
     cdef dict infos_of_reset(self, cnp.ndarray mask)
-    cdef dict infos_of_lane(self, const lanes_t* lanes, int64_t lane, bint beginning, bint numpy_scalars)
+    cdef dict infos_of_lane(self, const lanes_t* lanes, bint beginning, bint numpy_scalars)
     cdef object _rows(self, cnp.ndarray mask)
     cdef object _terminations(self, const uint8_t* terminated)
 

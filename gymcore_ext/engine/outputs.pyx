@@ -9,7 +9,7 @@ from libc.string cimport memchr, memcpy, memset
 from gymcore_ext.arrays cimport array_pointer, copy_bytes
 from gymcore_ext.engine.episodes cimport SAME_STEP, SINGLE
 from gymcore_ext.engine.kernel cimport MAX_INFOS, TERMINATIONS
-from gymcore_ext.engine.step cimport shifted, sizes_t
+from gymcore_ext.engine.step cimport sizes_t
 from gymcore_ext.layouts cimport grouped, leaves
 
 import numpy as np
@@ -176,8 +176,8 @@ cdef class StepArrays:
         self.taken_infos = None
         return infos
 
-    cdef dict infos_of_lane(self, const lanes_t* lanes, int64_t lane, bint beginning, bint numpy_scalars):
-        """Return the infos of a lane, except those of a termination; `beginning`: only those that a reset gives."""
+    cdef dict infos_of_lane(self, const lanes_t* lanes, bint beginning, bint numpy_scalars):
+        """Return the infos of the only lane but those of a termination; `beginning`: only those that a reset gives."""
         cdef const sizes_t* sizes = &lanes.sizes
         cdef void* parts[MAX_INFOS]
         cdef cnp.ndarray value, array
@@ -186,8 +186,8 @@ cdef class StepArrays:
         if sizes.infos == 0:
             return infos
         for k in range(sizes.infos):
-            parts[k] = shifted(cnp.PyArray_DATA(<cnp.ndarray> self.values[k]), -lane * sizes.info_bytes[k])
-        lanes.kernel.write_infos(&lanes.columns, parts, &lane, 0, 1)
+            parts[k] = cnp.PyArray_DATA(<cnp.ndarray> self.values[k])
+        lanes.kernel.write_infos(&lanes.columns, parts, NULL, 0, 1)
         for k, (name, _, when) in enumerate(self.fields):
             if not when if beginning else when != TERMINATIONS:
                 value = <cnp.ndarray> self.values[k]

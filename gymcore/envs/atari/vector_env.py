@@ -416,7 +416,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         observation, reward, terminated = step(action)
         if self.render_mode == "human":
             self.render()
-        return observation, reward, terminated, self._batch.truncated, self._batch.infos_of(0)
+        return observation, reward, terminated, self._batch.truncated, self._batch.infos()
 
     # --- what lanes have -----------------------------------------------------------------------
 

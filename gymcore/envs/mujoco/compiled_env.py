@@ -325,7 +325,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         finally:
             self._simulations.start_from(np.nan, np.nan)
         compiled = self._resets_compiled
-        info = self._batch.infos_of(0, True) if compiled else self._get_reset_info()
+        info = self._batch.infos(True) if compiled else self._get_reset_info()
         if self.render_mode == "human":
             self.render()
         return observation, info
@@ -358,7 +358,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             raise self._refused(action, problem) from None
         if self._observe_step is not None:
             observation = self._observe_step()
-        infos = batch.infos_of(0)
+        infos = batch.infos()
         for name, number_type in self._program.number_types.items():
             if name == "reward":
                 reward = number_type(reward)
