@@ -128,7 +128,6 @@ def test_threads_with_more_lanes_than_a_chunk(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*KERNELS, *TOY_TEXT])
 def test_batches_and_results_too_large_for_the_caches(name: str) -> None:
-    """For such lanes memory is prefetched."""
     lanes, steps, part = 16501, 70, 16350
     actions = actions_of(name, lanes, steps)
     whole = record(name, actions, seed=9, limit=LIMIT, mode=SAME_STEP)

@@ -82,12 +82,6 @@
 #endif
 #endif
 
-static inline void gymcore_prefetch_range(const void *address, int64_t bytes)
-{
-    for (int64_t offset = 0; offset < bytes; offset += 64)
-        GYMCORE_PREFETCH((const char *)address + offset);
-}
-
 #define GYMCORE_JOIN_(a, b) a##b
 #define GYMCORE_JOIN(a, b) GYMCORE_JOIN_(a, b)
 #define GYMCORE_TEXT_(a) #a
