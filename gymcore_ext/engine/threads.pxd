@@ -24,10 +24,6 @@ ctypedef struct cost_t:
     int64_t calls
 
 
-cdef inline bint is_timed(const cost_t* cost) noexcept nogil:
-    return cost.calls < FIRST_CALLS or cost.calls % TIMED == 0
-
-
 cdef inline void add_time(cost_t* cost, double lane) noexcept nogil:
     """Update the time of a lane; a measurement that was interrupted counts little."""
     if cost.lane == 0.0 or lane < cost.lane and cost.calls < FIRST_CALLS:

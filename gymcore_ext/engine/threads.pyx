@@ -75,7 +75,7 @@ cdef class Threads:
         cdef int64_t end = 0, count = 0, spent
         cdef int threads
         cdef range_t left
-        cdef bint timed = is_timed(cost)
+        cdef bint timed = cost.calls < FIRST_CALLS or cost.calls % TIMED == 0
         cost.calls += 1
         if n == 0:
             return 0
