@@ -1,11 +1,12 @@
 """FrameMemory: the last observations of every lane of a batch, and stacks of them.
 
-A lane's frames lie in a ring of `depth` slots next to each other. Every lane has its own place in its ring: lanes begin
-episodes, and may be stepped, independently of one another.
+A lane's frames lie next to each other, oldest first: a new one moves the others, which is a small part of copying the
+stack for the caller. Lanes begin episodes, and may be stepped, independently of one another.
 """
 cimport cython
 cimport numpy as cnp
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memmove
 
 from gymcore_ext.arrays cimport ArrayRing, array_pointer, claim, copy_bytes, lane_pointer, make_room
 
@@ -14,10 +15,6 @@ from importlib import import_module
 import numpy as np
 
 cnp.import_array()
-
-cdef enum:
-    # Bytes of a result below which a call is shorter than giving the GIL away and taking it back.
-    GIL_BYTES = 1 << 16
 
 # What an update does with a lane.
 cpdef enum:
@@ -48,9 +45,8 @@ cdef class FrameMemory:
     cdef bint oldest
     cdef tuple shape
     cdef object dtype, errors
-    cdef cnp.ndarray frames, newest, padding
+    cdef cnp.ndarray frames, padding
     cdef char* memory                # [num_envs, depth, *shape]
-    cdef int32_t* slots              # [num_envs], the slot of the last frame
     cdef const char* filler          # [*shape], or NULL: a first observation fills its lane's stack
     cdef dict rings          # ArrayRing of results, by their number of rows
     cdef int busy
@@ -61,7 +57,7 @@ cdef class FrameMemory:
     ):
         if num_envs < 1:
             raise errors.InvalidArgument(f"num_envs: expected at least 1, got {num_envs}")
-        if not 1 <= depth <= 0x7FFFFFFF:
+        if depth < 1:
             raise errors.InvalidArgument(f"depth: expected at least 1, got {depth}")
         self.dtype = np.dtype(dtype)
         if self.dtype.kind not in "biufc" or not self.dtype.isnative:
@@ -73,9 +69,7 @@ cdef class FrameMemory:
         self.errors = errors
         self.rings = {}
         self.frames = np.zeros((num_envs, depth, *shape), self.dtype)
-        self.newest = np.full(num_envs, depth - 1, np.int32)
         self.memory = <char*> cnp.PyArray_DATA(self.frames)
-        self.slots = <int32_t*> cnp.PyArray_DATA(self.newest)
         self.row_bytes = cnp.PyArray_NBYTES(self.frames) // (num_envs * depth)
         if padding is not None:
             self.padding = np.array(padding, self.dtype, order="C")
@@ -87,7 +81,7 @@ cdef class FrameMemory:
     def __reduce__(self):
         arguments = self.num_envs, self.depth, self.shape, self.dtype
         options = {"padding": self.padding, "oldest": bool(self.oldest)}
-        return _restored, (self.errors.__name__, arguments, options, self.frames.copy(), self.newest.copy())
+        return _restored, (self.errors.__name__, arguments, options, self.frames.copy())
 
     def update(self, observations, cnp.ndarray changes not None, cnp.ndarray lanes=None):
         """Take observations of all lanes, or of some.
@@ -123,69 +117,40 @@ cdef class FrameMemory:
                 shape = (rows, *self.shape) if self.oldest else (rows, self.depth, *self.shape)
                 self.rings[rows] = ArrayRing(shape, self.dtype)
             result = (<ArrayRing> self.rings[rows]).take(<void**> &out)
-            if rows * count * self.row_bytes < GIL_BYTES:
+            with nogil:
                 self.update_lanes(frame, change, indices, rows, count, out)
-            else:
-                with nogil:
-                    self.update_lanes(frame, change, indices, rows, count, out)
         finally:
             self.busy = 0
         return result
-
-    cdef void begin_lane(self, int64_t lane, const char* frame) noexcept nogil:
-        """Put the first observation of an episode into a lane, with padding before it."""
-        cdef char* slot = self.memory + lane * self.depth * self.row_bytes
-        cdef Py_ssize_t _k
-        for _k in range(self.depth - 1):
-            copy_bytes(slot, frame if self.filler == NULL else self.filler, self.row_bytes)
-            slot += self.row_bytes
-        copy_bytes(slot, frame, self.row_bytes)
-        self.slots[lane] = <int32_t> self.depth - 1
-
-    cdef void add_frame(self, int64_t lane, const char* frame) noexcept nogil:
-        """Put a further observation into a lane, in place of the oldest one."""
-        cdef int32_t slot = self.slots[lane] + 1
-        if slot == self.depth:
-            slot = 0
-        self.slots[lane] = slot
-        copy_bytes(self.memory + (lane * self.depth + slot) * self.row_bytes, frame, self.row_bytes)
-
-    cdef void write_frames(self, int64_t lane, Py_ssize_t first, Py_ssize_t count, char* out) noexcept nogil:
-        """Write some of the frames of a lane, counted from the oldest."""
-        cdef const char* ring = self.memory + lane * self.depth * self.row_bytes
-        cdef Py_ssize_t _k, slot = (self.slots[lane] + 1 + first) % self.depth
-        for _k in range(count):
-            copy_bytes(out, ring + slot * self.row_bytes, self.row_bytes)
-            out += self.row_bytes
-            slot += 1
-            if slot == self.depth:
-                slot = 0
 
     cdef void update_lanes(
         self, const char* frame, const uint8_t* changes, const int64_t* lanes, Py_ssize_t rows, Py_ssize_t count,
         char* out,
     ) noexcept nogil:
         """Change lanes, and write what is returned: the `count` oldest frames of each, all or one."""
-        cdef Py_ssize_t k
-        cdef int64_t lane
+        cdef Py_ssize_t k, i, bytes = self.row_bytes, last = (self.depth - 1) * bytes
+        cdef char* stack
         for k in range(rows):
-            lane = k if lanes == NULL else lanes[k]
+            stack = self.memory + (k if lanes == NULL else lanes[k]) * self.depth * bytes
             if changes[k] == PEEK:
-                self.write_frames(lane, 1, min(count, self.depth - 1), out)
+                copy_bytes(out, stack + bytes, min(count * bytes, last))
                 if count == self.depth:
-                    copy_bytes(out + (count - 1) * self.row_bytes, frame, self.row_bytes)
+                    copy_bytes(out + last, frame, bytes)
             else:
-                if changes[k] == BEGIN:
-                    self.begin_lane(lane, frame)
-                elif changes[k] == ADD:
-                    self.add_frame(lane, frame)
-                self.write_frames(lane, 0, count, out)
-            frame += self.row_bytes
-            out += count * self.row_bytes
+                if changes[k] == ADD:
+                    memmove(stack, stack + bytes, last)
+                elif changes[k] == BEGIN:
+                    for i in range(self.depth - 1):
+                        copy_bytes(stack + i * bytes, frame if self.filler == NULL else self.filler, bytes)
+                if changes[k] == ADD or changes[k] == BEGIN:
+                    copy_bytes(stack + last, frame, bytes)
+                copy_bytes(out, stack, count * bytes)
+            frame += bytes
+            out += count * bytes
 
 
-def _restored(errors, arguments, options, frames, newest):
+def _restored(errors, arguments, options, frames):
     """Return a copy, for pickle, which takes modules by their names only."""
     cdef FrameMemory memory = FrameMemory(*arguments, **options, errors=import_module(errors))
-    memory.frames[...], memory.newest[...] = frames, newest
+    memory.frames[...] = frames
     return memory
