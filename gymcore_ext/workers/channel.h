@@ -223,10 +223,11 @@ static inline void gymcore_reply(gymcore_channel *c, int64_t worker, uint32_t re
 /* Take the submitted lane with the least time used; -1 if there is none. A lane counts as at most GYMCORE_MAX_MEAN_STEPS
  * mean steps before or behind the worker's clock: one that was very slow, or idle for long, neither starves nor starves
  * others. */
-static inline int64_t gymcore_take(gymcore_channel *c, int64_t worker, uint32_t *submission)
+static inline int64_t gymcore_take(gymcore_channel *c, int64_t worker)
 {
     gymcore_worker_slot *slot = &c->slots[worker];
     const double slack = GYMCORE_MAX_MEAN_STEPS * slot->mean;
+    uint32_t submission = 0;
     int64_t best = -1;
     for (int64_t lane = c->first[worker]; lane < c->first[worker + 1]; lane++) {
         uint32_t number = gymcore_load32(&c->submitted[lane]);
@@ -239,20 +240,20 @@ static inline int64_t gymcore_take(gymcore_channel *c, int64_t worker, uint32_t 
             c->used[lane] = slot->clock - slack;
         if (best < 0 || c->used[lane] < c->used[best]) {
             best = lane;
-            *submission = number;
+            submission = number;
         }
     }
     if (best >= 0) {
-        gymcore_store32(&c->taken[best], *submission);
+        gymcore_store32(&c->taken[best], submission);
         if (c->used[best] > slot->clock)
             slot->clock = c->used[best];
     }
     return best;
 }
 
-/* Publish that a lane is ready, after `seconds` of work; 0 if the ring is full, which only broken memory can cause. */
-static inline int gymcore_complete(
-    gymcore_channel *c, int64_t worker, int64_t lane, uint32_t submission, double seconds)
+/* Publish that a lane is ready, after `seconds` of work; 0 if the ring is full, which only broken memory can cause. If
+ * the parent has given the lane up since it was taken, `taken` is a number that it does not wait for any more. */
+static inline int gymcore_complete(gymcore_channel *c, int64_t worker, int64_t lane, double seconds)
 {
     gymcore_worker_slot *slot = &c->slots[worker];
     uint64_t size = 2 * (uint64_t)(c->first[worker + 1] - c->first[worker]);
@@ -267,7 +268,9 @@ static inline int gymcore_complete(
     if (seconds > GYMCORE_MAX_MEAN_STEPS * slot->mean)
         seconds = GYMCORE_MAX_MEAN_STEPS * slot->mean;
     slot->mean += (seconds - slot->mean) / 32;
-    gymcore_store64(&c->ring[2 * c->first[worker] + (int64_t)(tail % size)], (uint64_t)submission << 32 | (uint64_t)lane);
+    gymcore_store64(
+        &c->ring[2 * c->first[worker] + (int64_t)(tail % size)],
+        (uint64_t)gymcore_load32(&c->taken[lane]) << 32 | (uint64_t)lane);
     gymcore_store64(&slot->tail, tail + 1);
     if (gymcore_add64(&c->doorbells->completed, 1) >= gymcore_load64(&c->doorbells->wake_at))
         gymcore_ring_parent(c);
@@ -314,24 +317,17 @@ static inline int gymcore_gather(gymcore_channel *c, gymcore_parent_state *paren
     return 1;
 }
 
-/* Submit lanes, which the caller has checked to be idle, and notify their workers. `notified` is scratch memory of
- * num_workers zeros, which are zeros again afterwards. */
+/* Submit lanes, which the caller has checked to be idle, and notify their workers. */
 static inline void gymcore_submit(
-    gymcore_channel *c, gymcore_parent_state *parent, const int64_t *lanes, int64_t count, const int32_t *owner,
-    uint8_t *notified)
+    gymcore_channel *c, gymcore_parent_state *parent, const int64_t *lanes, int64_t count, const int32_t *owner)
 {
     uint32_t mask = 0;
     for (int64_t i = 0; i < count; i++) {
         parent->state[lanes[i]] = GYMCORE_SUBMITTED;
         gymcore_store32(&c->submitted[lanes[i]], c->submitted[lanes[i]] + 1);
-        notified[owner[lanes[i]]] = 1;
+        mask |= gymcore_notify(c, owner[lanes[i]]);
     }
     parent->submitted += count;
-    for (int64_t k = 0; k < c->num_workers; k++)
-        if (notified[k]) {
-            notified[k] = 0;
-            mask |= gymcore_notify(c, k);
-        }
     gymcore_ring_workers(c, mask);
 }
 

@@ -5,7 +5,6 @@ and waiting releases the GIL. `watch_parent` ends a worker process with its pare
 """
 cimport cython
 cimport numpy as cnp
-from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -61,13 +60,12 @@ cdef extern from "workers/channel.h" nogil:
     void channel_reply "gymcore_reply"(channel_t* channel, int64_t worker, uint32_t request, uint32_t status) noexcept
 
     void channel_submit "gymcore_submit"(
-        channel_t* channel, parent_state_t* parent, const int64_t* lanes, int64_t count, const int32_t* owner,
-        uint8_t* notified) noexcept
+        channel_t* channel, parent_state_t* parent, const int64_t* lanes, int64_t count, const int32_t* owner) noexcept
     bint gather "gymcore_gather"(channel_t* channel, parent_state_t* parent, uint64_t* completed) noexcept
     void forget_lane "gymcore_forget"(channel_t* channel, parent_state_t* parent, int64_t lane) noexcept
-    int64_t channel_take "gymcore_take"(channel_t* channel, int64_t worker, uint32_t* submission) noexcept
+    int64_t channel_take "gymcore_take"(channel_t* channel, int64_t worker) noexcept
     bint channel_complete "gymcore_complete"(
-        channel_t* channel, int64_t worker, int64_t lane, uint32_t submission, double seconds) noexcept
+        channel_t* channel, int64_t worker, int64_t lane, double seconds) noexcept
 
 
 cdef extern from "workers/watch.h":
@@ -106,11 +104,8 @@ cdef class Channel:
 
     cdef channel_t channel
     cdef parent_state_t parent
-    cdef Py_buffer buffer
     cdef int32_t* owner
-    cdef uint32_t* taken
     cdef uint8_t* selected
-    cdef uint8_t* scratch
     cdef uint32_t request
     cdef list arrays  # what the pointers lead to
 
@@ -125,9 +120,7 @@ cdef class Channel:
         self.arrays = []
         self.channel.first = first = <int64_t*> self._zeros(num_workers + 1, np.int64)
         self.owner = <int32_t*> self._zeros(num_envs, np.int32)
-        self.taken = <uint32_t*> self._zeros(num_envs, np.uint32)
         self.selected = <uint8_t*> self._zeros(num_workers, np.uint8)
-        self.scratch = <uint8_t*> self._zeros(num_workers, np.uint8)
         self.parent.state = <uint8_t*> self._zeros(num_envs, np.uint8)
         self.parent.queue = <int64_t*> self._zeros(num_envs, np.int64)
         for k, (lo, hi) in enumerate(bounds):
@@ -136,14 +129,13 @@ cdef class Channel:
             first[k + 1] = hi
             for lane in range(lo, hi):
                 self.owner[lane] = <int32_t> k
-        PyObject_GetBuffer(memory, &self.buffer, PyBUF_WRITABLE)
-        if offset < 0 or offset + channel_bytes(num_workers, num_envs) > self.buffer.len:
-            raise ValueError(
-                f"memory: expected {channel_bytes(num_workers, num_envs)} bytes from offset {offset} on, got "
-                f"{self.buffer.len} bytes in all")
-        if (<size_t> self.buffer.buf + <size_t> offset) % 64:
+        array = np.frombuffer(memory, np.uint8, channel_bytes(num_workers, num_envs), offset)
+        if not array.flags.writeable:
+            raise ValueError("memory: expected a writable buffer, got a read-only one")
+        if array.ctypes.data % 64:
             raise ValueError(f"offset: expected an address that is a multiple of 64, got {offset} into the memory")
-        channel_place(&self.channel, <char*> self.buffer.buf + offset)
+        self.arrays.append(array)
+        channel_place(&self.channel, <char*> cnp.PyArray_DATA(array))
         # A second parent's end (after the first one was dropped) goes on counting.
         self.request = <uint32_t> (load64(&self.channel.doorbells.countdown) >> 32)
 
@@ -152,9 +144,6 @@ cdef class Channel:
         array = np.zeros(max(count, 1), dtype)
         self.arrays.append(array)
         return cnp.PyArray_DATA(<cnp.ndarray> array)
-
-    def __dealloc__(self):
-        PyBuffer_Release(&self.buffer)
 
     @staticmethod
     def nbytes(Py_ssize_t num_workers, Py_ssize_t num_envs):
@@ -333,7 +322,7 @@ cdef class Channel:
                     self.parent.state[values[k]] = IDLE
                 raise ValueError(f"lanes[{i}]: lane {values[i]} is " + ("named twice" if repeated else "outstanding"))
             self.parent.state[values[i]] = SUBMITTED
-        channel_submit(&self.channel, &self.parent, values, count, self.owner, self.scratch)
+        channel_submit(&self.channel, &self.parent, values, count, self.owner)
 
     def ready(self, Py_ssize_t batch_size, double timeout, Py_ssize_t spin=0):
         """Wait until `batch_size` lanes are ready, and hand out those that were ready first.
@@ -410,20 +399,15 @@ cdef class Channel:
         Fair in time: a lane that is 20 times slower is stepped a twentieth as often. It never starves: no lane is
         counted more than 64 mean steps before or behind the others.
         """
-        cdef uint32_t submission = 0
-        cdef int64_t lane
         self._check_worker(worker)
-        lane = channel_take(&self.channel, worker, &submission)
-        if lane >= 0:
-            self.taken[lane] = submission
-        return lane
+        return channel_take(&self.channel, worker)
 
     def complete(self, Py_ssize_t worker, Py_ssize_t lane, double seconds):
         """Report that a lane which was taken is ready, after so many seconds; the parent sees what it wrote."""
         self._check_worker(worker)
         if not 0 <= lane < self.channel.num_envs or self.owner[lane] != worker:
             raise ValueError(f"lane: expected a lane of worker {worker}, got {lane}")
-        if not channel_complete(&self.channel, worker, lane, self.taken[lane], seconds):
+        if not channel_complete(&self.channel, worker, lane, seconds):
             raise RuntimeError(f"complete: lane {lane} was completed without being taken")
 
 

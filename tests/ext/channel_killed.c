@@ -30,7 +30,7 @@ static const int32_t owner[LANES] = {0, 0, 0, 0, 1, 1};
 static long steps;
 
 typedef struct {
-    uint8_t state[LANES], notified[WORKERS];
+    uint8_t state[LANES];
     int64_t queue[LANES];
     int64_t count, submitted;
 } parent_memory;
@@ -47,15 +47,15 @@ static void work(char *memory)
 {
     gymcore_channel channel = open_channel(memory);
     uint64_t inbox;
-    uint32_t activity, submission = 0;
+    uint32_t activity;
     for (int i = 0; i < 2; i++) {
-        int64_t lane = gymcore_take(&channel, 0, &submission);
-        gymcore_complete(&channel, 0, lane, submission, 0.5);
+        int64_t lane = gymcore_take(&channel, 0);
+        gymcore_complete(&channel, 0, lane, 0.5);
     }
     gymcore_find_work(&channel, 0, 0, &inbox, &activity);
     gymcore_reply(&channel, 0, (uint32_t)(inbox >> 32), STATUS);
     gymcore_find_work(&channel, 0, REQUEST, &inbox, &activity);
-    gymcore_take(&channel, 0, &submission);
+    gymcore_take(&channel, 0);
     gymcore_await_activity(&channel, 0, activity, gymcore_clock(), 2);
     gymcore_await_activity(&channel, 0, activity - 1, gymcore_clock(), 0);
 }
@@ -68,7 +68,7 @@ static void survive(char *memory, const parent_memory *before)
     gymcore_parent_state parent = {mine.state, mine.queue, mine.count, mine.submitted};
     static const uint8_t both[WORKERS] = {1, 1};
     uint64_t completed, inbox;
-    uint32_t activity, submission;
+    uint32_t activity;
     int64_t lane, lanes[LANES];
     int taken = 0;
 
@@ -96,15 +96,15 @@ static void survive(char *memory, const parent_memory *before)
     CHECK(gymcore_find_work(&channel, 0, 0, &inbox, &activity) == 0);
     for (lane = 0; lane < 4; lane++)
         lanes[lane] = lane;
-    gymcore_submit(&channel, &parent, lanes, 4, owner, mine.notified);
+    gymcore_submit(&channel, &parent, lanes, 4, owner);
     CHECK(gymcore_find_work(&channel, 0, 0, &inbox, &activity) == 2);
-    while ((lane = gymcore_take(&channel, 0, &submission)) >= 0) {
-        CHECK(gymcore_complete(&channel, 0, lane, submission, 1.0));
+    while ((lane = gymcore_take(&channel, 0)) >= 0) {
+        CHECK(gymcore_complete(&channel, 0, lane, 1.0));
         taken++;
     }
     CHECK(taken == 4);
-    while ((lane = gymcore_take(&channel, 1, &submission)) >= 0)
-        CHECK(gymcore_complete(&channel, 1, lane, submission, 1.0));
+    while ((lane = gymcore_take(&channel, 1)) >= 0)
+        CHECK(gymcore_complete(&channel, 1, lane, 1.0));
     CHECK(gymcore_gather(&channel, &parent, &completed));
     CHECK(parent.count == LANES);
 
@@ -131,7 +131,7 @@ int main(void)
     int status;
     pid_t child;
 
-    gymcore_submit(&channel, &parent, lanes, LANES, owner, mine.notified);
+    gymcore_submit(&channel, &parent, lanes, LANES, owner);
     mine.submitted = parent.submitted;
     gymcore_post(&channel, REQUEST, 5, NULL, WORKERS);
     /* The state that a sleeping parent would have left: workers ring the doorbell. */

@@ -26,11 +26,11 @@ static gymcore_channel channel;
 
 /* A process's own data; in shared memory, so that whichever process plays the parent finds it. */
 typedef struct {
-    uint8_t state[LANES], notified[WORKERS];
+    uint8_t state[LANES];
     int64_t queue[LANES];
     gymcore_parent_state parent;
     uint64_t inbox;
-    uint32_t activity, submission;
+    uint32_t activity;
     int64_t lane;
     volatile int done; /* the traced process has done its part */
 } notes;
@@ -54,7 +54,7 @@ static void answer(int64_t worker, uint32_t last, uint32_t expected)
         gymcore_reply(&channel, worker, expected, 0);
 }
 
-static void submit(int64_t lane) { gymcore_submit(&channel, &shared->parent, &lane, 1, owner, shared->notified); }
+static void submit(int64_t lane) { gymcore_submit(&channel, &shared->parent, &lane, 1, owner); }
 
 static void gather(void)
 {
@@ -108,7 +108,7 @@ static void submits(void) { submit(1); }
 static void finds_lane(void)
 {
     CHECK(gymcore_find_work(&channel, 0, 1, &shared->inbox, &shared->activity) == 2);
-    CHECK(gymcore_take(&channel, 0, &shared->submission) == 1);
+    CHECK(gymcore_take(&channel, 0) == 1);
 }
 static void one_answer_missing(void)
 {
@@ -124,9 +124,9 @@ static void two_lanes_out(void)
 {
     submit(0);
     submit(2);
-    CHECK(gymcore_take(&channel, 0, &shared->submission) == 0);
-    CHECK(gymcore_take(&channel, 1, &shared->submission) == 2);
-    CHECK(gymcore_complete(&channel, 1, 2, 1, 1.0));
+    CHECK(gymcore_take(&channel, 0) == 0);
+    CHECK(gymcore_take(&channel, 1) == 2);
+    CHECK(gymcore_complete(&channel, 1, 2, 1.0));
 }
 static void awaits_lanes(void)
 {
@@ -138,12 +138,12 @@ static void awaits_lanes(void)
         gymcore_await_arrival(&channel, 0, completed + 2 - (uint64_t)shared->parent.count, later, 3);
     }
 }
-static void completes(void) { CHECK(gymcore_complete(&channel, 0, 0, 1, 1.0)); }
+static void completes(void) { CHECK(gymcore_complete(&channel, 0, 0, 1.0)); }
 static void has_two(void) { CHECK(shared->parent.count == 2); }
 
 /* A lane is given up and submitted again, while its worker takes or completes it: it is delivered once. */
 static void lane_out(void) { submit(0); }
-static void takes(void) { shared->lane = gymcore_take(&channel, 0, &shared->submission); }
+static void takes(void) { shared->lane = gymcore_take(&channel, 0); }
 static void asks_again(void)
 {
     gather();
@@ -154,14 +154,14 @@ static void delivered_once(void)
 {
     CHECK(shared->lane <= 0);
     if (shared->lane == 0)
-        CHECK(gymcore_complete(&channel, 0, 0, shared->submission, 1.0));
+        CHECK(gymcore_complete(&channel, 0, 0, 1.0));
     gather();
     takes();
     if (shared->lane == 0)
-        CHECK(gymcore_complete(&channel, 0, 0, shared->submission, 1.0));
+        CHECK(gymcore_complete(&channel, 0, 0, 1.0));
     gather();
     CHECK(shared->parent.count == 1 && shared->parent.submitted == 1 && shared->parent.queue[0] == 0);
-    CHECK(gymcore_take(&channel, 0, &shared->submission) == -1);
+    CHECK(gymcore_take(&channel, 0) == -1);
 }
 static void lane_taken(void)
 {
@@ -173,7 +173,7 @@ static void lane_given_up(void)
     lane_taken();
     asks_again();
 }
-static void completes_it(void) { CHECK(gymcore_complete(&channel, 0, 0, shared->submission, 1.0)); }
+static void completes_it(void) { CHECK(gymcore_complete(&channel, 0, 0, 1.0)); }
 static void delivered_once_more(void)
 {
     gather();

@@ -40,14 +40,14 @@ static void *work(void *argument)
     int64_t me = (int64_t)(intptr_t)argument;
     gymcore_channel channel = open_channel();
     uint64_t inbox;
-    uint32_t last = 0, activity, submission = 0;
+    uint32_t last = 0, activity;
     for (;;) {
         int found = gymcore_find_work(&channel, me, last, &inbox, &activity);
         if (found == 2) {
-            int64_t lane = gymcore_take(&channel, me, &submission);
+            int64_t lane = gymcore_take(&channel, me);
             if (lane >= 0) {
                 observation[lane] = 3 * action[lane] + lane;
-                CHECK(gymcore_complete(&channel, me, lane, submission, 1e-3 * (double)(1 + lane % 5)));
+                CHECK(gymcore_complete(&channel, me, lane, 1e-3 * (double)(1 + lane % 5)));
             }
         } else if (found == 1) {
             uint32_t operation = (uint32_t)inbox;
@@ -81,7 +81,7 @@ int main(int count, char **words)
     reply = calloc((size_t)num_workers, sizeof(int64_t));
     action = calloc((size_t)num_lanes, sizeof(int64_t));
     observation = calloc((size_t)num_lanes, sizeof(int64_t));
-    uint8_t *selected = calloc((size_t)num_workers, 1), *notified = calloc((size_t)num_workers, 1);
+    uint8_t *selected = calloc((size_t)num_workers, 1);
     int32_t *owner = calloc((size_t)num_lanes, sizeof(int32_t));
     for (int k = 0; k < num_workers; k++) {
         first[k + 1] = (int64_t)(k + 1) * num_lanes / num_workers;
@@ -128,7 +128,7 @@ int main(int count, char **words)
     int64_t *lanes = calloc((size_t)num_lanes, sizeof(int64_t)), delivered = 0;
     for (int64_t lane = 0; lane < num_lanes; lane++)
         lanes[lane] = lane;
-    gymcore_submit(&channel, &parent, lanes, num_lanes, owner, notified);
+    gymcore_submit(&channel, &parent, lanes, num_lanes, owner);
     for (int slices = 0; delivered < (int64_t)rounds * num_lanes;) {
         int64_t wanted = 1 + rand() % num_lanes;
         uint64_t completed;
@@ -149,7 +149,7 @@ int main(int count, char **words)
         parent.submitted -= wanted;
         memmove(parent.queue, parent.queue + wanted, (size_t)parent.count * sizeof(int64_t));
         delivered += wanted;
-        gymcore_submit(&channel, &parent, lanes, wanted, owner, notified);
+        gymcore_submit(&channel, &parent, lanes, wanted, owner);
     }
 
     request = request + 1 ? request + 1 : 1;

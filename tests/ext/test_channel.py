@@ -325,8 +325,8 @@ def test_offset_into_the_memory():
         ((memory_of(2, 2), 0, [(0, 3), (3, 2)]), r"bounds\[0\]: expected 0 = lo <= hi <= 2"),
         ((memory_of(2, 2), 0, [(0, 2), (1, 2)]), r"bounds\[1\]: expected 2 = lo <= hi <= 2"),
         ((memory_of(2, 2), 0, [(0, 1), (2, 2)]), r"bounds\[1\]: expected 1 = lo <= hi <= 2"),
-        ((mmap.mmap(-1, 64), 0, [(0, 0)]), "memory: expected .* bytes from offset 0 on, got"),
-        ((memory_of(1), -64, [(0, 0)]), "memory: expected .* bytes from offset -64"),
+        ((mmap.mmap(-1, 64), 0, [(0, 0)]), "buffer is smaller than requested size"),
+        ((memory_of(1), -64, [(0, 0)]), "offset must be non-negative"),
         ((mmap.mmap(-1, 8192), 8, [(0, 0)]), "offset: expected an address"),
     ],
 )
@@ -336,7 +336,7 @@ def test_constructor_refuses(arguments, message):
 
 
 def test_memory_must_be_writable():
-    with pytest.raises((BufferError, TypeError)):
+    with pytest.raises(ValueError, match="memory: expected a writable buffer"):
         Channel(bytes(Channel.nbytes(1, 0)), 0, [(0, 0)])
 
 
