@@ -18,10 +18,8 @@ cdef class BatchBuffer:
     cdef cnp.ndarray array               # what is being written; with own memory only until `batch`
     cdef char* data
     cdef Py_ssize_t row_bytes
-    cdef object dtype, scalar
+    cdef object dtype
     cdef tuple shape
-    cdef cnp.ndarray shape_array         # intp, what `sizes` points to
-    cdef cnp.npy_intp* sizes
     cdef int typenum, rank
     cdef bint plain                      # values are their bytes
     # A tuple or dict.

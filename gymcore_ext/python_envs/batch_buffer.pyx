@@ -4,23 +4,16 @@ A layout (layouts.pyx) says what an element is made of.
 """
 cimport cython
 cimport numpy as cnp
-from cpython.long cimport PyLong_CheckExact
-from libc.stdint cimport int64_t
 
 from gymcore_ext.arrays cimport ArrayRing, copy_bytes
 from gymcore_ext.layouts cimport parts_of
+from gymcore_ext.python_envs.infos cimport store_number
 
 from math import prod
 
 import numpy as np
 
 cnp.import_array()
-
-cdef extern from "Python.h":
-    long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
-
-cdef extern from "numpy/arrayobject.h":
-    void PyArray_ScalarAsCtype(object scalar, void* place)
 
 cdef enum:
     ARRAY = 0
@@ -70,11 +63,8 @@ cdef class BatchBuffer:
         self.kind = KINDS[layout[0]]
         if self.kind == ARRAY:
             self.dtype = np.dtype(layout[1])
-            self.scalar = self.dtype.type
             self.shape = tuple(layout[2])
             self.rank = len(self.shape)
-            self.shape_array = np.array(self.shape, np.intp)
-            self.sizes = <cnp.npy_intp*> cnp.PyArray_DATA(self.shape_array)
             self.typenum = self.dtype.num
             self.plain = self.dtype.isnative and self.dtype.kind in "biufc"
             self.row_bytes = self.dtype.itemsize * prod(self.shape)
@@ -167,9 +157,6 @@ cdef class BatchBuffer:
 
     cdef int write_array(self, Py_ssize_t row, object value) except -1:
         cdef cnp.ndarray array
-        cdef int overflow = 0
-        cdef long long number
-        cdef char* place = self.data + row * self.row_bytes
         if self.plain:
             if cnp.PyArray_CheckExact(value):
                 array = <cnp.ndarray> value
@@ -177,19 +164,12 @@ cdef class BatchBuffer:
                     cnp.PyArray_TYPE(array) == self.typenum
                     and cnp.PyArray_NDIM(array) == self.rank
                     and cnp.PyArray_ISCARRAY_RO(array)
-                    and cnp.PyArray_CompareLists(cnp.PyArray_DIMS(array), self.sizes, self.rank)
+                    and cnp.PyArray_CompareLists(cnp.PyArray_DIMS(array), cnp.PyArray_DIMS(self.array) + 1, self.rank)
                 ):
-                    copy_bytes(place, cnp.PyArray_DATA(array), self.row_bytes)
+                    copy_bytes(self.data + row * self.row_bytes, cnp.PyArray_DATA(array), self.row_bytes)
                     return 0
-            elif self.rank == 0:
-                if self.typenum == cnp.NPY_INT64 and PyLong_CheckExact(value):
-                    number = PyLong_AsLongLongAndOverflow(value, &overflow)
-                    if not overflow:
-                        (<int64_t*> place)[0] = number
-                        return 0
-                elif type(value) is self.scalar:
-                    PyArray_ScalarAsCtype(value, place)
-                    return 0
+            elif self.rank == 0 and store_number(self.array, row, value):
+                return 0
         return self.convert(row, value)
 
     cdef int convert(self, Py_ssize_t row, object value) except -1:

@@ -34,7 +34,3 @@ class InfoSlots:
     def get(
         self, lane: int, overflow: bytes | None = None
     ) -> tuple[dict[str, Any], dict[str, Any] | None, Any]: ...
-
-def merge_slot(
-    vector_infos: dict[str, Any], slots: InfoSlots, lane: int, row: int, num_rows: int
-) -> bool: ...

@@ -407,11 +407,6 @@ cdef uint64_t take_word(cursor_t* cursor) noexcept:
     return (<uint64_t*> claim(cursor, 8))[0]
 
 
-cdef object take_key(cursor_t* cursor):
-    cdef uint64_t length = take_word(cursor)
-    return PyUnicode_DecodeUTF8(claim(cursor, length), <Py_ssize_t> length, NULL)
-
-
 cdef object take_value(cursor_t* cursor):
     """Read a value that `put_value` wrote."""
     cdef uint64_t word = take_word(cursor)
@@ -428,7 +423,8 @@ cdef object take_value(cursor_t* cursor):
     if word & 0xFF == DICT:
         result = {}
         for _ in range(word >> 8):
-            key = take_key(cursor)
+            payload = take_word(cursor)
+            key = PyUnicode_DecodeUTF8(claim(cursor, payload), <Py_ssize_t> payload, NULL)
             result[key] = take_value(cursor)
         return result
     typenum = word >> 8 & 0xFF
@@ -555,20 +551,6 @@ cdef class InfoSlots:
         cursor.end = cursor.at + self.slot_bytes
         final_info = take_value(&cursor) if word & HAS_FINAL else None
         return take_value(&cursor), final_info, None
-
-
-def merge_slot(object vector_infos, InfoSlots slots, Py_ssize_t lane, Py_ssize_t row, Py_ssize_t num_rows):
-    """Merge the info in a lane's slot into a row, as `merge_info` does; False where only `get` reads all there is."""
-    cdef cursor_t cursor
-    cdef uint64_t word = slots.word_of(lane)
-    if word != FILLED:
-        return word == 0
-    cursor.at = slots.slots + lane * slots.slot_bytes
-    cursor.end = cursor.at + slots.slot_bytes
-    for _ in range(take_word(&cursor) >> 8):
-        key = take_key(&cursor)
-        merge_value(vector_infos, key, take_value(&cursor), row, num_rows, 1)
-    return True
 
 
 cdef bytes pickled(object value, str name, int depth):

@@ -18,11 +18,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gymcore_ext.python_envs import infos
-from gymcore_ext.python_envs.infos import InfoSlots, merge_info, merge_slot
+from gymcore_ext.python_envs.infos import InfoSlots
 from tests.ext import info_values
 from tests.ext.info_values import assert_came_through
 from tests.for_each import for_each
-from tests.testing_env import assert_same
 
 EMPTY: tuple[dict[str, Any], None, None] = ({}, None, None)
 
@@ -175,20 +174,6 @@ def test_an_info_of_just_the_size_of_a_slot_fits() -> None:
         assert slots.put(0, {"key": array}) == (size <= 64 - 40) != bool(slots.overflowed([0]))
         slots.put(1, {"key": array})
         assert_came_through(slots.get(0, slots.take_overflow().get(0))[0], {"key": array})
-
-
-def test_a_slot_is_merged_as_its_info() -> None:
-    pose = {"pose": {"x": 1.5, "y": np.float32(2)}, "k": 3, "image": np.ones(2)}
-    slots = slots_of(5)
-    for lane, info in enumerate([pose, {}, {"k": 2.5}, {"k": "text"}]):
-        slots.put(lane, info)
-    slots.put(4, {"k": 1}, {"k": 2})
-    ours: dict[str, Any] = {}
-    theirs: dict[str, Any] = {}
-    assert [merge_slot(ours, slots, lane, lane, 5) for lane in range(5)] == [1, 1, 1, 0, 0]
-    for lane in (0, 2):
-        merge_info(theirs, slots.get(lane)[0], lane, 5)
-    assert_same(ours, theirs)
 
 
 def test_an_overflow_is_forgotten_when_its_lane_reports_something_else() -> None:

@@ -30,7 +30,7 @@ from gymcore.vector.utils.shared_memory import create_shared_memory
 from gymcore.vector.workers.failures import environment_failed
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 from gymcore_ext.python_envs.env_loop import EPISODE, TRANSITION
-from gymcore_ext.python_envs.infos import InfoSlots, merge_slot
+from gymcore_ext.python_envs.infos import InfoSlots
 from gymcore_ext.workers.channel import Channel
 
 __all__ = [
@@ -396,8 +396,6 @@ class Results:
 
         add = add_info or merge
         for lane, row in zip(lanes, rows, strict=True):
-            if add_info is None and merge_slot(infos, slots, lane, row, num_rows):
-                continue
             info, final_info, extra = slots.get(lane, overflow.get(lane))
             if extra is not None:
                 self._objects[lane] = extra[0]
