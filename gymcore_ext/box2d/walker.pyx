@@ -3,7 +3,6 @@
 Gymnasium's order of operations and of random draws, in its precision: Python's float64, rounded to float32 where a
 number goes to Box2D. gymcore/envs/box2d/bipedal_walker_python.py is the same in Python.
 """
-cimport numpy as cnp
 from libc.math cimport cos, fabs, sin, sqrtf
 from libc.stdint cimport int32_t, int64_t
 
@@ -19,8 +18,6 @@ import numpy as np
 
 from gymcore_ext.box2d.worlds import FUNCTIONS_OF_LANE
 from gymcore_ext.lanes.custom_kernel import CustomKernel
-
-cnp.import_array()
 
 
 cdef enum:
@@ -40,6 +37,7 @@ cdef double FPS = 50.0, SCALE = 30.0
 cdef double WIDTH = 600 / SCALE, HEIGHT = 400 / SCALE
 cdef double STEP = 14 / SCALE, LEVEL = 400 / SCALE / 4
 cdef double GOAL = (POINTS - GRASS_STEPS) * STEP
+cdef double LIDAR_RANGE = 160 / SCALE, MARGIN = 0.125  # of what rays can reach, because of rounding
 cdef double GRAVITY = -10.0, MOTORS_TORQUE = 80.0, TORQUE_COST = 0.00035 * 80
 cdef double[4] SPEEDS = [4.0, 6.0, 4.0, 6.0]
 
@@ -64,14 +62,13 @@ ctypedef struct walker_t:
     lane_t lane
     episode_t episode
     vec_t ground[POINTS]      # corners that rays can hit
-    vec_t boxes[4 * BOXES]    # counter-clockwise
+    vec_t boxes[4 * BOXES]    # counter-clockwise, from a left one on
 
 
-cdef double[2 * RAYS] ray_ends
+cdef double[RAYS][2] ray_ends
 cdef int _ray
 for _ray in range(RAYS):
-    ray_ends[2 * _ray] = sin(1.5 * _ray / 10.0) * (160 / SCALE)
-    ray_ends[2 * _ray + 1] = -(cos(1.5 * _ray / 10.0) * (160 / SCALE))
+    ray_ends[_ray] = [sin(1.5 * _ray / 10.0) * LIDAR_RANGE, -(cos(1.5 * _ray / 10.0) * LIDAR_RANGE)]
 
 
 # --- the lidar: rays from one point onto ground of line segments and boxes -------------------------------------------
@@ -129,82 +126,36 @@ cdef inline float hit_box(
     return lower if enters else best
 
 
-cdef void cast_rays(
-    const vec_t* ground, int count, const vec_t* boxes, int box_count, const double* ends, int rays, double x, double y,
-    float* fractions
-) noexcept nogil:
-    """Compute the fraction of each ray from (x, y) before its first hit; 1 for no hit.
+cdef void cast_rays(const walker_t* walker, double x, double y, float* fractions) noexcept nogil:
+    """Compute the fraction of each ray of the lidar from (x, y) before its first hit; 1 for no hit.
 
     The operations are those of Box2D 2.3's `b2EdgeShape::RayCast` and `b2PolygonShape::RayCast`, in their order and
     single precision, so that fractions agree to the bit with `b2World::RayCast`. Ten rays take 1 us.
-
-    Corners of the `ground` [count] have ascending x, those of `boxes` [box_count, 4] are counter-clockwise. `ends`
-    [rays <= RAYS, 2] are from the origin to the end of each ray.
     """
-    cdef float margin = 0.125  # because of rounding
-    cdef double left = ends[0], right = ends[0]
-    cdef float low, high, x1 = <float> x, y1 = <float> y
-    cdef const vec_t* box
+    cdef float x1 = <float> x, y1 = <float> y
+    cdef float low = <float> (x - MARGIN), high = <float> (x + LIDAR_RANGE + MARGIN)
+    cdef const vec_t* corner
     cdef vec_t[RAYS] ways
     cdef vec_t[4] normals
-    cdef int ray, i, j, first = 0, last = count - 1
-    for ray in range(rays):
-        left = min(left, ends[2 * ray])
-        right = max(right, ends[2 * ray])
-        ways[ray].x, ways[ray].y = <float> (x + ends[2 * ray]) - x1, <float> (y + ends[2 * ray + 1]) - y1
+    cdef int ray, i, j
+    for ray in range(RAYS):
+        ways[ray].x, ways[ray].y = <float> (x + ray_ends[ray][0]) - x1, <float> (y + ray_ends[ray][1]) - y1
         fractions[ray] = 1.0
-    low = <float> (x + left) - margin
-    high = <float> (x + right) + margin
-    while first < last and ground[first + 1].x < low:
-        first += 1
-    while last > first and ground[last - 1].x > high:
-        last -= 1
-    for i in range(first, last):
-        normals[0] = normal_of(&ground[i], &ground[i + 1])
-        for ray in range(rays):
-            fractions[ray] = hit_segment(&ground[i], normals[0], x1, y1, ways[ray].x, ways[ray].y, fractions[ray])
-    for i in range(box_count):
-        box = &boxes[4 * i]
-        if (min(box[0].x, box[1].x, box[2].x, box[3].x) > high or max(box[0].x, box[1].x, box[2].x, box[3].x) < low):
+    for i in range(POINTS - 1):
+        corner = &walker.ground[i]
+        if corner[1].x < low or corner.x > high:
+            continue
+        normals[0] = normal_of(corner, corner + 1)
+        for ray in range(RAYS):
+            fractions[ray] = hit_segment(corner, normals[0], x1, y1, ways[ray].x, ways[ray].y, fractions[ray])
+    for i in range(<int> walker.episode.box_count):
+        corner = &walker.boxes[4 * i]
+        if corner[1].x < low or corner.x > high:
             continue
         for j in range(4):
-            normals[j] = normal_of(&box[j], &box[(j + 1) % 4])
-        for ray in range(rays):
-            fractions[ray] = hit_box(box, normals, x1, y1, ways[ray].x, ways[ray].y, fractions[ray])
-
-
-cdef class Rays:
-    """A fan of rays with fixed directions and lengths, over fixed ground.
-
-    Box2D's own `RayCast` calls Python for each fixture near a ray, which takes 60 us for ten rays.
-
-    Args:
-        corners: float32 [n, 2], x ascending: the ground's outline.
-        boxes: float32 [m, 4, 2]: convex shapes on it, corners counter-clockwise.
-        ends: float64 [k, 2]: from the origin to the end of each ray.
-    """
-
-    cdef cnp.ndarray corners, boxes, ends, fractions
-
-    def __cinit__(self, corners, boxes, ends):
-        self.corners, self.ends = np.array(corners, np.float32, order="C"), np.array(ends, np.float64, order="C")
-        self.boxes = np.array(boxes, np.float32, order="C").reshape(-1, 4, 2)
-        shapes = np.shape(self.corners), np.shape(self.ends)
-        if (not all(len(shape) == 2 and shape[1] == 2 for shape in shapes) or shapes[0][0] < 2
-                or not 1 <= shapes[1][0] <= RAYS):
-            raise ValueError(f"expected corners [n, 2] with n >= 2 and ends [k, 2] with k from 1 to {<int> RAYS}")
-        self.fractions = np.empty(len(self.ends), np.float32)
-        if (np.diff(self.corners[:, 0]) < 0).any():
-            raise ValueError("corners: expected x in ascending order")
-
-    def cast(self, double x, double y):
-        """Return the fraction of each ray from (x, y) before its first hit, a list of floats; 1.0 for no hit."""
-        cast_rays(
-            <const vec_t*> cnp.PyArray_DATA(self.corners), <int> len(self.corners),
-            <const vec_t*> cnp.PyArray_DATA(self.boxes), <int> len(self.boxes),
-            <const double*> cnp.PyArray_DATA(self.ends), <int> len(self.ends), x, y,
-            <float*> cnp.PyArray_DATA(self.fractions))
-        return self.fractions.tolist()
+            normals[j] = normal_of(&corner[j], &corner[(j + 1) % 4])
+        for ray in range(RAYS):
+            fractions[ray] = hit_box(corner, normals, x1, y1, ways[ray].x, ways[ray].y, fractions[ray])
 
 
 # --- an episode -------------------------------------------------------------------------------------------------------
@@ -388,8 +339,7 @@ cdef int step(
     step_world(self, lane)
     episode.steps += 1
     x = hull.position.x
-    cast_rays(walker.ground, POINTS, walker.boxes, <int> episode.box_count, ray_ends, RAYS, x, hull.position.y,
-              episode.fractions)
+    cast_rays(walker, x, hull.position.y, episode.fractions)
     episode.scroll = x - WIDTH / 5
     shaping = 130 * x / SCALE - 5.0 * fabs(hull.angle)
     reward[0] = reward_of(

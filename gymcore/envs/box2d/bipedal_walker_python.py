@@ -39,7 +39,6 @@ from gymcore.rendering.shapes import (
     paint,
     vertical_gradient,
 )
-from gymcore_ext.box2d.walker import Rays
 
 if TYPE_CHECKING:
     import pygame
@@ -169,7 +168,7 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
     counters = ("prev_shaping", "clouds", "scroll", "lidar_fractions")
     settings = ("hardcore",)
     _not_pickled = (
-        "world", "hull", "terrain", "legs", "joints", "drawlist", "_contacts", "_rays",
+        "world", "hull", "terrain", "legs", "joints", "drawlist", "_contacts",
     )  # fmt: skip
 
     def __init__(self, render_mode: str | None = None, hardcore: bool = False) -> None:
@@ -243,11 +242,6 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
         self.drawlist = [*self.terrain, *self.legs, self.hull]
         self._contacts = ContactDetector(self.hull, [self.legs[1], self.legs[3]])
         world.contactListener = self._contacts
-        self._rays = Rays(
-            np.column_stack((GROUND_X, heights)),
-            [counter_clockwise(box) for box in boxes],
-            RAY_ENDS,
-        )
 
     # --- a step --------------------------------------------------------------------------------
 
@@ -269,7 +263,7 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
 
         position, velocity = hull.position, hull.linearVelocity
         x = position.x
-        self.lidar_fractions = fractions = self._rays.cast(x, position.y)
+        self.lidar_fractions = fractions = cast_rays(self.world, x, position.y)
         angle = hull.angle
         observed = [
             angle,
@@ -410,9 +404,27 @@ def draw_terrain(random: np.random.Generator, hardcore: bool) -> Terrain:
     return Terrain(tuple(heights), tuple(boxes))
 
 
-def counter_clockwise(box: tuple[Point, ...]) -> tuple[Point, ...]:
-    """Return the box counter-clockwise; those of stairs and pits come clockwise."""
-    return box if box[0][1] < box[2][1] else box[::-1]
+class _Ray(Box2D.b2RayCastCallback):
+    """The fraction of a ray before the ground; 1.0 for no hit."""
+
+    fraction = 1.0
+
+    def ReportFixture(self, fixture: Any, point: Any, normal: Any, fraction: float) -> float:
+        """Box2D calls this for each fixture that the ray hits; the walker is transparent."""
+        if not fixture.filterData.categoryBits & 0x0001:
+            return -1.0
+        self.fraction = fraction
+        return fraction
+
+
+def cast_rays(world: World, x: float, y: float) -> list[float]:
+    """Return the fraction of each ray of the lidar from (x, y) before its first hit."""
+    rays = []
+    for dx, dy in RAY_ENDS:
+        ray = _Ray()
+        world.RayCast(ray, (x, y), (x + dx, y + dy))
+        rays.append(ray.fraction)
+    return rays
 
 
 def build_terrain(world: World, terrain: Terrain) -> list[Body]:
