@@ -26,7 +26,6 @@ cdef enum:
     HIDDEN_ROWS = 100  # the lowest rows, which the instruments cover
     MAX_CORNERS = 16   # of a polygon
     SQUARES = 20       # squares of darker grass in a row
-    MAX_SHAPES = 8     # shapes of a body that are drawn; the hull has four
 
 cdef enum:
     # The image is rescaled to cells, each the sum of an area that begins and ends within pixels. Areas are in 1 / 16384
@@ -69,14 +68,6 @@ cdef double PLAYFIELD = 2000 / SCALE, GRASS_DIM = PLAYFIELD / 20.0, ZOOM = 2.7
 cdef double SIZE = 0.02, WHEEL_WIDTH = 14 * SIZE
 cdef rgb_t HULL_COLOR = rgb(204, 0, 0), STRIPE_COLOR = rgb(77, 77, 77), VIOLET = rgb(51, 0, 255)
 cdef rgb_t BLACK = 0, WHITE = rgb(255, 255, 255), RED = rgb(255, 0, 0), GREEN = rgb(0, 255, 0), BLUE = rgb(0, 0, 255)
-cdef double[SQUARES * SQUARES][4][2] grass
-cdef int _row, _column, _corner
-for _column in range(SQUARES):
-    for _row in range(SQUARES):
-        for _corner in range(4):
-            grass[SQUARES * _column + _row][_corner] = [
-                GRASS_DIM * (2 * _column - 20) + (GRASS_DIM if _corner in (0, 3) else 0.0),
-                GRASS_DIM * (2 * _row - 20) + (GRASS_DIM if _corner >= 2 else 0.0)]
 
 
 # --- pixels -----------------------------------------------------------------------------------------------------------
@@ -309,7 +300,7 @@ cdef inline void draw_shape(
 
 
 cdef inline void draw_ground(image_t* image, const view_t* view, const double* corners, rgb_t color) noexcept nogil:
-    """Draw four corners of the ground, unless they are far from the car."""
+    """Draw four corners of the ground, unless they are far from the car: a tenth of a step."""
     cdef double x = corners[0] - view.car_x, y = corners[1] - view.car_y
     cdef double reach = view.reach + 1.5 * GRASS_DIM  # more than from one corner to another
     if x * x + y * y < reach * reach:
@@ -328,12 +319,16 @@ cdef void draw_scenery(image_t* image, const view_t* view, const car_t* car) noe
     cdef double[4][2] field = [
         [PLAYFIELD, PLAYFIELD], [PLAYFIELD, -PLAYFIELD], [-PLAYFIELD, -PLAYFIELD], [-PLAYFIELD, PLAYFIELD]]
     cdef bint is_all = max(fabs(view.car_x), fabs(view.car_y)) + view.reach < PLAYFIELD
+    cdef double[4][2] square
+    cdef double left, low
     cdef int k
     fill(image.runs[0], (HEIGHT - HIDDEN_ROWS) * STATE, field_color if is_all else 0)
     if not is_all:
         draw_shape(image, view, field[0], 4, field_color, True)
     for k in range(SQUARES * SQUARES):
-        draw_ground(image, view, grass[k][0], grass_color)
+        left, low = GRASS_DIM * (2 * (k // SQUARES) - 20), GRASS_DIM * (2 * (k % SQUARES) - 20)
+        square = [[left + GRASS_DIM, low], [left, low], [left, low + GRASS_DIM], [left + GRASS_DIM, low + GRASS_DIM]]
+        draw_ground(image, view, square[0], grass_color)
     for k in range(3):
         road_colors[k] = brightened(episode.road_color, 0.01 * k * 255)
     for k in range(episode.tiles):
@@ -376,36 +371,31 @@ cdef void draw_car(image_t* image, const view_t* view, const car_t* car) noexcep
     cdef const polygon_shape_t* shape
     cdef const body_t* body
     cdef const fixture_t* fixture
-    cdef const polygon_shape_t* shapes[MAX_SHAPES]
-    cdef int k, count
+    cdef int k
     for k in range(1, 2 + WHEELS):
-        count = 0
         body = car.lane.moving[k % (1 + WHEELS)]  # the hull is the last one
         fixture = body.fixtures
-        while fixture != NULL and count < MAX_SHAPES:
-            shapes[count] = <const polygon_shape_t*> fixture.shape
-            count += shapes[count].type == POLYGON  # a program may have added another shape
+        while fixture != NULL:
+            shape = <const polygon_shape_t*> fixture.shape
+            if shape.type == POLYGON:  # a program may have added another shape
+                draw_part(image, view, body, shape.vertices, shape.count, BLACK if k <= WHEELS else HULL_COLOR)
             fixture = fixture.next
-        while count:  # Box2D lists the newest first
-            count -= 1
-            shape = shapes[count]
-            draw_part(image, view, body, shape.vertices, shape.count, BLACK if k <= WHEELS else HULL_COLOR)
         if k <= WHEELS:
             draw_stripe(image, view, body, car.episode.phase[k - 1])
 
 
 # --- the instruments, over the world: y points down -------------------------------------------------------------------
 
-cdef void draw_rectangle(image_t* image, int x1, int y1, int x2, int y2, rgb_t color) noexcept nogil:
-    """Draw a rectangle between two corners, both included."""
-    cdef int y
-    for y in range(clamped(min(y1, y2), HEIGHT), clamped(max(y1, y2) + 1, HEIGHT)):
-        paint(image, y, x1, x2, color)
-
-
 cdef inline int to_pixel(double value) noexcept nogil:
     """Cut off the fraction of a coordinate, and limit it to values that fit into an int."""
     return <int> min(max(value, -1e6), 1e6)
+
+
+cdef void draw_rectangle(image_t* image, double x1, double y1, double x2, double y2, rgb_t color) noexcept nogil:
+    """Draw a rectangle between two corners, both included."""
+    cdef int y, top = to_pixel(min(y1, y2)), bottom = to_pixel(max(y1, y2))
+    for y in range(clamped(top, HEIGHT), clamped(bottom + 1, HEIGHT)):
+        paint(image, y, to_pixel(x1), to_pixel(x2), color)
 
 
 cdef void draw_bar(
@@ -413,8 +403,7 @@ cdef void draw_bar(
 ) noexcept nogil:
     """Draw a bar for a value that is not zero: from one of 40 columns to another, in rows counted from below."""
     if fabs(value) > 1e-4:
-        draw_rectangle(image, to_pixel(left * COLUMN), to_pixel(HEIGHT - top), to_pixel(right * COLUMN),
-                       to_pixel(HEIGHT - bottom), color)
+        draw_rectangle(image, left * COLUMN, HEIGHT - top, right * COLUMN, HEIGHT - bottom, color)
 
 
 cdef void draw_text(image_t* image, const texts_t* texts, int index) noexcept nogil:
