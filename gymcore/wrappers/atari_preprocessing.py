@@ -11,6 +11,7 @@ import numpy as np
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Env, Info, Options, Wrapper
 from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.rendering.area_resizer import area_resizer
 from gymcore.spaces import Box
 from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker
 from gymcore.wrappers.transform_observation import load_cv2
@@ -258,7 +259,7 @@ def _resizer(size: tuple[int, int], target: tuple[int, int]) -> Resizer | None:
     The cache is global because wrappers are copied, and a resizer is not stored in them.
     """
     try:
-        return Resizer(size, target)
+        return area_resizer(size, target)
     except ValueError:
         return None
 

@@ -91,13 +91,4 @@ static void gymcore_apply_palette(const uint8_t *frame, const uint8_t *other, co
     }
 }
 
-/* Brighten a plane where a frame is brighter. */
-static void gymcore_brighten(const uint8_t *frame, const uint8_t *palette, uint8_t *plane, int count)
-{
-    for (int i = 0; i < count; i++) {
-        uint8_t value = palette[frame[i]];
-        plane[i] = plane[i] > value ? plane[i] : value;
-    }
-}
-
 #endif

@@ -19,12 +19,9 @@ cdef extern from "atari/frames.h":
     void apply_palette "gymcore_apply_palette"(
         const uint8_t* frame, const uint8_t* other, const uint8_t* palette, uint8_t* plane, int rows, int columns
     ) noexcept nogil
-    void brighten "gymcore_brighten"(
-        const uint8_t* frame, const uint8_t* palette, uint8_t* plane, int count) noexcept nogil
 
 
 cdef class Resizer:
     cdef rescaling_t rescaling
     cdef readonly tuple size, target  # (rows, columns), (height, width)
-    cdef tuple tables                 # the arrays that C points to
-    cdef uint8_t[:, ::1] plane
+    cdef tuple tables                 # what C points to

@@ -1,15 +1,12 @@
-"""Resizer: frames rescaled by areas, as `cv2.resize` with INTER_AREA does it, without OpenCV."""
+"""Resizer: frames rescaled by weights of rows and columns."""
 
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-def area_weights(size: int, target: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Of each of `target` pixels the first of `size` pixels that it covers, and their weights.
-
-    Returns int32 [target] and float32 [target, taps].
-    """
+COLUMNS: int
+"""Columns that frames have at most."""
 
 @final
 class Resizer:
@@ -17,10 +14,24 @@ class Resizer:
 
     Args:
         size: rows and columns.
-        target: height and width, at most as large.
+        first_row: the first row that each row of the target covers, [height].
+        row_weights: weights of this row and the next ones, [height, taps].
+        first_column: likewise, [width].
+        column_weights: likewise, [width, taps].
+        scale: factor of the weighted sum, before it is rounded.
+        offset: summand of it.
     """
 
-    def __init__(self, size: tuple[int, int], target: tuple[int, int]) -> None: ...
+    def __init__(
+        self,
+        size: tuple[int, int],
+        first_row: NDArray[np.int32],
+        row_weights: NDArray[np.float32],
+        first_column: NDArray[np.int32],
+        column_weights: NDArray[np.float32],
+        scale: float,
+        offset: float,
+    ) -> None: ...
     @property
     def size(self) -> tuple[int, int]: ...
     @property

@@ -14,7 +14,7 @@ from libc.math cimport cos, fabs, sin
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from gymcore_ext.atari.frames cimport Resizer, apply_palette, brighten, rescale, rescaling_t
+from gymcore_ext.atari.frames cimport Resizer, apply_palette, rescale, rescaling_t
 from gymcore_ext.engine.kernel cimport flag_t
 from gymcore_ext.lanes.lane_functions cimport TERMINATED, TRUNCATED, functions_capsule, lane_functions_t
 from gymcore_ext.lanes.struct_lanes cimport LaneStore
@@ -289,7 +289,7 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
     cdef const stages_t* stages = &self.stages
     cdef episode_t* episode = &lane.episode
     cdef const ale_t* ale = &self.calls
-    cdef int t, lives, score = 0, skip = stages.frameskip
+    cdef int t, lives, colour, score = 0, skip = stages.frameskip
     cdef bint over = False, limit_reached = False, lost = False, capturing, ends, first = False, last = False
     cdef flag_t flags
     episode.steps += 1
@@ -322,8 +322,9 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
     elif first and stages.shows_end:
         apply_palettes(self, lane, lane.captured, NULL)
     elif first and stages.maxpool:
-        for t in range(stages.channels):
-            brighten(lane.captured, self.palette + 256 * t, lane.plane + t * self.screen_bytes, self.screen_bytes)
+        for t in range(stages.channels * self.screen_bytes):
+            colour = 256 * (t // self.screen_bytes) + lane.captured[t % self.screen_bytes]
+            lane.plane[t] = max(lane.plane[t], self.palette[colour])
     push_frame(self, lane, last or (first and (stages.shows_end or stages.maxpool)))
 
     episode.reward = score
@@ -355,11 +356,8 @@ cdef void reset(
     lane.repeat_probability = <float> parameters[0]
     lane.wrong_screen = 0
     if stages.noop_max > 0:
-        noops = stages.noop_min
-        if stages.noop_rng:
-            noops += below(rng, stages.noop_max)
-        else:
-            noops += twister_below(&episode.noop_twister, stages.noop_max)
+        noops = stages.noop_min + (
+            below(rng, stages.noop_max) if stages.noop_rng else twister_below(&episode.noop_twister, stages.noop_max))
     noops -= stages.fire
     if is_new_game:
         reset_game(self, lane)
@@ -548,23 +546,25 @@ cdef class Games(LaneStore):
     cdef readonly list ales       # an ALEInterface for each lane, or None
 
     def __cinit__(
-        self, *, dict functions, Py_ssize_t num_lanes, dict stages, Resizer resizer, object palette, object actions,
-        float threshold, tuple observation_shape, int64_t state_size, bint resets_draw,
+        self, *, dict functions, Py_ssize_t num_lanes, dict stages, Resizer resizer not None, object palette,
+        object actions, float threshold, tuple observation_shape, int64_t state_size, bint resets_draw,
     ):
         cdef Py_ssize_t k
         cdef lane_t* lane
         cdef int64_t plane_bytes, stack_bytes
-        if resizer is None:
-            raise TypeError("resizer: expected a Resizer, got None")
         cdef void** calls = <void**> &self.games.calls
         self.ales = [None] * num_lanes
         for k, name in enumerate(FUNCTIONS):
             calls[k] = <void*> <size_t> functions[name]
         self.games.stages = stages
-        self.references = [resizer]
         self.games.rescaling = resizer.rescaling
-        self.games.palette = <const uint8_t*> self._array(palette, np.uint8, (self.games.stages.channels, 256))
-        self.games.actions = <const int32_t*> self._array(actions, np.int32, (len(actions),))
+        cdef cnp.ndarray colors = np.array(palette, np.uint8, order="C")
+        cdef cnp.ndarray numbers = np.array(actions, np.int32)
+        for array, shape in ((colors, (self.games.stages.channels, 256)), (numbers, (len(actions),))):
+            if array.shape != shape or not array.size:
+                raise ValueError(f"expected shape {shape}, got {array.shape}")
+        self.games.palette = <const uint8_t*> cnp.PyArray_DATA(colors)
+        self.games.actions = <const int32_t*> cnp.PyArray_DATA(numbers)
         self.games.last_action = len(actions) - 1
         self.games.threshold = threshold
         self.games.resets_draw = resets_draw
@@ -584,7 +584,8 @@ cdef class Games(LaneStore):
             functions=functions_capsule(&functions_of_lane))
         self.set_up(
             kernel.capsule, num_lanes,
-            sizeof(lane_t) + plane_bytes + self.games.screen_bytes + stack_bytes, &self.games, self.references,
+            sizeof(lane_t) + plane_bytes + self.games.screen_bytes + stack_bytes, &self.games,
+            [resizer, colors, numbers],
             [("size", np.int64), ("episode", np.uint8, (sizeof(episode_t),)),
              ("state", np.int32, (sizeof(state_t) // 4,)), ("memory", np.uint8, (self.games.memory_bytes,)),
              ("plane", np.uint8, (plane_bytes,)), ("stack", np.uint8, (stack_bytes,))])
@@ -596,18 +597,9 @@ cdef class Games(LaneStore):
             lane.captured = lane.plane + plane_bytes
             lane.stack = lane.captured + self.games.screen_bytes
 
-    cdef const void* _array(self, object values, object dtype, tuple shape) except NULL:
-        """Return the address of an array, which lives as long as this object."""
-        array = np.array(values, dtype, order="C")
-        if array.shape != shape or not array.size:
-            raise ValueError(f"expected shape {shape}, got {array.shape}")
-        self.references.append(array)
-        return cnp.PyArray_DATA(<cnp.ndarray> array)
-
     def set_ale(self, Py_ssize_t lane, object ale, size_t address):
         """Give a lane an ALEInterface with a ROM and without sticky actions, at its address; or None and 0."""
-        cdef lane_t* game = <lane_t*> self._lane(lane)
-        game.ale = <void*> address
+        (<lane_t*> self._lane(lane)).ale = <void*> address
         self.ales[lane] = ale
 
     def seed_generators(self, Py_ssize_t lane, uint32_t noop_seed, uint32_t sticky_seed):

@@ -73,8 +73,10 @@ def constructor_signature(source: str, class_name: str) -> Signature | None:
     written = re.search(r"def __cinit__\((.*?)\):", body, flags=re.S)
     if written is None:
         return None
-    # To a caller, "int64_t limit=0" is `limit=0`, and so is "bint reuse=False".
-    parameters = filter(None, map(str.strip, written.group(1).split(",")))
+    # To a caller, "int64_t limit=0" is `limit=0`, and so is "bint reuse=False"; "list x not None"
+    # and "float[:, ::1] x" are `x`.
+    text = re.sub(r"\[[:, 1]*\]| not None\b", "", written.group(1))
+    parameters = filter(None, map(str.strip, text.split(",")))
     plain = [re.sub(r"^[\w ]+ (?=\w)", "", parameter) for parameter in parameters]
     definition = ast.parse(f"def __init__({', '.join(plain)}): ...").body[0]
     assert isinstance(definition, ast.FunctionDef)

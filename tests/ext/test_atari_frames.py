@@ -1,9 +1,9 @@
-"""`Resizer`: the bytes of `cv2.resize` with INTER_AREA, without OpenCV."""
+"""`area_resizer`: the bytes of `cv2.resize` with INTER_AREA, without OpenCV."""
 
 import numpy as np
 import pytest
 
-from gymcore_ext.atari.frames import Resizer
+from gymcore.rendering.area_resizer import area_resizer
 
 cv2 = pytest.importorskip("cv2")
 
@@ -19,7 +19,7 @@ TARGETS = (
 @pytest.mark.parametrize("target", TARGETS)
 def test_equals_opencv(size, target):
     rng = np.random.default_rng(0)
-    resizer = Resizer(size, target)
+    resizer = area_resizer(size, target)
     blocks = rng.integers(0, 4, (size[0] // 5, size[1] // 4), dtype=np.uint8) * 60
     frames = [
         rng.integers(0, 256, size, dtype=np.uint8),
@@ -37,10 +37,10 @@ def test_equals_opencv(size, target):
 def test_what_it_refuses():
     for target in ((211, 84), (84, 161), (0, 84), (84, -1)):
         with pytest.raises(ValueError, match="expected a size of at most"):
-            Resizer((210, 160), target)
+            area_resizer((210, 160), target)
     with pytest.raises(ValueError, match="256 columns"):
-        Resizer((210, 300), (84, 260))
-    resizer = Resizer((210, 160), (84, 84))
+        area_resizer((210, 300), (84, 260))
+    resizer = area_resizer((210, 160), (84, 84))
     frame, out = np.zeros((210, 160), np.uint8), np.zeros((84, 84), np.uint8)
     read_only = out.copy()
     read_only.flags.writeable = False

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gymcore.envs.atari.pipelines import PRESETS
-from gymcore_ext.atari.frames import Resizer
+from gymcore.rendering.area_resizer import area_resizer
 from gymcore_ext.atari.games import FUNCTIONS, Games
 from gymcore_ext.engine.kernels import kernel_spec
 
@@ -19,7 +19,7 @@ def make_games(**changes: Any) -> Games:
         "functions": dict.fromkeys(FUNCTIONS, 1),
         "num_lanes": 2,
         "stages": PRESETS["ale_vector"].numbers(True, False),
-        "resizer": Resizer((210, 160), (84, 84)),
+        "resizer": area_resizer((210, 160), (84, 84)),
         "palette": np.zeros((1, 256), np.uint8),
         "actions": [0, 1, 3],
         "threshold": 0.5,
@@ -56,7 +56,7 @@ def test_what_it_refuses():
             make_games(**changes)
     with pytest.raises(KeyError):
         make_games(functions={})
-    with pytest.raises(TypeError, match="Resizer"):
+    with pytest.raises(TypeError, match="resizer"):
         make_games(resizer=None)
 
 

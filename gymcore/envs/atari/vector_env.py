@@ -40,8 +40,8 @@ from gymcore.native.env import NativeEnv
 from gymcore.native.parameters import Parameter, as_number
 from gymcore.native.state import LaneSeeds, digest
 from gymcore.native.vector_env import Bools, EnvIds, Floats, NativeVectorEnv, Observations
+from gymcore.rendering.area_resizer import area_resizer
 from gymcore.spaces import Box, Discrete
-from gymcore_ext.atari.frames import Resizer
 from gymcore_ext.atari.games import Games
 from gymcore_ext.engine.batch import Batch
 
@@ -358,7 +358,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             functions=library_functions(),
             num_lanes=num_envs,
             stages=pipeline.numbers(1 in self._actions, self.continuous),
-            resizer=Resizer(known.screen, (pipeline.img_height, pipeline.img_width)),
+            resizer=area_resizer(known.screen, (pipeline.img_height, pipeline.img_width)),
             palette=known.gray if pipeline.grayscale else known.colors,
             actions=actions,
             threshold=self._threshold,
