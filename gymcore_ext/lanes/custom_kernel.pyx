@@ -15,10 +15,10 @@ from gymcore_ext.arrays cimport copy_bytes
 from gymcore_ext.engine.bitgen cimport bitgen_of, bitgen_t
 from gymcore_ext.engine.capsules cimport owned_capsule
 from gymcore_ext.engine.kernel cimport (
-    ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, columns_t, flag_t, kernel_t, rng_double,
-    rng_t,
+    ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, columns_t, flag_t, info_field_t, kernel_t,
+    part_t, rng_double, rng_t,
 )
-from gymcore_ext.engine.kernels cimport MAX_NUMBERS, LaneOwner
+from gymcore_ext.engine.kernels cimport MAX_NUMBERS, LaneOwner, read_kernel
 from gymcore_ext.lanes.struct_lanes cimport use_functions
 
 import numpy as np
@@ -42,6 +42,11 @@ LOOPS = ("step", "reset", "observe", "write_infos")
 FIRST_ARRAYS = ("rngs", "lanes", "actions", "rewards", "ends")
 
 
+# part_t and info_field_t of kernel.h.
+PART = np.dtype([("type", np.int32), ("shape", np.int32, (MAX_AXES,))])
+INFO_FIELD = np.dtype([("name", np.uintp), ("type", np.int32), ("size", np.int32), ("when", np.int32)], align=True)
+
+
 # A loop over lanes [lo, hi), or lanes[lo] to lanes[hi - 1] if they are `listed`; in a step, `lanes` is a mask of lanes
 # that may be left out. `varied` is whether each lane has its own parameters. A reset gets its options in the place of
 # actions.
@@ -50,8 +55,8 @@ ctypedef void (*loop_t)(void** arrays, int64_t varied, int64_t listed, int64_t l
 
 ctypedef struct loops_t:
     loop_t loops[4]            # in the order of LOOPS
-    int fields, parameters, parts, infos
-    int failed
+    const kernel_t* kernel
+    int fields, failed
     void* arrays[MAX_FIELDS]   # of the state
     int64_t bytes[MAX_FIELDS]  # of a lane in each
 
@@ -59,18 +64,17 @@ ctypedef struct loops_t:
 ctypedef struct results_t:
     int parts
     int64_t bytes[MAX_PARTS]
-    const char* last[MAX_PARTS]
+    char* last[MAX_PARTS]
     const char* first[MAX_PARTS]
     const double* rewards
     const uint8_t* ends
-    uint8_t* begun
 
 
 cdef inline void run_loop(
     int loop, const columns_t* columns, const void* lanes, const void* inputs, double* rewards, flag_t* ends,
-    void* const* parts, int count, bint listed, int64_t lo, int64_t hi
+    void* const* parts, bint listed, int64_t lo, int64_t hi
 ) noexcept nogil:
-    """Run a loop over arrays in the order of FIRST_ARRAYS, those of the state and of parameters, and `count` parts."""
+    """Run a loop over arrays in the order of FIRST_ARRAYS, those of the state and of parameters, and outputs."""
     cdef const loops_t* self = <const loops_t*> columns.lanes
     cdef void* arrays[5 + MAX_FIELDS + MAX_NUMBERS + MAX_INFOS]
     cdef int k
@@ -80,10 +84,10 @@ cdef inline void run_loop(
     arrays[3], arrays[4] = rewards, ends
     for k in range(self.fields):
         arrays[5 + k] = self.arrays[k]
-    for k in range(self.parameters):
+    for k in range(self.kernel.parameter_count):
         arrays[5 + self.fields + k] = <void*> columns.parameters[k]
-    for k in range(count):
-        arrays[5 + self.fields + self.parameters + k] = parts[k]
+    for k in range(0 if parts == NULL else self.kernel.info_count if loop == 3 else self.kernel.part_count):
+        arrays[5 + self.fields + self.kernel.parameter_count + k] = parts[k]
     self.loops[loop](arrays, columns.parameter_stride, listed, lo, hi)
 
 
@@ -91,8 +95,7 @@ cdef void step_loops(
     const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
     int64_t hi
 ) noexcept nogil:
-    run_loop(0, columns, columns.resetting, actions, rewards, ends, parts, (<const loops_t*> columns.lanes).parts,
-             columns.resetting != NULL, lo, hi)
+    run_loop(0, columns, columns.resetting, actions, rewards, ends, parts, columns.resetting != NULL, lo, hi)
 
 
 cdef void reset_loops(
@@ -104,25 +107,35 @@ cdef void reset_loops(
     for k in range(count):
         for field in range(self.fields):
             memset(<char*> self.arrays[field] + lanes[k] * self.bytes[field], 0, self.bytes[field])
-    run_loop(1, columns, lanes, options, NULL, NULL, NULL, 0, True, 0, count)
+    run_loop(1, columns, lanes, options, NULL, NULL, NULL, True, 0, count)
 
 
 cdef void observe_loops(
     const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
 ) noexcept nogil:
-    cdef int count = (<const loops_t*> columns.lanes).parts
-    run_loop(2, columns, lanes, NULL, NULL, NULL, parts, count, lanes != NULL, lo, hi)
+    run_loop(2, columns, lanes, NULL, NULL, NULL, parts, lanes != NULL, lo, hi)
 
 
 cdef void write_infos_loops(
     const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
 ) noexcept nogil:
-    cdef int count = (<const loops_t*> columns.lanes).infos
-    run_loop(3, columns, lanes, NULL, NULL, NULL, parts, count, lanes != NULL, lo, hi)
+    run_loop(3, columns, lanes, NULL, NULL, NULL, parts, lanes != NULL, lo, hi)
 
 
 cdef int loops_failed(const void* lanes) noexcept nogil:
     return (<const loops_t*> lanes).failed
+
+
+cdef void observe_results(
+    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
+) noexcept nogil:
+    cdef const results_t* self = <const results_t*> columns.lanes
+    cdef int64_t i, lane
+    cdef int k
+    for k in range(self.parts):
+        for i in range(lo, hi):
+            lane = i if lanes == NULL else lanes[i]
+            copy_bytes(<char*> parts[k] + lane * self.bytes[k], self.last[k] + lane * self.bytes[k], self.bytes[k])
 
 
 cdef void step_results(
@@ -132,7 +145,6 @@ cdef void step_results(
     cdef const results_t* self = <const results_t*> columns.lanes
     cdef int64_t i
     cdef int k
-    memset(self.begun + lo, 0, hi - lo)
     memcpy(rewards + lo, self.rewards + lo, (hi - lo) * sizeof(double))
     for i in range(lo, hi):
         ends[i] = self.ends[i]
@@ -143,23 +155,13 @@ cdef void step_results(
 cdef void reset_results(
     const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
 ) noexcept nogil:
-    cdef int64_t k
-    for k in range(count):
-        (<const results_t*> columns.lanes).begun[lanes[k]] = 1
-
-
-cdef void observe_results(
-    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
-) noexcept nogil:
     cdef const results_t* self = <const results_t*> columns.lanes
-    cdef int64_t i, lane
+    cdef int64_t i, offset
     cdef int k
-    for i in range(lo, hi):
-        lane = i if lanes == NULL else lanes[i]
-        for k in range(self.parts):
-            copy_bytes(
-                <char*> parts[k] + lane * self.bytes[k],
-                (self.first[k] if self.begun[lane] else self.last[k]) + lane * self.bytes[k], self.bytes[k])
+    for k in range(self.parts):
+        for i in range(count):
+            offset = lanes[i] * self.bytes[k]
+            memcpy(self.last[k] + offset, self.first[k] + offset, self.bytes[k])
 
 
 cdef class CustomKernel:
@@ -177,7 +179,7 @@ cdef class CustomKernel:
         loops: whether the physics is LaneLoops, not LaneResults; without functions.
 
     Raises:
-        ValueError: too many arrays, parameters, options, infos or integers, or a dtype that kernels do not have.
+        ValueError: too many arrays, parameters, options or infos, or a dtype that kernels do not have.
     """
 
     def __cinit__(
@@ -185,18 +187,10 @@ cdef class CustomKernel:
         tuple infos=(), object functions=None, bint loops=True,
     ):
         cdef kernel_t* kernel = &self.kernel
+        cdef kernel_t checked
         cdef int k
         parameters, reset_options = parameters or {}, reset_options or {}
         dtype, shape = action
-        size = int(np.prod(shape)) if shape else 0
-        for what, count, most in (
-            ("arrays of an observation", len(parts), <int> MAX_PARTS),
-            ("parameters", len(parameters), <int> MAX_NUMBERS),
-            ("reset options", len(reset_options), <int> MAX_NUMBERS),
-            ("infos", len(infos), <int> MAX_INFOS), ("integers of an action", len(ranges), <int> MAX_VALUES),
-        ):
-            if count > most:
-                raise ValueError(f"{name}: expected at most {most} {what}, got {count}")
         self.references = []
         kernel.size = sizeof(kernel_t)
         kernel.abi = KERNEL_ABI
@@ -205,57 +199,47 @@ cdef class CustomKernel:
         kernel.state_names = ""
         kernel.parameter_names = self._text(" ".join(parameters))
         kernel.parameter_count = len(parameters)
-        for k, value in enumerate(parameters.values()):
-            self.numbers[k] = value
-        kernel.parameter_defaults = self.numbers
+        kernel.parameter_defaults = <double*> self._array(
+            [<double> value for value in parameters.values()], np.float64)
         kernel.reset_option_names = self._text(" ".join(reset_options))
         kernel.reset_option_count = len(reset_options)
-        for k, value in enumerate(reset_options.values()):
-            self.options[k] = value
-        kernel.reset_option_defaults = self.options
+        kernel.reset_option_defaults = <double*> self._array(
+            [<double> value for value in reset_options.values()], np.float64)
         kernel.part_count = len(parts)
-        kernel.parts = self.parts
-        for k, (part_dtype, part_shape) in enumerate(parts):
-            self.parts[k].type = type_number(part_dtype)
-            set_axes(self.parts[k].shape, part_shape)
+        kernel.parts = <const part_t*> self._array(
+            [(type_number(part_dtype), axes_of(part_shape)) for part_dtype, part_shape in parts], PART)
         kernel.action_type = type_number(dtype)
-        kernel.action_size = size
-        set_axes(kernel.action_shape, shape)
+        kernel.action_size = int(np.prod(shape)) if shape else 0
+        for k, length in enumerate(axes_of(shape)):
+            kernel.action_shape[k] = length
         if ranges:
-            kernel.action_ranges = self.ranges
-            for k, (lowest, count) in enumerate(ranges):
-                self.ranges[2 * k], self.ranges[2 * k + 1] = lowest, count
+            kernel.action_ranges = <const int64_t*> self._array(ranges, np.int64)
         kernel.info_count = len(infos)
-        kernel.infos = self.fields
-        for k, (info_name, info_dtype, info_size, *when) in enumerate(infos):
-            self.fields[k].name = self._text(info_name)
-            self.fields[k].type = type_number(info_dtype)
-            self.fields[k].size = info_size
-            self.fields[k].when = sum(when)
+        kernel.infos = <const info_field_t*> self._array([
+            (<size_t> self._text(info_name), type_number(info_dtype), info_size, sum(when))
+            for info_name, info_dtype, info_size, *when in infos], INFO_FIELD)
         kernel.has_lanes = True
         if functions is not None:
             self.references.append(functions)
             use_functions(kernel, &self.functions, functions)
         elif loops:
-            self.use_loops(step_loops, reset_loops, observe_loops, write_infos_loops, loops_failed)
+            kernel.step[0].shared, kernel.reset, kernel.observe = step_loops, reset_loops, observe_loops
+            kernel.write_infos, kernel.faulted = write_infos_loops, loops_failed
         else:
-            self.use_loops(step_results, reset_results, observe_results, NULL, NULL)
-
-    cdef int use_loops(
-        self, step_loop_t step, reset_loop_t reset, write_loop_t observe, write_loop_t write_infos, faulted_t faulted
-    ) except -1:
-        """Let the kernel run these loops."""
-        cdef int k
-        self.kernel.reset, self.kernel.observe, self.kernel.write_infos = reset, observe, write_infos
-        self.kernel.faulted = faulted
+            kernel.step[0].shared, kernel.reset, kernel.observe = step_results, reset_results, observe_results
         for k in range(ISA_COUNT):
-            self.kernel.step[k].shared = self.kernel.step[k].varied = step
-        return 0
+            kernel.step[k].shared = kernel.step[k].varied = kernel.step[0].shared
+        read_kernel(self.capsule, &checked)
 
     cdef const char* _text(self, str text):
         encoded = text.encode()
         self.references.append(encoded)
         return encoded
+
+    cdef void* _array(self, object values, object dtype) except NULL:
+        array = np.array(values, dtype)
+        self.references.append(array)
+        return cnp.PyArray_DATA(<cnp.ndarray> array)
 
     @property
     def capsule(self):
@@ -271,12 +255,10 @@ cdef int32_t type_number(object dtype) except -1:
     raise ValueError(f"expected one of {', '.join([np.dtype(known).name for known in TYPES])}, got {np.dtype(dtype)}")
 
 
-cdef int set_axes(int32_t* axes, tuple shape) except -1:
+cdef tuple axes_of(tuple shape):
     if len(shape) > MAX_AXES or 0 in shape:
         raise ValueError(f"expected at most {MAX_AXES} axes, none of length 0, got shape {shape}")
-    for k, length in enumerate(shape):
-        axes[k] = length
-    return 0
+    return shape + (0,) * (MAX_AXES - len(shape))
 
 
 cdef class LaneLoops(LaneOwner):
@@ -295,10 +277,8 @@ cdef class LaneLoops(LaneOwner):
     cdef readonly list fields
     cdef object owner, problem
 
-    def __cinit__(self, CustomKernel kernel, list fields, dict loops, owner):
+    def __cinit__(self, CustomKernel kernel not None, list fields not None, dict loops not None, owner):
         cdef int k
-        if kernel is None or fields is None or loops is None:
-            raise TypeError("expected a kernel, fields and loops, got None")
         if not 0 < len(fields) <= MAX_FIELDS:
             raise ValueError(f"fields: expected 1 to {MAX_FIELDS} arrays, got {len(fields)}")
         self.own(kernel.capsule, &self.loops, len(fields[0]))
@@ -309,12 +289,9 @@ cdef class LaneLoops(LaneOwner):
                 raise ValueError(f"fields[{k}]: expected a C-contiguous array of {self.num_lanes} lanes")
             self.loops.arrays[k] = cnp.PyArray_DATA(<cnp.ndarray> array)
             self.loops.bytes[k] = array.nbytes // self.num_lanes
-        self.loops.fields = len(fields)
-        self.loops.parameters = kernel.kernel.parameter_count
-        self.loops.parts = kernel.kernel.part_count
-        self.loops.infos = kernel.kernel.info_count
+        self.loops.kernel, self.loops.fields = &kernel.kernel, len(fields)
         for k, name in enumerate(LOOPS):
-            if k < 3 or self.loops.infos:
+            if k < 3 or kernel.kernel.info_count:
                 self.loops.loops[k] = <loop_t> <size_t> loops[name]
 
     def fail(self, problem):
@@ -335,7 +312,7 @@ cdef class LaneResults(LaneOwner):
 
     Args:
         kernel: their kernel.
-        last: arrays [num_lanes, ...] of the observations after the step.
+        last: arrays [num_lanes, ...] of the observations after the step; a reset replaces rows by those of `first`.
         first: likewise, of the first observations of episodes; only rows of lanes that begin one are read.
         rewards: float64 [num_lanes].
         ends: uint8 [num_lanes], 1 of lanes that terminated, 2 of those that were truncated, 3 of both.
@@ -344,32 +321,23 @@ cdef class LaneResults(LaneOwner):
     cdef results_t results
     cdef list references
 
-    def __cinit__(self, CustomKernel kernel, list last, list first, rewards, ends):
+    def __cinit__(self, CustomKernel kernel not None, list last not None, list first not None, rewards, ends):
         cdef int k
-        if kernel is None or last is None or first is None or rewards is None or ends is None:
-            raise TypeError("expected a kernel and arrays, got None")
         self.own(kernel.capsule, &self.results, len(rewards))
-        begun = np.zeros(self.num_lanes, np.bool_)
-        self.references = [*last, *first, rewards, ends, begun]
+        self.references = [*last, *first, rewards, ends]
         for array in self.references:
             if not array.flags.carray or len(array) != self.num_lanes:
                 raise ValueError(f"expected C-contiguous arrays of {self.num_lanes} lanes")
-        self.results.parts = len(last)
-        for k in range(len(last)):
-            self.results.last[k] = <const char*> cnp.PyArray_DATA(<cnp.ndarray> last[k])
+        self.results.parts = kernel.kernel.part_count
+        for k in range(self.results.parts):
+            self.results.last[k] = <char*> cnp.PyArray_DATA(<cnp.ndarray> last[k])
             self.results.first[k] = <const char*> cnp.PyArray_DATA(<cnp.ndarray> first[k])
             self.results.bytes[k] = last[k].nbytes // self.num_lanes
         self.results.rewards = <const double*> cnp.PyArray_DATA(<cnp.ndarray> rewards)
         self.results.ends = <const uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> ends)
-        self.results.begun = <uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> begun)
 
 
 # --- random draws for loops, equal to those of a numpy.random.Generator over the stream of the lane -------------------
-
-cdef double draw_random(rng_t* rng) noexcept nogil:
-    """Generator.random()"""
-    return rng_double(rng)
-
 
 cdef double draw_normal(rng_t* rng) noexcept nogil:
     """Generator.standard_normal()"""
@@ -387,7 +355,7 @@ cdef int64_t draw_integer(rng_t* rng, int64_t low, int64_t high) noexcept nogil:
 
 # Addresses of these functions by the names under which loops call them.
 DRAWS = {
-    "gymcore_draw_random": <size_t> &draw_random,
+    "gymcore_draw_random": <size_t> &rng_double,
     "gymcore_draw_normal": <size_t> &draw_normal,
     "gymcore_draw_integer": <size_t> &draw_integer,
 }

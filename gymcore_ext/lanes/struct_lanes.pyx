@@ -6,13 +6,13 @@ states.
 """
 cimport cython
 cimport numpy as cnp
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from gymcore_ext.engine.kernel cimport (
-    FUNCTIONS_CAPSULE, ISA_COUNT, KERNEL_ABI, MAX_INFOS, MAX_PARTS, OLDEST_FUNCTIONS, columns_t, flag_t, kernel_t,
+    FUNCTIONS_CAPSULE, KERNEL_ABI, MAX_INFOS, MAX_PARTS, OLDEST_FUNCTIONS, columns_t, flag_t, kernel_t,
 )
 from gymcore_ext.engine.kernels cimport MAX_NUMBERS, pointer_of, read_kernel, set_sizes
 from gymcore_ext.engine.threads cimport Threads
@@ -134,7 +134,6 @@ cdef int use_functions(kernel_t* kernel, lane_functions_t* functions, object cap
     """Set the loops of a kernel to those over structs, with a copy of the functions of a capsule, which is kept."""
     cdef const lane_functions_t* given = <const lane_functions_t*> pointer_of(
         capsule, FUNCTIONS_CAPSULE, "functions", TypeError)
-    cdef int k
     if given.abi != KERNEL_ABI or given.size < OLDEST_FUNCTIONS:
         raise ValueError(f"functions: built for another engine than one of ABI {KERNEL_ABI}: build their package again")
     memset(functions, 0, sizeof(lane_functions_t))
@@ -144,16 +143,13 @@ cdef int use_functions(kernel_t* kernel, lane_functions_t* functions, object cap
     if (functions.save == NULL) != (functions.load == NULL):
         raise ValueError("functions: expected save and load, or none of both")
     kernel.functions = functions
-    kernel.reset = reset_lanes
-    kernel.observe = observe_lanes
+    kernel.step[0].shared, kernel.reset, kernel.observe = step_lanes, reset_lanes, observe_lanes
     if functions.write_infos != NULL:
         kernel.write_infos = write_infos
     if functions.report != NULL:
         kernel.report = report_lanes
     if functions.faulted != NULL:
         kernel.faulted = lanes_faulted
-    for k in range(ISA_COUNT):
-        kernel.step[k].shared = kernel.step[k].varied = step_lanes
     return 0
 
 
@@ -186,18 +182,21 @@ ctypedef struct copying_t:      # of lanes to or from an array of saved lanes, o
     struct_lanes_t* lanes
     const int64_t* indices
     char* rows
-    int64_t stride, size        # bytes from a saved lane to the next one, and of what follows its digest
+    int64_t size                # bytes of a saved lane without its digest
     uint8_t* done               # whether it was saved, is loaded, or is valid
 
 
-cdef bint copy_lane(
-    struct_lanes_t* self, int what, void* lane, char* data, int64_t size, uint64_t* check
-) noexcept nogil:
-    """Save, load or check a lane; return whether that was done. `data` is aligned, `check` the digest of it."""
+cdef bint copy_lane(const copying_t* job, int64_t k) noexcept nogil:
+    """Save, load or check a lane; return whether that was done."""
+    cdef struct_lanes_t* self = job.lanes
     cdef const lane_functions_t* functions = &self.functions
-    if what == CHECK:
+    cdef void* lane = lane_at(self, job.indices[k])
+    cdef int64_t size = job.size
+    cdef uint64_t* check = <uint64_t*> (job.rows + k * (sizeof(uint64_t) + size))
+    cdef char* data = <char*> (check + 1)
+    if job.what == CHECK:
         return check[0] == digest(data, size) and (functions.check == NULL or functions.check(data, self.shared))
-    if what == LOAD:
+    if job.what == LOAD:
         if functions.load != NULL:
             functions.load(lane, self.shared, data)
         else:
@@ -215,24 +214,9 @@ cdef bint copy_lane(
 
 cdef int64_t copy_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     cdef copying_t* job = <copying_t*> context
-    cdef char* buffer = <char*> PyMem_RawMalloc(job.size)  # of what is not aligned in its row
-    cdef char* row
-    cdef char* data
-    cdef uint64_t check = 0
     cdef int64_t k
-    for k in range(lo, hi if buffer != NULL else lo):
-        row = job.rows + k * job.stride
-        data = row + sizeof(check)
-        if <size_t> data % sizeof(check):
-            memcpy(buffer, data, job.size)
-            data = buffer
-        memcpy(&check, row, sizeof(check))
-        job.done[k] = copy_lane(job.lanes, job.what, lane_at(job.lanes, job.indices[k]), data, job.size, &check)
-        if job.what == SAVE:
-            memcpy(row, &check, sizeof(check))
-            if data == buffer:
-                memcpy(row + sizeof(check), buffer, job.size)
-    PyMem_RawFree(buffer)
+    for k in range(lo, hi):
+        job.done[k] = copy_lane(job, k)
     return 0
 
 
@@ -329,13 +313,18 @@ cdef class LaneStore:
         indices = np.array(indices, np.int64, order="C")  # which nobody changes
         for lane in indices.tolist():
             self._lane(lane)
+        cdef cnp.ndarray rows = np.zeros(len(indices), self.saved_dtype)  # aligned, which parts of records are not
+        if what != SAVE:
+            rows[:] = saved
         done = np.zeros(len(indices), np.bool_)
         copying.what, copying.lanes = what, &self.lanes
         copying.indices = <const int64_t*> cnp.PyArray_DATA(<cnp.ndarray> indices)
-        copying.rows, copying.stride = <char*> cnp.PyArray_DATA(saved), cnp.PyArray_STRIDE(saved, 0)
+        copying.rows = <char*> cnp.PyArray_DATA(rows)
         copying.size = self.saved_dtype.itemsize - sizeof(uint64_t)
         copying.done = <uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> done)
         self.threads.share(copy_job, &copying, len(indices))
+        if what == SAVE:
+            saved[:] = rows
         return done
 
     def save(self, indices, cnp.ndarray saved not None):
@@ -350,8 +339,7 @@ cdef class LaneStore:
 
     def load(self, indices, cnp.ndarray saved not None):
         """Restore lanes from valid elements, and raise the faults that they have then."""
-        if not self._copy(LOAD, indices, saved).all():
-            raise MemoryError("no memory for a saved lane")
+        self._copy(LOAD, indices, saved)
         if self.lanes.faulted:
             self.raise_faults()
 
