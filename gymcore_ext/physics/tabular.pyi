@@ -4,6 +4,9 @@ import numpy.typing as npt
 # A PyCapsule with the kernel, for gymcore_ext.engine.batch.Batch.
 kernel: object
 
+class Table:
+    """A table, and the arrays that it points to."""
+
 def pack(
     values: npt.NDArray[np.int64],
     starts: npt.NDArray[np.float64],

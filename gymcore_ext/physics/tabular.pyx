@@ -4,11 +4,9 @@
 State: s, the action that led there (-1 in a first state), and the probability that it did. Observation: s.
 One draw a step and one a reset, as `categorical_sample` of Gymnasium's tabular environments.
 """
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from libc.stdint cimport int8_t, int32_t, int64_t
-from libc.string cimport memcpy
 
+from gymcore_ext.engine.capsules cimport owned_capsule
 from gymcore_ext.physics.lane cimport kernel_t, make_kernel, none_t, outcome_t, rng_t, to_whole
 from gymcore_ext.physics.tabular cimport draw_outcomes, draw_start, table_t, take_outcome, transition_t, value_t  # no-cython-lint
 
@@ -61,27 +59,26 @@ cdef State state
 kernel = make_kernel(&tabular_kernel, state, {}, {})
 
 
-cdef void free_table(object capsule) noexcept:
-    PyMem_RawFree(PyCapsule_GetPointer(capsule, TABLE_CAPSULE))
+cdef class Table:
+    """A table, and the arrays that it points to."""
+
+    cdef table_t table
+    cdef tuple arrays
 
 
 def pack(
     const int64_t[:, ::1] values, const double[::1] starts, const int64_t[:, ::1] limits,
     const int32_t[:, :, ::1] outcomes, int64_t actions, int64_t first, int64_t second, const int8_t[:, ::1] masks=None,
 ):
-    """The table as a capsule, a copy, for a batch; arguments are fields of `table_t`, checked."""
-    cdef int64_t count = outcomes.shape[0] * outcomes.shape[1]
-    data = bytes(values) + bytes(starts) + bytes(limits) + bytes(outcomes) + (b"" if masks is None else bytes(masks))
-    cdef table_t* table = <table_t*> PyMem_RawCalloc(1, sizeof(table_t) + len(data))
-    if table == NULL:
-        raise MemoryError(f"no memory for a table of {starts.shape[0]} states and {actions} actions")
-    capsule = PyCapsule_New(table, TABLE_CAPSULE, free_table)
-    memcpy(table + 1, <const char*> data, len(data))
+    """The table as a capsule, for a batch; arguments are fields of `table_t`, checked."""
+    cdef Table self = Table()
+    cdef table_t* table = &self.table
+    self.arrays = values, starts, limits, outcomes, masks
     table.states, table.actions, table.width = starts.shape[0], actions, outcomes.shape[1]
-    table.stride, table.last = actions * table.width, count - table.width
-    table.first, table.second, table.values = first, second, <value_t*> (table + 1)
-    table.starts = <double*> (table.values + values.shape[0])
-    table.limits = <int64_t*> (table.starts + table.states) if limits.shape[0] else NULL
-    table.outcomes = <transition_t*> (table.starts + table.states + (count if limits.shape[0] else 0))
-    table.masks = NULL if masks is None else <int8_t*> (table.outcomes + count)
-    return capsule
+    table.stride, table.last = actions * table.width, (outcomes.shape[0] - 1) * table.width
+    table.first, table.second = first, second
+    table.values, table.starts = <value_t*> &values[0, 0], <double*> &starts[0]
+    table.limits = <int64_t*> &limits[0, 0] if limits.shape[0] else NULL
+    table.outcomes = <transition_t*> &outcomes[0, 0, 0]
+    table.masks = NULL if masks is None else <int8_t*> &masks[0, 0]
+    return owned_capsule(table, TABLE_CAPSULE, self)
