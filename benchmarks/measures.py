@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,9 +62,22 @@ def _vector_make(env_id: str, num_envs: int, num_threads: int) -> Session:
 
 
 def _raw_physics(env_id: str, num_envs: int, num_threads: int) -> Session:
-    """Return a step of physics and observations only, without resets, limits or statistics."""
-    import gymcore
+    """Return a step of physics and observations only, by `raw_physics.c`."""
+    import ctypes
 
+    import gymcore
+    import gymcore_ext
+    from gymcore_ext.engine.kernels import choose_isa
+
+    source = Path(__file__).with_name("raw_physics.c")
+    with tempfile.TemporaryDirectory() as folder:
+        library = str(Path(folder, "raw_physics.so"))
+        words = (os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC")
+        include = f"-I{gymcore_ext.get_include()}"
+        subprocess.run([*words, include, "-o", library, str(source)], check=True)
+        run = ctypes.CDLL(library).raw_physics
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.argtypes, pointer.restype = (ctypes.py_object, ctypes.c_char_p), ctypes.c_void_p
     envs: Any = gymcore.make_vec(env_id, num_envs=num_envs)
     envs.reset(seed=0)
     shape = (ROLLOUT_STEPS, num_envs)
@@ -71,14 +86,28 @@ def _raw_physics(env_id: str, num_envs: int, num_threads: int) -> Session:
     out = (
         np.empty(envs.observation_space.shape, envs.observation_space.dtype),
         np.empty(num_envs),
+        np.empty(num_envs, np.int16),
     )
     batch = envs.unwrapped._batch
-    start = batch.view_state().copy()
+    start, parameters = batch.view_state().copy(), batch.get_parameters()
+    state = start.copy()
+    kernel = pointer(
+        import_module(envs.unwrapped.env_class.kernel_module).kernel, b"gymcore_ext.kernel"
+    )
+
+    def rows(matrix: Any) -> Any:
+        return (ctypes.c_void_p * len(matrix))(*(row.ctypes.data for row in matrix))
+
+    def address(array: Any) -> Any:
+        return ctypes.c_void_p(array.ctypes.data)
+
+    arguments = (ctypes.c_void_p(kernel), choose_isa(), rows(state), rows(parameters))
+    sizes = (ctypes.c_int64(ROLLOUT_STEPS), ctypes.c_int64(num_envs))
 
     def call(block: Any) -> None:
         # Without resets the state would leave the valid range of the physics: restart every time.
-        batch.view_state()[:] = start
-        batch.run_physics(block, *out)
+        state[:] = start
+        run(*arguments, address(block), *map(address, out), *sizes)
 
     return Session(call, actions, ROLLOUT_STEPS * num_envs, envs.close)
 

@@ -16,7 +16,7 @@ from gymcore_ext.arrays cimport (
 from gymcore_ext.engine.actions cimport checked_actions
 from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
 from gymcore_ext.engine.kernel cimport (
-    BLOCK, KERNEL_CAPSULE, MAX_PARTS, flag_t, kernel_t, rng_double, rng_seed_range, rng_t, step_loops_t,
+    KERNEL_CAPSULE, MAX_PARTS, kernel_t, rng_double, rng_seed_range, rng_t, step_loops_t,
 )
 from gymcore_ext.engine.kernels cimport MAX_NUMBERS, LaneOwner, choices_of, pointer_of, read_kernel, set_sizes
 from gymcore_ext.engine.outputs cimport (
@@ -737,32 +737,6 @@ cdef class Batch:
                 if name in infos:
                     infos[name] = float32_scalar(infos[name])
         return infos
-
-    def run_physics(self, actions, observations, rewards):
-        """Run only physics and observations for actions [T, num_envs, ...], into arrays [num_envs, ...].
-
-        There are no resets, limits or statistics: benchmarks compare the engine with this.
-        """
-        cdef outputs_t out
-        cdef cnp.ndarray checked, ends
-        cdef int64_t block, step, steps, n = self.num_envs
-        cdef int64_t stride = n * self.lanes.sizes.action_bytes
-        self._enter(STEP)
-        try:
-            steps = self._steps(actions)
-            checked = self._actions(actions, (steps,) + self.action_shape)
-            flags = np.empty(n, np.bool_)
-            self._bind(&out, checked, observations, rewards, flags, flags.copy(), (n,))
-            ends = np.empty(n, np.int16)
-            with nogil:
-                for step in range(steps):
-                    for block in range(n // BLOCK + 1):
-                        self.lanes.step(
-                            &self.lanes.columns, <const char*> cnp.PyArray_DATA(checked) + step * stride,
-                            <void**> out.observations, out.rewards, <flag_t*> cnp.PyArray_DATA(ends),
-                            block * BLOCK, min(block * BLOCK + BLOCK, n))
-        finally:
-            self.busy = 0
 
 
 cdef class BoundStep:

@@ -331,11 +331,6 @@ def test_parameters_and_lanes_of_a_batch(rng: np.random.Generator, rounds: Itera
             hostile(rng, np.zeros(LANES, np.int64)), hostile(rng, np.arange(LANES))
         ),
         lambda: batch.reset(hostile(rng, np.array([True, False, True]))),
-        lambda: batch.run_physics(
-            hostile(rng, np.zeros((2, LANES), np.int64)),
-            hostile(rng, np.zeros((LANES, 4), np.float32)),
-            hostile(rng, np.zeros(LANES)),
-        ),
         lambda: batch.step_single(hostile(rng, np.array(1))),
         lambda: batch.step_single_numbers(hostile(rng, np.array(1))),
     )
