@@ -134,15 +134,6 @@ GYMCORE_INLINE int gymcore_answered(gymcore_channel *c, int64_t worker, uint32_t
     return gymcore_load64(&c->slots[worker].answer) >> 32 == request;
 }
 
-/* Read the answers themselves: a worker that was killed between its answer and its decrement has answered. */
-static inline int gymcore_all_answered(gymcore_channel *c, uint32_t request, const uint8_t *selected)
-{
-    for (int64_t k = 0; k < c->num_workers; k++)
-        if (selected[k] && !gymcore_answered(c, k, request))
-            return 0;
-    return 1;
-}
-
 /* Whether what the parent waits for has arrived: `goal` completed lanes or, if `goal` is GYMCORE_NEVER, all replies. */
 GYMCORE_INLINE int gymcore_arrived(gymcore_channel *c, uint32_t request, uint64_t goal)
 {

@@ -47,9 +47,7 @@ cdef extern from "workers/channel.h" nogil:
 
     void channel_post "gymcore_post"(
         channel_t* channel, uint32_t request, uint32_t operation, const uint8_t* selected, int64_t count) noexcept
-    bint channel_replied "gymcore_replied"(channel_t* channel, uint32_t request) noexcept
     bint channel_answered "gymcore_answered"(channel_t* channel, int64_t worker, uint32_t request) noexcept
-    bint all_answered "gymcore_all_answered"(channel_t* channel, uint32_t request, const uint8_t* selected) noexcept
     bint await_arrival "gymcore_await_arrival"(
         channel_t* channel, uint32_t request, uint64_t goal, int64_t until, int64_t spin) noexcept
 
@@ -160,28 +158,23 @@ cdef class Channel:
     cdef int64_t _select(self, object workers) except -1:
         """Mark the workers meant, and count them; nothing changes if one of them does not exist."""
         cdef Py_ssize_t worker
-        cdef int64_t count = 0
         if workers is None:
             memset(self.selected, 1, self.channel.num_workers)
             return self.channel.num_workers
-        chosen = list(workers)
+        chosen = set(workers)
         for worker in chosen:
             self._check_worker(worker)
         if not chosen:
             raise ValueError("workers: expected at least one, got none")
         memset(self.selected, 0, self.channel.num_workers)
         for worker in chosen:
-            count += not self.selected[worker]
             self.selected[worker] = 1
-        return count
-
-    cdef uint32_t _next_number(self) noexcept:
-        return self.request + 1 if self.request != 0xFFFFFFFF else 1
+        return len(chosen)
 
     @property
     def next_request(self):
         """Number that the next `post` will return, for what has to be in place before it."""
-        return self._next_number()
+        return self.request + 1 if self.request != 0xFFFFFFFF else 1
 
     def post(self, Py_ssize_t opcode, workers=None):
         """Ask workers for an operation; what was asked before and not answered is abandoned.
@@ -197,7 +190,7 @@ cdef class Channel:
         if not 0 <= opcode <= 0x7FFFFFFF:
             raise ValueError(f"opcode: expected 0 to 2147483647, got {opcode}")
         count = self._select(workers)
-        self.request = self._next_number()
+        self.request = self.next_request
         channel_post(&self.channel, self.request, <uint32_t> opcode, self.selected, count)
         return self.request
 
@@ -215,13 +208,12 @@ cdef class Channel:
         cdef int64_t until
         cdef bint done
         self._check_request(request)
-        if channel_replied(&self.channel, request):
-            return True
         until = deadline_after(timeout)
         while True:
             with nogil:
                 done = await_arrival(&self.channel, request, NEVER, min(until, clock_now() + SLICE), spin)
-            if done or all_answered(&self.channel, request, self.selected):
+            # The answers themselves: a worker that was killed between its answer and its decrement has answered.
+            if done or not self.unanswered(request):
                 return True
             spin = 0
             PyErr_CheckSignals()
@@ -262,7 +254,7 @@ cdef class Channel:
         Returns:
             (request, opcode), or None: the time is over, or lanes of the worker wait for `take`.
         """
-        cdef int64_t until = -1
+        cdef int64_t until = deadline_after(timeout)
         cdef uint64_t inbox = 0
         cdef uint32_t activity = 0
         cdef int work
@@ -271,9 +263,7 @@ cdef class Channel:
             work = find_work(&self.channel, worker, last, &inbox, &activity)
             if work:
                 return (inbox >> 32, inbox & 0xFFFFFFFF) if work == 1 else None
-            if until < 0:
-                until = deadline_after(timeout)
-            elif clock_now() >= until:
+            if clock_now() >= until:
                 return None
             with nogil:
                 await_activity(&self.channel, worker, activity, min(until, clock_now() + SLICE), spin)
@@ -334,7 +324,7 @@ cdef class Channel:
             ValueError: fewer lanes than that are outstanding: it would wait forever.
             RuntimeError: the shared memory was overwritten.
         """
-        cdef int64_t until = -1
+        cdef int64_t until = deadline_after(timeout)
         cdef uint64_t goal
         if not 1 <= batch_size <= self.parent.submitted:
             raise ValueError(
@@ -344,9 +334,7 @@ cdef class Channel:
             if self.parent.count >= batch_size:
                 return self._hand_out(batch_size)
             goal += <uint64_t> (batch_size - self.parent.count)
-            if until < 0:
-                until = deadline_after(timeout)
-            elif clock_now() >= until:
+            if clock_now() >= until:
                 return None
             # The parent is left alone without the GIL: another thread may submit.
             with nogil:

@@ -108,9 +108,8 @@ int main(int count, char **words)
         request = request + 1 ? request + 1 : 1;
         gymcore_post(&channel, request, ADD, selected, asked);
         wait_for(&channel, request, round % 3 ? 0 : 200);
-        CHECK(gymcore_all_answered(&channel, request, selected));
         for (int k = 0; k < num_workers; k++)
-            CHECK(!selected[k] || reply[k] == round + k);
+            CHECK(!selected[k] || (gymcore_answered(&channel, k, request) && reply[k] == round + k));
     }
 
     /* Requests given up one after another: only the last one counts, and all workers answer it. */
