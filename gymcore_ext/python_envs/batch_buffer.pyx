@@ -239,11 +239,8 @@ cdef class BatchBuffer:
         self.check_begun("read")
         if self.kind == OBJECTS:
             return self.objects[row]
-        if self.rank == 0:
-            return cnp.PyArray_ToScalar(self.data + row * self.row_bytes, self.array)
         return self.array[row].copy()
 
     cdef object joined(self, list values):
         """Return the tuple or dict that has these values of its parts."""
-        cdef Py_ssize_t k
-        return tuple(values) if self.kind == TUPLE else {self.keys[k]: values[k] for k in range(len(values))}
+        return tuple(values) if self.kind == TUPLE else dict(zip(self.keys, values))

@@ -8,7 +8,6 @@ time, and a lookup is a few nanoseconds.
 """
 cimport numpy as cnp
 from cpython.dict cimport PyDict_CheckExact
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.tuple cimport PyTuple_CheckExact
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -80,16 +79,15 @@ cdef class Outputs:
 
 cdef tuple checked_result(object result, Py_ssize_t size, object env, str method, str names):
     """What a method of an environment returned, as a tuple of this size."""
-    cdef str old = " (the API before Gym 0.26; see gymcore.compat)"
-    if isinstance(result, (tuple, list)):
-        if len(result) == size:
-            return tuple(result)
-        hint = old if len(result) == 4 and size == 5 else ""
-        raise ValueError(
-            f"{method}() of {type(env).__name__}: expected {size} values ({names}), got {len(result)}{hint}")
-    hint = old if method == "reset" else ""
-    raise TypeError(
-        f"{method}() of {type(env).__name__}: expected a tuple of {size} ({names}), got {type(result).__name__}{hint}")
+    if isinstance(result, (tuple, list)) and len(result) == size:
+        return tuple(result)
+    is_sequence = isinstance(result, (tuple, list))
+    got = str(len(result)) if is_sequence else type(result).__name__
+    if got == "4" or method == "reset" and not is_sequence:
+        got += " (the API before Gym 0.26; see gymcore.compat)"
+    expected = f"{size} values" if is_sequence else f"a tuple of {size}"
+    raise (ValueError if is_sequence else TypeError)(
+        f"{method}() of {type(env).__name__}: expected {expected} ({names}), got {got}")
 
 
 cdef object info_rows(object infos, cnp.ndarray lanes, Py_ssize_t num_envs):
@@ -146,7 +144,6 @@ cdef class EnvLoop:
     cdef void* memory
     cdef bint ready
     cdef int busy
-    cdef bint statistics
     cdef int mode
     cdef public bint final_frames        # whether lanes are rendered when their episode ends, with same-step autoreset
     cdef Py_ssize_t count, first, num_envs
@@ -183,7 +180,6 @@ cdef class EnvLoop:
             raise errors.InvalidArgument("expected buffers of transitions and, without slots, of observations")
         if slots is None:
             self.last = [None] * count
-        self.statistics = episodes is not None
         self.outputs = Outputs(observations, transitions, episodes)
         for name, buffer, layout in (
             ("observations", observations, None), ("final_observations", final_observations, None),
@@ -273,11 +269,11 @@ cdef class EnvLoop:
             make_room(self.subsets)
             self.subsets[n] = Outputs(
                 BatchBuffer(whole.layout, n, reuse=whole.reuse), BatchBuffer(TRANSITION, n),
-                BatchBuffer(EPISODE, n) if self.statistics else None)
+                None if self.outputs.episodes is None else BatchBuffer(EPISODE, n))
         return self.subsets[n]
 
     cdef int read_clock(self) except -1:
-        if self.statistics:
+        if self.outputs.episodes is not None:
             self.episodes.clock = perf_counter()
         return 0
 
@@ -314,8 +310,7 @@ cdef class EnvLoop:
 
     cdef object env(self, Py_ssize_t lane):
         """The environment of a lane; one of them may have changed the list."""
-        if lane >= len(self.envs):
-            self.check_envs()
+        self.check_envs()
         return self.envs[lane]
 
     cdef tuple begin_lane(self, Py_ssize_t lane, object seed, object options, bint autoreset):
@@ -358,19 +353,19 @@ cdef class EnvLoop:
         try:
             out = self.outputs_for(lanes)
             out.begin()
-            try:
-                for k in range(count):
-                    lane = k if lanes is None else lanes[k]
-                    ended += self.step_lane(out, k if self.slots is None else self.first + lane, lane, actions[k])
-            except BaseException as problem:
-                self.fail(problem)
-                raise
+            for k in range(count):
+                lane = k if lanes is None else lanes[k]
+                ended += self.step_lane(out, k if self.slots is None else self.first + lane, lane, actions[k])
+            self.lane = -1
             if self.slots is not None:
                 return ended
             infos = self.infos
             if self.add_info is not None and lanes is not None and infos:
                 infos = info_rows(infos, np.array(lanes, np.int64), self.num_envs)
             return out.take(infos, ended > 0, self.errors)
+        except BaseException as problem:
+            self.fail(problem)
+            raise
         finally:
             self.infos = None
             self.busy = 0
@@ -411,7 +406,7 @@ cdef class EnvLoop:
         out.truncated[row] = truncated
         ended = count_step(&self.episodes, lane, reward, terminated or truncated)
         if ended:
-            if self.statistics:
+            if out.episodes is not None:
                 self.read_clock()
                 report_episode(&self.episodes, &out.reports, lane, row)
             if self.mode == SAME_STEP:
@@ -506,8 +501,6 @@ cdef dict as_dict(object info):
 
 cdef double as_number(object value) except? -1:
     """A reward as float64: any number, and an array of one."""
-    if PyFloat_Check(value):
-        return PyFloat_AS_DOUBLE(value)
     if cnp.PyArray_Check(value):
         if cnp.PyArray_SIZE(<cnp.ndarray> value) != 1:
             raise ValueError(f"reward: expected a number, got an array of shape {value.shape}")

@@ -116,33 +116,25 @@ cpdef void merge_info(
     """
     check_depth(depth)
     for key, value in env_info.items():
-        merge_value(vector_infos, key, value, env_num, num_envs, depth)
-
-
-cdef int merge_value(
-    object vector_infos, object key, object value, Py_ssize_t env_num, Py_ssize_t num_envs, Py_ssize_t depth
-) except -1:
-    """Write the value that one environment has for one key of a dict of this depth."""
-    cdef object mask_key = mask_key_of(key)
-    cdef object column = lookup(vector_infos, key)
-    cdef object mask = lookup(vector_infos, mask_key)
-    if mask is not None and type(column) is ndarray and store_number(column, env_num, value):
-        return set_mask(mask, env_num)
-
-    if isinstance(value, dict) and key != FINAL_OBSERVATION and (column is None or isinstance(column, dict)):
-        if column is None:
-            column = vector_infos[key] = {}
-        merge_info(column, value, env_num, num_envs, depth + 1)
-    else:
-        if column is None:
-            column = new_column(key, value, num_envs)
-        elif isinstance(column, dict):
-            column = as_objects(column, mask, num_envs)
-        vector_infos[key] = store(column, mask, env_num, value)
-
-    if mask is None:
-        mask = vector_infos[mask_key] = number_column(num_envs, cnp.NPY_BOOL)
-    return set_mask(mask, env_num)
+        mask_key = mask_key_of(key)
+        column = lookup(vector_infos, key)
+        mask = lookup(vector_infos, mask_key)
+        if mask is not None and type(column) is ndarray and store_number(column, env_num, value):
+            set_mask(mask, env_num)
+            continue
+        if isinstance(value, dict) and key != FINAL_OBSERVATION and (column is None or isinstance(column, dict)):
+            if column is None:
+                column = vector_infos[key] = {}
+            merge_info(column, value, env_num, num_envs, depth + 1)
+        else:
+            if column is None:
+                column = new_column(key, value, num_envs)
+            elif isinstance(column, dict):
+                column = as_objects(column, mask, num_envs)
+            vector_infos[key] = store(column, mask, env_num, value)
+        if mask is None:
+            mask = vector_infos[mask_key] = number_column(num_envs, cnp.NPY_BOOL)
+        set_mask(mask, env_num)
 
 
 cdef int set_mask(object mask, Py_ssize_t env_num) except -1:
@@ -204,17 +196,21 @@ cdef object new_column(object key, object value, Py_ssize_t num_envs):
     """An empty column that fits `value`."""
     if key == FINAL_OBSERVATION:
         return object_column(num_envs)
-    if type(value) is float:
-        return number_column(num_envs, cnp.NPY_DOUBLE)
-    if type(value) is bool:
-        return number_column(num_envs, cnp.NPY_BOOL)
-    if type(value) is int and -2**63 <= value < 2**63:
-        return number_column(num_envs, cnp.NPY_INT64)
-    if isinstance(value, np.number):
-        return np.zeros(num_envs, dtype=value.dtype)
-    if isinstance(value, np.ndarray):
-        return np.zeros((num_envs, *value.shape), dtype=value.dtype)
+    kind = type(value)
+    if (kind is int or kind is float or kind is bool) and number_type(value) is not None:
+        return number_column(num_envs, number_type(value))
+    if isinstance(value, (np.number, ndarray)):
+        return np.zeros((num_envs, *value.shape), value.dtype)
     return object_column(num_envs)
+
+
+cdef object number_type(object value):
+    """NumPy's type number for a number of Python; None for anything else, and for integers beyond int64."""
+    if isinstance(value, bool):
+        return cnp.NPY_BOOL
+    if isinstance(value, float):
+        return cnp.NPY_DOUBLE
+    return cnp.NPY_INT64 if isinstance(value, int) and -2**63 <= value < 2**63 else None
 
 
 cdef object store(object column, object mask, Py_ssize_t env_num, object value):
@@ -235,12 +231,8 @@ cdef object common_dtype(object column, object value):
         if value.shape not in ((), column.shape[1:]):
             return None
         dtype = column.dtype if column.dtype == object else value.dtype
-    elif isinstance(value, bool):
-        dtype = np.dtype(np.bool_)
-    elif isinstance(value, float):
-        dtype = np.dtype(np.float64)
-    elif isinstance(value, int) and -2**63 <= value < 2**63:
-        dtype = np.dtype(np.int64)
+    elif number_type(value) is not None:
+        dtype = cnp.PyArray_DescrFromType(number_type(value))
     elif value is None and column.dtype.kind == "f":
         return column.dtype  # NumPy stores None in a float array as nan
     elif isinstance(value, (list, tuple)) and column.ndim > 1:
