@@ -6,6 +6,7 @@ import copy
 import functools
 import os
 import threading
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +29,7 @@ from gymcore.jit.declarations import (
 from gymcore.jit.loops import InterpretedLoops, Program
 from gymcore.native.env import NativeEnv
 from gymcore.native.kernel_spaces import array_layout, checked_action, leaves_of
+from gymcore.native.lane_generator import lane_generator
 from gymcore.native.parameters import Parameter, as_number
 from gymcore.native.state import digest
 from gymcore.native.vector_env import NativeVectorEnv
@@ -362,7 +364,7 @@ class Env(NativeEnv[Any]):
             **options,
         )
         if interpreted:
-            loops.bind(lanes.fail, batch.generator)
+            loops.bind(lanes.fail, partial(lane_generator, batch))
         return batch
 
     def fixed_digest(self) -> int:

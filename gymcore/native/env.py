@@ -20,6 +20,7 @@ from gymcore.base import seeding
 from gymcore.base.arguments import check_options, invalid_action
 from gymcore.core import ActType, Info, Options, without_mode
 from gymcore.native.kernel_spaces import check_spaces
+from gymcore.native.lane_generator import lane_generator
 from gymcore.native.parameters import Derived, Parameter
 from gymcore.native.state import (
     checked_lanes,
@@ -286,7 +287,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
     def _seed(self, seed: int) -> None:
         self._batch.seed(seed, 0, 1)
         self._np_random_seed = seed
-        self._np_random = self._batch.generator(0)
+        self._np_random = lane_generator(self._batch, 0)
         # The lane's memory holds the stream only, not the seed sequence.
         seeding.set_seed_sequence(self._np_random, np.random.SeedSequence(seed))
 
@@ -295,7 +296,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         if self._np_random is not None:
             return
         if self._shares_batch:
-            self._np_random = self._batch.generator(self._lane)
+            self._np_random = lane_generator(self._batch, self._lane)
         else:
             self._seed(seeding.np_random()[1])
 
@@ -364,7 +365,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
                 is changed.
         """
         write_lanes(self._batch, self.check_state(state), np.array([self._lane]))
-        self._np_random = self._batch.generator(self._lane)
+        self._np_random = lane_generator(self._batch, self._lane)
         self._np_random_seed = -1
 
     def close(self) -> None:
@@ -394,7 +395,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         self.__dict__.update(state)
         self._batch = self._own_batch()
         write_lanes(self._batch, saved, np.array([0]))
-        self._np_random = self._batch.generator(0) if seeded else None
+        self._np_random = lane_generator(self._batch, 0) if seeded else None
 
     # --- rendering -----------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from gymcore.base import seeding
 from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.native.lane_generator import lane_generator
 from gymcore.native.parameters import KernelSpec, Parameter, write_table
 from gymcore_ext.engine.batch import Batch
 
@@ -370,7 +371,7 @@ class LaneSeeds:
         known = self._generators
         for lane in lanes:
             if lane not in known:
-                known[lane] = self._batch.generator(lane)
+                known[lane] = lane_generator(self._batch, lane)
         return [known[lane] for lane in lanes]
 
     def as_tuple(self) -> tuple[int, ...]:

@@ -35,7 +35,6 @@ from math import prod
 import numpy as np
 
 from gymcore_ext.engine.kernels import ISA_NAMES, choose_isa, kernel_spec
-from gymcore_ext.engine.lane_pcg64 import LanePCG64
 
 cnp.import_array()
 
@@ -293,12 +292,6 @@ cdef class Batch:
             for i in range(size):
                 place[k * size + i] = rng_double(self.lanes.columns.rngs + indices[k])
         return drawn
-
-    def generator(self, Py_ssize_t lane):
-        """numpy.random.Generator over the lane's own stream: a view."""
-        if not 0 <= lane < self.num_envs:
-            raise IndexError(f"lane {lane} is not in [0, {self.num_envs})")
-        return np.random.Generator(LanePCG64(self.rngs[lane]))
 
     # --- views and parameters -------------------------------------------------------------------------------------
 

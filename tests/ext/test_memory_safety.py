@@ -12,6 +12,7 @@ import pytest
 import gymcore as gym
 from gymcore import error
 from gymcore.envs.mujoco.library import step_simulation
+from gymcore.native.lane_generator import lane_generator
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.wrappers.frame_stack import FrameMemory
 from tests.envs.mujoco.hanging import hanging
@@ -95,7 +96,7 @@ def test_parameters_of_another_rank(values: Any) -> None:
 
 
 def test_a_stream_whose_draws_never_end_is_refused() -> None:
-    generator = make_batch("blackjack", 1).generator(0).bit_generator
+    generator = lane_generator(make_batch("blackjack", 1), 0).bit_generator
     state = generator.state
     state["state"] = {"state": 0, "inc": 0}
     with pytest.raises(ValueError, match="odd increment"):

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gymcore import error
+from gymcore.native.lane_generator import lane_generator
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.physics.cartpole import kernel
 from tests.for_each import for_each
@@ -46,7 +47,7 @@ def seeded(entropy: int) -> np.random.Generator:
     """Return a generator over the only lane of a batch."""
     batch = make_batch()
     batch.seed(entropy, 0, 1)
-    return batch.generator(0)
+    return lane_generator(batch, 0)
 
 
 def numpy_generator(entropy: int) -> np.random.Generator:
@@ -167,7 +168,7 @@ def test_draws_of_all_kinds_in_turn() -> None:
 def test_half_a_draw_is_kept_for_the_next_32_bits() -> None:
     batch = make_batch()
     batch.seed(3, 0, 1)
-    ours, numpy = batch.generator(0), numpy_generator(3)
+    ours, numpy = lane_generator(batch, 0), numpy_generator(3)
     raw = int(numpy_generator(3).bit_generator.random_raw())
     assert int(ours.integers(0, 2**32, dtype=np.uint32)) == raw & 0xFFFFFFFF
     assert batch.view_random()[0, 4] == 1 | (raw >> 32 << 32)
@@ -181,7 +182,11 @@ def test_half_a_draw_is_kept_for_the_next_32_bits() -> None:
 def test_a_view_moves_the_lane_and_the_lane_moves_the_view() -> None:
     batch = make_batch(3)
     batch.seed(11, 0, 3)
-    first, again, other = batch.generator(1), batch.generator(1), batch.generator(2)
+    first, again, other = (
+        lane_generator(batch, 1),
+        lane_generator(batch, 1),
+        lane_generator(batch, 2),
+    )
     expected = numpy_generator(12)
     assert first.random() == expected.random()
     assert again.random() == expected.random()
@@ -197,15 +202,15 @@ def test_a_view_moves_the_lane_and_the_lane_moves_the_view() -> None:
 def test_seeding_drops_the_buffered_half() -> None:
     batch = make_batch()
     batch.seed(1, 0, 1)
-    batch.generator(0).integers(0, 2**32, dtype=np.uint32)
+    lane_generator(batch, 0).integers(0, 2**32, dtype=np.uint32)
     batch.seed(1, 0, 1)
-    assert batch.generator(0).bit_generator.state == numpy_generator(1).bit_generator.state
+    assert lane_generator(batch, 0).bit_generator.state == numpy_generator(1).bit_generator.state
 
 
 def test_a_view_outlives_its_batch() -> None:
     batch = make_batch(2)
     batch.seed(5, 0, 2)
-    view = batch.generator(1)
+    view = lane_generator(batch, 1)
     batch.close()
     del batch
     numpy = numpy_generator(6)
@@ -283,4 +288,4 @@ def test_random_raw() -> None:
 @pytest.mark.parametrize("lane", [-1, 2, 10**9])
 def test_no_view_of_a_lane_that_is_none(lane: int) -> None:
     with pytest.raises(IndexError, match=r"is not in \[0, 2\)"):
-        make_batch(2).generator(lane)
+        lane_generator(make_batch(2), lane)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from gymcore.native.lane_generator import lane_generator
 from gymcore_ext.engine.batch import Batch
 from tests.ext.instruction_sets import available
 from tests.ext.lanes import TOY_TEXT, facts, make_batch, tables
@@ -38,7 +39,7 @@ def test_a_refused_card_is_drawn_again(isa: str) -> None:
     before = [cards_of(batch, lane) for lane in range(LANES)]
     batch.step(np.ones(LANES, np.int64))
     for lane in range(LANES):
-        card = CARDS[judge.generator(lane).integers(13)]
+        card = CARDS[lane_generator(judge, lane).integers(13)]
         assert cards_of(batch, lane) == [*before[lane], card]
     assert batch.view_random().tobytes() == judge.view_random().tobytes()
 
@@ -49,7 +50,7 @@ def test_a_refused_deal_is_drawn_again() -> None:
         each.view_random()[::3, 4] = REFUSED
     observations, _ = batch.reset()
     for lane in range(LANES):
-        random = judge.generator(lane)
+        random = lane_generator(judge, lane)
         dealer = [CARDS[random.integers(13)] for _ in range(2)]
         player = [CARDS[random.integers(13)] for _ in range(2)]
         random.integers(4)
@@ -72,7 +73,7 @@ def test_a_hand_of_many_cards_keeps_its_first_twelve() -> None:
     for _ in range(30):
         judge = make_batch("blackjack", 1, mode=3)
         judge.view_random()[:] = batch.view_random()
-        cards.append(CARDS[judge.generator(0).integers(13)])
+        cards.append(CARDS[lane_generator(judge, 0).integers(13)])
         (total, _, _), _, _ = batch.step_single(1)
     assert total == sum(cards)
     assert cards_of(batch, 0) == cards[:12]

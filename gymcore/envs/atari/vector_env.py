@@ -37,6 +37,7 @@ from gymcore.envs.atari.library import (
 from gymcore.envs.atari.memory import COMPLETE, frame_position
 from gymcore.envs.atari.pipelines import STAGES, pipeline_of
 from gymcore.native.env import NativeEnv
+from gymcore.native.lane_generator import lane_generator
 from gymcore.native.parameters import Parameter, as_number
 from gymcore.native.state import LaneSeeds, digest
 from gymcore.native.vector_env import Bools, EnvIds, Floats, NativeVectorEnv, Observations
@@ -396,7 +397,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
     def _seed(self, seed: int) -> None:
         self.seeds_of(self._batch).seed_all(seed)
         self._np_random_seed = seed
-        self._np_random = self._batch.generator(0)
+        self._np_random = lane_generator(self._batch, 0)
 
     def seeds_of(self, batch: Any) -> LaneSeeds:
         """Return what seeds the lanes of a batch of this game."""

@@ -27,6 +27,7 @@ from gymcore.envs.mujoco.quantities import Quantity, as_quantity
 from gymcore.envs.mujoco.weights import PrivateName, Range, Weight, to_columns
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.env import SINGLE, NativeEnv
+from gymcore.native.lane_generator import lane_generator
 from gymcore.native.parameters import KernelSpec
 from gymcore.native.state import digest
 from gymcore.spaces import Box
@@ -243,7 +244,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             self._batch.mark_ready()
         if self._np_random is not None:
             seeds = self._np_random.bit_generator.seed_seq
-            self._np_random = self._batch.generator(0)
+            self._np_random = lane_generator(self._batch, 0)
             seeding.set_seed_sequence(self._np_random, seeds)
 
     def simulation(self) -> Simulation:

@@ -1,0 +1,9 @@
+import numpy as np
+import numpy.typing as npt
+
+class LaneStream:
+    def __init__(self, words: npt.NDArray[np.uint64]) -> None: ...
+    @property
+    def words(self) -> npt.NDArray[np.uint64]: ...
+    @property
+    def capsule(self) -> object: ...
