@@ -123,7 +123,7 @@ cdef inline void paint(image_t* image, int row, int x1, int x2, rgb_t color) noe
     if run == last or first_of(run) < begin:
         paint_within(image, row, run, begin, end, color)
         run += 1
-    fill(&image.runs[row][run], last - run, color)
+    fill(&image.runs[row][0] + run, last - run, color)
     if run <= last:
         paint_within(image, row, last, begin, end, color)
 
