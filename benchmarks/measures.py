@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import shlex
 import statistics
 import subprocess
 import sys
@@ -72,7 +73,7 @@ def _raw_physics(env_id: str, num_envs: int, num_threads: int) -> Session:
     source = Path(__file__).with_name("raw_physics.c")
     with tempfile.TemporaryDirectory() as folder:
         library = str(Path(folder, "raw_physics.so"))
-        words = (os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC")
+        words = (*shlex.split(os.environ.get("CC", "cc")), "-O2", "-shared", "-fPIC")
         include = f"-I{gymcore_ext.get_include()}"
         subprocess.run([*words, include, "-o", library, str(source)], check=True)
         run = ctypes.CDLL(library).raw_physics

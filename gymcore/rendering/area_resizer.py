@@ -56,7 +56,9 @@ def area_resizer(size: tuple[int, int], target: tuple[int, int]) -> Resizer:
     """
     (rows, columns), (height, width) = size, target
     if not (0 < height <= rows and 0 < width <= columns <= COLUMNS):
-        raise ValueError(f"expected a size of at most {size} and {COLUMNS} columns, got {target}")
+        raise ValueError(
+            f"target: expected a size of at most {size}, {COLUMNS} columns, got {target}"
+        )
     first_row, row_weights = area_weights(rows, height)
     first_column, column_weights = area_weights(columns, width)
     scale, offset = 1.0, 0.0

@@ -10,7 +10,7 @@ import numpy as np
 
 cnp.import_array()
 
-# Nanoseconds that the check of a value takes, by which threads share it and signals are handled: alone, it takes a
+# Nanoseconds to check a value, by which `Threads.run` decides how many threads share a check. On one thread it takes a
 # tenth of the time that two threads need for a step of 65536 lanes of CartPole.
 cdef double CHECK_TIME = 0.125
 
@@ -30,7 +30,7 @@ cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     cdef int64_t k, width = max(check.lanes.kernel.action_size, 1), bad = 0
     if check.lanes.choices and ranges[0] == 0:
         return check.lanes.lifecycle.outside(<const int64_t*> check.values + lo, check.lanes.choices, hi - lo)
-    elif ranges != NULL:
+    if ranges != NULL:
         for k in range(lo, hi):
             bad |= (<uint64_t> (<const int64_t*> check.values)[k] - <uint64_t> ranges[k % width * 2]
                     >= <uint64_t> ranges[k % width * 2 + 1])

@@ -260,7 +260,11 @@ cdef class LaneStore:
             raise ValueError("saved lanes: expected their fields for functions that save, and only for them")
         self.own(kernel, &self.lanes, num_lanes)
         self.references = references
-        self.saved_dtype = np.dtype([("digest", np.uint64), *(saved_fields or [("lane", np.uint8, (lane_bytes,))])])
+        # Whole words, so that all elements are aligned; the memory of a lane is not shorter.
+        saved_fields = saved_fields or [("lane", np.uint8, ((lane_bytes + 7) // 8 * 8,))]
+        self.saved_dtype = np.dtype([("digest", np.uint64), *saved_fields])
+        if self.saved_dtype.itemsize % sizeof(uint64_t):
+            raise ValueError(f"saved lanes: expected whole words, got {self.saved_dtype}")
         self.threads = Threads(1, False)
         self.lanes.shared = shared
         # Each lane has cache lines of its own, so that threads do not share them.

@@ -92,7 +92,7 @@ cdef class Channel:
         bounds: (lo, hi) of each worker, which owns lanes lo <= lane < hi. The first one begins with lane 0, every other
             one where the one before it ends.
 
-    Waits take a time-out in seconds and `spin`, how many times to look (some ten nanoseconds each) before sleeping.
+    Waits take a time-out in seconds and `spin`, the number of polls (some ten nanoseconds each) before sleeping.
     They release the GIL and let Python handle signals, so KeyboardInterrupt comes out of them within 0.1 s; nothing is
     lost then. Nobody waits past the time-out for a peer that was killed, at whatever instruction.
 
@@ -248,8 +248,8 @@ cdef class Channel:
         Args:
             worker: number of the caller.
             last: number of the request it had before, 0 for none.
-            timeout: seconds; 0 only looks.
-            spin: looks before sleeping.
+            timeout: seconds; 0 polls once.
+            spin: number of polls before sleeping.
 
         Returns:
             (request, opcode), or None: the time is over, or lanes of the worker wait for `take`.

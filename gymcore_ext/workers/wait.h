@@ -1,7 +1,7 @@
 /* Sleeping until an atomic word (atomics.h) in memory that processes share changes.
  *
  * Linux: a futex, which works between processes wherever each has the page mapped. Elsewhere, or with GYMCORE_NO_FUTEX:
- * short sleeps between looks at the word, because no portable call wakes another process without an object to clean up.
+ * short sleeps between polls of the word, because no portable call wakes another process without an object to clean up.
  */
 #ifndef GYMCORE_WAIT_H
 #define GYMCORE_WAIT_H

@@ -100,7 +100,7 @@ class Counters:
         self.callbacks = {name: FUNCTIONS[name](one) for name, one in functions.items()}
         self.table = Table(size=ctypes.sizeof(Table), abi=ABI, **self.callbacks)
 
-    def store(self, num_lanes: int, saved_bytes: int = 8) -> StructLanes:
+    def store(self, num_lanes: int, saved_bytes: int = 8, lane_bytes: int = 8) -> StructLanes:
         functions = capsule_of(self.table)
         kernel = CustomKernel(
             "counters",
@@ -112,7 +112,7 @@ class Counters:
         return StructLanes(
             kernel=kernel,
             num_lanes=num_lanes,
-            lane_bytes=8,
+            lane_bytes=lane_bytes,
             saved_bytes=saved_bytes,
         )
 
@@ -192,6 +192,18 @@ def test_functions_of_an_older_engine_are_refused(member: str, value: int) -> No
     setattr(counters.table, member, value)
     with pytest.raises(ValueError, match=f"another engine than one of ABI {ABI}"):
         counters.store(1)
+
+
+def test_saved_lanes_are_whole_words() -> None:
+    with pytest.raises(ValueError, match="expected whole words"):
+        Counters().store(2, saved_bytes=12)
+    counters = Counters()
+    counters.table.save, counters.table.load = FUNCTIONS["save"](), FUNCTIONS["load"]()
+    store = counters.store(3, saved_bytes=0, lane_bytes=12)
+    assert store.saved_dtype.itemsize == 8 + 16
+    saved = np.zeros(3, store.saved_dtype)
+    store.save(np.arange(3), saved)
+    assert saved["lane"].tobytes() == store.view()[:, :16].tobytes()
 
 
 def test_save_and_load_go_together() -> None:

@@ -235,6 +235,7 @@ class GameMemory:
         ):
             return None
         numbers = np.frombuffer(state, np.uint8, offset=end)[self._places].view(np.int32)[:, 0]
+        # Where the least exceeds the greatest, as in pairs of _TRUE and _FALSE, only these two fit.
         inside = (self._least < numbers) & (numbers < self._greatest)
         if not (inside | (numbers == self._least) | (numbers == self._greatest)).all():
             return None
