@@ -102,8 +102,11 @@ def bit_generator_of(state: Any) -> np.random.BitGenerator:
     """
     try:
         name, numbers = state["bit_generator"], state["state"]
-        if name not in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"):
-            raise ValueError(f"expected the state of a NumPy bit generator, got {name!r:.80}")
+    except (KeyError, TypeError) as problem:
+        raise ValueError(f"not the state of a bit generator ({problem!r})") from problem
+    if name not in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"):
+        raise ValueError(f"expected the state of a NumPy bit generator, got {name!r:.80}")
+    try:
         generator: np.random.BitGenerator = getattr(np.random, name)()
         type(generator).state.__set__(generator, state)  # type: ignore[attr-defined]
         is_possible = (
@@ -113,8 +116,8 @@ def bit_generator_of(state: Any) -> np.random.BitGenerator:
             if name == "MT19937"
             else name == "SFC64" or 0 <= state["buffer_pos"] <= 4
         )
-    except (KeyError, TypeError, OverflowError) as problem:
-        raise ValueError(f"not the state of a bit generator ({problem!r})") from problem
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
+        raise ValueError(f"expected a valid state of {name} ({problem!r})") from problem
     if not is_possible:
         raise ValueError(f"expected a valid state of {name}")
     return generator

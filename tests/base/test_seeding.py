@@ -78,18 +78,21 @@ PCG, TWISTER = np.random.PCG64(1).state, np.random.MT19937(1).state
 
 
 @pytest.mark.parametrize(
-    "state",
+    ("state", "message"),
     [
-        PCG | {"state": {"state": 0, "inc": 0}},  # would draw only zeros
-        PCG | {"state": {"state": -1, "inc": 1}},
-        TWISTER | {"state": TWISTER["state"] | {"pos": 10**6}},  # outside its words
-        np.random.Philox(1).state | {"buffer_pos": -5},
-        PCG | {"bit_generator": "seed"},
-        PCG | {"bit_generator": []},
-        {},
-        None,
+        # An increment of zero would draw only zeros.
+        (PCG | {"state": {"state": 0, "inc": 0}}, "a valid state of PCG64"),
+        (PCG | {"state": {"state": -1, "inc": 1}}, "a valid state of PCG64"),
+        # The position is outside of its words.
+        (TWISTER | {"state": TWISTER["state"] | {"pos": 10**6}}, "a valid state of MT19937"),
+        (np.random.Philox(1).state | {"buffer_pos": -5}, "a valid state of Philox"),
+        (PCG | {"bit_generator": "seed"}, "of a NumPy bit generator, got 'seed'"),
+        (PCG | {"bit_generator": []}, r"of a NumPy bit generator, got \[\]"),
+        ({}, "not the state of a bit generator"),
+        (None, "not the state of a bit generator"),
     ],
+    ids=["zero", "negative", "position", "buffer", "name", "list", "empty", "none"],
 )
-def test_states_that_no_bit_generator_has(state):
-    with pytest.raises(ValueError, match="state"):
+def test_states_that_no_bit_generator_has(state, message):
+    with pytest.raises(ValueError, match=message):
         seeding.bit_generator_of(state)
