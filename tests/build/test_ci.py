@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / ".ci" / "run"
@@ -36,7 +39,8 @@ def test_every_stage_is_a_function():
         ["bash", str(SCRIPT), "--list"], check=True, stdout=subprocess.PIPE, text=True, timeout=30
     )
     stages = done.stdout.split()
-    assert {"tests", "lint", "types", "sanitizers", "distributions", "wheel"} <= set(stages)
+    expected = {"tests", "lint", "types", "sanitizers", "distributions", "wheel", "fresh_root"}
+    assert expected <= set(stages)
     for stage in stages:
         assert re.search(rf"^{stage}\(\) {{$", SCRIPT.read_text(), flags=re.M), stage
 
@@ -80,3 +84,34 @@ def test_the_roots_name_what_they_do_not_know():
     )  # fmt: skip
     assert done.returncode == 1
     assert "roots: unknown argument buster" in done.stderr
+
+
+def fake_program(folder, name, body):
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+
+
+def test_where_no_root_can_be_made_the_roots_say_why(tmp_path):
+    fake_program(tmp_path, "id", "echo 1000")
+    done = subprocess.run(
+        ["bash", str(ROOTS), "trixie"],
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert done.stderr == "roots: no root can be made: this needs root rights\n"
+
+
+@pytest.mark.parametrize(("code", "expected"), [(0, 0), (1, 1), (3, 0)])
+def test_a_root_that_cannot_be_made_fails_no_run(tmp_path, code, expected):
+    """Run the stage of the real script, with a script in the place of .ci/roots."""
+    (stage,) = re.findall(r"^fresh_root\(\) {$.*?^}$", SCRIPT.read_text(), flags=re.M | re.S)
+    (tmp_path / ".ci").mkdir()
+    fake_program(tmp_path / ".ci", "roots", f"echo $@; exit {code}")
+    done = subprocess.run(
+        ["bash", "-c", f"set -euo pipefail\n{stage}\nfresh_root"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    assert done.returncode == expected
+    assert done.stdout.startswith("trixie ")
