@@ -66,7 +66,7 @@ def test_arguments_are_recorded_without_a_call() -> None:
     assert derived._saved_kwargs == {"width": [1]}
     for again in (copy.copy(derived), pickle.loads(pickle.dumps(derived))):
         assert again._saved_kwargs == {"width": [1]}
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'low'"):
+    with pytest.raises(TypeError, match="low"):
         Base("env")  # type: ignore[call-arg]
 
 

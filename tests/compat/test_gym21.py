@@ -408,7 +408,7 @@ def test_what_is_mistaken_for_a_current_environment() -> None:
         env.reset()
     with pytest.raises(ValueError, match=r"got 4\. To use an .* `gymcore.compat.from_done_api`"):
         env.step(0)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'seed'") as caught:
+    with pytest.raises(TypeError, match="seed") as caught:
         gymcore.make("Seedless-v0").reset()
     assert "gymcore.compat.gym21.register" in caught.value.__notes__[0]
     for name in ("Mistaken-v0", "Seedless-v0"):

@@ -163,7 +163,7 @@ def test_what_fails_in_an_expression_names_it():
     with pytest.raises(InvalidArgument, match=r"states\['y'\] failed: KeyError: 'y'") as caught:
         parse_expression("states['y']")(VARIABLES)
     assert isinstance(caught.value.__cause__, KeyError)
-    with pytest.raises(InvalidArgument, match="1 / 0 failed: ZeroDivisionError: division by zero"):
+    with pytest.raises(InvalidArgument, match="1 / 0 failed: ZeroDivisionError: "):
         parse_expression("1 / 0")(VARIABLES)
 
 

@@ -49,11 +49,12 @@ def test_what_it_refuses():
         {"palette": np.zeros((1, 255), np.uint8)},
         {"actions": []},
         {"stages": PRESETS["ale_vector"].numbers(True, True)},
-        {"stages": {}},
     )
     for changes in wrong:
-        with pytest.raises(ValueError, match=r"expected|No value specified for struct attribute"):
+        with pytest.raises(ValueError, match="expected"):
             make_games(**changes)
+    with pytest.raises(ValueError):
+        make_games(stages={})
     with pytest.raises(KeyError):
         make_games(functions={})
     with pytest.raises(TypeError, match="resizer"):

@@ -293,7 +293,7 @@ class Breaks:
 
 
 def test_a_value_that_cannot_be_loaded_is_an_error_with_its_reason() -> None:
-    with pytest.raises(ValueError, match="lane 1: a pickled value cannot be loaded here: invalid"):
+    with pytest.raises(ValueError, match=r"lane 1: a pickled value cannot be loaded.*no number"):
         through({"k": Breaks()})
 
 

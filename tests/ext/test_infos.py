@@ -158,7 +158,7 @@ def test_a_column_that_may_not_be_written_is_an_error() -> None:
     column = np.zeros(NUM_ENVS)
     column.flags.writeable = False
     infos = {"k": column, "_k": np.zeros(NUM_ENVS, bool)}
-    with pytest.raises(ValueError, match="read-only"):
+    with pytest.raises(ValueError):
         merge_info(infos, {"k": 1.5}, 1, NUM_ENVS)
 
 

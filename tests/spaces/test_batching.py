@@ -198,7 +198,7 @@ DIFFERING = {
     "tuple lengths": (
         lambda s: [s.Tuple([s.Discrete(2)]), s.Tuple([s.Discrete(2)] * 2)],
         ValueError,
-        "Expected all Tuple lengths to be equal|zip",
+        "Expected all Tuple lengths to be equal",
     ),
     "tuple contents": (
         lambda s: [s.Tuple([s.Discrete(2)]), s.Tuple([s.Box(0, 1)])],
@@ -216,7 +216,7 @@ DIFFERING = {
 @for_each("case", DIFFERING)
 def test_spaces_that_cannot_be_batched(case):
     build, exception, message = DIFFERING[case]
-    with pytest.raises(exception, match=message):
+    with pytest.raises(exception):
         gymnasium_utils.batch_differing_spaces(build(gymnasium.spaces))
     with pytest.raises(exception, match=message) as caught:
         batch_differing_spaces(build(gymcore.spaces))
@@ -255,9 +255,9 @@ def test_iterate_over_a_discrete():
 
 def test_iterate_needs_columns_of_the_same_length():
     space = Dict(a=MultiDiscrete([2, 2]), b=MultiDiscrete([2, 2]))
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError):
         list(iterate(space, {"a": [0, 1], "b": [0]}))
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError):
         list(iterate(Tuple(space.values()), ([0, 1], [0])))
 
 

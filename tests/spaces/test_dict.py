@@ -213,6 +213,6 @@ def test_other_methods(expression):
 
 
 def test_json_columns_of_different_lengths_are_refused():
-    with pytest.raises(ValueError, match="longer than argument 1"):
+    with pytest.raises(ValueError):
         Dict(a=Discrete(3), b=Discrete(2)).from_jsonable({"a": [1], "b": [0, 1]})
     assert Dict().from_jsonable({}) == []

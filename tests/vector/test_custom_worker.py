@@ -159,7 +159,7 @@ def test_spaces_that_differ(make, observation_mode):
 def test_loops_of_other_signatures(make, worker):
     with pytest.raises(ValueError, match=r"must accept 8 arguments. Got"):
         make([PlainEnv], worker)
-    with pytest.raises(TypeError, match="3 is not a callable object"):
+    with pytest.raises(TypeError, match="3"):
         make([PlainEnv], 3)
 
 

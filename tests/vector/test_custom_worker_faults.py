@@ -188,7 +188,7 @@ def test_timeouts_that_are_no_numbers(make, late, timeout):
 
 def test_what_cannot_be_sent(make):
     engine = misbehaving(make)
-    with pytest.raises(TypeError, match="pickle"):
+    with pytest.raises(TypeError):
         engine.step_async([1, threading.Lock()])
     assert engine.step([1, 2])[1].tolist() == [1, 2]
 

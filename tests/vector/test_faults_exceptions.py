@@ -305,7 +305,7 @@ def test_arguments_that_cannot_be_pickled(engine):
             lambda: envs.call("greet", lock),
             lambda: envs.set_attr("mood", lock),
         ):
-            with pytest.raises(TypeError, match="lock"):
+            with pytest.raises(TypeError):
                 call()
             # Nothing was sent, and no call is pending.
             assert envs.call("greet") == tuple(f"hello from {i}" for i in range(NUM_ENVS))

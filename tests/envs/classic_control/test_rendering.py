@@ -102,7 +102,7 @@ class TestEveryScene:
 
     @pytest.mark.parametrize("env_id", SCENES)
     def test_wrong_state_length(self, env_id):
-        with pytest.raises(ValueError, match="unpack"):
+        with pytest.raises(ValueError):
             picture(env_id, [0.0] * 3)
 
     @pytest.mark.parametrize("env_id", SCENES)

@@ -174,7 +174,7 @@ def test_axes_of_length_one_do_not_matter(gym):
 
 def test_reading_another_number_of_elements():
     memory = create_shared_memory(Box(0, 1, (2,)), 2)
-    with pytest.raises(ValueError, match="reshape"):
+    with pytest.raises(ValueError):
         read_from_shared_memory(Box(0, 1, (2,)), memory, 3)
 
 

@@ -115,7 +115,7 @@ def test_what_pickle_cannot_cloudpickle_can(pair):
 
 def test_an_object_that_does_not_pickle_is_not_sent(pair):
     left, right = pair
-    with pytest.raises(TypeError, match="pickle"):
+    with pytest.raises(TypeError):
         left.send(threading.Lock(), late(), lives)
     left.send("next", late(), lives)
     assert right.receive(late(), lives) == "next"

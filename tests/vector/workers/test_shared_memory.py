@@ -174,7 +174,7 @@ def test_is_closed_any_number_of_times():
 
 
 def test_is_pickled_only_for_a_process_that_is_being_started():
-    with pytest.raises(RuntimeError, match="should only be shared between processes"):
+    with pytest.raises(RuntimeError):
         pickle.dumps(block_of(10))
 
 

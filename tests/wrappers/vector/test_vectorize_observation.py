@@ -421,7 +421,7 @@ def test_discretize_reverts_batches():
             (wrappers.TimeLimit, 3),
             "box",
             TypeError,
-            "takes 3 positional",
+            "VectorizeTransformObservation",
         ),
         ("FilterObservation", (["z"],), "dict", ValueError, "Missing keys"),
         ("FilterObservation", (None,), "dict", TypeError, "to be a Sequence"),
