@@ -13,6 +13,9 @@ from typing import Any
 
 # Before NumPy is imported: tests run in parallel, where the threads of matrix products only wait.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Before SDL is initialized: it would handle SIGTERM here and in forked processes. Gymnasium ends
+# its workers with SIGTERM, and its AsyncVectorEnv.close would wait for them forever.
+os.environ.setdefault("SDL_NO_SIGNAL_HANDLERS", "1")
 
 import hypothesis
 import pytest
