@@ -5,6 +5,7 @@ All engines use them, so an argument means the same, and raises the same error, 
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -25,6 +26,7 @@ __all__ = [
     "positive",
     "seeds_per_env",
     "split_reset_mask",
+    "time_limit",
 ]
 
 Lanes = npt.NDArray[np.int64]
@@ -63,6 +65,27 @@ def positive(name: str, value: Any, maximum: int | None = None) -> int:
         3
     """
     return count(name, value, 1, maximum)
+
+
+def time_limit(name: str, value: Any) -> float:
+    """Return a time limit in seconds as a float; None and `inf` are no limit, and give `inf`.
+
+    Another type raises `ArgumentTypeError`; zero, a negative number or nan `InvalidArgument`.
+
+    Example:
+        >>> time_limit("timeout", 3), time_limit("timeout", None)
+        (3.0, inf)
+    """
+    if value is None:
+        return math.inf
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise ArgumentTypeError(f"{name}: expected seconds or None, got {value!r}")
+    if not value > 0:
+        raise InvalidArgument(f"{name}: expected more than 0 seconds, got {value!r}")
+    try:
+        return float(value)
+    except OverflowError:  # an int of more than 308 digits
+        return math.inf
 
 
 def seeds_per_env(

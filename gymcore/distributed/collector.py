@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
 
-from gymcore.base.arguments import count, positive
+from gymcore.base.arguments import count, positive, time_limit
 from gymcore.core import Options
 from gymcore.distributed.cluster import actor_class, connected_ray
 from gymcore.distributed.fragment import Fragment, FragmentMaker, Policy
@@ -91,7 +92,7 @@ class Collector:
         Args:
             weights: Weights for the policy; put into Ray's object store once for all actors.
             steps: T, the number of steps of each lane.
-            timeout: Maximum time to wait, in seconds; None waits for every actor.
+            timeout: Maximum time to wait, in seconds; None or `inf` waits for every actor.
 
         Returns:
             A fragment from each actor that was in time, in the order of the actors. All of them
@@ -107,7 +108,8 @@ class Collector:
         if not self._actors:
             raise ClosedEnvironmentError("collect: the collector is closed")
         steps = positive("steps", steps)
-        deadline = None if timeout is None else time.monotonic() + timeout
+        limit = time_limit("timeout", timeout)
+        deadline = None if math.isinf(limit) else time.monotonic() + limit
         ray = self._ray
         request = ray.put(weights), steps
         self._round += 1

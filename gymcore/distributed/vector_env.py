@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gymcore import error
-from gymcore.base.arguments import positive, seeds_per_env
+from gymcore.base.arguments import positive, seeds_per_env, time_limit
 from gymcore.base.nested import map_leaves
 from gymcore.core import Info, Options
 from gymcore.distributed.cluster import actor_class, connected_ray
@@ -59,7 +60,7 @@ class RayVectorEnv(VectorEngine[Any, Any]):
         *,
         num_actors: int = 2,
         address: str | None = None,
-        timeout: float = 60.0,
+        timeout: float | None = 60.0,
         copy: bool = True,
         actor_options: dict[str, Any] | None = None,
     ) -> None:
@@ -70,7 +71,8 @@ class RayVectorEnv(VectorEngine[Any, Any]):
             num_envs: Number of lanes of all actors together.
             num_actors: Number of actors; at most one per lane.
             address: Address of the cluster, as for `ray.init`; no effect after `ray.init`.
-            timeout: Maximum time of a call, in seconds, including the start of the actors.
+            timeout: Maximum time of a call, in seconds, including the start of the actors; None or
+                `inf` for no limit.
             copy: Whether observations belong to the caller; if False, they are one buffer that the
                 next call overwrites.
             actor_options: Options of `ray.remote`, such as `num_cpus` (default: 1).
@@ -83,7 +85,7 @@ class RayVectorEnv(VectorEngine[Any, Any]):
         """
         self._begin(positive("num_envs", num_envs), AutoresetMode.NEXT_STEP, copy=copy)
         num_actors = min(positive("num_actors", num_actors), self.num_envs)
-        self.timeout = timeout
+        self.timeout = time_limit("timeout", timeout)
         self._ray = connected_ray(address)
         self._bounds = split_lanes(self.num_envs, num_actors)
         lanes = actor_class(self._ray, LanesActor, actor_options)
@@ -124,7 +126,8 @@ class RayVectorEnv(VectorEngine[Any, Any]):
         errors = self._ray.exceptions
         lanes = range(*self._bounds[actor])
         try:
-            return self._ray.get(reference, timeout=self.timeout)
+            limit = None if math.isinf(self.timeout) else self.timeout
+            return self._ray.get(reference, timeout=limit)
         except errors.GetTimeoutError as problem:
             raise worker_timeout(lanes, call, self.timeout) from problem
         except errors.RayTaskError as problem:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gymcore import error
-from gymcore.base.arguments import positive
+from gymcore.base.arguments import positive, time_limit
 from gymcore.error import (
     ClosedEnvironmentError,
     EnvironmentFailed,
@@ -38,6 +38,7 @@ CONNECT_SECONDS = 10.0
 CALL_SECONDS = 60.0
 CLOSE_SECONDS = 1.0
 RETRY_SECONDS = 0.05
+WAIT_SECONDS = 3600.0  # of one system call, which cannot wait forever
 
 
 class Client:
@@ -55,8 +56,8 @@ class Client:
         address: str,
         kind: str,
         keys: str | Path | None = None,
-        connect_timeout: float = CONNECT_SECONDS,
-        timeout: float = CALL_SECONDS,
+        connect_timeout: float | None = CONNECT_SECONDS,
+        timeout: float | None = CALL_SECONDS,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
         """Begin a session.
@@ -65,12 +66,15 @@ class Client:
             address: `tcp://host:port` or `host:port`.
             kind: The kind of environment that the server must host: "vector" or "environment".
             keys: The folder with the client's keys and the server's certificate.
-            connect_timeout: Maximum time for the server's first answer, in seconds.
-            timeout: Maximum time for the answer to a request, in seconds.
+            connect_timeout: Maximum time for the server's first answer, in seconds; None or `inf`
+                for no limit.
+            timeout: Maximum time for the answer to a request, in seconds; None or `inf` for no
+                limit.
             max_message_bytes: Maximum size of a received message.
 
         Raises:
-            InvalidArgument: If an argument has an impossible value.
+            ArgumentTypeError: If an argument has the wrong type.
+            InvalidArgument: If an argument is out of range.
             RemoteRefused: If the server rejects this client, serves another one, or hosts
                 something else.
             RemoteTimeout: If there is no answer in time.
@@ -80,7 +84,8 @@ class Client:
         self.address, self._target = _parsed(address)
         self._limit = positive("max_message_bytes", max_message_bytes)
         self._tls = None if keys is None else client_context(keys)
-        self._timeout = timeout
+        self._timeout = time_limit("timeout", timeout)
+        connect_timeout = time_limit("connect_timeout", connect_timeout)
         self._max_bytes = MAX_MESSAGE_BYTES  # the server's limit
         self._pid = os.getpid()
         self._closed = False
@@ -91,12 +96,17 @@ class Client:
         self._connection: Connection | None = None
         self._selector = getattr(selectors, "PollSelector", selectors.SelectSelector)()
         self._problem = "it cannot be reached"  # the last reason for a lost connection
+        greeting = None
         try:
             self._send_request([])
-            self._begin(self.receive(connect_timeout), kind)
-        except BaseException:
-            self._drop()
-            self._closed = True
+            greeting = self.receive(connect_timeout)
+            self._begin(greeting, kind)
+        except BaseException as problem:
+            unreachable = self._connection is None and isinstance(problem, RemoteTimeout)
+            if unreachable or (greeting is None and isinstance(problem, RemoteRefused)):
+                self._drop()
+                self._closed = True
+            self.close()  # the server may have begun a session
             raise
 
     def _begin(self, greeting: Any, kind: str) -> None:
@@ -159,25 +169,25 @@ class Client:
         while True:
             left = max(0.0, deadline - time.monotonic())
             frames = self._receive_frames(left)
-            if frames is None:
-                if left > 0.0:
-                    continue
+            if frames is not None:
+                try:
+                    reply = decode(frames)
+                except InvalidArgument as problem:
+                    raise RemoteError(f"{self.address}: {problem}") from None
+                match reply:
+                    case (int(version), int(number), str(status), value):
+                        if (version, number) == (VERSION, self._number):
+                            return self._result(status, value)
+                    case _:
+                        raise self.malformed("a reply of four values", reply)
+            # Checked after each message: late replies do not extend the wait.
+            if left == 0.0:
                 if limit == 0.0:
                     return None
                 raise RemoteTimeout(
-                    f"{self.address} has not answered {self._verb} in {limit} s"
+                    f"{self.address} has not answered {self._verb} in {limit:g} s"
                     + (f": {self._problem}" if self._connection is None else "")
                 )
-            try:
-                reply = decode(frames)
-            except InvalidArgument as problem:
-                raise RemoteError(f"{self.address}: {problem}") from None
-            match reply:
-                case (int(version), int(number), str(status), value):
-                    if (version, number) == (VERSION, self._number):
-                        return self._result(status, value)
-                case _:
-                    raise self.malformed("a reply of four values", reply)
 
     # --- the connection ------------------------------------------------------------------------
 
@@ -192,7 +202,7 @@ class Client:
             if frames is None and seconds > 0.0:
                 wanted = selectors.EVENT_READ | connection.is_sending * selectors.EVENT_WRITE
                 self._selector.modify(connection.socket, wanted)
-                self._selector.select(seconds)
+                self._selector.select(min(seconds, WAIT_SECONDS))
             return frames
         except NotTheProtocol as problem:
             self._drop()
@@ -209,7 +219,8 @@ class Client:
         if self._connection is None:
             end = time.monotonic() + seconds
             try:
-                peer = socket.create_connection(self._target, max(seconds, RETRY_SECONDS))
+                limit = min(max(seconds, RETRY_SECONDS), WAIT_SECONDS)
+                peer = socket.create_connection(self._target, limit)
                 if self._tls is not None:
                     peer = self._tls.wrap_socket(peer, do_handshake_on_connect=False)
                 peer.setblocking(False)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from gymcore.base.new_file import NewFile
 from gymcore.base.optional_packages import pip_install
-from gymcore.error import DependencyNotInstalled, InvalidArgument
+from gymcore.error import ArgumentTypeError, DependencyNotInstalled, InvalidArgument
 
 __all__ = ["client_context", "fingerprint", "make_keys", "server_context"]
 
@@ -93,9 +93,10 @@ def server_context(directory: str | Path) -> ssl.SSLContext:
     """Return the TLS context for a server's connections.
 
     Raises:
+        ArgumentTypeError: If `directory` is not a path.
         InvalidArgument: If a key is missing, invalid, or readable by anyone but its owner.
     """
-    folder = Path(directory)
+    folder = _folder(directory)
     context = _context(ssl.PROTOCOL_TLS_SERVER, folder, "server")
     clients = sorted(path for path in folder.glob("*.crt") if path.name != "server.crt")
     if not clients:
@@ -108,7 +109,7 @@ def server_context(directory: str | Path) -> ssl.SSLContext:
 
 def client_context(directory: str | Path) -> ssl.SSLContext:
     """Return the TLS context for a client's connections; raises as `server_context` does."""
-    folder = Path(directory)
+    folder = _folder(directory)
     context = _context(ssl.PROTOCOL_TLS_CLIENT, folder, "client")
     _accept(context, folder / "server.crt")
     return context
@@ -116,12 +117,18 @@ def client_context(directory: str | Path) -> ssl.SSLContext:
 
 def fingerprint(directory: str | Path) -> str:
     """Return a short digest of a server's certificate, which people can compare."""
-    path = Path(directory) / "server.crt"
+    path = _folder(directory) / "server.crt"
     try:
         certificate = ssl.PEM_cert_to_DER_cert(path.read_text())
     except (OSError, ValueError) as problem:
         raise InvalidArgument(f"keys: expected a certificate in {path} ({problem})") from None
     return f"SHA256:{hashlib.sha256(certificate).hexdigest()[:32]}"
+
+
+def _folder(keys: object) -> Path:
+    if not isinstance(keys, (str, os.PathLike)):
+        raise ArgumentTypeError(f"keys: expected the path of a folder, got {keys!r}")
+    return Path(keys)
 
 
 def _context(protocol: int, folder: Path, name: str) -> ssl.SSLContext:

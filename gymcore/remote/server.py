@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from gymcore.base.arguments import count, positive
-from gymcore.error import InvalidArgument
+from gymcore.base.arguments import count, positive, time_limit
+from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.remote.keys import fingerprint, server_context
 from gymcore.remote.transport import MAX_MESSAGE_BYTES, Connection, NotTheProtocol
 from gymcore.remote.wire import Frame, check_msgpack, decode, encode, message_hash
@@ -35,6 +35,12 @@ FIRST_BYTES = 1 << 16
 
 MAX_CONNECTIONS = 64
 """Maximum number of connections. A further one replaces a connection without a session."""
+
+MAX_REFUSALS = 16
+"""Number of refused messages after which a connection is closed."""
+
+MAX_LINES = 100
+"""Maximum number of lines that are logged in `REPORT_SECONDS`; further ones are only counted."""
 
 HELLO, RESUME, BYE = "hello", "resume", "bye"
 
@@ -76,7 +82,7 @@ class Server:
         port: int = 0,
         keys: str | Path | None = None,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
-        session_seconds: float = SESSION_SECONDS,
+        session_seconds: float | None = SESSION_SECONDS,
         log: Callable[[str], None] | None = None,
     ) -> None:
         """Bind the address.
@@ -88,27 +94,32 @@ class Server:
             keys: The folder with the server's keys and its clients' certificates
                 (`keys.make_keys`). Without keys, only clients on this machine are served.
             max_message_bytes: Maximum size of a received message.
-            session_seconds: Time after which a silent client loses its session to another client.
-            log: Function called with a line for each connection, each rejection and the step rate.
+            session_seconds: Time after which a silent client loses its session to another client;
+                None or `inf` if it keeps its session until it ends it.
+            log: Function called with a line for each connection, each rejection and the step rate:
+                at most 100 lines in 10 s, and one that counts the others.
 
         Raises:
-            InvalidArgument: If an argument is invalid or the address cannot be bound.
+            ArgumentTypeError: If an argument has the wrong type.
+            InvalidArgument: If an argument is out of range or the address cannot be bound.
             DependencyNotInstalled: If msgpack is not installed.
         """
         check_msgpack()
         try:
-            address = ipaddress.ip_address(host)
+            address = ipaddress.ip_address(str(host))
         except ValueError:
             raise InvalidArgument(f"host: expected an IP address, got {host!r}") from None
         if keys is None and not address.is_loopback:
             raise InvalidArgument(
                 f"keys: expected a folder of keys to serve {host}; `gymcore keys DIR` makes them"
             )
+        if log is not None and not callable(log):
+            raise ArgumentTypeError(f"log: expected a function or None, got {log!r}")
         count("port", port, 0, 65535)
         self._max_bytes = positive("max_message_bytes", max_message_bytes)
         self._hosted = hosted
         self._write_line = log or (lambda line: None)
-        self._session_seconds = session_seconds
+        self._session_seconds = time_limit("session_seconds", session_seconds)
         self._session = ""
         self._number = 0
         self._heard = -float("inf")
@@ -116,6 +127,7 @@ class Server:
         self._stopping = False
         self._ended = 0
         self.refused = 0
+        self._lines = 0  # since the last report
         self._reported = time.monotonic()
         self._reported_steps = 0
         self._tls = None if keys is None else server_context(keys)
@@ -123,6 +135,7 @@ class Server:
         # The time at which each connection was made, oldest first.
         self._connections: dict[Connection, float] = {}
         self._owner: Connection | None = None  # the connection of the session
+        self._unread: set[Connection] = set()  # those that `select` would not report
         family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
         try:
             self._listener = socket.create_server((host, port), family=family)
@@ -143,25 +156,31 @@ class Server:
         self._stopping = True
 
     def run(self, sessions: int | None = None) -> None:
-        """Answer requests until `stop` is called or clients have ended `sessions` sessions."""
-        until = None if sessions is None else self._ended + sessions
-        look = 0.0
+        """Answer requests until `stop` is called or clients have ended `sessions` sessions.
+
+        Each turn answers at most one message of each connection, so that no peer keeps the server
+        from the others or from `stop`.
+        """
+        until = None if sessions is None else self._ended + positive("sessions", sessions)
+        next_check = 0.0
         while not self._stopping and self._ended != until:
-            for key, _ in self._selector.select(POLL_SECONDS):
-                if key.data is None:
+            events = self._selector.select(0.0 if self._unread else POLL_SECONDS)
+            unread, self._unread = self._unread, set()
+            for connection in {key.data for key, _ in events} | unread:
+                if connection is None:
                     self._accept()
-                elif key.data in self._connections:  # not closed in this loop
-                    self._serve(key.data)
-            if (now := time.monotonic()) > look:
-                look = now + POLL_SECONDS
+                elif connection in self._connections:  # not closed in this turn
+                    self._serve(connection)
+            if (now := time.monotonic()) > next_check:
+                next_check = now + POLL_SECONDS
                 self._close_silent(now)
                 self._report()
 
     # --- connections ---------------------------------------------------------------------------
 
     def _accept(self) -> None:
-        """Accept the waiting connections."""
-        while True:
+        """Accept waiting connections, as many as there may be at a time."""
+        for _ in range(MAX_CONNECTIONS):
             try:
                 peer, _ = self._listener.accept()
             except BlockingIOError:
@@ -188,18 +207,14 @@ class Server:
             self._selector.register(peer, selectors.EVENT_READ, connection)
 
     def _serve(self, connection: Connection) -> None:
-        """Answer the messages of a connection, as long as its peer accepts the answers."""
-        greeted = connection.greeted
+        """Answer one message of a connection if its peer has received the answers so far."""
+        greeted, refused = connection.greeted, self.refused
         try:
-            while connection.flush():
-                frames = connection.receive()
-                if connection.greeted and not greeted:
-                    greeted = True
-                    self._log("client connected")
-                if frames is None:
-                    break
-                if reply := self._answer(connection, frames):
-                    connection.send(reply)
+            frames = connection.receive() if connection.flush() else None
+            if connection.greeted and not greeted:
+                self._log("client connected")
+            if frames is not None and (reply := self._answer(connection, frames)):
+                connection.send(reply)
         except NotTheProtocol as problem:
             self._close(connection, f"refused: not the protocol: {problem!s:.200}")
             return
@@ -208,6 +223,12 @@ class Server:
             reason = "refused: unknown key or not the protocol" if refused else "disconnected"
             self._close(connection, reason)
             return
+        connection.refused += self.refused - refused
+        if connection.refused >= MAX_REFUSALS:
+            self._close(connection, f"refused: {MAX_REFUSALS} of its messages were refused")
+            return
+        if connection.has_unread and not connection.is_sending:
+            self._unread.add(connection)
         wanted = selectors.EVENT_WRITE if connection.is_sending else selectors.EVENT_READ
         if self._selector.get_key(connection.socket).events != wanted:
             self._selector.modify(connection.socket, wanted, connection)
@@ -232,6 +253,9 @@ class Server:
 
     def _log(self, line: str) -> None:
         """Log a line, with control characters escaped, because it may contain a client's text."""
+        self._lines += 1
+        if self._lines > MAX_LINES:
+            return
         self._write_line("".join(c if c.isprintable() else ascii(c)[1:-1] for c in line))
 
     # --- requests ------------------------------------------------------------------------------
@@ -320,9 +344,12 @@ class Server:
         return encode((VERSION, number, "refused", f"expected {expected}"))
 
     def _report(self) -> None:
-        """Log the number of steps per second, if there were any."""
+        """Log the number of steps per second, and of lines that were not logged, if any."""
         now = time.monotonic()
         if now - self._reported >= REPORT_SECONDS:
+            omitted, self._lines = self._lines - MAX_LINES, 0
+            if omitted > 0:
+                self._log(f"{omitted:,} more lines were not logged")
             steps = self._hosted.steps()
             if steps != self._reported_steps:
                 rate = (steps - self._reported_steps) / (now - self._reported)

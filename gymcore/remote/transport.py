@@ -45,6 +45,7 @@ class Connection:
     Attributes:
         max_bytes: Maximum size of a received message, including 8 bytes for each frame.
         greeted: Whether the peer has sent its greeting.
+        refused: Number of messages of the peer that have been refused.
     """
 
     def __init__(self, peer: socket.socket, max_bytes: int = MAX_MESSAGE_BYTES) -> None:
@@ -52,6 +53,7 @@ class Connection:
         self.socket = peer
         self.max_bytes = max_bytes
         self.greeted = False
+        self.refused = 0
         self._shakes_hands = isinstance(peer, ssl.SSLSocket)
         self._unsent: list[memoryview] = [memoryview(GREETING)]
         self._lengths: tuple[int, int] | None = None  # frames and bytes, once they are known
@@ -167,6 +169,11 @@ class Connection:
             self._expect(HEAD.size)
             return frames
         return None
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether TLS has data that `receive` has not read and `select` does not see."""
+        return isinstance(self.socket, ssl.SSLSocket) and self.socket.pending() > 0
 
     def close(self) -> None:
         """Close the connection; calling it again does nothing."""

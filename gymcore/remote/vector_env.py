@@ -157,8 +157,8 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
         address: str,
         num_envs: int | None = None,
         keys: str | Path | None = None,
-        connect_timeout: float = 10.0,
-        timeout: float = 60.0,
+        connect_timeout: float | None = 10.0,
+        timeout: float | None = 60.0,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
         """Begin a session with a server.
@@ -168,12 +168,14 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
             address: `tcp://host:port` or `host:port`.
             num_envs: Number of environments that the server must have; None for any number.
             keys: The folder with the client's keys (`gymcore keys`).
-            connect_timeout: Maximum time for the server's first answer, in seconds.
-            timeout: Maximum time of a call, in seconds.
+            connect_timeout: Maximum time for the server's first answer, in seconds; None or `inf`
+                for no limit.
+            timeout: Maximum time of a call, in seconds; None or `inf` for no limit.
             max_message_bytes: Maximum size of a received message.
 
         Raises:
-            InvalidArgument: If an argument has an impossible value.
+            ArgumentTypeError: If an argument has the wrong type.
+            InvalidArgument: If an argument is out of range.
             RemoteRefused: If the server rejects this client or hosts something else.
             RemoteTimeout: If there is no answer in time.
         """

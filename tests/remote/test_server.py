@@ -14,8 +14,10 @@ import pytest
 
 from gymcore import error
 from gymcore.remote import Client, Server, make_keys
-from gymcore.remote.server import VERSION
-from gymcore.remote.wire import encode, message_hash
+from gymcore.remote.keys import client_context
+from gymcore.remote.server import MAX_LINES, MAX_REFUSALS, VERSION
+from gymcore.remote.transport import HEAD, MAGIC, Connection
+from gymcore.remote.wire import decode, encode, message_hash
 from tests.remote.servers import Raw, running
 from tests.vector.leaks import wait_until
 
@@ -65,16 +67,87 @@ class OwnError(LookupError):
 
 
 SESSION = "0" * 32
+HASH = message_hash({"kind": "test"})
+BAD_TIMES = ("x", True, 0, -1.0, float("nan"))
 
 
-def test_no_reply_is_dropped_where_requests_follow_at_once():
+@pytest.fixture(params=[False, True], ids=["loopback", "keys"])
+def keys(request, tmp_path):
+    if not request.param:
+        return None
+    make_keys(tmp_path / "keys")
+    return tmp_path / "keys"
+
+
+def connected(server, keys):
+    return Raw(server.address, None if keys is None else client_context(keys))
+
+
+def test_no_reply_is_dropped_where_requests_follow_at_once(keys):
     ahead = 8
-    with running(Recorder()) as server, Raw(server.address) as client:
+    with running(Recorder(), keys=keys) as server, connected(server, keys) as client:
         client.ask(VERSION, SESSION, 0, "hello", [])
         for number in range(1, 2001):
             client.send(encode((VERSION, SESSION, number, "echo", [number])))
             if number > ahead:
                 assert client.reply() == (VERSION, number - ahead, "ok", [number - ahead])
+
+
+def test_a_turn_answers_one_message(keys):
+    recorder = Recorder()
+    with Server(recorder, keys=keys) as server:
+        recorder.respond = lambda verb, arguments: recorder.calls.append(verb) or server.stop()
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        with connected(server, keys) as client:
+            client.ask(VERSION, SESSION, 0, "hello", [])
+            requests = [encode((VERSION, SESSION, k, "echo", [])) for k in range(1, 9)]
+            client.connection.socket.sendall(b"".join(framed(*frames) for frames in requests))
+            assert client.reply() == (VERSION, 1, "ok", None)
+        thread.join()
+    assert recorder.calls == ["echo"]
+
+
+def framed(frame):
+    return HEAD.pack(MAGIC, 1, len(frame)) + len(frame).to_bytes(8, "little") + bytes(frame)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [b"\xc1", *encode((VERSION, SESSION, 1, "echo", [])), *encode((VERSION + 1, "", 0, "", []))],
+    ids=["not msgpack", "no session", "version"],
+)
+def test_a_connection_whose_messages_are_refused_is_closed(frame):
+    lines = []
+    with running(Recorder(), log=lines.append) as server, Raw(server.address) as raw:
+        with contextlib.suppress(ConnectionError):
+            raw.connection.flush()
+            for _ in range(MAX_REFUSALS + 1):
+                raw.connection.socket.sendall(framed(frame))
+        assert wait_until(lambda: server.refused > MAX_REFUSALS, 60)
+        with contextlib.suppress(ConnectionError):
+            while raw.reply() is not None:
+                pass
+        with Client(server.address, "test") as client:
+            assert client.request("echo", 1) == [1]
+    assert any("16 of its messages were refused" in line for line in lines)
+
+
+def test_a_flood_does_not_fill_the_log(monkeypatch):
+    lines = []
+    with running(Recorder(), log=lines.append) as server:
+        for _ in range(10):
+            with Raw(server.address) as raw, contextlib.suppress(ConnectionError):
+                raw.connection.flush()
+                raw.connection.socket.sendall(framed(b"\xc1") * MAX_REFUSALS)
+                raw.reply()
+        assert wait_until(lambda: server.refused == 10 * (MAX_REFUSALS + 1), 60)
+        assert len(lines) == MAX_LINES
+        clock = types.SimpleNamespace(monotonic=lambda: time.monotonic() + 3600)
+        monkeypatch.setattr("gymcore.remote.server.time", clock)
+        assert wait_until(lambda: len(lines) > MAX_LINES, 60)
+        # Ten connections, 160 messages, and ten refused connections.
+        assert lines[MAX_LINES:] == ["80 more lines were not logged"]
 
 
 def test_requests_and_replies():
@@ -213,6 +286,39 @@ def test_a_server_that_begins_again():
     client.close()
 
 
+def test_late_replies_do_not_extend_a_wait():
+    late = b"".join(framed(*encode((VERSION, 99, "ok", None))) for _ in range(1000))
+    stop = threading.Event()
+
+    def flood(number, verb):
+        if verb == "hello":
+            return encode((VERSION, 0, "ok", ({"kind": "test", "hash": HASH}, 1000)))
+        while not stop.is_set():
+            peers[0].sendall(late)
+        return []
+
+    def serve():
+        peers.append(listener.accept()[0])
+        connection = Connection(peers[0])
+        with contextlib.suppress(OSError):
+            while (frames := connection.receive()) is not None:
+                _, _, number, verb, _ = decode(frames)
+                connection.send(flood(number, verb))
+
+    peers = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        client = Client(f"127.0.0.1:{listener.getsockname()[1]}", "test", timeout=0.2)
+        with pytest.raises(error.RemoteTimeout, match="has not answered echo in"):
+            client.request("echo")
+        assert client.receive(0.0) is None
+        stop.set()
+        client._drop()  # without waiting for a reply
+        thread.join()
+        peers[0].close()
+
+
 def test_no_server():
     with pytest.raises(error.RemoteTimeout, match=r"has not answered hello in 0\.3 s"):
         Client("127.0.0.1:1", "test", connect_timeout=0.3)
@@ -298,6 +404,17 @@ def test_another_version_and_kind():
 
 
 @pytest.mark.parametrize(
+    ("kind", "options"), [("vector", {}), ("test", {"max_message_bytes": 60})], ids=str
+)
+def test_a_client_that_turns_away_ends_its_session(kind, options):
+    with running(Recorder(), session_seconds=None) as server:
+        with pytest.raises(error.RemoteError, match="expected a"):
+            Client(server.address, kind, **options)
+        with Client(server.address, "test") as client:
+            assert client.request("echo", 1) == [1]
+
+
+@pytest.mark.parametrize(
     "message",
     [
         [],
@@ -327,8 +444,10 @@ def test_a_flood_of_frames():
     good = [bytes(frame) for frame in encode((VERSION, SESSION, 1, "echo", [np.zeros(3)]))]
     recorder = Recorder()
     with running(recorder) as server, Client(server.address, "test") as client:
-        with Raw(server.address) as raw:
+        with contextlib.ExitStack() as stack:
             for k in range(3000):
+                if k % 10 == 0:  # before too many messages are refused
+                    raw = stack.enter_context(Raw(server.address))
                 frames = list(good)
                 if k % 3:
                     data = bytearray(frames[0])
@@ -417,11 +536,45 @@ class TestKeys:
         ({"host": "*"}, "host: expected an IP address"),
         ({"port": 65536}, "port: expected at most 65535"),
         ({"max_message_bytes": 0}, "max_message_bytes: expected at least 1"),
+        ({"max_message_bytes": 1e6}, "max_message_bytes: expected an integer"),
+        ({"host": 2130706433}, "host: expected an IP address, got 2130706433"),
+        ({"keys": 5}, "keys: expected the path of a folder, got 5"),
+        ({"log": "file"}, "log: expected a function or None, got 'file'"),
+        *[({"session_seconds": value}, "session_seconds: expected ") for value in BAD_TIMES],
     ],
+    ids=str,
 )
 def test_arguments_of_a_server(options, message):
-    with pytest.raises(error.InvalidArgument, match=message):
+    with pytest.raises((error.InvalidArgument, error.ArgumentTypeError), match=message):
         Server(Recorder(), **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"keys": 5}, "keys: expected the path of a folder, got 5"),
+        *[
+            ({name: value}, f"{name}: expected ")
+            for name in ("timeout", "connect_timeout")
+            for value in BAD_TIMES
+        ],
+    ],
+    ids=str,
+)
+def test_arguments_of_a_client(options, message):
+    with pytest.raises((error.InvalidArgument, error.ArgumentTypeError), match=message):
+        Client("127.0.0.1:1", "test", **options)
+
+
+@pytest.mark.parametrize("limit", [None, float("inf"), 1e10, 10**400, np.float32(1e30)], ids=str)
+def test_time_limits_that_are_none(limit):
+    with (
+        running(Recorder(), session_seconds=limit) as server,
+        Client(server.address, "test", timeout=limit, connect_timeout=limit) as client,
+    ):
+        assert client.request("echo", 1) == [1]
+        with pytest.raises(error.RemoteRefused, match="this one serves another client"):
+            Client(server.address, "test", connect_timeout=limit)
 
 
 def test_an_address_that_is_taken():
