@@ -31,7 +31,7 @@ PARTS = 200
 # Maximum number of episodes drawn as points.
 _POINTS = 2000
 # Minimum number of episodes in a bin, maximum number of bins, minimum time of a window [s].
-_LEAST, _BINS, _WINDOW = 20, 50, 0.1
+_MIN_EPISODES, _BINS, _WINDOW = 20, 50, 0.1
 
 
 class RunHistory:
@@ -74,16 +74,23 @@ class RunHistory:
 def equal_count_bins(counts: _Floats) -> npt.NDArray[np.int64]:
     """Return the bin number of each entry, starting at 0.
 
-    `counts` [K] has the number of episodes of each entry. A bin has about 20 or more episodes.
+    `counts` [K] has the number of episodes of each entry. Each bin has at least 20 episodes, unless
+    there are fewer in all.
 
     Example:
         >>> equal_count_bins(np.array([10, 10, 20, 5, 15])).tolist()
         [0, 0, 1, 2, 2]
     """
-    total = int(counts.sum())
-    bins = int(np.clip(total // _LEAST, 1, _BINS))
-    middles = np.cumsum(counts) - counts / 2
-    return np.unique((middles * bins / max(total, 1)).astype(np.int64), return_inverse=True)[1]
+    bins = np.zeros(len(counts), np.int64)
+    full, number, size = max(_MIN_EPISODES, counts.sum() / _BINS), 0, 0.0
+    for k, episodes in enumerate(counts.tolist()):
+        bins[k] = number
+        size += episodes
+        if size >= full:
+            number, size = number + 1, 0.0
+    if size < _MIN_EPISODES and number:  # the last ones are too few for a bin
+        bins[bins == number] = number - 1
+    return bins
 
 
 def check_plot(path: Path, *, overwrite: bool) -> None:

@@ -19,7 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gymcore serve`."""
     add_env_arguments(parser)
     parser.add_argument(
-        "--num-envs", type=count, default=64, metavar="N", help="number of lanes [64]"
+        "--num-envs",
+        type=count,
+        default=64,
+        metavar="N",
+        help="number of lanes; with --interface environment, the largest that a client can set "
+        "[64]",
     )
     parser.add_argument(
         "--interface",
@@ -61,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
             what = f"{arguments.id} with {arguments.num_envs} lanes"
         else:
             env = Environment.create(arguments.id, **env_kwargs(arguments))
-            hosted = HostedEnvironment(env)
+            hosted = HostedEnvironment(env, arguments.num_envs)
             what = f"{arguments.id} as an Environment"
         server = Server(hosted, arguments.host, arguments.port, arguments.keys, log=_log)
     except Error as error:

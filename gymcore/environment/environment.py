@@ -47,6 +47,9 @@ REMOTES = (None, "multiprocessing", "socket-client", "socket-server")
 CLIENT_OPTIONS = ("keys", "connect_timeout", "timeout", "max_message_bytes")
 SERVER_OPTIONS = ("keys", "max_message_bytes", "session_seconds", "log")
 
+MAX_PARALLEL = 1024
+"""Default of `max_parallel`: how many environments a client can run in parallel."""
+
 RewardShaping = Callable[..., Any]
 Shaping = str | RewardShaping | None
 
@@ -229,7 +232,8 @@ class Environment:
             host: IP address for sockets; the default is this machine. Any other requires `keys`.
             port: Port for sockets.
             **kwargs: Arguments of the environment; with sockets also those of `remote.Server` and
-                `remote.Client`, such as `keys`, `timeout` and `max_message_bytes`.
+                `remote.Client`, such as `keys`, `timeout` and `max_message_bytes`. A server also
+                takes `max_parallel`, the largest `num_parallel` of its clients (1024).
 
         Raises:
             ArgumentTypeError: If `environment` is none of these.
@@ -254,8 +258,9 @@ class Environment:
             raise InvalidArgument(f"port: expected a number with remote={remote!r}, got None")
         if remote == "socket-server":
             options = {name: kwargs.pop(name) for name in SERVER_OPTIONS if name in kwargs}
+            limit = positive("max_parallel", kwargs.pop("max_parallel", MAX_PARALLEL))
             hosted = _created(environment, max_episode_timesteps, reward_shaping, kwargs)
-            _serve(hosted, host or "127.0.0.1", port, options)
+            _serve(HostedEnvironment(hosted, limit), host or "127.0.0.1", port, options)
             return None  # type: ignore[return-value]  # there is none here
         given = (environment, max_episode_timesteps, reward_shaping)
         unknown = sorted(set(kwargs) - set(CLIENT_OPTIONS))
@@ -285,13 +290,13 @@ def _check_hello(client: Client) -> None:
         raise RemoteError(f"{client.address}: {problem}") from None
 
 
-def _serve(environment: Environment, host: str, port: int, options: dict[str, Any]) -> None:
+def _serve(hosted: HostedEnvironment, host: str, port: int, options: dict[str, Any]) -> None:
     """Serve an environment until a client has ended its session."""
     try:
-        with Server(HostedEnvironment(environment), host, port, **options) as server:
+        with Server(hosted, host, port, **options) as server:
             server.run(sessions=1)
     finally:
-        environment.close()
+        hosted.environment.close()
 
 
 class GymEnvironment(GymAdapter, Environment):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gymcore.base.arguments import positive
 from gymcore.error import InvalidArgument
 
 __all__ = ["HELLO", "KIND", "VERBS", "HostedEnvironment"]
@@ -31,9 +32,16 @@ class HostedEnvironment:
         environment: An environment as returned by `Environment.create`.
     """
 
-    def __init__(self, environment: Any) -> None:
-        """Host an environment."""
+    def __init__(self, environment: Any, max_parallel: int | None = None) -> None:
+        """Host an environment.
+
+        Args:
+            environment: The environment.
+            max_parallel: Maximum number of environments that a client can run in parallel; None
+                for no limit.
+        """
         self.environment = environment
+        self._max_parallel = max_parallel
         self._steps = 0
 
     def hello(self) -> dict[str, Any]:
@@ -65,6 +73,8 @@ class HostedEnvironment:
             raise InvalidArgument(f"verb: expected one of {', '.join(VERBS)}, got {verb!r}")
         if verb == "close":
             return None
+        if verb == "reset" and arguments and arguments[0] is not None:
+            positive("num_parallel", arguments[0], self._max_parallel)
         result: Any = getattr(self.environment, verb)(*arguments)
         if verb != "execute":
             return result

@@ -110,6 +110,8 @@ MODULES: dict[str, dict[str, Any]] = {
     "random": {name: getattr(random, name) for name in ("gauss", "random", "uniform")},
 }
 MODULES["np"] |= {"diff": _differences, "round": _round_array}
+# Functions other than ufuncs whose arguments are broadcast against each other.
+BROADCASTING = (max, min, random.gauss, random.uniform, np.clip, np.where)
 # Minimum and maximum number of arguments of NumPy functions that are not ufuncs. Any further
 # argument would be a dtype or an output array.
 REDUCTIONS = "all any argmax argmin cumsum diff max mean median min prod round std sum var"
@@ -267,23 +269,21 @@ def _call(node: ast.Call) -> Evaluate:
         if not callable(function):
             raise _refuse(node.func, "a function")
     arguments = [_compiled(argument) for argument in node.args]
-    if isinstance(node.func, ast.Name):
-        return lambda variables: _bounded(function(*(part(variables) for part in arguments)))
     is_array_function = ast.unparse(node.func).startswith("np.")
     if is_array_function:
         _check_arguments(node, function)
 
     def call(variables: Variables) -> Any:
         values = [part(variables) for part in arguments]
-        if not is_array_function:
-            return _bounded(function(*values))
-        if function is np.dot:
+        if function is sum:
+            values = _summands(variables, *values)
+        elif function is np.dot:
             _check_dot(variables, *values)
-        elif function in (np.clip, np.where) or isinstance(function, np.ufunc):
+        elif function in BROADCASTING or isinstance(function, np.ufunc):
             values = _operands(variables, *values)
-        else:
+        elif is_array_function:
             values[:1] = _operands(variables, values[0])
-        return function(*values)
+        return function(*values) if is_array_function else _bounded(function(*values))
 
     return call
 
@@ -339,6 +339,14 @@ def _operands(variables: Variables, *values: Any) -> list[Any]:
     return operands
 
 
+def _summands(variables: Variables, items: Any, *start: Any) -> list[Any]:
+    """Return the arguments of `sum`; raise if it would add too many elements."""
+    values = _operands(variables, items) + [_operands(variables, value)[0] for value in start]
+    rows, *first = map(np.shape, values)
+    _check_size(variables, math.prod((*rows[:1], *np.broadcast_shapes(rows[1:], *first))))
+    return values
+
+
 def _check_dot(variables: Variables, *values: Any) -> None:
     """Raise if the product of two matrices is too large."""
     one, two = (np.asarray(_operands(variables, value)[0]) for value in values)
@@ -371,11 +379,17 @@ def _item(node: ast.Subscript) -> Evaluate:
 def _check_indices(variables: Variables, items: np.ndarray, place: Any) -> None:
     """Raise if index arrays would repeat too many items."""
     parts = place if isinstance(place, tuple) else (place,)
-    arrays = [part for part in map(np.asarray, parts) if part.ndim and part.dtype.kind in "iu"]
+    arrays = [part for part in map(np.asarray, parts) if part.ndim and part.dtype.kind in "iub"]
     if arrays:
-        repeated = math.prod(np.broadcast_shapes(*(array.shape for array in arrays)))
-        kept = math.prod(items.shape[len(arrays) :]) if len(arrays) == len(parts) else items.size
-        _check_size(variables, repeated * kept)
+        # A mask is an index array for each of its axes.
+        masks = [array.dtype.kind == "b" for array in arrays]
+        shapes = [
+            (np.count_nonzero(array),) if mask else array.shape
+            for array, mask in zip(arrays, masks, strict=True)
+        ]
+        axes = sum(array.ndim if mask else 1 for array, mask in zip(arrays, masks, strict=True))
+        kept = math.prod(items.shape[axes:]) if len(arrays) == len(parts) else items.size
+        _check_size(variables, math.prod(np.broadcast_shapes(*shapes)) * kept)
 
 
 def _index(node: ast.expr) -> Evaluate:

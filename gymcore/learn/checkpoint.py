@@ -1,7 +1,7 @@
 """Checkpoints of PPO as files, whose contents are checked before use.
 
-A checkpoint is an uncompressed .npz file of arrays and JSON text, so the size of the file bounds
-the memory allocated to read it.
+A checkpoint is an uncompressed .npz file of arrays and JSON text. The sizes that it states are
+compared with its own size, which thus bounds the memory allocated to read it.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ class Checkpoint:
         steps: Number of steps taken by all lanes together.
         adam_steps: Number of steps of the optimizer.
         random: State of the random generator.
+        shapes: Shapes of an observation and of the network's weights; None in older files.
         arrays: Arrays by name; those of lanes only with the native engine.
     """
 
@@ -72,6 +73,7 @@ class Checkpoint:
     steps: int
     adam_steps: int
     random: Mapping[str, Any]
+    shapes: list[list[int]] | None
     arrays: dict[str, Array]
 
     def check_size(self, given: Mapping[str, object], observation_bytes: int) -> None:
@@ -102,6 +104,7 @@ class Checkpoint:
             "steps": self.steps,
             "adam_steps": self.adam_steps,
             "random": self.random,
+            "shapes": self.shapes,
         }
         arrays = {**self.arrays, "metadata": np.array(json.dumps(metadata))}
         write_npz(path, arrays, overwrite=overwrite)
@@ -138,6 +141,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
             count("steps", metadata["steps"], maximum=1 << 62),
             count("adam_steps", metadata["adam_steps"], maximum=1 << 62),
             seeding.bit_generator_of(metadata["random"]).state,
+            metadata.get("shapes"),
             arrays,
         )
 
@@ -161,6 +165,7 @@ def _env_kwargs(value: object) -> dict[str, Any]:
 def _read_arrays(file: IO[bytes]) -> dict[str, Array]:
     """Return the arrays in the file after checking dtypes, numbers of axes and values."""
     arrays: dict[str, Array] = {}
+    left = os.fstat(file.fileno()).st_size
     with ZipFile(file) as archive:
         for entry in archive.infolist():
             name = entry.filename.removesuffix(".npy")
@@ -168,6 +173,8 @@ def _read_arrays(file: IO[bytes]) -> dict[str, Array]:
                 raise ValueError(f"expected each array of a checkpoint once, got {name!r:.80}")
             if entry.compress_type != ZIP_STORED:
                 raise ValueError(f"{name}: expected an entry that is not compressed")
+            if (left := left - entry.file_size) < 0:
+                raise ValueError(f"{name}: expected entries that are smaller than the file")
             with archive.open(entry) as content:
                 arrays[name] = _read_array(name, content, entry.file_size)
     if missing := _NAMES - _OF_LANES - arrays.keys():

@@ -247,6 +247,7 @@ class PPO:
         self._first_action = int(actions.start) if isinstance(actions, Discrete) else 0
         if self._space.shape is None:
             self.envs = FlattenObservation(self.envs)
+        self._shapes = _shapes(self._space, inputs, self.settings.hidden, outputs, continuous)
         self._random = np.random.default_rng(seed)
         self._network = Network(inputs, self.settings.hidden, outputs, continuous, self._random)
         self._adam = np.zeros((2, len(self._network.parameters)), np.float32)
@@ -483,6 +484,7 @@ class PPO:
             self.steps,
             self._adam_steps,
             self._random.bit_generator.state,
+            self._shapes,
             arrays,
         ).write(path, overwrite=overwrite)
 
@@ -530,10 +532,14 @@ class PPO:
                 space = lane.single_observation_space
             itemsize = space.dtype.itemsize if isinstance(space, Box) else 8
             checkpoint.check_size(settings, inputs * itemsize)
-            shapes = Network.shapes(inputs, changed.hidden, outputs, continuous)
-            expected, got = sum(map(math.prod, shapes)), len(checkpoint.arrays["parameters"])
+            shapes = _shapes(space, inputs, changed.hidden, outputs, continuous)
+            expected, got = sum(map(math.prod, shapes[1:])), len(checkpoint.arrays["parameters"])
             if expected != got:  # before any network is allocated
                 raise ValueError(f"parameters: expected {expected} for {env_id}, got {got}")
+            if checkpoint.shapes not in (None, shapes):
+                raise ValueError(
+                    f"shapes: expected {shapes} for {env_id}, got {checkpoint.shapes!r:.400}"
+                )
             ppo = cls(env_id, seed=checkpoint.steps, env_kwargs=kwargs, **asdict(changed))
             try:
                 ppo._restore(checkpoint)
@@ -580,6 +586,11 @@ def _sizes(envs: VectorEnv, env_id: str) -> tuple[int, int, bool]:
     if isinstance(actions, Box) and len(actions.shape) == 1:
         return inputs, actions.shape[0], True
     raise UnsupportedMode(f"{env_id}: expected Discrete or Box actions, got {actions}")
+
+
+def _shapes(space: Space, *network: Any) -> list[list[int]]:
+    """Return the shapes of an observation and of the weights of a network, as in a checkpoint."""
+    return [list(space.shape or ()), *map(list, Network.shapes(*network))]
 
 
 def _log_softmax(outputs: Array) -> Array:

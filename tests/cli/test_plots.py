@@ -50,11 +50,14 @@ def test_friendly_errors(run, tmp_path: Path, monkeypatch) -> None:
 
 def test_equal_count_bins() -> None:
     """There are at most 50 bins of at least 20 episodes, whatever an entry represents."""
-    for counts in (np.ones(1000), np.ones(63), np.full(30, 7), np.array([1, 500, 2, 2, 300])):
+    for counts in (
+        np.ones(1000), np.ones(63), np.ones(1999), np.full(30, 7), np.full(333, 19),
+        np.array([1, 500, 2, 2, 300]), np.array([400, 1, 400]), np.array([1, 30, 1, 30, 1, 30]),
+    ):  # fmt: skip
         k = equal_count_bins(counts)
         sizes = np.bincount(k, counts)
         assert (np.diff(k) >= 0).all() and k[0] == 0 and len(sizes) <= 50
-        assert sizes.min() >= 20 - counts.max() and sizes.max() <= sizes.mean() + counts.max()
+        assert sizes.min() >= 20 and sizes.max() <= 20 + max(20, sizes.mean()) + counts.max()
     assert equal_count_bins(np.ones(39)).tolist() == [0] * 39
     assert np.bincount(equal_count_bins(np.ones(60))).tolist() == [20, 20, 20]
 

@@ -89,6 +89,8 @@ def test_an_environment(run):
         remote = Environment.create(remote="socket-client", host=host, port=int(port))
         parallel, states = remote.reset(num_parallel=7)
         assert parallel.tolist() == list(range(7)) and states.shape == (7, 4)
+        with pytest.raises(gym.error.InvalidArgument, match="num_parallel: expected at most 64"):
+            remote.reset(num_parallel=65)
         remote.close()
 
 

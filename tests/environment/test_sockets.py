@@ -75,6 +75,18 @@ def test_it_is_as_a_local_one(connected, tmp_path, with_keys):
     assert np.array_equal(remote.final_states(), local.final_states())
 
 
+@pytest.mark.parametrize("limit", [None, 5])
+def test_the_server_limits_parallel_environments(connected, limit):
+    remote = connected("CartPole-v1", server={} if limit is None else {"max_parallel": limit})
+    limit = limit or 1024
+    for number in (limit + 1, 10_000_000, 1 << 62):
+        with pytest.raises(InvalidArgument, match=f"num_parallel: expected at most {limit}, got"):
+            remote.reset(num_parallel=number)
+    assert len(remote.reset(num_parallel=limit)[0]) == limit
+    with pytest.raises(InvalidArgument, match="max_parallel: expected at least 1, got 0"):
+        Environment.create("CartPole-v1", remote="socket-server", port=1, max_parallel=0)
+
+
 def test_nested_states_and_errors(connected):
     remote = connected(Counters)
     with pytest.raises(ResetNeeded):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -11,12 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.lib import format as npy
 
 import gymcore as gym
 from gymcore import error
 from gymcore.environment import Environment
 from gymcore.learn import PPO
 from tests.for_each import for_each
+from tests.learn.reference import Line
 
 SMALL = {"num_envs": 4, "num_steps": 16, "minibatch": 32, "epochs": 2, "hidden": (8,)}
 NOT_A_CHECKPOINT = "not a checkpoint of gymcore train: "
@@ -105,6 +108,44 @@ def test_compressed_entries_are_refused_before_they_expand(path: Path) -> None:
             archive.writestr(name, data)
     with pytest.raises(error.InvalidArgument, match="expected an entry that is not compressed"):
         PPO.load(path)
+
+
+@pytest.mark.parametrize("claimed", [2**31, 2**33, 2**62], ids=["zip", "zip64", "huge"])
+def test_sizes_that_a_file_only_claims(path: Path, claimed: int) -> None:
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    header = io.BytesIO()
+    npy.write_array_header_1_0(
+        header, {"descr": "<f4", "fortran_order": False, "shape": ((claimed - 128) // 4,)}
+    )
+    content["parameters.npy"] = header.getvalue()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in sorted(content, key=lambda name: name != "parameters.npy"):
+            archive.writestr(name, content[name])
+        archive.getinfo("parameters.npy").file_size = claimed
+    with pytest.raises(error.InvalidArgument, match="parameters: expected entries that are small"):
+        PPO.load(path)
+
+
+def test_other_shapes_of_the_same_size(tmp_path: Path) -> None:
+    gym.register("Grid-v0", lambda **kwargs: grid((2, 3)))
+    try:
+        PPO("Grid-v0", seed=1, **SMALL).save(tmp_path / "a.npz")
+        PPO.load(tmp_path / "a.npz")
+        PPO.load(changed(tmp_path / "a.npz", shapes=None))  # written by an earlier version
+        del gym.registry["Grid-v0"]
+        gym.register("Grid-v0", lambda **kwargs: grid((3, 2)))
+        with pytest.raises(error.InvalidArgument, match=r"shapes: expected \[\[3, 2\], .*\[\[2, 3"):
+            PPO.load(tmp_path / "a.npz")
+    finally:
+        del gym.registry["Grid-v0"]
+
+
+def grid(shape: tuple[int, ...]) -> gym.Env:
+    env = Line()
+    env.observation_space = gym.spaces.Box(-1, 1, shape)
+    env._observation = lambda: np.zeros(shape, np.float32)
+    return env
 
 
 def test_a_pipe_does_not_hang(tmp_path: Path) -> None:
