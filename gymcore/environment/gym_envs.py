@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gymcore.base.arguments import check_options
 from gymcore.core import Env, Info, Options
 from gymcore.environment.environment import ABORTED, Environment
 from gymcore.environment.space_specs import space_of_spec
@@ -47,11 +48,15 @@ class EnvironmentEnv(Env):
 
         Args:
             seed: Seed of the environment and of `np_random`.
-            options: Ignored.
+            options: None or empty, because an `Environment` has no options.
 
         Returns:
             The observation, and the masks.
+
+        Raises:
+            InvalidArgument: If there are options.
         """
+        check_options(options)
         super().reset(seed=seed)
         if seed is not None:
             self.environment.seed(seed)

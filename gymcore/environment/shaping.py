@@ -379,17 +379,12 @@ def _item(node: ast.Subscript) -> Evaluate:
 def _check_indices(variables: Variables, items: np.ndarray, place: Any) -> None:
     """Raise if index arrays would repeat too many items."""
     parts = place if isinstance(place, tuple) else (place,)
-    arrays = [part for part in map(np.asarray, parts) if part.ndim and part.dtype.kind in "iub"]
+    arrays = [part for part in map(np.asarray, parts) if part.ndim and part.dtype.kind in "iu"]
     if arrays:
-        # A mask is an index array for each of its axes.
-        masks = [array.dtype.kind == "b" for array in arrays]
-        shapes = [
-            (np.count_nonzero(array),) if mask else array.shape
-            for array, mask in zip(arrays, masks, strict=True)
-        ]
-        axes = sum(array.ndim if mask else 1 for array, mask in zip(arrays, masks, strict=True))
-        kept = math.prod(items.shape[axes:]) if len(arrays) == len(parts) else items.size
-        _check_size(variables, math.prod(np.broadcast_shapes(*shapes)) * kept)
+        repeated = math.prod(np.broadcast_shapes(*(array.shape for array in arrays)))
+        # Beside a mask, this is more than the number of selected items.
+        kept = math.prod(items.shape[len(arrays) :]) if len(arrays) == len(parts) else items.size
+        _check_size(variables, repeated * kept)
 
 
 def _index(node: ast.expr) -> Evaluate:

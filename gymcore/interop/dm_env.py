@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gymcore import spaces
+from gymcore.base.arguments import check_options
 from gymcore.base.optional_packages import needs
 from gymcore.core import Env, Info, Options
 from gymcore.error import ArgumentTypeError, ResetNeeded, UnsupportedMode
@@ -156,7 +157,8 @@ class FromDmEnv(Env):
         self._needs_reset = True
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
-        """Start an episode."""
+        """Start an episode; `dm_env` has no options, so any raises `InvalidArgument`."""
+        check_options(options)
         super().reset(seed=seed)
         time_step = self.env.reset()
         self._needs_reset = False
@@ -217,7 +219,7 @@ def to_space(spec: Specs) -> spaces.Space:
     if isinstance(spec, (list, tuple)):
         return spaces.Tuple([to_space(part) for part in spec])
     if isinstance(spec, specs.DiscreteArray):
-        return spaces.Discrete(spec.num_values)
+        return spaces.Discrete(spec.num_values, dtype=spec.dtype)
     if isinstance(spec, specs.BoundedArray):
         low, high = (np.broadcast_to(bound, spec.shape) for bound in (spec.minimum, spec.maximum))
         return spaces.Box(low, high, spec.shape, spec.dtype)

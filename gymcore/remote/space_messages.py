@@ -10,33 +10,41 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
-from gymcore.remote.wire import DTYPES
+from gymcore.remote.wire import DTYPES, dtype_name
 from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Text, Tuple
 
 __all__ = ["is_array", "is_batch", "lane_bytes", "space_message", "space_of"]
 
 
 def space_message(space: Space) -> list[object]:
-    """Return the name and arguments of a space.
+    """Return the name and arguments of a space: all that defines it, except for its generator.
+
+    Dtypes arrive in the byte order of the other machine, and classes derived from a space as it.
 
     Raises:
         ArgumentTypeError: If it is or contains a space that cannot be sent.
     """
     if isinstance(space, Box):
-        return ["Box", space.low, space.high, space.dtype.newbyteorder("<").str]
+        message = ["Box", space.low, space.high, dtype_name(space.dtype)]
+        if space.dtype.kind == "i":  # integer bounds do not show where there is none
+            message += map(np.asarray, (space.bounded_below, space.bounded_above))
+        return message
     if isinstance(space, Discrete):
-        return ["Discrete", int(space.n), int(space.start)]
+        return ["Discrete", int(space.n), int(space.start), dtype_name(space.dtype)]
     if isinstance(space, MultiBinary):
         return ["MultiBinary", space.n if isinstance(space.n, int) else list(space.shape)]
     if isinstance(space, MultiDiscrete):
-        dtype = space.dtype.newbyteorder("<").str
-        return ["MultiDiscrete", space.nvec, space.start, dtype]
+        return ["MultiDiscrete", space.nvec, space.start, dtype_name(space.dtype)]
     if isinstance(space, Text):
-        return ["Text", space.min_length, space.max_length, "".join(sorted(space.character_set))]
+        return ["Text", space.min_length, space.max_length, "".join(space.character_list)]
     if isinstance(space, Tuple):
         return ["Tuple", [space_message(one) for one in space.spaces]]
     if isinstance(space, Dict):
-        return ["Dict", [[key, space_message(one)] for key, one in space.spaces.items()]]
+        for key in space.spaces:
+            if type(key) is not str:
+                raise ArgumentTypeError(f"space: expected strings as keys, got {key!r}")
+        items = [[key, space_message(one)] for key, one in space.spaces.items()]
+        return ["Dict", items, space.sort_keys]
     raise ArgumentTypeError(f"space: expected one of arrays, texts, tuples or dicts, got {space}")
 
 
@@ -98,12 +106,28 @@ def _dtype(name: str) -> type[np.generic]:
     return np.dtype(name).newbyteorder("=").type
 
 
+def _box(low: Any, high: Any, dtype: str, *bounded: Any) -> Box:
+    space = Box(low, high, dtype=_dtype(dtype))
+    if space.dtype.kind != "i":
+        return space
+    limits = np.iinfo(space.dtype)
+    bounds = (space.low, limits.min), (space.high, limits.max)
+    names = ("bounded_below", "bounded_above")
+    for name, flags, (bound, limit) in zip(names, bounded, bounds, strict=True):
+        if not is_array(flags, np.bool_, space.shape) or (bound[~flags] != limit).any():
+            raise InvalidArgument(f"{name}: expected False only at {limit}, got {flags!r:.80}")
+        setattr(space, name, flags)
+    return space
+
+
 _MADE: dict[str, Callable[..., Space]] = {
-    "Box": lambda low, high, dtype: Box(low, high, dtype=_dtype(dtype)),
-    "Discrete": lambda n, start: Discrete(n, start=start),
+    "Box": _box,
+    "Discrete": lambda n, start, dtype: Discrete(n, start=start, dtype=_dtype(dtype)),
     "MultiBinary": lambda shape: MultiBinary(shape),
     "MultiDiscrete": lambda nvec, start, dtype: MultiDiscrete(nvec, _dtype(dtype), start=start),
     "Text": lambda least, most, characters: Text(most, min_length=least, charset=characters),
     "Tuple": lambda spaces: Tuple([space_of(one) for one in spaces]),
-    "Dict": lambda items: Dict([(key, space_of(one)) for key, one in items]),
+    "Dict": lambda items, sort_keys: Dict(
+        [(key, space_of(one)) for key, one in items], sort_keys=bool(sort_keys)
+    ),
 }

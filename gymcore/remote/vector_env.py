@@ -19,6 +19,7 @@ from gymcore.remote.space_messages import (
     space_of,
 )
 from gymcore.remote.transport import MAX_MESSAGE_BYTES
+from gymcore.remote.wire import encode
 from gymcore.spaces.batching import batch_space
 from gymcore.vector.engine import Lanes, Mask, StepResult, VectorEngine, checked_actions
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
@@ -76,6 +77,7 @@ class HostedVectorEnv:
             "render_mode": envs.render_mode,
             "render_fps": envs.metadata.get("render_fps"),
         }
+        encode(self._hello)  # raises what cannot be sent
 
     def hello(self) -> dict[str, Any]:
         """Return the properties that never change."""

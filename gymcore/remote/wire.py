@@ -31,6 +31,7 @@ __all__ = [
     "MAX_VALUES",
     "check_msgpack",
     "decode",
+    "dtype_name",
     "encode",
     "message_hash",
 ]
@@ -122,7 +123,7 @@ class _Encoder:
                     raise ArgumentTypeError(f"message: expected strings as keys, got {key!r}")
             return dict(zip(value, self.values(value.values(), depth), strict=True))
         if isinstance(value, np.generic):
-            return [SCALAR, _name(value.dtype), value.item()]
+            return [SCALAR, dtype_name(value.dtype), value.item()]
         raise ArgumentTypeError(f"message: expected numbers, strings and arrays, got {type(value)}")
 
     def values(self, values: Iterable[object], depth: int) -> list[object]:
@@ -131,7 +132,7 @@ class _Encoder:
     def array(self, array: Array, depth: int) -> list[object]:
         if array.dtype.kind in "OU":
             return [OBJECTS, array.shape, self.values(array.ravel().tolist(), depth)]
-        name = _name(array.dtype)
+        name = dtype_name(array.dtype)
         array = np.asarray(array, name, order="C")
         if array.nbytes <= MAX_SMALL_BYTES and self.small < MAX_SMALL_ARRAYS:
             self.small += 1
@@ -140,7 +141,8 @@ class _Encoder:
         return [ARRAY, name, array.shape]
 
 
-def _name(dtype: DType) -> str:
+def dtype_name(dtype: DType) -> str:
+    """Return the name of a dtype in messages; raise `ArgumentTypeError` if it cannot be sent."""
     name = _NAMES.get(dtype) or _NAMES.get(dtype.newbyteorder("="))
     if name is None:
         raise ArgumentTypeError(f"message: expected numbers or bools, got {dtype}")

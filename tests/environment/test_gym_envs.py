@@ -26,6 +26,13 @@ def test_terminal_codes():
     assert env.environment.environment.closed == 1
 
 
+def test_options_are_refused():
+    env = EnvironmentEnv(Counter)
+    env.reset(options={})
+    with pytest.raises(gym.error.InvalidArgument, match="options: expected no keys, got 'low'"):
+        env.reset(options={"low": 1})
+
+
 def test_the_checker_accepts_it():
     env = EnvironmentEnv("CartPole-v1", min_value=-5, max_value=5)
     check_env(env, skip_render_check=True, skip_close_check=True)

@@ -83,6 +83,13 @@ def test_there_and_back_again(env_id):
     same.close()
 
 
+def test_options_are_refused():
+    env = from_dm_env(to_dm_env(gym.make("CartPole-v1")))
+    env.reset(options={})
+    with pytest.raises(gym.error.InvalidArgument, match="options: expected no keys, got 'low'"):
+        env.reset(options={"low": 1})
+
+
 def test_its_environments_run_under_our_engines():
     def make_env() -> Any:
         return from_dm_env(to_dm_env(gym.make("Pendulum-v1"), seed=1))
@@ -105,6 +112,9 @@ def test_spaces_and_specs():
     assert spec["pair"][0] == specs.DiscreteArray(3, np.int64)
     assert spec["pair"][1] == specs.BoundedArray((4,), np.int8, 0, 1)
     assert to_space(spec)["box"] == space["box"] and to_space(spec)["free"] == space["free"]
+    assert to_space(to_specs(spaces.Discrete(3, dtype=np.int32))) == spaces.Discrete(
+        3, dtype=np.int32
+    )
     assert to_specs(spaces.Discrete(3, start=2)) == specs.BoundedArray((), np.int64, 2, 4)
     assert to_specs(spaces.MultiDiscrete([3, 4])) == specs.BoundedArray((2,), np.int64, 0, [2, 3])
     assert to_specs(spaces.Text(5)) == specs.StringArray(())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -10,14 +11,18 @@ from functools import partial
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import gymcore as gym
 from gymcore import error
+from gymcore.environment.space_specs import spec_of_space
 from gymcore.remote import HostedVectorEnv, RemoteVectorEnv, make_keys
 from gymcore.remote.space_messages import space_message, space_of
 from gymcore.remote.wire import decode, encode
 from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text, Tuple
 from tests.remote.servers import running, serving
+from tests.spaces import strategies
 from tests.testing_env import assert_same
 
 IDS = ["CartPole-v1", "Pendulum-v1", "Taxi-v4", "Blackjack-v1", "HalfCheetah-v5"]
@@ -71,25 +76,86 @@ def test_other_engines(mode):
         Text(4, min_length=2, charset="abc"),
         Tuple([Discrete(2), Box(0, 1)]),
         Dict({"b": Discrete(2), "a": Tuple([MultiBinary(1)])}),
+        Box(-np.inf, np.array([3, np.inf]), dtype=np.int64),
+        Box(-(2**63), 2**63 - 1, (2,), np.int64),
+        Discrete(200, start=-100, dtype=np.int16),
+        MultiBinary([3]),
+        Text(3, charset="zyx"),
+        Dict({"b": Discrete(2), "a": Discrete(3)}, sort_keys=False),
     ],
     ids=str,
 )
 def test_spaces_travel(space):
-    found = space_of(decode([bytes(frame) for frame in encode(space_message(space))]))
-    assert found == space and found.dtype == space.dtype
-    assert str(found) == str(space)
+    assert_travels(space)
+
+
+@given(
+    st.recursive(
+        strategies.fundamental,
+        lambda parts: st.one_of(
+            st.lists(parts, max_size=3).map(Tuple),
+            st.tuples(st.dictionaries(st.text(max_size=3), parts, max_size=3), st.booleans()).map(
+                lambda both: Dict(both[0], sort_keys=both[1])
+            ),
+        ),
+        max_leaves=6,
+    )
+)
+def test_all_attributes_of_nested_spaces_travel(space):
+    assert_travels(space)
+    with contextlib.suppress(error.ArgumentTypeError, error.InvalidArgument):
+        spec = spec_of_space(space, "states").spec  # as a served `Environment` sends it
+        assert repr(travelled(spec)) == repr(spec)
+
+
+def travelled(message):
+    return decode([bytes(frame) for frame in encode(message)])
+
+
+def assert_travels(space):
+    found = space_of(travelled(space_message(space)))
+    assert found == space and repr(found) == repr(space)
+    assert attributes(found) == attributes(space)
+
+
+def attributes(space):
+    """Return all attributes of a space and its parts, except generators, in order."""
+    parts = space.spaces if isinstance(space, (Tuple, Dict)) else ()
+    shown = [
+        (name, value.dtype, value.tolist()) if hasattr(value, "tolist") else (name, value)
+        for name, value in vars(space).items()
+        if name not in ("spaces", "_np_random", "low_repr", "high_repr")
+    ]
+    items = parts.items() if isinstance(parts, dict) else enumerate(parts)
+    return type(space), sorted(shown, key=str), [(key, attributes(part)) for key, part in items]
 
 
 def test_spaces_that_do_not_travel():
-    with pytest.raises(error.ArgumentTypeError, match="space: expected"):
-        space_message(gym.spaces.Sequence(Discrete(2)))
+    for space in (
+        gym.spaces.Sequence(Discrete(2)),
+        Dict({1: Discrete(2)}),
+        *[Box(0, 1, dtype=np.longdouble)] * (np.dtype(np.longdouble).itemsize > 8),
+    ):
+        with pytest.raises(error.ArgumentTypeError, match="expected"):
+            space_message(space)
+    narrow = Box(-np.inf, 3, (1,), np.int8)
+    for flags in (np.array([False]), np.array([True, True]), 1):
+        message = [*space_message(narrow)[:-1], flags]
+        with pytest.raises(error.InvalidArgument, match="bounded_above: expected False only at"):
+            space_of(message)
+    with gym.make_vec("CartPole-v1", 1) as envs:
+        envs.single_action_space = Text(1, charset="\ud800")
+        with pytest.raises(error.InvalidArgument, match="UTF-8 strings"):
+            HostedVectorEnv(envs, "CartPole-v1")
     for message in (
         None,
         [],
         ["Box"],
         ["Box", 0, 1, "O"],
         ["__import__", "os"],
-        ["Discrete", -1, 0],
+        ["Discrete", -1, 0, "<i8"],
+        ["Discrete", 3, 0, "<f8"],
+        ["Box", np.zeros(1, np.int8), np.ones(1, np.int8), "|i1"],
     ):
         with pytest.raises(error.InvalidArgument, match="space: expected"):
             space_of(message)
