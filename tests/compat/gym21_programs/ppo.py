@@ -69,7 +69,8 @@ for _ in range(updates):
             error = critic(b_obs[mb])[:, 0] - b_ret[mb]
             critic.update(critic.backward(error[:, None] / len(mb))[0])
 envs.close()
-with gym.vector.make("CartPole-v1", 2) as workers:  # in processes
-    assert workers.reset().shape == (2, 4) and len(workers.step([0, 1])) == 4
+if __name__ == "__main__":  # Python 3.14 imports this program in each worker process
+    with gym.vector.make("CartPole-v1", 2) as workers:
+        assert workers.reset().shape == (2, 4) and len(workers.step([0, 1])) == 4
 print(len(returns), round(float(np.mean(returns[:20]))), round(float(np.mean(returns[-20:]))))
 assert np.mean(returns[:20]) < 60 and np.mean(returns[-20:]) > 150
