@@ -256,7 +256,7 @@ class RemoteVectorEnv(VectorEngine[Any, Any]):
         match results:
             case (observations, rewards, terminations, truncations, dict(infos)) if (
                 self._is_batch(observations, count)
-                and is_array(rewards, np.float64, (count,))
+                and is_array(rewards, np.float64, (count, *getattr(rewards, "shape", ())[1:2]))
                 and is_array(terminations, np.bool_, (count,))
                 and is_array(truncations, np.bool_, (count,))
             ):

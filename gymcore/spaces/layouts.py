@@ -139,7 +139,7 @@ def _iterated(layout: Layout, batch_space: Any) -> bool:
 def split_batch(layout: Layout, batch: Any, n: int) -> list[Any]:
     """Return the `n` elements of a batch: an array, an iterable, or a tuple or dict of these.
 
-    Rows of arrays are views, numbers are NumPy scalars.
+    Rows of arrays are views of a copy, numbers are NumPy scalars.
 
     Raises:
         ValueError: If the number of elements is not n.
@@ -149,8 +149,9 @@ def split_batch(layout: Layout, batch: Any, n: int) -> list[Any]:
     columns = []
     for _, _, part in leaves(layout, "batch", batch, TypeError, KeyError):
         # The iterator of a vector ends with an IndexError, whose message takes most of the time.
-        is_vector = type(part) is np.ndarray and part.ndim == 1
-        columns.append(list(part.flat if is_vector else part))
+        if type(part) is np.ndarray:
+            part = part.flat if part.ndim == 1 else part.copy()
+        columns.append(list(part))
     if wrong := {len(column) for column in columns} - {n}:
         raise ValueError(f"expected {n} elements, got {wrong.pop()}")
     if layout[0] == "array":

@@ -640,6 +640,11 @@ class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
             rows = [row for row in rows if lanes[row] not in self._lost]
             alive = [lanes[row] for row in rows]
         infos = self._infos(alive, rows, len(lanes), whole)
+        try:
+            rewards = self._results.rewards(rewards, lanes)
+        except EnvironmentFailed:
+            self._ready = False
+            raise
         lost = [row for row, lane in enumerate(lanes) if lane in self._lost] if self._lost else ()
         for row in lost:  # the episodes were cut off
             rewards[row], terminations[row], truncations[row] = 0.0, False, True

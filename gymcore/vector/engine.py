@@ -35,6 +35,7 @@ from gymcore.vector.lane_episodes import AutoresetMode
 from gymcore.vector.vector_env import EnvIds, Seeds, VectorEnv
 from gymcore_ext.arrays import CurrentCaller, one_at_a_time
 from gymcore_ext.layouts import grouped, leaves
+from gymcore_ext.python_envs.infos import copied
 
 __all__ = [
     "FLOATS",
@@ -324,7 +325,8 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
 
         Returns:
             observations: The batch of observations.
-            rewards: `[num_envs] float64`.
+            rewards: `[num_envs] float64`, or `[num_envs, k]` if environments written in Python
+                return vectors of k numbers.
             terminated: `[num_envs] bool`.
             truncated: `[num_envs] bool`.
             infos: The merged infos.
@@ -360,12 +362,12 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         return results
 
     def _checked_actions(self, actions: Any, count: int) -> Any:
-        """Return the actions of `count` lanes in the form that `_step_engine` takes: a list."""
+        """Return copies of the actions of `count` lanes, as `_step_engine` takes them: a list."""
         layout = self._action_layout
         if layout is not None:
             return split_batch(layout, checked_actions(layout, actions, count), count)
         try:
-            single = list(iterate(self.action_space, actions))
+            single = list(iterate(self.action_space, copied(actions)))
         except error.Error:
             raise
         except Exception as problem:

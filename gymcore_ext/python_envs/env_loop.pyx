@@ -16,7 +16,7 @@ from gymcore_ext.arrays cimport claim, cut_off, make_room
 from gymcore_ext.engine.episodes cimport (
     DISABLED, NEXT_STEP, SAME_STEP, begin_episode, clear_reports, count_step, episodes_t, report_episode, reports_t,
 )
-from gymcore_ext.python_envs.infos cimport InfoSlots, merge_info
+from gymcore_ext.python_envs.infos cimport InfoSlots, copied, merge_info
 from gymcore_ext.python_envs.batch_buffer cimport BatchBuffer
 
 from copy import deepcopy
@@ -25,6 +25,8 @@ from time import perf_counter
 import numpy as np
 
 cnp.import_array()
+
+cdef object ndarray = np.ndarray
 
 # Layouts of what a lane gives besides observations and infos: reward, terminated and truncated for each step; return,
 # length and seconds for each episode that has ended.
@@ -40,6 +42,7 @@ cdef class Outputs:
     cdef uint8_t* terminated
     cdef uint8_t* truncated
     cdef reports_t reports               # into `episodes`, or NULL
+    cdef object vectors                  # rewards [n, k] of environments whose rewards are vectors, or None
 
     def __cinit__(self, BatchBuffer observations, BatchBuffer transitions, BatchBuffer episodes):
         self.observations = observations
@@ -54,6 +57,7 @@ cdef class Outputs:
         self.rewards = <double*> self.transitions.part_data(0)
         self.terminated = <uint8_t*> self.transitions.part_data(1)
         self.truncated = <uint8_t*> self.transitions.part_data(2)
+        self.vectors = None
         if self.episodes is not None:
             self.episodes.begin()
             self.reports.returns = <double*> self.episodes.part_data(0)
@@ -64,7 +68,7 @@ cdef class Outputs:
     cdef tuple take(self, object infos, bint has_ended, object errors):
         """The five results of a step, which from now on are the caller's."""
         cdef list parts = self.transitions.parts
-        rewards = (<BatchBuffer> parts[0]).batch()
+        rewards = (<BatchBuffer> parts[0]).batch() if self.vectors is None else self.vectors
         terminated = (<BatchBuffer> parts[1]).batch()
         truncated = (<BatchBuffer> parts[2]).batch()
         if has_ended and self.episodes is not None:
@@ -120,17 +124,18 @@ cdef class EnvLoop:
         errors: namespace of exception classes: InvalidArgument, ArgumentTypeError, ResetNeeded, InvalidAction,
             ConcurrentUseError.
         slots: takes the info, final info and `extra` of each lane that is reset or stepped. `extra` is None, or the
-            observation and the final observation, each None if it is in a buffer. The slots and all buffers have a row
-            for each lane of the whole batch; those from `first` on are written.
+            observation, the final observation and the reward, each None if it is in a buffer. The slots and all buffers
+            have a row for each lane of the whole batch; those from `first` on are written.
         first: number of the first environment in the whole batch.
         final_observations: with `slots` and same-step autoreset, buffer for the last observations of episodes.
 
     With `final_frames`, an environment is rendered before the reset in the step that ends its episode, and its final
     info gets the result as `final_frame`.
 
+    Rewards are numbers, or vectors of one size k: a step then returns rewards [n, k] instead of [n].
+
     After an exception in `reset` or `step` of an environment, `failed_lane` and `failed_call` say where it was, and
-    every lane must be reset before the next step (unless it was InvalidAction: nothing was stepped). One thread at a
-    time may use a loop.
+    every lane must be reset before the next step. One thread at a time may use a loop.
     """
 
     cdef list envs
@@ -153,6 +158,8 @@ cdef class EnvLoop:
     cdef Py_ssize_t lane
     cdef bint resetting
     cdef object infos
+    cdef object vector                   # the reward of the lane being stepped, if it is a vector
+    cdef Py_ssize_t reward_size          # elements of every reward: 0 for numbers, -1 before the first step
 
     def __cinit__(
         self, list envs, BatchBuffer observations, BatchBuffer transitions, BatchBuffer episodes=None, *,
@@ -190,6 +197,7 @@ cdef class EnvLoop:
                     f"{name}: expected {self.num_envs} rows of layout {layout or buffer.layout}, got {buffer.n} of "
                     f"{buffer.layout}")
         self.subsets = {}
+        self.reward_size = -1
         self.failed_lane = -1
         self.memory = PyMem_RawCalloc(count, 2 * sizeof(double) + sizeof(int32_t) + 1)
         if self.memory == NULL:
@@ -246,13 +254,9 @@ cdef class EnvLoop:
                     raise IndexError(f"lane {lane} is not in [0, {self.count})")
         return 0
 
-    cdef int fail(self, object problem) except -1:
-        """Record where an exception comes from, and that lanes have lost their results.
-
-        After an action that an environment refused, all environments can go on.
-        """
-        if self.resetting or not isinstance(problem, self.errors.InvalidAction):
-            self.ready = False
+    cdef int fail(self) except -1:
+        """Record where an exception comes from, and that lanes have lost their results."""
+        self.ready = False
         if self.lane >= 0:
             self.failed_lane = self.first + self.lane
             self.failed_call = "reset" if self.resetting else "step"
@@ -288,6 +292,7 @@ cdef class EnvLoop:
         cdef Outputs out = self.outputs
         cdef Py_ssize_t k, lane, count = self.enter(lanes, seeds, "seeds", True)
         cdef tuple result
+        self.vector = None
         try:
             out.begin()
             for k in range(count):
@@ -301,8 +306,8 @@ cdef class EnvLoop:
             self.lane = -1
             self.ready = True
             return None if self.slots is not None else (out.observations.batch(), self.infos)
-        except BaseException as problem:
-            self.fail(problem)
+        except BaseException:
+            self.fail()
             raise
         finally:
             self.infos = None
@@ -363,8 +368,8 @@ cdef class EnvLoop:
             if self.add_info is not None and lanes is not None and infos:
                 infos = info_rows(infos, np.array(lanes, np.int64), self.num_envs)
             return out.take(infos, ended > 0, self.errors)
-        except BaseException as problem:
-            self.fail(problem)
+        except BaseException:
+            self.fail()
             raise
         finally:
             self.infos = None
@@ -383,6 +388,7 @@ cdef class EnvLoop:
         clear_reports(&out.reports, row, row + 1)
         if self.mode == NEXT_STEP and self.episodes.ended[lane]:
             values = self.begin_lane(lane, None, None, True)
+            self.vector = np.zeros(self.reward_size) if self.reward_size > 0 else None
             out.rewards[row] = 0.0
             out.terminated[row] = 0
             out.truncated[row] = 0
@@ -396,7 +402,7 @@ cdef class EnvLoop:
         if not PyTuple_CheckExact(result) or len(<tuple> result) != 5:
             result = checked_result(result, 5, env, "step", "observation, reward, terminated, truncated, info")
         values = <tuple> result
-        reward = as_number(values[1])
+        reward = self.read_reward(out, values[1])
         terminated = values[2]
         truncated = values[3]
         observation = values[0]
@@ -415,6 +421,32 @@ cdef class EnvLoop:
         self.deliver(out, row, lane, observation, info, None, None)
         return ended
 
+    cdef double read_reward(self, Outputs out, object value) except? -1:
+        """Set `vector` to a copy of a reward that is a vector, and to None for a number, which is returned."""
+        cdef Py_ssize_t size = 0
+        self.vector = None
+        if isinstance(value, (ndarray, list, tuple)):
+            array = np.array(value)
+            if array.dtype.kind not in "biuf":
+                raise TypeError(f"reward: expected a number or a vector of numbers, got {value!r:.80}")
+            if array.size == 1:
+                value = array.item()
+            elif array.ndim != 1 or array.size == 0:
+                raise ValueError(f"reward: expected a number or a vector, got an array of shape {array.shape}")
+            else:
+                self.vector = array.astype(np.float64)
+                size = array.size
+                if out.episodes is not None:
+                    raise self.errors.InvalidArgument(
+                        f"episode_statistics: expected rewards that are numbers, got an array of shape {array.shape}")
+        if size != self.reward_size:
+            if self.reward_size >= 0:
+                expected = f"a vector of {self.reward_size}" if self.reward_size else "a number"
+                raise ValueError(
+                    f"reward: expected {expected} as in other steps, got {f'a vector of {size}' if size else 'a number'}")
+            self.reward_size = size
+        return 0.0 if size else as_number(value)
+
     # --- results of one lane --------------------------------------------------------------------------------------
 
     cdef int deliver(
@@ -426,16 +458,20 @@ cdef class EnvLoop:
         if self.slots is None:
             out.observations.write(row, observation)
             self.last[lane] = observation
+            if self.vector is not None:
+                if out.vectors is None:
+                    out.vectors = np.zeros((out.transitions.n, self.reward_size))
+                out.vectors[row] = self.vector
             if final_info is not None:
                 self.merge(out, row, lane, {"final_obs": final_observation, "final_info": final_info})
             self.merge(out, row, lane, info)
             return 0
         if out.observations is None:
-            extra = observation, final_observation
+            extra = observation, final_observation, self.vector
         else:
             out.observations.write(row, observation)
-            if final_observation is not None:
-                extra = None, final_observation
+            if final_observation is not None or self.vector is not None:
+                extra = None, final_observation, self.vector
         self.slots.put(self.first + lane, as_dict(info), final_info, extra)
         return 0
 
@@ -445,7 +481,7 @@ cdef class EnvLoop:
         """Reset a lane whose episode has ended, and deliver what the two episodes end and begin with."""
         cdef tuple first
         # Copies: the environment may use the same objects again in reset.
-        info = dict(info)
+        info = copied(as_dict(info))
         if self.final_frames:
             info["final_frame"] = deepcopy(self.env(lane).render())
         final_observation = None
@@ -500,11 +536,7 @@ cdef dict as_dict(object info):
 
 
 cdef double as_number(object value) except? -1:
-    """A reward as float64: any number, and an array of one."""
-    if cnp.PyArray_Check(value):
-        if cnp.PyArray_SIZE(<cnp.ndarray> value) != 1:
-            raise ValueError(f"reward: expected a number, got an array of shape {value.shape}")
-        value = value.item()
+    """A reward as float64."""
     try:
         return value
     except TypeError as problem:

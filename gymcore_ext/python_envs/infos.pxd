@@ -5,6 +5,7 @@ from libc.stdint cimport uint64_t
 cpdef void merge_info(
     object vector_infos, object env_info, Py_ssize_t env_num, Py_ssize_t num_envs, Py_ssize_t depth=*
 ) except *
+cpdef object copied(object value)
 cdef bint store_number(cnp.ndarray column, Py_ssize_t env_num, object value) except -1
 
 

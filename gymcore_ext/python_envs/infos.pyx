@@ -15,6 +15,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
 import pickle
+from copy import deepcopy
 
 import numpy as np
 
@@ -135,6 +136,25 @@ cpdef void merge_info(
         if mask is None:
             mask = vector_infos[mask_key] = number_column(num_envs, cnp.NPY_BOOL)
         set_mask(mask, env_num)
+
+
+cpdef object copied(object value):
+    """Return a deep copy of an info, in which values that cannot be copied are those of the original.
+
+    An environment may change its arrays and lists in the reset after the episode that the info describes.
+
+    Example:
+        >>> copied({"position": np.zeros(2)[:1], "lock": ...})
+        {'position': array([0.]), 'lock': Ellipsis}
+    """
+    try:
+        return deepcopy(value)
+    except Exception:
+        if PyDict_CheckExact(value):
+            return {key: copied(part) for key, part in value.items()}
+        if type(value) is list or type(value) is tuple:
+            return type(value)(map(copied, value))
+        return value
 
 
 cdef int set_mask(object mask, Py_ssize_t env_num) except -1:

@@ -150,7 +150,10 @@ def test_many_sizes_of_subsets():
 
 @for_each(
     "reward",
-    [2, 2.0, np.float32(2), np.int64(2), np.array(2.0), np.array([2.0]), np.array([[2]]), True + 1],
+    [
+        *(2, 2.0, np.float32(2), np.int64(2), True + 1),
+        *(np.array(2.0), np.array([2.0]), np.array([[2]]), [2.0]),
+    ],
     ids=repr,
 )
 def test_rewards(reward):
@@ -163,7 +166,14 @@ def test_rewards(reward):
 
 @pytest.mark.parametrize(
     ("reward", "exception"),
-    [(None, TypeError), ("2", TypeError), ([2.0], TypeError), (np.zeros(2), ValueError)],
+    [
+        (None, TypeError),
+        ("2", TypeError),
+        (["2", None], TypeError),
+        (np.zeros(2), ValueError),  # another lane's is a number
+        (np.zeros((2, 2)), ValueError),
+        (np.zeros(0), ValueError),
+    ],
     ids=repr,
 )
 def test_no_rewards(reward, exception):
@@ -271,15 +281,18 @@ def test_after_an_exception_all_must_be_reset(problem, call):
     loop.step([0] * 3)
 
 
-def test_refused_actions_need_no_reset():
+def test_after_a_refused_action_all_lanes_are_reset():
     loop, envs = make_loop()
     loop.reset()
     envs[1].raising = errors.InvalidAction("no such action")
     with pytest.raises(errors.InvalidAction):
         loop.step([0] * 3)
     assert loop.failed_lane == 1
-    assert not loop.needs_reset()
-    assert loop.step([0] * 3)[0][:, 1].tolist() == [2, 1, 1]
+    assert loop.needs_reset()
+    with pytest.raises(errors.ResetNeeded):
+        loop.step([0] * 3)
+    loop.reset()
+    assert loop.step([0] * 3)[0][:, 1].tolist() == [1, 1, 1]
 
 
 def test_a_bad_observation_names_the_lane():

@@ -134,9 +134,9 @@ def test_without_rows_observations_go_into_the_slots():
         slots=slots,
     )
     loop.reset()
-    assert slots.records[1] == ({"began": 1}, None, ((0, ["1.0"]), None))
+    assert slots.records[1] == ({"began": 1}, None, ((0, ["1.0"]), None, None))
     loop.step([0, 0])
-    assert slots.records[0] == ({"began": 0}, {"elapsed": 1}, ((0, ["0.0"]), (1, ["0.1"])))
+    assert slots.records[0] == ({"began": 0}, {"elapsed": 1}, ((0, ["0.0"]), (1, ["0.1"]), None))
 
 
 def test_infos_in_shared_memory():

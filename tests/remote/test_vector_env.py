@@ -24,6 +24,7 @@ from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text
 from tests.remote.servers import running, serving
 from tests.spaces import strategies
 from tests.testing_env import assert_same
+from tests.vector.test_python_results import Vectors
 
 IDS = ["CartPole-v1", "Pendulum-v1", "Taxi-v4", "Blackjack-v1", "HalfCheetah-v5"]
 
@@ -50,6 +51,21 @@ def test_it_is_as_a_local_one(env_id):
             remote.reset(seed=[1, None, 2], options=options),
             local.reset(seed=[1, None, 2], options=options),
         )
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_rewards_that_are_vectors(mode):
+    gym.register("Vectors-v0", Vectors)
+    try:
+        with (
+            serving("Vectors-v0", 2, vectorization_mode=mode) as server,
+            RemoteVectorEnv("Vectors-v0", server.address) as remote,
+        ):
+            remote.reset()
+            rewards = remote.step([0, 2])[1]
+            assert rewards.tolist() == [[1.0, 2.0], [5.0, 6.0]]
+    finally:
+        del gym.registry["Vectors-v0"]
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])

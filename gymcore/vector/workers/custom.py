@@ -56,7 +56,7 @@ from gymcore.vector.workers.failures import (
     shown_lanes,
 )
 from gymcore.vector.workers.messages import SLICE_SECONDS, Pickled, append_results
-from gymcore.vector.workers.shared_memory import check_sharable
+from gymcore.vector.workers.shared_memory import check_sharable, stacked_rewards
 from gymcore.vector.workers.worker import ProcessSetup, install_registered
 
 __all__ = ["CustomWorkers"]
@@ -220,14 +220,22 @@ class CustomWorkers:
         """Return the results of a step of the batch, with the infos as an unmerged list."""
         results = self.wait("step_wait", timeout, 5)
         observations, rewards, terminated, truncated, infos = zip(*results, strict=True)
-        numbers = np.empty(len(rewards), dtype=np.float64)
+        numbers = np.zeros(len(rewards))
+        vectors: dict[int, Any] = {}
         for index, reward in enumerate(rewards):
             try:
-                # An array of one element counts as a number.
-                numbers[index] = reward.item() if isinstance(reward, np.ndarray) else reward
+                array = np.asarray(reward)
+                if array.dtype.kind not in "biuf":
+                    raise TypeError(f"expected a number or a vector, got {reward!r:.80}")
+                if array.ndim == 1 and array.size > 1:
+                    vectors[index] = array
+                else:
+                    numbers[index] = array.item()  # an array of one element counts as a number
             except (TypeError, ValueError) as problem:
                 raise environment_failed([index], "step (its reward)", problem) from problem
         flags = [np.array([bool(flag) for flag in each]) for each in (terminated, truncated)]
+        if vectors:
+            numbers = stacked_rewards(numbers, vectors, range(len(numbers)))
         return self._batch(observations), numbers, *flags, [info or {} for info in infos]
 
     def wait(self, method: str, timeout: float | None, length: int | None = None) -> list[Any]:

@@ -11,6 +11,7 @@ from typing import Any
 from gymcore.spaces.utils import is_space_dtype_shape_equiv
 from gymcore.vector.utils.shared_memory import write_to_shared_memory
 from gymcore.vector.vector_env import AutoresetMode
+from gymcore_ext.python_envs.infos import copied
 
 
 def _async_worker(
@@ -85,8 +86,9 @@ class _Lane:
         self.observation, reward, terminated, truncated, info = self.env.step(action)
         self.ended = terminated or truncated
         if self.ended and self.mode is AutoresetMode.SAME_STEP:
-            final = {"final_info": info, "final_obs": self.observation}
-            info = {**final, **self.reset({})[1]}
+            # Copies: the environment may use the same objects again in reset.
+            final = {"final_info": copied(info or {}), "final_obs": copied(self.observation)}
+            info = {**final, **(self.reset({})[1] or {})}
         return self.observation, reward, terminated, truncated, info
 
     def call(self, data: Any) -> Any:

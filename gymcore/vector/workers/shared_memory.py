@@ -288,6 +288,31 @@ def store_actions(layout: Layout, target: Any, actions: Any, lanes: np.ndarray |
     map_layout(lambda _, rows, some: operator.setitem(rows, lanes, some), layout, target, actions)
 
 
+def stacked_rewards(
+    numbers: npt.NDArray[np.float64],
+    vectors: dict[int, npt.NDArray[np.float64]],
+    lanes: Sequence[int],
+) -> npt.NDArray[np.float64]:
+    """Return rewards `[n, k]` of lanes: `vectors` by row, and zeros where an episode began.
+
+    Raises:
+        EnvironmentFailed: If the vectors differ in size, or an environment returned a number.
+    """
+    size = len(next(iter(vectors.values())))
+    rewards = np.zeros((len(numbers), size))
+    for row, lane in enumerate(lanes):
+        vector = vectors.get(row)
+        if numbers[row] if vector is None else len(vector) != size:
+            got = "a number" if vector is None else f"one of {len(vector)}"
+            problem = ValueError(
+                f"reward: expected a vector of {size} as from other environments, got {got}"
+            )
+            raise environment_failed([lane], "step", problem)
+        if vector is not None:
+            rewards[row] = vector
+    return rewards
+
+
 class Results:
     """Reads observations, rewards, flags and infos of lanes, and stores pickled observations.
 
@@ -315,6 +340,7 @@ class Results:
         self._num_envs = num_envs
         self._shared = memory.observations
         self._objects: list[Any] = [None] * num_envs
+        self._vectors: dict[int, npt.NDArray[np.float64]] = {}
         self._view = None if copy or self._shared is None else self._shared.batch()
         self._rows = BatchBuffer(layout, num_envs, reuse=not copy)
         self._parts: dict[int, BatchBuffer] = {}
@@ -399,6 +425,8 @@ class Results:
             info, final_info, extra = slots.get(lane, overflow.get(lane))
             if extra is not None:
                 self._objects[lane] = extra[0]
+                if extra[2] is not None:
+                    self._vectors[row] = extra[2]
             if final_info is not None:
                 final = {"final_obs": self._final(lane, extra), "final_info": final_info}
                 infos = add(infos, final, row)
@@ -410,6 +438,13 @@ class Results:
         """Return the last observation of an episode that ended."""
         final = self._memory.final_observations
         return extra[1] if final is None else final.read(lane)
+
+    def rewards(
+        self, numbers: npt.NDArray[np.float64], lanes: Sequence[int]
+    ) -> npt.NDArray[np.float64]:
+        """Return the rewards of the lanes whose infos were taken: `numbers`, or vectors."""
+        vectors, self._vectors = self._vectors, {}
+        return stacked_rewards(numbers, vectors, lanes) if vectors else numbers
 
     def episodes(
         self, infos: dict[str, Any], ended: npt.NDArray[np.bool_], lanes: Any = slice(None)

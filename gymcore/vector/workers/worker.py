@@ -336,8 +336,8 @@ class Worker:
         if single_precision is not None and single_precision[first]:
             assert isinstance(rows, np.ndarray)
             return list(rows[first : first + count].astype(np.float32))
-        copies = map_leaves(lambda batch: batch[first : first + count].copy(), rows)
-        return split_batch(self._plan.actions, copies, count)
+        mine = map_leaves(lambda batch: batch[first : first + count], rows)
+        return split_batch(self._plan.actions, mine, count)
 
     def _step(self) -> None:
         self._loop.step(self._actions(self._lo, self._hi - self._lo))

@@ -19,6 +19,7 @@ from gymcore.vector import AutoresetMode
 from gymcore.vector.utils.infos import split_info
 from gymcore.vector.vector_env import VectorEnv, VectorStep
 from gymcore.wrappers import common
+from gymcore_ext.python_envs.infos import copied
 
 __all__ = [
     "AutoResetWrapper",
@@ -54,8 +55,9 @@ class AutoResetWrapper(Wrapper, RecordConstructorArgs):
         """Step the environment, and reset it if its episode ended."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         if terminated or truncated:
+            # Copies: the environment may use the same objects again in reset.
+            last = {"observation": copied(observation), "info": copied(info)}
             first, new_info = self.env.reset()
-            last = {"observation": observation, "info": info}
             last = {f"{era}_{key}": last[key] for era in ("final", "terminal") for key in last}
             for key in last.keys() & new_info.keys():
                 raise error.FailedCheck(
