@@ -55,7 +55,7 @@ def test_it_is_as_a_local_one(env_id):
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_rewards_that_are_vectors(mode):
-    gym.register("Vectors-v0", Vectors)
+    gym.register("Vectors-v0", Vectors, disable_env_checker=True)
     try:
         with (
             serving("Vectors-v0", 2, vectorization_mode=mode) as server,
