@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from gymcore.base.arguments import seeds_per_env, split_reset_mask
 from gymcore.core import Info, Options
-from gymcore.error import ArgumentTypeError, InvalidArgument, ResetNeeded
+from gymcore.error import ArgumentTypeError, InvalidAction, InvalidArgument, ResetNeeded
 from gymcore.spaces.batching import batch_space, concatenate, create_empty_array, iterate
 from gymcore.spaces.conversion import convert_space
 from gymcore.spaces.space import Array
@@ -25,9 +26,9 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
 
     Environment `i` of the batch is the agent `agents[i]` of a game. All agents of a game end
     together: an agent that ends before the others observes zeros and gets a reward of 0 until the
-    game is over, and `infos["active"]` is false for it. In the step that ends a game, the flags are
-    those of each agent's own end, the final observations are in `infos["final_obs"]`, and the next
-    game has begun: autoreset is SAME_STEP.
+    game is over, and `infos["active"]` is false for it. In the step that ends a game, the flags,
+    `infos["final_obs"]` and `infos["final_info"]` are those of each agent's own last step, and the
+    next game has begun: autoreset is SAME_STEP.
 
     Attributes:
         games: The PettingZoo environments.
@@ -42,40 +43,54 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
 
         Raises:
             ArgumentTypeError: If the result of a function has no agents (a `TypeError`).
-            InvalidArgument: If agents have different spaces.
+            InvalidArgument: If there is no game, a game has no agents, or agents have different
+                spaces.
         """
         self.games = [make() for make in env_fns]
         self._lanes: list[tuple[Any, range]] = []  # games, and the indices of their agents
         agents: list[Any] = []
-        found = []
+        agent_spaces = []
         for game in self.games:
             if not hasattr(game, "possible_agents"):
                 raise ArgumentTypeError(
                     f"env_fns: expected functions that return a pettingzoo.ParallelEnv, got {game}"
                 )
+            if not game.possible_agents:
+                raise InvalidArgument(f"env_fns: expected games with agents, got {game}")
             first = len(agents)
             agents += game.possible_agents
             self._lanes.append((game, range(first, len(agents))))
-            found += [(game.observation_space(a), game.action_space(a)) for a in agents[first:]]
-        if any(pair != found[0] for pair in found):
-            raise InvalidArgument(f"env_fns: expected agents with the same spaces, got {found}")
+            agent_spaces += [
+                (game.observation_space(a), game.action_space(a)) for a in agents[first:]
+            ]
+        if not agents:
+            raise InvalidArgument("env_fns: expected at least one function, got none")
+        if any(pair != agent_spaces[0] for pair in agent_spaces):
+            raise InvalidArgument(
+                f"env_fns: expected agents with the same spaces, got {agent_spaces}"
+            )
         self.agents = tuple(agents)
         self.num_envs = len(agents)
         self.metadata = {**self.games[0].metadata, "autoreset_mode": AutoresetMode.SAME_STEP}
         self.render_mode = getattr(self.games[0], "render_mode", None)
-        self.single_observation_space, self.single_action_space = map(convert_space, found[0])
+        self.single_observation_space, self.single_action_space = map(
+            convert_space, agent_spaces[0]
+        )
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         nothing = create_empty_array(self.single_observation_space, self.num_envs, np.zeros)
         self._nothing = list(iterate(self.observation_space, nothing))
         self._rows: list[Any] = []  # the observation of each agent
+        # The last observation and info of each agent that has ended.
+        self._last: list[tuple[Any, Info]] = [(None, {})] * self.num_envs
         self._flags = np.zeros((2, self.num_envs), np.bool_)
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Start new games.
 
         Args:
-            seed: An int `s` seeds game `k` with `s + k`; a sequence has a seed or None per game.
+            seed: An int `s` seeds game `k` with `s + k`. A sequence has a seed or None per game, or
+                per agent: then the seed of its first agent is that of a game.
             options: Options of the games; `reset_mask` `[num_envs] bool` must select whole games.
         """
         options, mask = split_reset_mask(options, self.num_envs)
@@ -84,9 +99,11 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
             raise ResetNeeded("options['reset_mask']: the first reset must include every agent")
         if any(chosen[lanes].any() != chosen[lanes].all() for _, lanes in self._lanes):
             raise InvalidArgument("options['reset_mask']: expected all agents of a game or none")
+        if isinstance(seed, (Sequence, np.ndarray)) and len(seed) == self.num_envs:
+            seed = [seeds_per_env(seed, self.num_envs)[lanes.start] for _, lanes in self._lanes]
+        seeds = seeds_per_env(seed, len(self.games))
         self._rows = self._rows or list(self._nothing)
         infos: Info = {}
-        seeds = seeds_per_env(seed, len(self.games))
         for (game, lanes), one in zip(self._lanes, seeds, strict=True):
             if chosen[lanes.start]:
                 self._begin(game, lanes, infos, seed=one, options=options)
@@ -97,6 +114,8 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
         if not self._rows:
             raise ResetNeeded("step: expected reset() before the first step()")
         given = list(iterate(self.action_space, actions))
+        if len(given) != self.num_envs:
+            raise InvalidAction(f"actions: expected {self.num_envs}, got {len(given)}")
         rewards = np.zeros(self.num_envs)
         terminated, truncated, active = np.zeros((3, self.num_envs), np.bool_)
         infos: Info = {}
@@ -108,12 +127,14 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
                 agent = playing.get(lane)
                 active[lane] = agent is not None
                 self._rows[lane] = self._nothing[lane] if agent is None else results[0][agent]
+                info = results[4].get(agent, {})
                 if agent is not None:
                     rewards[lane] = results[1][agent]
                     self._flags[:, lane] = results[2][agent], results[3][agent]
-                info = results[4].get(agent, {})
+                    if agent not in game.agents:  # the game may write to its arrays later
+                        self._last[lane] = copy.deepcopy((self._rows[lane], info))
                 if not game.agents:
-                    info = {"final_obs": self._rows[lane], "final_info": info}
+                    info = dict(zip(("final_obs", "final_info"), self._last[lane], strict=True))
                 merge_info(infos, info, lane, self.num_envs)
             if not game.agents:
                 terminated[lanes], truncated[lanes] = self._flags[:, lanes]
@@ -128,11 +149,16 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
         self._flags[:, lanes] = False
         for lane, agent in zip(lanes, game.possible_agents, strict=True):
             self._rows[lane] = observations.get(agent, self._nothing[lane])
+            self._last[lane] = self._nothing[lane], {}
             merge_info(infos, agent_infos.get(agent, {}), lane, self.num_envs)
 
     def _observations(self) -> Any:
         space = self.single_observation_space
         return concatenate(space, self._rows, create_empty_array(space, self.num_envs))
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of the game of each agent."""
+        return tuple(getattr(game, name) for game, lanes in self._lanes for _ in lanes)
 
     def render(self) -> tuple[Any, ...]:
         """Return the result of each game's `render`."""

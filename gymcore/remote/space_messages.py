@@ -25,7 +25,7 @@ def space_message(space: Space) -> list[object]:
         ArgumentTypeError: If it is or contains a space that cannot be sent.
     """
     if isinstance(space, Box):
-        message = ["Box", space.low, space.high, dtype_name(space.dtype)]
+        message: list[object] = ["Box", space.low, space.high, dtype_name(space.dtype)]
         if space.dtype.kind == "i":  # integer bounds do not show where there is none
             message += map(np.asarray, (space.bounded_below, space.bounded_above))
         return message

@@ -9,6 +9,7 @@ import pytest
 
 import gymcore as gym
 from gymcore.interop.pettingzoo import ParallelVectorEnv
+from gymcore.learn import RolloutCollector
 from gymcore.wrappers.vector import RecordEpisodeStatistics
 
 gymnasium = pytest.importorskip("gymnasium")  # the games use its spaces
@@ -81,8 +82,8 @@ def test_agents_of_two_games():
     assert ["active" in step[4] for step in steps] == [False, False, True, True]
     assert steps[2][4]["active"].tolist() == [False, True] * 2
     infos = steps[3][4]
-    assert [row.tolist() for row in infos["final_obs"]] == [[0, 0], [4, 1]] * 2
-    assert infos["final_info"]["steps"].tolist() == [0, 4, 0, 4]
+    assert [row.tolist() for row in infos["final_obs"]] == [[2, 0], [4, 1]] * 2
+    assert infos["final_info"]["steps"].tolist() == [2, 4, 2, 4]
     assert envs.step(actions)[0].tolist() == [[1, 0], [1, 1]] * 2
     assert envs.render() == ("1", "1")
     envs.close()
@@ -105,7 +106,94 @@ def test_wrappers_and_masks():
         envs.reset(options={"reset_mask": np.array([True, False, False, False])})
 
 
+class Overwriting(Countdown):
+    """A game that writes all its observations and infos into one array per agent."""
+
+    def observations(self, agents: list[str]) -> Any:
+        self.__dict__.setdefault("arrays", {a: np.zeros(2, np.float32) for a in agents})
+        for agent, observation in super().observations(self.possible_agents).items():
+            self.arrays[agent][...] = observation
+        return {agent: self.arrays[agent] for agent in agents}
+
+    def step(self, actions: dict[str, int]) -> Any:
+        *results, infos = super().step(actions)
+        return *results, {agent: {"array": self.arrays[agent]} for agent in infos}
+
+
+def test_final_observations_are_copies():
+    envs = ParallelVectorEnv([Overwriting])
+    envs.reset()
+    for _ in range(4):
+        infos = envs.step(np.zeros(2, np.int64))[4]
+    assert [row.tolist() for row in infos["final_obs"]] == [[2, 0], [4, 1]]
+    assert infos["final_info"]["array"].tolist() == [[2, 0], [4, 1]]
+
+
+def test_an_agent_that_does_not_play():
+    class Absent(Countdown):
+        def reset(self, seed: int | None = None, options: Any = None) -> Any:
+            observations, infos = super().reset(seed, options)
+            self.agents = ["agent_1"]
+            return {"agent_1": observations["agent_1"]}, {"agent_1": infos["agent_1"]}
+
+    envs = ParallelVectorEnv([lambda: Absent((2, 2))])
+    for seed in (1, 2):  # nothing of the first game is left
+        envs.reset(seed=seed)
+        infos = [envs.step(np.zeros(2, np.int64)) for _ in range(2)][-1][4]
+        assert [row.tolist() for row in infos["final_obs"]] == [[0, 0], [2, 1]]
+        assert infos["final_info"]["_steps"].tolist() == [False, True]
+        assert infos["active"].tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("seed", "expected"),
+    [(3, [3, 3, 4, 4]), ([8, 5], [8, 8, 5, 5]), (np.array([8, 0, 5, 0]), [8, 8, 5, 5])],
+    ids=["int", "per game", "per agent"],
+)
+def test_seeds(seed, expected):
+    envs = ParallelVectorEnv([Countdown, Countdown])
+    assert envs.reset(seed=seed)[1]["seed"].tolist() == expected
+
+
+def test_rollouts_bootstrap_from_the_last_observation_of_an_agent():
+    envs = ParallelVectorEnv([lambda: Countdown((4, 2))])  # agent_1 is truncated after 2 steps
+
+    def policy(observations):
+        return np.zeros(2, np.int64), np.zeros(2, np.float32), 10 * observations[:, 0]
+
+    collector = RolloutCollector(envs, policy, 4, seed=1)
+    rollout = collector.collect()
+    assert rollout.truncated[3].tolist() == [False, True]
+    assert rollout.final_observations[3].tolist() == [[4, 0], [2, 1]]
+    advantages, _ = collector.advantages(gamma=1.0, gae_lambda=0.0)
+    # The values are 0, 10, 20, 0, and 20 of the final observation.
+    assert advantages[:, 1].tolist() == [10, 10, -20, 20]
+
+
+def test_stable_baselines3():
+    SB3VecEnv = pytest.importorskip("gymcore.interop.sb3").SB3VecEnv
+    envs = SB3VecEnv(ParallelVectorEnv([Countdown, Countdown]))
+    envs.seed(5)
+    envs.reset()
+    assert [info["seed"] for info in envs.reset_infos] == [5, 5, 7, 7]
+    for _ in range(4):
+        _, _, dones, infos = envs.step(np.zeros(4, np.int64))
+    assert dones.all()
+    assert [info["terminal_observation"].tolist() for info in infos] == [[2, 0], [4, 1]] * 2
+    assert [info["TimeLimit.truncated"] for info in infos] == [False, True] * 2
+
+
 def test_what_is_refused():
+    with pytest.raises(ValueError, match="env_fns: expected at least one function"):
+        ParallelVectorEnv([])
+    with pytest.raises(ValueError, match="env_fns: expected games with agents"):
+        ParallelVectorEnv([lambda: Countdown(())])
+    envs = ParallelVectorEnv([Countdown, Countdown])
+    with pytest.raises(ValueError, match="num_envs=2 but got length=3"):
+        envs.reset(seed=[1, 2, 3])
+    envs.reset()
+    with pytest.raises(gym.error.InvalidAction, match="actions: expected 4, got 3"):
+        envs.step(np.zeros(3, np.int64))
     envs = ParallelVectorEnv([Countdown])
     with pytest.raises(gym.error.ResetNeeded, match=r"expected reset\(\) before the first step"):
         envs.step(np.zeros(2, np.int64))
