@@ -21,7 +21,7 @@ from gymcore.vector.workers.failures import (
 )
 from gymcore.vector.workers.messages import MessageStream
 from gymcore.vector.workers.pool import WorkerProcess
-from gymcore.vector.workers.worker import ProcessSetup, install_registered
+from gymcore.vector.workers.worker import ProcessSetup
 
 __all__ = ["ProcessConnection"]
 
@@ -36,7 +36,7 @@ def _always() -> bool:
     return True
 
 
-def _serve(setup: ProcessSetup, pickled: bytes) -> None:
+def _serve(setup: ProcessSetup, create: bytes) -> None:
     """Make an environment, and answer requests until it is closed; main function of the process.
 
     Replies have the number of their request, so that the parent can recognize late ones.
@@ -48,8 +48,7 @@ def _serve(setup: ProcessSetup, pickled: bytes) -> None:
     while verb != "close":
         try:
             if hosted is None:
-                install_registered(setup.registered)
-                hosted = HostedEnvironment(cloudpickle.loads(pickled)())
+                hosted = HostedEnvironment(cloudpickle.loads(create)())
                 reply = hosted.hello()
             else:
                 number, verb, arguments = stream.receive(math.inf, _always)
@@ -92,7 +91,8 @@ class ProcessConnection:
             True,
             (),
             _serve,
-            (cloudpickle.dumps(create),),
+            cloudpickle.dumps(create),
+            (),
         )
         try:
             self.hello = self.receive()

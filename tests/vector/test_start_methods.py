@@ -178,6 +178,70 @@ def test_classes_of_the_main_program(method: str, tmp_path: Path) -> None:
     assert lines == first + [line for other in others for line in other + closed]
 
 
+LARGE = """
+import multiprocessing
+import os
+import sys
+
+import numpy as np
+import gymcore as gym
+from gymcore.environment import Environment
+from gymcore.vector.workers.default_loop import _async_worker
+
+if __name__ != "__main__" and sys.argv[2:] == ["dies"]:
+    os._exit(3)
+
+TABLE = np.arange(50_000.0)  # more than a pipe holds
+
+def loops(env_fns):
+    return gym.vector.AsyncVectorEnv(env_fns, context=sys.argv[1], worker=_async_worker)
+
+
+def workers(env_fns):
+    return gym.vector.AsyncVectorEnv(env_fns, context=sys.argv[1], num_workers=2)
+
+
+def environment(env_fns):
+    multiprocessing.set_start_method(sys.argv[1], force=True)
+    return Environment.create(env_fns[0], remote="multiprocessing")
+
+
+def main():
+    table = np.arange(50_001.0)  # more than a pipe holds
+
+    class Local(gym.RewardWrapper):
+        def __init__(self):
+            super().__init__(gym.make("CartPole-v1"))
+
+        def reward(self, reward):
+            return table[-1]
+
+    for start in (workers, loops, environment):
+        try:
+            envs = start([Local] * 2)
+        except gym.error.WorkerDied as problem:
+            print(start.__name__, type(problem).__name__)
+            continue
+        envs.reset()
+        reward = envs.execute(0)[2] if start is environment else envs.step([0, 0])[1][0]
+        print(start.__name__, reward)
+        envs.close()
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize("lives", [True, False], ids=["lives", "dies"])
+@pytest.mark.parametrize("method", METHODS)
+def test_functions_larger_than_a_pipe(method: str, lives: bool, tmp_path: Path) -> None:
+    """A worker that dies while it starts does not read them."""
+    lines = run(tmp_path, LARGE, method, "lives" if lives else "dies")
+    result = "50000.0" if lives or method == "fork" else "WorkerDied"
+    assert lines == [f"{start} {result}" for start in ("workers", "loops", "environment")]
+
+
 def expected(kind: str, place: str, fault: str, on_worker_death: str) -> str:
     if on_worker_death == "restart" or (
         place == "close" and (kind == "plain" or fault != "raises")

@@ -55,15 +55,18 @@ from gymcore.vector.workers.failures import (
     failures_raised,
     shown_lanes,
 )
-from gymcore.vector.workers.messages import SLICE_SECONDS, Pickled, append_results
+from gymcore.vector.workers.messages import (
+    FULL_PIPE_SECONDS,
+    SLICE_SECONDS,
+    Pickled,
+    append_results,
+)
 from gymcore.vector.workers.shared_memory import check_sharable, stacked_rewards
-from gymcore.vector.workers.worker import ProcessSetup, install_registered
+from gymcore.vector.workers.worker import ProcessSetup
 
 __all__ = ["CustomWorkers"]
 
-# How often a waiting parent checks whether a full pipe accepts more data, and how long after the
-# answer `(None, False)` the report of the exception may arrive, in seconds.
-_FULL_PIPE_SECONDS = 0.001
+# How long after the answer `(None, False)` the report of the exception may arrive, in seconds.
 _REPORT_SECONDS = 1.0
 
 
@@ -92,12 +95,12 @@ class _ErrorQueue:
     put_nowait = put
 
 
-def _run_loop(setup: ProcessSetup, index: int, loop: Any, env_fn: Any, *shared: Any) -> None:
+def _run_loop(setup: ProcessSetup, functions: Any, index: int, *shared: Any) -> None:
     """Run the loop in its process."""
+    loop, env_fn = functions
     errors = _ErrorQueue(setup)
     parent_pipe = multiprocessing.Pipe()[0]  # a dummy for the loop to close; the real one is closed
     try:
-        install_registered(setup.registered)
         memory, *rest = shared
         loop.fn(index, env_fn, setup.connection, parent_pipe, memory, errors, *rest)
     except Exception as error:
@@ -187,8 +190,9 @@ class CustomWorkers:
         try:
             for index, env_fn in enumerate(envs.env_fns):
                 lanes, name = range(index, index + 1), f"Worker<{type(envs).__name__}>-{index}"
-                args = index, CloudpickleWrapper(envs.worker), CloudpickleWrapper(env_fn), *shared
-                started = context, index, lanes, name, envs.daemon, self._workers, _run_loop, args
+                functions = CloudpickleWrapper(envs.worker), CloudpickleWrapper(env_fn)
+                run = _run_loop, functions, (index, *shared)
+                started = context, index, lanes, name, envs.daemon, self._workers, *run
                 self._workers.append(_Worker(*started))
             spaces = envs.observation_mode, self._space, envs.single_action_space
             self.post("starting", [("_check_spaces", spaces)] * envs.num_envs)
@@ -254,7 +258,7 @@ class CustomWorkers:
             if not left > 0:  # NaN must not wait forever
                 raise pool.timed_out(missing, method, timeout or 0)
             full = any(worker.stream.unsent for worker in missing)
-            pause = _FULL_PIPE_SECONDS if full else SLICE_SECONDS
+            pause = FULL_PIPE_SECONDS if full else SLICE_SECONDS
             wait([worker.stream.fileno() for worker in missing], min(pause, left))
         results: list[Any] = []
         failed: list[_Worker] = []
@@ -303,7 +307,7 @@ class CustomWorkers:
         deadline = time.monotonic() + _REPORT_SECONDS
         for worker in workers:
             while not worker.poll()[1] and time.monotonic() < deadline:
-                wait([worker.stream.fileno()], _FULL_PIPE_SECONDS)
+                wait([worker.stream.fileno()], FULL_PIPE_SECONDS)
         if failures := self._reported(workers):
             return failures_raised(failures)
         lanes, text = pool.lanes_of(workers), "the worker did not report which"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-__all__ = ["SLICE_SECONDS", "MessageStream", "Pickled", "append_results"]
+__all__ = ["FULL_PIPE_SECONDS", "SLICE_SECONDS", "MessageStream", "Pickled", "append_results"]
 
 # Header of a message, as in `multiprocessing.connection.Connection`: the length in bytes, or -1 and
 # the length in 64 bits.
@@ -33,6 +33,9 @@ _COPIED_BYTES = 1 << 16
 
 # How often a waiting process checks whether the other one is alive, in seconds.
 SLICE_SECONDS = 0.05
+
+# How often a process that waits for answers checks whether a full pipe has room, in seconds.
+FULL_PIPE_SECONDS = 0.001
 
 # A dead worker must not end a program that has restored the default action of SIGPIPE.
 _NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)

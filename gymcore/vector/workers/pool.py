@@ -17,7 +17,7 @@ from gymcore.base.cpus import usable_cpus
 from gymcore.vector.utils.misc import clear_mpi_env_vars
 from gymcore.vector.workers import worker
 from gymcore.vector.workers.failures import failures_raised, worker_died, worker_timeout
-from gymcore.vector.workers.messages import SLICE_SECONDS, MessageStream, Pickled
+from gymcore.vector.workers.messages import FULL_PIPE_SECONDS, SLICE_SECONDS, MessageStream, Pickled
 from gymcore.vector.workers.shared_memory import Bounds, CrashLog, Memory, Plan, SharedBlock
 
 if TYPE_CHECKING:
@@ -93,11 +93,14 @@ class WorkerProcess:
         daemon: bool,
         others: Iterable[WorkerProcess | None],
         main: Callable[..., None],
+        functions: Any,
         args: tuple[Any, ...],
     ) -> None:
-        """Start a process that runs `main(setup, *args)`.
+        """Start a process that runs `main(setup, functions, *args)`.
 
-        A forked process inherits the pipes of the running workers `others`, and closes them.
+        A forked process inherits the pipes of the running workers `others`, and closes them. Other
+        processes get the functions over their own pipe: `multiprocessing` writes arguments to a
+        pipe that nobody reads if the process dies early, and would wait forever for room in it.
         """
         self.stream: MessageStream
         self.index = index
@@ -114,14 +117,13 @@ class WorkerProcess:
         setup = worker.ProcessSetup(
             theirs,
             os.getpid(),
-            [] if forked else worker.pickled_registered(),
             self._crash_log,
             tuple(inherited) if forked else (),
         )
         self.process: Any = context.Process(
             target=worker.run_process,
             name=name,
-            args=(setup, main, *args),
+            args=(setup, main, functions if forked else None, *args),
             daemon=daemon,
         )
         try:
@@ -141,6 +143,8 @@ class WorkerProcess:
             theirs.close()
         _started.add(self)
         self.stream = MessageStream(ours)
+        if not forked:
+            self.stream.put((worker.pickled_registered(), functions))
         self._pidfd = worker.open_pidfd(self.process.pid)
         self._poll: Any = None
         if self._pidfd is not None:
@@ -356,7 +360,8 @@ class WorkerPool:
             self._daemon,
             self._workers,
             worker.run_worker,
-            (index, lo, functions, self._block),
+            functions,
+            (index, lo, self._block),
         )
         return process
 
@@ -381,7 +386,9 @@ class WorkerPool:
             if waiting and time.monotonic() >= deadline:
                 raise timed_out(waiting, "__init__", timeout or 0)
             if waiting:
-                wait([handle.stream.fileno() for handle in waiting], SLICE_SECONDS)
+                full = any(handle.stream.unsent for handle in waiting)
+                pause = FULL_PIPE_SECONDS if full else SLICE_SECONDS
+                wait([handle.stream.fileno() for handle in waiting], pause)
         return [specs[handle.index] for handle in workers]
 
     def open(self, plan: Plan) -> Memory:

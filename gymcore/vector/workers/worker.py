@@ -72,20 +72,22 @@ class ProcessSetup:
     Attributes:
         connection: The process's end of the pipe.
         parent: Process id of the parent.
-        registered: Pickled specs of ids that the program has registered.
         crash_log: File for the traceback of a fatal signal.
         close_fds: Inherited ends of pipes that a forked child does not need.
     """
 
     connection: Any
     parent: int
-    registered: list[bytes]
     crash_log: CrashLog
     close_fds: tuple[int, ...]
 
 
-def run_process(setup: ProcessSetup, main: Callable[..., None], *args: Any) -> None:
-    """Run `main(setup, *args)` in a process that does not outlive its parent."""
+def run_process(setup: ProcessSetup, main: Callable[..., None], functions: Any, *args: Any) -> None:
+    """Run `main(setup, functions, *args)` in a process that does not outlive its parent.
+
+    A process that was not forked receives its first message, the ids that the program has
+    registered and the functions.
+    """
     _set_signals()
     for fd in setup.close_fds:
         with contextlib.suppress(OSError):
@@ -94,7 +96,13 @@ def run_process(setup: ProcessSetup, main: Callable[..., None], *args: Any) -> N
     watch_parent(setup.parent, -1 if pidfd is None else pidfd)
     if setup.crash_log.fd >= 0:
         faulthandler.enable(setup.crash_log.fd)
-    main(setup, *args)
+    if functions is None:
+        try:
+            registered, functions = setup.connection.recv()
+        except EOFError:  # the parent has closed the pipe
+            return
+        install_registered(registered)
+    main(setup, functions, *args)
 
 
 def _set_signals() -> None:
@@ -171,13 +179,13 @@ def _is_builtin(spec: Any) -> bool:
 
 
 def run_worker(
-    setup: ProcessSetup, index: int, first: int, functions: Any, block: SharedBlock
+    setup: ProcessSetup, functions: Any, index: int, first: int, block: SharedBlock
 ) -> None:
     """Run a worker from its start to its end."""
     stream = MessageStream(setup.connection)
     envs: list[Env] = []
     try:
-        failure = _make_envs(setup, first, functions, envs)
+        failure = _make_envs(first, functions, envs)
         if failure is not None:
             _send(stream, (0, {"failures": [failure]}))
             return
@@ -445,10 +453,9 @@ class _LaneError(Exception):
         self.failure = failure
 
 
-def _make_envs(setup: ProcessSetup, first: int, functions: Any, envs: list[Env]) -> Failure | None:
+def _make_envs(first: int, functions: Any, envs: list[Env]) -> Failure | None:
     """Make the environments one by one and append them to `envs`, also if a later one fails."""
     try:
-        install_registered(setup.registered)
         # Functions are pickled unless the process is a fork; here a failure can be reported.
         for function in pickle.loads(functions) if isinstance(functions, bytes) else functions:
             envs.append(make_adopted(function))
