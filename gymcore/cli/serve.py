@@ -19,19 +19,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gymcore serve`."""
     add_env_arguments(parser)
     parser.add_argument(
-        "--num-envs",
-        type=count,
-        default=64,
-        metavar="N",
-        help="number of lanes; with --interface environment, the largest that a client can set "
-        "[64]",
+        "--num-envs", type=count, default=64, metavar="N", help="number of lanes [64]"
     )
     parser.add_argument(
         "--interface",
         choices=("vector", "environment"),
         default="vector",
         help="API of the clients: make_vec (vector), or Environment.create (environment), which "
-        "sets the number of lanes itself [vector]",
+        "sets the number of lanes itself, up to that of --num-envs [vector]",
     )
     parser.add_argument(
         "--host",

@@ -33,13 +33,7 @@ class HostedEnvironment:
     """
 
     def __init__(self, environment: Any, max_parallel: int | None = None) -> None:
-        """Host an environment.
-
-        Args:
-            environment: The environment.
-            max_parallel: Maximum number of environments that a client can run in parallel; None
-                for no limit.
-        """
+        """Host an environment, of which a client can run at most `max_parallel` in parallel."""
         self.environment = environment
         self._max_parallel = max_parallel
         self._steps = 0

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from gymcore.base.arguments import count
 from gymcore.error import ArgumentTypeError, InvalidArgument
 
 __all__ = ["VARIABLES", "parse_expression"]
@@ -44,27 +45,23 @@ def _power(base: Any, exponent: Any) -> Any:
         return np.float64(base) ** exponent
 
 
-def _checked_count(name: str, value: Any, low: int, high: int) -> int:
-    if not isinstance(value, (int, np.integer)) or not low <= value <= high:
-        raise InvalidArgument(f"reward_shaping: expected {name} in [{low}, {high}], got {value!r}")
-    return int(value)
-
-
 def _round(value: Any, digits: Any = None) -> Any:
     """Equivalent of `round`."""
     if digits is None:
         return round(value)
-    return round(value, _checked_count("digits of round", digits, -MAX_DIGITS, MAX_DIGITS))
+    return round(value, count("reward_shaping: digits of round", digits, -MAX_DIGITS, MAX_DIGITS))
 
 
 def _round_array(value: Any, digits: Any = 0) -> Any:
     """Equivalent of `np.round`."""
-    return np.round(value, _checked_count("decimals of round", digits, -MAX_DIGITS, MAX_DIGITS))
+    return np.round(
+        value, count("reward_shaping: digits of round", digits, -MAX_DIGITS, MAX_DIGITS)
+    )
 
 
 def _differences(value: Any, times: Any = 1) -> Any:
     """Equivalent of `np.diff`."""
-    return np.diff(value, _checked_count("n of diff", times, 0, MAX_DIFFERENCES))
+    return np.diff(value, count("reward_shaping: n of diff", times, 0, MAX_DIFFERENCES))
 
 
 UNARY: dict[type, Callable[[Any], Any]] = {
@@ -296,8 +293,8 @@ def _check_arguments(node: ast.Call, function: Any) -> None:
         assert isinstance(node.func, ast.Attribute)
         least, most = ARGUMENTS[node.func.attr]
     if not least <= len(node.args) <= most:
-        count = f"{least}" if least == most else f"{least} or {most}"
-        raise _refuse(node, f"{count} argument{'s' * (most > 1)} of {ast.unparse(node.func)}")
+        number = f"{least}" if least == most else f"{least} or {most}"
+        raise _refuse(node, f"{number} argument{'s' * (most > 1)} of {ast.unparse(node.func)}")
 
 
 def _largest(value: Any) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from gymcore.spaces.space import Array
 from gymcore.vector import AutoresetMode, VectorEnv
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.vector_env import Seeds, VectorStep
+from gymcore_ext.python_envs.infos import copied
 
 __all__ = ["ParallelVectorEnv"]
 
@@ -43,39 +43,30 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
 
         Raises:
             ArgumentTypeError: If the result of a function has no agents (a `TypeError`).
-            InvalidArgument: If there is no game, a game has no agents, or agents have different
-                spaces.
+            InvalidArgument: If there is no game, or agents are missing or have different spaces.
         """
         self.games = [make() for make in env_fns]
         self._lanes: list[tuple[Any, range]] = []  # games, and the indices of their agents
         agents: list[Any] = []
-        agent_spaces = []
+        pairs = []
         for game in self.games:
             if not hasattr(game, "possible_agents"):
                 raise ArgumentTypeError(
                     f"env_fns: expected functions that return a pettingzoo.ParallelEnv, got {game}"
                 )
-            if not game.possible_agents:
-                raise InvalidArgument(f"env_fns: expected games with agents, got {game}")
             first = len(agents)
             agents += game.possible_agents
             self._lanes.append((game, range(first, len(agents))))
-            agent_spaces += [
-                (game.observation_space(a), game.action_space(a)) for a in agents[first:]
-            ]
-        if not agents:
-            raise InvalidArgument("env_fns: expected at least one function, got none")
-        if any(pair != agent_spaces[0] for pair in agent_spaces):
-            raise InvalidArgument(
-                f"env_fns: expected agents with the same spaces, got {agent_spaces}"
-            )
+            pairs += [(game.observation_space(a), game.action_space(a)) for a in agents[first:]]
+        if not agents or not all(lanes for _, lanes in self._lanes):
+            raise InvalidArgument(f"env_fns: expected games with agents, got {self.games}")
+        if any(pair != pairs[0] for pair in pairs):
+            raise InvalidArgument(f"env_fns: expected agents with the same spaces, got {pairs}")
         self.agents = tuple(agents)
         self.num_envs = len(agents)
         self.metadata = {**self.games[0].metadata, "autoreset_mode": AutoresetMode.SAME_STEP}
         self.render_mode = getattr(self.games[0], "render_mode", None)
-        self.single_observation_space, self.single_action_space = map(
-            convert_space, agent_spaces[0]
-        )
+        self.single_observation_space, self.single_action_space = map(convert_space, pairs[0])
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         nothing = create_empty_array(self.single_observation_space, self.num_envs, np.zeros)
@@ -132,7 +123,7 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
                     rewards[lane] = results[1][agent]
                     self._flags[:, lane] = results[2][agent], results[3][agent]
                     if agent not in game.agents:  # the game may write to its arrays later
-                        self._last[lane] = copy.deepcopy((self._rows[lane], info))
+                        self._last[lane] = copied((self._rows[lane], info))
                 if not game.agents:
                     info = dict(zip(("final_obs", "final_info"), self._last[lane], strict=True))
                 merge_info(infos, info, lane, self.num_envs)

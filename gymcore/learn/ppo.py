@@ -284,7 +284,13 @@ class PPO:
         Raises:
             InvalidArgument: If the observations belong to another space.
         """
-        _, outputs, _ = self._network.forward(self._inputs(observations, self._space))
+        try:
+            inputs = self._inputs(observations, self._space)
+        except (TypeError, ValueError, LookupError) as problem:
+            raise InvalidArgument(
+                f"observations: expected a batch of {self._space} ({problem})"
+            ) from None
+        _, outputs, _ = self._network.forward(inputs)
         actions = self.envs.single_action_space
         if isinstance(actions, Box):
             return np.clip(outputs, actions.low, actions.high)
@@ -583,9 +589,11 @@ def _sizes(envs: VectorEnv, env_id: str) -> tuple[int, int, bool]:
     inputs = flatdim(space)
     if isinstance(actions, Discrete):
         return inputs, int(actions.n), False
-    if isinstance(actions, Box) and len(actions.shape) == 1:
+    if isinstance(actions, Box) and len(actions.shape) == 1 and actions.dtype.kind == "f":
         return inputs, actions.shape[0], True
-    raise UnsupportedMode(f"{env_id}: expected Discrete or Box actions, got {actions}")
+    raise UnsupportedMode(
+        f"{env_id}: expected actions of Discrete or a one-dimensional Box of floats, got {actions}"
+    )
 
 
 def _shapes(space: Space, *network: Any) -> list[list[int]]:

@@ -184,10 +184,9 @@ def test_stable_baselines3():
 
 
 def test_what_is_refused():
-    with pytest.raises(ValueError, match="env_fns: expected at least one function"):
-        ParallelVectorEnv([])
-    with pytest.raises(ValueError, match="env_fns: expected games with agents"):
-        ParallelVectorEnv([lambda: Countdown(())])
+    for env_fns in ([], [Countdown, lambda: Countdown(())]):
+        with pytest.raises(ValueError, match="env_fns: expected games with agents"):
+            ParallelVectorEnv(env_fns)
     envs = ParallelVectorEnv([Countdown, Countdown])
     with pytest.raises(ValueError, match="num_envs=2 but got length=3"):
         envs.reset(seed=[1, 2, 3])

@@ -312,14 +312,25 @@ def test_environments_that_it_cannot_learn():
         action_space = spaces.MultiDiscrete([2, 2])
 
     try:
-        with pytest.raises(error.UnsupportedMode, match="Discrete or Box actions, got MultiDisc"):
-            PPO("Two-v0")
+        for space in (Two.action_space, spaces.Box(0, 5, (2,), np.int64), spaces.Box(0, 5, (2, 2))):
+            Two.action_space = space
+            with pytest.raises(error.UnsupportedMode, match=f"got {re.escape(str(space))}"):
+                PPO("Two-v0")
     finally:
         del gym.registry["Two-v0"]
     with pytest.raises(error.UnsupportedMode, match=r"got images, Box\(0, 255, \(96, 96, 3\)"):
         PPO("CarRacing-v3")
     with pytest.raises(TypeError, match="rate"):
         PPO("CartPole-v1", rate=3)
+
+
+@pytest.mark.parametrize(
+    "observations", [np.zeros(4), np.zeros((3, 5)), "x", {"a": 1}, None], ids=str
+)
+def test_observations_of_another_space(observations):
+    ppo = PPO("CartPole-v1", seed=1, num_envs=2)
+    with pytest.raises(error.InvalidArgument, match="observations: expected a batch of Box"):
+        ppo.act(observations)
 
 
 def test_it_learns():
