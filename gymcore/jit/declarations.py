@@ -211,6 +211,31 @@ def _check_syntax(
             refuse(node, f"{role}.{node.attr} is an array; write to {node.attr}[:]")
 
 
+def needs_live_state(step: FunctionType) -> bool:
+    """Return whether a step must not run in the state of a lane whose episode has ended.
+
+    Indices may be outside of an array there, loops may not end, and draws would advance the stream.
+    A `for` whose range depends only on constants and parameters ends in every state.
+    """
+    if indexes(step):
+        return True
+    for function in reachable(step):
+        code = function.__code__
+        if any(function in dict(helpers_of(each)).values() for each in reachable(function)):
+            return True  # recursion
+        variables = set(code.co_varnames) - {code.co_varnames[1] if function is step else ""}
+        if set(DRAWS) & set(code.co_names) or any(
+            isinstance(node, ast.While)
+            or (
+                isinstance(node, ast.For)
+                and any(isinstance(n, ast.Name) and n.id in variables for n in ast.walk(node.iter))
+            )
+            for node in ast.walk(syntax_of(function) or ast.While())
+        ):
+            return True
+    return False
+
+
 def indexes(function: FunctionType) -> bool:
     """Return whether a function may read or write arrays at computed indices."""
     for one in reachable(function):

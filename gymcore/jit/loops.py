@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from gymcore.error import InvalidArgument
 from gymcore.jit.constants import interpreted
-from gymcore.jit.declarations import DRAWS, Field, Functions, indexes, place_of
+from gymcore.jit.declarations import DRAWS, Field, Functions, needs_live_state, place_of
 from gymcore.native.kernel_spaces import leaves_of
 from gymcore.spaces.layouts import Layout
 from gymcore_ext.lanes.custom_kernel import FIRST_ARRAYS, LOOPS
@@ -44,15 +44,6 @@ class Program(NamedTuple):
     infos: tuple[Field, ...]
     layout: Layout
     action: tuple[Any, tuple[int, ...]]
-
-    @property
-    def leaves_lanes_out(self) -> bool:
-        """Whether a step skips lanes that are about to be reset.
-
-        Ended lanes may have bad indices, or draw numbers. Pure arithmetic is faster with all lanes.
-        """
-        step = self.functions["step"]
-        return indexes(step) or bool(set(step.__code__.co_names) & set(DRAWS))
 
     def loops(self) -> tuple[str, ...]:
         """Return the names of the loops."""
@@ -109,7 +100,8 @@ class Program(NamedTuple):
             _Array("rngs", 0, (5,), np.dtype("u8")),
         ]
         body = []
-        if self.leaves_lanes_out:
+        # Pure arithmetic is faster if it includes the lanes that are about to be reset.
+        if needs_live_state(self.functions["step"]):
             arrays.append(_Array("left_out", 1, (), np.dtype("u1")))
             body = [
                 "    if listed and left_out[i]:",

@@ -32,7 +32,10 @@ typedef struct {
     gymcore_rng *rngs;        /* the stream of each lane */
     const void *shared;       /* a table that all lanes share, or NULL */
     void *lanes;              /* lanes that are not columns, such as structs, or NULL */
-    const uint8_t *resetting; /* lanes that are reset instead of stepped, whose draws are undone; NULL for none */
+    /* Lanes whose episodes have ended, which are reset after the step loop; NULL for none. A step loop may skip them or step
+     * them: `step` must then end in any state, and its results are discarded. It must not draw from the streams of these
+     * lanes, unless `shared` is a table: then their draws are undone. */
+    const uint8_t *resetting;
     int32_t float32_actions;  /* whether the float64 actions of this step were given as float32 */
 } gymcore_columns;
 

@@ -8,6 +8,8 @@
  * and functions for one lane, which the compiler inlines into the loops below and turns into vector code:
  *   void pole_reset(pole_state *, const pole_parameters *, const pole_reset_options *, gymcore_rng *)
  *   void pole_step(pole_state *, const pole_parameters *, int64_t action | const float *action, gymcore_outcome *)
+ *                               which also gets lanes whose episodes have ended (their results are discarded), and whatever
+ *                               state a caller has set: no loop may depend on a state to end, and no index to be in range
  *   void pole_observe(const pole_state *, float *observation | int64_t *observation)
  *
  * Before it includes this file, it defines
