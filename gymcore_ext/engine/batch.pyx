@@ -187,7 +187,8 @@ cdef class Batch:
         if not isinstance(store, LaneOwner):
             raise self.errors.ArgumentTypeError(f"store: expected the owner of lanes, got {type(store).__name__}")
         owner = store
-        if PyCapsule_GetPointer(owner.kernel, KERNEL_CAPSULE) != PyCapsule_GetPointer(kernel, KERNEL_CAPSULE):
+        cdef void* stepped = pointer_of(owner.kernel, KERNEL_CAPSULE, "store.kernel", self.errors.ArgumentTypeError)
+        if stepped != PyCapsule_GetPointer(kernel, KERNEL_CAPSULE):
             raise self.errors.ArgumentTypeError("store: expected lanes of this kernel, got those of another one")
         if owner.num_lanes != self.num_envs:
             raise self.errors.InvalidArgument(f"store: expected {self.num_envs} lanes, got {owner.num_lanes}")
@@ -238,6 +239,7 @@ cdef class Batch:
         self.closed = True
         self.busy = 0
         self.threads.stop()
+        self.threads.count = 1  # saving lanes starts no new ones
 
     def exclusively(self, function):
         """Call a function that reads or writes views, while other callers are kept out; return its result."""
@@ -288,9 +290,14 @@ cdef class Batch:
         cdef Py_ssize_t k, i, n = len(lanes)
         cdef cnp.ndarray drawn = np.empty((n, size))
         cdef double* place = <double*> cnp.PyArray_DATA(drawn)
+        cdef bint claims = not self.lanes.defers_resets  # otherwise `before_reset` may draw within a step
+        if claims:
+            self._enter(ANY_USE)
         for k in range(n):
             for i in range(size):
                 place[k * size + i] = rng_double(self.lanes.columns.rngs + indices[k])
+        if claims:
+            self.busy = 0
         return drawn
 
     # --- views and parameters -------------------------------------------------------------------------------------
@@ -436,7 +443,8 @@ cdef class Batch:
             try:
                 more_infos = self.before_reset(arrays.ended, lanes)
             finally:
-                begin_deferred(&self.lanes, out, call.indices, arrays.n)
+                with nogil:
+                    begin_deferred(&self.lanes, out, call.indices, arrays.n)
         infos = arrays.finish(ended, out.terminated, more_infos)
         if self.float32_numbers and self.lanes.columns.float32_actions:
             narrow_infos(infos, self.float32_numbers)
@@ -493,21 +501,7 @@ cdef class Batch:
         Returns:
             A function without arguments, which steps every lane and returns the infos.
         """
-        cdef BoundStep bound = BoundStep.__new__(BoundStep)
-        self._enter(STEP)
-        try:
-            given = actions if isinstance(actions, cnp.ndarray) else self._actions(actions, self.action_shape, True)
-            if isinstance(rewards, cnp.ndarray) and cnp.PyArray_TYPE(rewards) == cnp.NPY_FLOAT32:
-                bound.rewards, rewards = rewards, np.empty(self.num_envs)
-                array_pointer(bound.rewards, "rewards", cnp.NPY_FLOAT32, (self.num_envs,), True, self.errors)
-            bound.written = self._bind(
-                &bound.out, given, observations, rewards, terminated, truncated, (self.num_envs,), final_observations)
-        finally:
-            self.busy = 0
-        memcpy(bound.finals, bound.out.final_observations, sizeof(bound.finals))
-        bound.batch, bound.actions, bound.final_observations = self, given, final_observations
-        bound.wide_rewards = rewards
-        return bound
+        return BoundStep(self, actions, observations, rewards, terminated, truncated, final_observations)
 
     cdef list _bind(
         self, outputs_t* out, object actions, object observations, object rewards, object terminated, object truncated,
@@ -716,7 +710,8 @@ cdef class Batch:
         try:
             memset(&out, 0, sizeof(out))
             arrays = self._take_observations(&out, numbers)
-            self.lanes.kernel.observe(&self.lanes.columns, out.observations, NULL, 0, self.num_envs)
+            with nogil:
+                self.lanes.kernel.observe(&self.lanes.columns, out.observations, NULL, 0, self.num_envs)
         finally:
             self.busy = 0
         return self._observations(arrays, numbers)
@@ -745,6 +740,23 @@ cdef class BoundStep:
     cdef list written               # keeps the arrays that `out` points to, also if a dict of them changes
     cdef object wide_rewards        # float64, as they are computed
     cdef object rewards             # float32, or None if the rewards are written as they are
+
+    def __cinit__(
+        self, Batch batch not None, actions, observations, rewards, terminated, truncated, final_observations
+    ):
+        batch._enter(STEP)
+        try:
+            given = actions if isinstance(actions, cnp.ndarray) else batch._actions(actions, batch.action_shape, True)
+            if isinstance(rewards, cnp.ndarray) and cnp.PyArray_TYPE(rewards) == cnp.NPY_FLOAT32:
+                self.rewards, rewards = rewards, np.empty(batch.num_envs)
+                array_pointer(self.rewards, "rewards", cnp.NPY_FLOAT32, (batch.num_envs,), True, batch.errors)
+            self.written = batch._bind(
+                &self.out, given, observations, rewards, terminated, truncated, (batch.num_envs,), final_observations)
+        finally:
+            batch.busy = 0
+        memcpy(self.finals, self.out.final_observations, sizeof(self.finals))
+        self.batch, self.actions, self.final_observations = batch, given, final_observations
+        self.wide_rewards = rewards
 
     def __call__(self):
         cdef Batch batch = self.batch

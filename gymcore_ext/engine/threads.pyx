@@ -57,14 +57,18 @@ cdef class Threads:
 
     cdef int share(self, job_t job, void* context, int64_t count) except -1:
         """Run a job on [0, count) without the GIL, on at most `count` threads; the batch must be claimed."""
-        cdef range_t lanes = range_t(0, count)
+        cdef range_t lanes
+        cdef int64_t end = 0
         self._start(min(self.count, count))
         cdef pool_t* pool = self.pool
         with nogil:
-            if pool == NULL or count == 0:
-                job(context, 0, count)
-            else:
-                pool_run(pool, job, context, &lanes, 1, 1, self.count - 1, NEVER)
+            while end < count:
+                lanes = range_t(end, min(count, end + MAX_LANES))
+                end = lanes.hi
+                if pool == NULL:
+                    job(context, lanes.lo, lanes.hi)
+                else:
+                    pool_run(pool, job, context, &lanes, 1, 1, self.count - 1, NEVER)
         return 0
 
     cdef int64_t run(self, job_t job, void* context, int64_t n, int64_t steps, cost_t* cost) except -1:

@@ -25,6 +25,7 @@ cdef extern from "gymcore/kernel.h":
         void (*free)(void*, const void*) noexcept nogil
         int (*save)(void*, const void*, void*) noexcept nogil
         void (*load)(void*, const void*, const void*) noexcept nogil
+        const char* shared_name
 
 
 cdef inline object functions_capsule(lane_functions_t* functions):

@@ -8,6 +8,18 @@ from gymcore_ext.engine.step cimport sizes_t
 from gymcore_ext.lanes.lane_functions cimport lane_functions_t
 
 
+cdef extern from "engine/atomics.h":
+    ctypedef unsigned int word_t "gymcore_word"
+    unsigned int load32 "gymcore_load32"(word_t* word) noexcept nogil
+    void store32 "gymcore_store32"(word_t* word, unsigned int value) noexcept nogil
+
+
+# What threads report to the caller of a step.
+cdef enum:
+    FAULT = 1                  # a lane has a fault
+    WRONG_FLAGS = 2            # a step returned other flags than those of kernel.h
+
+
 ctypedef struct struct_lanes_t:
     # What the `lanes` of the kernel's columns point to.
     lane_functions_t functions
@@ -16,7 +28,7 @@ ctypedef struct struct_lanes_t:
     int64_t stride, num_lanes  # bytes from a lane to the next one
     sizes_t sizes
     int parameters
-    int faulted                # whether a lane has a fault that was not raised
+    word_t faulted             # FAULT, WRONG_FLAGS or 0; what was not raised yet
 
 
 cdef inline void* lane_at(const struct_lanes_t* self, int64_t lane) noexcept nogil:

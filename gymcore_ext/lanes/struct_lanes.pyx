@@ -7,12 +7,12 @@ states.
 cimport cython
 cimport numpy as cnp
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from gymcore_ext.engine.kernel cimport (
-    FUNCTIONS_CAPSULE, KERNEL_ABI, MAX_INFOS, MAX_PARTS, OLDEST_FUNCTIONS, columns_t, flag_t, kernel_t,
+    FUNCTIONS_CAPSULE, KERNEL_ABI, MAX_INFOS, MAX_PARTS, OLDEST_FUNCTIONS, TERMINATED, TRUNCATED, columns_t, flag_t,
+    kernel_t,
 )
 from gymcore_ext.engine.kernels cimport MAX_NUMBERS, pointer_of, read_kernel, set_sizes
 from gymcore_ext.engine.threads cimport Threads
@@ -47,7 +47,7 @@ cdef inline void* const* rows_of(
 
 cdef inline void check_fault(struct_lanes_t* self, const void* lane) noexcept nogil:
     if self.functions.faulted != NULL and self.functions.faulted(lane):
-        self.faulted = 1
+        store32(&self.faulted, FAULT)
 
 
 cdef void step_lanes(
@@ -59,6 +59,7 @@ cdef void step_lanes(
     cdef void* rows[MAX_PARTS]
     cdef int64_t i
     cdef void* lane
+    cdef int flags
     parameters_of(columns, self.parameters, lo, values)
     for i in range(lo, hi):
         rewards[i] = 0.0
@@ -68,9 +69,12 @@ cdef void step_lanes(
         lane = lane_at(self, i)
         if columns.parameter_stride:
             parameters_of(columns, self.parameters, i, values)
-        ends[i] = <flag_t> self.functions.step(
+        flags = self.functions.step(
             lane, self.shared, values, <const char*> actions + i * self.sizes.action_bytes, columns.float32_actions,
             &columns.rngs[i], &rewards[i])
+        ends[i] = <flag_t> (flags & (TERMINATED | TRUNCATED))
+        if flags != ends[i]:
+            store32(&self.faulted, WRONG_FLAGS)
         self.functions.observe(
             lane, self.shared, values, rows_of(parts, self.sizes.part_bytes, self.sizes.parts, i, rows))
         check_fault(self, lane)
@@ -124,10 +128,11 @@ cdef void report_lanes(
     cdef int64_t i
     for i in range(lo, hi):
         self.functions.report(lane_at(self, i), self.shared, &rewards[i], &terminated[i])
+        terminated[i] = terminated[i] != 0
 
 
 cdef int lanes_faulted(const void* lanes) noexcept nogil:
-    return (<const struct_lanes_t*> lanes).faulted
+    return load32(&(<struct_lanes_t*> lanes).faulted)
 
 
 cdef int use_functions(kernel_t* kernel, lane_functions_t* functions, object capsule) except -1:
@@ -142,14 +147,15 @@ cdef int use_functions(kernel_t* kernel, lane_functions_t* functions, object cap
         raise ValueError("functions: expected reset, step and observe")
     if (functions.save == NULL) != (functions.load == NULL):
         raise ValueError("functions: expected save and load, or none of both")
+    if functions.make != NULL and functions.save == NULL:
+        raise ValueError("functions: expected save and load with make: the pointers of a lane cannot be copied")
     kernel.functions = functions
     kernel.step[0].shared, kernel.reset, kernel.observe = step_lanes, reset_lanes, observe_lanes
     if functions.write_infos != NULL:
         kernel.write_infos = write_infos
     if functions.report != NULL:
         kernel.report = report_lanes
-    if functions.faulted != NULL:
-        kernel.faulted = lanes_faulted
+    kernel.faulted = lanes_faulted
     return 0
 
 
@@ -300,7 +306,12 @@ cdef class LaneStore:
 
     def take_faults(self):
         """Return the lanes that have a fault, `[(lane, fault), ...]`; the next step does not report them again."""
-        self.lanes.faulted = 0
+        cdef unsigned int faulted = load32(&self.lanes.faulted)
+        store32(&self.lanes.faulted, 0)
+        if faulted == WRONG_FLAGS:
+            raise ValueError("step: expected GYMCORE_TERMINATED, GYMCORE_TRUNCATED, both or 0, got other flags")
+        if self.lanes.functions.faulted == NULL:
+            return []
         faults = [(i, self.lanes.functions.faulted(self._lane(i))) for i in range(self.lanes.num_lanes)]
         return [(lane, fault) for lane, fault in faults if fault]
 
@@ -344,7 +355,7 @@ cdef class LaneStore:
     def load(self, indices, cnp.ndarray saved not None):
         """Restore lanes from valid elements, and raise the faults that they have then."""
         self._copy(LOAD, indices, saved)
-        if self.lanes.faulted:
+        if load32(&self.lanes.faulted):
             self.raise_faults()
 
     def valid(self, cnp.ndarray saved not None):
@@ -360,22 +371,29 @@ cdef class StructLanes(LaneStore):
         num_lanes: how many lanes.
         lane_bytes: of the struct.
         saved_bytes: bytes that `save` of the functions writes, a multiple of 8; 0 for lanes whose bytes are copied.
-        shared: capsule of the data that all lanes share, or None.
+        shared: capsule of the data that all lanes share, of the `shared_name` of the functions, or None without one.
         on_fault: function that raises, called with the lanes that have a fault, `[(lane, fault), ...]`. None for
             functions without faults.
 
     Raises:
         ValueError: a size that is not positive, or a kernel without functions.
+        TypeError: `shared` is another capsule or object than the functions expect.
     """
 
     def __cinit__(
         self, *, object kernel, Py_ssize_t num_lanes, Py_ssize_t lane_bytes, Py_ssize_t saved_bytes=0,
         object shared=None, object on_fault=None,
     ):
+        cdef kernel_t declared
+        read_kernel(kernel, &declared)
+        cdef const char* name = NULL
+        if declared.functions != NULL:
+            name = (<const lane_functions_t*> declared.functions).shared_name
+        if name == NULL and shared is not None:
+            raise TypeError(f"shared: expected None for functions without shared_name, got {type(shared).__name__}")
         self.on_fault = on_fault
         self.set_up(
-            kernel, num_lanes, lane_bytes,
-            NULL if shared is None else PyCapsule_GetPointer(shared, PyCapsule_GetName(shared)), shared,
+            kernel, num_lanes, lane_bytes, NULL if name == NULL else pointer_of(shared, name, "shared", TypeError), shared,
             [("lane", np.uint8, (saved_bytes,))] if saved_bytes else None)
 
     def raise_faults(self):

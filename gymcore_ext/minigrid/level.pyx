@@ -433,6 +433,7 @@ functions.step = step
 functions.observe = observe
 functions.check = check
 functions.faulted = fault_of
+functions.shared_name = LEVEL_CAPSULE
 FUNCTIONS = functions_capsule(&functions)
 
 # Texts of faults, by their numbers in grid.pxd.

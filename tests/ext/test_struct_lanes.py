@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,7 @@ from gymcore_ext.lanes.struct_lanes import StructLanes
 HEADER = Path(gymcore_ext.get_include()) / "gymcore" / "kernel.h"
 ABI = int(re.findall(r"GYMCORE_KERNEL_ABI (\d+)", HEADER.read_text())[0])
 
+NAME = b"counters.numbers"
 POINTER, NUMBERS = ctypes.c_void_p, ctypes.POINTER(ctypes.c_double)
 LANE = ctypes.POINTER(NUMBERS)  # a lane is the address of its number
 FUNCTIONS = {
@@ -36,6 +40,7 @@ FUNCTIONS = {
     "free": ctypes.CFUNCTYPE(None, LANE, POINTER),
     "save": ctypes.CFUNCTYPE(ctypes.c_int, LANE, POINTER, NUMBERS),
     "load": ctypes.CFUNCTYPE(None, LANE, POINTER, NUMBERS),
+    "shared_name": ctypes.c_char_p,
 }
 
 
@@ -45,11 +50,11 @@ class Table(ctypes.Structure):
     _fields_ = (("size", ctypes.c_int64), ("abi", ctypes.c_int32), *FUNCTIONS.items())
 
 
-def capsule_of(table: Table) -> Any:
+def capsule_of(struct: Any, name: bytes = b"gymcore_ext.lane_functions") -> Any:
     new = ctypes.pythonapi.PyCapsule_New
     new.restype = ctypes.py_object
     new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    return new(ctypes.addressof(table), b"gymcore_ext.lane_functions", None)
+    return new(ctypes.addressof(struct), name, None)
 
 
 class Counters:
@@ -100,7 +105,9 @@ class Counters:
         self.callbacks = {name: FUNCTIONS[name](one) for name, one in functions.items()}
         self.table = Table(size=ctypes.sizeof(Table), abi=ABI, **self.callbacks)
 
-    def store(self, num_lanes: int, saved_bytes: int = 8, lane_bytes: int = 8) -> StructLanes:
+    def store(
+        self, num_lanes: int, saved_bytes: int = 8, lane_bytes: int = 8, shared: Any = None
+    ) -> StructLanes:
         functions = capsule_of(self.table)
         kernel = CustomKernel(
             "counters",
@@ -114,6 +121,7 @@ class Counters:
             num_lanes=num_lanes,
             lane_bytes=lane_bytes,
             saved_bytes=saved_bytes,
+            shared=shared,
         )
 
 
@@ -198,7 +206,8 @@ def test_saved_lanes_are_whole_words() -> None:
     with pytest.raises(ValueError, match="expected whole words"):
         Counters().store(2, saved_bytes=12)
     counters = Counters()
-    counters.table.save, counters.table.load = FUNCTIONS["save"](), FUNCTIONS["load"]()
+    for name in ("make", "free", "save", "load"):
+        setattr(counters.table, name, FUNCTIONS[name]())
     store = counters.store(3, saved_bytes=0, lane_bytes=12)
     assert store.saved_dtype.itemsize == 8 + 16
     saved = np.zeros(3, store.saved_dtype)
@@ -213,3 +222,113 @@ def test_save_and_load_go_together() -> None:
         counters.store(1)
     with pytest.raises(ValueError, match="saved lanes"):
         Counters().store(1, saved_bytes=0)
+
+
+def test_lanes_that_are_made_must_be_saved_by_a_function() -> None:
+    """A copy of their bytes would be freed twice."""
+    counters = Counters()
+    counters.table.save, counters.table.load = FUNCTIONS["save"](), FUNCTIONS["load"]()
+    with pytest.raises(ValueError, match="expected save and load with make"):
+        counters.store(1, saved_bytes=0)
+
+
+def test_shared_data_comes_from_a_capsule_of_the_expected_name() -> None:
+    numbers = (ctypes.c_double * 3)()
+    ours, foreign = capsule_of(numbers, NAME), capsule_of(numbers, b"datetime.datetime_CAPI")
+    with pytest.raises(TypeError, match="shared: expected None for functions without shared_name"):
+        Counters().store(1, shared=ours)
+    counters = Counters()
+    counters.table.shared_name = NAME
+    for wrong in (foreign, None, numbers):
+        with pytest.raises(TypeError, match=r"shared: expected a capsule named counters\.numbers"):
+            counters.store(1, shared=wrong)
+    assert len(counters.store(1, shared=ours)) == 1
+
+
+@pytest.mark.parametrize("flags", [4, -1, 256, 1 << 16])
+def test_flags_of_a_step_that_do_not_exist_are_refused(flags: int) -> None:
+    counters = Counters()
+    counters.table.step = step = FUNCTIONS["step"](lambda *_: flags)
+    batch = batch_of(counters.store(2))
+    with pytest.raises(ValueError, match="step: expected GYMCORE_TERMINATED"):
+        batch.step(np.ones((2, 1)))
+    assert not batch.is_ready
+    batch.reset()
+    assert batch.is_ready and step
+
+
+def test_a_reported_flag_is_a_bool() -> None:
+    counters = Counters()
+    report = ctypes.CFUNCTYPE(None, LANE, POINTER, NUMBERS, ctypes.POINTER(ctypes.c_uint8))(
+        lambda lane, shared, reward, terminated: put(terminated, 2)
+    )
+    counters.table.report = ctypes.cast(report, ctypes.c_void_p)
+    terminated = batch_of(counters.store(2)).step(np.ones((2, 1)))[2]
+    assert terminated.view(np.uint8).tolist() == [1, 1]
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc and semaphores are Linux's")
+
+WAITING = """
+import ctypes, sys, threading
+import numpy as np
+from gymcore import error
+from gymcore_ext.engine.batch import Batch
+from tests.ext.test_struct_lanes import FUNCTIONS, Counters, batch_of
+
+libc = ctypes.CDLL(None)
+counters = Counters()
+for name in ("make", "free", "save", "load"):
+    setattr(counters.table, name, FUNCTIONS[name]())
+# A lane is a semaphore, and is observed as soon as another thread lets it.
+keep = FUNCTIONS["reset"](lambda *_: None), FUNCTIONS["step"](lambda *_: 1)
+counters.table.reset, counters.table.step = keep
+wait = ctypes.cast(libc.sem_wait, ctypes.c_void_p).value
+counters.table.observe = ctypes.cast(wait, FUNCTIONS["observe"])
+store = counters.store(1, saved_bytes=0, lane_bytes=64)
+lane = ctypes.c_void_p(store.view().ctypes.data)
+batch = Batch(store.kernel, 1, errors=error, store=store, num_threads=1, mode=1)
+batch.set_before_reset(lambda ended, lanes: {})
+batch.seed(0, 0, 1)
+sys.setswitchinterval(1000.0)  # the thread gets its turn only when a call releases the GIL
+
+
+def let(call, times):
+    begin = threading.Event()
+    def post():
+        begin.wait()
+        for _ in range(times):
+            libc.sem_post(lane)
+    thread = threading.Thread(target=post)
+    thread.start()
+    begin.set()
+    call()
+    thread.join()
+
+
+let(batch.reset, 1)
+let(batch.observe, 1)
+let(lambda: batch.step(np.ones((1, 1))), 3)  # the last two by `begin_deferred`
+"""
+
+
+@linux
+def test_calls_that_run_kernels_release_the_gil() -> None:
+    subprocess.run([sys.executable, "-c", WAITING], check=True, timeout=120)
+
+
+def test_draws_of_lanes_need_the_batch() -> None:
+    batch = batch_of(Counters().store(2))
+    assert batch.random(np.array([0, 1]), 3).shape == (2, 3)
+    with pytest.raises(error.ConcurrentUseError):
+        batch.exclusively(lambda: batch.random(np.array([0]), 1))
+
+
+@linux
+def test_a_batch_that_was_closed_starts_no_threads() -> None:
+    store = Counters().store(8)
+    batch = Batch(store.kernel, 8, errors=error, store=store, num_threads=4)
+    batch.close()
+    before = os.listdir("/proc/self/task")
+    batch.exclusively(lambda: store.save(np.arange(8), np.zeros(8, store.saved_dtype)))
+    assert os.listdir("/proc/self/task") == before

@@ -115,13 +115,14 @@ typedef struct {
     /* Returns the fault that stops the lane until it is reset, a number that its owner defines, or 0. NULL: no faults. */
     int (*faulted)(const void *lane);
     /* Allocate and free the memory that a lane points to. A lane is zero before `make`, which returns whether it succeeded.
-     * NULL: a lane of zeros is complete. */
+     * NULL: a lane of zeros is complete. A `make` needs a `save`, because pointers cannot be copied. */
     int (*make)(void *lane, const void *shared);
     void (*free)(void *lane, const void *shared);
     /* Write a lane with pointers to memory that is zero, or read it from there. `save` returns whether it succeeded. `saved`
      * is aligned to 8 bytes. NULL: the bytes of the lane are copied. */
     int (*save)(void *lane, const void *shared, void *saved);
     void (*load)(void *lane, const void *shared, const void *saved);
+    const char *shared_name; /* of the capsule that `shared` comes from; NULL without one */
 } gymcore_lane_functions;
 
 /* Maximum number of instruction sets of a kernel's loops; the compiler determines the number. */
@@ -167,6 +168,6 @@ typedef struct {
 
 /* Bytes of the members that every struct of this ABI has: all but those that were added later. */
 #define GYMCORE_OLDEST_KERNEL ((int64_t)sizeof(gymcore_kernel))
-#define GYMCORE_OLDEST_FUNCTIONS ((int64_t)sizeof(gymcore_lane_functions))
+#define GYMCORE_OLDEST_FUNCTIONS ((int64_t)offsetof(gymcore_lane_functions, shared_name))
 
 #endif
