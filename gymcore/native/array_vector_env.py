@@ -214,7 +214,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         """Step all lanes; return observations, rewards, flags and infos of all lanes.
 
         Args:
-            actions: A batch of the action space, copied if it is one array.
+            actions: A batch of the action space, a copy if `checked_action` has its space.
         """
         raise NotImplementedError(f"{type(self).__name__}.step_lanes")
 
@@ -254,11 +254,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         return observations, infos
 
     def _checked_actions(self, actions: Any, count: int) -> Any:
-        if not self._checks_actions:
-            return actions
-        if isinstance(actions, np.ndarray):
-            actions = actions.copy()  # the caller may change the array after the check
-        return self._batch.checked_actions(actions, count)
+        return self._batch.checked_actions(actions, count) if self._checks_actions else actions
 
     def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
         self._refuse_inside("step")

@@ -481,16 +481,6 @@ class NativeDiscreteEnv(NativeEnv[int]):
 class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):
     """A compiled environment with float32 actions, which its physics clips."""
 
-    def _as_numbers(self, action: Any) -> npt.NDArray[np.float32]:
-        """Return an action of another type, such as booleans, as float32 numbers."""
-        try:
-            numbers = np.array(action, np.float32, order="C")
-        except (TypeError, ValueError):
-            raise self._invalid(action) from None
-        if numbers.shape != self.action_space.shape or np.isnan(numbers).any():
-            raise self._invalid(action)
-        return numbers
-
     def step(
         self, action: npt.NDArray[np.float32]
     ) -> tuple[npt.NDArray[np.float32], float, bool, bool, Info]:
@@ -505,8 +495,7 @@ class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):
         try:
             observation, reward, terminated = self._batch.step_single_numbers(action)
         except error.InvalidAction:
-            numbers = self._as_numbers(action)
-            observation, reward, terminated = self._batch.step_single_numbers(numbers)
+            raise self._invalid(action) from None
         self._remember_action(action)
         if self._observe_step is not None:
             observation = self._observe_step()

@@ -131,8 +131,7 @@ class StructEnv(NativeEnv[Any]):
             shared=self.shared,
             on_fault=self.raise_faults,
         )
-        options |= {"store": store, "layout": layout, "copies_actions": True}
-        return Batch(kernel, num_envs, errors=error, **options)
+        return Batch(kernel, num_envs, errors=error, store=store, layout=layout, **options)
 
     @classmethod
     def raise_faults(cls, faults: list[tuple[int, int]]) -> None:

@@ -34,6 +34,7 @@ from gymcore.spaces.layouts import Layout, action_layout, split_batch
 from gymcore.vector.lane_episodes import AutoresetMode
 from gymcore.vector.vector_env import EnvIds, Seeds, VectorEnv
 from gymcore_ext.arrays import CurrentCaller, one_at_a_time
+from gymcore_ext.engine.actions import action_array
 from gymcore_ext.layouts import grouped, leaves
 from gymcore_ext.python_envs.infos import copied
 
@@ -415,7 +416,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
                 f"{shown_lanes(np.sort(lanes[sent[lanes]]))}"
             )
         self._check_steppable(lanes)
-        self._send_lanes(self._checked_actions(deepcopy(actions), len(lanes)), lanes)
+        self._send_lanes(deepcopy(self._checked_actions(actions, len(lanes))), lanes)
         self._received = lanes[:0]
 
     @one_at_a_time(error)
@@ -600,8 +601,8 @@ def checked_timeout(timeout: Any) -> float | None:
 def checked_actions(layout: Layout, actions: Any, count: int) -> Any:
     """Return a batch of actions as arrays of the layout's shapes.
 
-    Integers are converted to the layout's dtype. Floating-point actions in a single array keep
-    their precision, float32 or float64; arrays within tuples and dicts are converted.
+    A single array is converted by `action_array`; arrays within tuples and dicts get the layout's
+    dtypes.
 
     Raises:
         InvalidAction: If the structure or a shape is wrong, or the dtype cannot hold a number.
@@ -609,36 +610,13 @@ def checked_actions(layout: Layout, actions: Any, count: int) -> Any:
     if layout[0] != "array":
         parts = leaves(layout, "actions", actions, InvalidAction, InvalidAction)
         arrays = (
-            _checked_array(dtype, (count, *shape), array, where).astype(dtype, copy=False)
+            action_array(array, dtype, (count, *shape), where, error, not shape).astype(
+                dtype, copy=False
+            )
             for where, (_, dtype, shape), array in parts
         )
         return grouped(layout, arrays)
     dtype, shape = layout[1], (count, *layout[2])
     if type(actions) is np.ndarray and actions.dtype == dtype and actions.shape == shape:
         return actions
-    array = _checked_array(dtype, shape, actions, "actions")
-    keeps = dtype in FLOATS and array.dtype in FLOATS
-    return array if keeps else array.astype(dtype, copy=False)
-
-
-def _checked_array(dtype: np.dtype, shape: tuple[int, ...], actions: Any, name: str) -> np.ndarray:
-    """Return actions as an array of shape `shape` that can be converted to the dtype."""
-    expected = f"{name}: expected {dtype} array of shape {shape}"
-    try:
-        array = np.asarray(actions)
-    except (TypeError, ValueError) as problem:
-        raise InvalidAction(f"{expected}, got {type(actions).__name__}: {problem}") from None
-    kinds = "fiu" if dtype.kind == "f" else "iub"
-    if array.dtype.kind == "b" and dtype.kind in "iu" and dtype.itemsize > 1:
-        # Discrete spaces contain Python's bool, which is an int, but not NumPy's. MultiBinary
-        # spaces, whose integers are bytes, contain both.
-        is_list = isinstance(actions, (list, tuple))
-        flat = np.asarray(actions, object).ravel() if is_list else ()
-        kinds = "b" if is_list and all(type(each) is bool for each in flat) else ""
-    if array.shape != shape or array.dtype.kind not in kinds:
-        raise InvalidAction(f"{expected}, got {array.dtype} {array.shape}")
-    if dtype.kind in "iub" and not np.can_cast(array.dtype, dtype, "safe"):
-        converted = array.astype(dtype)
-        if not np.array_equal(converted, array):
-            raise InvalidAction(f"{expected}, got {array.dtype} values that {dtype} cannot hold")
-    return array
+    return action_array(actions, dtype, shape, "actions", error, len(shape) == 1)

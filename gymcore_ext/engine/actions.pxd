@@ -4,5 +4,7 @@ cimport numpy as cnp
 from gymcore_ext.engine.step cimport lanes_t
 from gymcore_ext.engine.threads cimport Threads
 
+cdef cnp.ndarray given_actions(object actions, tuple shape, const lanes_t* lanes, int typenum, object errors)
 cdef cnp.ndarray checked_actions(
-    object actions, tuple shape, const lanes_t* lanes, int typenum, cnp.ndarray scratch, Threads threads, object errors)
+    cnp.ndarray array, tuple shape, const lanes_t* lanes, int typenum, bint copies, cnp.ndarray scratch,
+    Threads threads, object errors)

@@ -14,6 +14,8 @@ cnp.import_array()
 # tenth of the time that two threads need for a step of 65536 lanes of CartPole.
 cdef double CHECK_TIME = 0.125
 
+FLOATS = (cnp.NPY_FLOAT32, cnp.NPY_FLOAT64)
+
 
 ctypedef struct check_t:
     const lanes_t* lanes
@@ -60,57 +62,80 @@ cdef void widen(const float* source, double* target, Py_ssize_t count) noexcept 
         target[i] = source[i]
 
 
-cdef cnp.ndarray checked_actions(
-    object actions, tuple shape, const lanes_t* lanes, int typenum, cnp.ndarray scratch, Threads threads, object errors
-):
-    """Return actions as a C-contiguous array of this shape and type (int64, float32 or float64), all values checked.
+cdef void narrow(const double* source, float* target, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        target[i] = <float> source[i]
 
-    An array that already has them is returned itself. Float32 actions for a float64 kernel are converted into `scratch`
-    if it has their shape. If there is a scratch for integers, the result is a copy, to which no other thread writes.
+
+cdef cnp.ndarray given_actions(object actions, tuple shape, const lanes_t* lanes, int typenum, object errors):
+    """Return actions as an array of this shape: int64 for a kernel with integers, otherwise float32 or float64.
 
     NumPy's own flags are read instead of the buffer protocol, which takes 0.2 us for each new array.
     """
-    cdef cnp.ndarray array
-    cdef check_t check
-    cdef int given = -1   # the type of `actions` if they are an array of this shape and layout
+    cdef int given
     if (cnp.PyArray_CheckExact(actions) and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray> actions)
             and has_shape(<cnp.ndarray> actions, shape)):
         given = cnp.PyArray_TYPE(<cnp.ndarray> actions)
-    if given == typenum and typenum == cnp.NPY_INT64 and scratch is not None:
-        array = scratch if has_shape(scratch, shape) else np.empty(shape, np.int64)
-        memcpy(cnp.PyArray_DATA(array), cnp.PyArray_DATA(<cnp.ndarray> actions), cnp.PyArray_NBYTES(array))
-    elif given == typenum:
-        array = actions
-    elif given == cnp.NPY_FLOAT32 and scratch is not None and has_shape(scratch, shape):
-        array = scratch
-        widen(<const float*> cnp.PyArray_DATA(<cnp.ndarray> actions), <double*> cnp.PyArray_DATA(scratch),
-              cnp.PyArray_SIZE(scratch))
-    else:
-        array = convert(actions, shape, typenum, errors)
+        if given == typenum or (typenum == cnp.NPY_FLOAT64 and given == cnp.NPY_FLOAT32):
+            return actions
+    return action_array(
+        actions, np.dtype(np.int64 if typenum == cnp.NPY_INT64 else np.float32), shape, "actions", errors,
+        lanes.kernel.action_size == 0)
+
+
+cdef cnp.ndarray checked_actions(
+    cnp.ndarray array, tuple shape, const lanes_t* lanes, int typenum, bint copies, cnp.ndarray scratch,
+    Threads threads, object errors
+):
+    """Return actions in this type, all values checked; the array itself if it has the type, unless it `copies`.
+
+    A copy is in `scratch` if that has the shape. No other thread writes to copies.
+    """
+    cdef check_t check
+    cdef int given = cnp.PyArray_TYPE(array)
+    cdef cnp.ndarray source = array
+    if given != typenum or copies:
+        array = scratch if scratch is not None and has_shape(scratch, shape) else cnp.PyArray_EMPTY(
+            cnp.PyArray_NDIM(source), cnp.PyArray_DIMS(source), typenum, 0)
+        if given == typenum:
+            memcpy(cnp.PyArray_DATA(array), cnp.PyArray_DATA(source), cnp.PyArray_NBYTES(array))
+        elif typenum == cnp.NPY_FLOAT64:
+            widen(<const float*> cnp.PyArray_DATA(source), <double*> cnp.PyArray_DATA(array), cnp.PyArray_SIZE(array))
+        else:
+            narrow(<const double*> cnp.PyArray_DATA(source), <float*> cnp.PyArray_DATA(array), cnp.PyArray_SIZE(array))
     check = check_t(lanes, cnp.PyArray_DATA(array), typenum)
     if count_bad(&check, cnp.PyArray_SIZE(array), threads):
         refuse(array, lanes.kernel, lanes.choices, errors)
     return array
 
 
-cdef object convert(object actions, tuple shape, int typenum, object errors):
-    """Convert actions of another type or layout to the array that the kernel needs; errors show what was given."""
-    cdef bint integers = typenum == cnp.NPY_INT64
-    wanted = cnp.PyArray_DescrFromType(typenum)
+def action_array(object actions, object dtype, tuple shape, str name, object errors, bint numbers=False):
+    """Return actions as a C-contiguous array of this shape, or raise `errors.InvalidAction`, which calls them `name`.
+
+    `numbers` is whether an action is a number, as those of Discrete are. Integers get the dtype, if it can hold them. For a floating-point dtype, float32 and float64 are kept; other numbers
+    get the type to which NumPy promotes theirs and the dtype, at most float64. The result may share memory with `actions`.
+    """
+    expected = f"{name}: expected {dtype} array of shape {shape}"
     try:
         array = np.asarray(actions)
     except (TypeError, ValueError) as error:
-        raise errors.InvalidAction(
-            f"actions: expected {wanted} array of shape {shape}, got {type(actions).__name__}: {error}") from None
-    # Python's bool is an int, NumPy's is not: Discrete spaces contain only the former.
-    numpy_bools = array.dtype == np.bool_ and not (
-        isinstance(actions, (list, tuple)) and all(type(each) is bool for each in np.asarray(actions, object).flat))
-    if array.shape != shape or numpy_bools or array.dtype.kind not in ("iub" if integers else "fiu"):
-        raise errors.InvalidAction(
-            f"actions: expected {wanted} array of shape {shape}, got {array.dtype} {array.shape}")
-    if array.dtype == np.uint64 and integers:
-        array = np.minimum(array, np.uint64(2**63 - 1))  # what int64 cannot hold stays out of range
-    return np.require(array, wanted, "CA")
+        raise errors.InvalidAction(f"{expected}, got {type(actions).__name__}: {error}") from None
+    given, takes_floats = array.dtype, dtype.kind == "f"
+    valid = array.shape == shape and given.kind in ("fiub" if takes_floats else "iub")
+    if valid and numbers and given == np.bool_:  # Discrete spaces contain Python's bool, but not NumPy's
+        valid = isinstance(actions, (list, tuple)) and all(
+            [type(each) is bool for each in np.asarray(actions, object).flat])
+    if not valid or (given == np.uint64 and not takes_floats and not np.can_cast(given, dtype)):
+        raise errors.InvalidAction(f"{expected}, got {given} {array.shape}")
+    if takes_floats:
+        dtype = given if given.isnative and given.num in FLOATS else np.result_type(given, dtype)
+        dtype = dtype if dtype.num in FLOATS else np.dtype(np.float64)
+    with np.errstate(over="ignore"):
+        converted = np.require(array, dtype, "CA")
+    if not takes_floats and not np.can_cast(given, dtype) and not np.array_equal(converted, array):
+        raise errors.InvalidAction(f"{expected}, got {given} values that {dtype} cannot hold")
+    return converted
 
 
 cdef object refuse(cnp.ndarray actions, const kernel_t* kernel, int64_t choices, object errors):

@@ -13,7 +13,7 @@ from libc.string cimport memchr, memcpy, memset
 from gymcore_ext.arrays cimport (
     array_pointer, check_no_overlap, claim, cut_off, lane_pointer, make_room,
 )
-from gymcore_ext.engine.actions cimport checked_actions
+from gymcore_ext.engine.actions cimport checked_actions, given_actions
 from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
 from gymcore_ext.engine.kernel cimport (
     KERNEL_CAPSULE, MAX_PARTS, kernel_t, rng_double, rng_seed_range, rng_t, step_loops_t,
@@ -84,7 +84,7 @@ cdef class Batch:
         store: owner of the lanes, for a kernel whose lanes are not columns.
         choices: how many discrete actions there are, if the kernel leaves that to the shared table.
         layout: how the arrays of an observation are grouped (see batch_buffer.pyx); None for one array, or a tuple.
-        copies_actions: whether the kernel wants integers that nobody changes while it reads them.
+        copies_actions: whether the kernel wants actions that nobody changes while it reads them, as struct lanes do.
         isa: name of the instruction set to use; the best one by default.
 
     Views keep the lanes' memory alive, also after the batch was closed. After an error nothing has changed. One
@@ -107,9 +107,9 @@ cdef class Batch:
     cdef readonly str isa
     cdef Threads threads
     cdef int action_typenum
-    cdef bint reuse, observes_numbers
+    cdef bint reuse, observes_numbers, copies_actions
     cdef tuple action_shape
-    cdef cnp.ndarray scratch       # float64 actions that came as float32, or integers that are copied; or None
+    cdef cnp.ndarray scratch       # copies of actions, or None
     cdef StepArrays arrays
     cdef readonly dict spec        # kernel_spec, and the layout of observations
     cdef dict arrays_by_size       # arrays for steps of some lanes, by their number
@@ -173,7 +173,8 @@ cdef class Batch:
         self.observes_numbers = mode == SINGLE and is_flat and all([part == (np.int64, ()) for part in parts])
         self.action_shape = (num_envs, *self.spec["action_shape"])
         self.action_typenum = np.dtype(self.spec["action_dtype"]).num
-        if self.action_typenum == cnp.NPY_FLOAT64 or (copies_actions and self.action_typenum == cnp.NPY_INT64):
+        self.copies_actions = copies_actions or spec.functions != NULL
+        if self.copies_actions or self.action_typenum == cnp.NPY_FLOAT64:
             self.scratch = np.empty(
                 self.action_shape[1:] if mode == SINGLE else self.action_shape, self.spec["action_dtype"])
         self.float32_numbers = ()
@@ -342,19 +343,18 @@ cdef class Batch:
     # --- stepping -------------------------------------------------------------------------------------------------
 
     cdef cnp.ndarray _actions(self, object actions, tuple shape, bint keep=False):
-        """Return checked actions in the layout of the kernel; unless `keep`, they are valid in this call only."""
-        # Another thread, which uses scratch and pool, may step while actions to keep are checked.
+        """Return checked actions in the layout of the kernel; copies if `keep`, otherwise valid in this call only."""
         cdef int typenum = self.action_typenum
-        if typenum == cnp.NPY_FLOAT64:
-            # NumPy computes costs of float32 actions in float32: a kernel for float64 learns which type was given.
-            float32 = cnp.PyArray_Check(actions) and cnp.PyArray_TYPE(<cnp.ndarray> actions) == cnp.NPY_FLOAT32
-            if keep:
-                typenum = cnp.NPY_FLOAT32 if float32 else cnp.NPY_FLOAT64
-            else:
-                self.lanes.columns.float32_actions = float32
+        cdef cnp.ndarray given = given_actions(actions, shape, &self.lanes, typenum, self.errors)
+        # NumPy computes costs of float32 actions in float32: a kernel for float64 learns which type was given.
+        if keep and typenum == cnp.NPY_FLOAT64:
+            typenum = cnp.PyArray_TYPE(given)
+        elif not keep:
+            self.lanes.columns.float32_actions = cnp.PyArray_TYPE(given) == cnp.NPY_FLOAT32
+        # Another thread, which uses scratch and pool, may step while actions to keep are checked.
         return checked_actions(
-            actions, shape, &self.lanes, typenum, None if keep else self.scratch, ALONE if keep else self.threads,
-            self.errors)
+            given, shape, &self.lanes, typenum, keep or self.copies_actions, None if keep else self.scratch,
+            ALONE if keep else self.threads, self.errors)
 
     cdef int _check_ended(self, cnp.ndarray lanes) except -1:
         """Raise in DISABLED mode if one of the lanes, or of all for None, has ended: it must be reset first."""
@@ -476,7 +476,7 @@ cdef class Batch:
         return self._step(actions, lanes)
 
     def checked_actions(self, actions, Py_ssize_t n):
-        """Return actions of `n` lanes in the layout of the kernel, every value checked; the array itself if it fits."""
+        """Return a copy of actions of `n` lanes in the layout of the kernel, every value checked."""
         return self._actions(actions, (n,) + self.action_shape[1:], True)
 
     cdef StepArrays _arrays_for(self, Py_ssize_t n):
@@ -490,7 +490,7 @@ cdef class Batch:
         """Check arrays once for many steps.
 
         Args:
-            actions: of every lane; an array is read at each step, other objects now.
+            actions: of every lane, read and checked at each step.
             observations: as `step` returns them; like the following, written at each step.
             rewards: float64, or float32, rounded.
             terminated: bool [num_envs].
@@ -746,7 +746,7 @@ cdef class BoundStep:
     ):
         batch._enter(STEP)
         try:
-            given = actions if isinstance(actions, cnp.ndarray) else batch._actions(actions, batch.action_shape, True)
+            given = given_actions(actions, batch.action_shape, &batch.lanes, batch.action_typenum, batch.errors)
             if isinstance(rewards, cnp.ndarray) and cnp.PyArray_TYPE(rewards) == cnp.NPY_FLOAT32:
                 self.rewards, rewards = rewards, np.empty(batch.num_envs)
                 array_pointer(self.rewards, "rewards", cnp.NPY_FLOAT32, (batch.num_envs,), True, batch.errors)
@@ -755,7 +755,7 @@ cdef class BoundStep:
         finally:
             batch.busy = 0
         memcpy(self.finals, self.out.final_observations, sizeof(self.finals))
-        self.batch, self.actions, self.final_observations = batch, given, final_observations
+        self.batch, self.actions, self.final_observations = batch, actions, final_observations
         self.wide_rewards = rewards
 
     def __call__(self):

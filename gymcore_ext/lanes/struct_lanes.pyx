@@ -393,7 +393,8 @@ cdef class StructLanes(LaneStore):
             raise TypeError(f"shared: expected None for functions without shared_name, got {type(shared).__name__}")
         self.on_fault = on_fault
         self.set_up(
-            kernel, num_lanes, lane_bytes, NULL if name == NULL else pointer_of(shared, name, "shared", TypeError), shared,
+            kernel, num_lanes, lane_bytes,
+            NULL if name == NULL else pointer_of(shared, name, "shared", TypeError), shared,
             [("lane", np.uint8, (saved_bytes,))] if saved_bytes else None)
 
     def raise_faults(self):

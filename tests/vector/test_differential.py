@@ -403,9 +403,9 @@ class Echo(gym.Env):
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64])
 @pytest.mark.parametrize("shape", [(), (2,)])
 def test_floating_point_actions_keep_their_type(shape: tuple[int, ...], dtype: Any) -> None:
-    """Some calls of async once turned float64 actions of a float32 Box into float32."""
+    """Other numbers get the type to which NumPy promotes them and float32."""
     actions = (np.ones((2, *shape)) / 3).astype(dtype)
-    expected = np.dtype(dtype if dtype in (np.float32, np.float64) else np.float32).name
+    expected = np.result_type(dtype, np.float32).name
     for engine in (SyncVectorEnv, AsyncVectorEnv):
         with engine([lambda: Echo(*shape)] * 2) as envs:
             envs.reset()

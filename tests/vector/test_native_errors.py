@@ -54,7 +54,7 @@ DISCRETE = {
     "beyond list": ([7, 0, 0], r"actions[0] = 7 is outside Discrete(2)"),
     "beyond int32": (np.array([0, 2, 0], np.int32), r"actions[1] = 2 is outside Discrete(2)"),
     "smallest": (np.array([-(2**63), 0, 0]), r"actions[0] = -9223372036854775808 is outside"),
-    "largest": (np.array([0, 0, 2**64 - 1], np.uint64), r"actions[2] = "),
+    "uint64": (np.array([0, 0, 1], np.uint64), r"got uint64 (3,)"),
     "None": (None, r"actions: expected int64 array of shape (3,), got object ()"),
     "Nones": ([None] * 3, r"got object (3,)"),
     "ragged": ([[0], [0, 1], [0]], r"actions: expected int64 array of shape (3,), got list"),
@@ -71,7 +71,6 @@ CONTINUOUS = {
     "nan": (np.float32([[0], [np.nan], [0]]), r"actions[1, 0] = nan: expected a number"),
     "nan double": (np.array([[0], [0], [np.nan]]), r"actions[2, 0] = nan"),
     "nan list": ([[float("nan")], [0.0], [0.0]], r"actions[0, 0] = nan"),
-    "bool": (np.zeros((3, 1), bool), r"got bool (3, 1)"),
     "complex": (np.zeros((3, 1), np.complex64), r"got complex64 (3, 1)"),
     "objects": (np.zeros((3, 1), object), r"got object (3, 1)"),
     "None": (None, r"actions: expected float32 array of shape (3, 1), got object ()"),
@@ -151,7 +150,7 @@ def test_numbers_that_are_actions_after_all():
     expected = envs.step(np.array([0, 1, 1]))
     for actions in (
         [False, True, True],
-        np.array([0, 1, 1], np.uint64),
+        np.array([0, 1, 1], np.uint32),
         (0, np.int8(1), 1),
         np.array([0, 1, 1], np.longlong),
     ):
@@ -160,7 +159,7 @@ def test_numbers_that_are_actions_after_all():
     # Torques beyond the bounds, infinite ones included, are clipped.
     envs = make_envs("Pendulum-v1")
     results = []
-    for torque in (2, 2.0, 10**6, np.inf):
+    for torque in (2, 2.0, 10**6, np.inf, np.float16(2), np.longdouble(2)):
         envs.reset(seed=1)
         results.append(envs.step(np.full((3, 1), torque)))
     assert all(same_bytes(result, results[0]) for result in results)
