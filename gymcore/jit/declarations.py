@@ -220,7 +220,8 @@ def needs_live_state(step: FunctionType) -> bool:
     if indexes(step):
         return True
     for function in reachable(step):
-        code = function.__code__
+        code, tree = function.__code__, syntax_of(function)
+        assert tree is not None  # `indexes` has read it
         if any(function in dict(helpers_of(each)).values() for each in reachable(function)):
             return True  # recursion
         variables = set(code.co_varnames) - {code.co_varnames[1] if function is step else ""}
@@ -230,7 +231,7 @@ def needs_live_state(step: FunctionType) -> bool:
                 isinstance(node, ast.For)
                 and any(isinstance(n, ast.Name) and n.id in variables for n in ast.walk(node.iter))
             )
-            for node in ast.walk(syntax_of(function) or ast.While())
+            for node in ast.walk(tree)
         ):
             return True
     return False
