@@ -287,9 +287,8 @@ class PPO:
         try:
             inputs = self._inputs(observations, self._space)
         except (TypeError, ValueError, LookupError) as problem:
-            raise InvalidArgument(
-                f"observations: expected a batch of {self._space} ({problem})"
-            ) from None
+            expected = f"observations: expected a batch of {self._space}"
+            raise InvalidArgument(f"{expected} ({problem})") from None
         _, outputs, _ = self._network.forward(inputs)
         actions = self.envs.single_action_space
         if isinstance(actions, Box):
@@ -591,9 +590,7 @@ def _sizes(envs: VectorEnv, env_id: str) -> tuple[int, int, bool]:
         return inputs, int(actions.n), False
     if isinstance(actions, Box) and len(actions.shape) == 1 and actions.dtype.kind == "f":
         return inputs, actions.shape[0], True
-    raise UnsupportedMode(
-        f"{env_id}: expected actions of Discrete or a one-dimensional Box of floats, got {actions}"
-    )
+    raise UnsupportedMode(f"{env_id}: expected Discrete or [n] float Box actions, got {actions}")
 
 
 def _shapes(space: Space, *network: Any) -> list[list[int]]:

@@ -156,14 +156,11 @@ class Server:
         self._stopping = True
 
     def run(self, sessions: int | None = None) -> None:
-        """Answer requests until `stop` is called or clients have ended `sessions` sessions.
-
-        Each turn answers at most one message of each connection, so that no peer keeps the server
-        from the others or from `stop`.
-        """
+        """Answer requests until `stop` is called or clients have ended `sessions` sessions."""
         until = None if sessions is None else self._ended + positive("sessions", sessions)
         next_check = 0.0
         while not self._stopping and self._ended != until:
+            # A turn answers one message of each connection: none delays the others or `stop`.
             events = self._selector.select(0.0 if self._unread else POLL_SECONDS)
             unread, self._unread = self._unread, set()
             for connection in {key.data for key, _ in events} | unread:
@@ -227,7 +224,8 @@ class Server:
         if connection.refused >= MAX_REFUSALS:
             self._close(connection, f"refused: {MAX_REFUSALS} of its messages were refused")
             return
-        if connection.has_unread and not connection.is_sending:
+        peer = connection.socket
+        if isinstance(peer, ssl.SSLSocket) and peer.pending() and not connection.is_sending:
             self._unread.add(connection)
         wanted = selectors.EVENT_WRITE if connection.is_sending else selectors.EVENT_READ
         if self._selector.get_key(connection.socket).events != wanted:

@@ -170,11 +170,6 @@ class Connection:
             return frames
         return None
 
-    @property
-    def has_unread(self) -> bool:
-        """Whether TLS has data that `receive` has not read and `select` does not see."""
-        return isinstance(self.socket, ssl.SSLSocket) and self.socket.pending() > 0
-
     def close(self) -> None:
         """Close the connection; calling it again does nothing."""
         self.socket.close()
