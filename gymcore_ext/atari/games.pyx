@@ -20,6 +20,8 @@ from gymcore_ext.lanes.lane_functions cimport TERMINATED, TRUNCATED, functions_c
 from gymcore_ext.lanes.struct_lanes cimport LaneStore
 from gymcore_ext.physics.lane cimport below, rng_t
 
+from math import prod
+
 import numpy as np
 
 from gymcore_ext.lanes.custom_kernel import CustomKernel
@@ -151,7 +153,7 @@ ctypedef struct games_t:
     int32_t last_action      # the highest of ours
     float threshold
     int32_t resets_draw      # whether ALE draws random numbers when it resets the game
-    int32_t frame_bytes, screen_bytes
+    int64_t frame_bytes, screen_bytes
     int64_t memory_bytes     # of an emulator in a saved game, at most
 
 
@@ -201,7 +203,8 @@ cdef inline uint8_t* stacked_frame(const games_t* self, const lane_t* lane, int 
 cdef inline void push_frame(const games_t* self, lane_t* lane, bint is_new) noexcept nogil:
     """Replace the oldest frame of the stack by the plane, or by the newest frame again."""
     cdef uint8_t* target = stacked_frame(self, lane, 0)
-    cdef int channel, pixels = self.frame_bytes // self.stages.channels
+    cdef int channel
+    cdef int64_t pixels = self.frame_bytes // self.stages.channels
     cdef bint planar = self.stages.channels_first
     if is_new:
         for channel in range(self.stages.channels):
@@ -568,13 +571,13 @@ cdef class Games(LaneStore):
         self.games.last_action = len(actions) - 1
         self.games.threshold = threshold
         self.games.resets_draw = resets_draw
-        self.games.screen_bytes = self.games.rescaling.rows * self.games.rescaling.columns
+        self.games.screen_bytes = <int64_t> self.games.rescaling.rows * self.games.rescaling.columns
         self.games.frame_bytes = (
-            self.games.rescaling.height * self.games.rescaling.width * self.games.stages.channels)
+            <int64_t> self.games.rescaling.height * self.games.rescaling.width * self.games.stages.channels)
         self.games.memory_bytes = (state_size + SPARE + 7) // 8 * 8
         plane_bytes = self.games.screen_bytes * self.games.stages.channels
         stack_bytes = self.games.frame_bytes * self.games.stages.stack_num
-        if stages["continuous"] and len(actions) != 18 or np.prod(observation_shape) != stack_bytes:
+        if stages["continuous"] and len(actions) != 18 or prod(observation_shape) != stack_bytes:
             raise ValueError(f"observation_shape: expected {stack_bytes} bytes, got {observation_shape}")
         kernel = CustomKernel(
             "atari", parts=((np.uint8, observation_shape),),

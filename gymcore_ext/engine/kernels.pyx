@@ -9,6 +9,7 @@ from gymcore_ext.engine.kernel cimport (
 from gymcore_ext.engine.step cimport best_isa, sizes_t
 
 import os
+from math import prod
 
 import numpy as np
 
@@ -49,8 +50,8 @@ cdef int set_sizes(const kernel_t* kernel, sizes_t* sizes) except -1:
     """Compute the sizes of rows."""
     cdef int k
     sizes.parts, sizes.infos = kernel.part_count, kernel.info_count
-    for k, part in enumerate(parts_of(kernel)):
-        sizes.part_bytes[k] = np.dtype(part).itemsize
+    for k, (dtype, shape) in enumerate(parts_of(kernel)):
+        sizes.part_bytes[k] = np.dtype(dtype).itemsize * prod(shape)
     for k in range(kernel.info_count):
         sizes.info_bytes[k] = kernel.infos[k].size * np.dtype(TYPES[kernel.infos[k].type]).itemsize
     sizes.action_bytes = max(kernel.action_size, 1) * np.dtype(TYPES[kernel.action_type]).itemsize

@@ -21,6 +21,8 @@ from gymcore_ext.engine.kernel cimport (
 from gymcore_ext.engine.kernels cimport MAX_NUMBERS, LaneOwner, read_kernel
 from gymcore_ext.lanes.struct_lanes cimport use_functions
 
+from math import prod
+
 import numpy as np
 
 from gymcore_ext.engine.kernels import TYPES
@@ -209,7 +211,9 @@ cdef class CustomKernel:
         kernel.parts = <const part_t*> self._array(
             [(type_number(part_dtype), axes_of(part_shape)) for part_dtype, part_shape in parts], PART)
         kernel.action_type = type_number(dtype)
-        kernel.action_size = int(np.prod(shape)) if shape else 0
+        if prod(shape) >= 1 << 31:
+            raise ValueError(f"action: expected fewer than 2**31 numbers, got shape {shape}")
+        kernel.action_size = prod(shape) if shape else 0
         for k, length in enumerate(axes_of(shape)):
             kernel.action_shape[k] = length
         if ranges:
@@ -256,8 +260,8 @@ cdef int32_t type_number(object dtype) except -1:
 
 
 cdef tuple axes_of(tuple shape):
-    if len(shape) > MAX_AXES or 0 in shape:
-        raise ValueError(f"expected at most {MAX_AXES} axes, none of length 0, got shape {shape}")
+    if len(shape) > MAX_AXES or 0 in shape or max(shape, default=0) >= 1 << 31:
+        raise ValueError(f"expected at most {MAX_AXES} axes of 1 to 2**31 - 1 elements, got shape {shape}")
     return shape + (0,) * (MAX_AXES - len(shape))
 
 

@@ -159,7 +159,7 @@ cdef inline bint run_program(
             memmove(out, a, n * sizeof(double))
         elif op.code == SINE or op.code == COSINE:
             loop = sine_cosine + (op.code - SINE)
-            loop.run([<char*> a, <char*> out], [n], [8 * op.a.stride, 8], loop.data)
+            loop.run([<char*> a, <char*> out], [n], [8 * <Py_ssize_t> op.a.stride, 8], loop.data)
         elif op.code == SUM:
             out[0] = pairwise_sum(a, n, op.a.stride, float32)
         elif op.code == EVERY:

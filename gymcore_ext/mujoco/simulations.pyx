@@ -101,7 +101,8 @@ ctypedef struct lane_t:      # the addresses of its spaces and its registers fol
 ctypedef struct simulations_t:
     program_t programs[PHASE_COUNT]
     int32_t frame_skip
-    int32_t info_count, info_width       # infos are in registers, after reward and termination
+    int32_t info_count
+    int64_t info_width                   # infos are in registers, after reward and termination
     const info_field_t* fields
     int32_t signature, state_size        # of MuJoCo's integration state
     int32_t array_count
