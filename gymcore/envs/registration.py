@@ -148,8 +148,8 @@ def register(
     )
     _check_spec_register(new_spec)
     if full_id in registry:
-        if str(entry_point).startswith("ale_py."):
-            return  # ale-py registers its games at import; here they are built in
+        if str(entry_point).startswith(("ale_py.", "minigrid.")):
+            return  # these packages register at import what is built in here
         logger.warn(f"Overriding environment {full_id} already in registry.")
     registry[full_id] = new_spec
 

@@ -121,6 +121,8 @@ def write_states(batch: Batch, values: Sequence[Any], indices: Indices) -> None:
     dtype = np.dtype((np.float64, (len(names),)))
     if external is not None:
         dtype, names, what = external.saved_dtype, external.saved_dtype.names, "fields"
+    if not names:
+        raise ArgumentTypeError("state: these lanes have no numbers to set; call set_state()")
     states = np.zeros(len(values), dtype)
     for row, value in enumerate(values):
         try:

@@ -20,7 +20,7 @@ cdef extern from "gymcore/rng.h":
 
 cdef enum:
     ANY = -1                  # a random kind, color, side or room
-    MANY_TRIES = 1_000_000    # where MiniGrid tries without limit; the last free cell of a grid is found far sooner
+    MANY_TRIES = 1_000_000    # where MiniGrid tries forever; a grid with one free cell needs far fewer tries
     ROOM_TRIES = 1000         # tries of placing an object in a room
     MANY_DOORS = 5000         # tries of connecting rooms
 

@@ -3,7 +3,7 @@
 The rules are those of MiniGrid (M. Chevalier-Boisvert et al., "Minigrid & Miniworld", 2023): a world of `width` x
 `height` cells, x to the right and y down, in which an agent turns, moves, carries one object and opens doors and boxes.
 """
-from libc.stdint cimport int32_t, uint16_t, uint32_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, strlen
 
 from gymcore_ext.engine.kernel cimport TERMINATED, TRUNCATED, rng_t
@@ -25,6 +25,11 @@ cdef extern from *:
     const int* STEP_X "minigrid_step_x"   # a step in each direction
     const int* STEP_Y "minigrid_step_y"
     const char* name_of "minigrid_name"(int number) noexcept nogil   # of a kind in missions, or of KINDS + a color
+
+
+cdef extern from "minigrid/tiles.h":
+    ctypedef struct tiles_t "gymcore_tiles":   # the pictures of cells of one size
+        int size                               # pixels of a side
 
 
 cdef enum:  # what a cell holds, with MiniGrid's numbers
@@ -121,12 +126,11 @@ ctypedef struct level_t:
     int32_t see_through_walls
     int32_t view_size                     # cells that the agent sees ahead and across
     int32_t observes, layout              # of observations, see level.pyx
-    int32_t image_size                    # number of elements of an image
-    int32_t tile_size                     # pixels
+    int64_t image_size                    # number of elements of an image
     int32_t highlight                     # whether pictures of the whole grid highlight what the agent sees
-    const uint8_t* tiles                  # [n, tile_size, tile_size, 3]
-    const int32_t* tile_of                # index of the first of ten tiles, by the lowest nine bits of a cell
+    tiles_t* tiles                        # of observed pictures; or NULL
     const double* goal_directions         # by dy and dx to the goal, [2 * height - 1, 2 * width - 1]; or NULL
+    uint64_t resets                       # number of episodes that lanes began, which threads count together
 
 
 cdef enum:
@@ -201,7 +205,7 @@ cdef inline cell_t* cells_of(const lane_t* lane) noexcept nogil:
     return <cell_t*> (lane + 1)
 
 
-cdef inline size_t bytes_of_cells(int count) noexcept nogil:
+cdef inline size_t bytes_of_cells(size_t count) noexcept nogil:
     """Return the bytes of the fields and the cells of a lane, a multiple of 8."""
     return (sizeof(lane_t) + count * sizeof(cell_t) + 7) // 8 * 8
 
@@ -279,9 +283,9 @@ cdef inline int act(lane_t* lane, int action, double* reward) noexcept nogil:
     lane.step_count += 1
     reward[0] = 0.0
     if action == LEFT:
-        lane.agent_dir = lane.agent_dir + 3 & 3
+        lane.agent_dir = (lane.agent_dir + 3) & 3
     elif action == RIGHT:
-        lane.agent_dir = lane.agent_dir + 1 & 3
+        lane.agent_dir = (lane.agent_dir + 1) & 3
     elif action == FORWARD:
         if can_overlap(cell):
             lane.agent_x, lane.agent_y = <uint8_t> x, <uint8_t> y

@@ -6,16 +6,18 @@ to the three cells ahead.
 """
 cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset, strchr
 
 from gymcore_ext.minigrid.grid cimport (
-    ACTIONS, AGENT, BAD_START, COLORS, DOOR, EMPTY, GOAL, GREY, KINDS, LAVA, LONG_MISSION, MAX_OBJECTS, MAX_ROOMS,
-    MAX_SIDE, MAX_TEXT, NOWHERE, NO_FAULT, NO_GOAL, OPEN, RED, RULES_CAPSULE, STATES, STEP_X, STEP_Y, TARGETS, WALL,
-    WORDS, act, append, build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t, cells_of, color_of,
-    identity_of, kind_of, lane_t, level_t, make_cell, name_of, object_t, rng_t, rules_t, state_of,
+    ACTIONS, AGENT, BAD_START, BOX, COLORS, DOOR, EMPTY, GOAL, GREY, KINDS, LAVA, LONG_MISSION,
+    MAX_OBJECTS, MAX_ROOMS, MAX_SIDE, MAX_TEXT, NOWHERE, NO_FAULT, NO_GOAL, OPEN, RED, RULES_CAPSULE, STATES, STEP_X,
+    STEP_Y, TARGETS, WALL, WORDS, act, append, build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t,
+    cells_of, color_of, identity_of, kind_of, lane_t, level_t, make_cell, name_of, object_t, rng_t, rules_t, state_of,
+    tiles_t,
 )
 
+from gymcore_ext.arrays cimport make_room
 from gymcore_ext.engine.capsules cimport owned_capsule
 from gymcore_ext.lanes.lane_functions cimport functions_capsule, lane_functions_t
 
@@ -24,6 +26,16 @@ import math
 import numpy as np
 
 cnp.import_array()
+
+
+cdef extern from "minigrid/tiles.h":
+    const uint8_t* picture_of "gymcore_tile"(tiles_t* tiles, int number) noexcept nogil
+    void draw_tile "gymcore_draw_tile"(const tiles_t* tiles, int number, uint8_t* image, size_t stride) noexcept nogil
+    void free_tiles "gymcore_free_tiles"(tiles_t* tiles) noexcept
+    ctypedef uint64_t word64 "gymcore_word64"
+    uint64_t load64 "gymcore_load64"(word64* word) noexcept
+    uint64_t add64 "gymcore_add64"(word64* word, uint64_t value) noexcept nogil
+
 
 cdef const char* LEVEL_CAPSULE = "gymcore_ext.minigrid.level"
 
@@ -34,6 +46,7 @@ LAYOUTS = ("dict", "image", "flat")
 
 cdef enum:
     MAX_VIEW = 63          # cells, so that a row is the bits of a word
+    MAX_TILE_SIZE = 256    # pixels
     APPEARANCE = 511       # the bits of a cell without the identity of its object
     LETTERS = 28           # a to z, blank and comma
     FLAT_TEXT = 96         # characters of the mission in a flat observation
@@ -55,11 +68,18 @@ ctypedef struct view_t:
 # Kind, color, state and transparency of a cell, by its lowest nine bits: one byte each, the kind in the lowest one.
 # Little-endian memory, which all supported processors have, holds them in this order.
 cdef uint32_t appearances[APPEARANCE + 1]
+# Number of the first of the ten pictures of a cell: without an agent and with one in each direction, each first without
+# and then with highlighting.
+cdef uint16_t first_tiles[APPEARANCE + 1]
 
 
 cdef void fill_appearances() noexcept:
     cdef cell_t cell
+    cdef int kind
     for cell in range(APPEARANCE + 1):
+        kind = kind_of(cell) if is_possible_object(cell) else <int> EMPTY
+        kind += state_of(cell) if kind == DOOR else STATES - 1 if kind > DOOR else 0
+        first_tiles[cell] = <uint16_t> (10 * (COLORS * (kind - EMPTY) + color_of(cell) % COLORS))
         appearances[cell] = (
             kind_of(cell) | color_of(cell) << 8 | state_of(cell) << 16
             | <uint32_t> (kind_of(cell) != WALL and (kind_of(cell) != DOOR or state_of(cell) == OPEN)) << 24)
@@ -128,6 +148,7 @@ cdef void reset(
     cdef const level_t* level = <const level_t*> shared
     cdef char text[MAX_TEXT]
     cdef build_t build
+    add64(<word64*> &(<level_t*> level).resets, 1)
     clear(lane, level)
     lane.max_steps = <int32_t> parameters[0] if 0.0 < parameters[0] <= MANY else 0
     build.lane, build.level, build.rng = lane, level, rng
@@ -174,7 +195,7 @@ cdef inline uint64_t spread_up(uint64_t light, uint64_t clear) noexcept nogil:
     The addition carries each lit bit through the clear bits above it, and so flips all of these except the lit ones.
     """
     light &= clear
-    return (clear ^ clear + light | light) & clear
+    return ((clear ^ (clear + light)) | light) & clear
 
 
 cdef inline uint64_t spread_down(uint64_t light, uint64_t clear, int size) noexcept nogil:
@@ -189,7 +210,7 @@ cdef inline uint64_t spread_down(uint64_t light, uint64_t clear, int size) noexc
 
 
 cdef inline void cast_shadows(view_t* view, int size) noexcept nogil:
-    cdef uint64_t first = 1, last = first << size - 1, row, clear, reached, ahead = first << size // 2
+    cdef uint64_t first = 1, last = first << (size - 1), row, clear, reached, ahead = first << (size // 2)
     cdef int i, j
     for j in range(size - 1, -1, -1):
         row = ahead
@@ -289,40 +310,44 @@ cdef void write_symbols(const lane_t* lane, const level_t* level, int64_t* image
             image += 3
 
 
-cdef inline void copy_rows(uint8_t* image, const uint8_t* tile, int side, int stride) noexcept nogil:
+cdef inline void copy_rows(uint8_t* image, const uint8_t* tile, int side, size_t stride) noexcept nogil:
     cdef int row
     for row in range(side):
         memcpy(image + row * stride, tile + row * side * 3, side * 3)
 
 
 cdef inline void copy_tile(
-    const level_t* level, cell_t cell, int direction, bint highlight, uint8_t* image, int stride
+    tiles_t* tiles, cell_t cell, int direction, bint highlight, uint8_t* image, size_t stride
 ) noexcept nogil:
     """Copy the picture of a cell into an image; `direction` is the agent's if it is in the cell, otherwise -1."""
-    cdef int side = level.tile_size, number = level.tile_of[cell & APPEARANCE] + 2 * (direction + 1) + highlight
-    cdef const uint8_t* tile = level.tiles + <int64_t> number * side * side * 3
-    if side == 8:   # the default, as copies of a constant size
+    cdef int number = first_tiles[cell & APPEARANCE] + 2 * (direction + 1) + highlight
+    cdef const uint8_t* tile = picture_of(tiles, number)
+    if tile == NULL:   # there was no memory for it
+        draw_tile(tiles, number, image, stride)
+    elif tiles.size == 8:   # the default, as copies of a constant size
         copy_rows(image, tile, 8, stride)
     else:
-        copy_rows(image, tile, side, stride)
+        copy_rows(image, tile, tiles.size, stride)
 
 
 cdef void draw_view(const view_t* view, const level_t* level, uint8_t* image) noexcept nogil:
     """Draw what the agent sees."""
-    cdef int i, j, size = level.view_size, side = level.tile_size, stride = 3 * side * size
+    cdef int i, j, size = level.view_size
+    cdef size_t side = level.tiles.size, stride = 3 * side * size
     cdef bint visible
     for j in range(size):
         for i in range(size):
             visible = view.rows[j] >> i & 1
             copy_tile(
-                level, view.cells[i * size + j] if visible else <cell_t> EMPTY,
+                level.tiles, view.cells[i * size + j] if visible else <cell_t> EMPTY,
                 3 if i == size // 2 and j == size - 1 else -1, visible, image + (j * stride + i * 3) * side, stride)
 
 
 cdef void draw_grid(const lane_t* lane, const level_t* level, const view_t* view, uint8_t* image) noexcept nogil:
     """Draw the whole grid."""
     cdef int ahead_x = STEP_X[lane.agent_dir], ahead_y = STEP_Y[lane.agent_dir]
-    cdef int x, y, i, j, size = level.view_size, side = level.tile_size, stride = 3 * side * level.width
+    cdef int x, y, i, j, size = level.view_size
+    cdef size_t side = level.tiles.size, stride = 3 * side * level.width
     cdef bint here, visible
     for y in range(level.height):
         for x in range(level.width):
@@ -331,7 +356,7 @@ cdef void draw_grid(const lane_t* lane, const level_t* level, const view_t* view
             visible = level.highlight and 0 <= i < size and 0 <= j < size and view.rows[j] >> i & 1
             here = x == lane.agent_x and y == lane.agent_y
             copy_tile(
-                level, cells_of(lane)[y * level.width + x], lane.agent_dir if here else -1, visible,
+                level.tiles, cells_of(lane)[y * level.width + x], lane.agent_dir if here else -1, visible,
                 image + (y * stride + x * 3) * side, stride)
 
 
@@ -379,11 +404,25 @@ cdef void observe(const void* memory, const void* shared, const double* paramete
 
 # --- saved lanes ------------------------------------------------------------------------------------------------------
 
-cdef bint is_possible_cell(cell_t cell, const lane_t* lane) noexcept nogil:
+cdef bint is_possible_object(cell_t cell) noexcept nogil:
     cdef int kind = kind_of(cell)
     return (
-        EMPTY <= kind <= LAVA and color_of(cell) < COLORS and identity_of(cell) <= lane.object_count
-        and state_of(cell) < (STATES if kind == DOOR else 1) and (kind != EMPTY or cell == EMPTY))
+        EMPTY <= kind <= LAVA and color_of(cell) < COLORS and state_of(cell) < (STATES if kind == DOOR else 1)
+        and (kind != EMPTY or cell == EMPTY))
+
+
+cdef bint is_possible_cell(cell_t cell, const lane_t* lane) noexcept nogil:
+    return is_possible_object(cell) and identity_of(cell) <= lane.object_count
+
+
+cdef bint is_in_itself(const lane_t* lane, int box) noexcept nogil:
+    """Return whether a box contains itself, or another box that does."""
+    cdef int _
+    for _ in range(lane.object_count + 1):
+        if box == 0 or kind_of(lane.objects[box].contents) != BOX:
+            return False
+        box = identity_of(lane.objects[box].contents)
+    return True
 
 
 cdef int check(const void* memory, const void* shared) noexcept nogil:
@@ -413,7 +452,7 @@ cdef int check(const void* memory, const void* shared) noexcept nogil:
             return False
     for k in range(lane.object_count + 1):
         item = &lane.objects[k]
-        if not is_possible_cell(item.contents, lane):
+        if not is_possible_cell(item.contents, lane) or is_in_itself(lane, k):
             return False
         if not (item.x < level.width and item.y < level.height or item.x == NOWHERE == item.y):
             return False
@@ -451,22 +490,24 @@ cdef tuple image_shape(const level_t* level):
     if level.observes == FULL or level.observes == SYMBOLIC:
         return level.width, level.height, 3
     if level.observes == RGB:
-        return level.height * level.tile_size, level.width * level.tile_size, 3
+        return level.height * level.tiles.size, level.width * level.tiles.size, 3
     if level.observes == RGB_PARTIAL:
-        return level.view_size * level.tile_size, level.view_size * level.tile_size, 3
+        return level.view_size * level.tiles.size, level.view_size * level.tiles.size, 3
     return level.view_size, level.view_size, CHANNELS if level.observes == ONE_HOT else 3
 
 
-cdef int set_tiles(level_t* level, const uint8_t[:, :, :, ::1] tiles, const int32_t[::1] tile_of) except -1:
-    """Set the pictures of cells that a level draws with; the caller keeps both arrays alive."""
-    cdef int appearance
-    for appearance in range(APPEARANCE + 1):
-        if len(tile_of) != APPEARANCE + 1 or not 0 <= tile_of[appearance] <= tiles.shape[0] - 10:
-            raise ValueError("tile_of: expected 512 indices of tiles")
-    if not 0 < tiles.shape[1] == tiles.shape[2] or tiles.shape[3] != 3:
-        raise ValueError("tiles: expected squares of three colors")
-    level.tiles, level.tile_of, level.tile_size = &tiles[0, 0, 0, 0], &tile_of[0], <int32_t> tiles.shape[1]
-    return 0
+cdef class Tiles:
+    """The pictures of cells of one size, each drawn when it is first needed."""
+
+    cdef tiles_t tiles
+
+    def __cinit__(self, int size):
+        if not 1 <= size <= MAX_TILE_SIZE:
+            raise ValueError(f"tile_size: expected 1 to {MAX_TILE_SIZE} pixels, got {size}")
+        self.tiles.size = size
+
+    def __dealloc__(self):
+        free_tiles(&self.tiles)
 
 
 cdef class Level:
@@ -481,9 +522,7 @@ cdef class Level:
         observes: What the image shows, one of OBSERVES.
         layout: Which arrays an observation has, one of LAYOUTS.
         highlight: Whether pictures of the whole grid highlight what the agent sees.
-        tiles: Pictures of cells, uint8 [n, side, side, 3], if the image is a picture.
-        tile_of: Index of the first of ten tiles, int32 [512], by the lowest nine bits of a cell. The ten show the cell
-            without an agent and with one in each direction, each first without and then with highlighting.
+        tile_size: Side of a cell in pixels, if the image is a picture.
         goal_directions: float64 [2 * height - 1, 2 * width - 1], observed as third array: the element at
             [height - 1 + y, width - 1 + x] if the goal is x cells to the right of the agent and y below it.
 
@@ -495,16 +534,18 @@ cdef class Level:
     """
 
     cdef level_t level
-    cdef tuple arrays
+    cdef Tiles tiles            # of observations
+    cdef dict frame_tiles       # of frames, by their size
+    cdef object goal_directions
     cdef readonly tuple parts
 
     def __cinit__(
         self, rules, int width, int height, rooms=(0, 0, 0), *, int view_size=7, bint see_through_walls=False,
-        str observes="partial", str layout="dict", bint highlight=True, tiles=None, tile_of=None, goal_directions=None,
+        str observes="partial", str layout="dict", bint highlight=True, int tile_size=8, goal_directions=None,
     ):
         cdef const double[:, ::1] directions = goal_directions
         cdef level_t* level = &self.level
-        cdef int room_size, columns, rows
+        cdef int64_t room_size, columns, rows
         room_size, columns, rows = rooms
         level.rules = <const rules_t*> PyCapsule_GetPointer(rules, RULES_CAPSULE)
         if not (3 <= width <= MAX_SIDE and 3 <= height <= MAX_SIDE):
@@ -523,14 +564,17 @@ cdef class Level:
         if level.layout == FLAT and level.observes == SYMBOLIC:
             raise ValueError("layout: symbolic images are not flat")
         if level.observes >= RGB_PARTIAL:
-            set_tiles(level, tiles, tile_of)
+            self.tiles = Tiles(tile_size)
+            level.tiles = &self.tiles.tiles
         if goal_directions is not None:
             if directions.shape[0] != 2 * height - 1 or directions.shape[1] != 2 * width - 1:
                 raise ValueError("goal_directions: expected an array [2 * height - 1, 2 * width - 1]")
             level.goal_directions = &directions[0, 0]
-        self.arrays = tiles, tile_of, goal_directions
+        self.goal_directions, self.frame_tiles = goal_directions, {}
         kind, shape = np.dtype(np.int64 if level.observes == SYMBOLIC else np.uint8), image_shape(level)
         level.image_size = math.prod(shape)
+        if level.image_size >= 1 << 31:
+            raise ValueError(f"expected an image of fewer than 2**31 numbers, got shape {shape}")
         if level.layout == FLAT:
             shape = (level.image_size + LETTERS * FLAT_TEXT,)
         self.parts = (kind, shape), (np.dtype(np.int64), ()), (np.dtype(np.float64), ())
@@ -569,6 +613,15 @@ cdef class Level:
         """Number of actions."""
         return self.level.rules.action_count or ACTIONS
 
+    @property
+    def episode(self):
+        """A number that changes whenever a lane begins an episode or gets a state."""
+        return load64(<word64*> &self.level.resets)
+
+    def renew_episode(self):
+        """Change `episode`, after a lane got a state."""
+        add64(<word64*> &self.level.resets, 1)
+
     cdef lane_t* _checked(self, const uint8_t[::1] lane) except NULL:
         if lane.shape[0] != self.lane_bytes or not check(&lane[0], &self.level):
             raise ValueError("lane: expected the bytes of a lane of this level")
@@ -579,11 +632,15 @@ cdef class Level:
         if self.level.rules.begin != NULL:
             self.level.rules.begin(self._checked(lane))
 
-    def frame(self, const uint8_t[::1] lane, tiles, tile_of, bint agent_pov, bint highlight):
+    def frame(self, const uint8_t[::1] lane, int tile_size, bint agent_pov, bint highlight):
         """Return a picture of what the agent sees, or of the whole grid, uint8 [height, width, 3]."""
         cdef level_t level = self.level
-        level.observes, level.highlight = RGB_PARTIAL if agent_pov else RGB, highlight
-        set_tiles(&level, tiles, tile_of)
+        cdef Tiles tiles
+        if tile_size not in self.frame_tiles:
+            make_room(self.frame_tiles)
+            self.frame_tiles[tile_size] = Tiles(tile_size)
+        tiles = self.frame_tiles[tile_size]
+        level.observes, level.highlight, level.tiles = RGB_PARTIAL if agent_pov else RGB, highlight, &tiles.tiles
         frame = np.empty(image_shape(&level), np.uint8)
         write_image(self._checked(lane), &level, <uint8_t*> cnp.PyArray_DATA(frame))
         return frame
@@ -603,12 +660,14 @@ cdef class Missions:
         elapsed: Steps of their episodes, int32 [num_lanes].
 
     Attributes:
-        texts: The missions as last read, an object array [num_lanes]. A new mission replaces the array.
+        texts: The missions as last read, an object array [num_lanes] that cannot be written to. A new mission replaces
+            the array.
     """
 
     cdef Level level
     cdef const uint8_t[:, ::1] lanes
     cdef const int32_t[::1] elapsed
+    cdef uint64_t resets        # of lanes when the missions were read
     cdef readonly object texts
 
     def __cinit__(self, Level level, lanes, elapsed):
@@ -616,18 +675,25 @@ cdef class Missions:
         if len(lanes) != len(elapsed) or self.lanes.shape[1] < level.lane_bytes:
             raise ValueError("lanes: expected the memory of lanes of this level")
         self.texts = np.empty(len(lanes), object)
+        self.texts.flags.writeable = False
 
-    def read(self, bint again=False):
-        """Read the missions of new episodes, or of all lanes if `again` is true, and return `texts`."""
+    @property
+    def are_current(self):
+        """Whether no lane has begun an episode or got a state since the missions were read."""
+        return load64(<word64*> &self.level.level.resets) == self.resets
+
+    def read(self, bint all_lanes):
+        """Read the missions of all lanes, or of those in new episodes, if the others are current."""
         cdef char text[MAX_TEXT]
         cdef Py_ssize_t lane
+        cdef uint64_t resets = load64(<word64*> &self.level.level.resets)
         texts = self.texts
         for lane in range(len(self.elapsed)):
-            if self.elapsed[lane] and not again:
+            if self.elapsed[lane] and not all_lanes:
                 continue
             mission = text[:write_mission(<const lane_t*> &self.lanes[lane, 0], &self.level.level, text)].decode()
             if texts[lane] != mission:
                 texts = self.texts.copy() if texts is self.texts else texts
                 texts[lane] = mission
-        self.texts = texts
-        return texts
+        texts.flags.writeable = False
+        self.texts, self.resets = texts, resets

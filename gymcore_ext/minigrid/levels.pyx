@@ -432,7 +432,7 @@ cdef void dynamic_obstacles(build_t* b) noexcept nogil:
 
 cdef int step_dynamic_obstacles(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
     """Move each obstacle to a random empty cell around it, if there is one, and then the agent."""
-    cdef cell_t front = front_cell(lane)
+    cdef cell_t cell, front = front_cell(lane)
     cdef build_t b
     cdef object_t item
     cdef int k, flags
@@ -440,10 +440,11 @@ cdef int step_dynamic_obstacles(lane_t* lane, int action, rng_t* rng, double* re
     b.width, b.height, b.fault = lane.width, lane.height, 0
     for k in range(1, lane.object_count + 1):
         item = lane.objects[k]
-        if identity_of(cell_at(lane, item.x, item.y)) != k:
+        cell = cell_at(lane, item.x, item.y)
+        if identity_of(cell) != k or kind_of(cell) != BALL:  # for example a box of the caller's
             continue
         if draw_place(&b, item.x - 1, item.y - 1, 3, 3, NULL, 100):
-            put(&b, b.x, b.y, b.cells[item.y * lane.width + item.x])
+            put(&b, b.x, b.y, cell)
             put(&b, item.x, item.y, EMPTY)
     flags = act(lane, action if action <= FORWARD else LEFT, reward)
     if action == FORWARD and front != EMPTY and kind_of(front) != GOAL:

@@ -10,7 +10,7 @@ import pytest
 import gymcore as gym
 from gymcore.envs.minigrid import babyai_levels, levels
 from gymcore.envs.minigrid.env import Actions, MiniGridEnv
-from gymcore.envs.minigrid.tiles import COLORS
+from gymcore.envs.minigrid.levels import COLORS
 from gymcore.envs.minigrid.world import TYPES
 from tests.docs.test_environment_pages import FOLDER, in_words, rows, section
 from tests.for_each import for_each

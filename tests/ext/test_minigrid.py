@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -21,31 +20,9 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     minigrid = pytest.importorskip("minigrid")
     from minigrid import wrappers
-    from minigrid.core.constants import IDX_TO_COLOR
-    from minigrid.core.grid import Grid
-    from minigrid.core.world_object import Goal, WorldObj
     from minigrid.envs import DoorKeyEnv, LavaGapEnv, MultiRoomEnv, ObstructedMaze_1Dlhb
 
 KEY, BALL, DOOR = 5, 6, 4
-
-
-@functools.cache
-def tiles(side: int) -> dict[str, Any]:
-    """Return minigrid's own images of all cells."""
-    pictures: list[np.ndarray] = []
-    first = np.zeros(512, np.int32)
-    for look in range(512):
-        kind, color, state = look & 15, look >> 4 & 7, look >> 7
-        if not 1 <= kind <= 9 or color > 5 or state > 2:
-            continue
-        item = Goal(IDX_TO_COLOR[color]) if kind == 8 else WorldObj.decode(kind, color, state)
-        first[look] = len(pictures)
-        pictures += [
-            Grid.render_tile(item, direction, highlight, side)
-            for direction in (None, 0, 1, 2, 3)
-            for highlight in (False, True)
-        ]
-    return {"tiles": np.array(pictures).astype(np.uint8), "tile_of": first}
 
 
 def slopes(width: int, height: int) -> np.ndarray:
@@ -76,9 +53,9 @@ MODES: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
     "flat": (wrappers.FlatObsWrapper, {"layout": "flat"}),
     "pixels": (
         lambda env: wrappers.RGBImgPartialObsWrapper(env, 5),
-        {"observes": "rgb_partial", "side": 5},
+        {"observes": "rgb_partial", "tile_size": 5},
     ),
-    "full pixels": (wrappers.RGBImgObsWrapper, {"observes": "rgb", "side": 8}),
+    "full pixels": (wrappers.RGBImgObsWrapper, {"observes": "rgb", "tile_size": 8}),
     "small": (lambda env: wrappers.ViewSizeWrapper(env, 3), {"view_size": 3}),
     "large": (lambda env: wrappers.ViewSizeWrapper(env, 25), {"view_size": 25}),
     "direction": (wrappers.DirectionObsWrapper, {"goal_directions": slopes}),
@@ -90,8 +67,6 @@ def test_observations(world: str, mode: str) -> None:
     make, arguments = WORLDS[world]
     wrap, options = MODES[mode]
     arguments = {**arguments, **options}
-    if "side" in arguments:
-        arguments |= tiles(arguments.pop("side"))
     if "goal_directions" in arguments:
         if world == "ObstructedMaze":
             return
@@ -266,19 +241,15 @@ def test_bad_levels(size: tuple[int, int], options: dict[str, Any], text: str) -
         Level(RULES["Empty"], *size, **options)
 
 
-def test_bad_tiles() -> None:
-    good = tiles(5)
-    for tiles_, first in (
-        (good["tiles"][:, :4], good["tile_of"]),
-        (good["tiles"][..., :1], good["tile_of"]),
-        (good["tiles"][:, :0, :0], good["tile_of"]),
-        (good["tiles"], good["tile_of"][:-1]),
-        (good["tiles"], good["tile_of"] + 9),
-        (good["tiles"], good["tile_of"] - 1),
-    ):
-        with pytest.raises(ValueError, match="tile"):
-            pictures = np.ascontiguousarray(tiles_)
-            Level(RULES["Empty"], 5, 5, observes="rgb_partial", tiles=pictures, tile_of=first)
+@pytest.mark.parametrize("tile_size", [-1, 0, 257])
+def test_bad_tile_sizes(tile_size: int) -> None:
+    with pytest.raises(ValueError, match="tile_size: expected 1 to 256"):
+        Level(RULES["Empty"], 5, 5, observes="rgb_partial", tile_size=tile_size)
+    lanes = Lanes("Empty", (5, 5), numbers=(1, 1, 0))
+    lanes.batch.seed(1, 0, 1)
+    lanes.batch.reset()
+    with pytest.raises(ValueError, match="tile_size: expected 1 to 256"):
+        lanes.level.frame(lanes.store.view()[0, : lanes.level.lane_bytes], tile_size, False, True)
 
 
 def test_missions_of_foreign_bytes() -> None:

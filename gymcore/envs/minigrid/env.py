@@ -5,16 +5,24 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from enum import IntEnum
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
+from gymcore.base.arguments import count
 from gymcore.core import Info, Options
 from gymcore.envs.minigrid import babyai_levels, levels
-from gymcore.envs.minigrid.tiles import tiles_of
-from gymcore.envs.minigrid.world import Grid, WorldObj, cell_of, object_of
+from gymcore.envs.minigrid.world import (
+    TYPES,
+    Grid,
+    WorldObj,
+    cell_of,
+    minigrid_method,
+    object_of,
+)
 from gymcore.native.parameters import Parameter
 from gymcore.native.state import digest
 from gymcore.native.struct_env import StructEnv
@@ -33,6 +41,7 @@ _GOAL_DIRECTIONS = (None, "slope", "angle", "angle_atan2")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz ,"
 _MAX_MISSION = 512
 _MANY_STEPS = 2**30
+_MAX_TILE = 256
 _DIRECTIONS = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)])
 
 
@@ -178,12 +187,14 @@ class MiniGridEnv(StructEnv):
             "observes": observes,
             "layout": layout,
             "highlight": bool(highlight),
+            "tile_size": count("obs_tile_size", obs_tile_size, 1, _MAX_TILE),
         }
-        self._goal_direction, self._obs_tile_size = goal_direction, obs_tile_size
+        self._goal_direction = goal_direction
         self.highlight, self.tile_size, self.agent_pov = highlight, tile_size, agent_pov
         self.screen_size = screen_size
         self.picture_size = (screen_size, screen_size)  # type: ignore[misc]
         super().__init__(render_mode)
+        self.action_space = spaces.Discrete(self._level.num_actions)
         arrays = self.observation_space
         if isinstance(arrays, spaces.Dict):
             mission = spaces.Text(_MAX_MISSION, min_length=0, charset=_LETTERS)
@@ -194,8 +205,6 @@ class MiniGridEnv(StructEnv):
     def make_batch(self, num_envs: int, **options: Any) -> Batch:
         """Return a batch of levels."""
         shape, arrays = self._shape, dict[str, Any]()
-        if self._observed["observes"] in ("rgb", "rgb_partial"):
-            arrays["tiles"], arrays["tile_of"] = tiles_of(self._obs_tile_size)
         try:
             if self._goal_direction is not None:
                 directions = _goal_directions(self.width, self.height, self._goal_direction)
@@ -213,6 +222,8 @@ class MiniGridEnv(StructEnv):
         except (TypeError, ValueError, OverflowError) as problem:
             raise error.InvalidArgument(f"{type(self).__name__}: {problem}") from problem
         self.lane_bytes, self.shared = level.lane_bytes, level.capsule
+        # A lane takes the actions that a level with fewer than seven treats as `left`.
+        actions = len(Actions) if level.num_actions == len(Actions) else 2**31
         (dtype, image_shape), *others = level.parts
         low = -1 if self._observed["observes"] == "symbolic" else 0  # an empty cell
         image = spaces.Box(low, 255, image_shape, dtype.type)
@@ -221,7 +232,7 @@ class MiniGridEnv(StructEnv):
         if len(others) > 1:
             parts["goal_direction"] = spaces.Box(-np.inf, np.inf, (), np.float64)
         observed = spaces.Dict(parts) if others else image
-        self.spaces_of_lane = observed, spaces.Discrete(level.num_actions)
+        self.spaces_of_lane = observed, spaces.Discrete(actions)
         numbers = [number for name in level.arguments for number in shape.numbers[name]]
         self.defaults = {f"number_{k}": number for k, number in enumerate(numbers)}
         self.defaults = {"max_steps": self._limit, **self.defaults}
@@ -239,8 +250,8 @@ class MiniGridEnv(StructEnv):
         Raises:
             Error: If no level can be generated, for example because objects do not fit into it.
         """
-        self._mission = None
         observation, infos = super().reset(seed=seed, options=options)
+        self._mission = None
         return self._with_mission(observation), infos
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, Info]:
@@ -251,7 +262,7 @@ class MiniGridEnv(StructEnv):
 
     def _with_mission(self, observation: Any) -> Any:
         if isinstance(observation, dict):
-            observation["mission"] = self.mission
+            observation["mission"] = self._mission or self.mission
         return observation
 
     def gen_obs(self) -> Any:
@@ -278,17 +289,26 @@ class MiniGridEnv(StructEnv):
     @property
     def grid(self) -> Grid:
         """The cells of the level, a view."""
-        return Grid(self._lane_record())
+        return Grid(self._lane_record(), self._episode)
+
+    @property
+    def _episode(self) -> tuple[Level, int, int]:
+        return self._level, self._level.episode, self._lane
 
     @property
     def mission(self) -> str:
         """The mission, a text; empty before the first reset."""
-        if self._mission is None and self._batch.is_ready:
-            self._mission = self._level.mission(self._lane_bytes())
-        return self._mission or ""
+        if self._mission is not None or not self._batch.is_ready:
+            return self._mission or ""
+        mission = self._level.mission(self._lane_bytes())
+        if not self._shares_batch:
+            self._mission = mission
+        return mission
 
     @mission.setter
     def mission(self, value: str) -> None:
+        if self._shares_batch:
+            raise error.Error("mission: cannot be set for a lane of a vector environment")
         self._mission = value
 
     @property
@@ -320,14 +340,14 @@ class MiniGridEnv(StructEnv):
     def carrying(self) -> WorldObj | None:
         """The object that the agent carries, or None."""
         record = self._lane_record()
-        return object_of(record, int(record["carrying"]))
+        return object_of(record, int(record["carrying"]), self._episode)
 
     @carrying.setter
     def carrying(self, value: WorldObj | None) -> None:
-        if value is not None and not value.can_pickup():
+        if getattr(value, "type", None) not in (None, "key", "ball", "box"):
             raise error.InvalidArgument(f"carrying: expected a key, ball, box or None, got {value}")
         record = self._lane_record()
-        record["carrying"] = cell_of(record, value)
+        record["carrying"] = cell_of(record, value, self._episode)
 
     @property
     def step_count(self) -> int:
@@ -355,6 +375,24 @@ class MiniGridEnv(StructEnv):
         """Column and row of the cell ahead of the agent, int64 [2]."""
         return self.agent_pos + self.dir_vec
 
+    @property
+    def goal_pos(self) -> npt.NDArray[np.int64] | None:
+        """Column and row of the first goal in row order, int64 [2], a copy; None without a goal."""
+        goals = np.argwhere((self._lane_record()["cells"] & 15) == TYPES.index("goal"))
+        return goals[0][::-1].copy() if len(goals) else None
+
+    def place_agent(
+        self, top: Any = None, size: Any = None, rand_dir: bool = True, max_tries: int = 100_000
+    ) -> tuple[int, int]:
+        """Put the agent into a random empty cell, and return its place, as minigrid's method."""
+        draw = self.np_random.integers
+        nowhere = SimpleNamespace(grid=self.grid, agent_pos=None, _rand_int=draw)
+        place: tuple[int, int] = _PLACE_OBJ(nowhere, None, top, size, max_tries=max_tries)
+        self.agent_pos = place
+        if rand_dir:
+            self.agent_dir = int(draw(0, 4))
+        return place
+
     # --- state ---------------------------------------------------------------------------------
 
     @property
@@ -369,6 +407,7 @@ class MiniGridEnv(StructEnv):
     def set_state(self, state: np.ndarray) -> None:
         """Continue from a state; see `NativeEnv.set_state`."""
         super().set_state(state)
+        self._level.renew_episode()
         self._mission = None
 
     # --- frames --------------------------------------------------------------------------------
@@ -383,8 +422,8 @@ class MiniGridEnv(StructEnv):
             tile_size: Side of a cell in pixels.
             agent_pov: Whether to show only what the agent sees.
         """
-        tiles = tiles_of(int(tile_size))
-        return self._level.frame(self._lane_bytes(), *tiles, bool(agent_pov), bool(highlight))
+        size = count("tile_size", tile_size, 1, _MAX_TILE)
+        return self._level.frame(self._lane_bytes(), size, bool(agent_pov), bool(highlight))
 
     def _render_frame(self, render_mode: str, state: Any) -> npt.NDArray[np.uint8] | None:
         frame = self.get_frame(self.highlight, self.tile_size, self.agent_pov)
@@ -411,6 +450,16 @@ def draw_with_mission(surface: pygame.Surface, frame: npt.NDArray[np.uint8], mis
     font.render_to(surface, place, mission, size=22)
 
 
+_MINIGRID = "minigrid.minigrid_env:MiniGridEnv"
+_PLACE_OBJ = minigrid_method(_MINIGRID, "place_obj")
+for _name in (
+    *("hash", "pprint_grid", "gen_obs_grid", "get_view_coords", "get_view_exts", "relative_coords"),
+    *("in_view", "agent_sees", "place_obj", "put_obj", "get_pov_render", "get_full_render"),
+    "_rand_int",
+):
+    setattr(MiniGridEnv, _name, minigrid_method(_MINIGRID, _name))
+
+
 class BabyAIEnv(MiniGridEnv):
     """A level of BabyAI, whose mission is a sentence of a small language; see `MiniGridEnv`."""
 
@@ -419,11 +468,21 @@ class BabyAIEnv(MiniGridEnv):
     max_steps = _max_steps(0)
 
 
+class _ObstaclesEnv(MiniGridEnv):
+    """A level that takes other actions than its three as `left`, as minigrid does."""
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, Info]:
+        """Step by any non-negative action; see `MiniGridEnv.step`."""
+        is_other = spaces.Discrete(2**31, start=3).contains(action)
+        return super().step(Actions.left if is_other else action)
+
+
 class MiniGridVectorEnv(NativeVectorEnv):
     """A batch of levels; see `NativeVectorEnv` and `MiniGridEnv`.
 
-    Observations hold missions as an object array [num_envs], which is replaced when a lane begins
-    an episode with another mission. `step_into` and `rollout` write the other arrays only.
+    Observations hold missions as an object array [num_envs] that cannot be written to. It is
+    replaced when a lane begins an episode with another mission. `step_into`, `bind_step` and
+    `rollout` write and return the other arrays only.
     """
 
     env_class: ClassVar[type[MiniGridEnv]]
@@ -447,35 +506,43 @@ class MiniGridVectorEnv(NativeVectorEnv):
         memory, elapsed = self._batch.store.view(), self._batch.view_lifecycle()[1]
         self._missions = Missions(self._model._level, memory, elapsed)
 
+    # Missions are current before a step or reset; after it, those of lanes that it reset are read.
+
+    def _read_all_missions(self) -> None:
+        if not self._missions.are_current:
+            self._batch.exclusively(lambda: self._missions.read(True))
+
     def _with_missions(self, results: StepResult, lanes: Lanes | None) -> StepResult:
-        observations, *_, infos = results
+        observations, infos, missions = results[0], results[-1], self._missions
         if isinstance(observations, dict):
-            rows = slice(None) if lanes is None else lanes
             if "final_obs" in infos:
-                before = self._missions.texts[rows]
+                before = missions.texts if lanes is None else missions.texts[lanes]
                 for row in np.flatnonzero(infos["_final_obs"]):
                     infos["final_obs"][row]["mission"] = before[row]
-            missions = self._missions.read()
-            observations["mission"] = missions if lanes is None else missions[lanes]
+            if not missions.are_current:
+                self._batch.exclusively(lambda: missions.read(False))
+            observations["mission"] = missions.texts if lanes is None else missions.texts[lanes]
         return results
 
     def _reset_lanes(self, seed: Any, options: Options, mask: Any) -> tuple[Any, Info]:
-        observations, infos = super()._reset_lanes(seed, options, mask)
-        if isinstance(observations, dict):
-            observations["mission"] = self._missions.read()
-        return observations, infos
+        self._read_all_missions()
+        return self._with_missions(super()._reset_lanes(seed, options, mask), None)  # type: ignore[arg-type, return-value]
 
     def step(self, actions: np.ndarray, env_ids: Any = None) -> StepResult:
         """Step every lane, or some of them; see `NativeVectorEnv.step`."""
-        results = super().step(actions, env_ids)
-        return results if env_ids is not None else self._with_missions(results, None)
+        if env_ids is not None:
+            return super().step(actions, env_ids)
+        if not self._missions.are_current:
+            self._read_all_missions()
+        return self._with_missions(super().step(actions), None)
 
     def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
+        self._read_all_missions()
         return self._with_missions(super()._step_engine(actions, lanes), lanes)
 
     def _write_lanes(self, saved: Any, lanes: Lanes) -> None:
         super()._write_lanes(saved, lanes)
-        self._missions.read(again=True)
+        self._model._level.renew_episode()
 
 
 def _declare(base: type[MiniGridEnv], kind: str, name: str) -> None:
@@ -493,6 +560,6 @@ def _declare(base: type[MiniGridEnv], kind: str, name: str) -> None:
 
 
 for _kind in MiniGridEnv.levels:
-    _declare(MiniGridEnv, _kind, _kind)
+    _declare(_ObstaclesEnv if _kind == "DynamicObstacles" else MiniGridEnv, _kind, _kind)
 for _kind in BabyAIEnv.levels:
     _declare(BabyAIEnv, _kind, f"BabyAI{_kind}")

@@ -36,6 +36,8 @@ _BOUNDS = {
     "objs_per_room": (1, 9),
     "num_doors": (2, 4),
 }
+# Lanes hold numbers up to this one.
+_MANY = 999_999
 # Arguments that determine the size or the time limit of a level.
 _EXTENTS = {*SIZES, "size", "width", "height", "breadth", "num_rooms_visited"}
 
@@ -131,14 +133,15 @@ def _numbers(name: str, value: Any, default: Any) -> tuple[float, ...]:
             column, row = (0, 0) if value is None else value
         except (TypeError, ValueError):
             raise ArgumentTypeError(f"{name}: expected column and row, got {value!r}") from None
-        return count(name, column), count(name, row)
+        return count(name, column, 0, _MANY), count(name, row, 0, _MANY)
     if name == "locked_room_prob":
         if not isinstance(value, (int, float)) or not 0 <= value <= 1:
             raise InvalidArgument(f"{name}: expected a number from 0 to 1, got {value!r}")
         return (value,)
     if isinstance(default, bool):
         return (bool(value),)
-    return (count(name, value, *_BOUNDS.get(name, ())),)
+    low, high = (*_BOUNDS.get(name, (0,)), _MANY)[:2]
+    return (count(name, value, low, high),)
 
 
 def _position(name: str, value: Any, known: tuple[str | None, ...]) -> int:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.optional_packages import needs
 from gymcore.envs.minigrid.levels import COLORS
 from gymcore.error import InvalidArgument
 
@@ -15,14 +18,38 @@ from gymcore.error import InvalidArgument
 TYPES = ("unseen", "empty", "wall", "floor", "door", "key", "ball", "box", "goal", "lava", "agent")
 # States of a door.
 _OPEN, _CLOSED, _LOCKED = range(3)
-_EMPTY = 1
+_EMPTY, _WALL, _BOX, _LAVA = 1, 2, 7, 9
 # Position of the identity of the object in the bits of a cell.
 _IDENTITY_SHIFT = 9
+# Both coordinates of an object that is carried or in a box.
+_NOWHERE = 255
 
 
-@dataclass
+def minigrid_method(place: str, name: str) -> Any:
+    """Return a method of one of minigrid's classes, which is imported when the method is called.
+
+    The method gets our object, whose attributes have the same names and values.
+
+    Args:
+        place: Module and name of the class, "module:name".
+        name: Name of the method.
+    """
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        module, class_name = place.split(":")
+        with needs("minigrid"):
+            minigrid_class = getattr(importlib.import_module(module), class_name)
+        return getattr(minigrid_class, name)(self, *args, **kwargs)
+
+    method.__name__, method.__doc__ = name, f"Call the method of this name of `{place}`."
+    return method
+
+
+@dataclass(eq=False)
 class WorldObj:
     """An object in a cell: a copy, which changes the level when it is put into a grid.
+
+    Once `minigrid` is imported, objects pass its `isinstance` tests: a goal is a `Goal`.
 
     Attributes:
         type: "wall", "floor", "door", "key", "ball", "box", "goal" or "lava".
@@ -42,12 +69,30 @@ class WorldObj:
     is_open: bool = False
     is_locked: bool = False
     contains: WorldObj | None = None
-    # Number by which compiled code tracks an object; 0 for none.
-    _identity: int = field(default=0, repr=False, compare=False)
+    # Number by which compiled code tracks an object, 0 for none, and the lane and episode where.
+    _identity: int = field(default=0, repr=False)
+    _episode: Any = field(default=None, repr=False)
+
+    @property
+    def __class__(self) -> Any:  # type: ignore[misc]
+        """The class for `isinstance`: minigrid's one of this type, if minigrid was imported."""
+        objects = sys.modules.get("minigrid.core.world_object")
+        return getattr(objects, str(self.type).capitalize(), WorldObj)
+
+    def _values(self) -> tuple[Any, ...]:
+        return self.type, self.color, self.is_open, self.is_locked, self.contains
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to make a copy, which is an object of no level."""
+        return WorldObj, self._values()
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other one is an object of the same type, color, state and contents."""
+        return isinstance(other, WorldObj) and self._values() == other._values()
 
     def can_overlap(self) -> bool:
         """Return whether the agent can enter its cell."""
-        return self.type in ("floor", "goal", "lava") or self.is_open
+        return self.type in ("floor", "goal", "lava") or (self.type == "door" and self.is_open)
 
     def can_pickup(self) -> bool:
         """Return whether the agent can carry it."""
@@ -57,10 +102,14 @@ class WorldObj:
         """Return whether the agent sees what is behind it."""
         return self.type != "wall" and (self.type != "door" or self.is_open)
 
+    def render(self, img: npt.NDArray[np.uint8]) -> None:
+        """Draw the object; see the method of minigrid's class."""
+        minigrid_method(f"minigrid.core.world_object:{self.type.capitalize()}", "render")(self, img)
+
     def encode(self) -> tuple[int, int, int]:
         """Return MiniGrid's numbers of type, color and state."""
         state = _OPEN if self.is_open else _LOCKED if self.is_locked else _CLOSED
-        if self.type not in TYPES or self.color not in COLORS:
+        if self.type not in TYPES[2:10] or self.color not in COLORS:
             raise InvalidArgument(
                 f"object: expected a type of {TYPES[2:10]} and a color of {COLORS}, got {self}"
             )
@@ -75,9 +124,9 @@ class Grid:
         height: Number of rows.
     """
 
-    def __init__(self, lane: Any) -> None:
-        """Make the view of a lane, a structured scalar of `Level.lane_dtype`."""
-        self._lane = lane
+    def __init__(self, lane: Any, episode: Any) -> None:
+        """Make the view of a lane, a structured scalar of `Level.lane_dtype`, in an episode."""
+        self._lane, self._episode = lane, episode
         self.height, self.width = lane["cells"].shape
 
     def get(self, i: int, j: int) -> WorldObj | None:
@@ -86,19 +135,21 @@ class Grid:
         Raises:
             InvalidArgument: If there is no such cell.
         """
-        return object_of(self._lane, int(self._lane["cells"][self._checked(i, j)]))
+        return object_of(self._lane, int(self._lane["cells"][self._checked(i, j)]), self._episode)
 
     def set(self, i: int, j: int, v: WorldObj | None) -> None:
         """Put an object into column `i` and row `j`; None to empty the cell.
 
+        An object of minigrid's, of another level or of another episode becomes a new one.
+
         Raises:
-            InvalidArgument: If there is no such cell, or no such object.
+            InvalidArgument: If there is no such cell or object, or the level has too many objects;
+                nothing is changed.
         """
         place = self._checked(i, j)
-        self._lane["cells"][place] = cell_of(self._lane, v)
-        if v is not None and v._identity:
-            objects = self._lane["objects"]
-            objects["x"][v._identity], objects["y"][v._identity] = i, j
+        self._lane["cells"][place] = cell = cell_of(self._lane, v, self._episode)
+        objects, identity = self._lane["objects"], cell >> _IDENTITY_SHIFT
+        objects["x"][identity], objects["y"][identity] = i, j
 
     def _checked(self, i: int, j: int) -> tuple[int, int]:
         if not (0 <= i < self.width and 0 <= j < self.height):
@@ -106,6 +157,25 @@ class Grid:
                 f"expected a cell of a grid of {self.width} x {self.height}, got ({i}, {j})"
             )
         return j, i
+
+    @property
+    def grid(self) -> list[WorldObj | None]:
+        """The objects of all cells, row by row; a new list."""
+        return [object_of(self._lane, int(c), self._episode) for c in self._lane["cells"].flat]
+
+    def copy(self) -> Grid:
+        """Return a grid of its own that has the same objects."""
+        return Grid(self._lane.copy(), object())
+
+    def __contains__(self, key: object) -> bool:
+        """Return whether a cell has an object equal to `key`, or of (color or None, type)."""
+        if not isinstance(key, tuple):
+            return key is not None and key in self.grid
+        return any(key in ((o.color, o.type), (None, o.type)) for o in self.grid if o is not None)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether types, colors and states of all cells are equal."""
+        return isinstance(other, Grid) and np.array_equal(self.encode(), other.encode())
 
     def encode(self, vis_mask: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.uint8]:
         """Return types, colors and states of all cells, uint8 [width, height, 3], a copy.
@@ -117,8 +187,16 @@ class Grid:
         encoded = np.stack([cells & 15, cells >> 4 & 7, cells >> 7 & 3], axis=-1).astype(np.uint8)
         return encoded if vis_mask is None else encoded * np.asarray(vis_mask)[..., None]
 
+    slice, rotate_left, process_vis, render, wall_rect, horz_wall, vert_wall = (
+        minigrid_method("minigrid.core.grid:Grid", name)
+        for name in (
+            *("slice", "rotate_left", "process_vis", "render"),
+            *("wall_rect", "horz_wall", "vert_wall"),
+        )
+    )
 
-def object_of(lane: Any, cell: int) -> WorldObj | None:
+
+def object_of(lane: Any, cell: int, episode: Any) -> WorldObj | None:
     """Return the object in a cell, or None."""
     kind, color, state, identity = cell & 15, cell >> 4 & 7, cell >> 7 & 3, cell >> _IDENTITY_SHIFT
     if kind in (0, _EMPTY):
@@ -126,23 +204,34 @@ def object_of(lane: Any, cell: int) -> WorldObj | None:
     name = TYPES[kind]
     contents = int(lane["objects"]["contents"][identity]) if identity and name == "box" else _EMPTY
     is_open, is_locked = (name == "door" and state == each for each in (_OPEN, _LOCKED))
-    inner = object_of(lane, contents)
-    return WorldObj(name, COLORS[color], is_open, is_locked, inner, identity)
+    inner = object_of(lane, contents, episode)
+    return WorldObj(name, COLORS[color], is_open, is_locked, inner, identity, episode)
 
 
-def cell_of(lane: Any, item: WorldObj | None) -> int:
-    """Return a cell with an object. A box with contents gets an identity in the level."""
-    if item is None:
-        return _EMPTY
-    if not isinstance(item, WorldObj):
-        raise InvalidArgument(f"expected a WorldObj or None, got {item!r}")
-    kind, color, state = item.encode()
-    identity = item._identity
-    if item.contains is not None and item.type == "box":
-        if not identity:
-            identity = int(lane["object_count"]) + 1
-            if identity >= len(lane["objects"]):
-                raise InvalidArgument(f"expected at most {len(lane['objects']) - 1} objects")
-            lane["object_count"] = identity
-        lane["objects"]["contents"][identity] = cell_of(lane, item.contains)
-    return kind | color << 4 | state << 7 | identity << _IDENTITY_SHIFT
+def cell_of(lane: Any, item: WorldObj | None, episode: Any) -> int:
+    """Return a cell with an object, in no place yet. A box with contents gets an identity."""
+    objects, count = lane["objects"], int(lane["object_count"])
+    chain: list[tuple[WorldObj, int, int]] = []  # the object, what it contains, and so on
+    while item is not None:
+        try:
+            (kind, color, state), inner = item.encode(), item.contains
+        except AttributeError:
+            raise InvalidArgument(f"expected a WorldObj or None, got {item!r}") from None
+        if not _WALL <= kind <= _LAVA or (kind != _BOX and inner is not None):
+            raise InvalidArgument(f"expected an object, and contents only in a box, got {item}")
+        identity = item._identity if getattr(item, "_episode", None) == episode else 0
+        if inner is not None and not identity:
+            identity = count = count + 1
+        if count >= len(objects) or identity in (each[2] for each in chain if identity):
+            most = len(objects) - 1
+            raise InvalidArgument(f"expected at most {most} objects, and no box in itself")
+        chain.append((item, kind | color << 4 | state << 7, identity))
+        item = inner
+    cell = _EMPTY
+    for item, appearance, identity in reversed(chain):
+        item._identity, item._episode = identity, episode
+        if identity:
+            objects[identity] = _NOWHERE, _NOWHERE, cell
+        cell = appearance | identity << _IDENTITY_SHIFT
+    lane["object_count"] = count
+    return cell

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 import warnings
 from typing import Any
@@ -22,6 +23,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     pytest.importorskip("minigrid")
     from minigrid import wrappers
+    from minigrid.core import world_object as objects
 
 ALL = [*(f"MiniGrid-{name}" for name in IDS), *BABYAI_IDS]
 # Ids of both libraries warn about newer versions.
@@ -194,6 +196,156 @@ def test_grids_can_be_read_and_set() -> None:
     assert env.reset()[0]["mission"] == "get to the green goal square"
 
 
+def box(*contents: WorldObj, color: str = "red") -> WorldObj:
+    return WorldObj("box", color, contains=contents[0] if contents else None)
+
+
+def nested(depth: int) -> WorldObj:
+    return box(*([nested(depth - 1)] if depth else []))
+
+
+def in_itself(grid: Any) -> WorldObj:
+    item = box()
+    item.contains = box(item)
+    return item
+
+
+def in_its_copy(grid: Any) -> WorldObj:
+    grid.set(1, 1, box(WorldObj("key", "blue")))
+    item, other = grid.get(1, 1), grid.get(1, 1)
+    other.contains = None
+    item.contains = box(other)
+    return item
+
+
+REFUSED: dict[str, Any] = {
+    "in itself": in_itself,
+    "in its copy": in_its_copy,
+    "too many": lambda grid: nested(128),
+    "contents of a key": lambda grid: WorldObj("key", "red", contains=WorldObj("key", "red")),
+    "no color": lambda grid: WorldObj("key", "pink"),
+    "number": lambda grid: 5,
+    "in a box": lambda grid: box(5),
+    **{
+        kind: lambda grid, kind=kind: WorldObj(kind, "red") for kind in ("agent", "unseen", "empty")
+    },
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_objects_change_nothing(case: str) -> None:
+    env = gym.make("MiniGrid-Empty-8x8-v0", render_mode="rgb_array").unwrapped
+    env.reset(seed=1)
+    item, before = REFUSED[case](env.grid), env.state
+    with pytest.raises(error.InvalidArgument):
+        env.grid.set(3, 3, item)
+    with pytest.raises(error.InvalidArgument):
+        env.carrying = item
+    assert env.state == before
+    env.render()
+    env.set_state(env.get_state())
+
+
+def test_contents_of_boxes() -> None:
+    env = gym.make("MiniGrid-Empty-8x8-v0").unwrapped
+    env.reset(seed=1)
+    grid, item = env.grid, nested(127)
+    for _ in range(3):  # takes no more identities than the first time
+        grid.set(3, 3, item)
+    assert grid.get(3, 3) == item
+    opened = grid.get(3, 3)
+    opened.contains = None
+    grid.set(3, 3, opened)
+    assert grid.get(3, 3) == box()
+    env.set_state(env.get_state())
+
+
+def test_saved_boxes_in_themselves_are_refused() -> None:
+    env = gym.make("MiniGrid-Empty-8x8-v0").unwrapped
+    env.reset(seed=1)
+    env.grid.set(3, 3, box(box(WorldObj("key", "red"))))
+    lane = env._lane_record()
+    lane["objects"]["contents"][2] = lane["cells"][3, 3]
+    with pytest.raises(error.InvalidArgument, match="state"):
+        env.set_state(env.get_state())
+
+
+def last_object(env: Any) -> WorldObj:
+    return max((item for item in env.grid.grid if item), key=lambda item: item._identity)
+
+
+FOREIGN: dict[str, Any] = {
+    "level": lambda env: gym.make("MiniGrid-ObstructedMaze-Full-v1").unwrapped,
+    "episode": lambda env: env,
+    "copy of the environment": copy.deepcopy,
+}
+
+
+@pytest.mark.parametrize("case", FOREIGN)
+def test_objects_of_another(case: str) -> None:
+    env = gym.make("MiniGrid-Fetch-8x8-N3-v0").unwrapped
+    env.reset(seed=3)
+    other = FOREIGN[case](env)
+    if case == "level":
+        other.reset(seed=3)
+    item = last_object(other)
+    assert item._identity
+    if case == "episode":
+        env.reset()
+    env.grid.set(1, 1, item)
+    assert env.grid.get(1, 1) == item
+    assert env.grid.get(1, 1)._identity == 0 or item.type == "box"
+    env.get_frame()
+    env.step(0)
+    env.set_state(env.get_state())
+
+
+def test_objects_keep_their_identity_where_they_are_put() -> None:
+    envs = gym.make_vec("MiniGrid-Fetch-8x8-N3-v0", num_envs=2)
+    envs.reset(seed=3)
+    lanes = list(envs.lane_envs())
+    item = last_object(lanes[0])
+    lanes[0].grid.set(1, 1, item)
+    assert lanes[0].grid.get(1, 1)._identity == item._identity > 0
+    lanes[1].grid.set(1, 1, item)
+    assert lanes[1].grid.get(1, 1)._identity == 0
+
+
+def test_obstacles_do_not_include_boxes_of_the_caller() -> None:
+    env = gym.make("MiniGrid-Dynamic-Obstacles-8x8-v0").unwrapped
+    env.reset(seed=1)
+    env.grid.set(3, 3, box(WorldObj("key", "blue")))
+    for _ in range(20):
+        env.step(0)
+    assert env.grid.get(3, 3) == box(WorldObj("key", "blue"))
+
+
+def test_frames_of_many_tile_sizes() -> None:
+    ours, theirs = (make("MiniGrid-LavaCrossingS9N2-v0") for make in (gym.make, original))
+    ours.reset(seed=3), theirs.reset(seed=3)
+    for tile_size in (1, 2, 3, 5, 9, 31, 3, 64, 1):
+        frames = [env.unwrapped.get_frame(tile_size=tile_size) for env in (ours, theirs)]
+        assert np.array_equal(*frames)
+
+
+def test_every_tile_equals_minigrids() -> None:
+    env = gym.make("MiniGrid-Empty-16x16-v0", size=20).unwrapped
+    env.reset(seed=0)
+    other = original("MiniGrid-Empty-16x16-v0", size=20).unwrapped
+    other.reset(seed=0)
+    kinds = [(kind, 0) for kind in (2, 3, 5, 6, 7, 8, 9)] + [(4, state) for state in range(3)]
+    for direction in range(4):
+        for place, ((kind, state), color) in enumerate(itertools.product(kinds, range(6))):
+            i, j = place // 12 + 3, place % 12 + 3
+            item = objects.WorldObj.decode(kind, color, state)
+            other.grid.set(i, j, item)
+            env.grid.set(i, j, item)
+        for each in (env, other):
+            each.agent_pos, each.agent_dir = (5, 9), direction
+        frames = [each.get_frame(tile_size=7) for each in (env, other)]
+        assert np.array_equal(*frames)
+
+
 def test_an_agent_that_begins_with_an_object_has_it_after_the_first_observation() -> None:
     env_id = "BabyAI-PutNextS5N2Carrying-v0"
     ours, theirs = gym.make(env_id), original(env_id)
@@ -272,6 +424,7 @@ def test_damaged_states_are_refused() -> None:
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
+        ({"size": 250, "observes": "rgb", "obs_tile_size": 108}, error.InvalidArgument, "2..31"),
         ({"size": 2}, error.InvalidArgument, "expected 3 to 250 cells"),
         ({"size": "x"}, error.ArgumentTypeError, "size: expected an integer, got 'x'"),
         ({"rooms": 2}, error.ArgumentTypeError, "DoorKey has no argument 'rooms'; it has"),
@@ -280,7 +433,7 @@ def test_damaged_states_are_refused() -> None:
         ({"agent_view_size": 4}, error.InvalidArgument, "view_size: expected an odd number"),
         ({"observes": "all"}, error.InvalidArgument, "observes: expected one of"),
         ({"layout": "list"}, error.InvalidArgument, "layout: expected one of"),
-        ({"observes": "rgb", "obs_tile_size": 0}, error.InvalidArgument, "expected 1 to 256"),
+        ({"observes": "rgb", "obs_tile_size": 0}, error.InvalidArgument, "obs_tile_size: .* 1"),
     ],
 )
 def test_impossible_arguments(arguments: dict[str, Any], kind: Any, message: str) -> None:
@@ -294,6 +447,27 @@ def test_levels_that_do_not_come_out() -> None:
         env.reset(seed=0)
 
 
+@pytest.mark.parametrize("value", [10**6, 10**400], ids=["million", "huge"])
+def test_counts_that_lanes_cannot_hold(value: int) -> None:
+    with pytest.raises(error.InvalidArgument, match="n_obstacles: expected at most 999999"):
+        gym.make("MiniGrid-Dynamic-Obstacles-5x5-v0", n_obstacles=value)
+
+
+@pytest.mark.parametrize("action", [3, 6, 7, 2**31 - 1])
+def test_other_actions_of_dynamic_obstacles_turn_left(action: int) -> None:
+    env_id = "MiniGrid-Dynamic-Obstacles-5x5-v0"
+    ours, theirs, envs = gym.make(env_id), original(env_id), gym.make_vec(env_id, num_envs=2)
+    assert ours.action_space == envs.single_action_space == gym.spaces.Discrete(3)
+    [env.reset(seed=1) for env in (ours, theirs, envs)]
+    results = [env.step(action) for env in (ours, theirs)]
+    assert results[0][0]["direction"] == results[1][0]["direction"] == 3
+    assert np.array_equal(results[0][0]["image"], results[1][0]["image"])
+    assert envs.step([action, 0])[0]["direction"].tolist() == [3, 3]
+    for env, wrong in ((ours, -1), (envs, [-1, 0])):
+        with pytest.raises(error.InvalidAction):
+            env.step(wrong)
+
+
 def test_parameters_by_lane() -> None:
     envs = gym.make_vec("MiniGrid-Empty-5x5-v0", num_envs=3)
     envs.set_attr("max_steps", [2, 3, 4])
@@ -303,11 +477,14 @@ def test_parameters_by_lane() -> None:
     assert envs.get_attr("max_steps") == (2, 3, 4)
 
 
-def test_threads_change_nothing() -> None:
+@pytest.mark.parametrize("observes", ["partial", "rgb"])
+def test_threads_change_nothing(observes: str) -> None:
     results = []
     for threads in (1, 3):
         options = {"num_threads": threads}
-        envs = gym.make_vec("BabyAI-BossLevel-v0", num_envs=40, vector_kwargs=options)
+        envs = gym.make_vec(
+            "BabyAI-BossLevel-v0", num_envs=40, observes=observes, vector_kwargs=options
+        )
         envs.reset(seed=9)
         rng = np.random.default_rng(4)
         for _ in range(30):
