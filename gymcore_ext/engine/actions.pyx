@@ -113,9 +113,9 @@ cdef cnp.ndarray checked_actions(
 def action_array(object actions, object dtype, tuple shape, str name, object errors, bint numbers=False):
     """Return actions as a C-contiguous array of this shape, or raise `errors.InvalidAction`, which calls them `name`.
 
-    `numbers` is whether an action is a number, as those of Discrete are. Integers get the dtype, if it can hold them. For a
-    floating-point dtype, float32 and float64 are kept; other numbers get the type to which NumPy promotes theirs and the
-    dtype, at most float64. The result may share memory with `actions`.
+    `numbers` is whether an action is a number, as those of Discrete are. Integers get the dtype, if it can hold them.
+    For a floating-point dtype, float32 and float64 are kept; other numbers get the type to which NumPy promotes theirs
+    and the dtype, at most float64. The result may share memory with `actions`.
     """
     expected = f"{name}: expected {dtype} array of shape {shape}"
     try:
