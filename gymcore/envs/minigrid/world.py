@@ -73,8 +73,8 @@ class WorldObj:
     _identity: int = field(default=0, repr=False)
     _episode: Any = field(default=None, repr=False)
 
-    @property
-    def __class__(self) -> Any:  # type: ignore[misc]
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
         """The class for `isinstance`: minigrid's one of this type, if minigrid was imported."""
         objects = sys.modules.get("minigrid.core.world_object")
         return getattr(objects, str(self.type).capitalize(), WorldObj)
