@@ -136,6 +136,10 @@ class StateNotSupported(Error, AttributeError):
     """An environment of a batch cannot save and restore its state."""
 
 
+class CopyNotSupported(Error, TypeError):
+    """The object owns processes, connections or files, so it cannot be copied or pickled."""
+
+
 class ForkedProcessError(Error, RuntimeError):
     """A vector environment was used in a forked child of the process that owns its workers."""
 

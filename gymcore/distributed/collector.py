@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gymcore.base.arguments import count, positive, time_limit
+from gymcore.base.no_copies import NoCopies
 from gymcore.core import Options
 from gymcore.distributed.cluster import actor_class, connected_ray
 from gymcore.distributed.fragment import Fragment, FragmentMaker, Policy
@@ -20,7 +21,7 @@ MAX_LOSSES = 3
 """Number of times in a row that an actor may be lost without a fragment before it is an error."""
 
 
-class Collector:
+class Collector(NoCopies):
     """Collects experience with actors that each step a vector environment with a policy copy.
 
     Fragments are the same in every run with the same arguments, unless actors are late or lost.

@@ -14,6 +14,7 @@ import numpy as np
 from gymcore import error
 from gymcore.base.arguments import positive, seeds_per_env, time_limit
 from gymcore.base.nested import map_leaves
+from gymcore.base.no_copies import NoCopies
 from gymcore.core import Info, Options
 from gymcore.distributed.cluster import actor_class, connected_ray
 from gymcore.spaces.batching import batch_space
@@ -33,7 +34,7 @@ RAY_OPTIONS = ("num_actors", "address", "timeout", "copy", "actor_options")
 DESCRIBED = ("single_observation_space", "single_action_space", "metadata", "render_mode")
 
 
-class RayVectorEnv(VectorEngine[Any, Any]):
+class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
     """Vector environment whose lanes are stepped by Ray actors, a range of lanes in each.
 
     Results are the same as from one vector environment with all lanes. A step calls all actors over

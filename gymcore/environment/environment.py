@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from gymcore.base.arguments import positive
 from gymcore.base.nested import map_leaves
+from gymcore.base.no_copies import NoCopies
 from gymcore.core import Env
 from gymcore.environment.gym_adapter import GymAdapter, is_level
 from gymcore.environment.process import ProcessConnection
@@ -496,7 +497,7 @@ class EnvironmentWrapper(Environment):
         return str(self.environment)
 
 
-class RemoteEnvironment(Environment):
+class RemoteEnvironment(NoCopies, Environment):
     """An environment in another process, where the time limit and reward shaping are applied.
 
     An exception of the environment is raised here as an `EnvironmentFailed` that is also of its

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.base.arguments import positive
+from gymcore.base.no_copies import NoCopies
 from gymcore.core import Info
 from gymcore.error import ArgumentTypeError, InvalidArgument, UnsupportedMode
 from gymcore.spaces import Box
@@ -57,7 +58,7 @@ class Rollout(NamedTuple):
     reset_steps: Bools
 
 
-class RolloutCollector:
+class RolloutCollector(NoCopies):
     """Steps a vector environment with a policy, in any autoreset mode and with any engine.
 
     The native engine writes directly into the arrays. Continuous actions are clipped to the action

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from gymcore.base.no_copies import NoCopies
 from gymcore.base.optional_packages import needs
 from gymcore.learn.ppo import PPO
 
 __all__ = ["TensorBoardLog"]
 
 
-class TensorBoardLog:
+class TensorBoardLog(NoCopies):
     """Writes the metrics of each update as TensorBoard events: a callback of `PPO.train`.
 
     Example:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gymcore.base.arguments import count, positive, time_limit
+from gymcore.base.no_copies import NoCopies
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.remote.keys import fingerprint, server_context
 from gymcore.remote.transport import MAX_MESSAGE_BYTES, Connection, NotTheProtocol
@@ -61,7 +62,7 @@ class Hosted(Protocol):
         ...
 
 
-class Server:
+class Server(NoCopies):
     """Answers the requests of one client at a time.
 
     Requests of a session are numbered from 1. A request with the same number as the last one gets

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gymcore import error
+from gymcore.base.no_copies import NoCopies
 from gymcore.core import Info, Options
 from gymcore.remote.client import Client
 from gymcore.remote.space_messages import (
@@ -118,7 +119,7 @@ class HostedVectorEnv:
         raise error.InvalidArgument(f"verb: expected one of {', '.join(VERBS)}, got {verb!r}")
 
 
-class RemoteVectorEnv(VectorEngine[Any, Any]):
+class RemoteVectorEnv(NoCopies, VectorEngine[Any, Any]):
     """Vector environment that a server hosts; one message steps all of its environments.
 
     Results are identical, bit for bit, to the results of the server's vector environment.

@@ -16,6 +16,7 @@ import numpy as np
 from gymcore import error, logger
 from gymcore.base.arguments import positive, seeds_per_env
 from gymcore.base.cpus import usable_cpus
+from gymcore.base.no_copies import NoCopies
 from gymcore.core import ActType, Info, ObsType, Options, RenderFrame, without_mode
 from gymcore.error import (
     AlreadyPendingCallError,
@@ -88,7 +89,7 @@ class AsyncState(Enum):
     WAITING_CALL = "call"
 
 
-class AsyncVectorEnv(VectorEngine[ObsType, ActType]):
+class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
     """Vector environment whose environments run in worker processes, a range of them in each.
 
     Observations, actions, rewards, flags and numeric infos are in shared memory. If a worker dies,

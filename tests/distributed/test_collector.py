@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 
 import numpy as np
@@ -42,6 +43,8 @@ def test_fragments_are_those_of_makers_here():
 
 def test_observations_of_several_parts():
     with Collector(blackjack, random_bits, 1) as collector:
+        with pytest.raises(error.CopyNotSupported, match="Collector"):
+            copy.copy(collector)
         (fragment,) = collector.collect(None, STEPS)
         assert_same(
             tuple(fragment), tuple(FragmentMaker(blackjack, random_bits, 0).collect(None, STEPS))

@@ -5,6 +5,7 @@ Behaviour shared with the other engines is in tests/vector/test_contract*.py, wi
 
 from __future__ import annotations
 
+import copy
 import os
 import signal
 import time
@@ -95,6 +96,8 @@ def test_environments_in_python(ray):
 
 def test_more_actors_than_lanes(ray):
     with on_ray("CartPole-v1", 2, num_actors=8) as envs:
+        with pytest.raises(error.CopyNotSupported, match="RayVectorEnv"):
+            copy.copy(envs)
         assert envs.reset(seed=1)[0].shape == (2, 4)
 
 

@@ -1,0 +1,28 @@
+"""Objects that cannot be copied."""
+
+from __future__ import annotations
+
+from typing import NoReturn, SupportsIndex
+
+from gymcore.error import CopyNotSupported
+
+__all__ = ["NoCopies"]
+
+
+class NoCopies:
+    """Refuses copies and pickles of an object that owns processes, connections, files or views.
+
+    Example:
+        >>> import copy
+        >>> class Connection(NoCopies):
+        ...     pass
+        >>> copy.copy(Connection())
+        Traceback (most recent call last):
+        gymcore.error.CopyNotSupported: Connection: cannot be copied or pickled; make a new one
+    """
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Raise `CopyNotSupported`."""
+        raise CopyNotSupported(
+            f"{type(self).__name__}: cannot be copied or pickled; make a new one"
+        )
