@@ -277,7 +277,7 @@ def check_seeds(seeds: Iterable[Any]) -> None:
 
 def is_plain(seed: object) -> TypeGuard[SupportsIndex]:
     """Return whether a seed is a single integer rather than a collection of seeds."""
-    return hasattr(seed, "__index__") and not isinstance(seed, np.ndarray)
+    return hasattr(seed, "__index__") and np.ndim(seed) == 0  # type: ignore[arg-type]
 
 
 @functools.cache

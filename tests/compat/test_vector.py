@@ -83,12 +83,14 @@ def test_seeds_and_attributes() -> None:
     envs = to_done_api(sync("SameStep"))
     assert len(envs.envs) == 2 and envs.num_envs == 2
     assert envs.seed([7, 3]) == [[7], [3]]
+    assert envs.seed(np.array(4)) == [[4], [5]]
+    assert envs.seed([7, 3]) == [[7], [3]]
     assert envs.reset().tolist() == [[7, 0], [3, 0]]
     observations, infos = envs.reset(seed=1, return_info=True)
     assert observations.tolist() == [[1, 0], [2, 0]] and infos == [{}, {}]
     (first,), (second,) = envs.seed()
     assert second == first + 1
-    with pytest.raises(error.InvalidArgument, match="seed: expected 2 seeds"):
+    with pytest.raises(error.InvalidArgument, match="length must match num_envs=2"):
         envs.seed([1])
     with pytest.raises(error.UnsupportedMode):
         envs.render(mode="rgb_array")

@@ -166,9 +166,12 @@ def test_equality_of_all_pairs_equals_gymnasiums():
 
 @for_each("factory", [*FUNDAMENTAL[:1], *COMPOSITE], ids=label)
 def test_numpy_integers_seed_like_python_integers(factory):
-    one, other = factory(OURS), factory(OURS)
-    assert_same(one.seed(np.int64(9)), other.seed(9))
-    assert_same(one.sample(), other.sample())
+    for seed in (np.int64(9), np.array(9), np.array(9, np.uint8)):
+        one, other = factory(OURS), factory(OURS)
+        assert_same(one.seed(seed), other.seed(9))
+        assert_same(one.sample(), other.sample())
+    with pytest.raises(error.ArgumentTypeError):
+        one.seed(np.array(9.0))
 
 
 @every_space

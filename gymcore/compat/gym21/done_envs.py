@@ -11,6 +11,7 @@ import numpy.typing as npt
 import gymcore
 from gymcore import error, spaces
 from gymcore.base import seeding
+from gymcore.base.arguments import checked_seeds, seeds_per_env
 from gymcore.compat.gym21.core import Env
 from gymcore.compat.gym26.core import inner_attribute
 from gymcore.core import Info, Options
@@ -162,17 +163,9 @@ class DoneVectorEnv(VectorWrapper, Env):  # type: ignore[misc]
         seed per environment, or None to leave its generator unchanged; a wrong length raises
         `InvalidArgument`.
         """
-        if seed is None or isinstance(seed, (int, np.integer)):
-            first = _new_seed() if seed is None else seeding.checked_seed(seed)
-            self.waiting_seed = first
-            return [[first + i] for i in range(self.num_envs)]
-        seeds = list(seed)
-        if len(seeds) != self.num_envs:
-            raise error.InvalidArgument(
-                f"seed: expected {self.num_envs} seeds, one for each environment, got {len(seeds)}"
-            )
-        self.waiting_seed = seeds
-        return [[item] for item in seeds]
+        chosen = checked_seeds(_new_seed() if seed is None else seed, self.num_envs)
+        self.waiting_seed = chosen
+        return [[item] for item in seeds_per_env(chosen, self.num_envs)]
 
     def reset(
         self, *, seed: Seeds = None, return_info: bool = False, options: Options = None

@@ -300,7 +300,8 @@ class AtariEnv(Env, EzPickle):
         Returns:
             The seed of `np_random` and that of the emulator.
         """
-        np_seed, ale_seed = np.random.SeedSequence(seed).generate_state(2)
+        entropy = None if seed is None else seeding.checked_seed(seed)
+        np_seed, ale_seed = np.random.SeedSequence(entropy).generate_state(2)
         self._np_random, np_random_seed = seeding.np_random(int(np_seed))
         if seed is None:
             self._np_random_seed = np_random_seed

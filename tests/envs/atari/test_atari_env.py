@@ -111,6 +111,16 @@ def test_earlier_versions_are_those_of_ale_py(id: str) -> None:
     walk_both(*make_both(id), steps=40, seed=5)
 
 
+def test_arrays_of_one_integer_are_seeds() -> None:
+    with gymcore.make("ALE/Pong-v5", obs_type="ram") as env:
+        results = [env.reset(seed=seed) for seed in (5, np.array(5), np.int16(5))]
+        assert_same(results[1], results[0])
+        assert_same(results[2], results[0])
+        for seed in (np.array(5.0), "5", [5]):
+            with pytest.raises(error.ArgumentTypeError):
+                env.unwrapped.seed_game(seed)
+
+
 def test_a_rare_path_of_the_joystick() -> None:
     """Test every direction, with and without fire, at and around the thresholds."""
     ours, theirs = make_both("ALE/BattleZone-v5", continuous=True, obs_type="ram", frameskip=1)
