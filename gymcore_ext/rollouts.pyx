@@ -82,7 +82,7 @@ def compute_advantages(
         >>> compute_advantages(rewards, values, no, no, values[1:], no, gamma=0.5, gae_lambda=0.5)[0].tolist()
         [[1.25], [1.0]]
     """
-    cdef Py_ssize_t t, steps, n
+    cdef Py_ssize_t step, t, steps, n
     if not isinstance(rewards, np.ndarray) or rewards.ndim != 2:
         raise ValueError(f"rewards: expected a float64 array [T, N], got {rewards!r}")
     shape = rewards.shape
@@ -103,7 +103,8 @@ def compute_advantages(
     cdef float* advantage = <float*> cnp.PyArray_DATA(advantages)
     cdef float* aim = <float*> cnp.PyArray_DATA(returns)
     cdef const float* after = <const float*> cnp.PyArray_DATA(nothing)
-    for t in range((steps - 1) * n, -1, -n):
+    for step in range(steps - 1, -1, -1):
+        t = step * n
         advantages_row(n, gamma, gamma * gae_lambda, reward + t, value + t, value + t + n, last + t, terminal + t,
                        cut + t, resets + t, after, advantage + t, aim + t)
         after = advantage + t

@@ -60,6 +60,17 @@ def arrays():
     return [np.zeros((3, 2)), values, no, no, values[1:], no]
 
 
+@pytest.mark.parametrize("shape", [(3, 0), (0, 2), (0, 0)], ids=str)
+def test_no_lanes_or_no_steps(shape):
+    values, no = np.zeros((shape[0] + 1, shape[1]), np.float32), np.zeros(shape, bool)
+    finals = np.zeros(shape, np.float32)
+    for result in compute_advantages(
+        np.zeros(shape), values, no, no, finals, no, gamma=0.9, gae_lambda=0.9
+    ):
+        assert result.shape == shape
+        assert result.dtype == np.float32
+
+
 @pytest.mark.parametrize(
     ("place", "array", "message"),
     [
