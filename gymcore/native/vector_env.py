@@ -367,6 +367,8 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
     ) -> Rollout:
         """Step every lane with T batches of actions; the GIL is released for the whole call.
 
+        There are no infos, and so no statistics of episodes; `step_into` returns them.
+
         Args:
             actions: [T, num_envs] or [T, num_envs, size].
             observations: float32 [T, num_envs, size] to write to; None makes a new array, as for

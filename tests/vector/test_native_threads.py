@@ -1,5 +1,6 @@
 """Threads of the compiled engine: the pool, forks, ends of processes, and several callers."""
 
+import copy
 import gc
 import os
 import subprocess
@@ -60,6 +61,15 @@ def test_threads_begin_with_the_first_step_and_end_with_close(num_threads):
     envs.rollout(draw_actions(envs, 3))
     assert new_threads_settle_at(num_threads - 1, before)
     envs.close()
+    assert new_threads_settle_at(0, before)
+
+
+def test_copies_of_closed_lanes_start_no_threads():
+    before = own_threads()
+    envs = make_envs("MiniGrid-Empty-5x5-v0", num_envs=200, vector_kwargs={"num_threads": 3})
+    envs.reset(seed=1)
+    envs.close()
+    assert copy.deepcopy(envs).closed
     assert new_threads_settle_at(0, before)
 
 

@@ -160,6 +160,14 @@ def test_results_of_subsets_are_the_callers():
         assert same_bytes(kept, copies)
 
 
+def test_buffers_for_subsets_are_few():
+    with make_envs("CartPole-v1", "async", num_envs=9) as envs:
+        envs.reset(seed=1)
+        for size in range(1, 10):
+            envs.step([0] * size, range(size))
+        assert len(envs._results._parts) <= 4
+
+
 def test_infos_of_subsets_have_their_rows():
     envs = SyncVectorEnv([make_random_env(gym)] * 5)
     other = SyncVectorEnv([make_random_env(gym)] * 5)

@@ -56,6 +56,9 @@ _SLOT_BYTES = 1024
 
 _MAX_CRASH_BYTES = 16384
 
+# Maximum number of buffers for results of some lanes, one for each number of lanes.
+_MAX_CACHED_SIZES = 4
+
 # Before Python 3.13, a mapping has a descriptor of its own, which is closed with the mapping.
 _NO_DESCRIPTOR: Any = {"trackfd": False} if sys.version_info >= (3, 13) else {}
 
@@ -383,6 +386,8 @@ class Results:
         """Return the last observations of some lanes, in this order."""
         rows = self._parts.get(len(lanes))
         if rows is None:
+            if len(self._parts) == _MAX_CACHED_SIZES:
+                self._parts.clear()
             rows = self._parts[len(lanes)] = BatchBuffer(self._layout, len(lanes))
         rows.begin()
         for row, lane in enumerate(lanes):
