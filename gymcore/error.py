@@ -22,6 +22,9 @@ class UnregisteredEnv(Error, LookupError):
     """The environment id is not in the registry."""
 
 
+Unregistered = UnregisteredEnv  # the base class in Gym 0.26
+
+
 class NamespaceNotFound(UnregisteredEnv):
     """No registered id has this namespace."""
 

@@ -29,6 +29,9 @@ def set_level(level: int) -> None:
     min_level = level
 
 
+setLevel = set_level  # another name of it in Gym 0.26
+
+
 def _formatted(msg: str, args: tuple[object, ...]) -> str:
     """Return `msg % args`; keep a lone percent sign in a message without arguments."""
     try:
@@ -61,6 +64,18 @@ def warn(
     if min_level <= WARN:
         text = f"\x1b[33mWARN: {_formatted(msg, args)}\x1b[0m"  # yellow
         warnings.warn(text, category=category, stacklevel=stacklevel + 1)
+
+
+def debug(msg: str, *args: object) -> None:
+    """Print a message to stderr if `min_level` is at most `DEBUG` (a function of Gym 0.26)."""
+    if min_level <= DEBUG:
+        print(f"DEBUG: {_formatted(msg, args)}", file=sys.stderr)
+
+
+def info(msg: str, *args: object) -> None:
+    """Print a message to stderr if `min_level` is at most `INFO` (a function of Gym 0.26)."""
+    if min_level <= INFO:
+        print(f"INFO: {_formatted(msg, args)}", file=sys.stderr)
 
 
 def deprecation(msg: str, *args: object) -> None:

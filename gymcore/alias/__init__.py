@@ -24,6 +24,7 @@ from typing import Any
 
 from gymcore import error, spaces
 from gymcore.base import program
+from gymcore.compat.old_modules import JOINED
 from gymcore.spaces.box import _BOUNDS
 from gymcore.specs import registry
 
@@ -33,40 +34,6 @@ ERAS = ("gymnasium==1.4", "gymnasium==0.29", "gym==0.26", "gym==0.21")
 """The versions that can be imported; each is a folder in `_PATHS`."""
 
 _PATHS = Path(__file__).parent / "paths"
-
-# Modules of earlier versions whose contents are now in one package.
-_JOINED = {
-    "vector": {"async_vector_env", "sync_vector_env", "vector_env"},
-    "wrappers": {
-        "atari_preprocessing",
-        "autoreset",
-        "clip_action",
-        "compatibility",
-        "env_checker",
-        "filter_observation",
-        "flatten_observation",
-        "frame_stack",
-        "gray_scale_observation",
-        "human_rendering",
-        "monitor",
-        "monitoring",
-        "monitoring.video_recorder",
-        "normalize",
-        "order_enforcing",
-        "pixel_observation",
-        "record_episode_statistics",
-        "record_video",
-        "render_collection",
-        "rescale_action",
-        "resize_observation",
-        "step_api_compatibility",
-        "time_aware_observation",
-        "time_limit",
-        "transform_observation",
-        "transform_reward",
-        "vector_list_info",
-    },
-}
 
 
 def install(era: str = "gymnasium==1.4") -> None:
@@ -120,9 +87,11 @@ class _Finder(MetaPathFinder, Loader):
         if package != self.package or not rest:
             return None
         candidates = [f"{self.namespace}.{rest}", f"gymcore.{rest}"]
+        if self.namespace != "gymcore":
+            for joined, modules in JOINED.items():
+                if rest.startswith(f"{joined}.") and rest.removeprefix(f"{joined}.") in modules:
+                    candidates[1:] = [f"{self.namespace}.{joined}", f"gymcore.{joined}"]
         parent, _, module = rest.partition(".")
-        if self.namespace != "gymcore" and module in _JOINED.get(parent, ()):
-            candidates.insert(1, f"{self.namespace}.{parent}")
         if parent == "envs" and "." in module:  # a family has the names of its files
             candidates.insert(1, f"{self.namespace}.envs.{module.partition('.')[0]}")
         for candidate in candidates:
@@ -155,8 +124,6 @@ def stand_for(package: str, namespace: str, version: str) -> None:
     )
     sys.meta_path.insert(0, _Finder(package, namespace))
     if package == "gymnasium":
-        # Importing Gymnasium loads this module; importing gymcore does not.
-        importlib.import_module("gymcore.utils.passive_env_checker")
         # Spaces are pickled under Gymnasium's names.
         for cls in filter(inspect.isclass, vars(spaces).values()):
             cls.__module__ = cls.__module__.replace("gymcore", package, 1)

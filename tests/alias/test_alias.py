@@ -332,6 +332,46 @@ def test_eras(tmp_path: Path) -> None:
     ]
 
 
+CHAINS = """
+import sys
+package = __import__(sys.argv[1])
+for chain in sys.argv[2:]:
+    found = package
+    for name in chain.split("."):
+        found = getattr(found, name)
+print(package.__name__)
+"""
+CHAINS_OF_ALL = ("utils.seeding.np_random", "utils.passive_env_checker.check_obs", "spaces.box.Box")
+CHAINS_OF_ERAS = (
+    *CHAINS_OF_ALL,
+    "error.Unregistered",
+    "logger.setLevel",
+    "logger.debug",
+    "envs.registration.find_highest_version",
+    "vector.async_vector_env.AsyncVectorEnv",
+    "vector.utils.numpy_utils.concatenate",
+    "vector.utils.spaces.batch_space",
+    "vector.vector_env.VectorEnvWrapper",
+    "wrappers.frame_stack.LazyFrames",
+    "wrappers.monitoring.video_recorder.VideoRecorder",
+    "wrappers.record_video.capped_cubic_video_schedule",
+    "wrappers.time_limit.TimeLimit",
+)
+
+
+@for_each(
+    "era, chains",
+    [
+        ("gymnasium==1.4", CHAINS_OF_ALL),
+        ("gymnasium==0.29", (*CHAINS_OF_ERAS, "register_envs")),
+        ("gym==0.26", (*CHAINS_OF_ERAS, "version.VERSION")),
+    ],
+)
+def test_attributes_that_need_no_import(era: str, chains: tuple[str, ...], tmp_path: Path) -> None:
+    package = era.partition("==")[0]
+    assert lines(tmp_path, CHAINS, package, *chains, options=("--as", era)) == [package]
+
+
 def test_exceptions(tmp_path: Path) -> None:
     failing = "import gymnasium\ndef f():\n    gymnasium.make('Nope-v1')\nf()\n"
     result = run(tmp_path, failing)

@@ -17,6 +17,7 @@ from gymcore.compat.gymnasium029.envs.registration import (
     make_vec,
     pprint_registry,
     register,
+    register_envs,
     registry,
     spec,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "make_vec",
     "pprint_registry",
     "register",
+    "register_envs",
     "registry",
     "spaces",
     "spec",

@@ -11,11 +11,13 @@ from gymcore.compat.gym21.bridges import from_done_api
 from gymcore.compat.gym21.done_envs import DoneVectorEnv as VectorEnv
 from gymcore.compat.gym21.envs import registration
 from gymcore.compat.gym26 import vector
+from gymcore.compat.old_modules import joined_modules
 from gymcore.core import Env
 from gymcore.envs.vector_make import Wrappers, single_env_fns
 from gymcore.vector import utils
 
 __all__ = ["AsyncVectorEnv", "SyncVectorEnv", "VectorEnv", "VectorEnvWrapper", "make", "utils"]
+__getattr__ = joined_modules(__name__)
 
 EnvFn = Callable[[], object]
 

@@ -14,6 +14,7 @@ from gymcore.compat.gym26.wrappers.frame_stack import LazyFrames
 from gymcore.compat.gym26.wrappers.recording import (
     capped_cubic_video_schedule as capped_cubic_video_schedule,
 )
+from gymcore.compat.old_modules import joined_modules
 from gymcore.core import Info
 from gymcore.utils.step_api_compatibility import (
     convert_to_done_step_api,
@@ -42,6 +43,7 @@ __all__ = [
     "TransformObservation",
     "TransformReward",
 ]
+__getattr__ = joined_modules(__name__)
 
 
 class AtariPreprocessing(wrappers.AtariPreprocessing, core.Wrapper):

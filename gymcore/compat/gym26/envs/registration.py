@@ -13,6 +13,7 @@ from gymcore.core import Env
 from gymcore.envs.registration import namespace
 from gymcore.specs import (
     EnvSpec,
+    find_highest_version,
     find_spec,
     get_env_id,
     load_creator,
@@ -24,6 +25,7 @@ from gymcore.specs import load_env_creator as load
 
 __all__ = [
     "EnvSpec",
+    "find_highest_version",
     "get_env_id",
     "load",
     "load_env_plugins",

@@ -7,6 +7,7 @@ from typing import Any
 
 from gymcore import error, vector
 from gymcore.compat.gym26.envs import registration
+from gymcore.compat.old_modules import joined_modules
 from gymcore.core import Env
 from gymcore.envs import vector_make
 from gymcore.spaces import Space
@@ -16,6 +17,7 @@ from gymcore.vector.gym26_infos import Gym26VectorEnv, add_gym26_names
 from gymcore.vector.protocols import EnvFn
 
 __all__ = ["AsyncVectorEnv", "SyncVectorEnv", "VectorEnv", "VectorEnvWrapper", "make", "utils"]
+__getattr__ = joined_modules(__name__)
 
 
 def check_spaces(

@@ -2,6 +2,7 @@
 
 from gymcore.compat.gym26.envs.registration import (
     EnvSpec,
+    find_highest_version,
     get_env_id,
     make,
     namespace,
@@ -17,6 +18,7 @@ from gymcore.envs.registration import WrapperSpec, load_env_creator, pprint_regi
 __all__ = [
     "EnvSpec",
     "WrapperSpec",
+    "find_highest_version",
     "get_env_id",
     "load_env_creator",
     "load_plugin_envs",

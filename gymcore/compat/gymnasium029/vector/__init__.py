@@ -8,6 +8,7 @@ from gymcore import error
 from gymcore import vector as current
 from gymcore.compat.gym26 import vector as gym26
 from gymcore.compat.gym26.envs import registration
+from gymcore.compat.old_modules import joined_modules
 from gymcore.core import Env, Info, Options
 from gymcore.envs import vector_make
 from gymcore.spaces import Space
@@ -24,6 +25,7 @@ __all__ = [
     "make_vec",
     "utils",
 ]
+__getattr__ = joined_modules(__name__)
 
 
 # The methods of an `Env` have different types.

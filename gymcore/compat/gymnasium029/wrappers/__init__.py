@@ -10,6 +10,10 @@ import numpy.typing as npt
 
 from gymcore.compat.gym26 import wrappers
 from gymcore.compat.gym26.wrappers import *
+from gymcore.compat.gym26.wrappers import (
+    capped_cubic_video_schedule as capped_cubic_video_schedule,
+)
+from gymcore.compat.old_modules import joined_modules
 from gymcore.core import Info
 from gymcore.spaces import Box
 from gymcore.spaces.space import Array
@@ -17,6 +21,7 @@ from gymcore.vector.vector_env import VectorStep
 from gymcore.wrappers.utils import RunningMeanStd as RunningMeanStd
 
 __all__ = list(wrappers.__all__)
+__getattr__ = joined_modules(__name__)
 
 
 class RecordEpisodeStatistics(wrappers.RecordEpisodeStatistics):

@@ -1,5 +1,6 @@
 """`gym` for programs that run under `gymcore.alias`."""
 
+from gym.version import VERSION
 from gymcore.alias import stand_for
 
-stand_for("gym", "gymcore.compat.gym21", "0.21.0")
+stand_for("gym", "gymcore.compat.gym21", VERSION)

@@ -1,0 +1,3 @@
+"""The version of Gym, which programs read from this module."""
+
+VERSION = "0.21.0"
