@@ -187,10 +187,13 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environment; check the first reset."""
+        return self._reset(seed=seed, options=options)
+
+    def _reset(self, **kwargs: Any) -> tuple[ObsType, Info]:
         if self.checked_reset:
-            return self.env.reset(seed=seed, options=options)
+            return self.env.reset(**kwargs)
         self.checked_reset = True
-        result = passive.env_reset_passive_checker(self.env, seed=seed, options=options)
+        result = passive.env_reset_passive_checker(self.env, **kwargs)
         if isinstance(result, tuple) and len(result) == 2:
             self._previous_data = result
         elif hint := rules.old_interface_hint():

@@ -91,10 +91,13 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environment and collect the first frame."""
         result = self.env.reset(seed=seed, options=options)
+        self._collect_first()
+        return result
+
+    def _collect_first(self) -> None:
         if self.reset_clean:
             self.frame_list = []
         self.frame_list.append(self.env.render())
-        return result
 
     def render(self) -> list[Any]:
         """Return the collected frames, and clear the list if `pop_frames`."""

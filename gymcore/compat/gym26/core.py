@@ -59,6 +59,10 @@ class Wrapper(
         else:
             super().__init__(env)
 
+    def reset(self, **kwargs: Any) -> Any:
+        """Reset the environment, whose `reset` gets only the arguments of this call."""
+        return self.env.reset(**kwargs)
+
     def _with_first(self, result: Any, change: Callable[[Any], Any]) -> Any:
         """Return the result of a reset with a changed observation.
 

@@ -2,22 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import inspect
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gymcore import error, vector
+from gymcore.compat.gym26 import core
 from gymcore.compat.gym26.envs import registration
 from gymcore.compat.old_modules import joined_modules
-from gymcore.core import Env
+from gymcore.core import Env, Wrapper
 from gymcore.envs import vector_make
 from gymcore.spaces import Space
 from gymcore.specs import EnvSpec, find_spec
 from gymcore.vector import AutoresetMode, VectorEnv, utils
+from gymcore.vector.engine_options import checked_functions
 from gymcore.vector.gym26_infos import Gym26VectorEnv, add_gym26_names
 from gymcore.vector.protocols import EnvFn
 
 __all__ = ["AsyncVectorEnv", "SyncVectorEnv", "VectorEnv", "VectorEnvWrapper", "make", "utils"]
 __getattr__ = joined_modules(__name__)
+
+
+class _GivenOnly(core.Wrapper):
+    """Reset an environment with only those of the engine's arguments that are not None."""
+
+    def reset(self, **kwargs: Any) -> Any:
+        """Reset the environment."""
+        return self.env.reset(**{name: x for name, x in kwargs.items() if x is not None})
+
+
+def _make_resettable(env_fn: EnvFn) -> Any:
+    """Make an environment that an engine can reset with seed=None and options=None."""
+    env: Any = env_fn()
+    layer = env
+    while isinstance(layer, Env):
+        parameters = inspect.signature(layer.reset).parameters
+        takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        if not takes_any and not {"seed", "options"} <= parameters.keys():
+            return _GivenOnly(env)
+        layer = layer.env if isinstance(layer, Wrapper) else None
+    return env
+
+
+def _resettable(env_fns: Iterable[EnvFn]) -> list[EnvFn]:
+    return [functools.partial(_make_resettable, env_fn) for env_fn in checked_functions(env_fns)]
 
 
 def check_spaces(
@@ -85,7 +114,9 @@ class SyncVectorEnv(VectorEnvWrapper):
         `observation_space` and `action_space` are those of one environment; environments with other
         spaces raise `SpaceMismatch`.
         """
-        envs = vector.SyncVectorEnv(env_fns, copy=copy, autoreset_mode=AutoresetMode.SAME_STEP)
+        envs = vector.SyncVectorEnv(
+            _resettable(env_fns), copy=copy, autoreset_mode=AutoresetMode.SAME_STEP
+        )
         super().__init__(check_spaces(envs, observation_space, action_space))
 
 
@@ -106,7 +137,7 @@ class AsyncVectorEnv(VectorEnvWrapper):
         spaces raise `SpaceMismatch`.
         """
         kwargs["autoreset_mode"] = AutoresetMode.SAME_STEP
-        envs = vector.AsyncVectorEnv(env_fns, *args, **kwargs)
+        envs = vector.AsyncVectorEnv(_resettable(env_fns), *args, **kwargs)
         super().__init__(check_spaces(envs, observation_space, action_space))
 
 

@@ -97,9 +97,19 @@ class TimeLimit(common.TimeLimit[Any, Any], Wrapper):
                 )
         common.TimeLimit.__init__(self, env, 1 if max_episode_steps is None else max_episode_steps)
 
+    def reset(self, **kwargs: Any) -> Any:
+        """Reset the environment and the step counter."""
+        result = self.env.reset(**kwargs)
+        self._elapsed_steps = 0
+        return result
+
 
 class PassiveEnvChecker(common.PassiveEnvChecker[Any, Any], Wrapper):
     """Check the environment while it runs, as `gymcore.wrappers.PassiveEnvChecker` does."""
+
+    def reset(self, **kwargs: Any) -> Any:
+        """Reset the environment; check the first reset."""
+        return self._reset(**kwargs)
 
 
 class OrderEnforcing(common.OrderEnforcing[Any, Any], Wrapper):

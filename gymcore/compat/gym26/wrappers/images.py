@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gymcore import error
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.compat.gym26.core import ObservationWrapper, Wrapper
-from gymcore.core import Env
+from gymcore.core import Env, Info
 from gymcore.spaces import Box, Dict
 from gymcore.wrappers import atari_preprocessing
 from gymcore.wrappers.transform_observation import load_cv2
@@ -145,6 +145,9 @@ class AtariPreprocessing(atari_preprocessing.AtariPreprocessing[Any], Wrapper):
             raise error.FailedCheck(str(problem)) from None
         except error.ArgumentTypeError as problem:
             raise error.FailedTypeCheck(str(problem)) from None
+
+    def _reset_env(self, **kwargs: Any) -> Info:
+        return super()._reset_env(**{name: x for name, x in kwargs.items() if x is not None})
 
     def _env_skips_frames(self) -> bool:
         """Return whether the environment is assumed to repeat actions itself."""

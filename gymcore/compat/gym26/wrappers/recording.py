@@ -37,9 +37,21 @@ __all__ = [
 class HumanRendering(rendering.HumanRendering, Wrapper):
     """Show the frames of an environment with render mode "rgb_array" in a window."""
 
+    def reset(self, **kwargs: Any) -> Any:
+        """Reset the environment and show the first frame."""
+        result = self.env.reset(**kwargs)
+        self._render_frame()
+        return result
+
 
 class RenderCollection(rendering.RenderCollection, Wrapper):
     """Collect a frame at each reset and step; `render` returns them as a list."""
+
+    def reset(self, **kwargs: Any) -> Any:
+        """Reset the environment and collect the first frame."""
+        result = self.env.reset(**kwargs)
+        self._collect_first()
+        return result
 
 
 class VideoRecorder:
