@@ -20,7 +20,7 @@ from gymcore.base import seeding
 from gymcore.base.arguments import check_options, invalid_action
 from gymcore.core import ActType, Info, Options, without_mode
 from gymcore.native.kernel_spaces import check_spaces
-from gymcore.native.lane_generator import lane_generator
+from gymcore.native.lane_generator import lane_generator, stream_state
 from gymcore.native.parameters import Derived, Parameter
 from gymcore.native.state import (
     checked_lanes,
@@ -45,7 +45,7 @@ SINGLE = 3
 _LARGEST_BOUND = sys.float_info.max / 2
 
 # Attributes of an environment that the lanes of a batch do not share with it.
-_NOT_SHARED = ("_batch", "_np_random", "_np_random_seed", "_renderer", "render_mode", "spec")
+_NOT_SHARED = ("_batch", "_generator", "_np_random_seed", "_renderer", "render_mode", "spec")
 
 
 class NativeEnv(DrawnEnv[Any, ActType]):
@@ -81,10 +81,11 @@ class NativeEnv(DrawnEnv[Any, ActType]):
     _observe_step: ClassVar[Callable[[Any], Any] | None] = None
 
     # Attributes that are left out of copies and pickles, and are created again.
-    _not_pickled: ClassVar[tuple[str, ...]] = ("_batch", "_np_random", "_renderer")
+    _not_pickled: ClassVar[tuple[str, ...]] = ("_batch", "_generator", "_renderer")
 
     # An object that represents a lane of a vector environment shares the environment's batch.
     _lane: int = 0
+    _generator: np.random.Generator | None = None
     _shares_batch: bool = False
     # Whether spaces and parameters are known to match the kernel, as for built-in classes.
     fits_kernel: bool = True
@@ -287,16 +288,16 @@ class NativeEnv(DrawnEnv[Any, ActType]):
     def _seed(self, seed: int) -> None:
         self._batch.seed(seed, 0, 1)
         self._np_random_seed = seed
-        self._np_random = lane_generator(self._batch, 0)
+        self._generator = lane_generator(self._batch, 0)
         # The lane's memory holds the stream only, not the seed sequence.
-        seeding.set_seed_sequence(self._np_random, np.random.SeedSequence(seed))
+        seeding.set_seed_sequence(self._generator, np.random.SeedSequence(seed))
 
     def _ensure_seeded(self) -> None:
         """Create the view of the lane's stream, seeded by the system unless a seed was given."""
-        if self._np_random is not None:
+        if self._generator is not None:
             return
         if self._shares_batch:
-            self._np_random = lane_generator(self._batch, self._lane)
+            self._generator = lane_generator(self._batch, self._lane)
         else:
             self._seed(seeding.np_random()[1])
 
@@ -311,19 +312,27 @@ class NativeEnv(DrawnEnv[Any, ActType]):
     def np_random(self) -> np.random.Generator:
         """Generator over the lane's random stream: drawing from it advances the stream."""
         self._ensure_seeded()
-        assert self._np_random is not None
-        return self._np_random
+        assert self._generator is not None
+        return self._generator
 
     @np_random.setter
     def np_random(self, value: np.random.Generator) -> None:
-        try:
-            state = value.bit_generator.state
-            self.np_random.bit_generator.state = state
-        except (AttributeError, ValueError):
-            raise error.ArgumentTypeError(
-                f"np_random: expected a numpy.random.Generator over PCG64, got {value!r}"
-            ) from None
+        self._np_random = value
         self._np_random_seed = -1
+
+    @property
+    def _np_random(self) -> np.random.Generator | None:  # type: ignore[override]
+        """The generator, or None if none is in use; setting it copies its state to the lane."""
+        return self._generator
+
+    @_np_random.setter
+    def _np_random(self, value: np.random.Generator | None) -> None:
+        if value is None:
+            self._generator = None
+            return
+        state = stream_state(value)
+        self._ensure_seeded()
+        self._generator.bit_generator.state = state  # type: ignore[union-attr]
 
     # --- state ---------------------------------------------------------------------------------
 
@@ -365,7 +374,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
                 is changed.
         """
         write_lanes(self._batch, self.check_state(state), np.array([self._lane]))
-        self._np_random = lane_generator(self._batch, self._lane)
+        self._generator = lane_generator(self._batch, self._lane)
         self._np_random_seed = -1
 
     def close(self) -> None:
@@ -381,7 +390,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes and the lane as an array; batches and windows are made again."""
         state = {k: v for k, v in self.__dict__.items() if k not in self._not_pickled}
-        seeded = self._shares_batch or self._np_random is not None
+        seeded = self._shares_batch or self._generator is not None
         indices = np.array([self._lane])
         state["_saved"] = save_lanes(self._batch, self, self.spec, indices), seeded
         return state
@@ -395,7 +404,7 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         self.__dict__.update(state)
         self._batch = self._own_batch()
         write_lanes(self._batch, saved, np.array([0]))
-        self._np_random = lane_generator(self._batch, 0) if seeded else None
+        self._generator = lane_generator(self._batch, 0) if seeded else None
 
     # --- rendering -----------------------------------------------------------------------------
 

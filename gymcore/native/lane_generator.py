@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copy
-import threading
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from gymcore_ext.engine.lane_stream import LaneStream
+from gymcore import error, logger
+from gymcore_ext.engine.lane_stream import draw_from
 
 if TYPE_CHECKING:
     from gymcore_ext.engine.batch import Batch
 
 _WORD = (1 << 64) - 1
+_NOT_USED = np.random.SeedSequence(0)
 
 
 def lane_generator(batch: Batch, lane: int) -> np.random.Generator:
@@ -24,24 +25,50 @@ def lane_generator(batch: Batch, lane: int) -> np.random.Generator:
     """
     if not 0 <= lane < batch.num_envs:
         raise IndexError(f"lane {lane} is not in [0, {batch.num_envs})")
-    return np.random.Generator(cast(Any, LanePCG64(batch.view_random()[lane])))
+    return np.random.Generator(PCG64(batch.view_random()[lane]))
 
 
-class LanePCG64(LaneStream):
+def stream_state(generator: Any) -> dict[str, Any]:
+    """Return the state of a lane's stream that draws what `generator` would draw.
+
+    Compiled code draws from PCG64 only. A generator over another bit generator, or a `RandomState`,
+    seeds the stream with its next 128 bits instead, with a warning.
+
+    Raises:
+        ArgumentTypeError: If `generator` is neither a `Generator` nor a `RandomState`.
+    """
+    bits = getattr(generator, "bit_generator", None)
+    if isinstance(bits, np.random.PCG64):
+        return cast("dict[str, Any]", bits.state)
+    if not isinstance(generator, (np.random.Generator, np.random.RandomState)):
+        raise error.ArgumentTypeError(
+            f"np_random: expected a numpy.random.Generator, got {generator!r}"
+        )
+    logger.warn(
+        f"np_random: compiled environments draw from PCG64, which {generator} seeds with its next "
+        "128 bits; for the numbers of Gymnasium, pass a Generator over PCG64"
+    )
+    return cast("dict[str, Any]", np.random.PCG64(int.from_bytes(generator.bytes(16))).state)
+
+
+class PCG64(np.random.PCG64):
     """Bit generator of one lane: a view of its row of `Batch.view_random`.
 
-    Copies and pickles are `numpy.random.PCG64` objects.
+    Copies, pickles and `jumped` are independent `numpy.random.PCG64` objects.
 
     Attributes:
-        state: What `numpy.random.PCG64.state` is.
-        lock: Lock that `numpy.random.Generator` holds while it draws.
+        words: The row, uint64 [5].
         seed_seq: `SeedSequence` from which the stream was seeded; None if it is unknown.
     """
 
+    seed_seq: np.random.SeedSequence | None = None  # type: ignore[assignment]
+
     def __init__(self, words: np.ndarray) -> None:
         """Create a view of the stream."""
-        self.lock = threading.Lock()
-        self.seed_seq: np.random.SeedSequence | None = None
+        # Not the constructor of PCG64, which would seed a stream of its own.
+        np.random.BitGenerator.__init__(self, _NOT_USED)
+        self.words = words
+        draw_from(self, words)
 
     @property
     def state(self) -> dict[str, Any]:
@@ -75,15 +102,16 @@ class LanePCG64(LaneStream):
         self.words[:4] = state >> 64, state & _WORD, increment >> 64, increment & _WORD
         self.words[4:].view(np.uint32)[:] = bool(halves[0]), halves[1]
 
-    def random_raw(self, size: int | tuple[int, ...] | None = None, output: bool = True) -> Any:
-        """Return 64-bit draws, as `numpy.random.BitGenerator.random_raw` does."""
-        generator = np.random.Generator(cast(Any, self))
-        drawn = generator.integers(0, 2**64, size=size, dtype=np.uint64)
-        if not output:
-            return None
-        return int(drawn) if size is None else drawn
+    def advance(self, delta: int) -> PCG64:
+        """Move the stream as if `delta` numbers had been drawn; return this object."""
+        self.state = _detached(self.state, None).advance(delta).state
+        return self
 
-    def spawn(self, n_children: int) -> list[np.random.PCG64]:
+    def jumped(self, jumps: int = 1) -> np.random.PCG64:
+        """Return a bit generator `jumps` jumps ahead of the stream."""
+        return _detached(self.state, self.seed_seq).jumped(jumps)
+
+    def spawn(self, n_children: int) -> list[np.random.PCG64]:  # type: ignore[override]
         """Return independent bit generators, as `numpy.random.PCG64.spawn` does.
 
         Raises:

@@ -13,6 +13,7 @@ from gymcore import error, logger
 from gymcore.base import cpus
 from gymcore.base.arguments import lane_indices, positive
 from gymcore.core import Info, Options, without_mode
+from gymcore.native.lane_generator import stream_state
 from gymcore.native.parameters import write_parameter
 from gymcore.native.state import (
     LaneSeeds,
@@ -509,15 +510,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
 
     def _set_streams(self, generators: list[Any]) -> None:
         """Set every lane's random stream to the state of a generator, which is copied."""
-        states = []
-        for lane, generator in enumerate(generators):
-            state = getattr(getattr(generator, "bit_generator", None), "state", None)
-            if not isinstance(state, dict) or state.get("bit_generator") != "PCG64":
-                raise error.ArgumentTypeError(
-                    "np_random: expected numpy.random.Generator objects over PCG64, got "
-                    f"{generator!r} for lane {lane}"
-                )
-            states.append(state)
+        states = [stream_state(generator) for generator in generators]
         for generator, state in zip(self.np_random, states, strict=True):
             generator.bit_generator.state = state
         self._seeds.forget(np.arange(self.num_envs))

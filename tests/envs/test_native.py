@@ -161,9 +161,43 @@ def test_generators():
     assert env.np_random_seed == -1
     drawn = env.np_random.random()
     assert drawn == generator.random() == np.random.default_rng(5).random()
-    for bad in (np.random.Generator(np.random.Philox(1)), 3, None):
+    for bad in (3, np.random.PCG64(3)):
         with pytest.raises(error.ArgumentTypeError, match="np_random: expected"):
             env.np_random = bad
+    assert env.np_random.bit_generator.state == generator.bit_generator.state
+    env.np_random = None
+    assert env.np_random.bit_generator.state != generator.bit_generator.state
+
+
+@for_each("attribute", ["np_random", "_np_random"])
+@pytest.mark.parametrize(
+    "make_generator",
+    [
+        lambda: np.random.Generator(np.random.MT19937(9)),
+        lambda: np.random.Generator(np.random.Philox(9)),
+        lambda: np.random.RandomState(9),
+    ],
+    ids=["MT19937", "Philox", "RandomState"],
+)
+def test_other_generators_seed_the_stream(make_generator, attribute):
+    first = []
+    for _ in range(2):
+        env = make("CartPole-v1")
+        with pytest.warns(UserWarning, match="draw from PCG64"):
+            setattr(env, attribute, make_generator())
+        first.append(env.reset()[0].tolist())
+    assert first[0] == first[1] != make("CartPole-v1").reset(seed=9)[0].tolist()
+
+
+def test_the_private_generator_is_used():
+    env, expected = make("CartPole-v1"), gymnasium.make("CartPole-v1").unwrapped
+    env.reset(seed=1)
+    expected.reset(seed=1)
+    for one in (env, expected):
+        one._np_random = np.random.default_rng(4)
+    assert env.reset()[0].tolist() == expected.reset()[0].tolist()
+    assert env._np_random.bit_generator.state == expected._np_random.bit_generator.state
+    assert env.np_random_seed == expected.np_random_seed == 1
 
 
 def test_a_generator_outlives_its_environment():

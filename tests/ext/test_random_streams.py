@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -273,6 +275,21 @@ def test_a_copied_bit_generator_is_numpy_s() -> None:
     bits = seeded(21).bit_generator
     assert copy.deepcopy(bits).random_raw() == pickle.loads(pickle.dumps(bits)).random_raw()
     assert copy.deepcopy(bits).state == numpy_generator(21).bit_generator.state
+
+
+@for_each(
+    "call",
+    [
+        lambda bits: bits.advance(5).state,
+        lambda bits: bits.jumped(2).state,
+        lambda bits: bits.ctypes.next_double(bits.ctypes.state_address),
+        lambda bits: np.random.RandomState(bits).bytes(7),
+    ],
+)
+def test_a_stream_does_what_numpy_s_bit_generator_does(call: Callable[[Any], object]) -> None:
+    ours, numpy = seeded(4).bit_generator, numpy_generator(4).bit_generator
+    assert isinstance(ours, np.random.PCG64) and type(ours).__name__ == "PCG64"
+    assert call(ours) == call(numpy) and ours.state == numpy.state
 
 
 def test_random_raw() -> None:

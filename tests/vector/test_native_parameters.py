@@ -126,7 +126,7 @@ def test_streams_of_lanes_can_be_put_in():
     assert [generator.random() for generator in envs.np_random] == expected
     assert [generator.random() for generator in generators] == expected  # they stay independent
     before = envs.get_state().tobytes()
-    for bad in (np.random.Generator(np.random.MT19937(1)), 5, None):
+    for bad in (np.random.MT19937(1), 5, None):
         with pytest.raises(error.ArgumentTypeError, match="np_random: expected"):
             envs.set_attr("np_random", [generators[0], generators[1], bad])
     assert envs.get_state().tobytes() == before

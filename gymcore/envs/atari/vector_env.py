@@ -397,7 +397,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
     def _seed(self, seed: int) -> None:
         self.seeds_of(self._batch).seed_all(seed)
         self._np_random_seed = seed
-        self._np_random = lane_generator(self._batch, 0)
+        self._generator = lane_generator(self._batch, 0)
 
     def seeds_of(self, batch: Any) -> LaneSeeds:
         """Return what seeds the lanes of a batch of this game."""

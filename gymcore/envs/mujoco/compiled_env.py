@@ -242,10 +242,10 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         self._batch.view_random()[:] = before.view_random()
         if before.is_ready:
             self._batch.mark_ready()
-        if self._np_random is not None:
-            seeds = self._np_random.bit_generator.seed_seq
-            self._np_random = lane_generator(self._batch, 0)
-            seeding.set_seed_sequence(self._np_random, seeds)
+        if self._generator is not None:
+            seeds = self._generator.bit_generator.seed_seq
+            self._generator = lane_generator(self._batch, 0)
+            seeding.set_seed_sequence(self._generator, seeds)
 
     def simulation(self) -> Simulation:
         """Return the quantities that `describe` combines."""
