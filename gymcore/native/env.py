@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import math
 import sys
+from abc import ABCMeta
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -21,7 +22,7 @@ from gymcore.base.arguments import check_options, invalid_action
 from gymcore.core import ActType, Info, Options, without_mode
 from gymcore.native.kernel_spaces import check_spaces
 from gymcore.native.lane_generator import lane_generator, stream_state
-from gymcore.native.parameters import Derived, Parameter
+from gymcore.native.parameters import Derived, Parameter, write_parameter
 from gymcore.native.state import (
     checked_lanes,
     digest,
@@ -44,11 +45,23 @@ SINGLE = 3
 # Twice this number is still finite.
 _LARGEST_BOUND = sys.float_info.max / 2
 
+_METHODS = (property, FunctionType, staticmethod, classmethod)
+
 # Attributes of an environment that the lanes of a batch do not share with it.
 _NOT_SHARED = ("_batch", "_generator", "_np_random_seed", "_renderer", "render_mode", "spec")
 
 
-class NativeEnv(DrawnEnv[Any, ActType]):
+class _NativeEnvMeta(ABCMeta):  # not `type`, so that a class may have an `ABC` among its bases
+    """Makes a value that is assigned to a class the default of its parameter of that name."""
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        parameter = cls.parameters.get(name)  # type: ignore[attr-defined]
+        if parameter is not None and not isinstance(value, (Parameter, *_METHODS)):
+            value = parameter.with_default(value)
+        super().__setattr__(name, value)
+
+
+class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
     """Base of the compiled environments. Subclasses only declare; `gymcore_ext` computes.
 
     A subclass sets `kernel_module`, its spaces and `metadata`, declares physics parameters as
@@ -92,6 +105,8 @@ class NativeEnv(DrawnEnv[Any, ActType]):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        for name in cls.parameters.keys() & vars(cls).keys():
+            setattr(cls, name, vars(cls)[name])
         declared = {**cls.__dict__}
         cls.parameters = {
             **cls.parameters,
@@ -120,13 +135,12 @@ class NativeEnv(DrawnEnv[Any, ActType]):
     def _find_overrides(cls) -> None:
         """Apply a subclass's overrides; raise for ignored ones, now or at a compiled step."""
         compiled = (vars(base).get("compiled_methods", ()) for base in cls.__mro__)
-        methods = (property, FunctionType, staticmethod, classmethod)
         ignored = [
             name
             for name in sorted(set().union(*compiled))
             if (override := cls._override(name)) is not None
-            # A plain value sets a fixed value for a parameter.
-            and (name not in cls.parameters or isinstance(override, methods))
+            # A plain value is the default of a parameter.
+            and (name not in cls.parameters or isinstance(override, _METHODS))
         ]
         if ignored:
             refusal = error.Error(
@@ -183,7 +197,15 @@ class NativeEnv(DrawnEnv[Any, ActType]):
         """Return a batch of one lane for a single environment."""
         batch = self.make_batch(1, mode=SINGLE, **self.batch_options())
         batch.numpy_scalars, batch.float32_numbers = self.numpy_scalars, self.float32_numbers
+        self.set_class_values(batch)
         return batch
+
+    def set_class_values(self, batch: Batch) -> None:
+        """Set the parameters whose defaults were assigned to the class."""
+        for name in self.parameters:
+            parameter = next(vars(base)[name] for base in type(self).__mro__ if name in vars(base))
+            if isinstance(parameter, Parameter) and parameter.default is not None:
+                write_parameter(batch, parameter, [parameter.default], None)
 
     @classmethod
     def kernel_spec(cls) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, SupportsFloat, SupportsIndex, TypeAlias
@@ -72,9 +73,13 @@ def first(columns: Sequence[float]) -> float:
 class Parameter:
     """An attribute of an environment that is stored in parameter columns of its batch.
 
-    Read on the class, it is the default value. On a lane of a vector environment, it reads and
-    writes that lane's value.
+    Read on the class, it is the default value. A value that is assigned to the class, or to a
+    subclass, is the default of the environments that are made from then on. On a lane of a vector
+    environment, it reads and writes that lane's value.
     """
+
+    default: Any = None
+    """The default value if it is not the kernel's."""
 
     def __init__(
         self,
@@ -99,6 +104,13 @@ class Parameter:
         self.name = name
         self.columns = self.columns or (name,)
 
+    def with_default(self, value: object) -> Parameter:
+        """Return a parameter with another default; raise if it is invalid."""
+        other = copy.copy(self)
+        other.encoded(value)
+        other.default = value
+        return other
+
     def rows(self, kernel_spec: KernelSpec) -> list[int]:
         """Return the rows of the columns in the kernel's parameters; raise if one is missing."""
         names = list(kernel_spec["parameters"])
@@ -119,6 +131,8 @@ class Parameter:
     def __get__(self, env: Lane | None, owner: Any) -> Any:
         """Return the lane's value, or the default if read on the class."""
         if env is None:
+            if self.default is not None:
+                return self.default
             defaults = list(owner.kernel_spec()["parameters"].values())
             return self.decode([defaults[row] for row in self.rows(owner.kernel_spec())])
         values = env._batch.get_parameters()

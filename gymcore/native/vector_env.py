@@ -185,6 +185,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             statistics=self.episode_statistics,
             **self._model.batch_options(),
         )
+        self._model.set_class_values(self._batch)
         self._seeds = LaneSeeds(self._batch)
 
     # Made at first use, because the bounds of a batch's spaces take as much memory as its lanes.
