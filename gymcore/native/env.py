@@ -366,14 +366,24 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
         """
         if not self._batch.is_ready:
             return None
-        return read_states(self._batch, [self._lane])[0]
+        return self.shown_state(read_states(self._batch, [self._lane])[0])
 
     @state.setter
     def state(self, value: Any) -> None:
         if value is None:
             return
         self._ensure_seeded()
-        write_states(self._batch, [value], np.array([self._lane]))
+        write_states(self._batch, [self.stored_state(value)], np.array([self._lane]))
+
+    @classmethod
+    def shown_state(cls, stored: Any) -> Any:
+        """Return the value of `state` for the columns or the record of a lane."""
+        return stored
+
+    @classmethod
+    def stored_state(cls, value: Any) -> Any:
+        """Return the columns or the record of a lane for a value that was assigned to `state`."""
+        return value
 
     def get_state(self) -> np.ndarray:
         """Return the complete state, including the random stream, as a structured array [1].

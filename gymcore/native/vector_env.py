@@ -442,7 +442,8 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         """Return the state of each lane's physics; None before the first reset."""
         if not self._batch.is_ready:
             return [None] * self.num_envs
-        return list(read_states(self._batch, np.arange(self.num_envs)))
+        states = read_states(self._batch, np.arange(self.num_envs))
+        return list(map(self.env_class.shown_state, states))
 
     def lane_envs(self) -> Iterator[NativeEnv[Any]]:
         """Iterate over the lanes as environments for reading, which share the batch's memory."""
@@ -487,7 +488,8 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             write_parameter(self._batch, parameter, per_lane, range(self.num_envs))
         elif name == "state":
             self._seeds.ensure()  # for the episodes after this one
-            write_states(self._batch, per_lane, np.arange(self.num_envs))
+            states = list(map(self.env_class.stored_state, per_lane))
+            write_states(self._batch, states, np.arange(self.num_envs))
         elif name == "np_random":
             self._set_streams(per_lane)
         elif name in env_class.settable:

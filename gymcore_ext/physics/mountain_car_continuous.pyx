@@ -5,14 +5,15 @@ Equations: A. W. Moore, "Efficient Memory-Based Learning for Robot Control" (199
 MountainCarContinuous-v0, which keeps its state in float32 after the first step of an episode and computes velocities
 in float32 unless the force was clipped; the rounding here follows it. All float32 sums are computed in double and
 rounded once, which gives the same bits as float32 arithmetic.
-State: position, velocity (per step). Observation: the state. Action: force, float32 [1].
+State: position, velocity (per step), and whether the next step is the first one. Observation: position and velocity.
+Action: force, float32 [1].
 """
 
 from gymcore_ext.physics.lane cimport clip, cos, kernel_t, make_kernel, outcome_t, rng_t, select, uniform
 
 
 ctypedef struct State "mountain_car_continuous_state":
-    double position, velocity
+    double position, velocity, first_step
 
 ctypedef struct Parameters "mountain_car_continuous_parameters":
     double min_action, max_action, min_position, max_position, max_speed, goal_position, goal_velocity, power
@@ -40,6 +41,7 @@ cdef inline void reset "mountain_car_continuous_reset"(
 ) noexcept nogil:
     s.position = uniform(rng, options.low, options.high)
     s.velocity = 0.0
+    s.first_step = 1.0
 
 
 cdef inline void step "mountain_car_continuous_step"(
@@ -50,8 +52,7 @@ cdef inline void step "mountain_car_continuous_step"(
     cdef double min_position = single(p.min_position)
     cdef double angle, slope, narrow_change, wide_change, change, narrow, wide, velocity, position
     cdef bint reached
-    # A position that a float32 cannot hold was drawn by reset: this is an episode's first step, in float64.
-    cdef bint fresh = s.position != single(s.position)
+    cdef bint fresh = s.first_step != 0.0  # computed in float64
 
     # Both sides of every choice are computed, so that the loop over lanes has no branches.
     angle = 3.0 * s.position
@@ -72,6 +73,7 @@ cdef inline void step "mountain_car_continuous_step"(
     reached = (position >= single(p.goal_position)) & (velocity >= single(p.goal_velocity))
     s.position = single(position)
     s.velocity = single(velocity)
+    s.first_step = 0.0
     out.terminated = reached
     # The cost is on the action as given, not as clipped.
     out.reward = select(reached, 100.0, 0.0) - applied * applied * 0.1

@@ -91,7 +91,7 @@ def step_states(
 
     Args:
         name: Kernel name.
-        states: float64 [num_envs, state_size].
+        states: float64 [num_envs, up to state_size]; columns that are left out are zeros.
         actions: [num_envs], or [num_envs, size] for continuous ones.
         parameters: [parameter_count, 1 or num_envs]; None for the defaults.
         **options: Options of the batch.
@@ -100,7 +100,8 @@ def step_states(
     batch = make_batch(name, len(rows), **options)
     if parameters is not None:
         batch.set_parameters(np.ascontiguousarray(parameters))
-    batch.view_state()[:] = rows.T
+    batch.view_state()[: rows.shape[1]] = rows.T
+    batch.view_state()[rows.shape[1] :] = 0.0
     batch.mark_ready()
     observations, rewards, terminated, _, _ = batch.step(np.asarray(actions))
     return Stepped(batch.view_state().T.copy(), observations, rewards, terminated)

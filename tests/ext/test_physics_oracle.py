@@ -61,12 +61,14 @@ STATES: dict[str, dict[str, Callable[[np.random.Generator, int], Floats]]] = {
         "of all magnitudes": lambda random, n: scattered(random, n, 2, (-12, 1)),
     },
     "mountain_car_continuous": {
-        "of an episode": lambda random, n: on_the_track(random, n).astype(np.float32).astype(float),
-        "after reset": lambda random, n: np.column_stack(
-            [random.uniform(-0.6, -0.4, n), np.zeros(n)]
+        "of an episode": lambda random, n: np.pad(
+            on_the_track(random, n).astype(np.float32).astype(float), ((0, 0), (0, 1))
         ),
-        "of all magnitudes": lambda random, n: (
-            scattered(random, n, 2, (-12, 4)).astype(np.float32).astype(float)
+        "after reset": lambda random, n: np.column_stack(
+            [random.uniform(-0.6, -0.4, n), np.zeros(n), np.ones(n)]
+        ),
+        "of all magnitudes": lambda random, n: np.pad(
+            scattered(random, n, 2, (-12, 4)).astype(np.float32).astype(float), ((0, 0), (0, 1))
         ),
     },
     "pendulum": {

@@ -144,8 +144,7 @@ class MountainCarContinuous:
 
         The change of velocity is float32 unless the force was clipped, which makes it a double.
         """
-        position, velocity = (float(number) for number in state)
-        first_step = position != single(position)
+        position, velocity, first_step = (float(number) for number in state)
         force = clip(action, self.min_action, self.max_action)
         angle = 3 * position if first_step else single(3 * position)
         slope = float(0.0025 * m.cos(angle))
@@ -162,13 +161,13 @@ class MountainCarContinuous:
             velocity = 0.0
         reached = position >= single(self.goal_position) and velocity >= single(self.goal_velocity)
         reward = (100.0 if reached else 0.0) - 0.1 * action**2
-        return Outcome((single(position), single(velocity)), reward, reached)
+        return Outcome((single(position), single(velocity), 0.0), reward, reached)
 
     def observe(self, state: State, m: ModuleType = math) -> list[Number]:
-        return list(state)
+        return list(state[:2])
 
     def reset(self, random: np.random.Generator, low: float, high: float) -> list[float]:
-        return [random.uniform(low, high), 0.0]
+        return [random.uniform(low, high), 0.0, 1.0]
 
 
 # --- Pendulum -----------------------------------------------------------------------------------

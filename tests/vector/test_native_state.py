@@ -33,7 +33,8 @@ def test_records_are_arrays_with_names(env_id):
     saved = envs.get_state()
     assert saved.dtype == lane_dtype(envs.env_class.kernel_spec())
     assert saved.shape == (4,)
-    assert same_bytes(saved["state"], np.array(envs.get_attr("state")))
+    states = np.array(envs.get_attr("state"))
+    assert same_bytes(saved["state"][:, : states.shape[1]], states.astype(np.float64))
     assert saved["elapsed"].tolist() == [1] * 4
     assert not saved["ended"].any()
     for lane, generator in enumerate(envs.np_random):

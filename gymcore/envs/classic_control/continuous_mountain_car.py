@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -50,6 +52,21 @@ class Continuous_MountainCarEnv(MountainCarRendering[NDArray[np.float32]], Nativ
         self.high_state = np.array([self.max_position, self.max_speed], np.float32)
         self.observation_space = spaces.Box(self.low_state, self.high_state, dtype=np.float32)
         self.action_space = spaces.Box(self.min_action, self.max_action, (1,), np.float32)
+
+    def state_bounds(self) -> dict[str, tuple[float, float]]:
+        """Return the bounds of the flag."""
+        return {"first_step": (0, 1)}
+
+    @classmethod
+    def shown_state(cls, stored: NDArray[np.float64]) -> Any:
+        """Return position and velocity, float64 [2] at first and float32 after a step."""
+        return stored[:2] if stored[2] else stored[:2].astype(np.float32)
+
+    @classmethod
+    def stored_state(cls, value: Any) -> Any:
+        """Return position, velocity and the flag, which is 0 for a float32 state."""
+        numbers = np.asarray(value)
+        return np.append(numbers, numbers.dtype != np.float32) if numbers.ndim == 1 else value
 
 
 Continuous_MountainCarVectorEnv = NativeVectorEnv.of(Continuous_MountainCarEnv)

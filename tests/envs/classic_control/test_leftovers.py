@@ -77,3 +77,27 @@ def test_a_stream_of_unknown_seed_does_not_spawn():
     envs.reset(seed=5)
     with pytest.raises(TypeError, match="seed of this random stream is not known"):
         envs.np_random[0].spawn(1)
+
+
+@pytest.mark.parametrize("kind", ["drawn", "float64", "float32"])
+def test_first_steps_of_the_continuous_mountain_car(kind):
+    """Gymnasium computes the first step in float64, also from numbers that a float32 holds."""
+    ours, theirs = (lib.make("MountainCarContinuous-v0").unwrapped for lib in (gymcore, gymnasium))
+    random = np.random.default_rng(0)
+    for _ in range(300):
+        start = float(np.float32(random.uniform(-0.6, -0.4)))
+        steps = []
+        for env in (ours, theirs):
+            env.reset(seed=1, options={"low": start, "high": start})
+            if kind != "drawn":
+                env.state = np.array([start, 0.01], kind)
+                assert env.state.dtype == kind
+            steps.append(env.step(np.array([random.uniform(-1.2, 1.2)], np.float32))[:2])
+            random.bit_generator.advance(-1)
+        random.random()
+        assert env.state.dtype == ours.state.dtype == np.float32
+        np.testing.assert_array_equal(steps[0][0], steps[1][0])
+        assert steps[0][1] == steps[1][1]
+    states = gymcore.make_vec("MountainCarContinuous-v0", 2)
+    states.reset(seed=1)
+    assert [state.shape for state in states.get_attr("state")] == [(2,), (2,)]

@@ -88,7 +88,7 @@ def test_synced_steps(env_id: str, arguments: dict[str, Any]) -> None:
         ours.reset(seed=seed)
         theirs.reset(seed=seed)
         for action in actions_of(theirs, random, 400):
-            ours.unwrapped.state = their_state(theirs)
+            ours.unwrapped.state = np.array(theirs.unwrapped.state)  # its dtype matters
             observation, reward, *flags, info = ours.step(action)
             expected, their_reward, *their_flags, _ = theirs.step(action)
             steps += 1
