@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -114,3 +118,37 @@ def test_jax_keeps_its_array_too():
     envs = gym.make_vec("CartPole-v1", N)
     envs.reset(seed=1)
     assert envs.step(jax.numpy.ones(N, dtype=int))[0].shape == (N, 4)
+
+
+ENDINGS = {  # how a program ends: its last statement, and the last line of its errors
+    "normal": ("pass", []),
+    "closed": ("envs.close()", []),
+    "sys.exit": ("raise SystemExit(0)", []),
+    "exception": ("raise KeyError('mine')", ["KeyError: 'mine'"]),
+}
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_programs_with_workers_end_print_no_other_errors(context, ending, tmp_path):
+    pytest.importorskip("torch")
+    last, errors = ENDINGS[ending]
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import torch, gymcore as gym\n"
+        "def make(): return gym.make('CartPole-v1')\n"
+        "if __name__ == '__main__':\n"
+        f"    envs = gym.vector.AsyncVectorEnv([make] * 2, context={context!r})\n"
+        "    envs.reset(seed=1)\n"
+        "    envs.step(torch.zeros(2, dtype=torch.int64))\n"
+        f"    {last}\n"
+    )
+    result = subprocess.run(
+        [sys.executable, str(program)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": os.getcwd()},
+    )
+    assert result.stderr.count("Traceback") == len(errors)
+    assert result.stderr.strip().splitlines()[-1:] == errors
