@@ -54,6 +54,13 @@ def as_positive(value: Number) -> tuple[float, ...]:
     return (number,)
 
 
+def as_flag(value: object) -> tuple[float, ...]:
+    """Return True or False, or a number that stands for it, as the only column of a parameter."""
+    if not isinstance(value, (bool, int, float, np.generic)):
+        raise ArgumentTypeError(f"expected True or False, got {value!r} ({type(value)})")
+    return (float(bool(value)),)
+
+
 def one_of(*choices: str) -> Encode:
     """Return a function that encodes a choice as its index."""
 
@@ -146,9 +153,7 @@ class Parameter:
 
 def flag() -> Parameter:
     """Return a parameter that is True or False."""
-    return Parameter(
-        encode=lambda value: (float(bool(value)),), decode=lambda columns: bool(columns[0])
-    )
+    return Parameter(encode=as_flag, decode=lambda columns: bool(columns[0]))
 
 
 class Derived:

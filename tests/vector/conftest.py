@@ -24,8 +24,14 @@ from tests.vector.contract import (
     TAKING_TURNS,
     make_envs,
 )
-from tests.vector.contract_toy import NOT_FOR
+from tests.vector.contract_exclusions import is_excluded
 from tests.vector.isolation import Fixture, run_in_fork
+
+
+def takes_turn(first: int, i: int, *names: str) -> bool:
+    """Return whether a test of this hash runs in mode `i`: in one mode, if a name takes turns."""
+    turn = next((one for one in names if one in TAKING_TURNS), None)
+    return turn is None or i == (first + TAKING_TURNS.index(turn)) % len(MODES)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -36,23 +42,36 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     A test of both `backend` and `env_id` runs over the environments in `IDS_OF`; the attribute
     `env_ids` of the test function excludes some of them. If it has a `mode` as well, entries of
     `TAKING_TURNS` run in one mode per test, and the mode alternates between tests. In a test of
-    `async_backend` and `mode` the engines take turns.
+    `async_backend` and `mode` the engines take turns. Tests of section 11 run over the environments
+    of the compiled engine.
     """
     names = set(metafunc.fixturenames)
     for mark in metafunc.definition.iter_markers("parametrize"):
         given = mark.args[0] if mark.args else mark.kwargs["argnames"]
         names -= {one.strip() for one in given.split(",")} if isinstance(given, str) else {*given}
     ids = getattr(metafunc.function, "env_ids", None)
-    first = zlib.crc32(metafunc.function.__name__.encode())
+    test = metafunc.function.__name__
+    first = zlib.crc32(test.encode())
+    if {"env_id", "mode"} <= names and "backend" not in names and test.startswith("test_11_"):
+        pairs = [
+            (id, mode)
+            for i, mode in enumerate(MODES)
+            for id in IDS_OF["native"]
+            if not is_excluded(test, id) and takes_turn(first, i, id)
+        ]
+        metafunc.parametrize(
+            ("env_id", "mode"), pairs, ids=[f"{mode.value}-{id}" for id, mode in pairs]
+        )
+        return
     if {"backend", "env_id"} <= names:
-        section = re.match(r"test_(\d+)_\d+_", metafunc.function.__name__)
+        section = re.match(r"test_(\d+)_\d+_", test)
         on_ray = section is not None and int(section[1]) in RAY_SECTIONS
         pairs = [
             (id, backend)
             for backend in BACKENDS
             if backend != "ray" or on_ray
             for id in IDS_OF[backend]
-            if (not ids or id in ids) and metafunc.function.__name__ not in NOT_FOR.get(id, ())
+            if (not ids or id in ids) and not is_excluded(test, id, backend)
         ]
         if "mode" not in names:
             metafunc.parametrize(("env_id", "backend"), pairs)
@@ -60,8 +79,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         triples = []
         for i, mode in enumerate(MODES):
             for id, backend in pairs:
-                turn = next((one for one in (backend, id) if one in TAKING_TURNS), None)
-                if turn is None or i == (first + TAKING_TURNS.index(turn)) % len(MODES):
+                if takes_turn(first, i, backend, id):
                     triples.append(
                         pytest.param(id, backend, mode, id=f"{mode.value}-{id}-{backend}")
                     )

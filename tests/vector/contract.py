@@ -62,12 +62,38 @@ ENDING_STATES[ATARI_ID] = list(map(float, _MEMORY))
 # CartPole written for gymcore.jit, here interpreted, and written in NumPy for whole batches.
 JIT_ID, ARRAY_ID = "contract/Jit-v0", "contract/Arrays-v0"
 ENDING_STATES |= {JIT_ID: [3.0, 0.0, 0.0, 0.0], ARRAY_ID: [3.0, 0.0, 0.0, 0.0]}
+# The other families. Lanes whose `state` is empty end by their own rules or a time limit only.
+TABLE_ID, DESCRIPTION_ID = "contract/Table-v0", "contract/Description-v0"
+BABYAI_ID = "BabyAI-PickupLoc-v0"
+COMPILED_ID = "contract/Compiled-v0"  # JIT_ID, compiled by Numba
+COMPILED = importlib.util.find_spec("numba") is not None
+ENDING_STATES |= {
+    "CliffWalking-v1": None,
+    "Taxi-v4": None,
+    TABLE_ID: [99.0, 0.0, 1.0],
+    "LunarLander-v3": None,
+    "LunarLanderContinuous-v3": None,
+    "BipedalWalker-v3": None,
+    "CarRacing-v3": None,
+    "Hopper-v5": [0.0, 0.3, *[0.0] * 10],  # below the healthy height
+    "InvertedPendulum-v5": [0.0, 1.0, 0.0, 0.0],
+    DESCRIPTION_ID: None,
+    "MiniGrid-DoorKey-5x5-v0": None,
+    BABYAI_ID: None,
+}
+FAMILY_IDS = tuple(ENDING_STATES)[-12:]
+if COMPILED:
+    ENDING_STATES[COMPILED_ID] = ENDING_STATES[JIT_ID]
+    FAMILY_IDS += (COMPILED_ID,)
 TERMINATING_IDS = tuple(id for id, state in ENDING_STATES.items() if state is not None)
 
 # Starting processes takes time: those engines run only some of the environments.
 IDS_OF = {
-    "native": (*IDS, *TOY_IDS, ATARI_ID, JIT_ID, ARRAY_ID),
-    "sync": ("CartPole-v1", "MountainCarContinuous-v0", "Pendulum-v1"),
+    "native": (*IDS, *TOY_IDS, ATARI_ID, JIT_ID, ARRAY_ID, *FAMILY_IDS),
+    "sync": (
+        *("CartPole-v1", "MountainCarContinuous-v0", "Pendulum-v1", "Taxi-v4", "Hopper-v5"),
+        *("LunarLander-v3", "MiniGrid-DoorKey-5x5-v0", JIT_ID),
+    ),
     "async": ("CartPole-v1",),
     "pipes": ("MountainCarContinuous-v0",),
     "ray": ("CartPole-v1",),
@@ -75,7 +101,7 @@ IDS_OF = {
 
 # In tests over autoreset modes, engines with worker processes and these environments take turns in
 # the modes: the code in which the modes differ is the same compiled code for all.
-TAKING_TURNS = ("async", "pipes", "ray", *IDS[1:], *TOY_IDS, ATARI_ID)
+TAKING_TURNS = ("async", "pipes", "ray", *IDS[1:], *TOY_IDS, ATARI_ID, *FAMILY_IDS)
 
 # Arguments of the environments. The lake is so wide that an episode ends only where a test makes
 # it end, and has so many starting tiles that lanes differ.
@@ -86,13 +112,22 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     ATARI_ID: {"preset": "gymnasium", "repeat_action_probability": 0.25},
     JIT_ID: {"debug": True},
 }
-# Infos that an environment returns in every reset and step.
+# Infos of the environments themselves.
 USUAL_INFOS = {
     "FrozenLake-v1": ("prob",),
     ATARI_ID: (
         *("lives", "frame_number", "episode_frame_number", "reward"),
         *("game_return", "game_length", "game_over"),
     ),
+    "CliffWalking-v1": ("prob",),
+    "Taxi-v4": ("prob", "action_mask"),
+    TABLE_ID: ("prob",),
+    "Hopper-v5": (
+        *("x_position", "z_distance_from_origin", "x_velocity"),
+        *("reward_forward", "reward_ctrl", "reward_survive"),
+    ),
+    "InvertedPendulum-v5": ("reward_survive",),
+    DESCRIPTION_ID: ("place",),
 }
 # Hands of Blackjack end when they exceed 21. With this seed, every lane can draw four cards without
 # ending; lane 1 can draw three if it is reset after one draw, as in `stagger`.
@@ -109,6 +144,19 @@ PARAMETERS = {
     "Blackjack-v1": ("natural", True),
     ATARI_ID: ("repeat_action_probability", 0.3),
     JIT_ID: ("length", 0.9),
+    COMPILED_ID: ("length", 0.9),
+    "Taxi-v4": ("fickle_passenger", True),
+    "CliffWalking-v1": ("render_mode", None),  # read only
+    TABLE_ID: ("P", None),  # read only
+    "LunarLander-v3": ("gravity", -3.0),
+    "LunarLanderContinuous-v3": ("gravity", -3.0),
+    "BipedalWalker-v3": ("hardcore", True),
+    "CarRacing-v3": ("lap_complete_percent", 0.3),
+    "Hopper-v5": ("reset_noise_scale", 0.02),
+    "InvertedPendulum-v5": ("reset_noise_scale", 0.02),
+    DESCRIPTION_ID: ("stiffness", 0.5),
+    "MiniGrid-DoorKey-5x5-v0": ("max_steps", 30),
+    BABYAI_ID: ("max_steps", 30),
 }
 
 # Reset options of each id.
@@ -123,6 +171,18 @@ BOUNDS = {
     ATARI_ID: {},
     JIT_ID: {},
     ARRAY_ID: {"low": -0.01, "high": 0.2},
+    **{id: {} for id in FAMILY_IDS},
+}
+# The largest batches of slow environments.
+LARGEST = {JIT_ID: 20, **dict.fromkeys(FAMILY_IDS, 70), "CarRacing-v3": 6, ATARI_ID: 3}
+
+
+# A table in which state 99 ends under every action, and no other leads there.
+_NEXT = [[[(0.5, 3 * n % 98, n / 7, False), (0.5, n + 1, 0.5, False)]] * 2 for n in range(98)]
+_ENDS = [[(1.0, 0, 1.0, True)], [(1.0, 1, 3.0, True)]]
+ARGUMENTS[TABLE_ID] = {
+    "P": [*_NEXT, _NEXT[0], _ENDS],
+    "initial_distribution": [*[1 / 99] * 99, 0.0],
 }
 
 
@@ -131,9 +191,18 @@ def register_ids() -> None:
     if JIT_ID not in gym.registry:
         places = {
             JIT_ID: ("tests.jit.classes:CartPole", None),
+            COMPILED_ID: ("tests.jit.classes:CartPole", None),
             ARRAY_ID: (
                 "gymcore.envs.classic_control.cartpole:CartPoleEnv",
                 "tests.vector.array_envs:ArrayCartPole",
+            ),
+            TABLE_ID: (
+                "gymcore.envs.toy_text.tabular:TabularEnv",
+                "gymcore.envs.toy_text.tabular:TabularVectorEnv",
+            ),
+            DESCRIPTION_ID: (
+                "tests.vector.contract_descriptions:SliderEnv",
+                "tests.vector.contract_descriptions:SliderVectorEnv",
             ),
         }
         for id, (entry_point, vector_entry_point) in places.items():
@@ -182,10 +251,13 @@ def draw_actions(envs: Any, *shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
     space = envs.single_action_space
     if envs.spec.id == "Blackjack-v1":
         return np.ones((*shape, envs.num_envs), np.int64)
+    if envs.spec.id == BABYAI_ID:  # without picking up, episodes do not end by chance
+        return rng.integers(3, size=(*shape, envs.num_envs))
     if isinstance(space, gym.spaces.Discrete):
         return rng.integers(space.n, size=(*shape, envs.num_envs))
     wide = (*shape, envs.num_envs, *space.shape)
-    return rng.uniform(space.low, space.high, wide).astype(np.float32)
+    actions = rng.uniform(space.low, space.high, wide).astype(np.float32)
+    return actions / 30 if envs.spec.id == "InvertedPendulum-v5" else actions  # it stays up
 
 
 def single_env(envs: Any, **kwargs: Any) -> Any:
@@ -227,20 +299,32 @@ def stagger(envs: Any, seed: int = 5) -> Any:
 def same_bytes(one: Any, other: Any) -> bool:
     """Return whether two results of reset or step agree byte by byte, infos included."""
     if isinstance(one, dict):
-        return list(one) == list(other) and all(same_bytes(one[key], other[key]) for key in one)
-    if isinstance(one, (tuple, list)):
-        return len(one) == len(other) and all(map(same_bytes, one, other))
+        return one.keys() == other.keys() and all(same_bytes(one[key], other[key]) for key in one)
     if isinstance(one, np.ndarray) and one.dtype == object:
+        return len(one) == len(other) and all(map(same_bytes, one, other))
+    if isinstance(one, (tuple, list)):
         return len(one) == len(other) and all(map(same_bytes, one, other))
     if isinstance(one, np.ndarray):
         return one.dtype == other.dtype and one.shape == other.shape and np.array_equal(one, other)
     return bool(one == other)
 
 
+def states_of(envs: Any) -> Any:
+    """Return the states of the lanes, to be compared by `same_bytes`."""
+    if getattr(envs, "state_is_array", False) and hasattr(envs, "lane_envs"):
+        return envs.get_state().tobytes()
+    return envs.get_attr("state")
+
+
 def batched(envs: Any, elements: Sequence[Any]) -> Any:
     """Return a batch of single observations in the form in which `reset` and `step` return it."""
 
     def stack(space: Any, elements: Sequence[Any]) -> Any:
+        if isinstance(space, gym.spaces.Dict):
+            # In the order of the observations, which is not that of the space.
+            return {key: stack(space[key], [one[key] for one in elements]) for key in elements[0]}
+        if isinstance(space, gym.spaces.Text):
+            return np.array(elements, object)
         if isinstance(space, gym.spaces.Tuple):
             parts = zip(space, zip(*elements, strict=True), strict=True)
             return tuple(stack(part, column) for part, column in parts)
@@ -251,11 +335,16 @@ def batched(envs: Any, elements: Sequence[Any]) -> Any:
 
 def rows(batch: Any, index: Any) -> Any:
     """Return rows of a batch of observations, from each of its arrays."""
+    if isinstance(batch, dict):
+        parts = {k: np.array(v, object) if k == "mission" else v for k, v in batch.items()}
+        return {key: rows(one, index) for key, one in parts.items()}
     return tuple(one[index] for one in batch) if isinstance(batch, tuple) else batch[index]
 
 
 def arrays_of(batch: Any) -> tuple[np.ndarray[Any, Any], ...]:
     """Return the arrays in a batch of observations."""
+    if isinstance(batch, dict):
+        return tuple(batch[key] for key in sorted(batch) if isinstance(batch[key], np.ndarray))
     return batch if isinstance(batch, tuple) else (batch,)
 
 
@@ -269,10 +358,35 @@ def outputs(envs: Any, *lead: int) -> dict[str, Any]:
     """Return arrays [*lead, num_envs, ...] for step results, by the parameters of `step_into`."""
     shape = (*lead, envs.num_envs)
     space = envs.single_observation_space
+    if isinstance(space, gym.spaces.Dict):  # of MiniGrid, whose missions are not written
+        parts = [(key, space[key]) for key in ("image", "direction")]
+        observations = {k: np.full((*shape, *one.shape), 9, one.dtype) for k, one in parts}
+        return {"observations": observations, **_results(shape)}
     parts = [one.dtype for one in space] if isinstance(space, gym.spaces.Tuple) else [space.dtype]
-    observations = [np.full((*shape, *(space.shape or ())), -1, dtype) for dtype in parts]
+    observations = [np.full((*shape, *(space.shape or ())), 9, dtype) for dtype in parts]
     return {
         "observations": tuple(observations) if len(parts) > 1 else observations[0],
+        **_results(shape),
+    }
+
+
+def written(observations: Any) -> Any:
+    """Return the observations that the compiled engine writes into arrays: not the missions."""
+    if isinstance(observations, dict):
+        return {key: one for key, one in observations.items() if key != "mission"}
+    return observations
+
+
+def final_rows(infos: dict[str, Any], lanes: Any) -> list[Any]:
+    """Return the final observations of some lanes, as far as arrays hold them.
+
+    A batch of composite observations has them as an object array.
+    """
+    return [written(rows(infos["final_obs"], lane)) for lane in lanes]
+
+
+def _results(shape: tuple[int, ...]) -> dict[str, Any]:
+    return {
         "rewards": np.full(shape, -1.0),
         "terminated": np.ones(shape, np.bool_),
         "truncated": np.ones(shape, np.bool_),

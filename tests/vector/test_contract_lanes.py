@@ -18,6 +18,7 @@ from tests.vector.contract import (
     same_bytes,
     single_envs,
     stagger,
+    states_of,
 )
 from tests.vector.contract_envs import (
     SingleLane,
@@ -65,7 +66,7 @@ def test_14_2_masks_choose_lanes(make, backend):
 def test_14_3_bad_choices(make, backend):
     envs = make(backend)
     envs.reset(seed=3)
-    states = envs.get_attr("state")
+    states = states_of(envs)
     actions = draw_actions(envs)
     for bad, exception in (
         ([0, 3], ValueError),
@@ -83,7 +84,7 @@ def test_14_3_bad_choices(make, backend):
     for count in (0, 1, 3):
         with pytest.raises(error.InvalidAction, match="actions"):
             envs.step(actions[:count], env_ids=[2, 0])
-    assert same_bytes(envs.get_attr("state"), states)
+    assert same_bytes(states_of(envs), states)
 
 
 def check_rows(step, lanes, actions, envs):
@@ -324,14 +325,14 @@ def test_15_3_bad_states(make, backend):
     envs = make(backend)
     envs.reset(seed=1)
     saved = envs.get_state()
-    before = envs.get_attr("state")
+    before = states_of(envs)
     for state, lanes in ((saved[:2], None), (saved, [0, 1]), (saved, [0, 1, 3])):
         with pytest.raises(ValueError) as caught:
             envs.set_state(state, lanes=lanes)
         assert isinstance(caught.value, error.Error)
     with pytest.raises(ValueError, match="lanes"):
         envs.get_state(lanes=[3])
-    assert same_bytes(envs.get_attr("state"), before)
+    assert same_bytes(states_of(envs), before)
 
 
 def test_15_4_environments_without_states(python_backend):
