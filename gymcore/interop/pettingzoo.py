@@ -12,8 +12,10 @@ from gymcore.core import Info, Options
 from gymcore.error import ArgumentTypeError, InvalidAction, InvalidArgument, ResetNeeded
 from gymcore.spaces.batching import batch_space, concatenate, create_empty_array, iterate
 from gymcore.spaces.conversion import convert_space
+from gymcore.spaces.layouts import action_layout
 from gymcore.spaces.space import Array
 from gymcore.vector import AutoresetMode, VectorEnv
+from gymcore.vector.engine import checked_actions
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.vector_env import Seeds, VectorStep
 from gymcore_ext.python_envs.infos import copied
@@ -69,6 +71,7 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
         self.single_observation_space, self.single_action_space = map(convert_space, pairs[0])
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._action_layout = action_layout(self.single_action_space, self.action_space)
         nothing = create_empty_array(self.single_observation_space, self.num_envs, np.zeros)
         self._nothing = list(iterate(self.observation_space, nothing))
         self._rows: list[Any] = []  # the observation of each agent
@@ -104,6 +107,8 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
         """Step the games; see `VectorEnv.step`. Actions of agents that have ended are ignored."""
         if not self._rows:
             raise ResetNeeded("step: expected reset() before the first step()")
+        if self._action_layout is not None:
+            actions = checked_actions(self._action_layout, actions, self.num_envs)
         given = list(iterate(self.action_space, actions))
         if len(given) != self.num_envs:
             raise InvalidAction(f"actions: expected {self.num_envs}, got {len(given)}")

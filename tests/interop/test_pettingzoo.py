@@ -191,7 +191,7 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="num_envs=2 but got length=3"):
         envs.reset(seed=[1, 2, 3])
     envs.reset()
-    with pytest.raises(gym.error.InvalidAction, match="actions: expected 4, got 3"):
+    with pytest.raises(gym.error.InvalidAction, match=r"actions: expected .*\(4,\), got"):
         envs.step(np.zeros(3, np.int64))
     envs = ParallelVectorEnv([Countdown])
     with pytest.raises(gym.error.ResetNeeded, match=r"expected reset\(\) before the first step"):

@@ -28,12 +28,7 @@ DOUBLES = {
 }
 NO_PARAMETERS = {"9_2": "it has no parameters", "9_3": "it has no parameters"}
 PENDING_CAMERA = {"10_6": "the free camera of a batch is placed by the first lane"}
-MINIGRID = (
-    NO_OPTIONS
-    | NO_STATE
-    | dict.fromkeys(("7_1", "7_2"), "missions are shared")
-    | {"9_3": "`max_steps` acts at the end of episodes"}
-)
+MINIGRID = NO_OPTIONS | NO_STATE | {"9_3": "`max_steps` acts at the end of episodes"}
 
 # By id or engine: the numbers of sections and sentences, and the reasons.
 EXCLUDED: dict[str, dict[str, str]] = {
