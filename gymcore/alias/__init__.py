@@ -24,7 +24,6 @@ from typing import Any
 
 from gymcore import error, spaces
 from gymcore.base import program
-from gymcore.compat.old_modules import JOINED
 from gymcore.spaces.box import _BOUNDS
 from gymcore.specs import registry
 
@@ -88,6 +87,8 @@ class _Finder(MetaPathFinder, Loader):
             return None
         candidates = [f"{self.namespace}.{rest}", f"gymcore.{rest}"]
         if self.namespace != "gymcore":
+            from gymcore.compat.old_modules import JOINED
+
             for joined, modules in JOINED.items():
                 if rest.startswith(f"{joined}.") and rest.removeprefix(f"{joined}.") in modules:
                     candidates[1:] = [f"{self.namespace}.{joined}", f"gymcore.{joined}"]
@@ -124,6 +125,14 @@ def stand_for(package: str, namespace: str, version: str) -> None:
     )
     sys.meta_path.insert(0, _Finder(package, namespace))
     if package == "gymnasium":
+        # Gymnasium sets it too: programs rely on a stdout without pygame's banner.
+        os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "hide")
+        # Programs tell environments apart by the modules of their base classes.
+        for core in (importlib.import_module("gymcore.core"), sys.modules[real.Wrapper.__module__]):
+            for cls in filter(inspect.isclass, vars(core).values()):
+                if cls.__module__ == core.__name__:
+                    cls.__module__ = f"{package}.core"
+        importlib.import_module(f"{package}.core")
         # Spaces are pickled under Gymnasium's names.
         for cls in filter(inspect.isclass, vars(spaces).values()):
             cls.__module__ = cls.__module__.replace("gymcore", package, 1)

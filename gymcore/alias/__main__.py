@@ -6,6 +6,7 @@ import argparse
 import os
 import runpy
 import sys
+from types import ModuleType
 
 from gymcore.alias import ERAS, install
 
@@ -23,21 +24,45 @@ def main() -> None:
         default=ERAS[0],
         help="the version that the program was written for (default: %(default)s)",
     )
-    parser.add_argument("-m", dest="is_module", action="store_true", help="PROGRAM is a module")
-    parser.add_argument("program", metavar="PROGRAM", help="a script, or with -m a module")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("-m", dest="is_module", action="store_true", help="PROGRAM is a module")
+    kinds.add_argument("-c", dest="is_code", action="store_true", help="PROGRAM is Python code")
+    parser.add_argument(
+        "program",
+        metavar="PROGRAM",
+        help="a script, a folder or zip file with __main__.py, - for the standard input, or with "
+        "-m a module, or with -c code",
+    )
     parser.add_argument("arguments", metavar="...", nargs=argparse.REMAINDER, help="its arguments")
     given = parser.parse_args()
-    if not given.is_module and not os.path.exists(given.program):
-        parser.error(f"PROGRAM: there is no file {given.program}")
-    sys.argv = [given.program, *given.arguments]
+    program = given.program
+    is_path = not (given.is_module or given.is_code or program == "-")
+    if is_path and not os.path.exists(program):
+        parser.error(f"PROGRAM: there is no file {program}")
+    sys.argv = ["-c" if given.is_code else program, *given.arguments]
     if not given.is_module and not getattr(sys.flags, "safe_path", False):
         # Replaces the current directory, which `-m` has put there.
-        sys.path[0] = os.path.dirname(os.path.realpath(given.program))
+        sys.path[0] = os.path.dirname(os.path.realpath(program)) if is_path else ""
     install(given.era)
     if given.is_module:
-        runpy.run_module(given.program, run_name="__main__", alter_sys=True)
-    else:
-        runpy.run_path(given.program, run_name="__main__")
+        runpy.run_module(program, run_name="__main__", alter_sys=True)
+    elif is_path and (os.path.isfile(program) or os.path.isdir(program)):
+        runpy.run_path(program, run_name="__main__")
+    elif given.is_code:
+        _run_text(program, "<string>")
+    elif program == "-":
+        _run_text(sys.stdin.buffer.read(), "<stdin>")
+    else:  # a pipe, which can be read once; runpy opens a file twice
+        with open(program, "rb") as file:
+            _run_text(file.read(), program, __file__=program)
+
+
+def _run_text(source: str | bytes, name: str, **attributes: object) -> None:
+    """Run source code as the module `__main__`, which has these attributes."""
+    main_module = ModuleType("__main__")
+    vars(main_module).update(attributes)
+    sys.modules["__main__"] = main_module
+    exec(compile(source, name, "exec"), vars(main_module))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 package = "gymcore"
 """The name under which the program imports this package; `gymcore.alias` changes it.
 
@@ -17,3 +19,11 @@ def imported_name(module: str) -> str:
         ('gymcore.spaces', 'numpy')
     """
     return module.replace("gymcore", package, 1) if module.startswith("gymcore.") else module
+
+
+def put_in_imported_module(cls: type) -> None:
+    """Put a class of this package in its module under the name that the program imports."""
+    name = imported_name(cls.__module__)
+    # cloudpickle looks here; without the module, it would pickle the class itself.
+    sys.modules.setdefault(name, sys.modules[cls.__module__])
+    cls.__module__ = name

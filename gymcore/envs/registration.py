@@ -149,7 +149,11 @@ def register(
     _check_spec_register(new_spec)
     if full_id in registry:
         if str(entry_point).startswith(("ale_py.", "minigrid.")):
-            return  # these packages register at import what is built in here
+            # These packages register their environments at import; single ones are built in. A
+            # batch of ale-py has infos, emulators and partial batches that programs rely on.
+            if vector_entry_point is not None:
+                registry[full_id].vector_entry_point = vector_entry_point
+            return
         logger.warn(f"Overriding environment {full_id} already in registry.")
     registry[full_id] = new_spec
 

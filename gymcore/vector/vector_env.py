@@ -88,6 +88,8 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         ((3, 4), True)
     """
 
+    __module__ = program.imported_name(__name__)  # as for subclasses, below
+
     metadata: dict[str, Any] = {}  # noqa: RUF012 (instances assign their own)
     spec: EnvSpec | None = None
     render_mode: str | None = None
@@ -106,6 +108,12 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
 
     _np_random: np.random.Generator | None = None
     _np_random_seed: int | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Put the class in the package under the name that the program imports."""
+        super().__init_subclass__(**kwargs)
+        if cls.__module__.startswith("gymcore."):
+            program.put_in_imported_module(cls)
 
     def reset(  # type: ignore[return]
         self, *, seed: Seeds = None, options: Options = None

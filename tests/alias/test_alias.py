@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 import gymcore.alias
 from gymcore import error
 from gymcore.alias.__main__ import main
-from tests.alias.running import ROOT, lines, run
+from tests.alias.running import PATHS, ROOT, lines, run
 from tests.for_each import for_each
 
 PROGRAM = """
@@ -162,7 +163,7 @@ def test_child_processes_get_it_too(tmp_path: Path) -> None:
     count = len(multiprocessing.get_all_start_methods())
     assert lines(tmp_path, CHILDREN) == [
         *["1.4.0 True (1, {})"] * count,
-        "1.4.0 gymcore.core",
+        "1.4.0 gymnasium.core",
         "[1, 1]",
     ]
 
@@ -249,12 +250,18 @@ with warnings.catch_warnings(record=True) as caught:
     gymnasium.register_envs(ale_py)
 assert not caught, caught[0]
 print(*{gymnasium.spec(name).entry_point for name in ("ALE/Pong-v5", "Pong-v4")})
+envs = gymnasium.make_vec("ALE/Pong-v5", 4, batch_size=2)
+observations, infos = envs.reset(seed=1)
+print(type(envs) is ale_py.AtariVectorEnv, len(observations), sorted(infos)[0])
 """
 
 
 def test_games_stay_compiled_when_ale_py_registers_them(tmp_path: Path) -> None:
     pytest.importorskip("ale_py")
-    assert lines(tmp_path, GAMES) == ["gymnasium.envs.atari.atari_env:AtariEnv"]
+    assert lines(tmp_path, GAMES) == [
+        "gymnasium.envs.atari.atari_env:AtariEnv",
+        "True 2 env_id",
+    ]
 
 
 GYMNASIUM_029 = """
@@ -370,6 +377,66 @@ CHAINS_OF_ERAS = (
 def test_attributes_that_need_no_import(era: str, chains: tuple[str, ...], tmp_path: Path) -> None:
     package = era.partition("==")[0]
     assert lines(tmp_path, CHAINS, package, *chains, options=("--as", era)) == [package]
+
+
+MODULES = """
+import pickle
+import gymnasium as gym
+from gymnasium.core import Env, Wrapper
+
+class Own(Wrapper):
+    def __init__(self):
+        super().__init__(gym.make("CartPole-v1"))
+
+class OwnVector(gym.vector.VectorEnv):
+    pass
+
+envs = gym.make_vec("CartPole-v1", 2) if gym.__version__ == "1.4.0" else None
+for cls in (Own, OwnVector, type(gym.make("CartPole-v1")), *([type(envs)] if envs else [])):
+    assert any(base.__module__.startswith("gymnasium.") for base in cls.__bases__), cls
+for cls in (gym.Env, gym.Wrapper, gym.ActionWrapper, gym.vector.VectorEnv, type(envs)):
+    assert pickle.loads(pickle.dumps(cls)) is cls
+assert gym.Env is Env and gym.Wrapper is Wrapper
+print("bases")
+"""
+
+
+@for_each("era", ["gymnasium==1.4", "gymnasium==0.29"])
+def test_base_classes_are_in_gymnasium(era: str, tmp_path: Path) -> None:
+    text = MODULES if "1.4" in era else MODULES.replace("(Own, OwnVector, ", "(Own, ")
+    assert lines(tmp_path, text, options=("--as", era)) == ["bases"]
+
+
+BANNER = """
+import gymnasium
+import pygame
+print("nothing else")
+"""
+
+
+def test_pygame_prints_no_banner(tmp_path: Path) -> None:
+    pytest.importorskip("pygame")
+    assert lines(tmp_path, BANNER) == ["nothing else"]
+
+
+TEXT = "import sys, gymnasium; print(sys.argv, __name__, gymnasium.__version__)"
+
+
+@for_each("target", ["-", "/dev/stdin", "-c", "folder", "folder.zip"])
+def test_programs_that_are_no_scripts(target: str, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir(exist_ok=True)
+    (folder / "__main__.py").write_text(TEXT)
+    shutil.make_archive(str(folder), "zip", folder)
+    result = subprocess.run(
+        [sys.executable, "-m", "gymcore.alias", target, *([TEXT] if target == "-c" else []), "7"],
+        input=TEXT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": PATHS},
+        cwd=tmp_path,
+    )
+    assert result.stdout == f"{[target, '7']} __main__ 1.4.0\n", result.stderr
 
 
 def test_exceptions(tmp_path: Path) -> None:

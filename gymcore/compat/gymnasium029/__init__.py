@@ -9,9 +9,8 @@ and `final_info`. The environments, spaces and engines are the current ones.
 from __future__ import annotations
 
 from gymcore import error, experimental, logger, spaces, utils
-from gymcore.compat.gym26 import core
 from gymcore.compat.gym26.core import ActionWrapper, Env, ObservationWrapper, RewardWrapper, Wrapper
-from gymcore.compat.gymnasium029 import envs, vector, wrappers
+from gymcore.compat.gymnasium029 import core, envs, vector, wrappers
 from gymcore.compat.gymnasium029.envs.registration import (
     make,
     make_vec,

@@ -482,7 +482,10 @@ class AtariEnv(Env, EzPickle):
             NoKeys: Actions are continuous.
         """
         if self.continuous:
-            raise NoKeys("get_keys_to_action: continuous actions have no keys")
+            raise NoKeys(
+                "`get_keys_to_action` can't be provided for this Atari environment as "
+                "`continuous=True`."
+            )
         return {
             tuple(key for part, key in _KEYS.items() if part in name) or ("e",): action
             for action, name in enumerate(self.get_action_meanings())
