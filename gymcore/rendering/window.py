@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-import sys
-import warnings
 import weakref
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gymcore import error, logger
+from gymcore.base import process_wide
 from gymcore.base.optional_packages import pip_install
 
 if TYPE_CHECKING:
@@ -20,28 +18,17 @@ if TYPE_CHECKING:
 def load_pygame() -> ModuleType:
     """Import and return the module pygame, from pygame-ce or the original pygame.
 
-    The import prints no banner: the corresponding environment variable is set meanwhile.
+    The import prints no banner, and hides the warning of pygame 2.6 about pkg_resources.
 
     Raises:
         gymcore.error.DependencyNotInstalled: If pygame is not installed.
     """
-    pygame = sys.modules.get("pygame")
-    if pygame is not None:
-        return pygame
-    was_set = "PYGAME_HIDE_SUPPORT_PROMPT" in os.environ
-    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     try:
-        with warnings.catch_warnings():
-            # pygame 2.6 imports pkg_resources, if it is installed, which warns about itself.
-            warnings.simplefilter("ignore")
-            return importlib.import_module("pygame")
+        return process_wide.load_module("pygame", PYGAME_HIDE_SUPPORT_PROMPT="1")
     except ImportError as exc:
         raise error.DependencyNotInstalled(
             f"pygame is not installed, run `{pip_install('pygame')}`"
         ) from exc
-    finally:
-        if not was_set:
-            os.environ.pop("PYGAME_HIDE_SUPPORT_PROMPT", None)
 
 
 class _SurfaceBackend:

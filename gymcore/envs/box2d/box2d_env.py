@@ -7,10 +7,8 @@ that: the start and the moves. Restoring it replays the moves and reproduces the
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import sys
-import warnings
 from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -19,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.base import seeding
+from gymcore.base import process_wide, seeding
 from gymcore.base.optional_packages import pip_install
 from gymcore.core import ActType, ObsType
 from gymcore.rendering.frames import DrawnEnv
@@ -38,14 +36,9 @@ EpisodeState = dict[str, Any]
 
 def load_box2d() -> ModuleType:
     """Import Box2D (pybox2d) and return it; if missing, raise `DependencyNotInstalled`."""
-    loaded = sys.modules.get("Box2D")
-    if loaded is not None:
-        return loaded
     try:
-        with warnings.catch_warnings():
-            # SWIG's types have no `__module__`: Python 3.11 and later warn about that.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            return importlib.import_module("Box2D")
+        # SWIG's types have no `__module__`: Python 3.11 and later warn about that.
+        return process_wide.load_module("Box2D")
     except ImportError as problem:
         built = "" if sys.version_info < (3, 14) else " (needs swig and a C++ compiler)"
         raise error.DependencyNotInstalled(

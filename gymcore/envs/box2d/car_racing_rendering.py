@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gymcore.base import process_wide
 from gymcore.envs.box2d.box2d_env import Body
 from gymcore.envs.box2d.car_dynamics import Car, View
 from gymcore.rendering.shapes import Color, Point
@@ -114,7 +115,6 @@ _SQUARES = np.array(
 
 def draw_scenery(surface: pygame.Surface, env: Any, view: View) -> None:
     """Draw what does not move: the field, its darker squares, the road and its borders."""
-    gfxdraw = load_pygame().gfxdraw
     x, y = env.car.hull.position.tuple
     edge, field_color = PLAYFIELD, as_color(env.bg_color)
     if max(abs(x), abs(y)) + _REACH / view.zoom < edge:
@@ -123,8 +123,7 @@ def draw_scenery(surface: pygame.Surface, env: Any, view: View) -> None:
         surface.fill(_BLACK)
         field = np.array([(edge, edge), (edge, -edge), (-edge, -edge), (-edge, edge)])
         points = view.place(field).astype(np.int64).tolist()
-        gfxdraw.aapolygon(surface, points, field_color)
-        gfxdraw.filled_polygon(surface, points, field_color)
+        _fill(surface, points, field_color)
 
     road = env.road_poly
     colors = [as_color(env.grass_color)] * len(_SQUARES) + [as_color(color) for _, color in road]
@@ -135,8 +134,16 @@ def draw_scenery(surface: pygame.Surface, env: Any, view: View) -> None:
     # Whole pixels: pygame's gfxdraw cuts the fractions off as well.
     seen = pixels[is_seen].astype(np.int64).tolist()
     for index, points in zip(np.flatnonzero(is_seen).tolist(), seen, strict=True):
-        gfxdraw.aapolygon(surface, points, colors[index])
-        gfxdraw.filled_polygon(surface, points, colors[index])
+        _fill(surface, points, colors[index])
+
+
+def _fill(surface: pygame.Surface, points: list[tuple[int, int]], color: Color) -> None:
+    """Draw a polygon, and its outline with antialiasing."""
+    gfxdraw = load_pygame().gfxdraw
+    gfxdraw.aapolygon(surface, points, color)
+    # Without the GIL, it sorts edges in a buffer that the whole process shares.
+    with process_wide.lock:
+        gfxdraw.filled_polygon(surface, points, color)
 
 
 def as_color(color: Iterable[float]) -> Color:

@@ -15,12 +15,12 @@ import ctypes.util
 import importlib
 import os
 import sys
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from gymcore import error
+from gymcore.base import process_wide
 from gymcore.envs.mujoco.library import mujoco_module
 
 if TYPE_CHECKING:
@@ -187,8 +187,7 @@ def _try(name: str, model: mujoco.MjModel, width: int, height: int) -> Contexts:
     library = importlib.import_module(f"mujoco.{name}")
     restore = _restoring(name)  # first: a new EGL context replaces the current one
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # GLFW repeats its errors as warnings
+        with process_wide.caught_warnings():  # GLFW repeats its errors as warnings
             context = library.GLContext(width, height)
         try:
             context.make_current()
@@ -219,8 +218,7 @@ def _no_glfw() -> str | None:
     ):
         return "there is no display (DISPLAY and WAYLAND_DISPLAY are not set)"
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with process_wide.caught_warnings("always") as caught:
             started = importlib.import_module("glfw").init()
     except ImportError as problem:
         return f"the package glfw cannot be imported ({problem})"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import importlib
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from gymcore import error, logger
+from gymcore.base import process_wide
 from gymcore.base.optional_packages import needs
 from gymcore_ext.mujoco.simulations import FUNCTIONS, set_functions, take_steps
 
@@ -34,12 +33,9 @@ def mujoco_module() -> ModuleType:
         gymcore.error.InvalidArgument: The environment variable `MUJOCO_GL` has a value with which
             the import of mujoco fails.
     """
-    loaded = sys.modules.get("mujoco")
-    if loaded is not None and hasattr(loaded, "mj_step"):
-        return loaded
     try:
         with needs("mujoco", "MuJoCo"):
-            mujoco = importlib.import_module("mujoco")
+            mujoco = process_wide.load_module("mujoco")
     except RuntimeError as problem:
         chosen = os.environ.get("MUJOCO_GL")
         if chosen is None or "MUJOCO_GL" not in str(problem):
@@ -68,12 +64,15 @@ def warnings_while(doing: str) -> Iterator[None]:
     """
     mujoco = mujoco_module()
     messages: list[str] = []
-    previous = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(messages.append)
     try:
-        yield
+        with process_wide.lock:
+            previous = mujoco.get_mju_user_warning()
+            mujoco.set_mju_user_warning(messages.append)
+            try:
+                yield
+            finally:
+                mujoco.set_mju_user_warning(previous)
     finally:
-        mujoco.set_mju_user_warning(previous)
         for text in messages:
             if "settotalmass" not in text:
                 logger.warn(f"MuJoCo, {doing}: {text.strip()}")

@@ -11,7 +11,6 @@ import operator
 import sys
 import threading
 import time
-import warnings
 import weakref
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymcore import error, logger
+from gymcore.base import process_wide
 from gymcore.envs.mujoco.gl_backend import (
     PACKAGES,
     check_process,
@@ -554,8 +554,7 @@ def _open_window(width: int | None, height: int | None) -> tuple[ModuleType, obj
         screen = tuple(glfw.get_video_mode(monitor).size) if monitor else (0, 0)
         wide, high = (max(whole // 2, low) for whole, low in zip(screen, MIN_SIZE, strict=True))
         width, height = width or wide, height or high
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with process_wide.caught_warnings("always") as caught:
         window = None
         for samples in (4, 0):
             # MuJoCo's offscreen contexts leave the hint that windows are invisible.

@@ -13,6 +13,7 @@ from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any
 
 from gymcore import error
+from gymcore.base import process_wide
 from gymcore.base.cpus import usable_cpus
 from gymcore.vector.utils.misc import clear_mpi_env_vars
 from gymcore.vector.workers import worker
@@ -127,7 +128,7 @@ class WorkerProcess:
             daemon=daemon,
         )
         try:
-            with clear_mpi_env_vars(), warnings.catch_warnings():
+            with process_wide.lock, clear_mpi_env_vars(), warnings.catch_warnings():
                 # Python 3.12 warns about forks because of NumPy's threads, which the child lacks.
                 warnings.filterwarnings("ignore", "This process .* is multi-threaded")
                 _check_descriptors()

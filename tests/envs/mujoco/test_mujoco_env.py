@@ -473,7 +473,6 @@ def test_mujoco_is_too_old(path, monkeypatch):
     class Old:
         __version__ = "2.3.7"
 
-    monkeypatch.delitem(sys.modules, "mujoco")
-    monkeypatch.setattr(library.importlib, "import_module", lambda name: Old)
+    monkeypatch.setattr(library.process_wide, "load_module", lambda name: Old)
     with pytest.raises(error.DependencyNotInstalled, match=r"MuJoCo 2\.3\.7 is too old"):
         library.mujoco_module()

@@ -1,0 +1,74 @@
+"""The one lock over what a whole process shares and gymcore exchanges for a moment.
+
+Examples are the filters of Python's warnings, MuJoCo's handler of warnings, and the buffer in which
+pygame sorts the corners of a polygon. Code that holds the lock must not import modules of gymcore,
+since another thread may be importing one of them and wait for the lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from types import ModuleType
+
+_loaded: dict[str, ModuleType] = {}
+
+lock = threading.RLock()
+"""Use it as `process_wide.lock`: a forked child has another one."""
+
+
+def _replace_lock() -> None:
+    global lock
+    lock = threading.RLock()  # another thread of the parent may hold the old one forever
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_replace_lock)
+
+
+@contextlib.contextmanager
+def caught_warnings(action: str = "ignore") -> Iterator[list[warnings.WarningMessage]]:
+    """Yield a list to which the warnings of the block are added if `action` is "always".
+
+    Example:
+        >>> with caught_warnings("always") as caught:
+        ...     warnings.warn("thin ice")
+        >>> [str(warning.message) for warning in caught]
+        ['thin ice']
+    """
+    with lock, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter(action)  # type: ignore[arg-type]
+        yield caught
+
+
+def load_module(name: str, **environment: str) -> ModuleType:
+    """Import a package without its warnings, with these environment variables unless they are set.
+
+    It may be called from several threads: each gets the module when it is complete.
+
+    Raises:
+        ImportError: If the package is not installed.
+    """
+    module = _loaded.get(name)
+    if module is not None and sys.modules.get(name) is module:
+        return module
+    with caught_warnings():
+        added = environment.keys() - os.environ.keys()
+        os.environ.update({key: environment[key] for key in added})
+        try:
+            module = importlib.import_module(name)
+            for part in list(vars(module).values()):
+                if isinstance(part, ModuleType):
+                    # pygame has parts that `importlib.util.LazyLoader` loads when an attribute is
+                    # read, which before Python 3.12 must not happen in two threads.
+                    part.__doc__  # noqa: B018
+        finally:
+            for key in added:
+                os.environ.pop(key, None)
+        _loaded[name] = module
+    return module

@@ -1,0 +1,112 @@
+"""What is process-wide has one owner: first use, and drawing, in many threads."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import warnings
+
+import pytest
+
+from gymcore.base import process_wide
+
+MANY_THREADS = """
+import sys
+import threading
+
+import gymcore as gym
+
+env_id, count = sys.argv[1], 12
+barrier, results = threading.Barrier(count), [None] * count
+
+
+def run(index):
+    barrier.wait()
+    env = gym.make(env_id, render_mode="rgb_array") if sys.argv[2:] else gym.make(env_id)
+    env.action_space.seed(1)
+    rewards = [env.reset(seed=5) and 0.0]
+    rewards += [env.step(env.action_space.sample())[1] for _ in range(3)]
+    frames = [env.render().tobytes() for _ in range(3)] if sys.argv[2:] else []
+    results[index] = rewards, frames
+
+
+threads = [threading.Thread(target=run, args=(index,)) for index in range(count)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert results == [results[0]] * count and results[0], results[0] and results[0][0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("env_id", "options"),
+    [
+        ("HalfCheetah-v5", []),
+        ("CarRacing-v3", []),
+        ("CarRacing-v3", ["render"]),
+        ("LunarLander-v3", ["render"]),
+        ("ALE/Pong-v5", ["render"]),
+        ("Blackjack-v1", ["render"]),
+        ("MiniGrid-Empty-5x5-v0", ["render"]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "-".join(value),
+)
+def test_first_use_in_many_threads(env_id: str, options: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", MANY_THREADS, env_id, *options],
+        capture_output=True, text=True, timeout=240,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_warnings_are_caught_by_one_thread_at_a_time():
+    def warn(name):
+        for number in range(200):
+            with process_wide.caught_warnings("always") as caught:
+                warnings.warn(f"{name} {number}", stacklevel=1)
+            texts.append([str(warning.message) for warning in caught])
+
+    filters, texts = list(warnings.filters), []
+    threads = [threading.Thread(target=warn, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(texts) == sorted([f"{name} {number}"] for name in "abcd" for number in range(200))
+    assert warnings.filters == filters
+
+
+def test_environment_variables_are_set_only_for_the_import(tmp_path, monkeypatch):
+    (tmp_path / "reads_environment.py").write_text(
+        "import os\nvalues = os.environ['A'], os.environ['B']\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("A", "own")
+    module = process_wide.load_module("reads_environment", A="1", B="2")
+    assert module.values == ("own", "2")
+    assert os.environ["A"] == "own" and "B" not in os.environ
+    assert process_wide.load_module("reads_environment") is module
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_a_forked_child_does_not_wait_for_a_thread_of_its_parent():
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with process_wide.lock:
+            held.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if process_wide.lock.acquire(timeout=60) else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    done.set()
+    thread.join()
