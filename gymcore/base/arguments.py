@@ -19,6 +19,7 @@ from gymcore_ext.arrays import are_lanes
 __all__ = [
     "check_mask",
     "check_options",
+    "check_rewards_are_numbers",
     "checked_seeds",
     "count",
     "invalid_action",
@@ -134,6 +135,20 @@ def checked_seeds(
             None if value is None else _as_seed(value, f"seed[{i}]") for i, value in enumerate(seed)
         ]
     return _as_seed(seed, "seed")
+
+
+def check_rewards_are_numbers(rewards: Any) -> None:
+    """Raise `InvalidArgument` if rewards of lanes are vectors, which only engines support.
+
+    Example:
+        >>> check_rewards_are_numbers(np.ones((2, 3)))
+        Traceback (most recent call last):
+        gymcore.error.InvalidArgument: rewards: expected a number for each lane, got shape (2, 3)
+    """
+    if np.ndim(rewards) != 1:
+        raise InvalidArgument(
+            f"rewards: expected a number for each lane, got shape {np.shape(rewards)}"
+        )
 
 
 def _as_seed(value: Any, name: str) -> int:

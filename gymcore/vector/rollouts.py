@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.arguments import check_rewards_are_numbers
 from gymcore.base.nested import map_leaves, rows_at
 from gymcore.error import InvalidArgument
 from gymcore.vector.lane_episodes import AutoresetMode
@@ -99,9 +100,11 @@ class Rollout:
             last observations (both None if there are none or `finals` is False), and infos.
 
         Raises:
-            InvalidArgument: If a same-step environment returns no last observations.
+            InvalidArgument: If a same-step environment returns no last observations, or if rewards
+                are vectors.
         """
         observations, rewards, terminated, truncated, infos = self._step(actions)
+        check_rewards_are_numbers(rewards)
         disabled = self.mode is AutoresetMode.DISABLED
         ended = last = None
         if disabled or (finals and self.mode is AutoresetMode.SAME_STEP):

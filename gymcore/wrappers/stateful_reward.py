@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Env, Info, ObsType, Wrapper
-from gymcore.error import ArgumentTypeError, InvalidBound
+from gymcore.error import ArgumentTypeError, InvalidArgument, InvalidBound
 from gymcore.wrappers.utils import KeepsStatistics, RunningMeanStd
 
 __all__ = ["NormalizeReward"]
@@ -76,7 +76,10 @@ class NormalizeReward(
         """Step the environment, and return the scaled reward as a float64."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         previous = float(self.discounted_reward[0]) * self.gamma * (1 - terminated)
-        discounted = previous + float(reward)
+        try:
+            discounted = previous + float(reward)
+        except (TypeError, ValueError):
+            raise InvalidArgument(f"reward: expected a number, got {reward!r:.80}") from None
         self.discounted_reward = np.array([discounted])
         if self.update_running_mean:
             # The variance of a single number: 0, or NaN if the number is not finite.

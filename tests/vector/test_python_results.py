@@ -10,6 +10,7 @@ import pytest
 
 import gymcore as gym
 from gymcore import error, spaces
+from gymcore.learn import RolloutCollector
 from gymcore.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymcore.vector.workers.default_loop import _async_worker
 
@@ -190,6 +191,28 @@ def test_statistics_are_those_of_numbers():
     envs.reset()
     with pytest.raises(error.InvalidArgument, match=r"numbers, got an array of shape \(2,\)"):
         envs.step([0, 0])
+
+
+@pytest.mark.parametrize("wrap", ["RecordEpisodeStatistics", "NormalizeReward"])
+def test_wrappers_of_numbers_refuse_vectors(wrap):
+    envs = getattr(gym.wrappers.vector, wrap)(SyncVectorEnv([Vectors] * 2))
+    envs.reset()
+    with pytest.raises(error.InvalidArgument, match=r"a number for each lane, got shape \(2, 2\)"):
+        envs.step([0, 0])
+    env = gym.wrappers.NormalizeReward(Vectors())
+    env.reset()
+    with pytest.raises(error.InvalidArgument, match="reward: expected a number"):
+        env.step(0)
+
+
+def test_collectors_refuse_vectors():
+    def policy(observations):
+        zeros = np.zeros(len(observations), np.float32)
+        return np.zeros(len(observations), np.int64), zeros, zeros
+
+    collector = RolloutCollector(SyncVectorEnv([Vectors] * 2), policy, 2)
+    with pytest.raises(error.InvalidArgument, match="a number for each lane"):
+        collector.collect()
 
 
 # Errors and actions

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gymcore import logger
-from gymcore.base.arguments import split_reset_mask
+from gymcore.base.arguments import check_rewards_are_numbers, split_reset_mask
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Info, ObsType, Options
 from gymcore.error import (
@@ -135,19 +135,23 @@ class RecordEpisodeStatistics(
                 f"type is {type(infos)}. This may be due to usage of other wrappers in the wrong "
                 "order."
             )
-        count, episodes = statistics.count_episodes(
-            self.episode_returns,
-            self.episode_lengths,
-            self.episode_start_times,
-            self.prev_dones,
-            (self.return_queue, self.length_queue, self.time_queue),
-            rewards,
-            terminated,
-            truncated,
-            time.perf_counter(),
-            self._next_step,
-            self._same_step,
-        )
+        try:
+            count, episodes = statistics.count_episodes(
+                self.episode_returns,
+                self.episode_lengths,
+                self.episode_start_times,
+                self.prev_dones,
+                (self.return_queue, self.length_queue, self.time_queue),
+                rewards,
+                terminated,
+                truncated,
+                time.perf_counter(),
+                self._next_step,
+                self._same_step,
+            )
+        except ValueError:
+            check_rewards_are_numbers(rewards)
+            raise
         if count:
             key, mask_key = self._stats_key, self._mask_key
             if key in infos or mask_key in infos:

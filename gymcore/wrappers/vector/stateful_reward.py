@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.base.arguments import split_reset_mask
+from gymcore.base.arguments import check_rewards_are_numbers, split_reset_mask
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Info, ObsType, Options
 from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv, VectorWrapper
@@ -70,21 +70,25 @@ class NormalizeReward(
         """Step, and return scaled rewards, float64 [num_envs]; see `VectorEnv.step`."""
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
         rms = self.return_rms
-        scaled, mean, var, rms.count = statistics.normalize_rewards(
-            self.accumulated_reward,
-            self._ended,
-            rewards,
-            terminated,
-            truncated,
-            rms.mean,
-            rms.var,
-            rms.count,
-            self.gamma,
-            self.epsilon,
-            self.update_running_mean,
-            self._next_step,
-            self._same_step,
-        )
+        try:
+            scaled, mean, var, rms.count = statistics.normalize_rewards(
+                self.accumulated_reward,
+                self._ended,
+                rewards,
+                terminated,
+                truncated,
+                rms.mean,
+                rms.var,
+                rms.count,
+                self.gamma,
+                self.epsilon,
+                self.update_running_mean,
+                self._next_step,
+                self._same_step,
+            )
+        except ValueError:
+            check_rewards_are_numbers(rewards)
+            raise
         rms.mean, rms.var = np.float64(mean), np.float64(var)
         return observations, scaled, terminated, truncated, infos
 
