@@ -34,8 +34,8 @@ class TabularEnv(NativeDiscreteEnv):
     - Info: `prob`, the probability of the transition that was drawn; 1 after a reset.
     - Every step and reset draws one random number, even if there is only one outcome.
 
-    Attributes: `P` (immutable: make a new environment with a changed copy), `initial_state_distrib`
-    float64 [states], `s` (the state; can be set), `lastaction` (None after a reset).
+    Attributes: `P` and `initial_state_distrib` float64 [states] (both immutable, but another one of
+    the same size can be assigned), `s` (the state; can be set), `lastaction` (None after a reset).
 
     Example:
         >>> from gymcore.envs.toy_text import TabularEnv
@@ -106,10 +106,27 @@ class TabularEnv(NativeDiscreteEnv):
         """The table: `P[state][action]` lists (probability, next state, reward, terminated)."""
         return self._transitions.P
 
+    @P.setter
+    def P(self, value: Table) -> None:
+        self._use(Transitions(value, self._transitions.initial, self._transitions.masks))
+
     @property
     def initial_state_distrib(self) -> npt.NDArray[np.float64]:
-        """Distribution of the initial state, float64 [states]; read-only."""
+        """Distribution of the initial state, float64 [states]; the array is read-only."""
         return self._transitions.initial
+
+    @initial_state_distrib.setter
+    def initial_state_distrib(self, value: npt.ArrayLike) -> None:
+        self._use(Transitions(self._transitions.P, value, self._transitions.masks))
+
+    def _use(self, transitions: Transitions) -> None:
+        """Continue the episode with another table."""
+        if self._shares_batch:
+            raise AttributeError("P: shared by all lanes of a vector environment")
+        sizes = [(t.num_states, t.num_actions) for t in (self._transitions, transitions)]
+        if sizes[0] != sizes[1]:
+            raise InvalidArgument(f"P: expected (states, actions) = {sizes[0]}, got {sizes[1]}")
+        self.__setstate__({**self.__getstate__(), "_transitions": transitions})
 
     def step(self, action: int) -> tuple[int, float, bool, bool, Info]:
         """Take one step; see `NativeDiscreteEnv.step`."""
@@ -248,8 +265,8 @@ OUTCOME = np.dtype(
 
 def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
     raise ArgumentTypeError(
-        "P is compiled into the environment and cannot be changed in place: make a TabularEnv of a "
-        "changed copy (copy.deepcopy(env.P) is one)"
+        "P is compiled into the environment and cannot be changed in place: assign a changed copy "
+        "to env.unwrapped.P (copy.deepcopy(env.P) is one)"
     )
 
 

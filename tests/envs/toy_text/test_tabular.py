@@ -6,6 +6,7 @@ import copy
 import pickle
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -248,3 +249,40 @@ def test_cards_are_as_likely_as_the_deck_says() -> None:
     cards = np.bincount([card for hand in envs.get_attr("player") for card in hand], minlength=11)
     expected = 2 * 4096 * np.array([1] * 9 + [4]) / 13
     assert ((cards[1:] - expected) ** 2 / expected).sum() < 9 + 6 * np.sqrt(18)
+
+
+@for_each("env_id", ["FrozenLake-v1", "CliffWalking-v1", "Taxi-v4"])
+def test_an_assigned_table_is_used_as_in_gymnasium(env_id: str) -> None:
+    envs = [package.make(env_id).unwrapped for package in (gymcore, gymnasium)]
+    for env in envs:
+        env.reset(seed=1)
+        env.step(1)
+        table = copy.deepcopy(env.P)
+        for row in table.values():
+            for action, outcomes in row.items():
+                row[action] = [(p, s, 2.5 * r - 1, False) for p, s, r, _ in outcomes]
+        env.P = table
+        start = np.zeros(len(table))
+        start[[3, 5]] = 0.5
+        env.initial_state_distrib = start
+    for k in range(60):
+        if k % 20 == 19:
+            assert envs[0].reset()[0] == envs[1].reset()[0]
+        ours, theirs = (env.step(k * 7 % 4) for env in envs)
+        assert ours[:4] == theirs[:4] and ours[4]["prob"] == theirs[4]["prob"]
+    again = copy.deepcopy(envs[0])
+    assert again.P == envs[0].P and again.step(2)[:4] == envs[0].step(2)[:4]
+
+
+def test_assigned_tables_that_do_not_fit_change_nothing() -> None:
+    env = TabularEnv(STAY, [1.0])
+    env.reset(seed=1)
+    for table in ({0: {0: [(0.5, 0, 0.0, False)]}}, [*STAY.values()] * 2):
+        with pytest.raises(error.InvalidArgument):
+            env.P = table
+    with pytest.raises(error.InvalidArgument, match=r"initial_distribution\[0\]"):
+        env.initial_state_distrib = [2.0]
+    assert env.P == STAY and env.initial_state_distrib.tolist() == [1.0]
+    lane = gymcore.make_vec("CliffWalking-v1", 2).call("unwrapped")[0]
+    with pytest.raises(AttributeError, match="shared by all lanes"):
+        lane.P = lane.P
