@@ -46,6 +46,7 @@ ctypedef struct worlds_t:       # what the lanes of a batch have in common
     const void* definitions[MAX_DEFINITIONS]  # of bodies, fixtures, shapes and joints, in the family's order
     const void* texts           # texts_t of CarRacing
     bint discrete               # whether actions are discrete
+    bint stays                  # whether a reset leaves the first step to the caller
 
 
 ctypedef struct family_t:

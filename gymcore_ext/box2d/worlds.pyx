@@ -357,7 +357,7 @@ cdef int step(
 cdef void reset(
     void* memory, const void* shared, const double* parameters, const double* options, rng_t* rng
 ) noexcept nogil:
-    """Begin an episode: draw it, build it, and step once, as Gymnasium does."""
+    """Begin an episode: draw it, build it, and step once, as Gymnasium does, unless the caller will."""
     cdef const worlds_t* self = <const worlds_t*> shared
     cdef lane_t* lane = <lane_t*> memory
     cdef double reward
@@ -368,7 +368,8 @@ cdef void reset(
     lane.busy = 1
     self.family.begin(self, lane, parameters, options, rng)
     build_world(self, lane)
-    self.family.step(self, lane, parameters, self.family.first_action, False, rng, &reward)
+    if not self.stays:
+        self.family.step(self, lane, parameters, self.family.first_action, False, rng, &reward)
     lane.busy = 0
 
 
@@ -506,6 +507,10 @@ cdef class Worlds(LaneStore):
     def episodes(self):
         """The episode of each lane: a structured array [lanes], a writable view."""
         return self._columns(sizeof(lane_t), self.episode_dtype)
+
+    def leave_first_step(self):
+        """Make resets leave the first step of an episode to the caller."""
+        self.shared.stays = True
 
     def builds(self, Py_ssize_t lane):
         """Return how often the bodies of a lane were made: they are new if it has grown."""

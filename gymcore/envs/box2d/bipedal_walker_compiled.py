@@ -71,6 +71,7 @@ class BipedalWalker(Scenery, CompiledBox2DEnv[npt.NDArray[np.float32]]):
     hardcore, fresh_worlds = flag(), flag()
     game_over, scroll = EpisodeField(bool), EpisodeField(float)
     terrain_x = GROUND_X
+    first_action = np.zeros(4)
 
     def __init__(self, render_mode: str | None = None, hardcore: bool = False) -> None:
         """Make a walker.

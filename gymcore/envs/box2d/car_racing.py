@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gymcore.envs.box2d.car_dynamics import Car as Car
 from gymcore.envs.box2d.car_racing_compiled import CarRacingVectorEnv as CarRacingVectorEnv
 from gymcore.envs.box2d.car_racing_python import *  # noqa: F403
 from gymcore.envs.box2d.car_racing_rendering import *  # noqa: F403

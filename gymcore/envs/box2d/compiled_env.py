@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.core import ActType
+from gymcore.core import ActType, Info, Options
 from gymcore.envs.box2d.box2d_env import Body, Box2D, Definition, DrawnBox2DEnv, Joint, World
 from gymcore.envs.box2d.library import library_functions
 from gymcore.native.env import NativeEnv
@@ -83,6 +83,9 @@ class CompiledBox2DEnv(DrawnBox2DEnv[Any, ActType], NativeEnv[ActType]):
     _not_pickled = (*NativeEnv._not_pickled, "_view")
     # How often the world had been built when its bodies were viewed, and the package's bodies.
     _view: tuple[int, list[Body]] = (0, [])
+    # The action of the step that `reset` makes, which is by a subclass's `step`, as in Gymnasium;
+    # None if `reset` never calls `step`.
+    first_action: Any = None
 
     def _kernel(self) -> object:
         """Return the kernel for the arguments."""
@@ -112,6 +115,23 @@ class CompiledBox2DEnv(DrawnBox2DEnv[Any, ActType], NativeEnv[ActType]):
             **self._lane_options(),
         )
         return Batch(kernel, num_envs, errors=error, store=lanes, **options)
+
+    def _own_batch(self) -> Batch:
+        """Return a batch of one, which leaves the first step to a `step` of a subclass."""
+        batch = super()._own_batch()
+        if self._first_step_is_overridden():
+            batch.store.leave_first_step()
+        return batch
+
+    def _first_step_is_overridden(self) -> bool:
+        return self.first_action is not None and self._override("step") is not None
+
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
+        """Begin an episode; see `NativeEnv.reset`."""
+        results = super().reset(seed=seed, options=options)
+        if self._first_step_is_overridden():
+            return self.step(self.first_action)[0], results[1]
+        return results
 
     def fixed_digest(self) -> int:
         """Digest of the class and its arguments."""

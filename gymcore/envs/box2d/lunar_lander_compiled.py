@@ -16,6 +16,7 @@ from gymcore.envs.box2d.compiled_env import CompiledBox2DEnv, EpisodeField, Foot
 from gymcore.envs.box2d.lunar_lander_python import (
     FPS,
     HELIPAD_Y,
+    SCALE,
     checked_number,
     lander_spaces,
     sky_over,
@@ -106,6 +107,7 @@ class LunarLander(CompiledBox2DEnv[Any]):
         """
         self.continuous = bool(continuous)
         self.observation_space, self.action_space = lander_spaces(continuous)
+        self.first_action = np.zeros(2, np.float32) if self.continuous else 0
         super().__init__(
             render_mode,
             gravity=gravity,
@@ -199,6 +201,7 @@ class LunarLander(CompiledBox2DEnv[Any]):
     def _view_bodies(self, bodies: list[Body]) -> list[Body]:
         touches = self._episode["legs"].reshape(-1, 1)
         legs = map(Foot, bodies[2:], self._world.joints, touches)
+        self._emitted: list[Body] = []
         return [*bodies[:2], *legs]
 
     @property
@@ -235,6 +238,40 @@ class LunarLander(CompiledBox2DEnv[Any]):
                         x, y = x + x_speed / FPS, y + y_speed / FPS
                     particles.append((x, y, x_speed, y_speed, age))
         return particles
+
+    # --- helpers of programs that define their own `step` ----------------------------------------
+
+    def _create_particle(self, mass: float, x: float, y: float, ttl: float) -> Body:
+        """Add a small round body to the world, which meets only the ground, and return it."""
+        if not self._bodies:
+            raise error.ResetNeeded("_create_particle: call reset() first")
+        shape = Box2D.b2CircleShape(radius=2 / SCALE, pos=(0, 0))
+        fixture = Box2D.b2FixtureDef(
+            shape=shape,
+            density=mass,
+            friction=0.1,
+            categoryBits=0x0100,
+            maskBits=0x001,
+            restitution=0.3,
+        )
+        particle = self._world.CreateDynamicBody(position=(x, y), angle=0.0, fixtures=fixture)
+        particle.ttl = ttl
+        self._emitted.append(particle)
+        self._clean_particles(False)
+        return particle
+
+    def _clean_particles(self, all_particle: bool) -> None:
+        """Remove the oldest particles of `_create_particle` until one has a `ttl` of 0 or more."""
+        while self._emitted and (all_particle or self._emitted[0].ttl < 0):
+            self._world.DestroyBody(self._emitted.pop(0))
+
+    def _destroy(self) -> None:
+        """Remove all bodies; only `reset` may follow."""
+        bodies = self._bodies
+        self._clean_particles(True)
+        self._view = self._view[0], []
+        for body in bodies:
+            self._world.DestroyBody(body)
 
     def _draw(self, surface: pygame.Surface) -> None:
         lunar_lander_python.draw(surface, self)

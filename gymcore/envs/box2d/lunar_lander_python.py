@@ -43,10 +43,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FPS",
+    "INITIAL_RANDOM",
+    "LANDER_POLY",
     "LEG_AWAY",
     "LEG_DOWN",
+    "LEG_H",
+    "LEG_SPRING_TORQUE",
+    "LEG_W",
     "MAIN_ENGINE_POWER",
+    "MAIN_ENGINE_Y_LOCATION",
     "SCALE",
+    "SIDE_ENGINE_AWAY",
+    "SIDE_ENGINE_HEIGHT",
     "SIDE_ENGINE_POWER",
     "VIEWPORT_H",
     "VIEWPORT_W",
