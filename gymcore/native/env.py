@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import math
 import sys
+import weakref
 from abc import ABCMeta
 from collections.abc import Callable
 from functools import cache
@@ -16,13 +17,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import error
+from gymcore import error, logger
 from gymcore.base import seeding
 from gymcore.base.arguments import check_options, invalid_action
 from gymcore.core import ActType, Info, Options, without_mode
 from gymcore.native.kernel_spaces import check_spaces
 from gymcore.native.lane_generator import lane_generator, stream_state
 from gymcore.native.parameters import Derived, Parameter, write_parameter
+from gymcore.native.python_step import PythonStepBatch
 from gymcore.native.state import (
     checked_lanes,
     digest,
@@ -87,6 +89,11 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
     # Methods and properties, in addition to the bases' ones, that compiled code replaces. An
     # override would have no effect and is an error, except for `observation_method`.
     compiled_methods: ClassVar[frozenset[str]] = frozenset()
+    # Those of them that `step_in_python` calls: a class that overrides one steps in Python.
+    python_methods: ClassVar[frozenset[str]] = frozenset()
+    batch_type: ClassVar[type[Batch]] = Batch
+    # The overrides for which the class steps in Python.
+    in_python: ClassVar[tuple[str, ...]] = ()
     instead: ClassVar[str] = "change what super().step() returns"
     observation_method: ClassVar[str | None] = None
     # Override that observes in Python after a reset and a step, or that rejects the step.
@@ -99,6 +106,8 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
     # An object that represents a lane of a vector environment shares the environment's batch.
     _lane: int = 0
     _generator: np.random.Generator | None = None
+    # The step of the episode at which an array was assigned to `state`, and the array's dtype.
+    _assigned: tuple[int, np.dtype] = (-1, np.dtype(np.float64))
     _shares_batch: bool = False
     # Whether spaces and parameters are known to match the kernel, as for built-in classes.
     fits_kernel: bool = True
@@ -142,6 +151,15 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
             # A plain value is the default of a parameter.
             and (name not in cls.parameters or isinstance(override, _METHODS))
         ]
+        cls.in_python = tuple(name for name in ignored if name in cls.python_methods)
+        if cls.in_python:
+            cls.batch_type = PythonStepBatch
+        if cls.in_python and _is_built_in(cls.step):
+            logger.warn(
+                f"{cls.__name__}.{cls.in_python[0]}: overrides a part of the compiled step, so the "
+                "class steps in Python, more slowly, and has no compiled batches"
+            )
+        ignored = [name for name in ignored if name not in cls.in_python]
         if ignored:
             refusal = error.Error(
                 f"{cls.__name__}.{ignored[0]}: the compiled step never calls it; {cls.instead}, or "
@@ -196,6 +214,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
     def _own_batch(self) -> Batch:
         """Return a batch of one lane for a single environment."""
         batch = self.make_batch(1, mode=SINGLE, **self.batch_options())
+        self._step_as_defined(batch)
         batch.numpy_scalars, batch.float32_numbers = self.numpy_scalars, self.float32_numbers
         self.set_class_values(batch)
         return batch
@@ -207,6 +226,15 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
             if isinstance(parameter, Parameter) and parameter.default is not None:
                 write_parameter(batch, parameter, [parameter.default], None)
 
+    def _step_as_defined(self, batch: Batch) -> None:
+        """Let a batch of one that steps in Python call this environment."""
+        if isinstance(batch, PythonStepBatch):
+            batch.env = weakref.ref(self)
+
+    def step_in_python(self, action: Any) -> tuple[float, bool, Info]:
+        """Step through the methods in `python_methods`; return reward, `terminated` and infos."""
+        raise NotImplementedError(f"{type(self).__name__} has no step_in_python(action)")
+
     @classmethod
     def kernel_spec(cls) -> dict[str, Any]:
         """Return the kernel's sizes, names and defaults; see `gymcore_ext.engine.kernels`."""
@@ -214,7 +242,8 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
 
     def make_batch(self, num_envs: int, **options: Any) -> Batch:
         """Return a batch of lanes of this environment's kernel."""
-        return Batch(import_module(self.kernel_module).kernel, num_envs, errors=error, **options)
+        kernel = import_module(self.kernel_module).kernel
+        return self.batch_type(kernel, num_envs, errors=error, **options)
 
     def batch_options(self) -> dict[str, Any]:
         """Return options of a batch that depend on `arguments`, such as the kernel's table."""
@@ -302,6 +331,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
             )
         if not self.fits_kernel:
             self.check_kernel()
+        self._assigned = NativeEnv._assigned
         if seed is not None:
             self._seed(seeding.checked_seed(seed))
         else:
@@ -362,11 +392,14 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
     def state(self) -> Any:
         """A copy of the physics state, float64 [state_size]; None before the first reset.
 
-        For a `jit.Env` it is a record with the fields of `State`. Assign a sequence to set it.
+        For a `jit.Env` it is a record with the fields of `State`. Assign a sequence to set it: an
+        array of floats keeps its dtype until the next step or reset, as in Gymnasium.
         """
         if not self._batch.is_ready:
             return None
-        return self.shown_state(read_states(self._batch, [self._lane])[0])
+        state = self.shown_state(read_states(self._batch, [self._lane])[0])
+        step, dtype = self._assigned
+        return state.astype(dtype) if step == self._elapsed() else state
 
     @state.setter
     def state(self, value: Any) -> None:
@@ -374,6 +407,14 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
             return
         self._ensure_seeded()
         write_states(self._batch, [self.stored_state(value)], np.array([self._lane]))
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            self._assigned = self._elapsed(), value.dtype
+        else:
+            self._assigned = NativeEnv._assigned
+
+    def _elapsed(self) -> int:
+        """Return how many steps of the episode compiled code has made."""
+        return int(self._batch.view_lifecycle()[1][self._lane])
 
     @classmethod
     def shown_state(cls, stored: Any) -> Any:
@@ -408,6 +449,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
         write_lanes(self._batch, self.check_state(state), np.array([self._lane]))
         self._generator = lane_generator(self._batch, self._lane)
         self._np_random_seed = -1
+        self._assigned = NativeEnv._assigned
 
     def close(self) -> None:
         """Close the window, if any; do nothing for a lane of a vector environment."""

@@ -16,7 +16,6 @@ from tests.testing_env import assert_same
 
 OBSERVERS = {"Pendulum-v1": "_get_obs", "Acrobot-v1": "_get_ob", "Blackjack-v1": "_get_obs"}
 REFUSED = {
-    "Acrobot-v1": "_terminal",
     "BipedalWalker-v3": "_generate_terrain",
     "CliffWalking-v1": "_limit_coordinates",
     "Taxi-v4": "_pickup",
@@ -101,7 +100,7 @@ def called(base: type, name: str, value: Any) -> list[str]:
     return calls
 
 
-@pytest.mark.filterwarnings("ignore:.*out of date")
+@pytest.mark.filterwarnings("ignore:.*out of date", "ignore:.*steps in Python")
 @for_each(
     "env_id",
     [
@@ -126,11 +125,56 @@ def test_overrides_of_other_kinds() -> None:
     base = type(gymcore.make("Ant-v5").unwrapped)
 
     class Mixin:
-        is_healthy = property(lambda self: True)
+        contact_forces = property(lambda self: np.zeros((14, 6)))
 
-    with pytest.raises(error.Error, match=r"Mine\.is_healthy: the compiled step never calls it"):
+    with pytest.raises(error.Error, match=r"Mine\.contact_forces: the compiled step never calls"):
         type("Mine", (Mixin, base), {})
     for override in (True, staticmethod(lambda: True)):
         with pytest.raises(error.Error, match="never calls it"):
-            type("Mine", (base,), {"is_healthy": override})
+            type("Mine", (base,), {"contact_forces": override})
     type("Mine", (base,), {"healthy_reward": 2.0})  # fixes the weight
+
+
+@for_each("env_id", ["CartPole-v1", "MountainCarContinuous-v0", "Pendulum-v1", "Acrobot-v1"])
+def test_an_assigned_state_keeps_its_dtype(env_id: str) -> None:
+    for gym in (gymcore, gymnasium):
+        env: Any = gym.make(env_id).unwrapped
+        env.reset(seed=1)
+        env.state = np.asarray(env.state, np.float32)
+        assert env.state.dtype == np.float32
+        env.step(env.action_space.sample())
+        if env_id in ("CartPole-v1", "Acrobot-v1"):  # the others go on in float32 in Gymnasium
+            assert np.asarray(env.state).dtype == np.float64
+    env = gymcore.make(env_id).unwrapped
+    env.reset(seed=1)
+    env.state = np.asarray(env.state, np.float32)
+    env.reset()
+    assert env.state.dtype == np.float64
+
+
+@pytest.mark.filterwarnings("ignore:.*steps in Python")
+@for_each("equations", ["book", "nips"])
+def test_acrobot_steps_through_overrides(equations: str) -> None:
+    envs: list[Any] = []
+    for gym in (gymcore, gymnasium):
+        base: Any = type(gym.make("Acrobot-v1").unwrapped)
+
+        def derivatives(self: Any, state: Any, base: Any = base) -> Any:
+            result = base._dsdt(self, state)
+            return (*result[:3], 0.9 * result[3], 0.0)
+
+        def ends(self: Any, base: Any = base) -> bool:
+            return bool(base._terminal(self) or abs(self.state[0]) > 0.5)
+
+        envs.append(type("Mine", (base,), {"_dsdt": derivatives, "_terminal": ends})())
+        envs[-1].book_or_nips = equations
+        envs[-1].AVAIL_TORQUE = [-2.0, 0.5, 2.0]
+        envs[-1].reset(seed=2)
+    ended = set()
+    for k in range(60):
+        ours, theirs = (env.step(2 * (k // 7 % 2)) for env in envs)
+        np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-5, atol=1e-6)
+        assert ours[1:] == theirs[1:]
+        np.testing.assert_allclose(*(env.state for env in envs), rtol=1e-9, atol=1e-9)
+        ended.add(ours[2])
+    assert ended == {True, False}

@@ -60,7 +60,7 @@ class AcrobotEnv(NativeDiscreteEnv):
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 15}  # noqa: RUF012
     kernel_module = "gymcore_ext.physics.acrobot"
     observation_method = "_get_ob"
-    compiled_methods = frozenset({"_terminal", "_dsdt"})
+    compiled_methods = python_methods = frozenset({"_terminal", "_dsdt"})
     picture_size = (500, 500)
 
     dt = Parameter(encode=as_positive)
@@ -117,6 +117,42 @@ class AcrobotEnv(NativeDiscreteEnv):
             return super().step(action)
         finally:
             self.AVAIL_TORQUE = torques
+
+    def step_in_python(self, action: int) -> tuple[float, bool, Info]:
+        """Step through `_dsdt` and `_terminal`, for a subclass that overrides them."""
+        start = [*self.state, self.AVAIL_TORQUE[action]]
+        theta1, theta2, speed1, speed2 = rk4(self._dsdt, start, [0, self.dt])
+        self.state = [
+            wrap(theta1, -math.pi, math.pi),
+            wrap(theta2, -math.pi, math.pi),
+            bound(speed1, -self.MAX_VEL_1, self.MAX_VEL_1),
+            bound(speed2, -self.MAX_VEL_2, self.MAX_VEL_2),
+        ]
+        terminated = self._terminal()
+        return 0.0 if terminated else -1.0, terminated, {}
+
+    def _dsdt(self, s_augmented: Sequence[float]) -> tuple[float, ...]:
+        """Return the derivatives of a state and a torque, `(theta1, theta2, speeds, torque)`."""
+        theta1, theta2, speed1, speed2, torque = s_augmented
+        m1, m2, moi, l1 = self.LINK_MASS_1, self.LINK_MASS_2, self.LINK_MOI, self.LINK_LENGTH_1
+        lc1, lc2, g = self.LINK_COM_POS_1, self.LINK_COM_POS_2, 9.8
+        cosine, sine = np.cos(theta2), np.sin(theta2)
+        d1 = m1 * lc1**2 + m2 * (l1**2 + lc2**2 + 2 * l1 * lc2 * cosine) + moi + moi
+        d2 = m2 * (lc2**2 + l1 * lc2 * cosine) + moi
+        phi2 = m2 * lc2 * g * np.cos(theta1 + theta2 - np.pi / 2.0)
+        phi1 = -m2 * l1 * lc2 * speed2**2 * sine - 2 * m2 * l1 * lc2 * speed2 * speed1 * sine
+        phi1 = phi1 + (m1 * lc1 + m2 * l1) * g * np.cos(theta1 - np.pi / 2) + phi2
+        pull = torque + d2 / d1 * phi1
+        if self.book_or_nips == "book":
+            pull = pull - m2 * l1 * lc2 * speed1**2 * sine
+        acceleration2 = (pull - phi2) / (m2 * lc2**2 + moi - d2**2 / d1)
+        acceleration1 = -(d2 * acceleration2 + phi1) / d1
+        return speed1, speed2, acceleration1, acceleration2, 0.0
+
+    def _terminal(self) -> bool:
+        """Return whether the tip is above its goal."""
+        theta1, theta2, _, _ = self.state
+        return bool(-np.cos(theta1) - np.cos(theta2 + theta1) > 1.0)
 
     def _get_ob(self) -> npt.NDArray[np.float32]:
         """Return the observation of the current state."""

@@ -109,9 +109,9 @@ class AntEnv(
         return self.value_of(self.forces).reshape(-1, 6)
 
     @property
-    def contact_cost(self) -> float:
+    def contact_cost(self) -> np.float64:
         """The cost of the current contacts."""
-        return float(self.value_of(self.pressure)[0])
+        return self.value_of(self.pressure)[0]
 
 
 AntVectorEnv = MujocoVectorEnv.of(AntEnv)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -23,16 +23,17 @@ from gymcore.envs.mujoco.library import (
 )
 from gymcore.envs.mujoco.mujoco_env import MujocoEnv, check_time_step, checked_count
 from gymcore.envs.mujoco.program import Program, evaluate
-from gymcore.envs.mujoco.quantities import Quantity, as_quantity
+from gymcore.envs.mujoco.quantities import Precision, Quantity, as_quantity, joined
 from gymcore.envs.mujoco.weights import PrivateName, Range, Weight, to_columns
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.env import SINGLE, NativeEnv
 from gymcore.native.lane_generator import lane_generator
 from gymcore.native.parameters import KernelSpec
+from gymcore.native.python_step import PythonStepBatch
 from gymcore.native.state import digest
 from gymcore.spaces import Box
 from gymcore_ext.engine.batch import Batch
-from gymcore_ext.mujoco.simulations import Simulations
+from gymcore_ext.mujoco.simulations import Simulations, run
 
 if TYPE_CHECKING:
     import mujoco
@@ -66,6 +67,15 @@ _REWARD_ARGUMENTS: dict[str, Callable[[Any, Any, bool, Info], Any]] = {
 }
 
 
+# Methods and properties that a subclass may override, and the quantities that they replace.
+_PYTHON_QUANTITIES = {
+    "control_cost": "effort",
+    "contact_cost": "pressure",
+    "is_healthy": "health",
+    "terminated": "ending",
+}
+
+
 class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     """Base class of MuJoCo environments that are written as a description.
 
@@ -92,6 +102,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     arguments: ClassVar[tuple[str, ...]] = _RENDERING_ARGUMENTS
     observation_method = "_get_obs"
     compiled_methods = frozenset({"do_simulation", "_step_mujoco_simulation"})
+    python_methods = frozenset({*_PYTHON_QUANTITIES, *compiled_methods})
     instead = "override describe(), or what it calls (see the class)"
     # The arguments of `_get_rew`, names of `_REWARD_ARGUMENTS`; None if it is never called.
     reward_arguments: ClassVar[tuple[str, ...] | None] = None
@@ -102,6 +113,11 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     _compiled_in: ClassVar[frozenset[str]] = frozenset()
     # Columns of the weights whose values a subclass fixes.
     fixed: ClassVar[dict[str, float]] = {}
+    # Defaults of the columns of weights.
+    _defaults: Mapping[str, float] = {}
+    # Whether the description is used: a subclass whose constructor calls `MujocoEnv.__init__`, with
+    # a model of its own, and that defines `step` and `reset_model`, does not need it.
+    _described = False
     metadata: Info = {  # noqa: RUF012
         "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"]
     }
@@ -173,22 +189,55 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             raise ArgumentTypeError(
                 f"{type(self).__name__}: got an unexpected keyword argument {unknown[0]!r}"
             )
+        self._described = True
+        self._defaults = {}
+        for name, value in weights.items():
+            self._defaults.update(to_columns(self.parameters[name], value))
         MujocoEnv.__init__(self, model_path, frame_skip, None, **arguments)
         if "render_fps" not in self.metadata:
             fps = int(np.round(1.0 / self.dt))
             self.metadata = {**self.metadata, "render_fps": fps}
-        self._defaults: dict[str, float] = {}
-        for name, value in weights.items():
-            self._defaults.update(to_columns(self.parameters[name], value))
+
+    def _complete(self) -> None:
+        if not self._described and self._override("step") and not self._resets_compiled:
+            self.batch_type = PythonStepBatch  # type: ignore[misc]
+        else:
+            self._described = True
         self._compile()
+
+    def _description(self) -> Description:
+        """Return the description, in which results of overrides in Python are parameters."""
+        s = self.simulation()
+        if not self._described:
+            return Description([s.qpos, s.qvel], 0.0, self.init_qpos, self.init_qvel)
+        replaced = {_PYTHON_QUANTITIES[name]: s.parameter(name) for name in self._computed()}
+        for name, quantity in replaced.items():
+            if name != "health":  # truth values let the other operand decide
+                quantity.precision = Precision.FLOAT64
+            self.__dict__[name] = lambda *_, quantity=quantity: quantity
+        try:
+            return self.describe(s)
+        finally:
+            for name in replaced:
+                del self.__dict__[name]
+
+    def _computed(self) -> list[str]:
+        """Return the names of quantities that overrides compute in Python."""
+        return [name for name in self.in_python if name in _PYTHON_QUANTITIES]
+
+    def check_kernel(self) -> None:
+        """Check the weights and spaces, unless the description is not used."""
+        if self._described:
+            super().check_kernel()
+        self.fits_kernel = True
 
     def _compile(self) -> None:
         """Compile the description and make the batch of one."""
         if not self.model.nu:
             raise InvalidArgument("model: expected actuators, got a model without actuators")
         self._program = program = Program(
-            self.describe(self.simulation()),
-            self._defaults,
+            self._description(),
+            {**self._defaults, **dict.fromkeys(self._computed(), 0.0)},
             self.model.nq,
             self.model.nv,
             self.model.nu,
@@ -199,9 +248,10 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             repr((program.arrays, program.constants, self.frame_skip)).encode(),
             *program.programs.values(),
         )
-        self.observation_space = Box(-np.inf, np.inf, (self._program.observation_size,), np.float64)
-        if self.action_space.shape != (self._program.action_size,):
-            self.action_space = Box(-1.0, 1.0, (self._program.action_size,), np.float32)
+        if self._described:
+            self.observation_space = Box(-np.inf, np.inf, (program.observation_size,), np.float64)
+            if self.action_space.shape != (program.action_size,):
+                self.action_space = Box(-1.0, 1.0, (program.action_size,), np.float32)
         self._batch = self._own_batch()
 
     def fixed_digest(self) -> int:
@@ -279,7 +329,8 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             on_fault=report_faults,
         )
         count = len(datas)
-        batch = Batch(simulations.kernel, count, errors=error, store=simulations, **options)
+        options.update(errors=error, store=simulations)
+        batch = self.batch_type(simulations.kernel, count, **options)
         batch.float32_numbers = self._program.float32_infos
         return batch
 
@@ -371,6 +422,52 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             self.render()
         return observation, reward, terminated, False, infos
 
+    def step_in_python(self, action: npt.ArrayLike) -> tuple[float, bool, Info]:
+        """Run the program of a step in Python, with `do_simulation` and other overrides.
+
+        Raises:
+            gymcore.error.Error: The environment does not use its description.
+            InvalidAction: The action has another shape.
+        """
+        if not self._described:
+            raise error.Error(
+                f"{type(self).__name__}.step: calls the described step, but the constructor calls "
+                "MujocoEnv.__init__ instead of that of the described environment"
+            )
+        program, data = self._program, self.data
+        numbers = np.asarray(action)
+        if numbers.shape != (program.action_size,):
+            raise error.InvalidAction(f"action: expected shape {(program.action_size,)}")
+        registers, parameters = np.zeros(program.registers), self._batch.get_parameters()[:, 0]
+        owners = {"data": data, "model": self.model}
+        arrays = [getattr(owners[owner], name) for owner, name in program.arrays]
+        observation = np.empty(program.observation_size)
+        spaces = [registers, program.constants, parameters, [], numbers, observation, *arrays]
+        is_float32 = numbers.dtype == np.float32
+        controls = len(spaces) - len(arrays) + program.arrays.index(("data", "ctrl"))
+        run(program.programs["before"], spaces, is_float32, [controls])
+        self.do_simulation(data.ctrl.copy(), self.frame_skip)
+        for name in self._computed():
+            value = getattr(self, name)
+            column = list(program.parameters).index(name)
+            parameters[column] = value(action) if name == "control_cost" else value
+        run(program.programs["after"], spaces, is_float32)
+        infos: Info = {}
+        at = 2
+        for name, dtype, size, _ in program.infos:
+            values = registers[at : at + size].astype(dtype)
+            infos[name] = values if size != 1 else values[0]
+            if is_float32 and name in program.float32_infos:
+                infos[name] = np.float32(infos[name])
+            at += size
+        return registers[0], bool(registers[1]), infos
+
+    def _get_obs(self) -> npt.NDArray[np.float64]:
+        """Return the described observation of the current simulation, a new array [size]."""
+        if self._described:
+            return super()._get_obs()
+        return self.value_of(lambda s: joined(*self.describe(s).observation))
+
     def _ask_for_reward(
         self, action: npt.ArrayLike, reward: float, terminated: bool, infos: Info
     ) -> tuple[float, Info]:
@@ -443,7 +540,12 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
     def _get_reset_info(self) -> Info:
         """Return the described infos of a reset, for the current simulation."""
-        described = self.describe(self.simulation()).reset_infos
+        try:
+            described = self.describe(self.simulation()).reset_infos
+        except InvalidArgument:
+            if self._described:
+                raise
+            return {}  # a model of its own lacks what is described
         values = {name: self.value_of(as_quantity(one)) for name, one in described.items()}
         return {name: value if value.size != 1 else value[0] for name, value in values.items()}
 
@@ -508,6 +610,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """Return the batch of one over this environment's own model and data."""
         batch = self._batch_over([self.data], mode=SINGLE)
         batch.numpy_scalars = True
+        self._step_as_defined(batch)
         self._simulations = batch.store
         return batch
 

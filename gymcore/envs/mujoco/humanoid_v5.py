@@ -123,9 +123,9 @@ class HumanoidEnv(
         return self.cost_of_contacts(simulation, "contact_cost")
 
     @property
-    def contact_cost(self) -> float:
+    def contact_cost(self) -> np.float64:
         """The cost of the current contacts."""
-        return float(self.value_of(self.pressure)[0])
+        return self.value_of(self.pressure)[0]
 
 
 HumanoidVectorEnv = MujocoVectorEnv.of(HumanoidEnv)

@@ -186,8 +186,12 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
             camera_name,
             visual_options,
         )
+        self._complete()
 
     # Steps of the construction, which a subclass may override.
+
+    def _complete(self) -> None:
+        """Do what needs the model; the last step."""
 
     def _initialize_simulation(self) -> tuple[mujoco.MjModel, mujoco.MjData]:
         """Return the model, whose offscreen buffer is large enough for a frame, and its data."""

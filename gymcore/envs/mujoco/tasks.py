@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
@@ -173,9 +174,10 @@ class ActionCost(Joints):
         """Return the cost of the action."""
         return simulation.parameter("ctrl_cost_weight") * total(square(simulation.action()))
 
-    def control_cost(self, action: npt.ArrayLike) -> float:
-        """Return the cost of an action [nu]."""
-        return float(self.value_of(self.effort, action)[0])
+    def control_cost(self, action: npt.ArrayLike) -> np.floating:
+        """Return the cost of an action [nu], float32 for a float32 action, otherwise float64."""
+        cost: np.float64 = self.value_of(self.effort, action)[0]
+        return np.float32(cost) if np.asarray(action).dtype == np.float32 else cost
 
 
 class ControlCost(Task):
@@ -187,9 +189,9 @@ class ControlCost(Task):
         """Return the cost of the controls."""
         return simulation.parameter("ctrl_cost_weight") * total(square(simulation.data.ctrl))
 
-    def control_cost(self, action: npt.ArrayLike) -> float:
+    def control_cost(self, action: npt.ArrayLike) -> np.float64:
         """Return the cost of the current controls; `action` is ignored, as in Gymnasium."""
-        return float(self.value_of(self.effort)[0])
+        return self.value_of(self.effort)[0]
 
 
 class Health(Task):

@@ -116,10 +116,13 @@ class PrivateName:
         return Parameter.__get__(self.weight, env, owner)
 
     def __set__(self, env: Any, value: object) -> None:
-        """Set the lane's value."""
+        """Set the lane's value; before the batch is made, the default of the environment."""
         if self.weight.name not in env.parameters:
             raise AttributeError(
                 f"{self.weight.name}: {type(env).__name__} fixes its value at "
                 f"{getattr(env, self.weight.name)}"
             )
-        self.weight.__set__(env, value)
+        if "_batch" in env.__dict__:
+            self.weight.__set__(env, value)
+        else:
+            env._defaults = {**env._defaults, **to_columns(self.weight, value)}

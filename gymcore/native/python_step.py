@@ -1,0 +1,39 @@
+"""Steps in Python, for a single environment whose class overrides a part of the compiled step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gymcore_ext.engine.batch import Batch
+
+if TYPE_CHECKING:
+    from weakref import ReferenceType
+
+
+class PythonStepBatch(Batch):
+    """The batch of one lane of an environment, whose method `step_in_python` steps it.
+
+    Attributes:
+        env: A weak reference to the environment, which owns the batch.
+    """
+
+    env: ReferenceType[Any]
+    _infos: dict[str, Any]
+
+    def step_single(self, action: int) -> tuple[Any, float, bool]:
+        """Step by a discrete action; return the observation, the reward and `terminated`."""
+        return self._step(action) if self.is_ready else super().step_single(action)  # which raises
+
+    def step_single_numbers(self, action: Any) -> tuple[Any, float, bool]:
+        """Step by an array of numbers; return as `step_single`."""
+        return self._step(action) if self.is_ready else super().step_single_numbers(action)
+
+    def _step(self, action: Any) -> tuple[Any, float, bool]:
+        env = self.env()
+        assert env is not None
+        reward, terminated, self._infos = env.step_in_python(action)
+        return self.observe(), reward, terminated
+
+    def infos(self, beginning: bool = False) -> dict[str, Any]:
+        """Return the infos of the last step, or of the beginning of an episode."""
+        return super().infos(True) if beginning else self._infos

@@ -1,0 +1,139 @@
+"""Subclasses that override a part of a compiled step: they step in Python, as Gymnasium's do."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import gymcore
+from gymcore import error
+from gymcore.native.vector_env import NativeVectorEnv
+from tests.for_each import for_each
+
+pytest.importorskip("mujoco")
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*out of date")
+
+
+def overridden(base: Any, name: str) -> Any:
+    """Return a member of a subclass that changes what the base's one does."""
+    if name in ("do_simulation", "_step_mujoco_simulation"):
+        method = getattr(base, name)
+        return lambda self, ctrl, n: method(self, np.asarray(ctrl) * 0.5, n + 1)
+    if name == "control_cost":
+        return lambda self, action: 2.0 * base.control_cost(self, action) + 1
+    read = getattr(base, name).fget
+    if name == "contact_cost":
+        return property(lambda self: read(self) + 0.5)
+    if name == "is_healthy":
+        return property(lambda self: bool(read(self)) and self.data.qpos[0] < 0.02)
+    return property(lambda self: read(self) or self.data.qpos[0] > 0.02)  # terminated
+
+
+OVERRIDES = {
+    "Ant-v5": "is_healthy control_cost contact_cost do_simulation",
+    "Ant-v4": "is_healthy control_cost contact_cost terminated",
+    "HalfCheetah-v4": "control_cost do_simulation",
+    "Hopper-v5": "is_healthy control_cost _step_mujoco_simulation",
+    "Hopper-v4": "terminated",
+    "Humanoid-v5": "is_healthy control_cost contact_cost do_simulation",
+    "Swimmer-v5": "control_cost",
+    "Reacher-v5": "do_simulation",
+    "InvertedDoublePendulum-v5": "_step_mujoco_simulation",
+}
+
+
+@for_each(
+    "env_id, name",
+    [(env_id, name) for env_id, names in OVERRIDES.items() for name in names.split()],
+)
+def test_overrides_are_used_as_in_gymnasium(env_id: str, name: str) -> None:
+    bases = [type(gym.make(env_id).unwrapped) for gym in (gymcore, gymnasium)]
+    with pytest.warns(UserWarning, match=rf"Mine\.{name}: .*steps in Python"):
+        ours = type("Mine", (bases[0],), {name: overridden(bases[0], name)})()
+    theirs = type("Mine", (bases[1],), {name: overridden(bases[1], name)})()
+    for dtype in (np.float32, np.float64):
+        np.testing.assert_array_equal(ours.reset(seed=3)[0], theirs.reset(seed=3)[0])
+        random = np.random.default_rng(1)
+        for _ in range(20):
+            action = random.uniform(-0.4, 0.4, theirs.action_space.shape).astype(dtype)
+            results, expected = ours.step(action), theirs.step(action)
+            np.testing.assert_array_equal(results[0], expected[0])
+            assert results[1] == pytest.approx(expected[1], abs=1e-12)
+            assert results[2:4] == expected[2:4]
+            assert results[4].keys() == expected[4].keys()
+            for key, value in expected[4].items():
+                np.testing.assert_allclose(results[4][key], value, rtol=1e-12, atol=1e-12)
+    again = copy.deepcopy(ours)
+    np.testing.assert_array_equal(again.step(action)[0], ours.step(action)[0])
+
+
+@pytest.mark.filterwarnings("ignore:.*steps in Python")
+def test_what_such_a_class_refuses() -> None:
+    base = type(gymcore.make("Ant-v5").unwrapped)
+    cls: Any = type("Mine", (base,), {"control_cost": lambda self, action: 0.0})
+    env = cls()
+    with pytest.raises(error.ResetNeeded):
+        env.step(np.zeros(8))
+    env.reset(seed=1)
+    with pytest.raises(error.InvalidAction, match="Expected \\(8,\\), found \\(3,\\)"):
+        env.step(np.zeros(3))
+    with pytest.raises(error.InvalidArgument, match="Mine: expected a class that compiled code"):
+        NativeVectorEnv.of(cls)(2)
+
+
+def reacher(gym: Any, model: str, **members: Any) -> Any:
+    """Return a Reacher whose constructor loads a model of its own by `MujocoEnv.__init__`."""
+    base = type(gym.make("Reacher-v5").unwrapped)
+    mujoco_env = next(cls for cls in base.__mro__ if cls.__name__ == "MujocoEnv")
+
+    def make(self: Any, **keywords: Any) -> None:
+        space = gym.spaces.Box(-np.inf, np.inf, (4,), np.float64)
+        self._reward_dist_weight = 2.0
+        mujoco_env.__init__(self, model, 2, observation_space=space, **keywords)
+
+    def reset_model(self: Any) -> Any:
+        noise = self.np_random.uniform(-0.1, 0.1, self.model.nq)
+        self.set_state(self.init_qpos + noise, self.init_qvel)
+        return self._get_obs()
+
+    def step(self: Any, action: Any) -> Any:
+        self._step_mujoco_simulation(action, self.frame_skip)
+        return self._get_obs(), self._reward_dist_weight, False, False, {}
+
+    def observe(self: Any) -> Any:
+        return np.concatenate([self.data.qpos[:2], self.data.qvel[:2]])
+
+    own = {"reset_model": reset_model, "step": step, "_get_obs": observe}
+    return type("Mine", (base,), {"__init__": make, **own, **members})
+
+
+def test_a_model_of_its_own(tmp_path: Path) -> None:
+    model = tmp_path / "two_joints.xml"
+    links = '<body><joint name="{}" type="hinge" axis="0 0 1"/><geom size="0.1"/></body>'
+    motors = '<motor joint="a" ctrlrange="-1 1"/><motor joint="b" ctrlrange="-1 1"/>'
+    bodies = "".join(links.format(name) for name in "ab")
+    model.write_text(
+        f'<mujoco><option timestep="0.01"/><worldbody>{bodies}</worldbody>'
+        f"<actuator>{motors}</actuator></mujoco>"
+    )
+    ours, theirs = (reacher(gym, str(model))() for gym in (gymcore, gymnasium))
+    for seed in (1, None):
+        for results in zip(ours.reset(seed=seed), theirs.reset(seed=seed), strict=True):
+            np.testing.assert_equal(*results)
+        for _ in range(5):
+            results, expected = (env.step(np.array([0.5, -0.2])) for env in (ours, theirs))
+            np.testing.assert_equal(results, expected)
+    assert ours.observation_space.shape == (4,)
+    again = copy.deepcopy(ours)
+    np.testing.assert_equal(again.step(np.ones(2)), ours.step(np.ones(2)))
+    base = type(gymcore.make("Reacher-v5").unwrapped)
+    calls = reacher(gymcore, str(model), step=lambda self, action: base.step(self, action))()
+    calls.reset(seed=1)
+    with pytest.raises(error.Error, match=r"Mine\.step: calls the described step"):
+        calls.step(np.zeros(2))
