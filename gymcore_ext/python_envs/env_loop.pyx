@@ -443,8 +443,8 @@ cdef class EnvLoop:
         if size != self.reward_size:
             if self.reward_size >= 0:
                 expected = f"a vector of {self.reward_size}" if self.reward_size else "a number"
-                raise ValueError(
-                    f"reward: expected {expected} as in other steps, got {f'a vector of {size}' if size else 'a number'}")
+                got = f"a vector of {size}" if size else "a number"
+                raise ValueError(f"reward: expected {expected} as in other steps, got {got}")
             self.reward_size = size
         return 0.0 if size else as_number(value)
 
