@@ -373,7 +373,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
         self._np_random_seed = -1
 
     @property
-    def _np_random(self) -> np.random.Generator | None:  # type: ignore[override]
+    def _np_random(self) -> np.random.Generator | None:
         """The generator, or None if none is in use; setting it copies its state to the lane."""
         return self._generator
 

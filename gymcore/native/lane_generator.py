@@ -70,7 +70,7 @@ class PCG64(np.random.PCG64):
         self.words = words
         draw_from(self, words)
 
-    @property
+    @property  # type: ignore[override]
     def state(self) -> dict[str, Any]:
         """State of the stream; setting it changes the stream."""
         high, low, increment_high, increment_low, _ = self.words.tolist()

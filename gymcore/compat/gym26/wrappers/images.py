@@ -118,7 +118,7 @@ class ResizeObservation(ObservationWrapper, RecordConstructorArgs):
         return image.reshape(*self.shape, -1)
 
 
-class AtariPreprocessing(atari_preprocessing.AtariPreprocessing[Any], Wrapper):
+class AtariPreprocessing(atari_preprocessing.AtariPreprocessing[Any], Wrapper):  # type: ignore[misc]
     """Preprocess the frames of an Atari environment (Gym 0.26).
 
     Identical to `gymcore.wrappers.AtariPreprocessing`, except that an environment without a spec,
