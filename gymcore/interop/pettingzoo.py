@@ -9,7 +9,13 @@ import numpy as np
 
 from gymcore.base.arguments import seeds_per_env, split_reset_mask
 from gymcore.core import Info, Options
-from gymcore.error import ArgumentTypeError, InvalidAction, InvalidArgument, ResetNeeded
+from gymcore.error import (
+    ArgumentTypeError,
+    ClosedEnvironmentError,
+    InvalidAction,
+    InvalidArgument,
+    ResetNeeded,
+)
 from gymcore.spaces.batching import batch_space, concatenate, create_empty_array, iterate
 from gymcore.spaces.conversion import convert_space
 from gymcore.spaces.layouts import action_layout
@@ -87,6 +93,7 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
                 per agent: then the seed of its first agent is that of a game.
             options: Options of the games; `reset_mask` `[num_envs] bool` must select whole games.
         """
+        self._check_open("reset")
         options, mask = split_reset_mask(options, self.num_envs)
         chosen = np.ones(self.num_envs, np.bool_) if mask is None else mask
         if not self._rows and not chosen.all():
@@ -104,7 +111,11 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
         return self._observations(), infos
 
     def step(self, actions: object) -> VectorStep[Any, Array]:
-        """Step the games; see `VectorEnv.step`. Actions of agents that have ended are ignored."""
+        """Step the games; see `VectorEnv.step`. Actions of agents that have ended are ignored.
+
+        After an exception of a game, all games must be reset.
+        """
+        self._check_open("step")
         if not self._rows:
             raise ResetNeeded("step: expected reset() before the first step()")
         if self._action_layout is not None:
@@ -112,6 +123,17 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
         given = list(iterate(self.action_space, actions))
         if len(given) != self.num_envs:
             raise InvalidAction(f"actions: expected {self.num_envs}, got {len(given)}")
+        try:
+            return self._step_games(given)
+        except BaseException:
+            self._rows = []  # only some of the games were stepped
+            raise
+
+    def _check_open(self, method: str) -> None:
+        if self.closed:
+            raise ClosedEnvironmentError(f"{method}: the environment is closed")
+
+    def _step_games(self, given: list[Any]) -> VectorStep[Any, Array]:
         rewards = np.zeros(self.num_envs)
         terminated, truncated, active = np.zeros((3, self.num_envs), np.bool_)
         infos: Info = {}

@@ -219,3 +219,19 @@ def test_a_game_of_pettingzoo():
             observations, rewards, *_ = envs.step(envs.action_space.sample())
             assert observations in envs.observation_space
             assert rewards.reshape(3, 2).sum(1).tolist() == [0, 0, 0]
+
+
+def test_an_exception_of_a_game_asks_for_a_reset_of_all():
+    class Stuck(Countdown):
+        def step(self, actions: dict[str, int]) -> Any:
+            raise ValueError("stuck")
+
+    envs = ParallelVectorEnv([Countdown, Stuck])
+    envs.reset()
+    with pytest.raises(ValueError, match="stuck"):
+        envs.step([0, 0, 0, 0])
+    with pytest.raises(gym.error.ResetNeeded):
+        envs.step([0, 0, 0, 0])
+    with pytest.raises(gym.error.ResetNeeded):
+        envs.reset(options={"reset_mask": np.array([True, True, False, False])})
+    assert envs.reset()[0].tolist() == [[0, 0], [0, 1]] * 2

@@ -15,7 +15,7 @@ from gymcore.interop.pettingzoo import ParallelVectorEnv
 from gymcore.remote import HostedVectorEnv, RemoteVectorEnv
 from gymcore.vector import AutoresetMode
 from tests.remote.servers import running
-from tests.vector.contract import ARGUMENTS, SAME_STEP
+from tests.vector.contract import ARGUMENTS, BACKENDS, SAME_STEP, make_envs
 from tests.vector.custom_loops import simple_loop
 
 LIMIT = 3  # steps of every episode
@@ -108,6 +108,8 @@ def adapter(name: str, env_id: str, mode: AutoresetMode, num_envs: int = 3) -> I
         elif name in ("async", "pipes"):
             shared = name == "async"
             envs = gym.vector.AsyncVectorEnv(fns, shared, autoreset_mode=mode, num_workers=2)
+        elif name == "ray":
+            envs = make_envs(env_id, "ray", mode, num_envs, max_episode_steps=LIMIT)
         elif name in ERAS:
             namespace, engine = ERAS[name]
             fns = [functools.partial(make_one, env_id, namespace)] * num_envs
@@ -129,6 +131,7 @@ ERAS = {
     for engine in ("Sync", "Async")
 }
 ADAPTERS = ("sync", "async", "pipes", "custom", "remote", "parallel", *ERAS)
+ADAPTERS += ("ray",) if "ray" in BACKENDS else ()
 # Adapters that know one mode, and those that step with `send` and `recv`.
 ONE_MODE = dict.fromkeys(("parallel", *ERAS), SAME_STEP)
 SENDING = ("sync", "async", "pipes", "remote")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gymcore as gym
+from gymcore import error
 from tests.vector.contract import (
     ARRAY_ID,
     ATARI_ID,
@@ -32,6 +33,8 @@ from tests.vector.contract import (
 from tests.vector.contract_adapters import ADAPTERS, ERAS, ONE_MODE, SENDING, adapter, make_one
 
 STEPS = 5
+# Infos of other layouts: Ray's actors run the compiled engine, whose `final_obs` is one array.
+OTHER_LAYOUTS = (*ERAS, "ray")
 
 
 class Subclass(np.ndarray):
@@ -242,7 +245,7 @@ def test_18_2_adapters_agree(name, env_id, mode, way, tmp_path):
             expected = twin.step(plain(actions, form))
             assert same_bytes(step[:4], expected[:4]), form
             assert same_bytes(final_observations(step[4]), final_observations(expected[4])), form
-            if name not in ERAS:
+            if name not in OTHER_LAYOUTS:
                 assert same_bytes(step[4], expected[4]), form
             ends += (expected[2] | expected[3]).sum()
             continue_episodes(mode, (envs, twin), expected)
@@ -295,7 +298,7 @@ def test_18_3_results_belong_to_the_caller_and_actions_are_copied(name, env_id, 
             envs.close()
     else:
         with adapter(name, env_id, mode) as envs, adapter("sync", env_id, mode) as twin:
-            check_owning([envs, twin], mode, compares_infos=name not in ERAS)
+            check_owning([envs, twin], mode, compares_infos=name not in OTHER_LAYOUTS)
 
 
 def check_owning(engines, mode, compares_infos=True):
@@ -326,6 +329,39 @@ def check_owning(engines, mode, compares_infos=True):
             one, other = envs.reset(options=options), twin.reset(options={**options})
             assert same_bytes(one, other)
             scribble(one)
+
+
+BAD_ACTIONS = (
+    *(None, 3, "abc", object(), [None] * 3, [[0, 1], [0], 1], {}, [{}] * 3),
+    *([], [0, 1], [0, 1, 1, 0], [0, 0, 2], [0, -1, 1], np.ones(3)),
+)
+BAD_SEEDS = (-1, [1, 2], [], 1.0, "123", [1, 2.5, 3], np.array([1.0, 2.0, 3.0]))
+
+
+# A custom loop decides itself what it does after an exception.
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [case(name, ONE_MODE.get(name, NEXT_STEP)) for name in ADAPTERS if name != "custom"],
+)
+def test_18_4_adapters_raise_the_errors_of_the_contract(name, mode):
+    with adapter(name, "CartPole-v1", mode) as envs:
+        good = np.array([0, 1, 1])
+        with pytest.raises(error.ResetNeeded):
+            envs.step(good)
+        for actions in BAD_ACTIONS:
+            envs.reset(seed=1)
+            with pytest.raises(error.Error):
+                envs.step(actions)
+        if not name.startswith("gym21"):
+            for seed in BAD_SEEDS:
+                with pytest.raises(error.Error):
+                    envs.reset(seed=seed)
+        envs.reset(seed=1)
+        assert envs.step(good)[1].tolist() == [1, 1, 1]
+        envs.close()
+        for call in (lambda: envs.step(good), lambda: envs.reset(seed=1)):
+            with pytest.raises(error.ClosedEnvironmentError):
+                call()
 
 
 def test_every_family_goes_every_way():
