@@ -81,6 +81,8 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
     arguments: ClassVar[tuple[str, ...]] = ()
     # Whether rewards and infos are NumPy scalars, as Gymnasium's are if it computes with NumPy.
     numpy_scalars: ClassVar[bool] = False
+    # The least memory that the objects of a lane take outside of arrays, in bytes.
+    object_bytes: ClassVar[int] = 0
     # Names of infos, or "reward", that are float32 after a float32 action.
     float32_numbers: ClassVar[tuple[str, ...]] = ()
     # Attributes of a lane other than parameters that may be set.

@@ -180,6 +180,13 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             self.set_attr(name, value)
 
     def _make_batch(self) -> None:
+        size = self._model.object_bytes
+        try:  # objects of C++ end the process if there is no memory for them
+            np.empty((self.num_envs, size), np.uint8)
+        except (MemoryError, ValueError):
+            raise MemoryError(
+                f"num_envs: {self.num_envs} lanes take {self.num_envs * size} bytes at least"
+            ) from None
         self._batch = self._model.make_batch(
             self.num_envs,
             limit=min(self.max_episode_steps or 0, _MAX_STEPS),

@@ -1,5 +1,8 @@
 """Results that are larger than the caches have the same bytes as smaller ones."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -49,3 +52,29 @@ def test_a_step_of_a_huge_batch_equals_steps_of_its_parts():
             observation, reward, *_ = envs.step(batch[lanes])
             np.testing.assert_array_equal(observation, observations[t + 1][lanes])
             np.testing.assert_array_equal(reward, rewards[t][lanes])
+
+
+TOO_MANY = """
+import resource
+import sys
+
+resource.setrlimit(resource.RLIMIT_AS, (8 << 30,) * 2)
+import gymcore as gym
+
+try:
+    gym.make_vec(sys.argv[1], num_envs=2**31 - 1)
+except MemoryError as problem:
+    print(problem)
+"""
+
+
+@pytest.mark.parametrize(
+    "env_id", ["LunarLander-v3", "CarRacing-v3", "HalfCheetah-v5", "ALE/Pong-v5"]
+)
+def test_lanes_that_no_memory_holds_are_refused_before_any_is_made(env_id):
+    """Objects of C++ would end the process."""
+    pytest.importorskip("resource", reason="the system has no limits of resources")
+    done = subprocess.run(
+        [sys.executable, "-c", TOO_MANY, env_id], capture_output=True, text=True, timeout=240
+    )
+    assert done.stdout.startswith("num_envs: 2147483647 lanes take "), done.stderr

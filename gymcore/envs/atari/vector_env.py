@@ -340,6 +340,8 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             self.action_space = Discrete(len(self._actions))
         super().__init__(render_mode, **parameters)
 
+    object_bytes = 500_000
+
     def make_batch(self, num_envs: int, **options: Any) -> Batch:
         """Return a batch of this game."""
         games = self._games(num_envs)

@@ -99,6 +99,8 @@ class CompiledBox2DEnv(DrawnBox2DEnv[Any, ActType], NativeEnv[ActType]):
         """Return further arguments of `lanes`."""
         return {}
 
+    object_bytes = 4_096
+
     def make_batch(self, num_envs: int, **options: Any) -> Batch:
         """Return a batch of worlds.
 
