@@ -596,16 +596,22 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """Return everything except the compiled parts, which `__setstate__` makes again."""
         state = super().__getstate__()
         del state["_simulations"]
-        # The lane is saved anyway, and MuJoCo 3.1 cannot read an MjData that it has pickled.
-        del state["data"]
+        # MuJoCo 3.1 cannot read an MjData that it has pickled. The lane is saved anyway, but not
+        # what `mj_step` computed before it moved, which frames show.
+        if mujoco_module().mj_version() < 320:
+            del state["data"]
         state["mujoco_renderer"] = renderer = copy.copy(self.mujoco_renderer)
         renderer.data = None
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Make the simulation and the batch again, and restore the lane."""
+        state = dict(state)
+        saved = state.pop("data", None)
         self.data = state["mujoco_renderer"].data = mujoco_module().MjData(state["model"])
         super().__setstate__(state)
+        if saved is not None:
+            mujoco_module().mj_copyData(self.data, self.model, saved)
 
     def _own_batch(self) -> Batch:
         """Return the batch of one over this environment's own model and data."""

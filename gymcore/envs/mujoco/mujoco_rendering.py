@@ -13,6 +13,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
+from copy import copy
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
@@ -640,6 +641,8 @@ class MujocoRenderer:
         self.max_geom = max_geom
         self.camera_id = -1 if camera_id is None else camera_id
         self.viewer: OffScreenViewer | WindowViewer | None = None
+        # Where the camera of the environment stood that this one was copied from.
+        self._copied_camera: dict[str, Any] | None = None
         self._vopt = {} if visual_options is None else visual_options
         self._offscreen: OffScreenViewer | None = None
         self._window: WindowViewer | None = None
@@ -697,6 +700,7 @@ class MujocoRenderer:
         self._set_cam_config()
         if isinstance(viewer, WindowViewer) and not self._keep_type:
             viewer.see_by(self.camera_id)
+        _apply_camera_config(viewer.cam, self._copied_camera)
 
     def _set_cam_config(self) -> None:
         """Apply `default_cam_config` to the current viewer's camera."""
@@ -708,11 +712,15 @@ class MujocoRenderer:
         for viewer in (self._offscreen, self._window):
             if viewer is not None:
                 viewer.close()
-        self._offscreen = self._window = self.viewer = None
+        self._offscreen = self._window = self.viewer = self._copied_camera = None
 
     def __getstate__(self) -> dict[str, object]:
         """Return the settings without the viewers, which belong to this process."""
-        return {**self.__dict__, "viewer": None, "_offscreen": None, "_window": None}
+        state = {**self.__dict__, "viewer": None, "_offscreen": None, "_window": None}
+        if self.viewer is not None:
+            camera = self.viewer.cam
+            state["_copied_camera"] = {name: copy(getattr(camera, name)) for name in _PLACE}
+        return state
 
 
 def _unexpected(render_mode: str | None, modes: tuple[str, ...]) -> UnexpectedMode:
@@ -723,6 +731,9 @@ def _unexpected(render_mode: str | None, modes: tuple[str, ...]) -> UnexpectedMo
         message += ' (pass one, as in `gym.make(..., render_mode="rgb_array")`)'
     return UnexpectedMode(message)
 
+
+# The attributes of a camera that say what it shows.
+_PLACE = ("type", "fixedcamid", "trackbodyid", "lookat", "distance", "azimuth", "elevation")
 
 # Settings of cameras, scenes and markers, checked.
 

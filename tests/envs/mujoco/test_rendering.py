@@ -394,6 +394,31 @@ def test_closing_and_going_on(make):
     assert np.array_equal(renderer.render("rgb_array"), frame)
 
 
+@pytest.mark.parametrize("env_id", ["HalfCheetah-v5", "Humanoid-v5", "Pusher-v5"])
+@pytest.mark.parametrize(
+    "copied",
+    [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))],
+    ids=["deepcopy", "pickle"],
+)
+def test_copies_draw_the_same_frames(drawing, env_id, copied):
+    """The free camera stays where the first frame has placed it."""
+    env = gymcore.make(env_id, render_mode="rgb_array", width=120, height=120)
+    env.reset(seed=1)
+    env.action_space.seed(1)
+    env.render()
+    for _ in range(30):
+        env.step(env.action_space.sample())
+    copies = [copied(env), copied(copied(env))]
+    for _ in range(2):
+        frame, action = env.render(), env.action_space.sample()
+        for other in copies:
+            np.testing.assert_array_equal(other.render(), frame)
+            other.step(action)
+        env.step(action)
+    for each in (env, *copies):
+        each.close()
+
+
 def test_a_closed_environment_draws_again(tmp_path, drawing):
     env = walker(gymcore)(write_model(tmp_path), render_mode="rgb_array", **SIZE)
     env.reset(seed=1)
