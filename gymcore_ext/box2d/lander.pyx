@@ -34,11 +34,13 @@ cdef double WIDTH = 600 / SCALE, HEIGHT = 400 / SCALE
 cdef double HALF_WIDTH = WIDTH / 2, HALF_HEIGHT = HEIGHT / 2
 cdef double HELIPAD_Y = HEIGHT / 4
 cdef double REST_Y = HELIPAD_Y + 18 / SCALE       # where a lander stands on the pad
-cdef double MAIN_ENGINE_POWER = 13.0, SIDE_ENGINE_POWER = 0.6
 cdef double MAIN_ENGINE_AT = 4 / SCALE, SIDE_ENGINE_AWAY = 12.0, SIDE_ENGINE_HEIGHT = 14.0  # the latter in pixels
-cdef dict PARAMETERS = {"gravity": -10.0, "enable_wind": 0.0, "wind_power": 15.0, "turbulence_power": 1.5}
+cdef dict PARAMETERS = {
+    "gravity": -10.0, "enable_wind": 0.0, "wind_power": 15.0, "turbulence_power": 1.5, "main_engine_power": 13.0,
+    "side_engine_power": 0.6, "dispersion": 1.0, "initial_random": 1000.0,
+}
 cdef enum:  # indices of parameters
-    GRAVITY, ENABLE_WIND, WIND_POWER, TURBULENCE_POWER
+    GRAVITY, ENABLE_WIND, WIND_POWER, TURBULENCE_POWER, MAIN_POWER, SIDE_POWER, DISPERSION, INITIAL_RANDOM
 # Main engine and side engine by discrete action: none, left, main, right.
 cdef double[4][2] CHOICES = [[0.0, 0.0], [0.0, -1.0], [1.0, 0.0], [0.0, 1.0]]
 
@@ -78,7 +80,7 @@ cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
     cdef const episode_t* episode = <const episode_t*> saved
     return (
         are_within[double](episode.heights, episode.push, 0.0, HEIGHT / 2)
-        and are_within[double](episode.push, &episode.gravity, -1000.0, 1000.0) and -12.0 <= episode.gravity <= 0.0
+        and are_within[double](episode.push, &episode.gravity, -1e6, 1e6) and -12.0 <= episode.gravity <= 0.0
         and are_within[int64_t](&episode.wind_idx, &episode.steps, -MAX_COUNT, MAX_COUNT)
         and 0 <= episode.steps <= MAX_COUNT and -MAX_NUMBER <= episode.prev_shaping <= MAX_NUMBER
         and are_within[int32_t](&episode.has_shaping, &episode.legs[2], 0, 1))
@@ -91,8 +93,8 @@ cdef void begin(
     cdef int k
     for k in range(HEIGHTS):
         episode.heights[k] = uniform(rng, 0.0, HEIGHT / 2)
-    episode.push[0] = uniform(rng, -1000.0, 1000.0)
-    episode.push[1] = uniform(rng, -1000.0, 1000.0)
+    for k in range(2):
+        episode.push[k] = uniform(rng, -parameters[<int> INITIAL_RANDOM], parameters[<int> INITIAL_RANDOM])
     episode.gravity = parameters[<int> GRAVITY]
     if parameters[<int> ENABLE_WIND] != 0.0:
         episode.wind_idx = <int64_t> below(rng, 2 * 9999) - 9999
@@ -157,11 +159,14 @@ cdef inline void emit_particle(
     particle.is_there = 1.0
 
 
-cdef void run_engines(lander_t* lander, engines_t engines, double along, double across) noexcept nogil:
+cdef void run_engines(
+    lander_t* lander, const double* parameters, engines_t engines, double along, double across
+) noexcept nogil:
     """Emit smoke, then push the hull. Two random numbers, metres, scatter both. Numbers are Gymnasium's."""
     cdef body_t* hull = lander.lane.moving[0]
     cdef particle_t* particles = lander.particles[lander.episode.steps % SMOKE_STEPS]
     cdef double x, y, at, up_x = sin(hull.angle), up_y = cos(hull.angle)
+    cdef double main_power = parameters[<int> MAIN_POWER], side_power = parameters[<int> SIDE_POWER]
     cdef double origin_x = hull.position.x, origin_y = hull.position.y
     if engines.main != 0.0:
         emit_particle(&particles[0], hull, 0.0, -10.0, up_x - 9 * across * up_y, -up_y - 9 * across * up_x,
@@ -174,14 +179,14 @@ cdef void run_engines(lander_t* lander, engines_t engines, double along, double 
         x = up_x * at + -up_y * across
         y = -up_y * at - up_x * across
         apply_impulse(
-            hull, <float> (-x * MAIN_ENGINE_POWER * engines.main), <float> (-y * MAIN_ENGINE_POWER * engines.main),
+            hull, <float> (-x * main_power * engines.main), <float> (-y * main_power * engines.main),
             <float> (origin_x + x), <float> (origin_y + y))
     if engines.side != 0.0:
         at = 3 * across + engines.direction * SIDE_ENGINE_AWAY / SCALE
         x = up_x * along + -up_y * at
         y = -up_y * along - up_x * at
         apply_impulse(
-            hull, <float> (-x * SIDE_ENGINE_POWER * engines.side), <float> (-y * SIDE_ENGINE_POWER * engines.side),
+            hull, <float> (-x * side_power * engines.side), <float> (-y * side_power * engines.side),
             <float> (origin_x + x - up_x * 17 / SCALE), <float> (origin_y + y + up_y * SIDE_ENGINE_HEIGHT / SCALE))
 
 
@@ -215,14 +220,14 @@ cdef int step(
         torque = gust(episode.torque_idx) * parameters[<int> TURBULENCE_POWER]
         episode.wind_idx += 1
         episode.torque_idx += 1
-    along = (-1.0 + 2.0 * random(rng)) / SCALE
-    across = (-1.0 + 2.0 * random(rng)) / SCALE
+    along = parameters[<int> DISPERSION] * (-1.0 + 2.0 * random(rng)) / SCALE
+    across = parameters[<int> DISPERSION] * (-1.0 + 2.0 * random(rng)) / SCALE
     if blows:
         apply_force(hull, <float> force, 0.0)
         apply_torque(hull, <float> torque)
     memset(lander.particles[episode.steps % SMOKE_STEPS], 0, 2 * sizeof(particle_t))
     if engines.main != 0.0 or engines.side != 0.0:
-        run_engines(lander, engines, along, across)
+        run_engines(lander, parameters, engines, along, across)
     episode.steps += 1
     step_world(self, lane)
 

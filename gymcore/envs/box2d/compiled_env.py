@@ -69,7 +69,7 @@ class Foot(BodyOf):
 
 
 # Version of what worlds.pyx saves of a lane: states of another one are refused.
-STATE_VERSION = 3
+STATE_VERSION = 4
 
 
 class CompiledBox2DEnv(DrawnBox2DEnv[Any, ActType], NativeEnv[ActType]):

@@ -56,6 +56,9 @@ class LunarLander(CompiledBox2DEnv[Any]):
         lander, legs, moon, world: Box2D's bodies and world; None before the first reset.
         helipad_x1, helipad_x2, helipad_y: The pad, metres.
         wind_idx, torque_idx: Positions in the course of the wind, with `enable_wind`.
+        main_engine_power, side_engine_power: Impulses of the engines, 13 and 0.6 in Gymnasium.
+        dispersion: Scale of the engines' scatter, 1 in Gymnasium.
+        initial_random: Largest push at the start, 1000 N in Gymnasium.
 
     Example:
         >>> import gymcore as gym
@@ -73,6 +76,8 @@ class LunarLander(CompiledBox2DEnv[Any]):
     compiled_methods = frozenset({"_create_particle", "_clean_particles", "_destroy"})
     arguments: ClassVar[tuple[str, ...]] = ("continuous",)
     gravity, wind_power, turbulence_power = _Number(), _Number(), _Number()
+    main_engine_power, side_engine_power = _Number(), _Number()
+    dispersion, initial_random = _Number(), _Number()
     enable_wind = flag()
 
     helipad_x1, helipad_x2 = lunar_lander_python.GROUND_X[4], lunar_lander_python.GROUND_X[6]
@@ -280,8 +285,9 @@ class LunarLander(CompiledBox2DEnv[Any]):
 class LunarLanderVectorEnv(NativeVectorEnv):
     """A batch of landers; see `NativeVectorEnv`.
 
-    `set_attr` takes `gravity` (of the next episodes), `enable_wind`, `wind_power` and
-    `turbulence_power`, one for all lanes or one for each.
+    `set_attr` takes `gravity` and `initial_random` (of the next episodes), `enable_wind`,
+    `wind_power`, `turbulence_power`, `main_engine_power`, `side_engine_power` and `dispersion`, one
+    for all lanes or one for each.
     """
 
     env_class = LunarLander

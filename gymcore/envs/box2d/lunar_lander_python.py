@@ -359,6 +359,7 @@ class LunarLander(Box2DEnv[Any]):
 
 # The largest values that are sensible.
 _SENSIBLE = {"wind_power": 20.0, "turbulence_power": 2.0}
+_NOT_NEGATIVE = ("main_engine_power", "side_engine_power", "dispersion", "initial_random")
 
 
 def checked_number(name: str, value: object) -> float:
@@ -367,7 +368,7 @@ def checked_number(name: str, value: object) -> float:
     Raises:
         FailedCheck: `gravity` is not between -12 and 0.
         ArgumentTypeError: `value` is not a number.
-        InvalidArgument: `value` is not finite.
+        InvalidArgument: `value` is not finite, or a power or a scale is not from 0 to 1e6.
     """
     if not isinstance(value, (int, float, np.number)):
         raise error.ArgumentTypeError(
@@ -377,6 +378,8 @@ def checked_number(name: str, value: object) -> float:
         raise error.FailedCheck(f"gravity (current value: {value}) must be between -12 and 0")
     if not math.isfinite(value):
         raise error.InvalidArgument(f"{name}: expected a finite number, got {value}")
+    if name in _NOT_NEGATIVE and not 0.0 <= value <= 1e6:
+        raise error.InvalidArgument(f"{name}: expected a number from 0 to 1e6, got {value}")
     if name in _SENSIBLE and not 0.0 <= value <= _SENSIBLE[name]:
         logger.warn(
             f"{name} value is recommended to be between 0.0 and {_SENSIBLE[name]}, "

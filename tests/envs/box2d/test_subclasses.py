@@ -86,3 +86,47 @@ def test_reset_steps_by_the_step_of_a_subclass(env_id: str) -> None:
         results.append([*observations, env.reset()[0]])
     for ours, theirs in zip(*results, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+POWERS = {"main_engine_power": 9.5, "side_engine_power": 1.25, "initial_random": 400.0}
+
+
+def test_powers_of_engines_are_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module("gymnasium.envs.box2d.lunar_lander")
+    for name, value in POWERS.items():
+        monkeypatch.setattr(module, name.upper(), value)
+    env = gymcore.make("LunarLander-v3", **POWERS)
+    envs = gymcore.make_vec("LunarLander-v3", 2)
+    for name, value in POWERS.items():
+        envs.set_attr(name, [getattr(env.unwrapped, name) + 1, value])
+    theirs = gymnasium.make("LunarLander-v3")
+    lanes = envs.reset(seed=[4, 5])[0]
+    ours, expected = env.reset(seed=5)[0], theirs.reset(seed=5)[0]
+    for k in range(40):
+        np.testing.assert_array_equal(ours, expected)
+        np.testing.assert_array_equal(lanes[1], expected)
+        action = (k // 5) % 4
+        lanes = envs.step([0, action])[0]
+        ours, expected = env.step(action)[0], theirs.step(action)[0]
+    again = gymcore.make("LunarLander-v3")
+    again.reset(seed=1)
+    again.unwrapped.set_state(env.unwrapped.get_state())
+    assert again.unwrapped.main_engine_power == 9.5
+    np.testing.assert_array_equal(again.step(2)[0], env.step(2)[0])
+
+
+@for_each("name", [*POWERS, "dispersion"])
+def test_powers_are_checked(name: str) -> None:
+    env: Any = gymcore.make("LunarLander-v3").unwrapped
+    for value, kind in ((-1.0, ValueError), (2e6, ValueError), ("1", TypeError)):
+        with pytest.raises(kind, match=name):
+            setattr(env, name, value)
+
+
+def test_dispersion_scales_the_scatter() -> None:
+    speeds = []
+    for dispersion in (0.0, 1.0):
+        env = gymcore.make("LunarLander-v3", dispersion=dispersion, initial_random=0.0)
+        env.reset(seed=3)
+        speeds.append(float(env.step(2)[0][2]))
+    assert abs(speeds[0]) < 1e-5 < 1e-4 < abs(speeds[1])
