@@ -112,7 +112,8 @@ def _batch_multi_discrete(space: MultiDiscrete, n: int = 1) -> Box:
 
 def _last(space: MultiDiscrete) -> Array:
     """Return the largest value of each element."""
-    return np.asarray(space.start + space.nvec - 1)  # arithmetic on 0-d arrays gives scalars
+    # Arithmetic on 0-d arrays gives scalars.
+    return np.asarray(space.start + (space.nvec - 1), space.dtype)
 
 
 @batch_space.register(MultiBinary)
@@ -128,9 +129,13 @@ def _batch_composite(space: Tuple | Dict, n: int = 1) -> Tuple | Dict:
 
 def _with_parts(space: Tuple | Dict, parts: list[Space]) -> Tuple | Dict:
     """Return a space of the same form with other subspaces and a copy of its generator."""
+    return with_parts(space, parts)._with_generator_of(space)
+
+
+def with_parts(space: Tuple | Dict, parts: Iterable[Space]) -> Tuple | Dict:
+    """Return a space with other subspaces and the same form, including `sort_keys`."""
     packed = space._pack(parts)
-    new = Dict(packed, sort_keys=space.sort_keys) if isinstance(space, Dict) else Tuple(packed)
-    return new._with_generator_of(space)
+    return Dict(packed, sort_keys=space.sort_keys) if isinstance(space, Dict) else Tuple(packed)
 
 
 @batch_space.register(Space)

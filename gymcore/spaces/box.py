@@ -10,7 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
-from gymcore.spaces.space import Array, ArraySpace, DType, PickledState, ScalarT_co, dtype_limits
+from gymcore.spaces.space import (
+    MAX_EXACT,
+    Array,
+    ArraySpace,
+    DType,
+    PickledState,
+    ScalarT_co,
+    dtype_limits,
+)
 from gymcore_ext.spaces import identical, repeat
 
 __all__ = ["Box", "array_short_repr", "is_float_integer"]
@@ -227,7 +235,23 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
         if dtype.itemsize < 8:
             return np.clip(values, low, high, out=values).astype(dtype)
         integers = np.clip(values, *_CONVERTIBLE[dtype.kind], out=values).astype(dtype)
+        if (low < -MAX_EXACT).any() or (high > MAX_EXACT).any():
+            self._draw_large(integers)
         return np.clip(integers, low, high, out=integers)
+
+    def _draw_large(self, integers: Array) -> None:
+        """Draw elements with a bound that doubles may not hold again, in integer arithmetic."""
+        rng, below, above = self.np_random, self.bounded_below, self.bounded_above
+        low, high, dtype = self.low, self.high, self.dtype
+        far_low, far_high = ((bound < -MAX_EXACT) | (bound > MAX_EXACT) for bound in (low, high))
+        both = below & above & (far_low | far_high)
+        integers[both] = rng.integers(low[both], high[both], dtype=dtype.type, endpoint=True)
+        for part, bound in ((below & ~above & far_low, low), (above & ~below & far_high, high)):
+            # The difference of two 64-bit integers fits into an unsigned one.
+            room = high[part].astype(np.uint64) - low[part].astype(np.uint64)
+            offsets = rng.exponential(size=len(room)).astype(np.uint64)
+            offsets = np.minimum(offsets, room).astype(dtype)
+            integers[part] = low[part] + offsets if bound is low else high[part] - offsets
 
     def _draw_mixed(self, top: Array) -> Doubles:
         """Draw for a box with at least one infinite side, one group of elements after the other."""

@@ -10,7 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.spaces.masks import check_array, check_binary, check_probabilities, pick, reject_both
+from gymcore.spaces.masks import (
+    check_array,
+    check_binary,
+    check_probabilities,
+    normalized,
+    pick,
+    reject_both,
+)
 from gymcore.spaces.space import ArraySpace, DType, IntegerT_co, PickledState, dtype_limits
 
 __all__ = ["Discrete"]
@@ -20,7 +27,8 @@ class Discrete(ArraySpace[IntegerT_co]):
     """The integers `start`, `start + 1`, ..., `start + n - 1`.
 
     Attributes:
-        n: Number of elements, a NumPy scalar of the dtype of the space.
+        n: Number of elements, a NumPy scalar of the dtype of the space, or int64 if the number does
+            not fit (256 elements of uint8).
         start: Smallest element, a NumPy scalar of the dtype of the space.
 
     Example:
@@ -55,7 +63,7 @@ class Discrete(ArraySpace[IntegerT_co]):
         Raises:
             ArgumentTypeError: If `n` or `start` is not an integer, or `dtype` not an integer dtype.
             InvalidArgument: If `n` is not positive, or an element does not fit the dtype.
-            OverflowError: If `n` or `start` does not fit the dtype.
+            OverflowError: If `start` does not fit the dtype, or `n` does not fit into 64 bits.
         """
         if dtype is None:
             raise error.ArgumentTypeError("Invalid Discrete dtype, cannot be None.")
@@ -74,15 +82,20 @@ class Discrete(ArraySpace[IntegerT_co]):
         if count <= 0:
             raise error.InvalidArgument(f"n (counts) have to be positive, actual value: {n}")
         lowest, highest = dtype_limits(self.dtype)
+        fits = first + count - 1 <= highest
+        # All 256 values of uint8 are a space, although 256 is not a uint8.
+        wide = count > highest and fits and self.dtype.itemsize < 8
         for value in (count, first):
-            if not lowest <= value <= highest:
+            if not (lowest <= value <= highest or (wide and value == count)):
                 raise OverflowError(f"Python integer {value} out of bounds for {self.dtype}")
-        if first + count - 1 > highest:
+        if not fits:
             raise error.InvalidArgument(
                 f"the last element, start + n - 1 = {first + count - 1}, does not fit "
                 f"the dtype {self.dtype}"
             )
-        self.__dict__.update(n=self.dtype.type(count), start=self.dtype.type(first))
+        self.__dict__.update(
+            n=np.int64(count) if wide else self.dtype.type(count), start=self.dtype.type(first)
+        )
         self._find_limits()
         super().__init__((), self.dtype, seed)
 
@@ -107,7 +120,7 @@ class Discrete(ArraySpace[IntegerT_co]):
         Args:
             mask: int8 array of shape `(n,)`, 1 where the element may be drawn and 0 elsewhere. If
                 all entries are 0, `start` is returned.
-            probability: float64 array of shape `(n,)`, the probability of each element, with a sum
+            probability: Floating array of shape `(n,)`, the probability of each element, with a sum
                 of 1. At most one of the two may be given.
 
         Returns:
@@ -120,10 +133,10 @@ class Discrete(ArraySpace[IntegerT_co]):
         """
         if mask is not None:
             reject_both(mask, probability)
-            return self.start + self.dtype.type(self._draw_allowed(mask))
+            return self.dtype.type(self._range[0] + self._draw_allowed(mask))
         if probability is not None:
-            return self.start + self.dtype.type(self._draw_weighted(probability))
-        return self.start + self.np_random.integers(self.n, dtype=self.dtype.type)
+            return self.dtype.type(self._range[0] + self._draw_weighted(probability))
+        return self.np_random.integers(*self._range, dtype=self.dtype.type)
 
     def _draw_allowed(self, mask: npt.NDArray[np.int8]) -> int:
         """Draw the offset from `start` of an element allowed by the mask."""
@@ -140,7 +153,7 @@ class Discrete(ArraySpace[IntegerT_co]):
             "All values of the sample probability should be between 0 and 1",
             "The sum of the sample probability should be equal to 1",
         )
-        return int(self.np_random.choice(len(probability), p=probability))
+        return int(self.np_random.choice(len(probability), p=normalized(probability)))
 
     def contains(self, x: Any) -> bool:
         """Return whether `x` is one of the integers.

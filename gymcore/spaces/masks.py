@@ -12,8 +12,10 @@ from gymcore import error
 MaskT = TypeVar("MaskT")
 ProbabilityT = TypeVar("ProbabilityT")
 
+Floats = npt.NDArray[np.floating]
+
 # Tolerance of `Generator.choice` for the sum of probabilities.
-_SUM_TOLERANCE = float(np.sqrt(np.finfo(np.float64).eps))
+_CHOICE_TOLERANCE = float(np.sqrt(np.finfo(np.float64).eps))
 
 
 def reject_both(mask: object, probability: object) -> None:
@@ -42,17 +44,37 @@ def check_binary(mask: npt.NDArray[np.int8], expected: str) -> None:
         raise error.InvalidMask(f"{expected}, actual values: {mask}")
 
 
-def check_probabilities(
-    values: npt.NDArray[np.float64], expected: str, expected_sum: str | None = None
-) -> None:
+def check_probabilities(values: Floats, expected: str, expected_sum: str | None = None) -> None:
     """Raise an error with the text `expected` unless all values are in [0, 1] and sum to one.
 
-    The sum is checked, with the tolerance of NumPy's `choice`, only if `expected_sum` is given.
+    The sum is checked only if `expected_sum` is given. Its tolerance is that of a softmax in the
+    dtype of the values, or in float32 that was converted to float64.
     """
     if not ((values >= 0.0) & (values <= 1.0)).all():
         raise error.InvalidMask(f"{expected}, actual values: {values}")
-    if expected_sum is not None and not abs(float(values.sum()) - 1.0) <= _SUM_TOLERANCE:
-        raise error.InvalidMask(f"{expected_sum}, actual sum: {values.sum()}")
+    if expected_sum is not None:
+        total, tolerance = values.sum(dtype=np.float64), np.sqrt(np.finfo(values.dtype).eps)
+        if not abs(total - 1.0) <= max(tolerance, 1e-5):
+            raise error.InvalidMask(f"{expected_sum}, actual sum: {total}")
+
+
+def normalized(probability: Floats) -> npt.NDArray[np.float64]:
+    """Return checked probabilities for `Generator.choice`: float64 with a sum of almost exactly 1.
+
+    float64 probabilities that `choice` accepts are returned unchanged.
+    """
+    exact = np.asarray(probability, np.float64)
+    total = float(exact.sum())
+    return exact if abs(total - 1.0) <= _CHOICE_TOLERANCE else exact / total
+
+
+def check_dtype(mask: npt.NDArray[Any], dtype: type[np.generic], expected: str) -> None:
+    """Raise an error with the text `expected` unless a mask has this dtype.
+
+    Probabilities, for which it is float64, may have any floating dtype.
+    """
+    if mask.dtype != dtype and not (dtype is np.float64 and mask.dtype.kind == "f"):
+        raise error.InvalidMask(f"{expected}, actual dtype: {mask.dtype}")
 
 
 def pick(rng: np.random.Generator, values: npt.NDArray[np.integer]) -> np.integer:
@@ -66,10 +88,7 @@ def check_array(mask: object, name: str, dtype: type[np.generic], shape: tuple[i
         raise error.InvalidMask(
             f"The expected type of the {name} is np.ndarray, actual type: {type(mask)}"
         )
-    if mask.dtype != dtype:
-        raise error.InvalidMask(
-            f"The expected dtype of the {name} is np.{dtype.__name__}, actual dtype: {mask.dtype}"
-        )
+    check_dtype(mask, dtype, f"The expected dtype of the {name} is np.{dtype.__name__}")
     if mask.shape != shape:
         raise error.InvalidMask(
             f"The expected shape of the {name} is {shape}, actual shape: {mask.shape}"

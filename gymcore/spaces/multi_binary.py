@@ -85,7 +85,7 @@ class MultiBinary(ArraySpace[npt.NDArray[np.int8]]):
 
         Args:
             mask: int8 array of the shape of the space: 0 and 1 fix an entry, 2 leaves it random.
-            probability: float64 array of the shape of the space, the probability that an entry is
+            probability: Floating array of the shape of the space, the probability that an entry is
                 1. At most one of the two may be given.
 
         Returns:

@@ -9,8 +9,23 @@ import numpy.typing as npt
 
 from gymcore import error, logger
 from gymcore.spaces.discrete import Discrete
-from gymcore.spaces.masks import check_binary, check_probabilities, pick, reject_both
-from gymcore.spaces.space import Array, ArraySpace, DType, IntegerT_co, PickledState, dtype_limits
+from gymcore.spaces.masks import (
+    check_binary,
+    check_dtype,
+    check_probabilities,
+    normalized,
+    pick,
+    reject_both,
+)
+from gymcore.spaces.space import (
+    MAX_EXACT,
+    Array,
+    ArraySpace,
+    DType,
+    IntegerT_co,
+    PickledState,
+    dtype_limits,
+)
 from gymcore_ext.spaces import identical
 
 __all__ = ["MultiDiscrete"]
@@ -38,7 +53,8 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
     """Integer arrays of one shape; element `i` is in `start[i]`, ..., `start[i] + nvec[i] - 1`.
 
     Attributes:
-        nvec: Number of values of each element, array of the shape and dtype of the space.
+        nvec: Number of values of each element, array of the shape of the space, and of its dtype
+            unless a number does not fit (256 values of uint8), which makes it int64.
         start: Smallest value of each element, array of the shape and dtype of the space.
 
     Example:
@@ -84,9 +100,13 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
             raise error.InvalidArgument(
                 f"Invalid MultiDiscrete dtype ({self.dtype}), must be an integer dtype"
             )
-        self.nvec = _as_integers(nvec, self.dtype, "nvec")
+        highest = dtype_limits(self.dtype)[1]
+        wide = self.dtype if self.dtype.itemsize == 8 else np.dtype(np.int64)
+        self.nvec = _as_integers(nvec, wide, "nvec")
+        if (self.nvec <= highest).all():
+            self.nvec = self.nvec.astype(self.dtype)
         if start is None:
-            self.start = np.zeros_like(self.nvec)
+            self.start = np.zeros(self.nvec.shape, self.dtype)
         else:
             self.start = _as_integers(start, self.dtype, "start")
         if self.start.shape != self.nvec.shape:
@@ -98,7 +118,8 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
             raise error.InvalidArgument(
                 f"nvec (counts) have to be positive, actual value: {self.nvec}"
             )
-        if (self.start > dtype_limits(self.dtype)[1] - (self.nvec - 1)).any():
+        if (self.start > highest - (self.nvec - 1)).any():
+            _as_integers(nvec, self.dtype, "nvec")  # raises if a number does not fit by itself
             raise error.InvalidArgument(
                 f"the last values, start + nvec - 1, do not all fit the dtype {self.dtype}: "
                 f"start={self.start}, nvec={self.nvec}"
@@ -117,8 +138,8 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
                 value may be drawn, 0 elsewhere (if all are 0, the smallest value is returned). For
                 an `nvec` of more axes, tuples of tuples of the same nesting. An array with one axis
                 more than the space, such as `infos["action_mask"]` of a batch, is accepted too.
-            probability: float64 arrays in the same form, the probabilities of the values, each with
-                a sum of 1. At most one of the two may be given.
+            probability: Floating arrays in the same form, the probabilities of the values, each
+                with a sum of 1. At most one of the two may be given.
 
         Returns:
             A new array of the shape and dtype of the space.
@@ -137,7 +158,11 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
             _check_masks(probability, self.nvec, is_mask=False)
             return np.array(self._draw_weighted(probability, self.start), dtype=self.dtype)
         values = self.np_random.random(self.nvec.shape) * self.nvec
-        return values.astype(self.dtype) + self.start
+        offsets = values.astype(self.nvec.dtype)
+        large = self.nvec > MAX_EXACT
+        if large.any():
+            offsets[large] = self.np_random.integers(self.nvec[large], dtype=self.dtype.type)
+        return offsets.astype(self.dtype, copy=False) + self.start
 
     def _draw_allowed(self, mask: NestedArrays, start: Array) -> object:
         """Draw one allowed value for each array in the nested tuples."""
@@ -151,7 +176,8 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
         if isinstance(probability, tuple):
             return [self._draw_weighted(*pair) for pair in zip(probability, start, strict=True)]
         possible = probability.nonzero()[0]
-        return int(start) + int(self.np_random.choice(possible, p=probability[possible]))
+        p = normalized(probability[possible])
+        return int(start) + int(self.np_random.choice(possible, p=p))
 
     def contains(self, x: object) -> bool:
         """Return whether `x` is an array of the right shape with every value in its range.
@@ -254,10 +280,7 @@ def _check_masks(mask: object, nvec: Array, is_mask: bool) -> None:
             f"mask length: {len(mask) if mask.ndim else mask.shape}, action: {nvec}"
         )
     dtype = np.int8 if is_mask else np.float64
-    if mask.dtype != dtype:
-        raise error.InvalidMask(
-            f"Expects the mask dtype to be np.{dtype.__name__}, actual dtype: {mask.dtype}"
-        )
+    check_dtype(mask, dtype, f"Expects the mask dtype to be np.{dtype.__name__}")
     if is_mask:
         check_binary(mask, "Expects all masks values to 0 or 1")
     else:

@@ -31,6 +31,9 @@ T_co = TypeVar("T_co", covariant=True, default=Any)
 ScalarT_co = TypeVar("ScalarT_co", bound=np.generic, covariant=True, default=Any)
 IntegerT_co = TypeVar("IntegerT_co", bound="np.integer", covariant=True, default=Any)
 
+# Doubles hold all integers up to this.
+MAX_EXACT = 2**53
+
 # Attributes in old pickles, and their present names with an underscore.
 _LEGACY_NAMES = {"shape": "_shape", "np_random": "_np_random"}
 

@@ -9,7 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.spaces.masks import check_binary, check_probabilities, given_option
+from gymcore.spaces.masks import (
+    check_binary,
+    check_dtype,
+    check_probabilities,
+    given_option,
+    normalized,
+)
 from gymcore.spaces.space import Array, Space
 
 __all__ = ["Text", "alphanumeric"]
@@ -128,7 +134,7 @@ class Text(Space[str]):
             mask: `(length, characters)`: the length of the string, or None for a random length; and
                 an int8 array with one entry per character, 1 where it may be drawn and 0 elsewhere,
                 or None for all characters.
-            probability: `(length, characters)`, with a float64 array of the probabilities of the
+            probability: `(length, characters)`, with a floating array of the probabilities of the
                 characters, which sum to 1. At most one of the two may be given.
 
         Returns:
@@ -161,8 +167,7 @@ class Text(Space[str]):
             length = int(self.np_random.integers(self.min_length, self.max_length + 1))
         if nothing:
             return ""
-        if not are_probabilities:
-            weights = weights / weights.sum()
+        weights = normalized(weights) if are_probabilities else weights / weights.sum()
         drawn = self.np_random.choice(len(weights), size=length, p=weights)
         return "".join([self._char_list[i] for i in drawn.tolist()])
 
@@ -199,11 +204,7 @@ class Text(Space[str]):
                 f"Expects the Text sample `{name}` to be an np.ndarray, "
                 f"actual type: {type(weights)}"
             )
-        if weights.dtype != dtype:
-            raise error.InvalidMask(
-                f"Expects the Text sample `{name}` to be type {dtype}, "
-                f"actual dtype: {weights.dtype}"
-            )
+        check_dtype(weights, dtype, f"Expects the Text sample `{name}` to be type {dtype}")
         if weights.shape != (len(self._char_list),):
             raise error.InvalidMask(
                 f"expects the Text sample `{name}` to be {(len(self._char_list),)}, "

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.spaces.batching import batch_space, stack, unstack
+from gymcore.spaces.batching import batch_space, stack, unstack, with_parts
 from gymcore.spaces.box import Box
 from gymcore.spaces.dict import Dict
 from gymcore.spaces.discrete import Discrete
@@ -156,8 +156,7 @@ def _flatten_space_text(space: Text) -> Box:
 def _flatten_space_composite(space: Tuple | Dict) -> Box | Tuple | Dict:
     flat = [flatten_space(part) for part in space._parts()]
     if not space.is_np_flattenable:
-        packed = space._pack(flat)
-        return Dict(packed) if isinstance(space, Dict) else Tuple(packed)
+        return with_parts(space, flat)
     if not flat:
         raise error.InvalidArgument(f"{space} has no subspaces to flatten")
     boxes = cast("list[Box]", flat)
@@ -237,7 +236,7 @@ def _flatten_array(space: Box | MultiBinary, x: npt.ArrayLike) -> Array:
 
 @flatten.register(Discrete)
 def _flatten_discrete(space: Discrete, x: int | np.integer) -> Array:
-    position = x - space.start
+    position = int(x) - int(space.start)
     if not 0 <= position < space.n:
         raise error.InvalidArgument(f"{x} is not an element of {space}")
     onehot = np.zeros(space.n, dtype=space.dtype)
@@ -248,7 +247,7 @@ def _flatten_discrete(space: Discrete, x: int | np.integer) -> Array:
 @flatten.register(MultiDiscrete)
 def _flatten_multi_discrete(space: MultiDiscrete, x: Array | SequenceABC[int]) -> Array:
     values = np.asarray(x)
-    positions = values - space.start
+    positions = values - space.start.astype(space.nvec.dtype)
     inside = (positions >= 0) & (positions < space.nvec)
     if values.shape != space.shape or b"\0" in inside.tobytes():
         raise error.InvalidArgument(f"{x} is not an element of {space}")
@@ -341,7 +340,7 @@ def _unflatten_discrete(space: Discrete, x: Array) -> np.integer:
             f"{x} is not a valid one-hot encoded vector and can not be unflattened to space "
             f"{space}. Not all valid samples in a flattened space can be unflattened."
         )
-    return space.start + space.dtype.type(nonzero[0])
+    return cast("np.integer", space.dtype.type(int(space.start) + int(nonzero[0])))
 
 
 @unflatten.register(MultiDiscrete)

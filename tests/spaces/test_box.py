@@ -330,8 +330,8 @@ def bounds(draw):
         infinite = st.booleans()
     else:
         limits = np.iinfo(dtype)
-        # 64-bit bounds stay below the range in which Gymnasium's sampling overflows.
-        elements = st.integers(int(max(limits.min, -(2**62))), int(min(limits.max, 2**62)))
+        # 64-bit bounds are integers that doubles, in which Gymnasium samples, hold exactly.
+        elements = st.integers(int(max(limits.min, -(2**53))), int(min(limits.max, 2**53)))
         infinite = st.booleans() if dtype.kind == "i" else st.just(False)
     one = draw(hnp.arrays(dtype, shape, elements=elements))
     other = draw(hnp.arrays(dtype, shape, elements=elements))

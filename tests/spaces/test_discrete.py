@@ -164,7 +164,7 @@ PROBABILITIES = [
     "f8(np.nan, 0.5, 0.5)",
     "f8(inf, 0, 0)",
     "f8(0.5, 0.5)",
-    "np.array([0.5, 0.5, 0], np.float32)",
+    "np.array([1, 1, 0], np.int64)",
     "[0.5, 0.5, 0]",
     "3",
 ]

@@ -10,6 +10,7 @@ import pytest
 import gymcore.spaces
 from gymcore import error
 from gymcore.spaces import Box, Discrete, Space, Tuple
+from gymcore.vector.utils import batch_space
 from tests.for_each import for_each
 from tests.spaces.catalogue import (
     ALL,
@@ -322,3 +323,118 @@ def test_parameters_have_gymnasiums_names_and_order():
                 for cls in (getattr(OURS, name), theirs)
             ]
             assert parameters[0] == parameters[1], f"{name}.{method}"
+
+
+# --- integers that doubles cannot hold ------------------------------------------------------------
+
+FAR = 2**60
+LARGE = {
+    "box": (lambda s: s.Box(FAR, FAR + 3, (4,), np.int64), {0, 1, 2, 3}),
+    "negative": (lambda s: s.Box(-FAR, 3 - FAR, (4,), np.int64), {0, 1, 2, 3}),
+    "uint64": (lambda s: s.Box(FAR, FAR + 3, (4,), np.uint64), {0, 1, 2, 3}),
+    "top": (lambda s: s.Box(2**64 - 4, 2**64 - 1, (4,), np.uint64), {4, 5, 6, 7}),
+    "below": (lambda s: s.Box(FAR, np.inf, (4,), np.int64), {0, 1, 2, 3}),
+    "above": (lambda s: s.Box(-np.inf, FAR, (4,), np.int64), {0, 5, 6, 7}),
+    "multi": (lambda s: s.MultiDiscrete([FAR, 2**62]), set(range(8))),
+    "start": (lambda s: s.MultiDiscrete([4, 4], start=[FAR, 2**62]), {0, 1, 2, 3}),
+    "discrete": (lambda s: s.Discrete(4, start=FAR), {0, 1, 2, 3}),
+    "many": (lambda s: s.Discrete(2**62), set(range(8))),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("form", ["single", "batch", "tuple", "dict"])
+def test_large_integers_are_drawn_exactly(name, form):
+    """Every residue appears, although doubles of this size are multiples of 128 and more."""
+    make, residues = LARGE[name]
+    space = make(OURS)
+    if form == "batch":
+        space = batch_space(space, 3)
+    elif form != "single":
+        space = OURS.Tuple([space]) if form == "tuple" else OURS.Dict(part=space)
+    space.seed(1)
+    samples = [space.sample() for _ in range(100)]
+    assert all(sample in space for sample in samples)
+    if form in ("tuple", "dict"):
+        samples = [sample[0 if form == "tuple" else "part"] for sample in samples]
+    drawn = {int(number) % 8 for sample in samples for number in np.ravel(sample)}
+    assert residues <= drawn
+
+
+# --- probabilities of a network -------------------------------------------------------------------
+
+
+def softmax(count, rng, dtype):
+    logits = rng.normal(size=count).astype(dtype)
+    numbers = np.exp(logits - logits.max())
+    return numbers / numbers.sum(dtype=dtype)
+
+
+FORMS = {
+    "discrete": (lambda p: (OURS.Discrete(6), p)),
+    "multi_discrete": (lambda p: (OURS.MultiDiscrete([6, 6]), (p, p))),
+    "multi_binary": (lambda p: (OURS.MultiBinary(6), p)),
+    "text": (lambda p: (OURS.Text(9, charset="abcdef"), (5, p))),
+    "tuple": (lambda p: (OURS.Tuple([OURS.Discrete(6)]), (p,))),
+    "dict": (lambda p: (OURS.Dict(a=OURS.Discrete(6)), {"a": p})),
+    "one_of": (lambda p: (OURS.OneOf([OURS.Discrete(6)]), (p,))),
+    "sequence": (lambda p: (OURS.Sequence(OURS.Discrete(6)), (4, p))),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f4 as f8", "f8", "g"])
+def test_every_softmax_is_a_probability(form, dtype):
+    """Elements are those that the normalized float64 probabilities give."""
+    rng = np.random.default_rng(1)
+    for i in range(50):
+        probability = softmax(6, rng, dtype[:2].strip())
+        if dtype.endswith("f8"):
+            probability = probability.astype(np.float64)
+        exact = probability.astype(np.float64)
+        exact /= 1 if form == "multi_binary" else exact.sum()
+        outcomes = []
+        for weights in (probability, exact):
+            space, option = FORMS[form](weights)
+            space.seed(i)
+            outcomes.append(space.sample(probability=option))
+        assert repr(outcomes[0]) == repr(outcomes[1])
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_other_sums_are_refused(dtype):
+    with pytest.raises(error.InvalidMask, match="should be equal to 1, actual sum"):
+        OURS.Discrete(2).sample(probability=np.array([0.5, 0.45], dtype))
+
+
+# --- all values of a narrow dtype -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("dtype", "start"), [("u1", 0), ("i1", -128), ("u2", 0), ("i2", -(2**15))])
+@pytest.mark.parametrize("kind", ["discrete", "multi_discrete"])
+def test_all_values_of_a_dtype(kind, dtype, start):
+    count = 2 ** (8 * np.dtype(dtype).itemsize)
+    if kind == "discrete":
+        space = OURS.Discrete(count, start=start, dtype=dtype, seed=1)
+        first, last = (np.dtype(dtype).type(n) for n in (start, start + count - 1))
+    else:
+        space = OURS.MultiDiscrete([count, 2], start=[start, 0], dtype=dtype, seed=1)
+        first, last = np.array([start, 0], dtype), np.array([start + count - 1, 1], dtype)
+    assert first in space
+    assert last in space
+    samples = [space.sample() for _ in range(2000)]
+    assert all(sample in space and sample.dtype == space.dtype for sample in samples)
+    assert min(int(np.ravel(sample)[0]) for sample in samples) < start + count // 10
+    assert max(int(np.ravel(sample)[0]) for sample in samples) >= start + count - count // 10
+    batch = batch_space(space, 3)
+    assert batch.dtype == space.dtype
+    assert batch.sample() in batch
+    for sample in (first, last, samples[0]):
+        flat = OURS.flatten(space, sample)
+        assert np.array_equal(OURS.unflatten(space, flat), sample)
+    assert pickle.loads(pickle.dumps(space)) == copy.deepcopy(space) == space
+    if kind == "discrete":
+        weights = np.zeros(count)
+        weights[-1] = 1
+        assert space.sample(probability=weights) == last
+        assert space.sample(mask=weights.astype(np.int8)) == last

@@ -126,7 +126,7 @@ PROBABILITIES = [
     "(None, f8(-0.5, 1, 0.5))",
     "(None, f8(np.nan, 0, 1))",
     "(None, f8(0.5, 0.5))",
-    "(None, np.array([0.5, 0, 0.5], np.float32))",
+    "(None, np.array([1, 0, 0], np.int64))",
     "(None, [0.5, 0, 0.5])",
     "[3, None]",
     "3",
