@@ -7,7 +7,6 @@ import contextlib
 import functools
 import math
 import os
-import sys
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, SupportsFloat, TypeAlias, cast
@@ -35,14 +34,14 @@ Options: TypeAlias = Info | None
 Metadata: TypeAlias = dict[str, Any]
 
 # Environments that may still be open, by id (a user's environment may not be hashable), in order of
-# creation; and the ids of the environments that `leave_open` excluded.
+# creation. They are closed at exit, but not when they are collected: the `close` of an environment
+# may stop what others use, such as pygame, and the collector runs at any moment. Windows, video
+# files and contexts of gymcore free themselves when they are collected.
 _environments: weakref.WeakValueDictionary[int, Env] = weakref.WeakValueDictionary()
-_left_open: set[int] = set()
 
 
 def leave_open() -> None:
-    """Do not close the environments that exist now, neither when they are collected nor at exit."""
-    _left_open.update(_environments)
+    """Do not close the environments that exist now at exit."""
     _environments.clear()
 
 
@@ -50,18 +49,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=leave_open)  # the parent closes them
 
 
-def _close_unasked(env: Env) -> None:
-    """Close an environment that may already be closed, or only partly initialized or torn down."""
-    if id(env) not in _left_open:
-        with contextlib.suppress(Exception):
-            env.close()
-
-
 @atexit.register
 def _close_all() -> None:
     """Close every environment that is alive at exit, wrappers before the wrapped environments."""
     for env in reversed(list(_environments.values())):
-        _close_unasked(env)
+        with contextlib.suppress(Exception):  # it may be closed, or only partly initialized
+            env.close()
 
 
 def missing_attribute(owner: object, name: str, hint: str = "") -> AttributeError:
@@ -119,9 +112,11 @@ class Env(Generic[ObsType, ActType]):
     if needed, `render` and `close`. Every `reset` and `step` returns new
     observation and info objects, because callers keep them.
 
-    `with env:` closes the environment at the end of the block. `close` is also called when an
-    environment is collected and when the interpreter exits, so a second call must do nothing. Only
-    the process that made it does so, not a forked child that inherited it.
+    `with env:` closes the environment at the end of the block. `close` is also called when the
+    interpreter exits, so a second call must do nothing. Only the process that made the environment
+    does so, not a forked child that inherited it. An environment that is collected is not closed:
+    gymcore's own windows, video files and OpenGL contexts free themselves then, and so should what
+    a `close` of yours frees.
 
     Attributes:
         action_space: The space of the actions that `step` accepts.
@@ -162,9 +157,6 @@ class Env(Generic[ObsType, ActType]):
     _np_random: np.random.Generator | None = None
     _np_random_seed: int | None = None
 
-    # Kept for `__del__`: at exit, the interpreter may have set the module's globals to None.
-    _is_finalizing = staticmethod(sys.is_finalizing)
-
     def __new__(cls, *args: object, **kwargs: object) -> Self:
         """Create an environment, which is closed at exit if its class defines `close`."""
         if cls.__init__ is object.__init__ and (args or kwargs):
@@ -172,7 +164,6 @@ class Env(Generic[ObsType, ActType]):
         new = super().__new__
         env = new(cls) if new is object.__new__ else new(cls, *args, **kwargs)  # a mixin's
         if cls.close is not Env.close and cls.close is not Wrapper.close:
-            _left_open.discard(id(env))  # the environment that had this id is gone
             _environments[id(env)] = env
         return env
 
@@ -261,11 +252,6 @@ class Env(Generic[ObsType, ActType]):
         """Close the environment; exceptions propagate."""
         self.close()
         return False
-
-    def __del__(self) -> None:
-        """Close the environment; it may be closed already."""
-        if not self._is_finalizing() and type(self).close is not Env.close:
-            _close_unasked(self)
 
     def has_wrapper_attr(self, name: str) -> bool:
         """Return whether the environment, or any layer of a wrapper, has an attribute `name`."""
@@ -394,9 +380,6 @@ class Wrapper(
     def close(self) -> None:
         """Close the wrapped environment."""
         return self.env.close()
-
-    def __del__(self) -> None:
-        """Leave the wrapped environment open: it may still be in use."""
 
     @property
     def unwrapped(self) -> Env[ObsType, ActType]:  # type: ignore[override]

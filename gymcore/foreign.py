@@ -63,9 +63,6 @@ class Adapter:
         """Close the adapted environment."""
         self.env.close()
 
-    def __del__(self) -> None:
-        """Leave the adapted environment open: it may still be in use."""
-
     np_random = settable("np_random", "The adapted environment's random generator.")
     np_random_seed = forwarded(
         "np_random_seed", "The seed of that generator; -1 if it is not known."

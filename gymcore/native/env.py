@@ -458,11 +458,6 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
         if not self._shares_batch:
             super().close()
 
-    def __del__(self) -> None:
-        """Close the environment, unless it is a lane of a vector environment."""
-        if not self._shares_batch:
-            super().__del__()
-
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes and the lane as an array; batches and windows are made again."""
         state = {k: v for k, v in self.__dict__.items() if k not in self._not_pickled}
