@@ -140,6 +140,10 @@ class Renderer:
         pygame.event.pump()
         self._clock.tick(self.fps)
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return the attributes for a copy, which opens a window of its own at its next frame."""
+        return {**self.__dict__, "_window": None, "_surface": None, "_clock": None}
+
     @property
     def surface(self) -> pygame.Surface | None:
         """Surface of the window; None if there is no window."""

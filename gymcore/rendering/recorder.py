@@ -273,6 +273,10 @@ class Recorder:
             self.frame_cols, self.frame_rows = tiling.columns, tiling.rows
         return tiling(frames)
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return the attributes for a copy, which records nothing until its next video begins."""
+        return {**self.__dict__, "recording": False, "_writer": None}
+
     def __del__(self) -> None:
         """Finish the file, and warn that its owner should have done so."""
         writer = self._writer

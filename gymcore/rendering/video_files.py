@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from gymcore import error
 from gymcore.base.new_file import NewFile
+from gymcore.base.no_copies import NoCopies
 from gymcore.base.optional_packages import pip_install
 
 __all__ = ["VIDEO_FORMATS", "VideoEncodingFailed", "VideoWriter", "as_rgb", "find_ffmpeg"]
@@ -105,7 +106,7 @@ def as_rgb(frame: object) -> npt.NDArray[np.uint8]:
     return frame.astype(np.uint8, copy=False)
 
 
-class VideoWriter:
+class VideoWriter(NoCopies):
     """Writes frames to a video file as they arrive, with only one frame in memory.
 
     The file is also finished when the writer is garbage-collected or the program exits.

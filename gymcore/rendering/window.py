@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gymcore import error, logger
 from gymcore.base import process_wide
+from gymcore.base.no_copies import NoCopies
 from gymcore.base.optional_packages import pip_install
 
 if TYPE_CHECKING:
@@ -29,6 +30,18 @@ def load_pygame() -> ModuleType:
         raise error.DependencyNotInstalled(
             f"pygame is not installed, run `{pip_install('pygame')}`"
         ) from exc
+
+
+def start_display(pygame: ModuleType) -> None:
+    """Start SDL's video subsystem, if it is not running, and leave signals to Python.
+
+    SDL would take SIGTERM for a click on the close button, and the program would not end. A program
+    that wants this sets the environment variable to 0, or starts the subsystem itself.
+    """
+    with process_wide.lock:
+        if not pygame.display.get_init():
+            os.environ.setdefault("SDL_NO_SIGNAL_HANDLERS", "1")
+            pygame.display.init()
 
 
 class _SurfaceBackend:
@@ -75,7 +88,7 @@ _display_is_ours = False
 _quit_is_registered = False
 
 
-class Window:
+class Window(NoCopies):
     """A window on the screen that shows frames.
 
     Closing a window does not affect the others. The first window starts the video subsystem, and
@@ -96,8 +109,7 @@ class Window:
         try:
             if not any(window.is_open for window in _windows):
                 _display_is_ours = not pygame.display.get_init()
-            if not pygame.display.get_init():
-                pygame.display.init()
+            start_display(pygame)
             self._backend = backend(pygame, title, size)
         except pygame.error as exc:
             _stop_display_if_unused(pygame)

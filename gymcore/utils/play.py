@@ -12,7 +12,7 @@ import numpy as np
 from gymcore import error
 from gymcore.base.optional_packages import pip_install
 from gymcore.core import Env, Info
-from gymcore.rendering.window import load_pygame
+from gymcore.rendering.window import load_pygame, start_display
 from gymcore.utils.play_keys import default_keys
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class PlayableGame:
         self.relevant_keys = self._get_relevant_keys(keys_to_action)
         self.video_size = self.original_video_size = self._get_video_size(zoom)
         pygame = load_pygame()
-        pygame.display.init()
+        start_display(pygame)
         self.screen = pygame.display.set_mode(self.video_size, pygame.RESIZABLE)
         pygame.display.set_caption(env.spec.id if env.spec is not None else str(env))
         self.pressed_keys: set[int] = set()

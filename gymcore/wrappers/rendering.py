@@ -14,6 +14,7 @@ from gymcore.core import ActType, Env, Info, ObsType, Options, Wrapper
 from gymcore.rendering.recorder import Recorder, always, make_video_folder
 from gymcore.rendering.video_files import as_rgb, find_ffmpeg
 from gymcore.rendering.window import Window, load_pygame
+from gymcore_ext.python_envs.infos import copied
 
 if TYPE_CHECKING:
     import pygame
@@ -85,7 +86,7 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment and collect a frame."""
         result = self.env.step(action)
-        self.frame_list.append(self.env.render())
+        self.frame_list.append(copied(self.env.render()))
         return result
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
@@ -97,7 +98,7 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
     def _collect_first(self) -> None:
         if self.reset_clean:
             self.frame_list = []
-        self.frame_list.append(self.env.render())
+        self.frame_list.append(copied(self.env.render()))
 
     def render(self) -> list[Any]:
         """Return the collected frames, and clear the list if `pop_frames`."""
@@ -156,6 +157,10 @@ class FrameWindow:
             self.window.close()
             self.window = None
             self.clock = None
+
+    def __getstate__(self) -> Info:
+        """Return the attributes for a copy, which opens a window of its own at its next frame."""
+        return {**self.__dict__, "window": None, "clock": None, "_surface": None}
 
 
 class HumanRendering(

@@ -1,6 +1,12 @@
 """Several windows at once, and windows in a program that uses pygame itself."""
 
+import copy
 import gc
+import os
+import pickle
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -170,3 +176,32 @@ def test_the_public_window_class_is_used_where_pygame_has_it(pygame, frame, monk
     assert public.surface.get_at((4, 4))[:3] == (10, 20, 30)
     window.close()
     assert public.id == 0
+
+
+def test_windows_and_files_cannot_be_copied(pygame, tmp_path):
+    window = Window("title", SIZE)
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(error.CopyNotSupported, match="Window: cannot be copied"):
+            copied(window)
+    assert window.is_open
+    window.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGTERM needs POSIX")
+@pytest.mark.parametrize("way", ["human", "wrapper", "play"])
+def test_sigterm_ends_a_program_with_a_window(way):
+    """SDL would take the signal, for events that such a program does not read."""
+    make = {
+        "human": "env = gymcore.make('CartPole-v1', render_mode='human')",
+        "wrapper": "env = gymcore.wrappers.HumanRendering("
+        "gymcore.make('CartPole-v1', render_mode='rgb_array'))",
+        "play": "env = gymcore.make('CartPole-v1', render_mode='rgb_array')\n"
+        "env.reset()\n"
+        "game = gymcore.utils.play.PlayableGame(env, {(97,): 0})",
+    }[way]
+    program = f"import gymcore, gymcore.utils.play, os, signal, time\n{make}\nenv.reset()\n"
+    program += "os.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(60)\n"
+    environment = {**os.environ, "SDL_VIDEODRIVER": "dummy"}
+    environment.pop("SDL_NO_SIGNAL_HANDLERS", None)
+    result = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True)
+    assert result.returncode == -signal.SIGTERM, result.stderr.decode()

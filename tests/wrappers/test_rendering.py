@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -318,3 +321,55 @@ print("shown")
 """
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (result.stdout, result.returncode) == ("shown\n", 0), result.stderr
+
+
+# --- copies ---------------------------------------------------------------------------------------
+
+COPIES = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda env: pickle.loads(pickle.dumps(env)),
+}
+
+
+@pytest.mark.parametrize("way", COPIES)
+@pytest.mark.parametrize(
+    ("kind", "batch"),
+    [("human", False), *itertools.product(["wrapper", "video", "collection"], [False, True])],
+)
+def test_copies_have_their_own_windows_and_files(kind, batch, way, tmp_path):
+    """The copy goes on from the same state; closing it leaves the window and the video alone."""
+    pytest.importorskip("pygame")
+    mode = "human" if kind == "human" else "rgb_array"
+    if batch:
+        env = gymcore.make_vec("CartPole-v1", num_envs=2, render_mode=mode)
+    else:
+        env = gymcore.make("CartPole-v1", render_mode=mode)
+    package = gymcore.wrappers.vector if batch else gymcore.wrappers
+    if kind == "wrapper":
+        env = package.HumanRendering(env)
+    elif kind == "video":
+        pytest.importorskip("imageio_ffmpeg")
+        env = package.RecordVideo(env, str(tmp_path / "videos"))
+    elif kind == "collection":
+        env = package.RenderCollection(env)
+    action = np.ones(2, np.int64) if batch else 1
+    with env:
+        env.reset(seed=1)
+        env.step(action)
+        again = COPIES[way](env)
+        if kind == "wrapper":
+            assert env.window.is_open
+            assert again.window is None
+        if kind == "video":
+            assert env.recording
+            assert not again.recording
+        if way != "copy":  # of which the wrapped environment is the same
+            assert np.array_equal(again.step(action)[0], env.step(action)[0])
+            again.close()
+        del again
+        env.step(action)
+        if kind == "wrapper":
+            assert env.window.is_open
+        if kind == "video":
+            assert env.recording

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from gymcore import error
 from gymcore.base import process_wide
-from gymcore.envs.mujoco.library import mujoco_module
+from gymcore.envs.mujoco.library import PACKAGES, mujoco_module
 
 if TYPE_CHECKING:
     import mujoco
@@ -30,12 +30,6 @@ OFF = ("off", "disable", "disabled", "false", "0")
 
 # Values of MUJOCO_GL for which MuJoCo, and this module, choose the backend.
 AUTOMATIC = ("", "on", "enable", "enabled", "true", "1")
-
-PACKAGES = {
-    "egl": "apt-get install libegl1 libopengl0 libgl1-mesa-dri",
-    "osmesa": "apt-get install libosmesa6",
-    "glfw": "a display, or apt-get install xvfb libgl1-mesa-dri and run under `xvfb-run -a`",
-}
 
 # The backend that has drawn a frame in this process: PyOpenGL cannot change to another one.
 _working: str | None = None

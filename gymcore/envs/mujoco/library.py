@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib.util
 import os
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 
 OLDEST = (3, 1)
 
+# What the backends of `MUJOCO_GL` need.
+PACKAGES = {
+    "egl": "apt-get install libegl1 libopengl0 libgl1-mesa-dri",
+    "osmesa": "apt-get install libosmesa6",
+    "glfw": "a display, or apt-get install xvfb libgl1-mesa-dri and run under `xvfb-run -a`",
+}
+
 # Names of the library's file on Linux, macOS and Windows.
 _LIBRARY_FILES = ("libmujoco.so*", "libmujoco*.dylib", "mujoco.dll")
 
@@ -29,16 +37,24 @@ def mujoco_module() -> ModuleType:
     """Return the module mujoco; the first call imports it.
 
     Raises:
-        gymcore.error.DependencyNotInstalled: It is not installed, or is older than 3.1.
+        gymcore.error.DependencyNotInstalled: It is not installed, or is older than 3.1; or the
+            backend of `MUJOCO_GL`, which the import loads, is not installed.
         gymcore.error.InvalidArgument: The environment variable `MUJOCO_GL` has a value with which
             the import of mujoco fails.
     """
     try:
         with needs("mujoco", "MuJoCo"):
             mujoco = process_wide.load_module("mujoco")
-    except RuntimeError as problem:
-        chosen = os.environ.get("MUJOCO_GL")
-        if chosen is None or "MUJOCO_GL" not in str(problem):
+    except Exception as problem:
+        chosen = os.environ.get("MUJOCO_GL", "")
+        backend = chosen.strip().lower()
+        if backend in PACKAGES and importlib.util.find_spec("mujoco") is not None:
+            raise error.DependencyNotInstalled(
+                f"MuJoCo cannot load the backend of the environment variable MUJOCO_GL={chosen} "
+                f"({problem.__cause__ or problem}). It needs: {PACKAGES[backend]}. Without frames, "
+                "unset the variable, or set it to off"
+            ) from problem
+        if not isinstance(problem, RuntimeError) or "MUJOCO_GL" not in str(problem):
             raise
         raise error.InvalidArgument(
             f"the environment variable MUJOCO_GL: expected egl, osmesa or glfw (or off, or unset), "

@@ -43,6 +43,7 @@ from gymcore.wrappers.transform_observation import (
     frame_space,
     join_frames,
 )
+from gymcore_ext.python_envs.infos import copied
 
 if TYPE_CHECKING:
     import pygame
@@ -112,7 +113,7 @@ class RenderCollection(
         if self._keeps and begun.any():
             last = result[4]["final_info"]
             for i in np.flatnonzero(last.get("_final_frame", ())).tolist():
-                self.frame_list[i].append(last["final_frame"][i])
+                self.frame_list[i].append(copied(last["final_frame"][i]))
         self._collect(begun, np.ones(self.num_envs, np.bool_))
         return result
 
@@ -137,7 +138,7 @@ class RenderCollection(
             for i in np.flatnonzero(begun).tolist():
                 self.frame_list[i] = []
         for i in np.flatnonzero(lanes).tolist():
-            self.frame_list[i].append(frames[i])
+            self.frame_list[i].append(copied(frames[i]))
 
     def render(self) -> Any:
         """Return the collected frames, one list per lane, and clear the lists if `pop_frames`."""

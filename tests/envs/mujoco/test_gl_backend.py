@@ -253,3 +253,47 @@ def test_freed_at_the_exit_before_the_hooks_that_were_there():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.split() == ["two", "one", "library"]
+
+
+BROKEN = """raise AttributeError("'NoneType' object has no attribute 'glGetError'")"""
+REFUSED = """raise ImportError("PYOPENGL_PLATFORM is set")"""
+
+
+@pytest.mark.parametrize(
+    ("value", "failure", "kind", "words"),
+    [
+        ("osmesa", BROKEN, "DependencyNotInstalled", "apt-get install libosmesa6"),
+        ("OSMesa", BROKEN, "DependencyNotInstalled", "MUJOCO_GL=OSMesa ('NoneType'"),
+        ("egl", BROKEN, "DependencyNotInstalled", "apt-get install libegl1"),
+        ("egl", REFUSED, "DependencyNotInstalled", "PYOPENGL_PLATFORM is set"),
+        ("glfw", REFUSED, "DependencyNotInstalled", "a display, or apt-get install xvfb"),
+        ("off", REFUSED, "DependencyNotInstalled", "pip install mujoco"),
+        ("off", BROKEN, "AttributeError", "glGetError"),
+        ("x", "raise RuntimeError('MUJOCO_GL')", "InvalidArgument", "expected egl, osmesa or glfw"),
+    ],
+)
+def test_an_import_that_loads_what_is_not_installed(value, failure, kind, words, tmp_path):
+    """The import of mujoco loads the backend that MUJOCO_GL names, and fails in its own words."""
+    (tmp_path / "mujoco").mkdir()
+    (tmp_path / "mujoco" / "__init__.py").write_text(failure)
+    program = f"""
+import sys
+from gymcore.envs.mujoco.library import mujoco_module
+sys.path.insert(0, {str(tmp_path)!r})
+for _ in range(2):
+    try:
+        mujoco_module()
+    except Exception as problem:
+        print(type(problem).__name__, problem)
+"""
+    output = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "MUJOCO_GL": value},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    first, second = output.splitlines()
+    assert first == second
+    assert first.startswith(kind)
+    assert words in first
