@@ -215,7 +215,7 @@ def to_space(spec: Specs) -> spaces.Space:
         UnsupportedMode: If no space corresponds to the spec, such as for a `StringArray`.
     """
     if isinstance(spec, Mapping):
-        return spaces.Dict({key: to_space(part) for key, part in spec.items()})
+        return spaces.Dict([(key, to_space(part)) for key, part in spec.items()])
     if isinstance(spec, (list, tuple)):
         return spaces.Tuple([to_space(part) for part in spec])
     if isinstance(spec, specs.DiscreteArray):

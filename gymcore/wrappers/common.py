@@ -12,6 +12,7 @@ from gymcore import error, logger
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.checking import passive, rules
 from gymcore.core import ActType, Env, Info, ObsType, Options, Wrapper, without_mode
+from gymcore_ext.python_envs.infos import copied
 
 if TYPE_CHECKING:
     from gymcore.specs import EnvSpec
@@ -335,7 +336,8 @@ class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], Recor
             FailedCheck: If the info already has an entry under `stats_key`.
         """
         observation, reward, terminated, truncated, info = self.env.step(action)
-        self.episode_returns += reward  # type: ignore[operator]
+        # Not in place: rewards may be arrays, and the last info and the queue hold this object.
+        self.episode_returns = self.episode_returns + reward  # type: ignore[operator]
         self.episode_lengths += 1
         if terminated or truncated:
             if self._stats_key in info:
@@ -344,11 +346,8 @@ class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], Recor
                     "stats_key"
                 )
             duration = round(time.perf_counter() - self.episode_start_time, 6)
-            info[self._stats_key] = {
-                "r": self.episode_returns,
-                "l": self.episode_lengths,
-                "t": duration,
-            }
+            episode = {"r": copied(self.episode_returns), "l": self.episode_lengths, "t": duration}
+            info = {**info, self._stats_key: episode}  # the environment may keep its dict
             self.time_queue.append(duration)
             self.return_queue.append(self.episode_returns)
             self.length_queue.append(self.episode_lengths)

@@ -13,6 +13,7 @@ from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActionWrapper, ActType, Env, Info, ObsType, Options, Wrapper
 from gymcore.error import InvalidArgument, InvalidBound, InvalidProbability
 from gymcore.wrappers.utils import integer
+from gymcore_ext.python_envs.infos import copied
 
 __all__ = ["RepeatAction", "StickyAction"]
 
@@ -132,7 +133,7 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
                 self.is_sticky_actions = False
                 self.num_repeats = 0
                 self.repeats_taken = 0
-        self.last_action = action
+        self.last_action = copied(action)  # the caller may reuse its array, and `env` change it
         return action
 
 
@@ -168,7 +169,8 @@ class RepeatAction(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructo
         """Take the action `num_repeats` times, or until the episode ends."""
         total_reward = 0.0
         for _ in range(self.num_repeats):
-            observation, reward, terminated, truncated, info = self.env.step(action)
+            # A copy, because the environment may change its action in place.
+            observation, reward, terminated, truncated, info = self.env.step(copied(action))
             total_reward += float(reward)
             if terminated or truncated:
                 break

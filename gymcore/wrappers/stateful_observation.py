@@ -33,6 +33,7 @@ from gymcore.wrappers.utils import (
     create_zero_array,
     integer,
 )
+from gymcore_ext.python_envs.infos import copied
 from gymcore_ext.wrappers import statistics
 
 __all__ = [
@@ -336,7 +337,7 @@ class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordC
         info: Info = {}
         last_two = self._obs_buffer
         for k in range(self._skip):
-            observation, reward, terminated, truncated, info = self.env.step(action)
+            observation, reward, terminated, truncated, info = self.env.step(copied(action))
             last_two[k % 2] = observation
             total_reward += float(reward)
             if terminated or truncated:
@@ -466,7 +467,9 @@ class TimeFormat:
                 raise InvalidArgument(
                     f"The `dict_time_key` ({dict_key!r}) already exists in the observation space."
                 )
-            self._joined: Dict | Tuple = Dict({dict_key: time, **space.spaces})
+            self._joined: Dict | Tuple = Dict(
+                {dict_key: time, **space.spaces}, sort_keys=space.sort_keys
+            )
         elif isinstance(space, Tuple):
             self._joined = Tuple((*space.spaces, time))
         else:

@@ -108,7 +108,8 @@ class RescaleAction(TransformAction[ObsType, Array, Array]):
     """Give a `Box` action space other bounds, and map actions linearly to the old ones.
 
     Actions are not clipped. An infinite bound must stay infinite: such components are shifted or
-    left unchanged. Actions for an integer space are rounded to the nearest integer.
+    left unchanged. An integer space becomes a floating one unless integers map to integers; the
+    environment's actions are rounded to the nearest integer.
 
     Example:
         >>> import gymcore

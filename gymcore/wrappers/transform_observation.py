@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gymcore import error
+from gymcore import error, logger
 from gymcore.base import program
 from gymcore.base.optional_packages import pip_install
 from gymcore.base.record_constructor import RecordConstructorArgs
@@ -181,10 +181,10 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         if isinstance(space, Dict):
             keys = _checked_keys(filter_keys, space)
             parts = {key: space.spaces[key] for key in keys}
-            filtered: Space = Dict(parts)
+            filtered: Any = Dict(parts, sort_keys=space.sort_keys)
             pick = functools.partial(_pick_keys, tuple(parts))
             # The entries of a batch are in the order of its space.
-            pick_batch = functools.partial(_pick_keys, tuple(Dict(parts).spaces))
+            pick_batch = functools.partial(_pick_keys, tuple(filtered.spaces))
         elif isinstance(space, Tuple):
             indices = _checked_indices(filter_keys, len(space.spaces))
             filtered = Tuple([space.spaces[i] for i in indices])
@@ -270,7 +270,13 @@ class FlattenObservation(TransformObservation[WrapperObsType, ActType, ObsType])
         """
         space = observed(env)
         func = functools.partial(flatten, space)
-        TransformObservation.__init__(self, env, func, flatten_space(space))
+        flat = flatten_space(space)
+        if not isinstance(flat, Box):
+            logger.warn(
+                f"FlattenObservation: elements of {space} do not flatten to arrays, because their "
+                f"sizes vary; only their parts are flattened, to elements of {flat}"
+            )
+        TransformObservation.__init__(self, env, func, flat)
         if _flattens_as_batch(space):
             self._batch = func, functools.partial(flatten_batch, space)
 
@@ -385,7 +391,8 @@ def _checked_shape(shape: int | tuple[int, ...], old: tuple[int, ...]) -> tuple[
 class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     """Map array observations linearly to other bounds.
 
-    Elements without bounds are left unchanged; elements with one bound are shifted.
+    Elements without bounds are left unchanged; elements with one bound are shifted. Integers become
+    floats (uint8 becomes float32) unless integers map to integers.
 
     Example:
         >>> import gymcore
@@ -755,8 +762,9 @@ def join_frames(
 ) -> tuple[Any, Join]:
     """Return the space of observations with frames, and the function that adds a frame."""
     key, parts = (None, space.spaces) if isinstance(space, Dict) else (obs_key, space)
+    sort_keys = space.sort_keys if isinstance(space, Dict) else True
     join = functools.partial(_joined, render_only, render_key, key)
-    return frames if render_only else Dict(join(parts, frames)), join
+    return frames if render_only else Dict(join(parts, frames), sort_keys=sort_keys), join
 
 
 def _joined(

@@ -403,9 +403,10 @@ def rescale_box(
         new_max: Upper bounds of the new box; `inf` exactly where `box` has no upper bound.
 
     Returns:
-        The new box, of the shape and dtype of `box`; the function that maps elements of `box` to
-        the new box; the inverse function. The functions accept one element or any batch, and
-        return new arrays. Slope and offset are rounded to the dtype of `box`.
+        The new box, of the shape of `box`; the function that maps elements of `box` to the new
+        box; the inverse function. The functions accept one element or any batch, and return new
+        arrays. The dtype of the new box, to which slope and offset are rounded, is that of `box`,
+        except that integers become floats unless the map takes integers to integers.
 
     Raises:
         ArgumentTypeError: If `box` is not a `Box`, or a bound is neither a number nor an array.
@@ -441,11 +442,14 @@ def rescale_box(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         length = box.high.astype(np.longdouble) - box.low.astype(np.longdouble)
         np.divide(high - low, length, out=slope, where=both)
-        slope = slope.astype(box.dtype)
+        dtype = box.dtype
+        if dtype.kind != "f" and not all(np.all(each == np.rint(each)) for each in (slope, low)):
+            dtype = np.result_type(dtype, np.float32)  # float64 for integers of 32 bits and more
+        slope = slope.astype(dtype)
         shift = np.where(only_above, high - box.high, np.where(below, low - slope * box.low, 0))
-        offset = shift.astype(box.dtype)
+        offset = shift.astype(dtype)
 
-    new_box = Box(low=low, high=high, shape=box.shape, dtype=box.dtype)
+    new_box = Box(low=low, high=high, shape=box.shape, dtype=dtype)
     return new_box, partial(_scale, slope, offset), partial(_unscale, slope, offset)
 
 

@@ -139,9 +139,9 @@ cpdef void merge_info(
 
 
 cpdef object copied(object value):
-    """Return a deep copy of an info, in which values that cannot be copied are those of the original.
+    """Return a deep copy of an info or action, in which values that cannot be copied are those of the original.
 
-    An environment may change its arrays and lists in the reset after the episode that the info describes.
+    An environment may change the arrays and lists of an info in the next reset, and those of an action in its step.
 
     Example:
         >>> copied({"position": np.zeros(2)[:1], "lock": ...})

@@ -137,3 +137,49 @@ def test_specs_like_gymnasium(registries: None) -> None:
         assert (one.name, one.kwargs) == (other.name, other.kwargs)
     again = gymcore.make(ours)
     assert again.spec.to_json() == ours.to_json()
+
+
+# Arrays that are changed later
+
+
+class _Recorder(gymcore.Env[Any, Any]):
+    """Records each action, then changes it in place."""
+
+    observation_space = action_space = gymcore.spaces.Box(-9, 9, (2,))
+
+    def __init__(self) -> None:
+        self.taken: list[list[float]] = []
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        self.taken.append(action.tolist())
+        action *= 2
+        return np.zeros(2, np.float32), 0.0, False, False, {}
+
+
+WRAPPERS = {
+    "repeat": (lambda w, env: w.RepeatAction(env, 3), [1, 1, 1, 2, 2, 2]),
+    "skip": (lambda w, env: w.MaxAndSkipObservation(env, 2), [1, 1, 2, 2]),
+    "sticky": (lambda w, env: w.StickyAction(env, 1 - 1e-9), [1, 1]),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+@pytest.mark.parametrize("batch", [False, True], ids=["single", "batch"])
+def test_repeated_actions_are_those_that_were_given(name: str, batch: bool) -> None:
+    """The caller reuses one buffer, and the environment changes its action in place."""
+    wrap, expected = WRAPPERS[name]
+    inner = _Recorder()
+    if batch:
+        env: Any = wrap(gymcore.wrappers.vector, gymcore.vector.SyncVectorEnv([lambda: inner]))
+    else:
+        env = wrap(gymcore.wrappers, inner)
+    env.reset(seed=1)
+    buffer = np.empty((1, 2) if batch else 2, np.float32)
+    for value in (1, 2):
+        buffer[:] = value
+        env.step(buffer)
+    assert inner.taken == [[value, value] for value in expected]

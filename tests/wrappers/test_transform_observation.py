@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import warnings
 
 import gymnasium
 import numpy as np
@@ -79,7 +80,78 @@ def test_filter_tuple(keys):
 
 @for_each("kind", OBSERVATION_KINDS)
 def test_flatten(kind):
-    check("FlattenObservation", kind=kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the next test expects it
+        check("FlattenObservation", kind=kind)
+
+
+@pytest.mark.parametrize("batch", [False, True], ids=["single", "batch"])
+def test_flattening_what_has_no_fixed_size_warns(batch):
+    space = gym.spaces.Dict(word=gym.spaces.Sequence(gym.spaces.Box(0, 1, (2,))))
+    env = gym.vector.SyncVectorEnv([lambda: make(space)]) if batch else make(space)
+    package = gym.wrappers.vector if batch else gym.wrappers
+    with pytest.warns(UserWarning, match="FlattenObservation: elements of Dict.* their sizes vary"):
+        package.FlattenObservation(env)
+
+
+UNSORTED = gym.spaces.Dict({"z": box(0, 1), "a": box(5, 6)}, sort_keys=False)
+
+
+@pytest.mark.parametrize("batch", [False, True], ids=["single", "batch"])
+@pytest.mark.parametrize(
+    ("name", "arguments", "keys"),
+    [
+        ("FilterObservation", (["z", "a"],), ["z", "a"]),
+        ("TimeAwareObservation", (False,), ["time", "z", "a"]),
+        ("AddRenderObservation", (False,), ["pixels", "z", "a"]),
+    ],
+)
+def test_dicts_whose_keys_are_not_sorted(name, arguments, keys, batch):
+    """With FlattenObservation around these wrappers, the order is that of the features."""
+
+    def one():
+        env = gym.wrappers.TimeLimit(make(UNSORTED, render_mode="rgb_array"), 9)
+        return gym.wrappers.OrderEnforcing(env, disable_render_order_enforcing=True)
+
+    env = gym.vector.SyncVectorEnv([one]) if batch else one()
+    env = getattr(gym.wrappers.vector if batch else gym.wrappers, name)(env, *arguments)
+    single = env.single_observation_space if batch else env.observation_space
+    assert list(single.spaces) == list(env.observation_space.spaces) == keys
+    assert list(env.reset(seed=1)[0]) == keys
+    flat = gym.wrappers.vector.FlattenObservation(env) if batch else None
+    flat = flat or gym.wrappers.FlattenObservation(env)
+    low = flat.observation_space.low.ravel()
+    assert low[-4:].tolist() == [0, 0, 5, 5]
+
+
+def test_flattened_parts_keep_the_order_of_keys():
+    parts = {"z": gym.spaces.Sequence(gym.spaces.Discrete(2)), "a": gym.spaces.Discrete(2)}
+    space = gym.spaces.Dict(parts, sort_keys=False)
+    assert list(gym.spaces.flatten_space(space).spaces) == ["z", "a"]
+
+
+@pytest.mark.parametrize("batch", [False, True], ids=["single", "batch"])
+@pytest.mark.parametrize(
+    ("dtype", "high", "value", "bounds", "expected"),
+    [
+        (np.uint8, 255, 128, (0, 1), np.float32(128 * np.float32(1 / 255))),
+        (np.uint8, 200, 50, (-1, 1), np.float32(-0.5)),
+        (np.int64, 10, 5, (0, 1), np.float64(0.5)),
+        (np.int64, 10, 5, (0, 20), np.int64(10)),
+    ],
+    ids=["bytes", "negative", "float64", "integers"],
+)
+def test_rescaled_integers_are_no_constants(dtype, high, value, bounds, expected, batch):
+    env = make(box(0, high, (2,), dtype))
+    if batch:
+        env = gym.vector.SyncVectorEnv([lambda: make(box(0, high, (2,), dtype))])
+    env = (gym.wrappers.vector if batch else gym.wrappers).RescaleObservation(env, *bounds)
+    space = env.single_observation_space if batch else env.observation_space
+    assert space == box(*bounds, (2,), expected.dtype)
+    observation = np.full((1, 2) if batch else 2, value, dtype)
+    rescaled = (env.observations if batch else env.observation)(observation)
+    np.testing.assert_array_equal(rescaled, np.full_like(rescaled, expected), strict=True)
+    assert rescaled.dtype == expected.dtype
 
 
 @pytest.mark.parametrize("keep_dim", [False, True])

@@ -100,6 +100,9 @@ class RecordEpisodeStatistics(
         self._mask_key = f"_{stats_key}"
         self._next_step = mode is AutoresetMode.NEXT_STEP
         self._same_step = mode is AutoresetMode.SAME_STEP
+        # The engine's own statistics, which do not include the time limits of wrappers.
+        counts = getattr(env.unwrapped, "episode_statistics", False)
+        self._replaces = counts and stats_key == "episode"
         self.episode_count = 0
         self.episode_start_times = np.zeros(env.num_envs)
         self.episode_returns = np.zeros(env.num_envs)
@@ -154,7 +157,7 @@ class RecordEpisodeStatistics(
             raise
         if count:
             key, mask_key = self._stats_key, self._mask_key
-            if key in infos or mask_key in infos:
+            if not self._replaces and (key in infos or mask_key in infos):
                 raise FailedCheck(
                     f"Attempted to add episode stats with key '{key}' but this key already exists "
                     f"in info: {list(infos)}; give this wrapper another stats_key"

@@ -255,3 +255,43 @@ def test_a_copy_goes_its_own_way(mode):
 def test_the_module_has_the_names():
     assert module.__all__ == ["RecordEpisodeStatistics", "TimeLimit"]
     assert module.TimeLimit is TimeLimit
+
+
+@pytest.mark.parametrize("backend", ["native", "sync", "async"])
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+def test_around_an_engine_that_counts_itself(backend, mode):
+    """The wrapper's statistics, which include time limits of wrappers, replace the engine's."""
+    options = {"autoreset_mode": mode, "episode_statistics": True}
+    envs = gymcore.make_vec(
+        "CartPole-v1", num_envs=2, vectorization_mode=backend, vector_kwargs=options
+    )
+    with RecordEpisodeStatistics(TimeLimit(envs, 3)) as envs:
+        envs.reset(seed=1)
+        for _ in range(3):
+            infos = envs.step(envs.action_space.sample())[4]
+        assert infos["episode"]["r"].tolist() == [3, 3]
+        assert infos["episode"]["l"].tolist() == [3, 3]
+        assert infos["_episode"].tolist() == [True, True]
+        assert envs.episode_count == 2
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+def test_the_engine_and_the_wrapper_count_alike(mode):
+    options = {"autoreset_mode": mode, "episode_statistics": True}
+    alone, inner = (gymcore.make_vec("CartPole-v1", 2, vector_kwargs=options) for _ in range(2))
+    wrapped = RecordEpisodeStatistics(inner)
+    for envs in (alone, wrapped):
+        envs.reset(seed=1)
+    ended = np.zeros(2, np.bool_)
+    for _ in range(60):
+        if mode is DISABLED and ended.any():
+            for envs in (alone, wrapped):
+                envs.reset(options={"reset_mask": ended})
+        results = [envs.step(np.ones(2, np.int64)) for envs in (alone, wrapped)]
+        ended = results[0][2] | results[0][3]
+        infos, others = (result[4] for result in results)
+        assert ("episode" in infos) == ("episode" in others)
+        if "episode" in infos:
+            assert_same(infos["episode"]["r"], others["episode"]["r"])
+            assert_same(infos["episode"]["l"].astype(int), others["episode"]["l"].astype(int))
+            assert_same(infos["_episode"], others["_episode"])

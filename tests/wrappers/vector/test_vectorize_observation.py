@@ -23,6 +23,9 @@ from tests.wrappers.walk_env import make_walk_env
 
 WalkEnv = make_walk_env(gym)
 
+# test_transform_observation.py expects it
+pytestmark = pytest.mark.filterwarnings("ignore:.*FlattenObservation. elements of")
+
 
 def pictures(*shape):
     return {"shape": shape}
