@@ -14,7 +14,7 @@ cnp.import_array()
 # tenth of the time that two threads need for a step of 65536 lanes of CartPole.
 cdef double CHECK_TIME = 0.125
 
-FLOATS = (cnp.NPY_FLOAT32, cnp.NPY_FLOAT64)
+cdef tuple FLOATS = (cnp.NPY_FLOAT32, cnp.NPY_FLOAT64)
 
 
 ctypedef struct check_t:

@@ -116,4 +116,14 @@ class Batch:
     def infos(self, beginning: bool = False) -> dict[str, Any]: ...
 
 class BoundStep:
+    def __init__(
+        self,
+        batch: Batch,
+        actions: Any,
+        observations: Any,
+        rewards: npt.NDArray[Any],
+        terminated: npt.NDArray[np.bool_],
+        truncated: npt.NDArray[np.bool_],
+        final_observations: Any,
+    ) -> None: ...
     def __call__(self) -> dict[str, Any]: ...

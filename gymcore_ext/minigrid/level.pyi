@@ -6,6 +6,9 @@ FUNCTIONS: object
 OBSERVES: tuple[str, ...]
 LAYOUTS: tuple[str, ...]
 
+class Tiles:
+    def __init__(self, size: int) -> None: ...
+
 class Level:
     def __init__(
         self,

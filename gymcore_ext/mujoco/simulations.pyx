@@ -283,7 +283,7 @@ cdef check_program(str phase, operations, list sizes, list writable):
             raise ValueError(f"program {phase}: operation {place} {operation} leaves its spaces {sizes}")
 
 
-def run(operations, spaces, bint float32_actions, list writable=[]):
+def run(operations, spaces, bint float32_actions, list writable=None):
     """Run a program without draws over its spaces, contiguous float64 arrays; return the observation.
 
     `writable` are the indices of spaces for results besides the registers and the observation.
@@ -294,7 +294,7 @@ def run(operations, spaces, bint float32_actions, list writable=[]):
     cdef cnp.ndarray program = np.ascontiguousarray(operations, OPERATION)
     cdef list arrays = [np.ascontiguousarray(space, np.float64) for space in spaces]
     cdef cnp.ndarray bases = np.array([<size_t> cnp.PyArray_DATA(<cnp.ndarray> array) for array in arrays], np.uintp)
-    check_program("value", program, [array.size for array in arrays], writable)
+    check_program("value", program, [array.size for array in arrays], writable or [])
     run_program(
         <operation_t*> cnp.PyArray_DATA(program), cnp.PyArray_SIZE(program), <double**> cnp.PyArray_DATA(bases),
         sine_cosine, NULL, float32_actions)

@@ -171,7 +171,9 @@ def test_rollouts_bootstrap_from_the_last_observation_of_an_agent():
 
 
 def test_stable_baselines3():
-    SB3VecEnv = pytest.importorskip("gymcore.interop.sb3").SB3VecEnv
+    pytest.importorskip("stable_baselines3")
+    from gymcore.interop.sb3 import SB3VecEnv
+
     envs = SB3VecEnv(ParallelVectorEnv([Countdown, Countdown]))
     envs.seed(5)
     envs.reset()
