@@ -188,11 +188,11 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environment; check the first reset."""
-        return self._reset(seed=seed, options=options)
-
-    def _reset(self, **kwargs: Any) -> tuple[ObsType, Info]:
         if self.checked_reset:
-            return self.env.reset(**kwargs)
+            return self.env.reset(seed=seed, options=options)
+        return self._check_reset(seed=seed, options=options)
+
+    def _check_reset(self, **kwargs: Any) -> tuple[ObsType, Info]:
         self.checked_reset = True
         result = passive.env_reset_passive_checker(self.env, **kwargs)
         if isinstance(result, tuple) and len(result) == 2:

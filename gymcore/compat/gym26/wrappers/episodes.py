@@ -109,7 +109,7 @@ class PassiveEnvChecker(common.PassiveEnvChecker[Any, Any], Wrapper):
 
     def reset(self, **kwargs: Any) -> Any:
         """Reset the environment; check the first reset."""
-        return self._reset(**kwargs)
+        return self.env.reset(**kwargs) if self.checked_reset else self._check_reset(**kwargs)
 
 
 class OrderEnforcing(common.OrderEnforcing[Any, Any], Wrapper):
