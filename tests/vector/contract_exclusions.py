@@ -27,7 +27,6 @@ DOUBLES = {
     "test_contract_ways.py compares the engines",
 }
 NO_PARAMETERS = {"9_2": "it has no parameters", "9_3": "it has no parameters"}
-SHARED_CAMERA = {"10_6": "the free camera of a batch is placed by the first lane"}
 MINIGRID = NO_OPTIONS | NO_STATE | {"9_3": "`max_steps` acts at the end of episodes"}
 
 # By id or engine: the numbers of sections and sentences, and the reasons.
@@ -79,8 +78,8 @@ EXCLUDED: dict[str, dict[str, str]] = {
         "9_3": "`lap_complete_percent` acts at the end of a lap",
     },
     "Hopper-v5": NO_OPTIONS | DOUBLES,
-    "InvertedPendulum-v5": NO_OPTIONS | SHARED_CAMERA,
-    DESCRIPTION_ID: NO_OPTIONS | SHARED_CAMERA,
+    "InvertedPendulum-v5": NO_OPTIONS,
+    DESCRIPTION_ID: NO_OPTIONS,
     "MiniGrid-DoorKey-5x5-v0": MINIGRID,
     BABYAI_ID: MINIGRID,
 }

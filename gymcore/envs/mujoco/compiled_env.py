@@ -629,9 +629,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
     def _render_frame(self, render_mode: str, state: npt.NDArray[np.float64]) -> Any:
         """Return a frame of this lane, drawn by the renderer of the batch."""
-        renderer = self.mujoco_renderer
-        renderer.data = self.data
-        return renderer.render(render_mode)
+        return self.mujoco_renderer.render_lane(self._lane, self.data, render_mode)
 
     def close(self) -> None:
         """Close the window and free rendering contexts; you may reset the environment again."""

@@ -643,6 +643,8 @@ class MujocoRenderer:
         self.viewer: OffScreenViewer | WindowViewer | None = None
         # Where the camera of the environment stood that this one was copied from.
         self._copied_camera: dict[str, Any] | None = None
+        # Where the camera of each lane of a batch stands that has been drawn.
+        self._lane_cameras: dict[int, dict[str, Any]] = {}
         self._vopt = {} if visual_options is None else visual_options
         self._offscreen: OffScreenViewer | None = None
         self._window: WindowViewer | None = None
@@ -674,6 +676,20 @@ class MujocoRenderer:
             viewer.render()
             return None
         return viewer.render(render_mode, None if self._keep_type else self.camera_id)
+
+    def render_lane(self, lane: int, data: mujoco.MjData, render_mode: str) -> Any:
+        """Draw a lane of a batch, whose free camera stays where its first frame has placed it."""
+        self.data = data
+        viewer = self._get_viewer(render_mode)
+        if (place := self._lane_cameras.get(lane)) is not None:
+            _apply_camera_config(viewer.cam, place)
+        else:
+            viewer.data = data
+            viewer._init_camera()
+            self._set_cam_config()
+        frame = self.render(render_mode)
+        self._lane_cameras[lane] = _place_of(viewer.cam)
+        return frame
 
     def _get_viewer(self, render_mode: str | None) -> OffScreenViewer | WindowViewer:
         """Return the viewer for a mode, and set `viewer`; the first call makes it."""
@@ -713,13 +729,13 @@ class MujocoRenderer:
             if viewer is not None:
                 viewer.close()
         self._offscreen = self._window = self.viewer = self._copied_camera = None
+        self._lane_cameras.clear()
 
     def __getstate__(self) -> dict[str, object]:
         """Return the settings without the viewers, which belong to this process."""
         state = {**self.__dict__, "viewer": None, "_offscreen": None, "_window": None}
         if self.viewer is not None:
-            camera = self.viewer.cam
-            state["_copied_camera"] = {name: copy(getattr(camera, name)) for name in _PLACE}
+            state["_copied_camera"] = _place_of(self.viewer.cam)
         return state
 
 
@@ -732,7 +748,11 @@ def _unexpected(render_mode: str | None, modes: tuple[str, ...]) -> UnexpectedMo
     return UnexpectedMode(message)
 
 
-# The attributes of a camera that say what it shows.
+def _place_of(camera: mujoco.MjvCamera) -> dict[str, Any]:
+    """Return the values of the attributes that say what a camera shows."""
+    return {name: copy(getattr(camera, name)) for name in _PLACE}
+
+
 _PLACE = ("type", "fixedcamid", "trackbodyid", "lookat", "distance", "azimuth", "elevation")
 
 # Settings of cameras, scenes and markers, checked.
