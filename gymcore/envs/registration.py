@@ -10,6 +10,7 @@ from typing import Any
 from gymcore import error, logger
 from gymcore.envs.making import make, make_vec
 from gymcore.specs import (
+    ENV_ID_RE,
     Alias,
     EnvCreator,
     EnvSpec,
@@ -26,6 +27,7 @@ from gymcore.specs import (
 )
 
 __all__ = [
+    "ENV_ID_RE",
     "Alias",
     "EnvCreator",
     "EnvSpec",

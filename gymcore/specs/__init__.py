@@ -9,11 +9,12 @@ from gymcore.specs.env_spec import (
     WrapperSpec,
 )
 from gymcore.specs.gymnasium_ids import from_gymnasium_spec
-from gymcore.specs.ids import get_env_id, parse_env_id
+from gymcore.specs.ids import ENV_ID_RE, get_env_id, parse_env_id
 from gymcore.specs.lookup import find_spec, spec
 from gymcore.specs.registered import Alias, aliases, find_highest_version, registry
 
 __all__ = [
+    "ENV_ID_RE",
     "Alias",
     "EnvCreator",
     "EnvSpec",

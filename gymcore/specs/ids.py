@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from gymcore.error import ArgumentTypeError, Error, InvalidArgument
 
-_ENV_ID = re.compile(r"(?:([\w:-]+)/)?([\w:.-]+?)(?:-v(\d+))?")
+ENV_ID_RE = re.compile(r"^(?:(?P<namespace>[\w:-]+)/)?(?P<name>[\w:.-]+?)(?:-v(?P<version>\d+))?$")
+"""The form of an id."""
 
 
 def parse_env_id(env_id: str) -> tuple[str | None, str, int | None]:
@@ -31,7 +32,7 @@ def parse_env_id(env_id: str) -> tuple[str | None, str, int | None]:
     """
     if not isinstance(env_id, str):
         raise ArgumentTypeError(f"env_id: expected a string, got {env_id!r} ({type(env_id)})")
-    match = _ENV_ID.fullmatch(env_id)
+    match = ENV_ID_RE.fullmatch(env_id)
     if match is None:
         raise Error(
             f"Malformed environment ID: {env_id}. (Currently all IDs must be of the form "

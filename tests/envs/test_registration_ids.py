@@ -7,6 +7,7 @@ import warnings
 from types import ModuleType
 from typing import Any
 
+import gymnasium
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +40,13 @@ pytestmark = pytest.mark.usefixtures("registries")
 @given(st.text(alphabet="aB-v01/:._ é\n[", max_size=12))
 def test_parse_any_text_like_gymnasium(text: str) -> None:
     compare(lambda gym: gym.envs.registration.parse_env_id(text))
+
+
+@given(st.text(alphabet="aB-v01/:._ é\n[", max_size=12))
+def test_the_pattern_matches_as_gymnasiums(text: str) -> None:
+    parts = ("namespace", "name", "version")
+    ours, theirs = (gym.envs.registration.ENV_ID_RE.fullmatch(text) for gym in (gymcore, gymnasium))
+    assert (ours and ours.group(*parts)) == (theirs and theirs.group(*parts))
 
 
 @for_each(
