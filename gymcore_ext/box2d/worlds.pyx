@@ -489,9 +489,11 @@ cdef class Worlds(LaneStore):
         self.shared.family = family
         for k, definition in enumerate(self.definitions):
             self.shared.definitions[k] = <const void*> <size_t> int(definition.this)
+        # The owners of the C++ objects, in a tuple: the garbage collector, which may run before `release`, would clear a
+        # list, and a `b2World`, which is an object of Python.
+        owners = tuple([each.this for each in (*self.worlds, *self.definitions)])
         self.set_up(
-            self.kernel, len(self.worlds), family.lane_bytes, &self.shared,
-            (self.worlds, self.definitions),
+            self.kernel, len(self.worlds), family.lane_bytes, &self.shared, owners,
             [("episode", episode_dtype), ("world", np.uint8, (family.world_bytes,))])
         for k, world in enumerate(self.worlds):
             lane = <lane_t*> self._lane(k)
