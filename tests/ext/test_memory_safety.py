@@ -157,3 +157,13 @@ class TestStoresOfSimulations:
         model = SimpleNamespace(_address=0)
         with pytest.raises(ValueError, match="data: expected a simulation without a thread pool"):
             step_simulation(model, SimpleNamespace(_address=0, threadpool=1), 1)
+
+
+@pytest.mark.parametrize("env_id", ["LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3"])
+def test_a_collected_batch_leaves_freed_worlds_alone(env_id: str) -> None:
+    """The collector clears lists and objects of Python before the lanes that point into them."""
+    envs: Any = gym.make_vec(env_id, num_envs=2)
+    envs.reset(seed=1)
+    envs._batch.store.worlds.append(envs)  # the list is a part of the garbage, then
+    del envs
+    gc.collect()
