@@ -489,8 +489,8 @@ cdef class Worlds(LaneStore):
         self.shared.family = family
         for k, definition in enumerate(self.definitions):
             self.shared.definitions[k] = <const void*> <size_t> int(definition.this)
-        # The owners of the C++ objects, in a tuple: the garbage collector, which may run before `release`, would clear a
-        # list, and a `b2World`, which is an object of Python.
+        # The owners of the C++ objects, in a tuple: the garbage collector, which may run before `release`, would clear
+        # a list, and a `b2World`, which is an object of Python.
         owners = tuple([each.this for each in (*self.worlds, *self.definitions)])
         self.set_up(
             self.kernel, len(self.worlds), family.lane_bytes, &self.shared, owners,
