@@ -100,8 +100,8 @@ class WorkerProcess:
         """Start a process that runs `main(setup, functions, *args)`.
 
         A forked process inherits the pipes of the running workers `others`, and closes them. Other
-        processes get the functions over their own pipe: `multiprocessing` writes arguments to a
-        pipe that nobody reads if the process dies early, and would wait forever for room in it.
+        processes get the functions over their own pipe. `multiprocessing` would write them to a
+        pipe of its own, and wait forever if the process died before it had read them.
         """
         self.stream: MessageStream
         self.index = index
