@@ -177,7 +177,7 @@ cdef class CustomKernel:
         parameters: default values by name.
         reset_options: likewise.
         infos: (name, dtype, size) of the entries of the infos, or (name, dtype, size, when) as kernel.h says.
-        functions: capsule of the functions of one lane, if lanes are structs.
+        functions: capsule of the functions of one lane, if lanes are structs. They must live as long as the process.
         loops: whether the physics is LaneLoops, not LaneResults; without functions.
 
     Raises:
