@@ -112,13 +112,20 @@ class Worker:
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """Send a request and return the reply; a dead process replies `failed`."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        try:
+        self.send(**request)
+        return self.receive()
+
+    def send(self, **request: Any) -> None:
+        """Send a request; `receive` returns the reply to it."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # a dead process, which `receive` reports
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
-            line = self._process.stdout.readline()
-        except BrokenPipeError:
-            line = ""
+
+    def receive(self) -> dict[str, Any]:
+        """Return the reply to the oldest request without one."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
         if not line:
             return {"failed": f"the process ended with code {self._process.wait()}"}
         answer: dict[str, Any] = json.loads(line)

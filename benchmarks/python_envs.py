@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
-#: CPU time of a step of "Busy" [s].
-BUSY_SECONDS = 200e-6
+#: CPU time of a step of "Busy" and of "Brief" [s].
+BUSY_SECONDS, BRIEF_SECONDS = 200e-6, 20e-6
 #: In "Uneven", every eighth lane is slower by this factor.
 SLOW_EVERY, SLOWER = 8, 20
 #: Height, width and channels of "Image".
@@ -150,6 +150,11 @@ def _uneven(spaces: Any, lane: int, kind: Any) -> Any:
     return kind(spaces, BUSY_SECONDS * (1 if lane % SLOW_EVERY else SLOWER))
 
 
+def _brief(spaces: Any, lane: int, kind: Any) -> Any:
+    """Return a lane of "Brief"."""
+    return kind(spaces, BRIEF_SECONDS)
+
+
 def _even(spaces: Any, lane: int, kind: Any) -> Any:
     """Return a lane of a batch in which all lanes are alike."""
     return kind(spaces)
@@ -159,6 +164,7 @@ KINDS: dict[str, tuple[type, Callable[[Any, int, Any], Any]]] = {
     "Nothing": (Nothing, _even),
     "PlainCartPole": (PlainCartPole, _even),
     "Busy": (Busy, _even),
+    "Brief": (Busy, _brief),
     "Uneven": (Busy, _uneven),
     "Image": (Image, _even),
 }

@@ -8,7 +8,7 @@ import pytest
 
 import gymcore
 
-KINDS = ("Nothing", "PlainCartPole", "Busy", "Uneven", "Image")
+KINDS = ("Nothing", "PlainCartPole", "Busy", "Brief", "Uneven", "Image")
 
 
 @pytest.fixture
