@@ -26,8 +26,8 @@ ABI = int(re.findall(r"GYMCORE_KERNEL_ABI (\d+)", HEADER.read_text())[0])
 NAME = b"counters.numbers"
 POINTER, NUMBERS = ctypes.c_void_p, ctypes.POINTER(ctypes.c_double)
 LANE = ctypes.POINTER(NUMBERS)  # a lane is the address of its number
-# Functions that lanes call until they are freed. The collector may free a callback before lanes that are in the same
-# cycle, so callbacks live as long as the process, as the functions of an extension module do.
+# Functions that lanes call until they are freed. The collector may free a callback before lanes
+# that are in the same cycle, so callbacks live as long as the process, as compiled functions do.
 CALLBACKS: list[Any] = []
 FUNCTIONS = {
     "reset": ctypes.CFUNCTYPE(None, LANE, POINTER, NUMBERS, NUMBERS, POINTER),
