@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,12 +10,17 @@ import numpy.typing as npt
 
 from gymcore.vector.utils.infos import split_rows
 from gymcore.vector.vector_env import EnvIds, VectorStep, VectorWrapper
+from gymcore_ext.lazy_dict import LazyDict, with_lazy_infos
+
+if TYPE_CHECKING:
+    from gymcore_ext.lazy_dict import Maker
 
 __all__ = [
     "FinalInfos",
     "ForwardsAttributes",
     "Gym26VectorEnv",
     "add_gym26_names",
+    "name_final_infos",
     "remove_gym26_names",
 ]
 
@@ -60,10 +66,25 @@ class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
         return super().__contains__(key)
 
 
+def _final_infos(merged: dict[str, Any] | None, mask: npt.NDArray[np.bool_]) -> FinalInfos:
+    """Return `FinalInfos.from_merged`, of no entries for engines without final infos."""
+    return FinalInfos.from_merged({} if merged is None else merged, mask)
+
+
+# What the names of Gym 0.26 hold: a function and the entries that it gets, or the same as an entry.
+_MAKERS: dict[str, Maker] = {
+    "final_observation": (split_rows, "final_obs", "_final_obs"),
+    "_final_observation": "_final_obs",
+    "final_info": (_final_infos, "final_info", "_final_obs"),
+    "_final_info": "_final_obs",
+}
+
+
 def add_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
     """Return infos of a same-step batch with `final_observation` and Gym 0.26's `final_info`.
 
-    The argument is not changed; it is returned itself if it lacks `final_obs` or has these names.
+    The values are made when they are first read. The argument is not changed; it is returned itself
+    if it lacks `final_obs` or has these names.
 
     Example:
         >>> import numpy as np
@@ -77,23 +98,20 @@ def add_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
     """
     if "final_obs" not in infos or "final_observation" in infos:
         return infos
-    mask = infos["_final_obs"]
-    return {
-        **infos,
-        "final_observation": split_rows(infos["final_obs"], mask),
-        "_final_observation": mask,
-        "final_info": FinalInfos.from_merged(infos.get("final_info", {}), mask),
-        "_final_info": mask,
-    }
+    return LazyDict(infos, _MAKERS)
+
+
+# Applies `add_gym26_names` to the infos among the results of a step.
+name_final_infos = partial(with_lazy_infos, "final_obs", "final_observation", _MAKERS)
 
 
 def remove_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
     """Return infos without the entries of `add_gym26_names`; the same dict if there are none."""
     if "final_observation" not in infos:
         return infos
-    added = ("final_observation", "_final_observation")
-    plain = {key: value for key, value in infos.items() if key not in added}
-    plain["final_info"] = getattr(plain["final_info"], "merged", plain["final_info"])
+    plain = infos.unmade() if isinstance(infos, LazyDict) else dict(infos)
+    del plain["final_observation"], plain["_final_observation"]
+    plain["final_info"] = getattr(plain["final_info"], "merged", plain["final_info"]) or {}
     return plain
 
 
@@ -114,7 +132,9 @@ class Gym26VectorEnv(ForwardsAttributes, VectorWrapper[Any, Any, Any, Any, np.nd
 
     When episodes end, the infos hold their last observations as `final_obs` (in the engine's form)
     and as `final_observation` (an object array, None where no episode has ended), their last infos
-    as `final_info` (a `FinalInfos`), and a mask for each.
+    as `final_info` (a `FinalInfos`), and a mask for each. These values are made when they are first
+    read, from the arrays that the step returned; with an engine that returns the same arrays at
+    each step (`copy=False`), read them before the next step.
 
     Other attributes are forwarded to the wrapped environment, as Gym's wrappers do.
     """
@@ -123,10 +143,8 @@ class Gym26VectorEnv(ForwardsAttributes, VectorWrapper[Any, Any, Any, Any, np.nd
 
     def step(self, actions: Any) -> VectorStep[Any, np.ndarray]:
         """Step the environments; see `VectorEnv.step`."""
-        observations, rewards, terminations, truncations, infos = self.env.step(actions)
-        return observations, rewards, terminations, truncations, add_gym26_names(infos)
+        return name_final_infos(self.env.step(actions))
 
     def step_lanes(self, actions: Any, env_ids: EnvIds) -> VectorStep[Any, np.ndarray]:
         """Step some of the environments; see `VectorEnv.step_lanes`."""
-        results = self.env.step_lanes(actions, env_ids)
-        return *results[:4], add_gym26_names(results[4])
+        return name_final_infos(self.env.step_lanes(actions, env_ids))

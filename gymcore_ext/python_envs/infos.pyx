@@ -11,6 +11,7 @@ writer that dies in the middle leaves a lane without an info.
 cimport numpy as cnp
 from cpython.dict cimport PyDict_CheckExact
 from cpython.long cimport PyLong_CheckExact
+from cpython.sequence cimport PySequence_GetItem
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
@@ -306,7 +307,7 @@ def split_info(object vector_infos, object env_num):
     return info
 
 
-def split_rows(object batch, cnp.ndarray[cnp.npy_bool, cast=True] mask):
+def split_rows(object batch, cnp.ndarray mask not None):
     """Return an object array of what the lanes in `mask` [n] have in a batch, None elsewhere.
 
     Args:
@@ -318,9 +319,19 @@ def split_rows(object batch, cnp.ndarray[cnp.npy_bool, cast=True] mask):
         >>> split_rows(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([False, True]))
         array([None, array([3., 4.])], dtype=object)
     """
-    if not isinstance(batch, dict) and batch.dtype == object:
+    cdef cnp.ndarray objects
+    cdef Py_ssize_t i
+    cdef bint merged = isinstance(batch, dict)
+    if not merged and batch.dtype == object:
         return batch
-    return as_objects(batch, mask, mask.shape[0])
+    if cnp.PyArray_NDIM(mask) != 1 or cnp.PyArray_TYPE(mask) != cnp.NPY_BOOL:
+        raise ValueError(f"mask: expected bool [n], got {mask.dtype} {np.shape(mask)}")
+    objects = object_column(cnp.PyArray_DIM(mask, 0))
+    for i in range(cnp.PyArray_DIM(mask, 0)):
+        if (<cnp.npy_bool*> cnp.PyArray_GETPTR1(mask, i))[0]:
+            value = split_info(batch, i) if merged else PySequence_GetItem(batch, i)
+            cnp.PyArray_SETITEM(objects, <char*> cnp.PyArray_GETPTR1(objects, i), value)
+    return objects
 
 
 # --- infos in shared memory -------------------------------------------------------------------------------------------

@@ -96,7 +96,7 @@ def test_1_3_step_returns_five_things(make, backend, mode):
         for array, one in zip(arrays_of(step[0]), arrays_of(first), strict=True):
             assert array.dtype == one.dtype
         assert step[0] in envs.observation_space
-        assert type(step[4]) is dict
+        assert isinstance(step[4], dict)
 
 
 def test_1_4_rewards_are_float64(make, backend, mode):

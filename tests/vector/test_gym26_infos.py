@@ -1,12 +1,16 @@
 """Infos of ended episodes under Gym 0.26's names, beside those of Gymnasium."""
 
+import functools
 import pickle
 
 import numpy as np
+import pytest
 
 import gymcore as gym
 from gymcore.vector.final_observations import replace_final_obs
-from gymcore.vector.gym26_infos import add_gym26_names, remove_gym26_names
+from gymcore.vector.gym26_infos import FinalInfos, add_gym26_names, remove_gym26_names
+from gymcore.vector.utils.infos import split_rows
+from tests.testing_env import assert_same
 
 MASK = np.array([False, True, True])
 DENSE = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, 4.0]], np.float32)
@@ -28,7 +32,7 @@ def make_infos(**more):
 
 def check(infos):
     """Check the contents that a plain dict would have."""
-    assert type(infos) is dict
+    assert isinstance(infos, dict)
     assert list(infos) == ALL
     assert infos["final_observation"].dtype == object
     rows = [row if row is None else row.tolist() for row in infos["final_observation"]]
@@ -42,7 +46,9 @@ def test_both_names():
     check(infos)
     assert infos["final_info"]["score"].tolist() == [0, 7, 9]
     assert infos["final_obs"] is DENSE and infos["extra"] == 5
-    check(pickle.loads(pickle.dumps(infos)))
+    loaded = pickle.loads(pickle.dumps(infos))
+    assert type(loaded) is dict
+    check(loaded)
 
 
 def test_without_an_end_nothing_is_added():
@@ -59,6 +65,8 @@ def test_other_last_observations():
     assert infos["final_observation"][0] is None
     plain = remove_gym26_names(infos)
     assert list(plain) == KEYS and plain["final_info"]["score"].tolist() == [0, 7, 9]
+    infos["final_info"]
+    assert remove_gym26_names(infos)["final_info"] is plain["final_info"]
     replace_final_obs(plain, DENSE)
     assert list(plain) == KEYS
 
@@ -94,6 +102,46 @@ def test_a_step_without_an_end_has_no_infos():
     infos = envs.step([0, 1])[4]
     assert infos == {}
     assert type(infos) is dict
+
+
+ENGINES = {"native": None, "sync": False, "async": True}
+
+
+def with_names(infos):
+    """Return infos of a step with all names, made at once."""
+    if "final_obs" not in infos:
+        return infos
+    mask = infos["_final_obs"]
+    return {
+        **infos,
+        "final_observation": split_rows(infos["final_obs"], mask),
+        "_final_observation": mask,
+        "final_info": split_rows(infos["final_info"], mask),
+        "_final_info": mask,
+    }
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "FrozenLake-v1", "MiniGrid-Empty-5x5-v0"])
+def test_infos_kept_for_later_equal_those_made_at_once(env_id, engine):
+    options = {"num_envs": 3, "max_episode_steps": 5}
+    envs = gym.vector.make(env_id, asynchronous=ENGINES[engine], **options)
+    if engine == "native":
+        plain = gym.make_vec(env_id, vector_kwargs={"autoreset_mode": "SameStep"}, **options)
+    else:
+        make = functools.partial(gym.make, env_id, max_episode_steps=5)
+        plain = gym.vector.SyncVectorEnv([make] * 3, autoreset_mode="SameStep")
+    actions = np.random.default_rng(1).integers(0, 2, (12, 3))
+    kept = []
+    with envs, plain:
+        envs.reset(seed=1), plain.reset(seed=1)
+        for rows in actions:
+            kept.append((envs.step(rows)[4], with_names(plain.step(rows)[4])))
+    assert sum("final_obs" in infos for infos, _ in kept) >= 2
+    for infos, expected in kept:
+        assert list(infos) == list(expected)
+        assert_same(dict(infos), expected)
+        assert "final_obs" not in infos or type(infos["final_info"]) is FinalInfos
 
 
 def test_statistics_come_through():

@@ -17,7 +17,7 @@ from gymcore.spaces import Space
 from gymcore.specs import EnvSpec, find_spec
 from gymcore.vector import AutoresetMode, VectorEnv, utils
 from gymcore.vector.engine_options import checked_functions
-from gymcore.vector.gym26_infos import Gym26VectorEnv, add_gym26_names
+from gymcore.vector.gym26_infos import Gym26VectorEnv, name_final_infos
 from gymcore.vector.protocols import EnvFn
 
 __all__ = ["AsyncVectorEnv", "SyncVectorEnv", "VectorEnv", "VectorEnvWrapper", "make", "utils"]
@@ -82,7 +82,7 @@ class VectorEnvWrapper(Gym26VectorEnv):
             results = self.env.step_wait(**kwargs)
         else:
             results = self.env.step(self._actions)
-        return *results[:4], add_gym26_names(results[4])
+        return name_final_infos(results)
 
     def step(self, actions: object) -> Any:
         """Step the environments; see `VectorEnv.step`."""

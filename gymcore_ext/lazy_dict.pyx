@@ -1,0 +1,232 @@
+"""A dict of which some values are made when they are first read.
+
+`dict` offers no hook for that: each of its methods that could show such a value, or the order of keys, is overridden
+here. Those that only depend on keys call `list_names` first, those that show values `make_all`. The calls of C's API
+in this file read what is stored, without these methods.
+"""
+from cpython.dict cimport PyDict_Contains, PyDict_GetItemWithError, PyDict_Next, PyDict_SetItem, PyDict_Update
+from cpython.object cimport PyObject
+
+
+cdef class Unmade:
+    """Stored in place of a value that is not made."""
+    cdef object function, given
+    cdef list arguments
+
+
+cdef class LazyDict(dict):
+    """The dict `{**entries, **{name: function(*entries of keys)}}`, whose functions are called when a value is read.
+
+    Functions get the entries that were given, whatever is stored in the dict afterwards. Copies, pickles and unions
+    are plain dicts. Functions of C that read dicts without their methods find the entries as they were given.
+
+    Args:
+        entries: a mapping or pairs, as for `dict`; not changed.
+        makers: by name, a function and the keys of its arguments, None for entries that do not exist; or a key, whose
+            entry has this name too. Not copied. Entries of these names are replaced, in their place.
+
+    Example:
+        >>> lazy = LazyDict({"numbers": [1, 2]}, {"total": (sum, "numbers")})
+        >>> len(lazy), lazy["total"], lazy
+        (2, 3, {'numbers': [1, 2], 'total': 3})
+    """
+
+    cdef dict makers  # None: the names are among the keys
+    cdef dict made    # values by name, until then
+
+    def __init__(self, entries=(), dict makers=None):
+        dict.__init__(self, entries)
+        self.makers = makers
+
+    cdef object stored(self, object key):
+        cdef PyObject* place = PyDict_GetItemWithError(self, key)
+        return None if place == NULL else <object> place
+
+    cdef object make(self, object name):
+        """Return the value of a name that is not among the keys."""
+        maker = self.makers[name]
+        if type(maker) is str:
+            return self.stored(maker)
+        if self.made is None:
+            self.made = {}
+        elif name in self.made:
+            return self.made[name]
+        value = self.made[name] = maker[0](*[self.stored(key) for key in maker[1:]])
+        return value
+
+    cdef int list_names(self) except -1:
+        """Insert the names, so that the keys are complete and in order."""
+        cdef Unmade unmade
+        if self.makers is None:
+            return 0
+        values = {} if self.made is None else self.made
+        for name, maker in self.makers.items():
+            if type(maker) is str:
+                values[name] = self.stored(maker)
+            elif name not in values:
+                unmade = Unmade.__new__(Unmade)
+                unmade.function, unmade.given = maker[0], self.stored(name)
+                unmade.arguments = [self.stored(key) for key in maker[1:]]
+                values[name] = unmade
+        for name in self.makers:
+            PyDict_SetItem(self, name, values[name])
+        self.makers = self.made = None
+        return 0
+
+    cdef object find(self, object key, object default):
+        """Return a value, which is made if it has to be, or the default."""
+        cdef PyObject* place
+        if self.makers is not None and key in self.makers:
+            return self.make(key)
+        place = PyDict_GetItemWithError(self, key)
+        if place == NULL:
+            return default
+        value = <object> place
+        if type(value) is Unmade:
+            value = (<Unmade> value).function(*(<Unmade> value).arguments)
+            PyDict_SetItem(self, key, value)
+        return value
+
+    cdef dict plain(self, bint make):
+        """Return a plain dict, with values that are made or, instead of those that are not, the given ones."""
+        cdef PyObject* key
+        cdef PyObject* value
+        cdef Py_ssize_t position = 0
+        cdef dict plain = {}
+        self.list_names()
+        while PyDict_Next(self, &position, &key, &value):
+            item = <object> value
+            if type(item) is Unmade:
+                item = self.find(<object> key, None) if make else (<Unmade> item).given
+            PyDict_SetItem(plain, <object> key, item)
+        return plain
+
+    def unmade(self):
+        """Return a plain dict in which names whose values are not made have the values given, or None.
+
+        Example:
+            >>> lazy = LazyDict({"a": [1]}, {"a": (len, "a"), "b": (sum, "a")})
+            >>> lazy.unmade(), lazy["b"], lazy.unmade()
+            ({'a': [1], 'b': None}, 1, {'a': [1], 'b': 1})
+        """
+        return self.plain(False)
+
+    # --- one value ------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key):
+        value = self.find(key, Unmade)
+        if value is Unmade:
+            raise KeyError(key)
+        return value
+
+    def get(self, key, default=None, /):
+        return self.find(key, default)
+
+    def setdefault(self, key, default=None, /):
+        self.list_names()
+        self.find(key, None)
+        return dict.setdefault(self, key, default)
+
+    def pop(self, key, /, *default):
+        self.list_names()
+        self.find(key, None)
+        return dict.pop(self, key, *default)
+
+    def popitem(self):
+        self.items()
+        return dict.popitem(self)
+
+    # --- keys -----------------------------------------------------------------------------------------------------
+
+    def __contains__(self, key):
+        return PyDict_Contains(self, key) or (self.makers is not None and key in self.makers)
+
+    def __len__(self):
+        self.list_names()
+        return dict.__len__(self)
+
+    def __iter__(self):
+        self.list_names()
+        return dict.__iter__(self)
+
+    def __reversed__(self):
+        self.list_names()
+        return dict.__reversed__(self)
+
+    def keys(self):
+        self.list_names()
+        return dict.keys(self)
+
+    # --- changes --------------------------------------------------------------------------------------------------
+
+    def __setitem__(self, key, value):
+        self.list_names()
+        PyDict_SetItem(self, key, value)
+
+    def __delitem__(self, key):
+        self.list_names()
+        dict.__delitem__(self, key)
+
+    def update(self, /, *args, **entries):
+        self.list_names()
+        dict.update(self, *args, **entries)
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
+
+    def clear(self):
+        self.makers = self.made = None
+        dict.clear(self)
+
+    # --- all values -----------------------------------------------------------------------------------------------
+
+    def copy(self):
+        return self.plain(True)
+
+    def values(self):
+        self.plain(True)
+        return dict.values(self)
+
+    def items(self):
+        self.plain(True)
+        return dict.items(self)
+
+    def __eq__(self, other):
+        return self.plain(True) == (other.copy() if isinstance(other, LazyDict) else other)
+
+    def __or__(self, other):
+        return self.plain(True) | other
+
+    def __ror__(self, other):
+        return other | self.plain(True)
+
+    def __repr__(self):
+        return repr(self.plain(True))
+
+    def __reduce__(self):
+        return dict, (self.plain(True),)
+
+
+def with_lazy_infos(str present, str absent, dict makers, results):
+    """Return the results of a step, whose infos become a `LazyDict` if they have one key and not the other.
+
+    Args:
+        present: a key that the makers need.
+        absent: a key that says that infos already have what the makers add.
+        makers: see `LazyDict`.
+        results: observations, rewards, terminations, truncations and infos; not changed.
+
+    Example:
+        >>> makers = {"total": (sum, "numbers")}
+        >>> with_lazy_infos("numbers", "total", makers, (0, 0.0, False, False, {"numbers": [1, 2]}))[4]
+        {'numbers': [1, 2], 'total': 3}
+    """
+    cdef LazyDict lazy
+    observations, rewards, terminations, truncations, infos = results
+    if present not in infos or absent in infos:
+        return results
+    lazy = LazyDict.__new__(LazyDict)
+    PyDict_Update(lazy, infos)
+    lazy.makers = makers
+    return observations, rewards, terminations, truncations, lazy
