@@ -53,17 +53,17 @@ _METHODS = (property, FunctionType, staticmethod, classmethod)
 _NOT_SHARED = ("_batch", "_generator", "_np_random_seed", "_renderer", "render_mode", "spec")
 
 
-class _NativeEnvMeta(ABCMeta):  # not `type`, so that a class may have an `ABC` among its bases
+class NativeEnvMeta(ABCMeta):  # not `type`, so that a class may have an `ABC` among its bases
     """Makes a value that is assigned to a class the default of its parameter of that name."""
 
     def __setattr__(cls, name: str, value: Any) -> None:
-        parameter = cls.parameters.get(name)  # type: ignore[attr-defined]
+        parameter = getattr(cls, "parameters", {}).get(name)
         if parameter is not None and not isinstance(value, (Parameter, *_METHODS)):
             value = parameter.with_default(value)
         super().__setattr__(name, value)
 
 
-class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
+class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
     """Base of the compiled environments. Subclasses only declare; `gymcore_ext` computes.
 
     A subclass sets `kernel_module`, its spaces and `metadata`, declares physics parameters as
@@ -156,11 +156,6 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
         cls.in_python = tuple(name for name in ignored if name in cls.python_methods)
         if cls.in_python:
             cls.batch_type = PythonStepBatch
-        if cls.in_python and _is_built_in(cls.step):
-            logger.warn(
-                f"{cls.__name__}.{cls.in_python[0]}: overrides a part of the compiled step, so the "
-                "class steps in Python, more slowly, and has no compiled batches"
-            )
         ignored = [name for name in ignored if name not in cls.in_python]
         if ignored:
             refusal = error.Error(
@@ -176,6 +171,8 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
             cls._observe_step = refuse
         elif cls.observation_method and (observe := cls._override(cls.observation_method)):
             cls._observe = cls._observe_step = observe
+        if cls.in_python and _is_built_in(cls.step):
+            warn_of_python(cls, cls.in_python[0])
 
     @classmethod
     def _override(cls, name: str) -> Any:
@@ -509,6 +506,14 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=_NativeEnvMeta):
     def _render_frame(self, render_mode: str, state: npt.NDArray[np.float64]) -> Any:
         """Show a frame, or return it."""
         return self._drawn(type(self).draw, render_mode, state, **self.scene())
+
+
+def warn_of_python(cls: type, name: str) -> None:
+    """Say that a class steps in Python because it overrides `name`."""
+    logger.warn(
+        f"{cls.__name__}.{name}: overrides a part of the compiled step, so the class steps in "
+        "Python, more slowly, and has no compiled batches"
+    )
 
 
 def _is_built_in(made: Any) -> bool:

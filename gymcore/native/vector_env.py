@@ -137,6 +137,11 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             InvalidArgument: If a value is out of range, or there is not one for each lane.
             ArgumentTypeError: If an argument is neither the engine's nor a physics parameter.
         """
+        if names := self.env_class.in_python:
+            raise error.InvalidArgument(
+                f"{self.env_class.__name__}: expected a class that compiled code steps, got one "
+                f"that overrides {names[0]}; use SyncVectorEnv or AsyncVectorEnv"
+            )
         self._begin(
             positive("num_envs", num_envs, _MAX_LANES),
             autoreset_mode,
@@ -162,11 +167,6 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         # Lanes share the spaces and everything that depends on non-parameter arguments.
         shared = parameters.keys() & set(self.env_class.arguments)
         self._model = self.env_class(**{name: parameters.pop(name) for name in shared})
-        if names := self._model.in_python:
-            raise error.InvalidArgument(
-                f"{self.env_class.__name__}: expected a class that compiled code steps, got one "
-                f"that overrides {names[0]}; use SyncVectorEnv or AsyncVectorEnv"
-            )
         if not self._model.fits_kernel:
             self._model.check_kernel()
         self.metadata = {**self._model.metadata, "autoreset_mode": self.autoreset_mode}

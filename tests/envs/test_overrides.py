@@ -11,15 +11,12 @@ import pytest
 
 import gymcore
 from gymcore import error
+from gymcore.native.vector_env import NativeVectorEnv
 from tests.for_each import for_each
 from tests.testing_env import assert_same
 
 OBSERVERS = {"Pendulum-v1": "_get_obs", "Acrobot-v1": "_get_ob", "Blackjack-v1": "_get_obs"}
-REFUSED = {
-    "BipedalWalker-v3": "_generate_terrain",
-    "CliffWalking-v1": "_limit_coordinates",
-    "Taxi-v4": "_pickup",
-}
+REFUSED = {"CarRacing-v3": ("_render_road", np.zeros(3, np.float32))}
 
 
 def subclass(gym: Any, env_id: str, **members: Any) -> type:
@@ -48,7 +45,7 @@ def test_a_subclass_may_observe(env_id: str) -> None:
 
 @for_each("env_id", list(REFUSED))
 def test_what_compiled_steps_never_call_is_refused(env_id: str) -> None:
-    name = REFUSED[env_id]
+    name, action = REFUSED[env_id]
     with pytest.raises(error.Error, match=rf"Mine\.{name}: the compiled step never calls it"):
         subclass(gymcore, env_id, **{name: lambda self: None})
 
@@ -57,7 +54,7 @@ def test_what_compiled_steps_never_call_is_refused(env_id: str) -> None:
 
     env = subclass(gymcore, env_id, **{name: lambda self: None, "step": step})()
     env.reset(seed=1)
-    assert env.step(0)[0] == 0
+    assert env.step(action)[0] == 0
 
 
 # Gymnasium's classes read it when they are made, as ours do.
@@ -105,7 +102,15 @@ def called(base: type, name: str, value: Any) -> list[str]:
     "env_id",
     [
         *OBSERVERS,
-        *("CartPole-v1", "Taxi-v4", "Ant-v4", "Ant-v5", "Hopper-v5", "Reacher-v5"),
+        *(
+            "CartPole-v1",
+            "CliffWalking-v1",
+            "Taxi-v4",
+            "Ant-v4",
+            "Ant-v5",
+            "Hopper-v5",
+            "Reacher-v5",
+        ),
         *("LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3"),
     ],
 )
@@ -122,16 +127,17 @@ def test_whatever_gymnasium_calls_is_called_or_refused(env_id: str) -> None:
 
 
 def test_overrides_of_other_kinds() -> None:
-    base = type(gymcore.make("Ant-v5").unwrapped)
+    base = type(gymcore.make("CarRacing-v3").unwrapped)
 
     class Mixin:
-        contact_forces = property(lambda self: np.zeros((14, 6)))
+        _render_road = property(lambda self: None)
 
-    with pytest.raises(error.Error, match=r"Mine\.contact_forces: the compiled step never calls"):
+    with pytest.raises(error.Error, match=r"Mine\._render_road: the compiled step never calls"):
         type("Mine", (Mixin, base), {})
     for override in (True, staticmethod(lambda: True)):
         with pytest.raises(error.Error, match="never calls it"):
-            type("Mine", (base,), {"contact_forces": override})
+            type("Mine", (base,), {"_render_road": override, "_create_track": override})
+    base = type(gymcore.make("Ant-v5").unwrapped)
     type("Mine", (base,), {"healthy_reward": 2.0})  # fixes the weight
 
 
@@ -178,3 +184,81 @@ def test_acrobot_steps_through_overrides(equations: str) -> None:
         np.testing.assert_allclose(*(env.state for env in envs), rtol=1e-9, atol=1e-9)
         ended.add(ours[2])
     assert ended == {True, False}
+
+
+def town(base: Any, name: str) -> dict[str, Any]:
+    """Return an override of a method that builds Taxi's table, or that steps."""
+    if name == "_pickup":
+        return {name: lambda self, *about: (base._pickup(self, *about)[0], -3)}
+    if name == "_dropoff":
+        return {name: lambda self, *about: (*base._dropoff(self, *about)[:2], about[1] == 4)}
+    if name == "_calc_new_position":
+        return {name: lambda self, row, col, step: (row, min(col + step[0] ** 2, 4))}
+    if name == "action_mask":
+        return {name: lambda self, state: base.action_mask(self, state) * np.int8(state % 3 + 1)}
+    if name == "encode":  # another numbering of the states
+        return {
+            "encode": lambda self, *parts: (base.encode(self, *parts) + 60) % 500,
+            "decode": lambda self, state: base.decode(self, (state - 60) % 500),
+        }
+
+    def build(self: Any, *about: int) -> None:
+        state = self.encode(*about[:4])
+        self.P[state][about[4]] += [(0.25, 499 - state, 2, False), (0.75, state, -1, state == 7)]
+
+    return {name: build}
+
+
+TABLES = {
+    "Taxi-v4": (
+        *("_pickup", "_dropoff", "_calc_new_position", "action_mask", "encode"),
+        *("_build_dry_transitions", "_build_rainy_transitions"),
+    ),
+    "CliffWalking-v1": ("_limit_coordinates", "_calculate_transition_prob"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*steps in Python")
+@for_each("env_id, name", [(env_id, name) for env_id, names in TABLES.items() for name in names])
+@for_each("is_random", [False, True])
+def test_tables_are_built_by_overrides(env_id: str, name: str, is_random: bool) -> None:
+    envs: list[Any] = []
+    for gym in (gymcore, gymnasium):
+        base: Any = type(gym.make(env_id).unwrapped)
+        if env_id == "Taxi-v4":
+            keywords = {"is_rainy": is_random, "fickle_passenger": True, "fickle_probability": 0.9}
+            members = town(base, name)
+        elif name == "_limit_coordinates":  # a torus
+            keywords = {"is_slippery": is_random}
+            members = {name: lambda self, place: np.array([place[0] % 4, place[1] % 12])}
+        else:
+            keywords = {"is_slippery": is_random}
+
+            def outcomes(self: Any, place: Any, move: int, base: Any = base) -> Any:
+                made = base._calculate_transition_prob(self, place, move)
+                return [(chance, s, 2 * reward, end) for chance, s, reward, end in made]
+
+            members = {name: outcomes}
+        envs.append(type("Mine", (base,), members)(**keywords))
+    ours, theirs = envs
+    assert ours.P == theirs.P
+    assert_same(ours.reset(seed=3), theirs.reset(seed=3))
+    random = np.random.default_rng(4)
+    for _ in range(300):
+        action = int(random.integers(theirs.action_space.n))
+        if name != "_build_dry_transitions" and theirs.s % 4 == 0 and env_id == "Taxi-v4":
+            mask = theirs.action_mask(theirs.s)
+            action = 4 if mask[4] else 5 if mask[5] else action
+        results = ours.step(action), theirs.step(action)
+        np.testing.assert_equal(*results)
+        assert ours.s == theirs.s and ours.lastaction == theirs.lastaction
+        if results[0][2]:
+            np.testing.assert_equal(ours.reset(), theirs.reset())
+
+
+def test_batches_share_the_table_that_overrides_build() -> None:
+    base: Any = type(gymcore.make("Taxi-v4").unwrapped)
+    cls = type("Mine", (base,), town(base, "_pickup"))
+    envs = NativeVectorEnv.of(cls)(3)
+    envs.reset(seed=1)
+    assert envs.step([4, 4, 4])[1].tolist() == [-3.0] * 3

@@ -15,8 +15,10 @@ from gymcore.envs.box2d.bipedal_walker_python import (
     FRICTION,
     GROUND_X,
     Clouds,
-    Scenery,
+    Lidar,
     WalkerParts,
+    cloud_polygons,
+    ground_polygons,
     make_clouds,
     walker_spaces,
 )
@@ -24,13 +26,14 @@ from gymcore.envs.box2d.box2d_env import Body, Box2D, Definition, Joint, World
 from gymcore.envs.box2d.compiled_env import CompiledBox2DEnv, EpisodeField, Foot
 from gymcore.native.parameters import flag
 from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.rendering.shapes import Color, Point
 from gymcore_ext.box2d import walker
 
 if TYPE_CHECKING:
     import pygame
 
 
-class BipedalWalker(Scenery, CompiledBox2DEnv[npt.NDArray[np.float32]]):
+class BipedalWalker(Lidar, CompiledBox2DEnv[npt.NDArray[np.float32]]):
     """A hull on two legs with hips and knees, over ground that it senses with a lidar.
 
     - Observation float32 [24]: angle and angular velocity of the hull, its velocity; for each leg
@@ -68,6 +71,7 @@ class BipedalWalker(Scenery, CompiledBox2DEnv[npt.NDArray[np.float32]]):
     lanes = walker.Walkers
     numpy_scalars, float32_numbers = True, ("reward",)
     compiled_methods = frozenset({"_destroy", "_generate_clouds", "_generate_terrain"})
+    python_methods, python_class = compiled_methods, bipedal_walker_python.BipedalWalker
     hardcore, fresh_worlds = flag(), flag()
     game_over, scroll = EpisodeField(bool), EpisodeField(float)
     terrain_x = GROUND_X
@@ -178,6 +182,16 @@ class BipedalWalker(Scenery, CompiledBox2DEnv[npt.NDArray[np.float32]]):
     def clouds(self) -> Clouds:
         """The corners of the clouds, metres."""
         return make_clouds(self._episode["clouds"]) if self._bodies else ()
+
+    @property
+    def terrain_poly(self) -> list[tuple[list[Point], Color]]:
+        """The corners [4] and the color of each piece of the ground, metres."""
+        return ground_polygons(self.terrain_x, self.terrain_y)
+
+    @property
+    def cloud_poly(self) -> list[tuple[list[Point], float, float]]:
+        """The corners of each cloud, and its lowest and highest x, metres."""
+        return cloud_polygons(self.clouds)
 
     @property
     def lidar_fractions(self) -> list[float]:

@@ -137,19 +137,19 @@ _CLOUD_CORNERS = 5
 Clouds = tuple[tuple[Point, ...], ...]
 
 
-class Scenery:
-    """Gymnasium's attributes for what the picture of a walker shows, made when they are read."""
+def ground_polygons(x: list[float], y: list[float]) -> list[tuple[list[Point], Color]]:
+    """Return the corners [4] and the color of each piece of the ground, metres."""
+    points = itertools.pairwise(zip(x, y, strict=False))
+    return [([a, b, (b[0], 0), (a[0], 0)], (102, 153, 76)) for a, b in points]
 
-    @property
-    def terrain_poly(self: Any) -> list[tuple[list[Point], tuple[int, int, int]]]:
-        """The corners [4] and the color of each piece of the ground, metres."""
-        points = itertools.pairwise(zip(self.terrain_x, self.terrain_y, strict=False))
-        return [([a, b, (b[0], 0), (a[0], 0)], (102, 153, 76)) for a, b in points]
 
-    @property
-    def cloud_poly(self: Any) -> list[tuple[list[Point], float, float]]:
-        """The corners of each cloud, and its lowest and highest x, metres."""
-        return [(list(cloud), min(cloud)[0], max(cloud)[0]) for cloud in self.clouds]
+def cloud_polygons(clouds: Clouds) -> list[tuple[list[Point], float, float]]:
+    """Return the corners of each cloud, and its lowest and highest x, metres."""
+    return [(list(cloud), min(cloud)[0], max(cloud)[0]) for cloud in clouds]
+
+
+class Lidar:
+    """Gymnasium's attribute for the rays, made when it is read."""
 
     @property
     def lidar(self: Any) -> list[SimpleNamespace]:
@@ -163,17 +163,18 @@ class Scenery:
         ]
 
 
-class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
+class BipedalWalker(Lidar, Box2DEnv[npt.NDArray[np.float32]]):
     """See `gymcore.envs.box2d.bipedal_walker.BipedalWalker`: the same bit for bit.
 
     States of later episodes are exact only with `fresh_worlds`.
     """
 
     fresh_worlds = False
-    counters = ("prev_shaping", "clouds", "scroll", "lidar_fractions")
+    counters = ("prev_shaping", "scroll", "lidar_fractions")
     settings = ("hardcore",)
     _not_pickled = (
-        "world", "hull", "terrain", "legs", "joints", "drawlist", "_contacts",
+        "world", "hull", "terrain", "legs", "joints", "drawlist", "_contacts", "fd_polygon",
+        "fd_edge",
     )  # fmt: skip
 
     def __init__(self, render_mode: str | None = None, hardcore: bool = False) -> None:
@@ -182,15 +183,19 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
         self.hardcore = hardcore
         self.observation_space, self.action_space = walker_spaces()
         self.prev_shaping: float | None = None
-        self.clouds: Clouds = ()
         self.terrain_x = list(GROUND_X)
         self.terrain_y: list[float] = []
+        self.terrain_poly = ground_polygons([], [])
+        self.cloud_poly = cloud_polygons(())
         self.scroll = 0.0
         self._no_world()
         self._moves = []
 
     def _no_world(self) -> None:
         self.world: World = Box2D.b2World()
+        box, edge = Box2D.b2PolygonShape(box=(1, 1)), Box2D.b2EdgeShape()
+        self.fd_polygon = Box2D.b2FixtureDef(shape=box, friction=FRICTION)
+        self.fd_edge = Box2D.b2FixtureDef(shape=edge, friction=FRICTION, categoryBits=0x0001)
         self.hull: Any = None
         self.terrain: list[Body] = []
         self.legs: list[Body] = []
@@ -218,11 +223,7 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
         """
         check_options(options)
         super().reset(seed=seed)
-        random = self.np_random
-        terrain = draw_terrain(random, self.hardcore)
-        self.clouds = make_clouds(random.random((_CLOUDS, 1 + 2 * _CLOUD_CORNERS)))
-        push = float(random.uniform(-INITIAL_RANDOM, INITIAL_RANDOM))
-        self._start = (terrain.heights, terrain.boxes, push)
+        self._start = (self.np_random.bit_generator.state,)
         self._moves = []
         self.scroll = 0.0
         if self.fresh_worlds:
@@ -233,20 +234,42 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
 
     def _begin(self, start: Start) -> None:
         """Put ground and walker into the world, and remove those of the last episode."""
-        heights, boxes, push = start
-        world = self.world
-        # Box2D orders contacts by the destruction and creation of bodies.
-        world.contactListener = None
-        if self.hull is not None:
-            for body in (*self.terrain, self.hull, *self.legs):
-                world.DestroyBody(body)
-        terrain = Terrain(heights, boxes)
-        self.terrain_y = list(heights)
-        self.terrain = build_terrain(world, terrain)
-        self.hull, self.legs, self.joints = WalkerParts().build(world, push)
+        self._destroy()
+        self._boxes: tuple[tuple[Point, ...], ...] = ()
+        self._generate_terrain(self.hardcore)
+        self._generate_clouds()
+        push = float(self.np_random.uniform(-INITIAL_RANDOM, INITIAL_RANDOM))
+        self.hull, self.legs, self.joints = WalkerParts().build(self.world, push)
         self.drawlist = [*self.terrain, *self.legs, self.hull]
         self._contacts = ContactDetector(self.hull, [self.legs[1], self.legs[3]])
-        world.contactListener = self._contacts
+        self.world.contactListener = self._contacts
+
+    def _destroy(self) -> None:
+        """Remove ground and walker from the world, if they are in it."""
+        # Box2D orders contacts by the destruction and creation of bodies.
+        self.world.contactListener = None
+        if self.hull is not None:
+            for body in (*self.terrain, self.hull, *self.legs):
+                self.world.DestroyBody(body)
+        self.terrain, self.hull, self.legs, self.joints = [], None, [], []
+
+    def _generate_terrain(self, hardcore: bool) -> None:
+        """Draw the ground and put it into the world."""
+        terrain = draw_terrain(self.np_random, hardcore)
+        self._boxes = terrain.boxes
+        self.terrain_x, self.terrain_y = list(GROUND_X), list(terrain.heights)
+        self.terrain_poly = ground_polygons(self.terrain_x, self.terrain_y)
+        self.terrain = build_terrain(self.world, terrain)
+
+    def _generate_clouds(self) -> None:
+        """Draw the clouds."""
+        numbers = self.np_random.random((_CLOUDS, 1 + 2 * _CLOUD_CORNERS))
+        self.cloud_poly = cloud_polygons(make_clouds(numbers))
+
+    @property
+    def clouds(self) -> Clouds:
+        """The corners of the clouds, metres."""
+        return tuple(tuple(corners) for corners, *_ in self.cloud_poly)
 
     # --- a step --------------------------------------------------------------------------------
 
@@ -326,8 +349,9 @@ class BipedalWalker(Scenery, Box2DEnv[npt.NDArray[np.float32]]):
     # --- rendering -----------------------------------------------------------------------------
 
     def _draw(self, surface: pygame.Surface) -> None:
-        _, boxes, _ = self._start or ((), (), 0.0)
-        draw(surface, self, boxes, len(self._moves))
+        shapes = Box2D.b2PolygonShape  # of obstacles that a subclass has made
+        bodies = [body for body in self.terrain if isinstance(body.fixtures[0].shape, shapes)]
+        draw(surface, self, self._boxes or [*map(corners, bodies)], len(self._moves))
 
 
 def walker_spaces() -> tuple[spaces.Box, spaces.Box]:

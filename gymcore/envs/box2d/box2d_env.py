@@ -26,7 +26,7 @@ from gymcore.rendering.shapes import Point
 if TYPE_CHECKING:
     import pygame
 
-STATE_VERSION = 2
+STATE_VERSION = 3
 
 # What is random about the start of an episode, and about a step; and a saved state.
 Start = tuple[Any, ...]
@@ -251,8 +251,14 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
 
     def _replay(self, state: EpisodeState) -> None:
         self._no_world()
-        self._start = state["start"]
-        self._begin(state["start"])
+        self._start = start = state["start"]
+        live = self.np_random
+        if start and isinstance(start[0], dict):  # the start is drawn again
+            self._np_random = np.random.Generator(seeding.bit_generator_of(start[0]))
+        try:
+            self._begin(start)
+        finally:
+            self._np_random = live
         move = self._move
         for recorded in state["moves"]:
             move(recorded)

@@ -204,6 +204,8 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
             "_init_colors", "_reinit_colors", "_render", "_render_indicators", "_render_road",
         }
     )  # fmt: skip
+    python_methods = frozenset({"_create_track", "_destroy", "_init_colors", "_reinit_colors"})
+    python_class = car_racing_python.CarRacing
     lanes = racing.Cars
     arguments: ClassVar[tuple[str, ...]] = ("continuous", "domain_randomize", "verbose")
     lap_complete_percent = Parameter()
@@ -337,9 +339,8 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
         reward = reward if is_finished else int(reward)  # as in Gymnasium
         return observation, reward, True, False, {"lap_finished": is_finished}
 
-    def _init_colors(self) -> None:
-        random = self.np_random if self.domain_randomize else None
-        _set_colors(self._episode, random_colors(random))
+    def _use_colors(self, colors: tuple[Channels, ...]) -> None:
+        _set_colors(self._episode, colors)
 
     # --- attributes that programs read ---------------------------------------------------------
 

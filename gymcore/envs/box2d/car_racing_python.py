@@ -130,12 +130,16 @@ class RacingDeclarations:
     invisible_video_window = None
     start_alpha = START_ALPHA
 
+    def _init_colors(self: Any) -> None:
+        """Set the initial colors: the default ones, or random ones."""
+        self._use_colors(random_colors(self.np_random if self.domain_randomize else None))
+
     def _reinit_colors(self: Any, randomize: bool) -> None:
         """Draw new colors if `randomize`; without `domain_randomize`, raise a `FailedCheck`."""
         if not self.domain_randomize:
             raise error.FailedCheck("domain_randomize must be True to use this function.")
         if randomize:
-            self._init_colors()
+            self._use_colors(random_colors(self.np_random))
 
     def _observe_score(self: Any, score: float) -> npt.NDArray[np.uint8]:
         """Draw an observation with a score."""
@@ -198,7 +202,7 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
         self._moves: list[Any] = []
 
     def _no_world(self) -> None:
-        self._destroy()
+        self._free()
         self.contactListener_keepref = FrictionDetector(self, self.lap_complete_percent)
         self.world: World = Box2D.b2World((0, 0), contactListener=self.contactListener_keepref)
         self.fd_tile: Definition = Box2D.b2FixtureDef(
@@ -210,12 +214,8 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
         self.track: list[TrackPoint] = []
         self.state: npt.NDArray[np.uint8] | None = None
 
-    # --- colors --------------------------------------------------------------------------------
-
-    def _init_colors(self) -> None:
-        """Set the initial colors: the default ones, or random ones."""
-        random = self.np_random if self.domain_randomize else None
-        self.road_color, self.bg_color, self.grass_color = random_colors(random)
+    def _use_colors(self, colors: tuple[Channels, ...]) -> None:
+        self.road_color, self.bg_color, self.grass_color = colors
 
     # --- episodes ------------------------------------------------------------------------------
 
@@ -231,50 +231,46 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
         super().reset(seed=seed)
         if self.domain_randomize:
             self._reinit_colors((options or {}).get("randomize", True))
-        draws = draw_checkpoints(self.np_random)
-        while (closed := lay_out(draws)) is None:
-            if self.verbose:
-                print(RETRY_TEXT)
-            draws = draw_checkpoints(self.np_random)
-        if self.verbose:
-            print_track(closed.first, closed.last)
         colors = (self.road_color, self.bg_color, self.grass_color)
-        start = draws, tuple((str(color.dtype), tuple(color.tolist())) for color in colors)
-        self._begin(start, closed)
-        self._start = start
+        self._start = (
+            self.np_random.bit_generator.state,
+            tuple((str(color.dtype), tuple(color.tolist())) for color in colors),
+        )
+        self._begin(self._start)
         self._moves = []
         self.state = observation = self._observe_score(self._score_seen)
         if self.render_mode == "human":
             self.render()
         return observation, {}
 
-    def _begin(self, start: Start, closed: Track | None = None) -> None:
+    def _begin(self, start: Start) -> None:
         """Build track and car, and do the first step, which has no action."""
-        draws, colors = start
-        self.road_color, self.bg_color, self.grass_color = (
-            np.array(color, dtype) for dtype, color in colors
-        )
-        closed = closed or lay_out(draws)
-        if closed is None:
-            raise error.InvalidArgument(f"state: no closed track results from {draws}")
+        self._use_colors(tuple(np.array(color, dtype) for dtype, color in start[1]))
         self._destroy()
+        self.contactListener_keepref = FrictionDetector(self, self.lap_complete_percent)
+        self.world.contactListener = self.contactListener_keepref
         self.reward = 0.0
         self.prev_reward = 0.0
         self.tile_visited_count = 0
         self.t = 0.0
         self.new_lap = False
-        self._pave(closed.points)
-        _, beta, x, y = closed.points[0]
-        self.car = Car(self.world, beta, x, y)
+        self.road_poly = []
+        while not self._create_track():
+            if self.verbose:
+                print(RETRY_TEXT)
+        self.car = Car(self.world, *self.track[0][1:4])
         self.car.leaves_marks = self.render_mode in ("human", "rgb_array")
         self._move(None)
 
     def __del__(self) -> None:
         """Break the cycles through Box2D: its bodies refer to themselves by their user data."""
-        self._destroy()
+        self._free()
 
     def _destroy(self) -> None:
         """Remove road and car from the world, if they are in one."""
+        self._free()
+
+    def _free(self) -> None:
         road = self.__dict__.get("road")
         if not road:
             return
@@ -287,15 +283,20 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
             self.car.destroy()
             self.car = None
 
-    def _pave(self, points: list[TrackPoint]) -> None:
-        """Build the road along the points: sensors that wheels touch, and polygons to draw."""
-        self.contactListener_keepref = FrictionDetector(self, self.lap_complete_percent)
-        self.world.contactListener = self.contactListener_keepref
-        self.track = points
+    def _create_track(self) -> bool:
+        """Draw a track and build its road, or return False if the curve does not close.
+
+        The road consists of sensors that wheels touch, and of polygons to draw.
+        """
+        closed = lay_out(draw_checkpoints(self.np_random))
+        if closed is None:
+            return False
+        if self.verbose:
+            print_track(closed.first, closed.last)
+        self.track = closed.points
         self.road = []
-        self.road_poly = []
         shape = self.fd_tile.shape
-        for index, (corners, border) in enumerate(road_corners(points)):
+        for index, (corners, border) in enumerate(road_corners(closed.points)):
             shape.vertices = corners
             tile = self.world.CreateBody(_TILE_BODY)
             tile.CreateFixture(self.fd_tile)
@@ -308,6 +309,7 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
             self.road_poly.append((corners, tile.color))
             if border is not None:
                 self.road_poly.append((border, BORDER_COLORS[index % 2]))
+        return True
 
     # --- steps ---------------------------------------------------------------------------------
 

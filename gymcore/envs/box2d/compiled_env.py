@@ -12,7 +12,7 @@ from gymcore import error
 from gymcore.core import ActType, Info, Options
 from gymcore.envs.box2d.box2d_env import Body, Box2D, Definition, DrawnBox2DEnv, Joint, World
 from gymcore.envs.box2d.library import library_functions
-from gymcore.native.env import NativeEnv
+from gymcore.native.env import NativeEnv, NativeEnvMeta, warn_of_python
 from gymcore.native.state import digest
 from gymcore_ext.box2d.worlds import Worlds
 from gymcore_ext.engine.batch import Batch
@@ -72,7 +72,35 @@ class Foot(BodyOf):
 STATE_VERSION = 4
 
 
-class CompiledBox2DEnv(DrawnBox2DEnv[Any, ActType], NativeEnv[ActType]):
+class _CompiledBox2DEnvMeta(NativeEnvMeta):
+    """Lets a class that overrides one of `python_methods` inherit from `python_class` instead.
+
+    Only the environment in Python calls these methods, as Gymnasium's does.
+    """
+
+    def mro(cls) -> list[type]:
+        """Return the order of inheritance, in which `python_class` may replace compiled classes."""
+        order = super().mro()
+        compiled: Any = next((base for base in order if "python_class" in vars(base)), cls)
+        defined = set().union(*map(vars, order[: order.index(compiled)]))
+        overridden = defined & compiled.compiled_methods if compiled is not cls else set()
+        if not overridden or overridden - compiled.python_methods:
+            return order
+        warn_of_python(cls, min(overridden))
+        type.__setattr__(cls, "in_python", tuple(sorted(overridden)))
+        python = compiled.python_class.__mro__
+        return [*(base for base in order if base not in (*compiled.__mro__, *python)), *python]
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        """Set an attribute of the class; a method may change the order of inheritance."""
+        super().__setattr__(name, value)
+        if name in getattr(cls, "python_methods", ()):  # as cloudpickle does
+            cls.__bases__ = cls.__bases__  # calls mro()
+
+
+class CompiledBox2DEnv(
+    DrawnBox2DEnv[Any, ActType], NativeEnv[ActType], metaclass=_CompiledBox2DEnvMeta
+):
     """Base of the compiled environments over Box2D.
 
     Attributes such as `world` are the package's objects over the memory that compiled code steps:
@@ -80,6 +108,8 @@ class CompiledBox2DEnv(DrawnBox2DEnv[Any, ActType], NativeEnv[ActType]):
     """
 
     lanes: ClassVar[type[Worlds]]
+    # The same environment in Python, which calls `python_methods`.
+    python_class: ClassVar[type]
     _not_pickled = (*NativeEnv._not_pickled, "_view")
     # How often the world had been built when its bodies were viewed, and the package's bodies.
     _view: tuple[int, list[Body]] = (0, [])

@@ -16,7 +16,7 @@ from gymcore.envs.box2d.compiled_env import CompiledBox2DEnv, EpisodeField, Foot
 from gymcore.envs.box2d.lunar_lander_python import (
     FPS,
     HELIPAD_Y,
-    SCALE,
+    ParticleBodies,
     checked_number,
     lander_spaces,
     sky_over,
@@ -38,7 +38,7 @@ class _Number(Parameter):
         return (checked_number(self.name, value),)
 
 
-class LunarLander(CompiledBox2DEnv[Any]):
+class LunarLander(ParticleBodies, CompiledBox2DEnv[Any]):
     """A craft with a main engine, two side engines and two sprung legs, over hilly ground.
 
     - Observation float32 [8]: x and y (0, 0 is the pad; half the viewport is 1), velocities, angle
@@ -74,6 +74,7 @@ class LunarLander(CompiledBox2DEnv[Any]):
     lanes = lander.Landers
     numpy_scalars = True
     compiled_methods = frozenset({"_create_particle", "_clean_particles", "_destroy"})
+    python_methods, python_class = compiled_methods, lunar_lander_python.LunarLander
     arguments: ClassVar[tuple[str, ...]] = ("continuous",)
     gravity, wind_power, turbulence_power = _Number(), _Number(), _Number()
     main_engine_power, side_engine_power = _Number(), _Number()
@@ -246,30 +247,6 @@ class LunarLander(CompiledBox2DEnv[Any]):
 
     # --- helpers of programs that define their own `step` ----------------------------------------
 
-    def _create_particle(self, mass: float, x: float, y: float, ttl: float) -> Body:
-        """Add a small round body to the world, which meets only the ground, and return it."""
-        if not self._bodies:
-            raise error.ResetNeeded("_create_particle: call reset() first")
-        shape = Box2D.b2CircleShape(radius=2 / SCALE, pos=(0, 0))
-        fixture = Box2D.b2FixtureDef(
-            shape=shape,
-            density=mass,
-            friction=0.1,
-            categoryBits=0x0100,
-            maskBits=0x001,
-            restitution=0.3,
-        )
-        particle = self._world.CreateDynamicBody(position=(x, y), angle=0.0, fixtures=fixture)
-        particle.ttl = ttl
-        self._emitted.append(particle)
-        self._clean_particles(False)
-        return particle
-
-    def _clean_particles(self, all_particle: bool) -> None:
-        """Remove the oldest particles of `_create_particle` until one has a `ttl` of 0 or more."""
-        while self._emitted and (all_particle or self._emitted[0].ttl < 0):
-            self._world.DestroyBody(self._emitted.pop(0))
-
     def _destroy(self) -> None:
         """Remove all bodies; only `reset` may follow."""
         bodies = self._bodies
@@ -279,7 +256,7 @@ class LunarLander(CompiledBox2DEnv[Any]):
             self._world.DestroyBody(body)
 
     def _draw(self, surface: pygame.Surface) -> None:
-        lunar_lander_python.draw(surface, self)
+        lunar_lander_python.draw(surface, self, self.particles)
 
 
 class LunarLanderVectorEnv(NativeVectorEnv):

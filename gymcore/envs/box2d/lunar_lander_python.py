@@ -112,13 +112,46 @@ PARTICLE_STEPS = 25
 _ENGINES = ((0.0, 0.0, 0), (0.0, 1.0, -1), (1.0, 0.0, 0), (0.0, 1.0, 1))
 
 
-class LunarLander(Box2DEnv[Any]):
+class ParticleBodies:
+    """Gymnasium's helpers for particles that are bodies of the world, in `_emitted`."""
+
+    def _create_particle(self: Any, mass: float, x: float, y: float, ttl: float) -> Body:
+        """Add a small round body to the world, which meets only the ground, and return it."""
+        if self.lander is None:
+            raise error.ResetNeeded("_create_particle: call reset() first")
+        shape = Box2D.b2CircleShape(radius=2 / SCALE, pos=(0, 0))
+        fixture = Box2D.b2FixtureDef(
+            shape=shape,
+            density=mass,
+            friction=0.1,
+            categoryBits=0x0100,
+            maskBits=0x001,
+            restitution=0.3,
+        )
+        particle = self.world.CreateDynamicBody(position=(x, y), angle=0.0, fixtures=fixture)
+        particle.ttl = ttl
+        self._emitted.append(particle)
+        self._clean_particles(False)
+        return particle
+
+    def _clean_particles(self: Any, all_particle: bool) -> None:
+        """Remove the oldest particles of `_create_particle` until one has a `ttl` of 0 or more."""
+        while self._emitted and (all_particle or self._emitted[0].ttl < 0):
+            self.world.DestroyBody(self._emitted.pop(0))
+
+
+class LunarLander(ParticleBodies, Box2DEnv[Any]):
     """See `gymcore.envs.box2d.lunar_lander.LunarLander`: the same bit for bit."""
 
     counters = ("prev_shaping", "wind_idx", "torque_idx")
-    settings = ("continuous", "enable_wind", "wind_power", "turbulence_power")
+    settings = (
+        "continuous", "enable_wind", "wind_power", "turbulence_power", "main_engine_power",
+        "side_engine_power", "dispersion", "initial_random",
+    )  # fmt: skip
+    main_engine_power, side_engine_power = MAIN_ENGINE_POWER, SIDE_ENGINE_POWER
+    dispersion, initial_random = 1.0, INITIAL_RANDOM
     _not_pickled = (
-        "world", "moon", "lander", "legs", "drawlist", "particles", "_contacts",
+        "world", "moon", "lander", "legs", "drawlist", "particles", "smoke", "_contacts",
     )  # fmt: skip
 
     def __init__(
@@ -152,7 +185,13 @@ class LunarLander(Box2DEnv[Any]):
         self.lander: Any = None
         self.legs: list[Body] = []
         self.drawlist: list[Body] = []
-        self.particles: list[tuple[float, float, float, float, int]] = []
+        self.smoke: list[tuple[float, float, float, float, int]] = []
+        # Bodies in a subclass, as in Gymnasium.
+        self.particles: list[Any] = self.smoke if type(self) is LunarLander else []
+
+    @property
+    def _emitted(self) -> list[Body]:
+        return self.particles
 
     @property
     def game_over(self) -> bool:
@@ -179,11 +218,12 @@ class LunarLander(Box2DEnv[Any]):
         """
         check_options(options)
         super().reset(seed=seed)
+        self._destroy()
         random = self.np_random
         heights = random.uniform(0, HEIGHT / 2, CHUNKS + 1).tolist()
         push = (
-            float(random.uniform(-INITIAL_RANDOM, INITIAL_RANDOM)),
-            float(random.uniform(-INITIAL_RANDOM, INITIAL_RANDOM)),
+            float(random.uniform(-self.initial_random, self.initial_random)),
+            float(random.uniform(-self.initial_random, self.initial_random)),
         )
         if self.enable_wind:
             self.wind_idx = int(random.integers(-9999, 9999))
@@ -198,6 +238,7 @@ class LunarLander(Box2DEnv[Any]):
     def _begin(self, start: Start) -> None:
         """Build the world, and push the craft."""
         gravity, heights, push = start
+        self._no_world()
         self.ground_y = smooth_ground(heights)
         self.helipad_x1, self.helipad_x2 = GROUND_X[CHUNKS // 2 - 1], GROUND_X[CHUNKS // 2 + 1]
 
@@ -208,7 +249,16 @@ class LunarLander(Box2DEnv[Any]):
         lander.ApplyForceToCenter(push, True)
         self._contacts = contacts
         self.drawlist = [lander, *legs]
-        self.particles = []
+
+    def _destroy(self) -> None:
+        """Remove all bodies from the world, if there are any."""
+        if self.moon is None or self.world is None:
+            return
+        self.world.contactListener = None
+        self._clean_particles(True)
+        for body in (self.moon, self.lander, *self.legs):
+            self.world.DestroyBody(body)
+        self.moon = self.lander = None
 
     # --- a step --------------------------------------------------------------------------------
 
@@ -236,8 +286,8 @@ class LunarLander(Box2DEnv[Any]):
             wind = self._blow()
         # The bits of `uniform(-1, 1)`, drawn twice, in half the time.
         draw = self.np_random.random
-        scatter_along = (-1.0 + 2.0 * draw()) / SCALE
-        scatter_across = (-1.0 + 2.0 * draw()) / SCALE
+        scatter_along = self.dispersion * (-1.0 + 2.0 * draw()) / SCALE
+        scatter_across = self.dispersion * (-1.0 + 2.0 * draw()) / SCALE
         move = (main, side, direction, scatter_along, scatter_across, wind)
         self._moves.append(move)
         if self.render_mode is not None:
@@ -308,24 +358,28 @@ class LunarLander(Box2DEnv[Any]):
                 along = MAIN_ENGINE_Y_LOCATION / SCALE + 2 * scatter_along
                 x = up_x * along + -up_y * scatter_across
                 y = -up_y * along - up_x * scatter_across
-                lander.ApplyLinearImpulse(
-                    (-x * MAIN_ENGINE_POWER * main, -y * MAIN_ENGINE_POWER * main),
-                    (position.x + x, position.y + y),
-                    True,
-                )
+                place = (position.x + x, position.y + y)
+                impulse = (x * self.main_engine_power * main, y * self.main_engine_power * main)
+                self._push(3.5, place, main, impulse)
             if side:
                 across = 3 * scatter_across + direction * SIDE_ENGINE_AWAY / SCALE
                 x = up_x * scatter_along + -up_y * across
                 y = -up_y * scatter_along - up_x * across
-                lander.ApplyLinearImpulse(
-                    (-x * SIDE_ENGINE_POWER * side, -y * SIDE_ENGINE_POWER * side),
-                    (
-                        position.x + x - up_x * 17 / SCALE,
-                        position.y + y + up_y * SIDE_ENGINE_HEIGHT / SCALE,
-                    ),
-                    True,
+                place = (
+                    position.x + x - up_x * 17 / SCALE,
+                    position.y + y + up_y * SIDE_ENGINE_HEIGHT / SCALE,
                 )
+                impulse = (x * self.side_engine_power * side, y * self.side_engine_power * side)
+                self._push(0.7, place, side, impulse)
         lander.world.Step(1.0 / FPS, 180, 60)
+
+    def _push(self, mass: float, place: Point, power: float, impulse: Point) -> None:
+        """Push the craft by an engine, whose particle is a body in a rendered subclass."""
+        if self.render_mode is not None and self.particles is not self.smoke:
+            particle = self._create_particle(mass, *place, power)
+            particle.ApplyLinearImpulse(impulse, place, True)
+        x, y = impulse
+        self.lander.ApplyLinearImpulse((-x, -y), place, True)
 
     # --- rendering -----------------------------------------------------------------------------
 
@@ -333,7 +387,7 @@ class LunarLander(Box2DEnv[Any]):
         """Move the particles, and add those that the engines emit; they are only drawn."""
         main, side, direction, along, across, _ = move
         drifting = []
-        for x, y, x_speed, y_speed, age in self.particles:
+        for x, y, x_speed, y_speed, age in self.smoke:
             if age < PARTICLE_STEPS:
                 drifting.append((x + x_speed / FPS, y + y_speed / FPS, x_speed, y_speed, age + 1))
         velocity = self.lander.linearVelocity
@@ -349,10 +403,14 @@ class LunarLander(Box2DEnv[Any]):
                 drifting.append(
                     (start.x, start.y, velocity.x + x * speed, velocity.y + y * speed, 0)
                 )
-        self.particles = drifting
+        self.smoke[:] = drifting
 
     def _draw(self, surface: pygame.Surface) -> None:
-        draw(surface, self)
+        if self.particles is not self.smoke:
+            for particle in self.particles:
+                particle.ttl -= 0.15
+            self._clean_particles(False)
+        draw(surface, self, self.smoke)
 
 
 # --- what the compiled environment has too -----------------------------------------------------
@@ -488,8 +546,8 @@ FLAGPOLE = 36.0
 FLAG_LENGTH, FLAG_HALF_HEIGHT = 19.0, 5.0
 
 
-def draw(surface: pygame.Surface, env: Any) -> None:
-    """Draw a lander, of this class or the compiled one."""
+def draw(surface: pygame.Surface, env: Any, smoke: Sequence[Sequence[float]]) -> None:
+    """Draw a lander, of this class or the compiled one, and its smoke."""
 
     def pixel(x: float, y: float) -> Point:
         return x * SCALE, VIEWPORT_H - y * SCALE
@@ -503,7 +561,7 @@ def draw(surface: pygame.Surface, env: Any) -> None:
     background = _background(surface.get_size(), tuple(pixel(*point) for point in ground), pad)
     surface.blit(background, (0, 0))
     hot, cold = np.array(FLAME_HOT), np.array(FLAME_COLD)
-    for x, y, _, _, steps in env.particles:
+    for x, y, _, _, steps in smoke:
         age = steps / PARTICLE_STEPS
         red, green, blue = np.rint(hot + age * (cold - hot)).astype(int).tolist()
         disc(surface, (red, green, blue), pixel(x, y), 0.6 + 3.4 * (1.0 - age))

@@ -48,6 +48,12 @@ class AntEnv(
     coordinates = 2
     _main_body: int | str
     _include_cfrc_ext_in_observation: bool
+    _contact_cost_weight: float
+
+    def __init_subclass__(cls, **defaults: object) -> None:
+        super().__init_subclass__(**defaults)
+        if "contact_forces" in cls.in_python:
+            cls._observe = cls._observe_step = cls._get_obs
 
     @property
     def observation_structure(self) -> dict[str, int] | None:
@@ -91,8 +97,9 @@ class AntEnv(
         """Return whether the state is finite and the torso's height is in `healthy_z_range`."""
         s = simulation
         low, high = s.bounds("healthy_z_range")
-        height = s.qpos[2]
-        return every(finite(s.qpos)) & every(finite(s.qvel)) & (low <= height) & (height <= high)
+        height = s.positions[2]
+        is_finite = every(finite(s.positions)) & every(finite(s.velocities))
+        return is_finite & (low <= height) & (height <= high)
 
     def forces(self, simulation: Simulation) -> Quantity:
         """Return clipped forces and torques of contacts on all bodies [6 * nbody]."""
@@ -103,6 +110,15 @@ class AntEnv(
         forces = self.forces(simulation)
         return simulation.parameter("contact_cost_weight") * total(square(forces))
 
+    def _get_obs(self) -> npt.NDArray[np.float64]:
+        """Return the observation, which ends with the forces of an override, if they are seen."""
+        observation = super()._get_obs()
+        if "contact_forces" in self.in_python:
+            forces = np.ravel(self.contact_forces)
+            seen = observation[self.model.nq - self.skipped + self.model.nv :]
+            seen[:] = forces[forces.size - seen.size :]
+        return observation
+
     @property
     def contact_forces(self) -> npt.NDArray[np.float64]:
         """Clipped forces and torques of contacts, a new float64 array [nbody, 6]."""
@@ -111,7 +127,7 @@ class AntEnv(
     @property
     def contact_cost(self) -> np.float64:
         """The cost of the current contacts."""
-        return self.value_of(self.pressure)[0]
+        return self._contact_cost_weight * np.sum(np.square(self.contact_forces))
 
 
 AntVectorEnv = MujocoVectorEnv.of(AntEnv)

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import inspect
 from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -23,7 +24,7 @@ from gymcore.envs.mujoco.library import (
 )
 from gymcore.envs.mujoco.mujoco_env import MujocoEnv, check_time_step, checked_count
 from gymcore.envs.mujoco.program import Program, evaluate
-from gymcore.envs.mujoco.quantities import Precision, Quantity, as_quantity, joined
+from gymcore.envs.mujoco.quantities import Parameter, Precision, Quantity, as_quantity, joined
 from gymcore.envs.mujoco.weights import PrivateName, Range, Weight, to_columns
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.env import SINGLE, NativeEnv
@@ -70,10 +71,15 @@ _REWARD_ARGUMENTS: dict[str, Callable[[Any, Any, bool, Info], Any]] = {
 # Methods and properties that a subclass may override, and the quantities that they replace.
 _PYTHON_QUANTITIES = {
     "control_cost": "effort",
+    "contact_forces": "pressure",
     "contact_cost": "pressure",
+    "healthy_reward": "survival",
+    "state_vector": "health",
     "is_healthy": "health",
     "terminated": "ending",
 }
+# The attribute that computes each of them.
+_ATTRIBUTES = {quantity: name for name, quantity in _PYTHON_QUANTITIES.items()}
 
 
 class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
@@ -102,7 +108,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     arguments: ClassVar[tuple[str, ...]] = _RENDERING_ARGUMENTS
     observation_method = "_get_obs"
     compiled_methods = frozenset({"do_simulation", "_step_mujoco_simulation"})
-    python_methods = frozenset({*_PYTHON_QUANTITIES, *compiled_methods})
+    python_methods = frozenset({*_PYTHON_QUANTITIES, "get_body_com", *compiled_methods})
     object_bytes = 65_536
     instead = "override describe(), or what it calls (see the class)"
     # The arguments of `_get_rew`, names of `_REWARD_ARGUMENTS`; None if it is never called.
@@ -116,6 +122,8 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     fixed: ClassVar[dict[str, float]] = {}
     # Defaults of the columns of weights.
     _defaults: Mapping[str, float] = {}
+    # Names of the parameters that hold what an override in Python returns.
+    _overridden: dict[str, list[str]]
     # Whether the description is used: a subclass whose constructor calls `MujocoEnv.__init__`, with
     # a model of its own, and that defines `step` and `reset_model`, does not need it.
     _described = False
@@ -136,7 +144,9 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             if isinstance(one, Weight)
         }
         cls.parameters = {
-            name: one for name, one in declared.items() if inspect.getattr_static(cls, name) is one
+            name: one
+            for name, one in declared.items()
+            if inspect.getattr_static(cls, name) is one or name in cls.in_python
         }
         cls.fixed = {}
         for name in declared.keys() - cls.parameters.keys():
@@ -209,22 +219,54 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     def _description(self) -> Description:
         """Return the description, in which results of overrides in Python are parameters."""
         s = self.simulation()
+        self._overridden = {}
         if not self._described:
             return Description([s.qpos, s.qvel], 0.0, self.init_qpos, self.init_qvel)
-        replaced = {_PYTHON_QUANTITIES[name]: s.parameter(name) for name in self._computed()}
-        for name, quantity in replaced.items():
-            if name != "health":  # truth values let the other operand decide
-                quantity.precision = Precision.FLOAT64
-            self.__dict__[name] = lambda *_, quantity=quantity: quantity
+        replaced = {_PYTHON_QUANTITIES[n] for n in self.in_python if n in _PYTHON_QUANTITIES}
+        for quantity in replaced:
+            value = self._parameters(_ATTRIBUTES[quantity], 1)
+            if quantity != "health":  # truth values let the other operand decide
+                value.precision = Precision.FLOAT64
+            self.__dict__[quantity] = lambda *_, value=value: value
+        if "get_body_com" in self.in_python:
+            s.__dict__["body_position"] = lambda body: self._parameters("get_body_com", 3, body)
         try:
             return self.describe(s)
         finally:
-            for name in replaced:
-                del self.__dict__[name]
+            for quantity in replaced:
+                del self.__dict__[quantity]
 
-    def _computed(self) -> list[str]:
-        """Return the names of quantities that overrides compute in Python."""
-        return [name for name in self.in_python if name in _PYTHON_QUANTITIES]
+    def _parameters(self, name: str, size: int, *arguments: str) -> Quantity:
+        """Return the numbers that an override returns, as parameters of the program."""
+        key = ".".join((name, *arguments))
+        columns = self._overridden[key] = [f"{key}[{i}]" for i in range(size)]
+        return Parameter(columns[0]) if size == 1 else joined(*map(Parameter, columns))
+
+    def _call_overrides(self, prefix: str, action: Any = None) -> None:
+        """Write what overrides return for the current simulation to their parameters.
+
+        Args:
+            prefix: With what the names of these overrides begin.
+            action: The action of the step, for `control_cost`.
+
+        Raises:
+            InvalidArgument: An override returned another count of numbers.
+        """
+        keys = [key for key in self._overridden if key.startswith(prefix)]
+        if not keys:
+            return
+        table, names = self._batch.get_parameters(), list(self._program.parameters)
+        for key in keys:
+            columns, (name, *arguments) = self._overridden[key], key.split(".", 1)
+            value = getattr(self, name)
+            if callable(value):
+                value = value(*(arguments or [action]))
+            if np.size(value) != len(columns):
+                raise InvalidArgument(
+                    f"{name}: expected {len(columns)} numbers, got shape {np.shape(value)}"
+                )
+            table[[names.index(column) for column in columns], 0] = np.ravel(value)
+        self._batch.set_parameters(table)
 
     def check_kernel(self) -> None:
         """Check the weights and spaces, unless the description is not used."""
@@ -238,7 +280,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             raise InvalidArgument("model: expected actuators, got a model without actuators")
         self._program = program = Program(
             self._description(),
-            {**self._defaults, **dict.fromkeys(self._computed(), 0.0)},
+            {**self._defaults, **dict.fromkeys(chain(*self._overridden.values()), 0.0)},
             self.model.nq,
             self.model.nv,
             self.model.nu,
@@ -390,6 +432,8 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         environment; batches follow `describe`.
         """
         observation: npt.NDArray[np.float64] = self._batch.reset()[0]
+        if "get_body_com" in self.in_python:
+            observation = CompiledMujocoEnv._get_obs(self)
         return observation if self._observe is None else self._observe()
 
     def step(
@@ -439,6 +483,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         numbers = np.asarray(action)
         if numbers.shape != (program.action_size,):
             raise error.InvalidAction(f"action: expected shape {(program.action_size,)}")
+        self._call_overrides("get_body_com")
         registers, parameters = np.zeros(program.registers), self._batch.get_parameters()[:, 0]
         owners = {"data": data, "model": self.model}
         arrays = [getattr(owners[owner], name) for owner, name in program.arrays]
@@ -448,10 +493,8 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         controls = len(spaces) - len(arrays) + program.arrays.index(("data", "ctrl"))
         run(program.programs["before"], spaces, is_float32, [controls])
         self.do_simulation(data.ctrl.copy(), self.frame_skip)
-        for name in self._computed():
-            value = getattr(self, name)
-            column = list(program.parameters).index(name)
-            parameters[column] = value(action) if name == "control_cost" else value
+        self._call_overrides("", action)
+        parameters[:] = self._batch.get_parameters()[:, 0]
         run(program.programs["after"], spaces, is_float32)
         infos: Info = {}
         at = 2
@@ -466,6 +509,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     def _get_obs(self) -> npt.NDArray[np.float64]:
         """Return the described observation of the current simulation, a new array [size]."""
         if self._described:
+            self._call_overrides("get_body_com")
             return super()._get_obs()
         return self.value_of(lambda s: joined(*self.describe(s).observation))
 

@@ -124,6 +124,8 @@ class Simulation:
     Attributes:
         data: The arrays of `mujoco.MjData`, such as `simulation.data.cfrc_ext`.
         model: The arrays of `mujoco.MjModel`, such as `simulation.model.body_mass`.
+        positions: What `state_vector()` of the environment begins with; as a rule `qpos`.
+        velocities: The rest of it; as a rule `qvel`.
         init_qpos: The model's initial positions, float64 [nq].
         init_qvel: The model's initial velocities, float64 [nv].
         dt: Simulated seconds in a step of the environment.
@@ -146,6 +148,7 @@ class Simulation:
         self.data = Arrays("data", data)
         self.model = Arrays("model", model)
         self.dt = dt
+        self.positions, self.velocities = self.qpos, self.qvel
         self.init_qpos = init_qpos
         self.init_qvel = init_qvel
         self.nq, self.nv, self.nu = model.nq, model.nv, model.nu

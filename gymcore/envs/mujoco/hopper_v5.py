@@ -56,7 +56,8 @@ class HopperEnv(
         """Return whether the torso is high and upright, and all other numbers are within bounds."""
         s = simulation
         min_state, max_state = s.bounds("healthy_state_range")
-        return every(within(min_state, joined(s.qpos[2:], s.qvel), max_state)) & super().health(s)
+        others = joined(s.positions[2:], s.velocities)
+        return every(within(min_state, others, max_state)) & super().health(s)
 
 
 HopperVectorEnv = MujocoVectorEnv.of(HopperEnv)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
-from gymcore.envs.mujoco.quantities import Quantity, clip, square, total
+from gymcore.envs.mujoco.quantities import Quantity, as_quantity, clip, square, total
 from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
 
 Init: TypeAlias = Callable[..., None]
@@ -220,7 +220,16 @@ class Health(Task):
     @property
     def is_healthy(self) -> bool:
         """Whether the current simulation is healthy."""
-        return bool(self.value_of(self.health)[0])
+        s = self.simulation()
+        if "state_vector" in self.in_python:
+            state = self.state_vector()
+            s.positions, s.velocities = as_quantity(state[: s.nq]), as_quantity(state[s.nq :])
+        return bool(self.value_of(self.health(s))[0])
+
+    def with_health(self, quantity: Callable[[Simulation, Quantity], Quantity]) -> float:
+        """Return the value of `survival` or `ending` if `is_healthy` is right."""
+        healthy = as_quantity(bool(self.is_healthy))
+        return float(self.value_of(lambda s: quantity(s, healthy))[0])
 
 
 class HealthV4(Version4, Health):
@@ -237,7 +246,7 @@ class HealthV4(Version4, Health):
     @property
     def terminated(self) -> bool:
         """Whether the current simulation would end an episode."""
-        return bool(self.value_of(self.ending)[0])
+        return bool(self.with_health(self.ending))
 
 
 def within(low: Quantity, x: Quantity, high: Quantity) -> Quantity:

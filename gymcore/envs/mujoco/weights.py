@@ -98,7 +98,11 @@ class Bonus(Weight):
 
     def __get__(self, env: Any, owner: type) -> Any:
         """Return the reward for the current state; of the class, the declaration."""
-        return self if env is None else float(env.value_of(env.survival)[0])
+        if env is None:
+            return self
+        if hasattr(env, "with_health"):
+            return env.with_health(env.survival)
+        return float(env.value_of(env.survival)[0])
 
 
 class PrivateName:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_walker, look
-from gymcore.envs.toy_text.tabular import GridEnv, Transitions, moved
+from gymcore.envs.toy_text.tabular import GridEnv, Outcome, Transitions
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.rendering.shapes import Color, blank
@@ -32,27 +33,6 @@ GOAL = 47
 def is_cliff(state: int) -> bool:
     """Return whether a cell is part of the cliff."""
     return START < state < GOAL
-
-
-@lru_cache(maxsize=2)
-def _transitions(is_slippery: bool) -> Transitions:
-    """Return the table of transitions."""
-    turns = (-1, 0, 1) if is_slippery else (0,)
-
-    def outcome(state: int, direction: int) -> tuple[float, int, int, bool]:
-        row, col = moved(divmod(state, COLUMNS), STEPS[direction], SHAPE)
-        arrival = row * COLUMNS + col
-        if is_cliff(arrival):
-            return 1.0 / len(turns), START, -100, False
-        return 1.0 / len(turns), arrival, -1, arrival == GOAL
-
-    states = range(ROWS * COLUMNS)
-    table = {
-        s: {a: [outcome(s, (a + turn) % 4) for turn in turns] for a in range(4)} for s in states
-    }
-    starts = np.zeros(len(states))
-    starts[START] = 1.0
-    return Transitions(table, starts)
 
 
 class CliffWalkingEnv(GridEnv):
@@ -80,9 +60,11 @@ class CliffWalkingEnv(GridEnv):
     """
 
     metadata = {"render_modes": ["human", "rgb_array", "ansi"], "render_fps": 4}  # noqa: RUF012
-    compiled_methods = frozenset({"_calculate_transition_prob", "_limit_coordinates"})
+    table_methods = frozenset({"_calculate_transition_prob", "_limit_coordinates"})
     arguments = ("is_slippery",)
     shape = SHAPE
+    start_state_index = START
+    nS, nA = ROWS * COLUMNS, 4
 
     def __init__(self, render_mode: str | None = None, is_slippery: bool = False) -> None:
         """Create the environment.
@@ -92,9 +74,30 @@ class CliffWalkingEnv(GridEnv):
             is_slippery: Whether moves may go in a perpendicular direction.
         """
         self.is_slippery = is_slippery
-        self.start_state_index = START
-        self.nS, self.nA = ROWS * COLUMNS, 4
-        self._make(_transitions(bool(is_slippery)), render_mode)
+        self._make(self._table(), render_mode)
+
+    def _build_table(self) -> Transitions:
+        """Return the table of transitions."""
+        cells = [np.unravel_index(s, SHAPE) for s in range(self.nS)]
+        outcomes = self._calculate_transition_prob
+        table = {s: {a: outcomes(cell, a) for a in range(4)} for s, cell in enumerate(cells)}
+        return Transitions(table, np.eye(self.nS)[START])
+
+    def _calculate_transition_prob(self, current: Sequence[Any], move: int) -> list[Outcome]:
+        """Return the outcomes of a move from a cell (row, column), for the table."""
+        turns = (-1, 0, 1) if self.is_slippery else (0,)
+        outcomes: list[Outcome] = []
+        for turn in turns:
+            arrival = np.array(current) + STEPS[(move + turn) % 4]
+            row, col = self._limit_coordinates(arrival).astype(int).tolist()
+            state = row * COLUMNS + col
+            end = (START, -100, False) if is_cliff(state) else (state, -1, state == GOAL)
+            outcomes.append((1 / len(turns), *end))
+        return outcomes
+
+    def _limit_coordinates(self, coord: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return a cell (row, column) clipped to the grid."""
+        return np.clip(coord, 0, (ROWS - 1, COLUMNS - 1))
 
     def text(self) -> str:
         """Return the grid as text: x is the walker, C the cliff, T the goal, o any other cell."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
 import numpy as np
@@ -226,10 +227,22 @@ class GridEnv(TabularEnv):
 
     shape: Place
 
+    # Methods that `_build_table` calls.
+    table_methods: ClassVar[frozenset[str]] = frozenset()
     # Side length of a tile in pixels.
     tile = 64
     # `prob` in the info of a reset: an int or a float, as in Gymnasium.
     first_prob: float = 1
+
+    def _build_table(self) -> Transitions:
+        """Build the table, which depends on the values of `arguments`."""
+        raise NotImplementedError
+
+    def _table(self) -> Transitions:
+        """Return the table, which environments share unless their class builds it differently."""
+        if any(self._override(name) is not None for name in self.table_methods):
+            return self._build_table()
+        return _built_table(type(self), *(getattr(self, name) for name in self.arguments))
 
     @property
     def picture_size(self) -> tuple[int, int]:  # type: ignore[override]
@@ -242,6 +255,13 @@ class GridEnv(TabularEnv):
         """Start an episode; see `NativeEnv.reset`."""
         observation, infos = super().reset(seed=seed, options=options)
         return observation, {**infos, "prob": self.first_prob}
+
+
+@lru_cache(maxsize=16)
+def _built_table(cls: type[GridEnv], *arguments: object) -> Transitions:
+    env = object.__new__(cls)
+    vars(env).update(zip(cls.arguments, arguments, strict=True))
+    return env._build_table()
 
 
 # --- tables --------------------------------------------------------------------------------------

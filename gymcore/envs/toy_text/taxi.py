@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from itertools import product
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore.base.colorize import colorize
-from gymcore.core import Info
+from gymcore.core import Info, Options
 from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_head, draw_walker, look
 from gymcore.envs.toy_text.tabular import GridEnv, Transitions, moved, probability
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
@@ -62,41 +64,6 @@ def _driven(place: tuple[int, int], direction: int) -> tuple[int, int]:
         if border == "|":
             return place
     return moved(place, STEPS[direction], SHAPE)
-
-
-@lru_cache(maxsize=16)
-def _transitions(straight: float | None) -> Transitions:
-    """Return the table; `straight` is the probability of the intended drive, None without rain."""
-
-    def drives(place: tuple[int, int], action: int) -> Iterator[tuple[float, tuple[int, int]]]:
-        there = _driven(place, action)
-        if straight is None:
-            yield 1.0, there
-            return
-        yield straight, there
-        for side in SIDES[action]:
-            # A taxi in front of a wall does not slip.
-            yield (1 - straight) / 2, _driven(place, side) if there != place else place
-
-    def outcomes(state: int, action: int) -> list[tuple[float, int, int, bool]]:
-        row, col, passenger, goal = decode(state)
-        if action < PICKUP:
-            return [
-                (chance, encode(*place, passenger, goal), -1, False)
-                for chance, place in drives((row, col), action)
-            ]
-        stop = LOCS.index((row, col)) if (row, col) in LOCS else None
-        if action == PICKUP and stop is not None and stop == passenger:
-            return [(1.0, encode(row, col, IN_TAXI, goal), -1, False)]
-        if action == DROPOFF and stop is not None and passenger == IN_TAXI:
-            arrived = stop == goal
-            return [(1.0, encode(row, col, stop, goal), 20 if arrived else -1, arrived)]
-        return [(1.0, state, -10, False)]
-
-    states = range(NUM_STATES)
-    table = {s: {a: outcomes(s, a) for a in range(NUM_ACTIONS)} for s in states}
-    starts = np.array([decode(s)[2] != IN_TAXI and decode(s)[2] != decode(s)[3] for s in states])
-    return Transitions(table, starts / starts.sum(), _masks())
 
 
 @cache
@@ -152,15 +119,14 @@ class TaxiEnv(GridEnv):
 
     metadata = {"render_modes": ["human", "ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012
     first_prob = 1.0
-    compiled_methods = frozenset(
+    compiled_methods = python_methods = frozenset({"action_mask", "decode", "encode"})
+    table_methods = frozenset(
         {
             "_build_dry_transitions",
             "_build_rainy_transitions",
             "_calc_new_position",
             "_dropoff",
             "_pickup",
-            "action_mask",
-            "decode",
             "encode",
         }
     )
@@ -197,17 +163,100 @@ class TaxiEnv(GridEnv):
         """
         self.is_rainy = is_rainy
         self.rainy_probability = rainy_probability
-        straight = probability("rainy_probability", rainy_probability)
+        probability("rainy_probability", rainy_probability)
         probability("fickle_probability", fickle_probability)
         self.desc = np.array([list(row) for row in MAP], "S1")
         self.locs = list(LOCS)
         self.taxi_orientation = 0
         self._make(
-            _transitions(straight if is_rainy else None),
+            self._table(),
             render_mode,
             fickle_passenger=fickle_passenger,
             fickle_probability=fickle_probability,
         )
+
+    # --- the table -----------------------------------------------------------------------------
+
+    def _build_table(self) -> Transitions:
+        """Return the table of transitions."""
+        table: Any = {s: {a: [] for a in range(NUM_ACTIONS)} for s in range(NUM_STATES)}
+        self._transitions = SimpleNamespace(P=table)  # type: ignore[assignment]
+        starts = np.zeros(NUM_STATES)
+        build = self._build_rainy_transitions if self.is_rainy else self._build_dry_transitions
+        for row, col, passenger, goal in product(range(5), range(5), range(5), range(4)):
+            starts[self.encode(row, col, passenger, goal)] += passenger not in (IN_TAXI, goal)
+            for action in range(NUM_ACTIONS):
+                build(row, col, passenger, goal, action)
+        return Transitions(table, starts / starts.sum(), _masks())
+
+    def _build_dry_transitions(self, *about: int) -> None:
+        """Add an outcome to `P`, given row, column, passenger, destination and action."""
+        self._add_outcomes(about, None)
+
+    def _build_rainy_transitions(self, *about: int) -> None:
+        """Add outcomes to `P`; a drive that is not blocked may go to a side."""
+        self._add_outcomes(about, float(self.rainy_probability))
+
+    def _add_outcomes(self, about: Sequence[int], straight: float | None) -> None:
+        row, col, passenger, goal, action = about
+        state, here = self.encode(row, col, passenger, goal), (row, col)
+        places, reward, terminated = [(1.0, here)], -1, False
+        if action == PICKUP:
+            passenger, reward = self._pickup(here, passenger, reward)
+        elif action == DROPOFF:
+            passenger, reward, terminated = self._dropoff(here, passenger, goal, reward)
+        else:
+            places = [(1.0 if straight is None else straight, there := _driven(here, action))]
+            for side in SIDES[action] if straight is not None else ():
+                moves = there != here
+                slip = self._calc_new_position(row, col, STEPS[side]) if moves else here
+                places.append(((1.0 - places[0][0]) / 2.0, slip))
+        for chance, (row, col) in places:
+            after = self.encode(row, col, passenger, goal)
+            self.P[state][action].append((chance, after, reward, terminated))
+
+    def _calc_new_position(self, row: int, col: int, movement: tuple[int, int]) -> tuple[int, int]:
+        """Return the cell after a movement (rows, columns) to a side; walls block it."""
+        return _driven((row, col), STEPS.index(movement))
+
+    def _pickup(self, taxi_loc: tuple[int, int], pass_idx: int, reward: int) -> tuple[int, int]:
+        """Return the passenger's location and the reward of a pickup."""
+        if pass_idx != IN_TAXI and taxi_loc == LOCS[pass_idx]:
+            return IN_TAXI, reward
+        return pass_idx, -10
+
+    def _dropoff(
+        self, taxi_loc: tuple[int, int], pass_idx: int, dest_idx: int, default_reward: int
+    ) -> tuple[int, int, bool]:
+        """Return the passenger's location, the reward, and whether a dropoff ends the episode."""
+        if pass_idx != IN_TAXI or taxi_loc not in LOCS:
+            return pass_idx, -10, False
+        stop = LOCS.index(taxi_loc)
+        return stop, 20 if stop == dest_idx else default_reward, stop == dest_idx
+
+    # --- steps ---------------------------------------------------------------------------------
+
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[int, Info]:
+        """Start an episode; see `NativeEnv.reset`."""
+        state, infos = super().reset(seed=seed, options=options)
+        if self.in_python:
+            infos["action_mask"] = self.action_mask(state)
+        return state, infos
+
+    def step_in_python(self, action: int) -> tuple[float, bool, Info]:
+        """Step through `decode`, `encode` and `action_mask`."""
+        outcomes = self.P[self.s][action]
+        drawn = categorical_sample([outcome[0] for outcome in outcomes], self.np_random)
+        chance, state, reward, terminated = outcomes[drawn]
+        self.lastaction = int(action)
+        before, here = self.decode(self.s), self.decode(state)
+        has_moved = here[:2] != before[:2] and before[2] == IN_TAXI
+        if self.fickle_passenger and self.fickle_step and has_moved:
+            self.fickle_step = False
+            others = [goal for goal in range(len(LOCS)) if goal != before[3]]
+            state = self.encode(*here[:3], int(self.np_random.choice(others)))
+        self.s = int(state)
+        return reward, terminated, {"prob": chance, "action_mask": self.action_mask(state)}
 
     def state_bounds(self) -> dict[str, tuple[float, float]]:
         """Return the bounds of the table, and of whether the destination will still change."""
@@ -238,8 +287,7 @@ class TaxiEnv(GridEnv):
 
     def action_mask(self, state: int) -> npt.NDArray[np.int8]:
         """Return whether each action changes something in a state, int8 [6], a new array."""
-        self.decode(state)
-        return _masks()[int(state)].copy()
+        return _masks()[encode(*self.decode(state))].copy()
 
     @property
     def fickle_step(self) -> bool:
@@ -258,7 +306,7 @@ class TaxiEnv(GridEnv):
         the passenger is in it.
         """
         letters = [list(row) for row in MAP]
-        row, col, passenger, goal = decode(self.s)
+        row, col, passenger, goal = self.decode(self.s)
 
         def paint(place: tuple[int, int], color: str, **how: bool) -> None:
             y, x = 1 + place[0], 2 * place[1] + 1

@@ -332,8 +332,6 @@ def test_subclasses():
     other.reset(seed=1)
     action = np.full(4, 0.5, np.float32)
     assert env.step(action)[1] == 2.0 * other.step(action)[1] != 0.0
-    with pytest.raises(error.Error, match="_generate_terrain: the compiled step never calls it"):
-        type("Hilly", (BipedalWalker,), {"_generate_terrain": lambda self, hardcore: None})
 
 
 @pytest.mark.parametrize("env_id", ["LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3"])

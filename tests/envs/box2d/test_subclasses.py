@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import gymcore
 from gymcore import error
+from gymcore.native.vector_env import NativeVectorEnv
 from tests.for_each import for_each
 from tests.testing_env import assert_same
 
@@ -130,3 +132,170 @@ def test_dispersion_scales_the_scatter() -> None:
         env.reset(seed=3)
         speeds.append(float(env.step(2)[0][2]))
     assert abs(speeds[0]) < 1e-5 < 1e-4 < abs(speeds[1])
+
+
+# Overrides of what Gymnasium calls in resets and steps: they change what happens, and count calls.
+
+
+def hilly(package: Any) -> Any:
+    walker = importlib.import_module(f"{package.__name__}.envs.box2d.bipedal_walker")
+
+    class Between(walker.BipedalWalker):  # type: ignore[misc, name-defined]
+        def step(self, action: Any) -> Any:
+            observation, *rest = super().step(action)
+            return observation + 0, *rest
+
+    class Mine(Between):
+        calls = 0
+
+        def _destroy(self) -> None:
+            self.calls += 1
+            super()._destroy()
+
+        def _generate_clouds(self) -> None:
+            self.np_random.random(3)
+            super()._generate_clouds()
+
+        def _generate_terrain(self, hardcore: bool) -> None:
+            super()._generate_terrain(not hardcore)
+            self.fd_edge.shape.vertices = [(0, 0), (1, 7)]
+            wall = self.world.CreateStaticBody(fixtures=self.fd_edge)
+            wall.color1 = wall.color2 = (0, 0, 0)
+            self.terrain.append(wall)
+
+    return Mine
+
+
+def turned(package: Any) -> Any:
+    racing = importlib.import_module(f"{package.__name__}.envs.box2d.car_racing")
+
+    class Mine(racing.CarRacing):  # type: ignore[misc, name-defined]
+        calls = 0
+
+        def _destroy(self) -> None:
+            self.calls += 1
+            super()._destroy()
+
+        def _init_colors(self) -> None:
+            super()._init_colors()
+            self.road_color = np.array([1.0, 2.0, 3.0])
+
+        def _reinit_colors(self, randomize: bool) -> None:
+            super()._reinit_colors(randomize)
+            self.bg_color = self.bg_color * 0.5
+
+        def _create_track(self) -> bool:
+            self.calls += 100
+            if self.calls % 300 == 100:
+                self.np_random.random(3)
+                return False
+            is_closed = super()._create_track()
+            if is_closed:
+                self.track = self.track[5:] + self.track[:5]
+                for tile in self.road[::3]:
+                    tile.color = tile.color * 0 + 50.0
+            return bool(is_closed)
+
+    return Mine
+
+
+def smoking(package: Any) -> Any:
+    lunar = importlib.import_module(f"{package.__name__}.envs.box2d.lunar_lander")
+
+    class Mine(lunar.LunarLander):  # type: ignore[misc, name-defined]
+        calls = 0
+
+        def _destroy(self) -> None:
+            self.calls += 1
+            super()._destroy()
+
+        def _create_particle(self, mass: float, x: float, y: float, ttl: float) -> Any:
+            self.calls += 100
+            self.lander.ApplyForceToCenter((3.0, 1.0), True)
+            return super()._create_particle(mass * 2, x, y - 1, ttl)
+
+        def _clean_particles(self, all_particle: bool) -> None:
+            self.calls += 10_000
+            super()._clean_particles(all_particle)
+
+    return Mine
+
+
+SEEN = {"render_mode": "rgb_array"}
+HOOKS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "walker": (hilly, {}),
+    "walker hardcore": (hilly, {"hardcore": True}),
+    "racing": (turned, {}),
+    "racing in random colors": (turned, {"domain_randomize": True}),
+    "lander": (smoking, {}),
+    "lander seen": (smoking, SEEN),
+    "lander in wind seen": (smoking, {**SEEN, "continuous": True, "enable_wind": True}),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*steps in Python")
+@for_each("case", list(HOOKS))
+def test_hooks_are_called_as_in_gymnasium(case: str) -> None:
+    make, keywords = HOOKS[case]
+    ours, theirs = envs = [make(package)(**keywords) for package in (gymcore, gymnasium)]
+    for seed in (3, None, None):
+        np.testing.assert_array_equal(ours.reset(seed=seed)[0], theirs.reset(seed=seed)[0])
+        assert ours.calls == theirs.calls > 0
+        theirs.action_space.seed(1)
+        for k in range(60 if "racing" in case else 150):
+            action = theirs.action_space.sample()
+            results, expected = ours.step(action), theirs.step(action)
+            np.testing.assert_array_equal(results[0], expected[0])
+            assert results[1:] == expected[1:] and ours.calls == theirs.calls
+            if "seen" in case and k % 2:
+                assert ours.render().shape == theirs.render().shape
+            for name in ("terrain", "road", "particles"):
+                if hasattr(theirs, name):
+                    bodies = [[body.position for body in getattr(env, name)] for env in envs]
+                    assert bodies[0] == bodies[1]
+            if expected[2]:
+                break
+    random = ours.np_random.random()
+    assert random == theirs.np_random.random()
+
+
+@pytest.mark.filterwarnings("ignore:.*steps in Python")
+@for_each("case", list(HOOKS))
+def test_states_and_copies_of_classes_with_hooks(case: str) -> None:
+    make, keywords = HOOKS[case]
+    env = make(gymcore)(**keywords)
+    env.reset(seed=1)
+    env.action_space.seed(1)
+    actions = [env.action_space.sample() for _ in range(20)]
+    for action in actions:
+        env.step(action)
+    state, copied = env.get_state(), copy.deepcopy(env)
+    expected = [env.step(action)[0] for action in actions] + [env.np_random.random(2)]
+    for other in (copied, env):
+        if other is env:
+            other.set_state(state)
+        results = [other.step(action)[0] for action in actions] + [other.np_random.random(2)]
+        for result, wanted in zip(results, expected, strict=True):
+            np.testing.assert_array_equal(result, wanted)
+
+
+def test_what_is_said_of_a_class_with_hooks() -> None:
+    with pytest.warns(UserWarning, match=r"Mine\._destroy: .*steps in Python"):
+        cls = hilly(gymcore)
+    assert issubclass(cls, type(gymcore.make("BipedalWalker-v3").unwrapped))
+    with pytest.raises(error.InvalidArgument, match="Mine: expected a class that compiled code"):
+        NativeVectorEnv.of(cls)(2)
+    type("Again", (cls,), {})  # without another warning
+
+
+@pytest.mark.filterwarnings("ignore:.*steps in Python")
+def test_a_hook_that_is_set_later_is_called() -> None:
+    """As cloudpickle does, which makes an empty class first."""
+    base: Any = type(gymcore.make("BipedalWalker-v3").unwrapped)
+    cls: Any = type("Mine", (base,), {})
+    cls._generate_clouds = lambda self: self.np_random.random(7)
+    env, plain = cls(), base()
+    env.reset(seed=1)
+    plain.reset(seed=1)
+    assert env.np_random.random() != plain.np_random.random()
+    assert env.terrain_y == plain.terrain_y

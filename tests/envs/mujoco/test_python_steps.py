@@ -27,7 +27,15 @@ def overridden(base: Any, name: str) -> Any:
         return lambda self, ctrl, n: method(self, np.asarray(ctrl) * 0.5, n + 1)
     if name == "control_cost":
         return lambda self, action: 2.0 * base.control_cost(self, action) + 1
+    if name == "get_body_com":
+        return lambda self, body: 1.1 * base.get_body_com(self, body) + 0.01
+    if name == "state_vector":
+        return lambda self: base.state_vector(self) + np.float64(300.0) * (self.data.qpos[0] > 0.02)
+    if name == "healthy_reward":
+        return property(lambda self: super(type(self), self).healthy_reward * 2.0 + 0.25)
     read = getattr(base, name).fget
+    if name == "contact_forces":
+        return property(lambda self: 1.5 * read(self) + 0.01)
     if name == "contact_cost":
         return property(lambda self: read(self) + 0.5)
     if name == "is_healthy":
@@ -36,16 +44,25 @@ def overridden(base: Any, name: str) -> Any:
 
 
 OVERRIDES = {
-    "Ant-v5": "is_healthy control_cost contact_cost do_simulation",
-    "Ant-v4": "is_healthy control_cost contact_cost terminated",
+    "Ant-v5": "is_healthy control_cost contact_cost do_simulation contact_forces healthy_reward "
+    "state_vector contact_forces+contact_cost healthy_reward+is_healthy state_vector+is_healthy",
+    "Ant-v4": "is_healthy control_cost contact_cost terminated contact_forces get_body_com "
+    "healthy_reward+is_healthy terminated+is_healthy state_vector",
     "HalfCheetah-v4": "control_cost do_simulation",
-    "Hopper-v5": "is_healthy control_cost _step_mujoco_simulation",
-    "Hopper-v4": "terminated",
-    "Humanoid-v5": "is_healthy control_cost contact_cost do_simulation",
+    "Hopper-v5": "is_healthy control_cost _step_mujoco_simulation healthy_reward state_vector",
+    "Hopper-v4": "terminated state_vector healthy_reward",
+    "Walker2d-v5": "healthy_reward",
+    "Humanoid-v5": "is_healthy control_cost contact_cost do_simulation healthy_reward",
+    "Humanoid-v4": "healthy_reward",
     "Swimmer-v5": "control_cost",
-    "Reacher-v5": "do_simulation",
+    "Reacher-v5": "do_simulation get_body_com",
+    "Reacher-v4": "get_body_com",
+    "Pusher-v5": "get_body_com",
     "InvertedDoublePendulum-v5": "_step_mujoco_simulation",
 }
+
+
+ANT_V4_FORCES = ("Ant-v4", "contact_forces")
 
 
 @for_each(
@@ -53,14 +70,18 @@ OVERRIDES = {
     [(env_id, name) for env_id, names in OVERRIDES.items() for name in names.split()],
 )
 def test_overrides_are_used_as_in_gymnasium(env_id: str, name: str) -> None:
+    names = name.split("+")
+    keywords: Any = {"use_contact_forces": True} if (env_id, name) == ANT_V4_FORCES else {}
     bases = [type(gym.make(env_id).unwrapped) for gym in (gymcore, gymnasium)]
-    with pytest.warns(UserWarning, match=rf"Mine\.{name}: .*steps in Python"):
-        ours = type("Mine", (bases[0],), {name: overridden(bases[0], name)})()
-    theirs = type("Mine", (bases[1],), {name: overridden(bases[1], name)})()
+    with pytest.warns(UserWarning, match=rf"Mine\.{min(names)}: .*steps in Python"):
+        cls: Any = type("Mine", (bases[0],), {n: overridden(bases[0], n) for n in names})
+    ours = cls(**keywords)
+    cls = type("Mine", (bases[1],), {n: overridden(bases[1], n) for n in names})
+    theirs = cls(**keywords)
     for dtype in (np.float32, np.float64):
         np.testing.assert_array_equal(ours.reset(seed=3)[0], theirs.reset(seed=3)[0])
         random = np.random.default_rng(1)
-        for _ in range(20):
+        for _ in range(100):
             action = random.uniform(-0.4, 0.4, theirs.action_space.shape).astype(dtype)
             results, expected = ours.step(action), theirs.step(action)
             np.testing.assert_array_equal(results[0], expected[0])
@@ -137,3 +158,11 @@ def test_a_model_of_its_own(tmp_path: Path) -> None:
     calls.reset(seed=1)
     with pytest.raises(error.Error, match=r"Mine\.step: calls the described step"):
         calls.step(np.zeros(2))
+
+
+@pytest.mark.filterwarnings("ignore:.*steps in Python")
+def test_an_override_that_returns_another_count_of_numbers() -> None:
+    base = type(gymcore.make("Reacher-v5").unwrapped)
+    cls: Any = type("Mine", (base,), {"get_body_com": lambda self, body: np.zeros(2)})
+    with pytest.raises(error.InvalidArgument, match=r"get_body_com: expected 3 numbers, got shape"):
+        cls().reset(seed=1)
