@@ -180,7 +180,7 @@ def _gymcore_rollout(env_id: str, num_envs: int, num_threads: int) -> Session:
     number = max(2, min(RING, 2**20 // (ROLLOUT_STEPS * num_envs)))
     actions = random_batches(envs.single_action_space, shape, number)
     out = envs.rollout(actions[0])._asdict()
-    del out["final_observations"]
+    del out["final_observations"], out["infos"]
     return Session(
         lambda block: envs.rollout(block, **out), actions, ROLLOUT_STEPS * num_envs, envs.close
     )

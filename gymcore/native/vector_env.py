@@ -50,7 +50,8 @@ _MAX_WINDOW = (840, 1280)
 class Rollout(NamedTuple):
     """The arrays that `NativeVectorEnv.rollout` writes, with leading axes [T, num_envs].
 
-    Observations are batches of the observation space: an array, or a tuple of arrays.
+    Observations are batches of the observation space: an array, or a tuple or dict of arrays.
+    `infos` has the entries that `step` returns, as arrays [T, num_envs, ...] with their masks.
     """
 
     observations: Any
@@ -58,6 +59,7 @@ class Rollout(NamedTuple):
     terminated: npt.NDArray[np.bool_]
     truncated: npt.NDArray[np.bool_]
     final_observations: Any
+    infos: dict[str, Any]
 
 
 class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
@@ -378,10 +380,9 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         terminated: Bools | None = None,
         truncated: Bools | None = None,
         final_observations: Observations | bool | None = None,
+        infos: bool = True,
     ) -> Rollout:
         """Step every lane with T batches of actions; the GIL is released for the whole call.
-
-        There are no infos, and so no statistics of episodes; `step_into` returns them.
 
         Args:
             actions: [T, num_envs] or [T, num_envs, size].
@@ -392,30 +393,45 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             truncated: bool [T, num_envs].
             final_observations: float32 [T, num_envs, size], or True for a new array: the last
                 observations of episodes that ended, zeros elsewhere. Same-step autoreset only.
+            infos: Whether to return what the lanes report; False saves time and memory.
 
         Returns:
-            The five arrays; the last one is None unless requested.
+            The arrays, of which `final_observations` is None unless requested, and the infos: the
+            entries that `step` returns except for `final_obs`, as arrays [T, num_envs, ...]. Row t
+            is that of `step(actions[t])`, and all False in masks of entries that it lacks. With
+            `episode_statistics`, `episode` has the ended episodes of the rollout, if there are any.
+            Infos own their memory as the results of `step` do.
 
         Raises:
-            InvalidArgument: If a dtype, shape or layout is wrong, or autoreset is disabled.
+            InvalidArgument: If a dtype, shape or layout is wrong, autoreset is disabled, or infos
+                would have frames of `keep_final_frames`, which rollouts do not draw.
             InvalidAction: If any action of the T batches is invalid; nothing is stepped.
         """
         self._check_call("step")
+        if not isinstance(infos, bool):
+            raise error.ArgumentTypeError(f"infos: expected a bool, got {type(infos).__name__}")
+        if infos and self._keeps_frames:
+            raise error.InvalidArgument(
+                "infos: expected False after keep_final_frames(), because rollouts draw no frames"
+            )
         try:
             shape = (*np.shape(actions)[:1], self.num_envs)
         except ValueError as problem:
             raise error.InvalidAction(f"actions: expected [T, num_envs, ...]: {problem}") from None
         if isinstance(final_observations, bool):
             final_observations = self._empty_observations(shape) if final_observations else None
-        arrays = Rollout(
+        arrays = (
             self._empty_observations(shape) if observations is None else observations,
             np.empty(shape, np.float64) if rewards is None else rewards,
             np.empty(shape, np.bool_) if terminated is None else terminated,
             np.empty(shape, np.bool_) if truncated is None else truncated,
             final_observations,
         )
-        self._batch.rollout(actions, *arrays)
-        return arrays
+        reported = self._batch.rollout(actions, *arrays, reports=infos)
+        if self.render_mode is not None:
+            self._remember_actions(np.asarray(actions)[-1])
+            self._show()
+        return Rollout(*arrays, reported)
 
     def _empty_observations(self, shape: tuple[int, ...]) -> Any:
         """Return new arrays [*shape, ...] for observations."""

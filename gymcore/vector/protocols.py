@@ -75,5 +75,6 @@ class RunsRollouts(Protocol):
         terminated: npt.NDArray[np.bool_],
         truncated: npt.NDArray[np.bool_],
         final_observations: npt.NDArray[np.generic] | None,
+        infos: bool,
     ) -> object:
         """Step every lane with each row of `actions`."""

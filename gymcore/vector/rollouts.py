@@ -181,6 +181,7 @@ class Rollout:
             terminated=steps.terminated,
             truncated=steps.truncated,
             final_observations=finals if takes_finals else None,
+            infos=False,
         )
         if on_end is not None and takes_finals:
             t, lane = np.nonzero(steps.terminated | steps.truncated)

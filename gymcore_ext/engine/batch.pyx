@@ -20,7 +20,7 @@ from gymcore_ext.engine.kernel cimport (
 )
 from gymcore_ext.engine.kernels cimport MAX_NUMBERS, LaneOwner, choices_of, pointer_of, read_kernel, set_sizes
 from gymcore_ext.engine.outputs cimport (
-    StepArrays, bind_parts, float32_scalar, float64_scalar, narrow_infos, take_all, unboxed,
+    StepArrays, bind_parts, float32_scalar, float64_scalar, narrow_infos, rows_by_step, take_all, unboxed,
 )
 from gymcore_ext.engine.step cimport (
     ROLLOUT_BLOCK, begin_deferred, call_t, clock_now, job_t, lanes_t, lifecycles, outputs_t, reset_job, rollout_job,
@@ -445,11 +445,16 @@ cdef class Batch:
             finally:
                 with nogil:
                     begin_deferred(&self.lanes, out, call.indices, arrays.n)
-        infos = arrays.finish(ended, out.terminated, more_infos)
+        infos = self._infos(arrays, ended, out.terminated, more_infos)
+        self._raise_faults()
+        return infos
+
+    cdef dict _infos(self, StepArrays arrays, int64_t ended, uint8_t* terminated, dict more_infos):
+        """Return the infos of a step in which `ended` episodes ended."""
+        infos = arrays.finish(ended, terminated, more_infos)
         if self.float32_numbers and self.lanes.columns.float32_actions:
             narrow_infos(infos, self.float32_numbers)
             narrow_infos(infos.get("final_info"), self.float32_numbers)
-        self._raise_faults()
         return infos
 
     def set_before_reset(self, before_reset):
@@ -530,16 +535,21 @@ cdef class Batch:
             raise self.errors.InvalidAction(f"actions: expected [T, num_envs, ...] with T >= 1, got shape {shape}")
         return shape[0]
 
-    def rollout(self, actions, observations, rewards, terminated, truncated, final_observations=None):
+    def rollout(
+        self, actions, observations, rewards, terminated, truncated, final_observations=None, bint reports=False
+    ):
         """Step every lane through actions [T, num_envs, ...], writing arrays [T, num_envs, ...] of the caller.
 
         The GIL is released nearly all the time. `final_observations` (float32 [T, num_envs, size], same-step autoreset)
-        gets the last observation of every lane that ended at t, and zeros elsewhere. Returns how many episodes ended.
+        gets the last observation of every lane that ended at t, and zeros elsewhere. Returns the infos if `reports`,
+        arrays [T, num_envs, ...] laid out as the infos of a step but without `final_obs`; otherwise an empty dict.
         """
         cdef outputs_t out
         cdef call_t call
         cdef cnp.ndarray checked
-        cdef int64_t count = 0, spent, n = self.num_envs, steps
+        cdef StepArrays arrays = None
+        cdef int64_t count = 0, spent, n = self.num_envs, steps, done = 0
+        cdef uint8_t* ends
         cdef bint deferred
         self._enter(STEP)
         try:
@@ -550,21 +560,26 @@ cdef class Batch:
             steps = self._steps(actions)
             checked = self._actions(actions, (steps,) + self.action_shape)
             memset(&out, 0, sizeof(out))
+            if reports and (self.lanes.sizes.infos or self.statistics):
+                arrays = self._arrays_for(steps * n)
+                arrays.take_extras(&out, False)
             self._bind(
                 &out, checked, observations, rewards, terminated, truncated, (steps, n), final_observations)
+            ends = out.terminated
             self._set_clock()
+            call.began = clock_now()
             call.lanes, call.actions, call.out = &self.lanes, cnp.PyArray_BYTES(checked), &out
             deferred, self.lanes.defers_resets = self.lanes.defers_resets, False
             try:
                 while True:
-                    call.steps = min(max(self.rollout_part // min(n, ROLLOUT_BLOCK), 1), steps)
+                    call.steps = min(max(self.rollout_part // min(n, ROLLOUT_BLOCK), 1), steps - done)
                     spent = -clock_now()
                     count += self._share(rollout_job, &call, n, call.steps, &self.step_cost)
                     spent += clock_now()
                     self.rollout_part = max(
                         min(2 * self.rollout_part, n * call.steps * part_time(&self.step_cost) // max(spent, 1)), 1)
-                    steps -= call.steps
-                    if steps == 0:
+                    done += call.steps
+                    if done == steps:
                         break
                     self.ready = False
                     PyErr_CheckSignals()
@@ -572,10 +587,11 @@ cdef class Batch:
                     shift_outputs(&self.lanes, &out, call.steps * n)
             finally:
                 self.lanes.defers_resets = deferred
+            infos = {} if arrays is None else rows_by_step(self._infos(arrays, count, ends, {}), steps)
             self._raise_faults()
         finally:
             self.busy = 0
-        return count
+        return infos
 
     def step_single(self, int64_t action):
         """Step the only lane by a discrete action: observation float32 [size], reward, terminated."""
@@ -744,6 +760,7 @@ cdef class BoundStep:
     def __cinit__(
         self, Batch batch not None, actions, observations, rewards, terminated, truncated, final_observations
     ):
+        cdef Py_ssize_t parts = batch.lanes.sizes.parts
         batch._enter(STEP)
         try:
             given = given_actions(actions, batch.action_shape, &batch.lanes, batch.action_typenum, batch.errors)
@@ -755,6 +772,8 @@ cdef class BoundStep:
         finally:
             batch.busy = 0
         memcpy(self.finals, self.out.final_observations, sizeof(self.finals))
+        if final_observations is not None and batch.arrays.layout is not None:
+            final_observations = tuple([array for _, array in self.written[parts:2 * parts]])
         self.batch, self.actions, self.final_observations = batch, actions, final_observations
         self.wide_rewards = rewards
 
@@ -765,7 +784,7 @@ cdef class BoundStep:
         try:
             checked = batch._actions(self.actions, batch.action_shape)
             batch._check_ended(None)
-            arrays.take_extras(&self.out)
+            arrays.take_extras(&self.out, self.final_observations is None)
             if self.final_observations is not None:
                 memcpy(self.out.final_observations, self.finals, sizeof(self.finals))
                 arrays.final_observations = self.final_observations

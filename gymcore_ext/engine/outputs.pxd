@@ -25,7 +25,7 @@ cdef class StepArrays:
     cdef dict episodes                    # return, length and duration of the episodes that ended, zeros elsewhere
 
     cdef object take_observations(self, void** parts)
-    cdef int take_extras(self, outputs_t* out) except -1
+    cdef int take_extras(self, outputs_t* out, bint finals) except -1
     cdef tuple take(self, outputs_t* out)
     cdef dict finish(self, int64_t count, uint8_t* terminated, dict more_infos)
     cdef int take_infos(self, void** parts, bint zeros) except -1
@@ -38,6 +38,7 @@ cdef class StepArrays:
 cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict spec, object errors)
 cdef tuple take_all(tuple sources, void** parts)
 cdef object unboxed(cnp.ndarray part)
+cdef dict rows_by_step(dict infos, int64_t steps)
 cdef object float64_scalar(double number)
 cdef object float32_scalar(double number)
 cdef int narrow_infos(object infos, tuple names) except -1

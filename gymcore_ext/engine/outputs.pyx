@@ -104,8 +104,8 @@ cdef class StepArrays:
                 array[...] = 0
         return 0
 
-    cdef int take_extras(self, outputs_t* out) except -1:
-        """Take what a step writes besides observations, rewards and flags."""
+    cdef int take_extras(self, outputs_t* out, bint finals) except -1:
+        """Take what a step writes besides observations, rewards and flags; final observations only if `finals`."""
         out.ended = out.begun = NULL
         out.final_observations[0] = out.infos[0] = out.final_infos[0] = NULL
         out.reports.returns = NULL
@@ -117,12 +117,12 @@ cdef class StepArrays:
             return 0
         self.ended = self.episodes = self.final_observations = self.taken_final_infos = None
         self.ended = self.ends.take(<void**> &out.ended)
-        if self.final is not None:
+        if self.final is not None and finals:
             self.final_observations = take_all(self.final, out.final_observations)
             if self.observation is not None:
                 self.final_observations = self.final_observations[0]
-            if self.infos is not None:
-                self.taken_final_infos = take_all(self.final_infos, out.final_infos)
+        if self.final_infos is not None:
+            self.taken_final_infos = take_all(self.final_infos, out.final_infos)
         if self.returns is not None:
             self.episodes = {
                 "r": self.returns.take(<void**> &out.reports.returns),
@@ -136,7 +136,7 @@ cdef class StepArrays:
         rewards = self.rewards.take(<void**> &out.rewards)
         terminated = self.terminated.take(<void**> &out.terminated)
         truncated = self.truncated.take(<void**> &out.truncated)
-        self.take_extras(out)
+        self.take_extras(out, True)
         return observations, rewards, terminated, truncated
 
     cdef dict finish(self, int64_t count, uint8_t* terminated, dict more_infos):
@@ -159,8 +159,9 @@ cdef class StepArrays:
             return infos
         if count and self.final is not None:
             last = self.final_observations
-            infos["final_obs"] = last if self.layout is None else final_rows(last, self.layout, self.ended)
-            infos["_final_obs"] = self.ended
+            if last is not None:
+                infos["final_obs"] = last if self.layout is None else final_rows(last, self.layout, self.ended)
+                infos["_final_obs"] = self.ended
             infos["final_info"] = named_infos(
                 self.fields, self.taken_final_infos, self.ended, self.ended, terminations) | more_infos
             infos["_final_info"] = self.ended
@@ -245,6 +246,13 @@ cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict spe
     for k, (dtype, shape) in enumerate(spec["observation_parts"]):
         parts[k] = array_pointer(named[k][1], named[k][0], np.dtype(dtype).num, lead + shape, True, errors)
     return named
+
+
+cdef dict rows_by_step(dict infos, int64_t steps):
+    """Return infos of [steps * n] rows as views [steps, n]."""
+    return {
+        name: rows_by_step(rows, steps) if isinstance(rows, dict) else rows.reshape((steps, -1) + rows.shape[1:])
+        for name, rows in infos.items()}
 
 
 cdef object float64_scalar(double number):

@@ -279,6 +279,7 @@ ctypedef struct call_t:
     const char* actions
     outputs_t* out
     int64_t steps              # of a rollout
+    int64_t began              # clock_now() at `lanes.episodes.clock`, for a rollout
     const int64_t* indices     # of the lanes that are reset, or are stepped alone
     const double* options      # of a reset
 
@@ -293,10 +294,18 @@ cdef inline int64_t rollout_job(void* context, int64_t lo, int64_t hi) noexcept 
     cdef const call_t* call = <const call_t*> context
     cdef int64_t count = 0, block = lo, step, n = call.lanes.num_envs
     cdef outputs_t here
+    cdef const lanes_t* lanes = call.lanes
+    cdef lanes_t clocked
+    cdef bint has_clock = lanes.episodes.started != NULL
+    if has_clock:  # each thread sets its own
+        clocked = lanes[0]
+        lanes = &clocked
     while block < hi:
         here = call.out[0]
         for step in range(call.steps):
-            count += advance(call.lanes, call.actions + step * n * call.lanes.sizes.action_bytes, &here, block,
+            if has_clock:
+                clocked.episodes.clock = call.lanes.episodes.clock + (clock_now() - call.began) * 1e-9
+            count += advance(lanes, call.actions + step * n * call.lanes.sizes.action_bytes, &here, block,
                              min(block + ROLLOUT_BLOCK, hi))
             shift_outputs(call.lanes, &here, n)
         block += ROLLOUT_BLOCK

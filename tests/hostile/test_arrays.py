@@ -167,7 +167,7 @@ def attack_native(envs: Any, rng: np.random.Generator) -> None:
         steps = int(rng.integers(1, 4))
         lead: tuple[int, ...] = (steps, LANES) if choice == 4 else (LANES,)
         outputs = {
-            "observations": envs._empty_observations(lead),
+            "observations": envs._batch.empty_observations(lead),
             "rewards": np.empty(lead),
             "terminated": np.empty(lead, bool),
             "truncated": np.empty(lead, bool),

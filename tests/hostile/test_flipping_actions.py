@@ -89,7 +89,7 @@ def flipping(rng: np.random.Generator, array: Actions) -> Iterator[None]:
 
 def outputs_of(envs: Any, *lead: int) -> dict[str, Any]:
     return {
-        "observations": envs._empty_observations(lead),
+        "observations": envs._batch.empty_observations(lead),
         "rewards": np.empty(lead),
         "terminated": np.empty(lead, bool),
         "truncated": np.empty(lead, bool),

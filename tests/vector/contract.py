@@ -341,6 +341,13 @@ def rows(batch: Any, index: Any) -> Any:
     return tuple(one[index] for one in batch) if isinstance(batch, tuple) else batch[index]
 
 
+def infos_at(infos: dict[str, Any], t: int) -> dict[str, Any]:
+    """Return row `t` of the infos of a rollout, as the infos of a step."""
+    row = {key: infos_at(one, t) if isinstance(one, dict) else one[t] for key, one in infos.items()}
+    masks = {key: row.get("_" + key.removeprefix("_"), np.ones(1)) for key in row}
+    return {key: one for key, one in row.items() if masks[key].any()}
+
+
 def arrays_of(batch: Any) -> tuple[np.ndarray[Any, Any], ...]:
     """Return the arrays in a batch of observations."""
     if isinstance(batch, dict):

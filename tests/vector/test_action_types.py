@@ -198,7 +198,7 @@ def test_the_way_of_stepping_does_not_matter() -> None:
     def bound(actions: Any) -> Any:
         rewards, flags = np.zeros(N), np.zeros((2, N), bool)
         results = {"rewards": rewards, "terminated": flags[0], "truncated": flags[1]}
-        envs.bind_step(actions, observations=envs._empty_observations((N,)), **results)()
+        envs.bind_step(actions, observations=envs._batch.empty_observations((N,)), **results)()
         return rewards.tolist()
 
     def rollout(actions: Any) -> Any:

@@ -15,12 +15,14 @@ from tests.vector.contract import (
     LARGEST,
     PARAMETERS,
     SAME_STEP,
+    USUAL_INFOS,
     ActionsThatTakeTime,
     arrays_of,
     batched,
     calm_seed,
     draw_actions,
     final_rows,
+    infos_at,
     make_envs,
     new_threads_settle_at,
     outputs,
@@ -219,12 +221,18 @@ def test_11_2_rollout(make, mode):
         with pytest.raises(error.InvalidArgument, match="DISABLED"):
             envs.rollout(actions)
         return
+    saved = envs.get_state()
+    assert envs.rollout(actions, **outputs(envs, 10), infos=False).infos == {}
+    envs.set_state(saved)
     arrays = outputs(envs, 10)
     final = outputs(envs, 10)["observations"] if mode is SAME_STEP else None
     rolled = envs.rollout(actions, **arrays, final_observations=final)
     assert all(one is array for one, array in zip(rolled, arrays.values(), strict=False))
+    assert rolled.infos or envs.spec.id not in USUAL_INFOS
     for t in range(10):
         step = other.step(actions[t])
+        expected = {key: one for key, one in step[4].items() if "final_obs" not in key}
+        assert not rolled.infos or same_bytes(infos_at(rolled.infos, t), expected)
         assert same_bytes([rows(one, t) for one in rolled[:4]], [written(step[0]), *step[1:4]])
         if mode is SAME_STEP:
             ended = step[2] | step[3]

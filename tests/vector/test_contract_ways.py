@@ -22,6 +22,7 @@ from tests.vector.contract import (
     NEXT_STEP,
     calm_seed,
     draw_actions,
+    infos_at,
     make_envs,
     outputs,
     rows,
@@ -113,7 +114,8 @@ def by_bind_step(envs, actions):
 
 def by_rollout(envs, actions):
     actions = [actions] if isinstance(actions, list) else actions[None]
-    return *(rows(one, 0) for one in envs.rollout(actions)[:4]), None
+    *results, _, infos = envs.rollout(actions, **outputs(envs, 1))
+    return *(rows(one, 0) for one in results), infos_at(infos, 0)
 
 
 def by_send(envs, actions):
@@ -184,8 +186,9 @@ def test_18_1_all_ways_of_stepping_agree(make, env_id, way, mode, form, tmp_path
             expected[0] = written(expected[0])
             written_finals(expected_infos)
         assert same_bytes(results, expected)
-        if way != "rollout":  # which returns no infos
-            assert same_bytes(without_times(infos), without_times(expected_infos))
+        if way == "rollout":  # which has its own arrays of them
+            expected_infos = {k: v for k, v in expected_infos.items() if "final_obs" not in k}
+        assert same_bytes(without_times(infos), without_times(expected_infos))
         ends += (expected[2] | expected[3]).sum()
         continue_episodes(mode, engines, expected)
     assert ends >= 3

@@ -1,7 +1,9 @@
 """step_into and rollout write results directly into the caller's arrays."""
 
+import copy
 import re
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -9,10 +11,13 @@ import pytest
 from gymcore import error
 from gymcore.native.vector_env import Rollout
 from tests.vector.contract import (
+    ARRAY_ID,
     DISABLED,
+    IDS_OF,
     NEXT_STEP,
     SAME_STEP,
     draw_actions,
+    infos_at,
     make_envs,
     outputs,
     same_bytes,
@@ -64,6 +69,84 @@ def test_rollout_is_steps(env_id, mode, num_envs, num_threads):
                 expected = step[4].get("final_obs", np.zeros_like(step[0]))
                 assert same_bytes(rolled.final_observations[t], expected)
     assert rolling.get_state().tobytes() == stepping.get_state().tobytes()
+
+
+@pytest.mark.parametrize("env_id", [id for id in IDS_OF["native"] if id != ARRAY_ID])
+@pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP], ids=lambda mode: mode.value)
+def test_infos_of_a_rollout_are_those_of_its_steps(env_id, mode):
+    """Lanes end in different steps, and some in the last one."""
+    options = {"max_episode_steps": 3, "vector_kwargs": {"episode_statistics": True}}
+    rolling, stepping = (make_envs(env_id, "native", mode, 3, **options) for _ in range(2))
+    stagger(rolling), stagger(stepping)
+    for seed in (0, 1):
+        actions = draw_actions(rolling, T, seed=seed)
+        infos = rolling.rollout(actions, **outputs(rolling, T)).infos
+        ended = np.zeros((T, 3), bool)
+        for t, batch in enumerate(actions):
+            *_, terminated, truncated, expected = stepping.step(batch)
+            ended[t] = terminated | truncated
+            without = {key: one for key, one in expected.items() if "final_obs" not in key}
+            row = infos_at(infos, t)
+            for each in (row, without):
+                each.get("episode", {}).pop("t", None)
+            assert same_bytes(row, without)
+        assert infos["_episode"].sum() == ended.sum() >= 3
+        assert np.array_equal(infos["_episode"], ended)
+    assert rolling.get_state().tobytes() == stepping.get_state().tobytes()
+
+
+def test_infos_of_rollouts_belong_to_the_caller_or_are_left_out():
+    options = {"max_episode_steps": 3, "vector_kwargs": {"episode_statistics": True}}
+    envs = make_envs("Hopper-v5", "native", SAME_STEP, **options)
+    envs.reset(seed=1)
+    actions = draw_actions(envs, T)
+    first = envs.rollout(actions).infos
+    kept = copy.deepcopy(first)
+    assert {"x_position", "episode", "final_info"} <= first.keys()
+    for _ in range(4):
+        envs.rollout(actions)
+    assert same_bytes(first, kept)
+    assert envs.rollout(actions, infos=False).infos == {}
+    before = envs.get_state().tobytes()
+    for wrong in (first, 1, None):
+        with pytest.raises(error.ArgumentTypeError, match="infos: expected a bool, got"):
+            envs.rollout(actions, infos=wrong)
+    envs.keep_final_frames()
+    with pytest.raises(error.InvalidArgument, match="infos: expected False after keep_final_fra"):
+        envs.rollout(actions)
+    assert envs.get_state().tobytes() == before
+    assert envs.rollout(actions, infos=False).truncated.any()
+
+
+@pytest.mark.parametrize("num_envs", [1, 64])
+def test_durations_of_episodes_within_a_rollout(num_envs):
+    """They follow each other, and each one takes the time of its own steps."""
+    envs = make_envs(
+        "Acrobot-v1",
+        "native",
+        SAME_STEP,
+        num_envs,
+        max_episode_steps=100,
+        vector_kwargs={"episode_statistics": True, "num_threads": 1},
+    )
+    begin = time.perf_counter()
+    envs.reset(seed=1)
+    infos = envs.rollout(np.zeros((1000, num_envs), np.int64)).infos
+    spent = time.perf_counter() - begin
+    times = infos["episode"]["t"]
+    assert infos["_episode"].sum(axis=0).tolist() == [10] * num_envs
+    assert (times[infos["_episode"]] > 0).all()
+    assert (times.sum(axis=0) <= spent + 1e-5).all()
+
+
+def test_the_last_action_of_a_rollout_is_drawn():
+    rolling, stepping = (make_envs("Pendulum-v1", render_mode="rgb_array") for _ in range(2))
+    rolling.reset(seed=1), stepping.reset(seed=1)
+    actions = draw_actions(rolling, T)
+    rolling.rollout(actions)
+    for batch in actions:
+        stepping.step(batch)
+    assert same_bytes(rolling.render(), stepping.render())
 
 
 def test_rollouts_continue_each_other_and_mix_with_steps():

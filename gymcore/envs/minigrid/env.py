@@ -482,7 +482,7 @@ class MiniGridVectorEnv(NativeVectorEnv):
 
     Observations hold missions as an object array [num_envs] that cannot be written to. It is
     replaced when a lane begins an episode with another mission. `step_into`, `bind_step` and
-    `rollout` write and return the other arrays only.
+    `rollout` write the other arrays only, so `rollout` makes no arrays for such observations.
     """
 
     env_class: ClassVar[type[MiniGridEnv]]
@@ -543,6 +543,14 @@ class MiniGridVectorEnv(NativeVectorEnv):
     def _write_lanes(self, saved: Any, lanes: Lanes) -> None:
         super()._write_lanes(saved, lanes)
         self._model._level.renew_episode()
+
+    def _empty_observations(self, shape: tuple[int, ...]) -> Any:
+        if isinstance(self.single_observation_space, spaces.Dict):
+            raise error.InvalidArgument(
+                "observations: expected arrays to write to, because rollouts write no missions; "
+                'layout="image" or "flat" has observations without them or with encoded ones'
+            )
+        return super()._empty_observations(shape)
 
 
 def _declare(base: type[MiniGridEnv], kind: str, name: str) -> None:

@@ -46,7 +46,7 @@ def send(envs: Any, actions: np.ndarray) -> None:
 def arrays(envs: Any) -> dict[str, Any]:
     flags = np.zeros((2, NUM_ENVS), np.bool_)
     results = {"rewards": np.zeros(NUM_ENVS), "terminated": flags[0], "truncated": flags[1]}
-    return {"observations": envs._empty_observations((NUM_ENVS,)), **results}
+    return {"observations": envs._batch.empty_observations((NUM_ENVS,)), **results}
 
 
 def step_into(envs: Any, actions: np.ndarray) -> None:
@@ -58,7 +58,7 @@ def bind_step(envs: Any, actions: np.ndarray) -> None:
 
 
 def rollout(envs: Any, actions: np.ndarray) -> None:
-    envs.rollout(actions[None])
+    envs.rollout(actions[None], observations=envs._batch.empty_observations((1, NUM_ENVS)))
 
 
 def load(envs: Any, actions: np.ndarray) -> None:
@@ -110,6 +110,37 @@ def test_missions_cannot_be_written_to(copies: bool) -> None:
         assert not missions.flags.writeable
         missions = envs.step(np.zeros(3, np.int64))[0]["mission"]
     assert missions.tolist() == present(envs)
+
+
+def test_rollouts_do_not_drop_missions() -> None:
+    envs = make(AutoresetMode.SAME_STEP)
+    envs.reset(seed=1)
+    actions = np.zeros((2, NUM_ENVS), np.int64)
+    before = envs.get_state().tobytes()
+    with pytest.raises(error.InvalidArgument, match=r"observations: .* rollouts write no mission"):
+        envs.rollout(actions)
+    observations = envs._batch.empty_observations((2, NUM_ENVS))
+    with pytest.raises(error.InvalidArgument, match=r"observations: .* rollouts write no mission"):
+        envs.rollout(actions, observations=observations, final_observations=True)
+    assert envs.get_state().tobytes() == before
+    assert envs.rollout(actions, observations=observations).observations is observations
+
+
+def test_final_observations_in_arrays_of_the_caller() -> None:
+    """They are rows of the infos, too, as those of a step."""
+    envs, other = (make(AutoresetMode.SAME_STEP) for _ in range(2))
+    envs.reset(seed=1), other.reset(seed=1)
+    finals = envs._batch.empty_observations((NUM_ENVS,))
+    ends = 0
+    for actions in np.random.default_rng(1).integers(3, size=(30, NUM_ENVS)):
+        infos = envs.step_into(actions, **arrays(envs), final_observations=finals)
+        expected = other.step(actions)[4]
+        assert infos.keys() == expected.keys()
+        for lane in np.flatnonzero(infos.get("_final_obs", ())):
+            assert infos["final_obs"][lane]["image"].tolist() == finals["image"][lane].tolist()
+            assert finals["image"][lane].tolist() == expected["final_obs"][lane]["image"].tolist()
+            ends += 1
+    assert ends > 0
 
 
 def test_a_lane_has_the_mission_of_its_present_episode() -> None:
