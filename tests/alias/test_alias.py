@@ -264,6 +264,23 @@ def test_games_stay_compiled_when_ale_py_registers_them(tmp_path: Path) -> None:
     ]
 
 
+GAMES_WITHOUT_IMPORT = """
+import sys
+import gymnasium
+classes = []
+for _ in range(2):
+    with gymnasium.make_vec("ALE/Pong-v5", 1) as envs:
+        classes.append(type(envs).__module__)
+print("ale_py" in sys.modules, *classes)
+"""
+
+
+def test_batches_of_games_have_one_class_if_only_gymcore_imports_ale_py(tmp_path: Path) -> None:
+    pytest.importorskip("ale_py")
+    own = "gymnasium.envs.atari.vector_env"
+    assert lines(tmp_path, GAMES_WITHOUT_IMPORT) == [f"True {own} {own}"]
+
+
 GYMNASIUM_029 = """
 import gymnasium as gym
 import gymnasium.experimental

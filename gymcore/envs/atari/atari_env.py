@@ -27,6 +27,7 @@ from gymcore.envs.atari.games import GAMES, GAMES_FOR_SEVERAL, NOT_RESTORED
 from gymcore.envs.atari.last_action import LastAction, seeded
 from gymcore.envs.atari.memory import COMPLETE, GameMemory
 from gymcore.spaces import Box, Dict, Discrete
+from gymcore.specs import registry
 from gymcore_ext.atari.games import PLAYER_ACTIONS
 
 OBS_TYPES = ("rgb", "grayscale", "ram")
@@ -71,9 +72,17 @@ class NoKeys(error.Error, AttributeError):
 
 
 def load_ale() -> ModuleType:
-    """Import ale-py, and let it print errors only; if missing, raise `DependencyNotInstalled`."""
+    """Import ale-py, and let it print errors only; if missing, raise `DependencyNotInstalled`.
+
+    At its import, ale-py registers its own vector environments under the alias. Those are for
+    programs that import it themselves, so this import leaves the registry as it is.
+    """
+    specs = [] if "ale_py" in sys.modules else list(registry.values())
+    entry_points = [spec.vector_entry_point for spec in specs]
     with needs("ale_py"):
         import ale_py
+    for spec, entry_point in zip(specs, entry_points, strict=True):
+        spec.vector_entry_point = entry_point
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     module: ModuleType = ale_py
     return module
