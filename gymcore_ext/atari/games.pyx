@@ -135,6 +135,7 @@ ctypedef struct lane_t:
     uint8_t* stack           # [stack_num, frame_bytes]
     float repeat_probability  # of sticky actions, the parameter of the kernel
     int32_t wrong_screen     # whether the screen has another size than it had: a program loaded another ROM
+    int64_t index            # of the lane
     episode_t episode
 
 
@@ -152,6 +153,7 @@ ctypedef struct games_t:
     const int32_t* actions   # ALE's action for each of ours; with continuous ones [3, 3, 2]: horizontal, vertical, fire
     int32_t last_action      # the highest of ours
     float threshold
+    int32_t reports_lanes    # whether infos have the index of a lane
     int32_t resets_draw      # whether ALE draws random numbers when it resets the game
     int64_t frame_bytes, screen_bytes
     int64_t memory_bytes     # of an emulator in a saved game, at most
@@ -441,10 +443,12 @@ cdef int faulted(const void* lane) noexcept nogil:
 
 
 # The infos: lives and frame numbers are ALE's; the reward is not clipped; the return and the length are those of the
-# game so far, over all of its lives, and `game_over` says whether it is over.
+# game so far, over all of its lives, and `game_over` says whether it is over. `env_id` is the index of the lane, in the
+# presets of libraries that report it.
 INFOS = (
     ("lives", np.int64, 1), ("frame_number", np.int64, 1), ("episode_frame_number", np.int64, 1),
     ("reward", np.float64, 1), ("game_return", np.float64, 1), ("game_length", np.int64, 1), ("game_over", np.int64, 1),
+    ("env_id", np.int64, 1),
 )
 
 
@@ -458,6 +462,8 @@ cdef void write_infos(const void* memory, const void* shared, void* const* infos
     (<double*> infos[4])[0] = lane.episode.game_return
     (<int64_t*> infos[5])[0] = lane.episode.steps
     (<int64_t*> infos[6])[0] = lane.episode.game_over
+    if (<const games_t*> shared).reports_lanes:
+        (<int64_t*> infos[7])[0] = lane.index
 
 
 # --- states -----------------------------------------------------------------------------------------------------------
@@ -540,6 +546,7 @@ cdef class Games(LaneStore):
         observation_shape: The shape of an observation of one lane.
         state_size: Bytes of a serialized state of the game.
         resets_draw: Whether ALE draws random numbers when it resets the game.
+        reports_lanes: Whether infos have `env_id`, the index of a lane.
 
     Raises:
         ValueError: The arguments do not fit each other.
@@ -551,6 +558,7 @@ cdef class Games(LaneStore):
     def __cinit__(
         self, *, dict functions, Py_ssize_t num_lanes, dict stages, Resizer resizer not None, object palette,
         object actions, float threshold, tuple observation_shape, int64_t state_size, bint resets_draw,
+        bint reports_lanes,
     ):
         cdef Py_ssize_t k
         cdef lane_t* lane
@@ -570,7 +578,7 @@ cdef class Games(LaneStore):
         self.games.actions = <const int32_t*> cnp.PyArray_DATA(numbers)
         self.games.last_action = len(actions) - 1
         self.games.threshold = threshold
-        self.games.resets_draw = resets_draw
+        self.games.resets_draw, self.games.reports_lanes = resets_draw, reports_lanes
         self.games.screen_bytes = <int64_t> self.games.rescaling.rows * self.games.rescaling.columns
         self.games.frame_bytes = (
             <int64_t> self.games.rescaling.height * self.games.rescaling.width * self.games.stages.channels)
@@ -583,7 +591,7 @@ cdef class Games(LaneStore):
             "atari", parts=((np.uint8, observation_shape),),
             action=(np.float32, (3,)) if stages["continuous"] else (np.int64, ()),
             ranges=() if stages["continuous"] else ((0, len(actions)),),
-            parameters={"repeat_action_probability": 0.0}, infos=INFOS,
+            parameters={"repeat_action_probability": 0.0}, infos=INFOS if reports_lanes else INFOS[:-1],
             functions=functions_capsule(&functions_of_lane))
         self.set_up(
             kernel.capsule, num_lanes,
@@ -594,6 +602,7 @@ cdef class Games(LaneStore):
              ("plane", np.uint8, (plane_bytes,)), ("stack", np.uint8, (stack_bytes,))])
         for k in range(num_lanes):
             lane = <lane_t*> self._lane(k)
+            lane.index = k
             lane.episode.is_new = 1
             lane.episode.strength = 1.0
             lane.plane = <uint8_t*> (lane + 1)

@@ -48,6 +48,10 @@ from gymcore_ext.engine.batch import Batch
 
 # Emulators that live when Python ends are reported as leaks by nanobind.
 _alive: weakref.WeakSet[PreprocessedAtariEnv | AtariVectorEnv] = weakref.WeakSet()
+
+# Values with which programs tell ale-py's `AtariVectorEnv` to choose; the same as no argument here.
+_NOT_CHOSEN = {"batch_size": 0, "num_threads": 0, "thread_affinity_offset": -1}
+
 _loading: set[object] = set()  # blocks of `_loads_games` that have begun
 
 if hasattr(os, "register_at_fork"):
@@ -316,6 +320,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             raise error.ArgumentTypeError(f"continuous: expected True or False, got {continuous!r}")
         self.game = game
         self.pipeline = pipeline = pipeline_of(preset, stages)
+        self._preset = preset
         self._path = rom_path(game)
         self._mode, self._difficulty = mode, difficulty
         self._threshold = continuous_action_threshold
@@ -368,6 +373,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             observation_shape=pipeline.observation_shape,
             state_size=len(known.first_state),
             resets_draw=known.resets_draw,
+            reports_lanes=self._preset != "gymnasium",
         )
         games.game = self.game
         games.path = self._path
@@ -499,7 +505,8 @@ class AtariVectorEnv(NativeVectorEnv):
     - Infos: `lives`, `frame_number`, `episode_frame_number`; `reward` before it is clipped; and
       `game_return`, `game_length` (in steps) and `game_over` of the game, which has many episodes
       where a lost life ends one and the next one continues. Returns of `episode_statistics` are
-      sums of rewards before they are clipped.
+      sums of rewards before they are clipped. Except with the preset "gymnasium", every info has
+      `env_id`, the indices of the lanes, as in the other two libraries.
     - `get_attr("ale")` returns the emulators, for reading between steps. Lanes may differ in
       `repeat_action_probability`.
 
@@ -519,6 +526,8 @@ class AtariVectorEnv(NativeVectorEnv):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Make the batch, see `NativeVectorEnv`, and load the ROM into every lane."""
+        if kwargs.get("preset", "ale_vector") == "ale_vector":
+            kwargs = {k: v for k, v in kwargs.items() if (k, v) not in _NOT_CHOSEN.items()}
         super().__init__(*args, **kwargs)
         self._batch.store.load_roms()  # after all arguments were checked
 
@@ -526,6 +535,11 @@ class AtariVectorEnv(NativeVectorEnv):
         super()._make_batch()
         self._seeds = self._model.seeds_of(self._batch)
         _alive.add(self)
+
+    @property
+    def map_action_idx(self) -> npt.NDArray[np.int32]:
+        """ALE's numbers of the actions [left, none, right] x [down, none, up] x [no fire, fire]."""
+        return np.array(_joystick_actions(), np.int32).reshape(3, 3, 2)
 
     def step(
         self, actions: np.ndarray, env_ids: EnvIds | None = None

@@ -54,6 +54,30 @@ def test_make_vec():
     envs.close()
 
 
+@for_each("preset", ("ale_vector", "envpool", "gymnasium"))
+def test_infos_have_env_ids_in_presets_of_libraries_that_report_them(preset):
+    envs = AtariVectorEnv(3, game="pong", preset=preset)
+    actions = np.zeros(3, np.int64)
+    for infos in (envs.reset(seed=1)[1], envs.step(actions)[4]):
+        assert "env_id" in infos if preset != "gymnasium" else "env_id" not in infos
+        assert infos.get("env_id", np.arange(3)).tolist() == [0, 1, 2]
+    assert envs.step(actions[1:], env_ids=[2, 0])[4]["env_id"].tolist() == [2, 0]
+    envs.close()
+
+
+def test_what_programs_for_ale_pys_class_give_and_read():
+    theirs = {"batch_size": 0, "num_threads": 0, "thread_affinity_offset": -1}
+    envs = gym.make_vec("ALE/Pong-v5", 2, **theirs)
+    assert envs.batch_size == 2 and envs.num_threads >= 1
+    expected = ale_py.AtariVectorEnv("pong", 1).map_action_idx
+    assert envs.map_action_idx.dtype == expected.dtype
+    assert np.array_equal(envs.map_action_idx, expected)
+    envs.close()
+    for name in theirs:
+        with pytest.raises((error.InvalidArgument, error.ArgumentTypeError), match=name):
+            gym.make_vec("ALE/Pong-v5", 2, **{name: 3 if name == "batch_size" else -2})
+
+
 def test_only_make_vec_loads_roms(monkeypatch):
     opened, open_game = [], vector_env.open_game
     monkeypatch.setattr(
