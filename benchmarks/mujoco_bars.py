@@ -13,11 +13,18 @@ LIBRARIES = {key: f"gymcore ({key})" for key in (CLOCK_RUNNING, CLOCK_STOPPED)}
 MEMORY_LANES = 64
 MEMORY = f"bytes/Humanoid-v5/{MEMORY_LANES}"
 STEP_OVER_RAW = "step-over-raw/HalfCheetah-v5"
+#: Environments that are compared with `mujoco.batch`.
+RAW_BATCHES = ("HalfCheetah-v5", "Humanoid-v5")
 
 
 def against_raw_name(env_id: str) -> str:
     """Return the name of the ratio of a batch to the raw loop."""
     return f"against-raw/{env_id}"
+
+
+def against_batch_name(env_id: str) -> str:
+    """Return the name of the ratio of a batch to `mujoco.batch`."""
+    return f"against-mujoco-batch/{env_id}"
 
 
 def mujoco_bars(threads: int) -> list[Bar]:
@@ -31,6 +38,16 @@ def mujoco_bars(threads: int) -> list[Bar]:
                 lambda measured, env_id=env_id: measured.values[against_raw_name(env_id)],
                 times,
                 lambda number: number >= 0.93,
+            )
+        )
+    for env_id in RAW_BATCHES:
+        bars.append(
+            Bar(
+                f"{env_id} n=64 / steps of mujoco.batch, {threads} threads",
+                ">= 1x",
+                lambda measured, env_id=env_id: measured.values[against_batch_name(env_id)],
+                times,
+                lambda number: number >= 1.0,
             )
         )
     for env_id in (*WALKING, *CHEAP):
@@ -88,7 +105,9 @@ __all__ = [
     "LIBRARIES",
     "MEMORY",
     "MEMORY_LANES",
+    "RAW_BATCHES",
     "STEP_OVER_RAW",
+    "against_batch_name",
     "against_raw_name",
     "mujoco_bars",
     "mujoco_groups",

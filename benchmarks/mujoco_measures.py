@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 import itertools
 import os
 import statistics
@@ -14,6 +15,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -82,7 +84,7 @@ class RawLoop:
         envs = _endless(env_id)(num_envs, num_threads=1)
         envs.reset(seed=0)
         model = envs._model.model
-        self.datas = [mujoco.MjData(model) for _ in range(num_envs)]
+        self.datas: list[Any] = [mujoco.MjData(model) for _ in range(num_envs)]
         for data, own in zip(self.datas, envs.get_attr("data"), strict=True):
             data.qpos[:], data.qvel[:] = own.qpos, own.qvel
             mujoco.mj_forward(model, data)
@@ -108,7 +110,44 @@ class RawLoop:
             raise RuntimeError(f"raw_mujoco: {wrong}")
 
 
-def against_raw(env_id: str, num_envs: int, num_threads: int, seconds: float) -> float:
+class MujocoBatch(RawLoop):
+    """MuJoCo's own batch (3.17 and newer), which only steps: neither observations nor rewards."""
+
+    def __init__(self, env_id: str, num_envs: int, num_threads: int) -> None:
+        """Make the batch, in the initial state of the raw loop."""
+        try:
+            batch = importlib.import_module("mujoco.batch")
+        except ImportError:
+            raise LookupError("mujoco.batch needs MuJoCo 3.17 or newer") from None
+        super().__init__(env_id, num_envs, 1)
+        own = self._envs._model
+        self._batch = batch.Batch(own.model, num_envs, nthread=num_threads)
+        self._frame_skip, self._ctrl = own.frame_skip, self._batch.bind("ctrl")
+        positions, velocities = self._batch.bind("qpos"), self._batch.bind("qvel")
+        for lane, data in enumerate(self.datas):
+            positions[lane], velocities[lane] = data.qpos, data.qvel
+        self._batch.forward()
+        self.datas = [SimpleNamespace(qpos=qpos) for qpos in positions]
+
+    def run(self, block: Any) -> None:
+        """Take the steps of a block of actions float64 [STEPS, num_envs, nu]."""
+        for actions in block:
+            self._ctrl[:] = actions
+            self._batch.step(nstep=self._frame_skip)
+
+
+def against_mujoco_batch(env_id: str, num_envs: int, num_threads: int, seconds: float) -> float:
+    """Return the ratio of a batch's rate to that of `mujoco.batch`; see `against_raw`."""
+    return against_raw(env_id, num_envs, num_threads, seconds, MujocoBatch)
+
+
+def against_raw(
+    env_id: str,
+    num_envs: int,
+    num_threads: int,
+    seconds: float,
+    other: type[RawLoop] = RawLoop,
+) -> float:
     """Return the ratio of a batch's rate to that of the raw loop, both on one trajectory.
 
     Batch and raw loop take the same steps from the same initial state, alternating every `STEPS`
@@ -116,7 +155,7 @@ def against_raw(env_id: str, num_envs: int, num_threads: int, seconds: float) ->
     must be in the same states.
     """
     batch = Batch(env_id, num_envs, num_threads)
-    raw = RawLoop(env_id, num_envs, num_threads)
+    raw = other(env_id, num_envs, num_threads)
     ratios: list[float] = []
     began = time.perf_counter()
     for turn in itertools.count():
@@ -130,8 +169,8 @@ def against_raw(env_id: str, num_envs: int, num_threads: int, seconds: float) ->
         ratios.append(times[raw] / times[batch])
         if turn > 8 and time.perf_counter() - began > seconds:
             break
-    for own, other in zip(batch.envs.get_attr("data"), raw.datas, strict=True):
-        if not np.array_equal(own.qpos, other.qpos):
+    for own, data in zip(batch.envs.get_attr("data"), raw.datas, strict=True):
+        if not np.array_equal(own.qpos, data.qpos):
             raise RuntimeError(f"{env_id}: batch and raw loop came to different states")
     batch.envs.close()
     return statistics.median(ratios[2:])

@@ -17,6 +17,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -45,7 +46,9 @@ from mujoco_bars import (  # noqa: E402
     IDS,
     MEMORY,
     MEMORY_LANES,
+    RAW_BATCHES,
     STEP_OVER_RAW,
+    against_batch_name,
     against_raw_name,
     mujoco_bars,
     mujoco_groups,
@@ -230,6 +233,11 @@ class Run:
             arguments = [env_id, 64, threads, 3 * self._repeats * self._duration]
             answer = self.worker("gymcore").ask(call="against_raw", arguments=arguments)
             self._value(against_raw_name(env_id), answer)
+            if env_id in RAW_BATCHES:
+                answer = self.worker("gymcore").ask(
+                    call="against_mujoco_batch", arguments=arguments
+                )
+                self._value(against_batch_name(env_id), answer)
         arguments = ["HalfCheetah-v5", self._repeats * self._duration]
         answer = self.worker("gymcore").ask(call="step_over_raw", arguments=arguments)
         self._value(STEP_OVER_RAW, answer)
@@ -326,6 +334,15 @@ def busy() -> float | None:
     return load if load > 0.5 else None
 
 
+def outdated(versions: dict[str, str | None]) -> bool:
+    """Return whether EnvPool was measured in a version before 1.2.7.
+
+    It is what pip installs silently for Python 3.11.
+    """
+    numbers = re.findall(r"\d+", versions.get("envpool") or "")
+    return bool(numbers) and tuple(map(int, numbers[:3])) < (1, 2, 7)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Measure, print the table and write the files."""
     arguments = parse(argv)
@@ -357,6 +374,11 @@ def main(argv: list[str] | None = None) -> int:
     words = {True: "yes", False: "NO", None: "-"}
     print(f"{machine['cpu']}, {threads} threads; Python {machine['python']}", end="; ")
     print(*(f"{k} {v}" for k, v in sorted(run.versions.items())), sep=", ")
+    if outdated(run.versions):
+        print(
+            f"envpool {run.versions['envpool']} is outdated: 1.2.7 takes half as long in small "
+            "environments, and its wheels need Python 3.12; pass --python envpool=PATH"
+        )
     if load is not None:
         print(f"other processes were running (load {load:.1f}): only the ratios are reliable")
     print()

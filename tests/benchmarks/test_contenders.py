@@ -95,3 +95,13 @@ def test_random_batches_follow_the_space(contenders):
         assert all(box.contains(action) for action in some[0].reshape(-1, 1))
         mixed = contenders.random_batches(gym.spaces.MultiDiscrete([2, 9]), (50,), 1)[0]
         assert mixed.shape == (50, 2) and mixed.max(axis=0).tolist() == [1, 8]
+
+
+@pytest.mark.parametrize(
+    ("version", "old"),
+    [("1.2.5", True), ("1.1.10", True), ("1.2.7", False), ("1.10.0", False), (None, False)],
+)
+def test_an_old_envpool_is_noticed(loaded, version, old):
+    """Pip installs 1.2.5 silently where newer versions have no wheels."""
+    assert loaded.peers.outdated({"envpool": version, "gymcore": "0.2.0"}) is old
+    assert not loaded.peers.outdated({})

@@ -10,6 +10,7 @@ def test_everything_a_bar_looks_up_is_measured_by_a_group(loaded, bars):
             measured.rounds[bars.name(key, lanes, env_id, threads)] = [1e-6]
     # These are measured by probes.
     probed = [module.MEMORY, module.STEP_OVER_RAW, *map(module.against_raw_name, module.IDS)]
+    probed += map(module.against_batch_name, module.RAW_BATCHES)
     measured.values.update(dict.fromkeys(probed, 1.0))
     assert len({group.title for group in groups}) == len(groups)
     for bar in every:
