@@ -146,12 +146,15 @@ def bars(threads: int) -> list[Bar]:
         ratio("CartPole n=64 / CartPoleVectorEnv", step_64, [name("gymnasium-vector", 64)], 20),
         ratio("CartPole n=64 / SyncVectorEnv", step_64, [name("gymnasium-sync", 64)], 200),
         ratio("CartPole n=64 / PufferLib native", step_64, [name("pufferlib", 64)], 2),
-        ratio(
-            "vector.make n=64 / make_vec, same step",
-            name("gymcore-vector-make", 64),
-            [name("gymcore-same-step", 64)],
-            0.25,
-        ),
+        *[
+            ratio(
+                f"vector.make n={n} / make_vec, same step",
+                name("gymcore-vector-make", n),
+                [name("gymcore-same-step", n)],
+                0.85,
+            )
+            for n in (64, 4096)
+        ],
         at_most("CartPole n=64, a call", 1.5, "us", 64e6, lambda m: m.step(step_64)),
         ratio("CartPole n=4096 / EnvPool sync", step_4096, pools(4096, threads), 100),
         ratio(

@@ -31,9 +31,6 @@ cdef class LazyDict(dict):
         (2, 3, {'numbers': [1, 2], 'total': 3})
     """
 
-    cdef dict makers  # None: the names are among the keys
-    cdef dict made    # values by name, until then
-
     def __init__(self, entries=(), dict makers=None):
         dict.__init__(self, entries)
         self.makers = makers
@@ -208,6 +205,15 @@ cdef class LazyDict(dict):
         return dict, (self.plain(True),)
 
 
+cdef LazyDict lazy_dict(object entries, dict makers):
+    """Return `LazyDict(entries, makers)`, in half the time."""
+    cdef LazyDict lazy = LazyDict.__new__(LazyDict)
+    if len(entries):
+        PyDict_Update(lazy, entries)
+    lazy.makers = makers
+    return lazy
+
+
 def with_lazy_infos(str present, str absent, dict makers, results):
     """Return the results of a step, whose infos become a `LazyDict` if they have one key and not the other.
 
@@ -215,18 +221,15 @@ def with_lazy_infos(str present, str absent, dict makers, results):
         present: a key that the makers need.
         absent: a key that says that infos already have what the makers add.
         makers: see `LazyDict`.
-        results: observations, rewards, terminations, truncations and infos; not changed.
+        results: observations, rewards, terminations, truncations and infos; not changed. Returned as they are if infos
+            are a `LazyDict` already.
 
     Example:
         >>> makers = {"total": (sum, "numbers")}
         >>> with_lazy_infos("numbers", "total", makers, (0, 0.0, False, False, {"numbers": [1, 2]}))[4]
         {'numbers': [1, 2], 'total': 3}
     """
-    cdef LazyDict lazy
     observations, rewards, terminations, truncations, infos = results
-    if present not in infos or absent in infos:
+    if type(infos) is LazyDict or present not in infos or absent in infos:
         return results
-    lazy = LazyDict.__new__(LazyDict)
-    PyDict_Update(lazy, infos)
-    lazy.makers = makers
-    return observations, rewards, terminations, truncations, lazy
+    return observations, rewards, terminations, truncations, lazy_dict(infos, makers)

@@ -34,6 +34,7 @@ from gymcore_ext.arrays import one_at_a_time
 if TYPE_CHECKING:
     from gymcore.native.env import NativeEnv
     from gymcore.spaces import Space
+    from gymcore_ext.lazy_dict import Maker
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -91,6 +92,8 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
     state_is_array = True
     # Attributes that are left out of copies and pickles, and are created again.
     _not_pickled: ClassVar[tuple[str, ...]] = ("_batch", "_seeds", "_window")
+
+    _lazy_infos: dict[str, Maker] | None = None
 
     env_class: ClassVar[type[NativeEnv[Any]]]
 
@@ -199,6 +202,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             statistics=self.episode_statistics,
             **self._model.batch_options(),
         )
+        self._batch.lazy_infos = self._lazy_infos
         self._model.set_class_values(self._batch)
         self._seeds = LaneSeeds(self._batch)
 
@@ -228,6 +232,14 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         results: tuple[Observations, Info] = self._batch.reset(mask, bounds)
         self._show()
         return results
+
+    def set_lazy_infos(self, makers: dict[str, Maker]) -> None:
+        """Let infos with final observations have more entries, which are made when they are read.
+
+        The infos of such a step are a `LazyDict` with these makers, which costs less to create than
+        another dict of the same entries.
+        """
+        self._lazy_infos = self._batch.lazy_infos = makers
 
     def step(
         self, actions: np.ndarray, env_ids: EnvIds | None = None

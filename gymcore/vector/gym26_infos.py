@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gymcore_ext.lazy_dict import Maker
 
 __all__ = [
+    "GYM26_MAKERS",
     "FinalInfos",
     "ForwardsAttributes",
     "Gym26VectorEnv",
@@ -72,7 +73,7 @@ def _final_infos(merged: dict[str, Any] | None, mask: npt.NDArray[np.bool_]) -> 
 
 
 # What the names of Gym 0.26 hold: a function and the entries that it gets, or the same as an entry.
-_MAKERS: dict[str, Maker] = {
+GYM26_MAKERS: dict[str, Maker] = {
     "final_observation": (split_rows, "final_obs", "_final_obs"),
     "_final_observation": "_final_obs",
     "final_info": (_final_infos, "final_info", "_final_obs"),
@@ -98,11 +99,11 @@ def add_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
     """
     if "final_obs" not in infos or "final_observation" in infos:
         return infos
-    return LazyDict(infos, _MAKERS)
+    return LazyDict(infos, GYM26_MAKERS)
 
 
 # Applies `add_gym26_names` to the infos among the results of a step.
-name_final_infos = partial(with_lazy_infos, "final_obs", "final_observation", _MAKERS)
+name_final_infos = partial(with_lazy_infos, "final_obs", "final_observation", GYM26_MAKERS)
 
 
 def remove_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore_ext.lazy_dict import Maker
+
 # An array [..., *shape], or a tuple or dict of these, as the layout of a batch says.
 Observations = Any
 
@@ -39,6 +41,10 @@ class Batch:
     def float32_numbers(self) -> tuple[str, ...]: ...
     @float32_numbers.setter
     def float32_numbers(self, value: tuple[str, ...]) -> None: ...
+    @property
+    def lazy_infos(self) -> dict[str, Maker] | None: ...
+    @lazy_infos.setter
+    def lazy_infos(self, value: dict[str, Maker] | None) -> None: ...
     @property
     def spec(self) -> dict[str, Any]: ...
     @property

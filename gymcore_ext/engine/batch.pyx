@@ -114,6 +114,7 @@ cdef class Batch:
     cdef readonly dict spec        # kernel_spec, and the layout of observations
     cdef dict arrays_by_size       # arrays for steps of some lanes, by their number
     cdef object before_reset
+    cdef public dict lazy_infos    # makers of entries of the infos of same-step mode (lazy_dict.pyx), or None
     cdef cost_t step_cost, reset_cost
     cdef int64_t rollout_part      # steps of lanes between two checks for signals in a rollout, as last measured
     # Names of infos, and in a batch of one "reward", that are float32 after a float32 action. A batch of one converts
@@ -451,10 +452,10 @@ cdef class Batch:
 
     cdef dict _infos(self, StepArrays arrays, int64_t ended, uint8_t* terminated, dict more_infos):
         """Return the infos of a step in which `ended` episodes ended."""
-        infos = arrays.finish(ended, terminated, more_infos)
+        infos = arrays.finish(ended, terminated, more_infos, self.lazy_infos)
         if self.float32_numbers and self.lanes.columns.float32_actions:
-            narrow_infos(infos, self.float32_numbers)
             narrow_infos(infos.get("final_info"), self.float32_numbers)
+            narrow_infos(infos, self.float32_numbers)
         return infos
 
     def set_before_reset(self, before_reset):

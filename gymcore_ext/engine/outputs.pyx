@@ -11,6 +11,7 @@ from gymcore_ext.engine.episodes cimport SAME_STEP, SINGLE
 from gymcore_ext.engine.kernel cimport MAX_INFOS, TERMINATIONS
 from gymcore_ext.engine.step cimport sizes_t
 from gymcore_ext.layouts cimport grouped, leaves
+from gymcore_ext.lazy_dict cimport lazy_dict
 
 import numpy as np
 
@@ -139,10 +140,11 @@ cdef class StepArrays:
         self.take_extras(out, True)
         return observations, rewards, terminated, truncated
 
-    cdef dict finish(self, int64_t count, uint8_t* terminated, dict more_infos):
+    cdef dict finish(self, int64_t count, uint8_t* terminated, dict more_infos, dict makers):
         """Return the infos of a step in which `count` episodes ended, in Gymnasium's layout, and give up their arrays.
 
-        In same-step mode `more_infos` are further final infos.
+        In same-step mode `more_infos` are further final infos, and infos with final observations are a `LazyDict` with
+        the makers, unless these are None.
         """
         cdef dict infos = {}
         cdef object always, steps, terminations = None
@@ -160,6 +162,8 @@ cdef class StepArrays:
         if count and self.final is not None:
             last = self.final_observations
             if last is not None:
+                if makers is not None:
+                    infos = <dict> lazy_dict(infos, makers)  # a subclass: its entries are stored as those of a dict
                 infos["final_obs"] = last if self.layout is None else final_rows(last, self.layout, self.ended)
                 infos["_final_obs"] = self.ended
             infos["final_info"] = named_infos(

@@ -1,5 +1,6 @@
 """Infos of ended episodes under Gym 0.26's names, beside those of Gymnasium."""
 
+import copy
 import functools
 import pickle
 
@@ -142,6 +143,27 @@ def test_infos_kept_for_later_equal_those_made_at_once(env_id, engine):
         assert list(infos) == list(expected)
         assert_same(dict(infos), expected)
         assert "final_obs" not in infos or type(infos["final_info"]) is FinalInfos
+
+
+def test_copies_of_compiled_batches_have_the_names():
+    envs = gym.vector.make("CartPole-v1", num_envs=2, max_episode_steps=1)
+    envs.reset(seed=1)
+    for each in (envs, copy.deepcopy(envs), pickle.loads(pickle.dumps(envs))):
+        assert each.step([0, 1])[4]["final_observation"][1].shape == (4,)
+        assert "final_observation" in each.step_lanes([0], [1])[4]
+
+
+@pytest.mark.filterwarnings("ignore:.*out of date:DeprecationWarning")
+def test_infos_that_are_float32_after_float32_actions():
+    pytest.importorskip("mujoco")
+    envs = gym.vector.make("Reacher-v4", num_envs=2, max_episode_steps=1)
+    plain = gym.make_vec(
+        "Reacher-v4", 2, max_episode_steps=1, vector_kwargs={"autoreset_mode": "SameStep"}
+    )
+    with envs, plain:
+        envs.reset(seed=1), plain.reset(seed=1)
+        actions = np.zeros((2, 2), np.float32)
+        assert_same(dict(envs.step(actions)[4]), with_names(plain.step(actions)[4]))
 
 
 def test_statistics_come_through():
