@@ -140,6 +140,9 @@ def stand_for(package: str, namespace: str, version: str) -> None:
         spaces.Box.__getstate__ = _state_of_box  # type: ignore[assignment, method-assign]
         if namespace == "gymcore":
             program.package = package
+            # Classes that are defined later have the program's names from the start.
+            if loaded := sys.modules.get("gymcore.vector.vector_env"):
+                _put_in_imported_modules(loaded.VectorEnv)
             for spec in registry.values():
                 for name in ("entry_point", "vector_entry_point"):
                     place = getattr(spec, name)
@@ -149,6 +152,14 @@ def stand_for(package: str, namespace: str, version: str) -> None:
         from gymcore.compat.gym26.envs.registration import load_env_plugins
 
         load_env_plugins(f"{package}.envs")
+
+
+def _put_in_imported_modules(cls: type[Any]) -> None:
+    """Put a class of gymcore and its subclasses in the modules that the program imports."""
+    if cls.__module__.startswith("gymcore."):
+        program.put_in_imported_module(cls)
+    for subclass in cls.__subclasses__():
+        _put_in_imported_modules(subclass)
 
 
 def _state_of_box(box: spaces.Box[Any]) -> dict[str, Any]:

@@ -281,6 +281,23 @@ def test_batches_of_games_have_one_class_if_only_gymcore_imports_ale_py(tmp_path
     assert lines(tmp_path, GAMES_WITHOUT_IMPORT) == [f"True {own} {own}"]
 
 
+MODULES_OF_CLASSES = """
+import pickle, sys
+for package in sys.argv[1:]:
+    __import__(package)
+gymnasium = sys.modules["gymnasium"]
+vector, wrappers = gymnasium.vector, gymnasium.wrappers.vector
+classes = vector.VectorEnv, vector.SyncVectorEnv, wrappers.ClipReward
+assert all(pickle.loads(pickle.dumps(cls)) is cls for cls in classes)
+print(*{cls.__module__.partition(".")[0] for cls in classes})
+"""
+
+
+@pytest.mark.parametrize("packages", [("gym", "gymnasium"), ("gymnasium", "gym")], ids="-".join)
+def test_vector_classes_have_gymnasiums_modules_in_any_order_of_imports(tmp_path, packages) -> None:
+    assert lines(tmp_path, MODULES_OF_CLASSES, *packages) == ["gymnasium"]
+
+
 GYMNASIUM_029 = """
 import gymnasium as gym
 import gymnasium.experimental
