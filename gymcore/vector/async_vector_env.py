@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import multiprocessing
 import os
 import time
@@ -74,9 +73,6 @@ _ACCEPT_SECONDS = 60.0
 # Seconds between checks for dead workers while results of other workers arrive.
 _LOOK_SECONDS = 0.2
 
-# Position of `worker` among the arguments of `AsyncVectorEnv`.
-_WORKER = 5
-
 _Result = TypeVar("_Result")
 
 
@@ -99,7 +95,8 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
     Workers send other infos, results of calls, states and failures as pickles. Loading a pickle can
     run any code in this process, so use only environments that you trust.
 
-    If you pass `worker`, your own worker loop, the object is a `CustomWorkerVectorEnv`.
+    If you pass `worker`, your own worker loop, the object becomes a `CustomWorkerVectorEnv`, and
+    that of a class of yours becomes both.
 
     Example:
         >>> import gymcore as gym
@@ -111,15 +108,6 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         array([1., 1., 1., 1.])
         >>> envs.close()
     """
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> AsyncVectorEnv:
-        """Create a `CustomWorkerVectorEnv` if `worker` is among the arguments of `__init__`."""
-        has_worker = (
-            kwargs.get("worker", args[_WORKER] if len(args) > _WORKER else None) is not None
-        )
-        return super().__new__(
-            CustomWorkerVectorEnv if has_worker and cls is AsyncVectorEnv else cls
-        )
 
     def __init__(
         self,
@@ -173,6 +161,10 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             WorkerDied: If a worker ends while it makes its environments.
             WorkerTimeout: If the environments are not made within `start_timeout`.
         """
+        if worker is not None and not isinstance(self, CustomWorkerVectorEnv):
+            cls, bases = type(self), (type(self), CustomWorkerVectorEnv)
+            own = cls is AsyncVectorEnv
+            self.__class__ = CustomWorkerVectorEnv if own else type(cls.__name__, bases, {})
         self._state = AsyncState.DEFAULT
         self._owner = os.getpid()
         self._engine: WorkerPool | CustomWorkers | None = None
@@ -216,11 +208,6 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
 
     def _start(self, num_workers: int, start_timeout: float | None) -> None:
         """Start the workers and allocate the shared memory."""
-        if self.worker is not None:
-            raise InvalidArgument(
-                "worker: expected a class that is derived from CustomWorkerVectorEnv, got "
-                f"{type(self).__name__}"
-            )
         self.num_workers = num_workers
         self._engine = pool = self._pool = WorkerPool(
             self.env_fns,
@@ -863,10 +850,6 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         # Cleared last: if a KeyboardInterrupt stopped the closing, the next `close` continues it.
         self._engine = None
         return failures
-
-
-# `inspect` shows the signature of `__new__` for the class; show that of `__init__` instead.
-AsyncVectorEnv.__new__.__dict__["__signature__"] = inspect.signature(AsyncVectorEnv.__init__)
 
 
 class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):

@@ -283,7 +283,14 @@ def test_a_loop_makes_another_class():
     by_position = gymcore.vector.AsyncVectorEnv([PlainEnv], True, True, None, True, simple_loop)
     assert type(by_position) is cls
     by_position.close()
-    with pytest.raises(InvalidArgument, match="worker: expected a class that is derived from"):
-        Derived([PlainEnv], worker=simple_loop)
+    derived = Derived([lambda: gymcore.make("CartPole-v1")] * 2, worker=simple_loop)
+    assert isinstance(derived, Derived) and isinstance(derived, cls)
+    assert type(derived).__name__ == "Derived" and not derived.steps_some_lanes
+    derived.reset(seed=3)
+    assert derived.step([0, 1])[1].tolist() == [1.0, 1.0]
+    derived.close()
+    ours = Derived([PlainEnv])
+    assert type(ours) is Derived
+    ours.close()
     with pytest.raises(InvalidArgument, match="worker: expected the loop that workers run"):
         cls([PlainEnv])
