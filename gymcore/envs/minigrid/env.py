@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import OrderedDict
 from enum import IntEnum
@@ -15,6 +16,7 @@ from gymcore import error, spaces
 from gymcore.base.arguments import count
 from gymcore.core import Info, Options
 from gymcore.envs.minigrid import babyai_levels, levels
+from gymcore.envs.minigrid.instructions import instruction_of
 from gymcore.envs.minigrid.world import (
     TYPES,
     Grid,
@@ -181,6 +183,7 @@ class MiniGridEnv(StructEnv):
         (self._limit,) = type(self).parameters["max_steps"].encoded(limit)
         through = level.see_through_walls if see_through_walls is None else see_through_walls
         self.width, self.height = shape.width, shape.height
+        self.room_size, self.num_cols, self.num_rows = shape.rooms
         self.see_through_walls, self.agent_view_size = bool(through), agent_view_size
         self._fixed = {**arguments, "see": self.see_through_walls, "view": agent_view_size}
         self._observed: dict[str, Any] = {
@@ -312,8 +315,10 @@ class MiniGridEnv(StructEnv):
         self._mission = value
 
     @property
-    def agent_pos(self) -> npt.NDArray[np.int64]:
-        """Column and row of the agent, int64 [2], a copy."""
+    def agent_pos(self) -> Any:
+        """Column and row of the agent, int64 [2], a copy; None before the first reset."""
+        if not self._batch.is_ready:
+            return None
         record = self._lane_record()
         return np.array([record["agent_x"], record["agent_y"]], np.int64)
 
@@ -340,7 +345,7 @@ class MiniGridEnv(StructEnv):
     def carrying(self) -> WorldObj | None:
         """The object that the agent carries, or None."""
         record = self._lane_record()
-        return object_of(record, int(record["carrying"]), self._episode)
+        return object_of(record, int(record["carrying"]), self._episode, (-1, -1))
 
     @carrying.setter
     def carrying(self, value: WorldObj | None) -> None:
@@ -380,6 +385,8 @@ class MiniGridEnv(StructEnv):
         """Column and row of the first goal in row order, int64 [2], a copy; None without a goal."""
         goals = np.argwhere((self._lane_record()["cells"] & 15) == TYPES.index("goal"))
         return goals[0][::-1].copy() if len(goals) else None
+
+    goal_position = goal_pos  # minigrid's name in levels of the kind Crossing
 
     def place_agent(
         self, top: Any = None, size: Any = None, rand_dir: bool = True, max_tries: int = 100_000
@@ -460,12 +467,66 @@ for _name in (
     setattr(MiniGridEnv, _name, minigrid_method(_MINIGRID, _name))
 
 
-class BabyAIEnv(MiniGridEnv):
+class RoomsEnv(MiniGridEnv):
+    """A level that is a grid of rooms; see `MiniGridEnv`."""
+
+    get_room, room_from_pos, _gen_rooms = (
+        minigrid_method("minigrid.core.roomgrid:RoomGrid", name)
+        for name in ("get_room", "room_from_pos", "_gen_grid")
+    )
+
+    @property
+    def room_grid(self) -> list[list[Any]]:
+        """The rooms, row by row: new objects of minigrid's class `Room`, with what is there now.
+
+        A room is `locked` if one of its doors is. `door_pos` is None where there is no door.
+        """
+        sizes = {name: getattr(self, name) for name in ("room_size", "num_cols", "num_rows")}
+        empty, grid = SimpleNamespace(**sizes, _rand_int=min), self.grid
+        RoomsEnv._gen_rooms(empty, self.width, self.height)
+        for room, side in itertools.product(itertools.chain(*empty.room_grid), (0, 1)):
+            if (neighbor := room.neighbors[side]) is None:  # on the right, or below
+                continue
+            x, y = room.door_pos[side]
+            wall = [grid.get(x + k * side, y + k * (1 - side)) for k in range(self.room_size - 2)]
+            door = next((item for item in wall if item and item.type == "door"), None)
+            is_open = any(item is None or item.type != "wall" for item in wall) or None
+            for each, k in ((room, side), (neighbor, side + 2)):
+                each.doors[k], each.door_pos[k] = door or is_open, door and door.cur_pos
+                each.locked |= door is not None and door.is_locked
+        for item in grid.grid:
+            if item and item.can_pickup() and item.cur_pos:
+                column, row = (k // (self.room_size - 1) for k in item.cur_pos)
+                empty.room_grid[row][column].objs.append(item)
+        return empty.room_grid
+
+    def place_agent(  # type: ignore[override]
+        self, i: int | None = None, j: int | None = None, rand_dir: bool = True
+    ) -> Any:
+        """Put the agent where it faces no object, in room (i, j); None is drawn."""
+        draw, columns, rows = self.np_random.integers, self.num_cols, self.num_rows
+        column = int(draw(0, columns)) if i is None else count("i", i, 0, columns - 1)
+        row = int(draw(0, rows)) if j is None else count("j", j, 0, rows - 1)
+        corner = column * (self.room_size - 1), row * (self.room_size - 1)
+        for _ in range(10_000):
+            super().place_agent(corner, (self.room_size, self.room_size), rand_dir, 1000)
+            if (ahead := self.grid.get(*self.front_pos)) is None or ahead.type == "wall":
+                return self.agent_pos
+        raise error.Error("place_agent: found no cell from which the agent faces no object")
+
+
+class BabyAIEnv(RoomsEnv):
     """A level of BabyAI, whose mission is a sentence of a small language; see `MiniGridEnv`."""
 
     levels = babyai_levels.LEVELS
     rules = BABYAI_RULES
     max_steps = _max_steps(0)
+
+    @property
+    def instrs(self) -> Any:
+        """The instruction, a new object of minigrid's classes; see `instruction_of`."""
+        lane, begin = self._lane_bytes(), -(-self._level.lane_dtype.itemsize // 8) * 8
+        return instruction_of(self, self._level.mission(lane), lane[begin:])
 
 
 class _ObstaclesEnv(MiniGridEnv):
@@ -567,7 +628,9 @@ def _declare(base: type[MiniGridEnv], kind: str, name: str) -> None:
     globals()[f"{name}VectorEnv"] = MiniGridVectorEnv.of(env_class)
 
 
-for _kind in MiniGridEnv.levels:
-    _declare(_ObstaclesEnv if _kind == "DynamicObstacles" else MiniGridEnv, _kind, _kind)
+for _kind, _level in MiniGridEnv.levels.items():
+    _has_rooms = "room_size" in _level.arguments | _level.fixed
+    _base = _ObstaclesEnv if _kind == "DynamicObstacles" else MiniGridEnv
+    _declare(RoomsEnv if _has_rooms else _base, _kind, _kind)
 for _kind in BabyAIEnv.levels:
     _declare(BabyAIEnv, _kind, f"BabyAI{_kind}")

@@ -57,6 +57,7 @@ class WorldObj:
         is_open: Whether a door is open.
         is_locked: Whether a door is locked.
         contains: The object in a box, or None.
+        cur_pos: Column and row where it was read, (-1, -1) in the agent's hands; or None.
 
     Example:
         >>> key = WorldObj("key", "red")
@@ -69,6 +70,7 @@ class WorldObj:
     is_open: bool = False
     is_locked: bool = False
     contains: WorldObj | None = None
+    cur_pos: tuple[int, int] | None = field(default=None, repr=False)
     # Number by which compiled code tracks an object, 0 for none, and the lane and episode where.
     _identity: int = field(default=0, repr=False)
     _episode: Any = field(default=None, repr=False)
@@ -87,8 +89,11 @@ class WorldObj:
         return WorldObj, self._values()
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other one is an object of the same type, color, state and contents."""
-        return isinstance(other, WorldObj) and self._values() == other._values()
+        """Return whether type, color, state and contents are equal, and the level's object is."""
+        if not isinstance(other, WorldObj) or self._values() != other._values():
+            return False
+        identities = {self._identity, other._identity}
+        return 0 in identities or len(identities) == 1 or self._episode != other._episode
 
     def can_overlap(self) -> bool:
         """Return whether the agent can enter its cell."""
@@ -135,7 +140,8 @@ class Grid:
         Raises:
             InvalidArgument: If there is no such cell.
         """
-        return object_of(self._lane, int(self._lane["cells"][self._checked(i, j)]), self._episode)
+        cell = int(self._lane["cells"][self._checked(i, j)])
+        return object_of(self._lane, cell, self._episode, (int(i), int(j)))
 
     def set(self, i: int, j: int, v: WorldObj | None) -> None:
         """Put an object into column `i` and row `j`; None to empty the cell.
@@ -161,7 +167,7 @@ class Grid:
     @property
     def grid(self) -> list[WorldObj | None]:
         """The objects of all cells, row by row; a new list."""
-        return [object_of(self._lane, int(c), self._episode) for c in self._lane["cells"].flat]
+        return [self.get(i, j) for j in range(self.height) for i in range(self.width)]
 
     def copy(self) -> Grid:
         """Return a grid of its own that has the same objects."""
@@ -196,8 +202,8 @@ class Grid:
     )
 
 
-def object_of(lane: Any, cell: int, episode: Any) -> WorldObj | None:
-    """Return the object in a cell, or None."""
+def object_of(lane: Any, cell: int, episode: Any, place: Any = None) -> WorldObj | None:
+    """Return the object in a cell, which is at `place`, or None."""
     kind, color, state, identity = cell & 15, cell >> 4 & 7, cell >> 7 & 3, cell >> _IDENTITY_SHIFT
     if kind in (0, _EMPTY):
         return None
@@ -205,7 +211,7 @@ def object_of(lane: Any, cell: int, episode: Any) -> WorldObj | None:
     contents = int(lane["objects"]["contents"][identity]) if identity and name == "box" else _EMPTY
     is_open, is_locked = (name == "door" and state == each for each in (_OPEN, _LOCKED))
     inner = object_of(lane, contents, episode)
-    return WorldObj(name, COLORS[color], is_open, is_locked, inner, identity, episode)
+    return WorldObj(name, COLORS[color], is_open, is_locked, inner, place, identity, episode)
 
 
 def cell_of(lane: Any, item: WorldObj | None, episode: Any) -> int:

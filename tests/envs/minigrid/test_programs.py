@@ -63,6 +63,7 @@ READ = {
     "Grid.slice": lambda e: e.grid.slice(-1, 1, 4, 5).rotate_left(),
     "Grid.process_vis": lambda e: (e.grid.copy().process_vis((2, 3)), e.grid),
     "Grid.render": lambda e: e.grid.render(4, (1, 1), 2),
+    "goal": lambda e: list(e.goal_position) if type(e).__name__ == "CrossingEnv" else [],
     "agent": lambda e: (e.agent_pos, e.agent_dir, e.front_pos, e.right_vec, e.steps_remaining),
 }
 CHANGE = {
@@ -117,3 +118,105 @@ print(len(WRAPPERS), "wrappers")
 def test_methods_and_wrappers_of_minigrid(tmp_path: Path) -> None:
     printed = [line for line in lines(tmp_path, PROGRAM) if not line.startswith("pygame")]
     assert printed == ["15 wrappers"]
+
+
+ROOMS_AND_BOT = """
+import warnings
+
+warnings.simplefilter("ignore")
+import gymnasium as gym
+import minigrid
+import numpy as np
+from minigrid import envs
+from minigrid.envs import babyai
+from minigrid.utils.baby_ai_bot import BabyAIBot
+
+
+def rooms(env, x=None, y=None):
+    chosen = sum(env.room_grid, []) if x is None else [env.room_from_pos(x, y)]
+    return [
+        (
+            room.top,
+            room.size,
+            [d if d in (None, True) else (*d.encode(), *d.cur_pos) for d in room.doors],
+            [neighbor and neighbor.top for neighbor in room.neighbors],
+            sorted((item.encode(), tuple(map(int, item.cur_pos))) for item in room.objs),
+        )
+        for room in chosen
+    ]
+
+
+def check(name, *values):
+    if values[0] != values[1]:
+        print(name, *values)
+
+
+def task_of(instr):
+    parts = vars(instr)
+    return type(instr).__name__, [
+        task_of(parts[name]) if name.startswith("instr") else
+        (str(parts[name]), [tuple(map(int, place)) for place in parts[name].obj_poss])
+        for name in ("instr_a", "instr_b", "desc", "desc_move", "desc_fixed") if name in parts
+    ]
+
+
+ROOMS = {
+    "MiniGrid-KeyCorridorS4R3-v0": envs.KeyCorridorEnv(room_size=4, num_rows=3),
+    "MiniGrid-UnlockPickup-v0": envs.UnlockPickupEnv(),
+    "BabyAI-GoTo-v0": babyai.GoTo(),
+}
+for env_id, theirs in ROOMS.items():
+    ours = gym.make(env_id).unwrapped
+    assert ours.agent_pos is None and theirs.agent_pos is None
+    for seed in range(3):
+        ours.reset(seed=seed), theirs.reset(seed=seed)
+        check(env_id, rooms(ours), rooms(theirs))
+        check(env_id, rooms(ours, 1, 2), rooms(theirs, 1, 2))
+        check(env_id, rooms(ours, *ours.agent_pos), rooms(theirs, *theirs.agent_pos))
+        for place in ((), (0, 0), (1, None), (None, 0, False)):
+            ours.place_agent(*place), theirs.place_agent(*place)
+            check(place, (*ours.agent_pos, ours.agent_dir), (*theirs.agent_pos, theirs.agent_dir))
+    for place in ((9, 0), (0, -1)):
+        try:
+            ours.place_agent(*place)
+            print("no error", place)
+        except ValueError:
+            pass
+
+LEVELS = {
+    "BabyAI-BossLevel-v0": (babyai.BossLevel, 6),
+    "BabyAI-PutNextLocal-v0": (babyai.PutNextLocal, 6),
+    "BabyAI-OpenTwoDoors-v0": (babyai.OpenTwoDoors, 3),
+    "BabyAI-UnblockPickup-v0": (babyai.UnblockPickup, 3),
+    "BabyAI-BlockedUnlockPickup-v0": (babyai.BlockedUnlockPickup, 3),
+    "BabyAI-MoveTwoAcrossS5N2-v0": (lambda: babyai.MoveTwoAcross(room_size=5, objs_per_room=2), 3),
+}
+for env_id, (level, seeds) in LEVELS.items():
+    both = [gym.make(env_id), level()]
+    try:
+        both[0].unwrapped.instrs
+        print("no error", env_id)
+    except gym.error.ResetNeeded:
+        pass
+    for seed in range(seeds):
+        for env in both:
+            env.reset(seed=seed)
+        check((env_id, seed), *(task_of(env.unwrapped.instrs) for env in both))
+        check((env_id, seed), *(env.unwrapped.instrs.surface(env) for env in both))
+        bots, actions, steps = [BabyAIBot(env) for env in both], [None] * 2, []
+        for t in range(240):
+            actions = [bot.replan(action) for bot, action in zip(bots, actions)]
+            check((env_id, seed, t), *actions)
+            ours, theirs = (env.step(action)[1:4] for env, action in zip(both, actions))
+            check((env_id, seed, t), ours, theirs)
+            if ours[1] or ours[2]:
+                break
+        if not ours[0] > 0:
+            print("not solved", env_id, seed)
+print("done")
+"""
+
+
+def test_rooms_instructions_and_the_bot(tmp_path: Path) -> None:
+    printed = [line for line in lines(tmp_path, ROOMS_AND_BOT) if not line.startswith("pygame")]
+    assert [line for line in printed if not line.startswith(("Sampling", "Timeout"))] == ["done"]
