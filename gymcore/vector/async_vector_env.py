@@ -55,6 +55,7 @@ from gymcore.vector.workers.custom import CustomWorkers
 from gymcore.vector.workers.default_loop import _async_worker as _async_worker
 from gymcore.vector.workers.failures import failures_raised, worker_timeout
 from gymcore.vector.workers.messages import SLICE_SECONDS
+from gymcore.vector.workers.placement import placements
 from gymcore.vector.workers.pool import Replies, WorkerPool
 from gymcore.vector.workers.shared_memory import (
     Plan,
@@ -127,6 +128,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         episode_statistics: bool = False,
         num_threads: int | None = None,
         start_timeout: float | None = 300.0,
+        worker_affinity: str | Sequence[int] | None = "auto",
     ) -> None:
         """Start the workers and make the environments in them.
 
@@ -151,6 +153,11 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             episode_statistics: Whether to report ended episodes in `info["episode"]`.
             num_threads: An option of the compiled engine; no effect here.
             start_timeout: Maximum time for making the environments (s); None for no limit.
+            worker_affinity: Where workers wait for the next step, on Linux; no effect elsewhere.
+                "auto": If there are at least two workers and a CPU for each, each waits on one of
+                its own, except while other programs use it or steps are short. A sequence: The CPU
+                of each worker, always. None: The system chooses at each step. Environments, their
+                threads and their child processes may use all CPUs that this process may use.
 
         Raises:
             InvalidArgument: If there are no functions or an option is invalid (a `ValueError`).
@@ -190,6 +197,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         self.observation_mode = observation_mode
         self.max_concurrency = max_concurrency
         self.on_worker_death = on_worker_death
+        self.worker_affinity = worker_affinity
         self._restarts = on_worker_death == "restart"
         self._final_frames = False
         try:
@@ -215,6 +223,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             multiprocessing.get_context(self.context),
             self.daemon,
             start_timeout,
+            placements(self.worker_affinity, num_workers),
         )
         first = pool.specs[0]
         self.metadata = {**first.metadata, "autoreset_mode": self.autoreset_mode}
@@ -877,6 +886,7 @@ class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):
             ("batch_size", self.batch_size != self.num_envs),
             ("on_worker_death='restart'", self._restarts),
             ("episode_statistics", self.episode_statistics),
+            ("worker_affinity", str(self.worker_affinity) not in ("auto", "None")),
         ):
             if wanted:
                 raise InvalidArgument(f"{name}: cannot be combined with a custom `worker`")

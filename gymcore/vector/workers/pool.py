@@ -19,6 +19,7 @@ from gymcore.vector.utils.misc import clear_mpi_env_vars
 from gymcore.vector.workers import worker
 from gymcore.vector.workers.failures import failures_raised, worker_died, worker_timeout
 from gymcore.vector.workers.messages import FULL_PIPE_SECONDS, SLICE_SECONDS, MessageStream, Pickled
+from gymcore.vector.workers.placement import Place
 from gymcore.vector.workers.shared_memory import Bounds, CrashLog, Memory, Plan, SharedBlock
 
 if TYPE_CHECKING:
@@ -310,6 +311,7 @@ class WorkerPool:
         context: BaseContext,
         daemon: bool,
         start_timeout: float | None,
+        places: Sequence[Place],
     ) -> None:
         """Start the workers, and wait until each has made its environments.
 
@@ -328,6 +330,7 @@ class WorkerPool:
         self._context = context
         self._daemon = daemon
         self._start_timeout = start_timeout
+        self._places = places
         self._plan: Plan | None = None
         self._closing = False
         self._lane_messages: dict[int, dict[str, Any]] = {}
@@ -362,7 +365,7 @@ class WorkerPool:
             self._workers,
             worker.run_worker,
             functions,
-            (index, lo, self._block),
+            (index, lo, self._block, self._places[index]),
         )
         return process
 

@@ -29,6 +29,7 @@ from gymcore.specs import registry
 from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env
 from gymcore.vector.workers.failures import Failure, describe_failure
 from gymcore.vector.workers.messages import MessageStream
+from gymcore.vector.workers.placement import Place
 from gymcore.vector.workers.shared_memory import CrashLog, Memory, Plan, SharedBlock
 from gymcore_ext.python_envs.env_loop import EnvLoop
 from gymcore_ext.workers.channel import watch_parent
@@ -179,7 +180,7 @@ def _is_builtin(spec: Any) -> bool:
 
 
 def run_worker(
-    setup: ProcessSetup, functions: Any, index: int, first: int, block: SharedBlock
+    setup: ProcessSetup, functions: Any, index: int, first: int, block: SharedBlock, place: Place
 ) -> None:
     """Run a worker from its start to its end."""
     stream = MessageStream(setup.connection)
@@ -193,7 +194,7 @@ def run_worker(
         plan: Plan = stream.receive(_FOREVER, _always)
         memory = Memory(plan, block.map(plan.nbytes))
         block.close()
-        Worker(index, plan, memory, stream, envs).run()
+        Worker(index, plan, memory, stream, envs).run(place)
         envs = []
     except ConnectionError:
         return  # the parent has ended or closed the pipe
@@ -251,7 +252,7 @@ class Worker:
             "keep_final_frames": self._keep_final_frames,
         }
 
-    def run(self) -> None:
+    def run(self, place: Place) -> None:
         """Answer requests until one asks to close."""
         channel, index = self._channel, self._index
         last = 0
@@ -260,7 +261,8 @@ class Worker:
             if lane >= 0:
                 self._step_one(lane)
                 continue
-            task = channel.next(index, last, _LOOK_UP_SECONDS)
+            with place:
+                task = channel.next(index, last, _LOOK_UP_SECONDS)
             if task is None:
                 continue
             request, opcode = task
