@@ -8,7 +8,7 @@ from cpython.dict cimport PyDict_Contains, PyDict_GetItemWithError, PyDict_Next,
 from cpython.object cimport PyObject
 
 
-cdef class Unmade:
+cdef class _Unmade:
     """Stored in place of a value that is not made."""
     cdef object function, given
     cdef list arguments
@@ -53,7 +53,7 @@ cdef class LazyDict(dict):
 
     cdef int list_names(self) except -1:
         """Insert the names, so that the keys are complete and in order."""
-        cdef Unmade unmade
+        cdef _Unmade unmade
         if self.makers is None:
             return 0
         values = {} if self.made is None else self.made
@@ -61,7 +61,7 @@ cdef class LazyDict(dict):
             if type(maker) is str:
                 values[name] = self.stored(maker)
             elif name not in values:
-                unmade = Unmade.__new__(Unmade)
+                unmade = _Unmade.__new__(_Unmade)
                 unmade.function, unmade.given = maker[0], self.stored(name)
                 unmade.arguments = [self.stored(key) for key in maker[1:]]
                 values[name] = unmade
@@ -79,8 +79,8 @@ cdef class LazyDict(dict):
         if place == NULL:
             return default
         value = <object> place
-        if type(value) is Unmade:
-            value = (<Unmade> value).function(*(<Unmade> value).arguments)
+        if type(value) is _Unmade:
+            value = (<_Unmade> value).function(*(<_Unmade> value).arguments)
             PyDict_SetItem(self, key, value)
         return value
 
@@ -93,8 +93,8 @@ cdef class LazyDict(dict):
         self.list_names()
         while PyDict_Next(self, &position, &key, &value):
             item = <object> value
-            if type(item) is Unmade:
-                item = self.find(<object> key, None) if make else (<Unmade> item).given
+            if type(item) is _Unmade:
+                item = self.find(<object> key, None) if make else (<_Unmade> item).given
             PyDict_SetItem(plain, <object> key, item)
         return plain
 
@@ -111,8 +111,8 @@ cdef class LazyDict(dict):
     # --- one value ------------------------------------------------------------------------------------------------
 
     def __getitem__(self, key):
-        value = self.find(key, Unmade)
-        if value is Unmade:
+        value = self.find(key, _Unmade)
+        if value is _Unmade:
             raise KeyError(key)
         return value
 

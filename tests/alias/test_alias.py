@@ -364,7 +364,7 @@ def test_eras(tmp_path: Path) -> None:
     assert result.stdout.splitlines() == ["0.29.1 True True", "True 9.8 (1, {})"], result.stderr
     assert "plugs:broken raised ValueError('cannot')" in result.stderr
     assert lines(tmp_path, GYM_026, options=("--as", "gym==0.26")) == [
-        "0.26.2 True <Gym26VectorEnv, CartPoleVectorEnv(CartPole-v1, num_envs=2)>",
+        "0.26.2 True <Gym26NativeVectorEnv, CartPoleVectorEnv(CartPole-v1, num_envs=2)>",
         "1.4.0",
     ]
     assert lines(tmp_path, GYM_021, options=("--as", "gym==0.21")) == [

@@ -67,10 +67,10 @@ def compiled_signature(function: Any) -> Signature:
 
 
 def constructor_signature(source: str, class_name: str) -> Signature | None:
-    """Return the parameters of `__cinit__` from the .pyx file: the compiled class lacks them."""
+    """Return the parameters of a class from the .pyx file: the compiled class lacks them."""
     body = re.split(rf"^cdef class {class_name}\b", source, flags=re.M)[1]
     body = re.split(r"^\S", body.split("\n", 1)[1], maxsplit=1, flags=re.M)[0]
-    written = re.search(r"def __cinit__\((.*?)\):", body, flags=re.S)
+    written = re.search(r"def __c?init__\((.*?)\):", body, flags=re.S)
     if written is None:
         return None
     # To a caller, "int64_t limit=0" is `limit=0`, and so is "bint reuse=False"; "list x not None"
@@ -89,6 +89,8 @@ def stubbed_names(stub: ast.Module) -> dict[str, ast.stmt]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             names[node.name] = node
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            if isinstance(node.annotation, ast.Name) and node.annotation.id == "TypeAlias":
+                continue  # for type checkers only
             names[node.target.id] = node
         elif isinstance(node, ast.ImportFrom):
             # A stub exports an imported name by "X as X".
@@ -152,14 +154,18 @@ def test_classes_have_the_members_of_the_stub(name):
 
 def check_class(node: ast.ClassDef, compiled: type, source: Path) -> None:
     stubbed = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
-    bases = [base.id for base in node.bases if isinstance(base, ast.Name)] or ["object"]
+    written = [base.value if isinstance(base, ast.Subscript) else base for base in node.bases]
+    bases = [base.id for base in written if isinstance(base, ast.Name)] or ["object"]
     assert [base.__name__ for base in compiled.__bases__] == bases
 
     constructor = stubbed.pop("__init__", None)
     wanted = constructor_signature(source.read_text(), node.name)
     assert (constructor and written_signature(constructor)) == wanted, f"{node.name}()"
 
-    public = {member for member in vars(compiled) if not member.startswith("_")}
+    # What a built-in base declares has the base's signature.
+    base = compiled.__base__
+    inherited = dir(base) if base is not None and base.__module__ == "builtins" else []
+    public = {m for m in vars(compiled).keys() - {*inherited} if not m.startswith("_")}
     dunders = {member for member in stubbed if member.startswith("__")}
     assert stubbed.keys() - dunders == public, node.name
     assert dunders <= vars(compiled).keys(), node.name

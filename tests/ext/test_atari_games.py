@@ -26,6 +26,7 @@ def make_games(**changes: Any) -> Games:
         "observation_shape": (4, 84, 84),
         "state_size": 7000,
         "resets_draw": False,
+        "reports_lanes": False,
     }
     return Games(**{**arguments, **changes})
 
@@ -40,6 +41,9 @@ def test_what_a_kernel_says():
     continuous = PRESETS["ale_vector"].numbers(True, True)
     spec = kernel_spec(make_games(stages=continuous, actions=range(18)).kernel)
     assert (spec["action_size"], spec["discrete_actions"]) == (3, 0)
+    with_lanes = kernel_spec(make_games(reports_lanes=True).kernel)
+    added = {*with_lanes["infos"]} - {*spec["infos"]}
+    assert [name for name, *_ in added] == ["env_id"]
 
 
 def test_what_it_refuses():
