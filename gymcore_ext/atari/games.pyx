@@ -591,7 +591,7 @@ cdef class Games(LaneStore):
             "atari", parts=((np.uint8, observation_shape),),
             action=(np.float32, (3,)) if stages["continuous"] else (np.int64, ()),
             ranges=() if stages["continuous"] else ((0, len(actions)),),
-            parameters={"repeat_action_probability": 0.0}, infos=INFOS if reports_lanes else INFOS[:-1],
+            parameters={"repeat_action_probability": 0.0}, infos=INFOS if reports_lanes else INFOS[:len(INFOS) - 1],
             functions=functions_capsule(&functions_of_lane))
         self.set_up(
             kernel.capsule, num_lanes,
