@@ -94,6 +94,23 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         gc.freeze()
 
 
+@pytest.fixture(scope="session")
+def drawing() -> str:
+    """Return the name of the OpenGL backend in which MuJoCo renders here; skip without one."""
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+    from gymcore.envs.mujoco import gl_backend
+
+    model = mujoco.MjModel.from_xml_string("<mujoco/>")
+    try:
+        name, context, rendering = gl_backend.open_context(model, 8, 8)
+    except gl_backend.RenderingUnavailable as problem:
+        if None in map(gl_backend._missing, ("glfw", "egl", "osmesa")):
+            raise  # an installed one should work
+        pytest.skip(str(problem))
+    gl_backend.free_contexts(name, context, rendering)
+    return name
+
+
 @pytest.fixture
 def registries() -> Iterator[None]:
     """Let a test register environments in both packages; restore both registries afterwards."""

@@ -1,4 +1,4 @@
-"""Requirements of the tests: norms with portable last bits, OpenGL, a display."""
+"""Requirements of the tests: norms with portable last bits, a display."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-
-from gymcore.envs.mujoco import gl_backend
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -29,21 +27,6 @@ def portable_norms() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(np.linalg, "norm", norm)
         yield
-
-
-@pytest.fixture(scope="session")
-def drawing() -> str:
-    """Return the name of the OpenGL that renders here."""
-    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
-    model = mujoco.MjModel.from_xml_string("<mujoco/>")
-    try:
-        name, context, rendering = gl_backend.open_context(model, 8, 8)
-    except gl_backend.RenderingUnavailable as problem:
-        if None in map(gl_backend._missing, ("glfw", "egl", "osmesa")):
-            raise  # an installed one should work
-        pytest.skip(str(problem))
-    gl_backend.free_contexts(name, context, rendering)
-    return name
 
 
 @pytest.fixture(scope="session")
