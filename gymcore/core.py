@@ -126,7 +126,7 @@ class Env(Generic[ObsType, ActType]):
         reward_range: The smallest and largest possible reward of a step (Gym 0.26).
         spec: The `EnvSpec` that `gymcore.make` used, or None if the class was called directly.
 
-    Example:
+    Examples:
         >>> from gymcore import spaces
         >>> class Countdown(Env[int, int]):
         ...     observation_space = spaces.Discrete(4)
@@ -295,7 +295,7 @@ class Wrapper(
     `env.get_wrapper_attr("name")` or `env.unwrapped.name`. A wrapper that also derives from
     `RecordConstructorArgs` can be made again from `env.spec`.
 
-    Example:
+    Examples:
         >>> class Doubled(Wrapper):
         ...     def step(self, action):
         ...         observation, reward, terminated, truncated, info = self.env.step(action)

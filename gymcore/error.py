@@ -52,7 +52,7 @@ class DependencyNotInstalled(Error, ImportError):
 def bridge_hint(value: object) -> str:
     """Return a hint for error messages on converting a Gymnasium object; "" for other objects.
 
-    Example:
+    Examples:
         >>> bridge_hint(3)
         ''
     """

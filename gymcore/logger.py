@@ -53,7 +53,7 @@ def warn(
         category: The class of the warning; None means `UserWarning`.
         stacklevel: Which caller the warning names: 1 is this function's caller, 2 is one above.
 
-    Example:
+    Examples:
         >>> import warnings
         >>> with warnings.catch_warnings(record=True) as caught:
         ...     warnings.simplefilter("always")

@@ -27,7 +27,7 @@ def get_include() -> str:
     Returns:
         An absolute path, for `include_dirs` of a `setuptools.Extension`.
 
-    Example:
+    Examples:
         >>> import os
         >>> import gymcore_ext
         >>> os.path.exists(os.path.join(gymcore_ext.get_include(), "gymcore", "lanes.h"))

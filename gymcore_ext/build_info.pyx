@@ -80,7 +80,7 @@ def build_info():
     Raises:
         ValueError: the environment variable GYMCORE_ISA names an instruction set that this machine does not have.
 
-    Example:
+    Examples:
         >>> from gymcore_ext.build_info import build_info
         >>> info = build_info()
         >>> info["isa"] in info["isa_built"]

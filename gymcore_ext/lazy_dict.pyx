@@ -25,7 +25,7 @@ cdef class LazyDict(dict):
         makers: by name, a function and the keys of its arguments, None for entries that do not exist; or a key, whose
             entry has this name too. Not copied. Entries of these names are replaced, in their place.
 
-    Example:
+    Examples:
         >>> lazy = LazyDict({"numbers": [1, 2]}, {"total": (sum, "numbers")})
         >>> len(lazy), lazy["total"], lazy
         (2, 3, {'numbers': [1, 2], 'total': 3})
@@ -101,7 +101,7 @@ cdef class LazyDict(dict):
     def unmade(self):
         """Return a plain dict in which names whose values are not made have the values given, or None.
 
-        Example:
+        Examples:
             >>> lazy = LazyDict({"a": [1]}, {"a": (len, "a"), "b": (sum, "a")})
             >>> lazy.unmade(), lazy["b"], lazy.unmade()
             ({'a': [1], 'b': None}, 1, {'a': [1], 'b': 1})
@@ -224,7 +224,7 @@ def with_lazy_infos(str present, str absent, dict makers, results):
         results: observations, rewards, terminations, truncations and infos; not changed. Returned as they are if infos
             are a `LazyDict` already.
 
-    Example:
+    Examples:
         >>> makers = {"total": (sum, "numbers")}
         >>> with_lazy_infos("numbers", "total", makers, (0, 0.0, False, False, {"numbers": [1, 2]}))[4]
         {'numbers': [1, 2], 'total': 3}

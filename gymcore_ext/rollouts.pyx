@@ -75,7 +75,7 @@ def compute_advantages(
         ValueError: an array of another shape, dtype or layout.
         TypeError: not an array.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> no, rewards = np.zeros((2, 1), bool), np.ones((2, 1))
         >>> values = np.array([[1], [2], [4]], np.float32)

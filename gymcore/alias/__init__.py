@@ -48,7 +48,7 @@ def install(era: str = "gymnasium==1.4") -> None:
         InvalidArgument: If `era` is not in `ERAS`.
         Error: If one of the packages has already been imported, so that both would be in use.
 
-    Example:
+    Examples:
         >>> from gymcore.alias import install
         >>> install("gymnasium==2.0")  # doctest: +ELLIPSIS
         Traceback (most recent call last):

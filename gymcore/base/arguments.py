@@ -41,7 +41,7 @@ def count(name: str, value: Any, minimum: int = 0, maximum: int | None = None) -
 
     Another type raises `ArgumentTypeError`, a value out of range `InvalidArgument`.
 
-    Example:
+    Examples:
         >>> count("video_length", 0)
         0
     """
@@ -61,7 +61,7 @@ def count(name: str, value: Any, minimum: int = 0, maximum: int | None = None) -
 def positive(name: str, value: Any, maximum: int | None = None) -> int:
     """Return a count of at least 1 as an int; see `count`.
 
-    Example:
+    Examples:
         >>> positive("num_envs", 3, maximum=10)
         3
     """
@@ -73,7 +73,7 @@ def time_limit(name: str, value: Any) -> float:
 
     Another type raises `ArgumentTypeError`; zero, a negative number or nan `InvalidArgument`.
 
-    Example:
+    Examples:
         >>> time_limit("timeout", 3), time_limit("timeout", None)
         (3.0, inf)
     """
@@ -98,7 +98,7 @@ def seeds_per_env(
     length `num_envs` has a seed, or None, for each environment. Another type raises
     `ArgumentTypeError`, a wrong length or a negative seed `InvalidArgument`.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> seeds_per_env(np.int64(7), 3), seeds_per_env([1, None], 2)
         ([7, 8, 9], [1, None])
@@ -114,7 +114,7 @@ def checked_seeds(
 ) -> int | list[int | None] | None:
     """Return a seed argument of `seeds_per_env` as a Python int, a list or None.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> checked_seeds(np.int64(7), 10**12)
         7
@@ -140,7 +140,7 @@ def checked_seeds(
 def check_rewards_are_numbers(rewards: Any) -> None:
     """Raise `InvalidArgument` if rewards of lanes are vectors, which only engines support.
 
-    Example:
+    Examples:
         >>> check_rewards_are_numbers(np.ones((2, 3)))
         Traceback (most recent call last):
         gymcore.error.InvalidArgument: rewards: expected a number for each lane, got shape (2, 3)
@@ -172,7 +172,7 @@ def check_options(options: Mapping[str, Any] | None, known: Collection[str] = ()
     Another type raises `ArgumentTypeError`, an unknown key `InvalidArgument`, because an option
     that the environment would ignore is probably misspelled.
 
-    Example:
+    Examples:
         >>> check_options({"lo": -0.1}, ("low", "high"))
         Traceback (most recent call last):
         ...
@@ -197,7 +197,7 @@ def split_reset_mask(
     raises `ArgumentTypeError`; a wrong shape, or a mask that selects no environment, raises
     `InvalidArgument`.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> options = {"reset_mask": np.array([True, False]), "low": -0.1}
         >>> split_reset_mask(options, 2)
@@ -239,7 +239,7 @@ def lane_indices(
     `lanes` are indices, a bool mask [num_envs], or None for all. Other types raise
     `ArgumentTypeError`; empty, repeated or out-of-range indices raise `InvalidArgument`.
 
-    Example:
+    Examples:
         >>> lane_indices([2, 0], num_envs=3), lane_indices(None, num_envs=2)
         (array([2, 0]), array([0, 1]))
     """

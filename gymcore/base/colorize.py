@@ -40,7 +40,7 @@ def colorize(string: str, color: str, bold: bool = False, highlight: bool = Fals
     Raises:
         UnknownColor: If `color` is another name (a `KeyError` and a `ValueError`).
 
-    Example:
+    Examples:
         >>> colorize("low", "red", bold=True)
         '\x1b[31;1mlow\x1b[0m'
     """

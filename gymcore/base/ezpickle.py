@@ -11,7 +11,7 @@ class EzPickle:
     It is for objects with attributes that cannot be pickled, such as a simulator or a window. The
     copy is in the state after construction.
 
-    Example:
+    Examples:
         >>> import copy
         >>> class Simulator(EzPickle):
         ...     def __init__(self, gravity: float) -> None:

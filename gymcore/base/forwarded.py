@@ -10,7 +10,7 @@ __all__ = ["forwarded", "overridable", "settable"]
 def forwarded(name: str, doc: str) -> property:
     """Return a property that reads the attribute of `env`; it cannot be set.
 
-    Example:
+    Examples:
         >>> class Inner:
         ...     size, name = 3, "inner"
         >>> class Outer:

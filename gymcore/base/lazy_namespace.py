@@ -32,7 +32,7 @@ def lazy_namespace(
     package itself is written with a dot, `{".rendering": ()}`, and is also available as an
     attribute. A name that `__getattr__` has imported becomes an ordinary attribute.
 
-    Example:
+    Examples:
         >>> __getattr__, __dir__ = lazy_namespace("collections", {".abc": ("Sized",)})
         >>> __getattr__("Sized")
         <class 'collections.abc.Sized'>

@@ -18,7 +18,7 @@ def map_leaves(function: Callable[..., Any], first: Any, *others: Any) -> Any:
     The function is called with a leaf of `first` and the leaves in the same place of `others`.
     Named tuples stay named tuples. A missing key raises `KeyError`, another length `ValueError`.
 
-    Example:
+    Examples:
         >>> map_leaves(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": (20, 30)})
         {'a': 11, 'b': (22, 33)}
     """
@@ -38,7 +38,7 @@ def named_leaves(value: object, prefix: str = "") -> dict[str, Any]:
 
     A path is `prefix`, followed by `.key` or `.index` for each level.
 
-    Example:
+    Examples:
         >>> named_leaves({"a": 1, "b": (2, 3)})
         {'.a': 1, '.b.0': 2, '.b.1': 3}
 
@@ -65,7 +65,7 @@ def named_leaves(value: object, prefix: str = "") -> dict[str, Any]:
 def stack_nested(items: Sequence[Any]) -> Any:
     """Stack the leaves of items of equal structure; return new arrays in the same structure.
 
-    Example:
+    Examples:
         >>> stack_nested([{"x": 1, "y": (2,)}, {"x": 3, "y": (4,)}])
         {'x': array([1, 3]), 'y': (array([2, 4]),)}
     """
@@ -77,7 +77,7 @@ def rows_at(batch: Any, rows: npt.NDArray[np.int64]) -> Any:
 
     The batch may be an object array with one element per row, as `info["final_obs"]` may be.
 
-    Example:
+    Examples:
         >>> rows_at({"x": np.arange(3), "y": (np.eye(3),)}, np.array([2, 0]))["x"]
         array([2, 0])
     """

@@ -47,7 +47,7 @@ class NewFile:
         path: The absolute path of the file.
         part: Path of the temporary file, which is empty at first and has a random name.
 
-    Example:
+    Examples:
         >>> with NewFile("text.txt") as file:
         ...     print(file.part.write_text("all of it"), file.path.exists())
         9 False

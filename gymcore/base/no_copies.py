@@ -12,7 +12,7 @@ __all__ = ["NoCopies"]
 class NoCopies:
     """Refuses copies and pickles of an object that owns processes, connections, files or views.
 
-    Example:
+    Examples:
         >>> import copy
         >>> class Connection(NoCopies):
         ...     pass

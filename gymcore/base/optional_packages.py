@@ -45,7 +45,7 @@ def pip_install(*modules: str) -> str:
         modules: Import names. A module that is not in `OPTIONAL_PACKAGES` is assumed to be in a
             distribution of the same name.
 
-    Example:
+    Examples:
         >>> pip_install("cv2", "msgpack")
         'pip install opencv-python-headless msgpack'
     """
@@ -59,7 +59,7 @@ def needs(module: str, name: str | None = None) -> Iterator[None]:
     The message contains the command that installs the module. `name` is the name of the package if
     its distribution has a different name.
 
-    Example:
+    Examples:
         >>> with needs("dm_env"):
         ...     import no_such_module
         Traceback (most recent call last):

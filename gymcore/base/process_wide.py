@@ -35,7 +35,7 @@ if hasattr(os, "register_at_fork"):
 def caught_warnings(action: str = "ignore") -> Iterator[list[warnings.WarningMessage]]:
     """Yield a list to which the warnings of the block are added if `action` is "always".
 
-    Example:
+    Examples:
         >>> with caught_warnings("always") as caught:
         ...     warnings.warn("thin ice")
         >>> [str(warning.message) for warning in caught]

@@ -14,7 +14,7 @@ Messages and recorded locations of classes use this name, as the program expects
 def imported_name(module: str) -> str:
     """Return the name under which the program imports a module.
 
-    Example:
+    Examples:
         >>> imported_name("gymcore.spaces"), imported_name("numpy")
         ('gymcore.spaces', 'numpy')
     """

@@ -15,7 +15,7 @@ def snapshot(value: Any) -> Any:
     functions cost nothing and need not be copyable. A module is replaced by its name, which can be
     pickled.
 
-    Example:
+    Examples:
         >>> weights = object()
         >>> recorded = snapshot({"keys": ["a"], "model": weights})
         >>> recorded["model"] is weights
@@ -42,7 +42,7 @@ class RecordConstructorArgs:
     name only when the spec is serialised. As in Gymnasium, `__init__` may also call
     `RecordConstructorArgs.__init__` to record other arguments.
 
-    Example:
+    Examples:
         >>> class Scaled(RecordConstructorArgs):
         ...     def __init__(self, env: object, scale: float = 1.0) -> None:
         ...         self.scale = scale

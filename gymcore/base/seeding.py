@@ -21,7 +21,11 @@ __all__ = [
 if TYPE_CHECKING:
     from numpy.random.bit_generator import ISeedSequence
 
-    RNG = RandomNumberGenerator = np.random.Generator
+    RNG = np.random.Generator
+    """The class of `env.np_random`."""
+
+    RandomNumberGenerator = np.random.Generator
+    """The same class under its older name."""
 
 
 def __getattr__(name: str) -> Any:
@@ -44,7 +48,7 @@ def checked_seed(seed: Any) -> int:
         ArgumentTypeError: If `seed` is not an integer.
         InvalidArgument: If `seed` is negative.
 
-    Example:
+    Examples:
         >>> checked_seed(np.int64(3))
         3
     """
@@ -73,7 +77,7 @@ def np_random(seed: SupportsIndex | None = None) -> tuple[np.random.Generator, i
         ArgumentTypeError: If `seed` is neither None nor an integer.
         InvalidArgument: If `seed` is negative.
 
-    Example:
+    Examples:
         >>> generator, seed = np_random(7)
         >>> int(generator.integers(10)), seed
         (9, 7)
@@ -93,7 +97,7 @@ def bit_generator_of(state: Any) -> np.random.BitGenerator:
     Raises:
         ValueError: If it is not the state of a bit generator or is an impossible state.
 
-    Example:
+    Examples:
         >>> state = np.random.PCG64(1).state
         >>> state["state"]["inc"] = 0
         >>> bit_generator_of(state)

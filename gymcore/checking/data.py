@@ -20,7 +20,7 @@ def data_equivalence(data_1: object, data_2: object, exact: bool = False) -> boo
         Whether types, keys (in any order), lengths, dtypes, shapes and values agree. NaN is not
         equal to itself.
 
-    Example:
+    Examples:
         >>> data_equivalence({"x": np.array([1.0])}, {"x": np.array([1.000001])})
         True
         >>> data_equivalence({"x": np.array([1.0])}, {"x": np.array([1.000001])}, exact=True)
@@ -59,7 +59,7 @@ def data_shares_objects(data_1: object, data_2: object) -> bool:
     This is the case if they have the same dict, or arrays that share memory, in the same place of
     nested dicts, tuples and object arrays. Other objects are assumed to be independent.
 
-    Example:
+    Examples:
         >>> position = np.zeros(2)
         >>> data_shares_objects({"position": position}, {"position": position[:1]})
         True

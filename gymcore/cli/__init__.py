@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Modules in the current directory can be imported, as with `python -m gymcore`.
 
-    Example:
+    Examples:
         >>> from gymcore.cli import main
         >>> main(["collect", "Nope-v1", "--num-steps", "64"])
         2

@@ -19,7 +19,7 @@ class CliError(Exception):
 def file_errors(option: str, path: Path) -> Iterator[None]:
     """Convert an `OSError` while the file of `option` is written to a `CliError`.
 
-    Example:
+    Examples:
         >>> with file_errors("--out", Path("no/file")):
         ...     open("no/file", "w")
         Traceback (most recent call last):

@@ -6,7 +6,7 @@ from __future__ import annotations
 def rate(per_second: float) -> str:
     """Format a rate in steps per second.
 
-    Example:
+    Examples:
         >>> rate(41_234_567.0), rate(128_400.0), rate(87.0)
         ('41.2 M steps/s', '128 k steps/s', '87 steps/s')
     """
@@ -20,7 +20,7 @@ def rate(per_second: float) -> str:
 def duration(length: float) -> str:
     """Format a time in seconds.
 
-    Example:
+    Examples:
         >>> duration(1.234e-9), duration(0.0156), duration(75.0)
         ('1.23 ns', '15.6 ms', '75 s')
     """
@@ -33,7 +33,7 @@ def duration(length: float) -> str:
 def times(ratio: float) -> str:
     """Format a ratio.
 
-    Example:
+    Examples:
         >>> times(1234.5), times(60.0), times(0.5514)
         ('1234x', '60x', '0.55x')
     """
@@ -43,7 +43,7 @@ def times(ratio: float) -> str:
 def byte_count(number: float) -> str:
     """Format a number of bytes with a binary unit.
 
-    Example:
+    Examples:
         >>> byte_count(3 * 2**30), byte_count(17)
         ('3 GiB', '17 B')
     """
@@ -63,7 +63,7 @@ def _three_figures(number: float) -> str:
 def table(rows: list[list[str]], header: list[str]) -> str:
     """Format rows as aligned columns: the first left-aligned, the others right-aligned.
 
-    Example:
+    Examples:
         >>> print(table([["a", "1"], ["bcd", "22"]], ["name", "n"]))
         name   n
         ----  --

@@ -135,7 +135,7 @@ def by_family(*, include_replaced: bool = True) -> dict[str, Info]:
         `environments`: a list of `id`, `native` (bool) and `max_episode_steps` (int or None).
         Families and ids are sorted.
 
-    Example:
+    Examples:
         >>> cartpole = by_family()["classic_control"]["environments"][1]
         >>> cartpole["id"], cartpole["native"]
         ('CartPole-v0', True)

@@ -12,7 +12,7 @@ from gymcore.cli.errors import CliError
 def count(text: str, least: int = 1) -> int:
     """Parse an integer of at least `least`: `64`, `1_000_000` or `1e6`.
 
-    Example:
+    Examples:
         >>> count("1e6") == count("1_000_000") == 1000000
         True
     """
@@ -54,7 +54,7 @@ _WORDS = {"true": True, "false": False, "none": None}
 def env_arg(text: str) -> tuple[str, Any]:
     """Parse `NAME=VALUE` into the name and the value: a Python literal, or otherwise a string.
 
-    Example:
+    Examples:
         >>> env_arg("gravity=-5"), env_arg("map_name=8x8"), env_arg("is_slippery=false")
         (('gravity', -5), ('map_name', '8x8'), ('is_slippery', False))
     """

@@ -77,7 +77,7 @@ def equal_count_bins(counts: _Floats) -> npt.NDArray[np.int64]:
     `counts` [K] has the number of episodes of each entry. Each bin has at least 20 episodes, unless
     there are fewer in all.
 
-    Example:
+    Examples:
         >>> equal_count_bins(np.array([10, 10, 20, 5, 15])).tolist()
         [0, 0, 1, 2, 2]
     """

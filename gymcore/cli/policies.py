@@ -68,7 +68,7 @@ class RandomActions:
 
     The same seed gives the same actions with every engine if the blocks have the same sizes.
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import Discrete
         >>> block = RandomActions(Discrete(3), num_envs=4, seed=7).block(5)
         >>> block.shape, block.dtype.name, int(block.min()), int(block.max())
@@ -168,7 +168,7 @@ def load_checkpoint(path: str, envs: VectorEnv | Lanes) -> Callable[[object], ob
 class PolicyActions:
     """Calls the user's policy and checks the actions it returns.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from gymcore.spaces import MultiDiscrete
         >>> act = PolicyActions(lambda obs: [0, 1], MultiDiscrete([2, 2]), "example:f")

@@ -165,7 +165,7 @@ def predicted_bytes(observations: Leaves, actions: Leaves, steps: int, num_envs:
 
     Spaces are given as leaf name -> batched shape and dtype.
 
-    Example:
+    Examples:
         >>> boxes = {"": ((64, 4), np.dtype(np.float32))}
         >>> numbers = {"": ((64,), np.dtype(np.int64))}
         >>> predicted_bytes(boxes, numbers, 1000, 64) / 64_000

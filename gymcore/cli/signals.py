@@ -26,7 +26,7 @@ def interruption() -> Iterator[Interruption]:
     The second Ctrl-C raises `KeyboardInterrupt` immediately. Outside the main thread, where Python
     delivers no signals, the flag stays False.
 
-    Example:
+    Examples:
         >>> with interruption() as interrupted:
         ...     interrupted.requested
         False

@@ -32,7 +32,7 @@ __all__ = [
 def modern_metadata(metadata: Info | None) -> Info:
     """Return a copy of metadata with Gym 0.21's keys also as `render_modes` and `render_fps`.
 
-    Example:
+    Examples:
         >>> modern_metadata({"render.modes": ["human"]})["render_modes"]
         ['human']
     """
@@ -55,7 +55,7 @@ class EnvCompatibility(ForwardsAttributes, Env):
     Attributes:
         env: The old environment.
 
-    Example:
+    Examples:
         >>> from gymcore import spaces
         >>> class Old:
         ...     observation_space = action_space = spaces.Discrete(9)

@@ -47,7 +47,7 @@ JOINED = {
 def joined_modules(package: str) -> Callable[[str], ModuleType]:
     """Return the `__getattr__` of a package of an earlier version: its modules are the package.
 
-    Example:
+    Examples:
         >>> import gymcore.compat.gym26 as gym
         >>> gym.wrappers.time_limit.TimeLimit is gym.wrappers.TimeLimit
         True

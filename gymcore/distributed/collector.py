@@ -33,7 +33,7 @@ class Collector(NoCopies):
         late: Number of fragments that did not arrive in time; they are discarded on arrival.
         lost: Number of fragments that were lost with their actors and collected again.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> import gymcore as gym
         >>> def make():

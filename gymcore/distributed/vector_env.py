@@ -44,7 +44,7 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
     `WorkerTimeout` that one did not answer in time. After an error in `reset` or `step`, all lanes
     must be reset.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> options = {"num_actors": 2}
         >>> envs = gym.make_vec("CartPole-v1", 64, "ray", options)  # doctest: +SKIP
@@ -269,7 +269,7 @@ class LanesActor:
 def joined(layout: Layout, parts: list[Any]) -> Any:
     """Concatenate batches of consecutive lanes to one new batch.
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import Discrete
         >>> joined(layout_of(Discrete(3)), [np.array([0, 1]), np.array([2])])
         array([0, 1, 2])
@@ -286,7 +286,7 @@ def joined(layout: Layout, parts: list[Any]) -> Any:
 def joined_infos(parts: list[Info], bounds: list[tuple[int, int]]) -> Info:
     """Return the infos of consecutive lanes as one dict; parts without a key have zeros or None.
 
-    Example:
+    Examples:
         >>> infos = [{"x": np.array([1]), "_x": np.array([True])}, {}]
         >>> joined_infos(infos, [(0, 1), (1, 3)])
         {'x': array([1, 0, 0]), '_x': array([ True, False, False])}

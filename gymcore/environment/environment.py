@@ -61,7 +61,7 @@ class Environment:
     A subclass defines `states`, `actions`, `reset` and `execute`. Use `create` to make
     environments: it adds checks of the order of calls, a time limit and reward shaping.
 
-    Example:
+    Examples:
         >>> class Coin(Environment):
         ...     def states(self):
         ...         return {"type": "int", "num_values": 2}

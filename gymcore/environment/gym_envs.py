@@ -23,7 +23,7 @@ class EnvironmentEnv(Env):
     Attributes:
         environment: The environment.
 
-    Example:
+    Examples:
         >>> from gymcore.vector import SyncVectorEnv
         >>> def make():
         ...     return EnvironmentEnv("CartPole-v1", reward_shaping="reward / 2")

@@ -134,7 +134,7 @@ def parse_expression(expression: str) -> Evaluate:
     Raises:
         InvalidArgument: If it is not such an expression; the message shows the invalid part.
 
-    Example:
+    Examples:
         >>> shaped = parse_expression("reward - abs(states['x'][0]) if terminal == 0 else -1")
         >>> shaped({"states": {"x": [0.25]}, "terminal": 0, "reward": 1.0})
         0.75

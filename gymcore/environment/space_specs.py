@@ -63,7 +63,7 @@ def spec_of_space(space: Space, kind: Kind) -> SpaceSpec:
         ArgumentTypeError: If the space is, or contains, one that has no specification.
         InvalidArgument: If bounds of actions are unequal and some are infinite.
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import Discrete
         >>> found = spec_of_space(Discrete(3, start=1), "actions")
         >>> found.spec, found.from_values(0).item()
@@ -228,7 +228,7 @@ def space_of_spec(spec: Spec) -> SpecSpace:
     Bools become a `MultiBinary`, with shape `(1,)` for a scalar; integers with a number of values
     become `Discrete` or `MultiDiscrete`; other numbers become a `Box` of int64 or float32.
 
-    Example:
+    Examples:
         >>> space_of_spec({"x": {"type": "int", "shape": (2,), "num_values": 3}}).space
         Dict('x': MultiDiscrete([3 3]))
     """

@@ -70,7 +70,7 @@ def checked_spec(spec: object, kind: Kind, name: str = "") -> Spec:
         ArgumentTypeError: If something has the wrong type.
         InvalidArgument: If something is invalid; the message names the component.
 
-    Example:
+    Examples:
         >>> checked_spec({"type": int, "num_values": 3}, "actions")
         {'type': 'int', 'shape': (), 'num_actions': 3, 'num_values': 3}
     """
@@ -193,7 +193,7 @@ def leaves(spec: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, Spec]
 
     The path of a specification of a single value is "".
 
-    Example:
+    Examples:
         >>> [path for path, _ in leaves({"a": {"b": {"type": "int"}}, "c": {"type": "bool"}})]
         ['a/b', 'c']
     """

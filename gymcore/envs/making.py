@@ -200,7 +200,7 @@ def make(
             wrappers; see `EnvSpec.from_json`.
         TypeError: If the environment's constructor raises it; the arguments are added to it.
 
-    Example:
+    Examples:
         >>> env = make("CartPole-v1")
         >>> print(env)
         <TimeLimit<OrderEnforcing<PassiveEnvChecker<CartPoleEnv<CartPole-v1>>>>>
@@ -462,7 +462,7 @@ def make_vec(
             JSON that `make` would reject.
         Error: If the id is not registered (with a suggestion), or does not support the mode.
 
-    Example:
+    Examples:
         >>> envs = make_vec("CartPole-v1", num_envs=3)
         >>> envs
         CartPoleVectorEnv(CartPole-v1, num_envs=3)

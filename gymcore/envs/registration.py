@@ -62,7 +62,7 @@ def namespace(ns: str) -> Generator[None, None, None]:
     Args:
         ns: The namespace.
 
-    Example:
+    Examples:
         >>> with namespace("games"):
         ...     register("Maze-v0", entry_point="games.mazes:Maze")
         >>> registry.pop("games/Maze-v0").name
@@ -118,7 +118,7 @@ def register(
             reverse.
         Error: If the id is malformed.
 
-    Example:
+    Examples:
         >>> register("Maze-v0", entry_point="games.mazes:Maze", max_episode_steps=100)
         >>> registry.pop("Maze-v0").max_episode_steps
         100
@@ -176,7 +176,7 @@ def register_alias(old_id: str, new_id: str, *, change: str | None = None) -> No
     Raises:
         Error: If an id is malformed.
 
-    Example:
+    Examples:
         >>> register("Maze-v1", entry_point="games.mazes:Maze")
         >>> register_alias("Labyrinth-v0", "Maze-v1", change="the start is drawn at random")
         >>> spec("Labyrinth-v0")
@@ -197,7 +197,7 @@ def register_envs(env_module: ModuleType) -> None:
     Args:
         env_module: The imported module.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> register_envs(gymcore.envs)
     """
@@ -236,7 +236,7 @@ def pprint_registry(
     Raises:
         InvalidArgument: If `num_cols` is less than 1.
 
-    Example:
+    Examples:
         >>> mazes = {"Maze-v0": EnvSpec("Maze-v0", entry_point="games.envs.mazes:Maze")}
         >>> pprint_registry(mazes)
         ===== mazes =====

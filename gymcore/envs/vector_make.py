@@ -65,7 +65,7 @@ def make(
         Error: If the environment cannot be made.
         ArgumentTypeError: If `wrappers` is neither a function nor functions (a `TypeError`).
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = gym.vector.make("CartPole-v1", num_envs=3)
         >>> envs.action_space

@@ -51,7 +51,7 @@ class FuncEnv(
         action_space: Space of the actions of `transition`.
         default_params: Result of `get_default_params` when the object was made.
 
-    Example:
+    Examples:
         >>> class Dice(FuncEnv):
         ...     def initial(self, rng, params=None):
         ...         return 0

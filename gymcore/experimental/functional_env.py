@@ -73,7 +73,7 @@ class FunctionalEnv(Env[ObsType, ActType]):
     Attributes:
         state: The current state.
 
-    Example:
+    Examples:
         >>> from gymcore import spaces
         >>> class Walk(FuncEnv):
         ...     observation_space = spaces.Box(-9, 9, (), np.float64)
@@ -181,7 +181,7 @@ class FunctionalVectorEnv(ArrayVectorEnv):
         state: The states of all lanes: as returned by the functions if they are batched, otherwise
             an array of objects.
 
-    Example:
+    Examples:
         >>> from gymcore import spaces
         >>> class Walk(FuncEnv):
         ...     batched = True

@@ -35,7 +35,7 @@ def to_dm_env(env: object, seed: int | None = None) -> DmEnv | DmVectorEnv:
         ArgumentTypeError: If `env` is neither of them (a `TypeError`).
         UnsupportedMode: If the autoreset mode is another one.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = to_dm_env(gym.make("CartPole-v1"), seed=1)
         >>> env.reset().first(), env.step(0).reward, env.action_spec().num_values

@@ -61,7 +61,7 @@ _ENGINE_OPTIONS = (
 def to_gymnasium_space(space: spaces.Space) -> gymnasium.Space:
     """Convert a space of gymcore to Gymnasium; see `convert_space`.
 
-    Example:
+    Examples:
         >>> to_gymnasium_space(gymcore.spaces.Dict(goal=gymcore.spaces.Discrete(4)))
         Dict('goal': Discrete(4))
     """
@@ -173,7 +173,7 @@ def to_gymnasium(env: object) -> Any:
     Raises:
         ArgumentTypeError: If `env` is neither of them (a `TypeError`).
 
-    Example:
+    Examples:
         >>> envs = to_gymnasium(gymcore.make_vec("CartPole-v1", num_envs=3))
         >>> isinstance(envs, gymnasium.vector.VectorEnv), envs.single_action_space
         (True, Discrete(2))
@@ -207,7 +207,7 @@ def from_gymnasium(env: object) -> Any:
     Raises:
         ArgumentTypeError: If `env` is neither of them (a `TypeError`).
 
-    Example:
+    Examples:
         >>> env = from_gymnasium(gymnasium.make("FrozenLake-v1"))
         >>> isinstance(env, gymcore.Env), env.observation_space
         (True, Discrete(16))

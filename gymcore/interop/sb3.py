@@ -41,7 +41,7 @@ def make_vec_env(
         env_kwargs: Arguments of the environments, as in `gymcore.make_vec`.
         vec_env_kwargs: Arguments of the engine, as `vector_kwargs` of `gymcore.make_vec`.
 
-    Example:
+    Examples:
         >>> envs = make_vec_env("CartPole-v1", 8, seed=0)
         >>> observations = envs.reset()
         >>> observations, rewards, dones, infos = envs.step(np.zeros(8, np.int64))

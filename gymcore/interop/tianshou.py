@@ -35,7 +35,7 @@ def make_venv(env_id: str, num_envs: int = 1, **kwargs: Any) -> TianshouVectorEn
         num_envs: Number of environments.
         **kwargs: Arguments of `gymcore.make_vec`.
 
-    Example:
+    Examples:
         >>> envs = make_venv("CartPole-v1", 8)
         >>> observations, infos = envs.reset()
         >>> observations, rewards, *flags, infos = envs.step(np.array([0, 1]), [3, 5])

@@ -30,7 +30,7 @@ def make_env(env_id: str, num_envs: int = 1, **kwargs: Any) -> TorchRLEnv:
         num_envs: Number of environments.
         **kwargs: Arguments of `gymcore.make_vec`.
 
-    Example:
+    Examples:
         >>> env = make_env("CartPole-v1", 8)
         >>> env.rollout(5, break_when_any_done=False)["observation"].shape
         torch.Size([8, 5, 4])

@@ -39,7 +39,7 @@ _MAKES_ARRAYS = (
 def computed_with(value: Any) -> Any:
     """Return a constant in the type that functions compute with, not in a narrow NumPy type.
 
-    Example:
+    Examples:
         >>> computed_with((np.int8(100), np.array([0.5], np.float32)))
         (100, array([0.5]))
     """

@@ -208,13 +208,13 @@ class Env(NativeEnv[Any]):
     A registered class makes single and vector environments like the built-in ones; `vector_class`
     is its `NativeVectorEnv`.
 
-    Args of the constructor:
+    Args:
         render_mode: None, "rgb_array" or "human".
         debug: Whether to run the source as ordinary Python, which can print and stop in debuggers,
             and raises for nan and indices out of range.
         **parameters: Values of `Parameters`.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> import gymcore as gym
         >>> class Walk(gym.jit.Env):

@@ -68,7 +68,7 @@ def floor(x: float) -> float:
 def sincos(x: float) -> tuple[float, float]:
     """Return sine and cosine of x (radians), with an error of at most 0.85 ulp for `|x| <= 2^18`.
 
-    Example:
+    Examples:
         >>> sincos(0.5)
         (0.479425538604203, 0.8775825618903728)
     """

@@ -72,7 +72,7 @@ class RolloutCollector(NoCopies):
             was made with `episode_statistics=True`.
         episode_lengths: Lengths of these episodes in steps.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = gym.make_vec("CartPole-v1", num_envs=8)
         >>> def policy(observations):

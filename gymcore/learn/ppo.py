@@ -198,7 +198,7 @@ class PPO:
         curve: Steps so far, number of ended episodes and their mean return, for each update.
         recent: Returns of the last 100 episodes.
 
-    Example:
+    Examples:
         >>> ppo = PPO("CartPole-v1", seed=1, num_envs=8, num_steps=32)
         >>> metrics = ppo.update()
         >>> ppo.steps, len(ppo.curve), metrics["clip_fraction"] < 1

@@ -15,7 +15,7 @@ __all__ = ["TensorBoardLog"]
 class TensorBoardLog(NoCopies):
     """Writes the metrics of each update as TensorBoard events: a callback of `PPO.train`.
 
-    Example:
+    Examples:
         >>> from gymcore.learn import PPO
         >>> log = TensorBoardLog("runs/cartpole")
         >>> PPO("CartPole-v1", seed=1, total_steps=2048).train(log)

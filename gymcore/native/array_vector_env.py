@@ -32,7 +32,7 @@ _UNCHECKED: Action = ((np.int64, ()), ((0, 1),))
 def put_infos(infos: Info, source: Info, mask: Bools) -> None:
     """Copy the rows of a mask from `source` (arrays `[num_envs, ...]`) to the infos of a batch.
 
-    Example:
+    Examples:
         >>> infos = {}
         >>> put_infos(infos, {"speed": np.array([1.0, 2.0])}, np.array([False, True]))
         >>> infos
@@ -100,7 +100,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         reset_options: In `reset_lanes`, the `options` of `reset` without `reset_mask`.
         max_episode_steps: Steps after which an episode is truncated; None for no limit.
 
-    Example:
+    Examples:
         >>> from gymcore import spaces
         >>> class Walks(ArrayVectorEnv):
         ...     def __init__(self, num_envs, **kwargs):

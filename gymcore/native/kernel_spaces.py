@@ -26,7 +26,7 @@ def array_layout(name: str, space: Space) -> Layout:
 def leaves_of(layout: Layout) -> tuple[tuple[np.dtype, tuple[int, ...]], ...]:
     """Return dtype and shape of every array of a layout.
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import Dict, Discrete, MultiBinary
         >>> leaves_of(layout_of(Dict(goal=Discrete(4), doors=MultiBinary(2))))
         ((dtype('int64'), ()), (dtype('int8'), (2,)))
@@ -44,7 +44,7 @@ def checked_action(space: Any) -> Action | None:
 
     This is dtype and shape, and the lowest value and the number of values of each integer.
 
-    Example:
+    Examples:
         >>> checked_action(MultiDiscrete([2, 3], start=[0, 1]))
         ((<class 'numpy.int64'>, (2,)), ((0, 2), (1, 3)))
     """

@@ -75,7 +75,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
     environment's names. Only one thread at a time may use an environment; a second one gets
     `ConcurrentUseError`. An error leaves the environment unchanged.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = gym.make_vec("CartPole-v1", num_envs=3)
         >>> observations, infos = envs.reset(seed=1)
@@ -366,7 +366,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             InvalidArgument: If an array has the wrong dtype, shape or layout.
             ResetNeeded: If the environment has not been reset.
 
-        Example:
+        Examples:
             >>> import gymcore as gym
             >>> envs = gym.make_vec("CartPole-v1", num_envs=2)
             >>> rewards, flags = np.zeros(2), np.zeros((2, 2), bool)

@@ -135,7 +135,7 @@ class RemoteVectorEnv(NoCopies, VectorEngine[Any, Any]):
         address: Address of the server.
         specification_hash: Hash of the spaces and options of the vector environment.
 
-    Example:
+    Examples:
         >>> import threading
         >>> import gymcore as gym
         >>> from gymcore.remote.server import Server

@@ -80,7 +80,7 @@ def encode(message: object) -> list[Frame]:
         InvalidArgument: If it is too large or nested too deeply, or contains an integer of more
             than 64 bits or a string that is not valid Unicode.
 
-    Example:
+    Examples:
         >>> frames = encode({"x": np.zeros(3), "y": (1, None)})
         >>> len(frames), decode(frames)
         (1, {'x': array([0., 0., 0.]), 'y': (1, None)})
@@ -179,7 +179,7 @@ def decode(frames: Sequence[Frame]) -> Any:
 def message_hash(message: object) -> str:
     """Return the SHA-256 digest of an encoded message.
 
-    Example:
+    Examples:
         >>> message_hash({"num_envs": 3})[:8]
         '8018b101'
     """

@@ -26,7 +26,7 @@ RENDER_MODES = ("human", "rgb_array")
 class Renderer:
     """Turns a drawing function into frames (`"rgb_array"`) or a live window (`"human"`).
 
-    Example:
+    Examples:
         >>> def draw(surface, color):
         ...     surface.fill(color)
         >>> renderer = Renderer(draw, size=(4, 2), fps=30, render_mode="rgb_array")

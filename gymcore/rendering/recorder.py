@@ -26,7 +26,7 @@ def capped_cubic_video_schedule(episode_id: int) -> bool:
     Args:
         episode_id: Index of the episode, at least 0.
 
-    Example:
+    Examples:
         >>> [i for i in range(2500) if capped_cubic_video_schedule(i)]
         [0, 1, 8, 27, 64, 125, 216, 343, 512, 729, 1000, 2000]
     """

@@ -21,7 +21,7 @@ def columns_for(count: int, height: int, width: int, ratio: float) -> int:
     The frames are made as large as possible; among equal sizes, the one with the fewest empty cells
     is chosen. `height` and `width` are those of a frame.
 
-    Example:
+    Examples:
         >>> columns_for(6, 400, 600, 1.0), columns_for(6, 400, 600, 16 / 9)
         (2, 3)
     """
@@ -42,7 +42,7 @@ class Tiling:
     Attributes:
         rows: Number of rows.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> tiling = Tiling(3, 1, 1, columns=2)
         >>> tiling([np.full((1, 1, 3), value, np.uint8) for value in (1, 2, 3)])[:, :, 0].tolist()
@@ -88,7 +88,7 @@ def tile_frames(frames: _Frames, columns: int | None = None) -> npt.NDArray[np.u
         gymcore.error.InvalidArgument: If `frames` has another shape or is empty, or `columns` is
             not positive.
 
-    Example:
+    Examples:
         >>> red, blue = np.zeros((2, 1, 1, 3), dtype=np.uint8)
         >>> red[..., 0] = blue[..., 2] = 255
         >>> tile_frames([red, blue, red], columns=2)[:, :, 0].tolist()

@@ -75,7 +75,7 @@ def as_rgb(frame: object) -> npt.NDArray[np.uint8]:
         ArgumentTypeError: If `frame` is not an array of numbers.
         InvalidArgument: If `frame` has another shape.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> as_rgb(np.array([[0.5, 1.5]], np.float32))[0].tolist()
         [[0, 0, 0], [255, 255, 255]]
@@ -118,7 +118,7 @@ class VideoWriter(NoCopies):
         size: Height and width of the frames; None before the first.
         closed: Whether the file is finished.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> with VideoWriter("black.mp4", fps=30) as video:
         ...     for _ in range(3):

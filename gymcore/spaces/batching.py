@@ -83,7 +83,7 @@ def batch_space(space: Space, n: int = 1) -> Space:
         ArgumentTypeError: If `space` is not a Space (a `TypeError`).
         InvalidArgument: If `n` is negative (a `ValueError`).
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import Box, Dict, Discrete
         >>> batch_space(Dict(position=Box(-1, 1, (2,)), goal=Discrete(4)), n=5)
         Dict('goal': MultiDiscrete([4 4 4 4 4]), 'position': Box(-1.0, 1.0, (5, 2), float32))
@@ -172,7 +172,7 @@ def batch_differing_spaces(spaces: Any) -> Space:
         InvalidArgument: If `spaces` is empty, or shapes, dtypes, lengths or keys differ.
         ArgumentTypeError: If types differ, or a type has no registered function.
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import Discrete
         >>> batch_differing_spaces([Discrete(3), Discrete(5)])
         MultiDiscrete([3 5])
@@ -278,7 +278,7 @@ def iterate(space: Space, items: Any) -> Iterator[Any]:
             iterable (a `TypeError`).
         CustomSpaceError: If the type of the space has no registered function.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from gymcore.spaces import Dict, Discrete
         >>> batch = {"goal": np.array([3, 0])}
@@ -347,7 +347,7 @@ def concatenate(space: Space, items: Iterable[Any], out: Any) -> Any:
         ValueError: If the shape of an element does not fit into `out`.
         TypeError: If the dtype of an element cannot be cast to that of `out`.
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import Box
         >>> space = Box(0, 1, (2,))
         >>> concatenate(space, [space.low, space.high], create_empty_array(space, n=2))
@@ -392,7 +392,7 @@ def create_empty_array(space: Space, n: int = 1, fn: Callable[..., Array] = np.z
     Raises:
         ArgumentTypeError: If `space` is not a Space (a `TypeError`).
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import Box, Discrete, Tuple
         >>> create_empty_array(Tuple([Discrete(3), Box(0, 1, (2,))]), n=2)
         (array([0, 0]), array([[0., 0.],

@@ -86,7 +86,7 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
             False where `low` was given as `-inf`.
         bounded_above: Whether each element has an upper bound, bool array of the same shape.
 
-    Example:
+    Examples:
         >>> space = Box(low=-1.0, high=np.array([1.0, np.inf], dtype=np.float32))
         >>> space
         Box(-1.0, [ 1. inf], (2,), float32)
@@ -211,7 +211,7 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
         Raises:
             InvalidArgument: If `mask` or `probability` is given.
 
-        Example:
+        Examples:
             >>> Box(-1.0, 1.0, shape=(2,), seed=3).sample()
             array([-0.8287017, -0.526379 ], dtype=float32)
         """

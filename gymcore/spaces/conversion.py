@@ -37,7 +37,7 @@ def convert_space(space: Any, package: ModuleType = spaces) -> Any:
     Raises:
         ArgumentTypeError: If `space` is not a space, or contains something that is not.
 
-    Example:
+    Examples:
         >>> class Discrete:
         ...     n = 3
         >>> convert_space(Discrete())

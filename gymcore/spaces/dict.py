@@ -43,7 +43,7 @@ class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Any]):
     Attributes:
         spaces: The subspaces by key, in the order of the keys of elements.
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import Box, Discrete
         >>> space = Dict({"position": Box(-1, 1, shape=(2,)), "color": Discrete(3)}, seed=42)
         >>> space
@@ -102,7 +102,7 @@ class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Any]):
             seed: An integer, from which one seed per subspace is drawn; a dict with the seed of
                 each subspace; or None for fresh entropy.
 
-        Example:
+        Examples:
             >>> from gymcore.spaces import Discrete
             >>> Dict(a=Discrete(2), b=Discrete(3)).seed(3)
             {'a': 1742692731, 'b': 183930185}

@@ -31,7 +31,7 @@ class Discrete(ArraySpace[IntegerT_co]):
             not fit (256 elements of uint8).
         start: Smallest element, a NumPy scalar of the dtype of the space.
 
-    Example:
+    Examples:
         >>> space = Discrete(3, start=-1, seed=0)
         >>> space
         Discrete(3, start=-1)
@@ -127,7 +127,7 @@ class Discrete(ArraySpace[IntegerT_co]):
             A NumPy scalar of the dtype of the space; all elements, or all that the mask allows,
             are equally likely.
 
-        Example:
+        Examples:
             >>> int(Discrete(4, seed=1).sample(probability=np.array([0.0, 0.0, 1.0, 0.0])))
             2
         """

@@ -47,7 +47,7 @@ class Graph(Space[GraphInstance]):
         batch_node_space: Space of a batch of one node.
         batch_edge_space: Space of a batch of one edge, or None.
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import Box, Discrete
         >>> space = Graph(node_space=Box(-1, 1, shape=(3,)), edge_space=Discrete(3), seed=123)
         >>> graph = space.sample(num_nodes=4, num_edges=8)
@@ -89,7 +89,7 @@ class Graph(Space[GraphInstance]):
             seed: The integer seed of the graph, from which those of nodes and edges are drawn; a
                 tuple or list of the two or three seeds; or None for fresh entropy.
 
-        Example:
+        Examples:
             >>> from gymcore.spaces import Discrete
             >>> Graph(Discrete(2), Discrete(3)).seed(3)
             (3, 1742692731, 183930185)

@@ -60,7 +60,7 @@ class ObjectBatch:
 def layout_of(space: Space, *, copy: bool = True) -> Layout:
     """Return the layout of a space's elements; `copy` is for `ObjectBatch`.
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import Dict, Discrete, MultiBinary
         >>> layout_of(Dict(goal=Discrete(4), doors=MultiBinary(2)))[1]
         ('goal', 'doors')
@@ -84,7 +84,7 @@ def map_layout(function: Callable[..., Any], layout: Layout, *batches: Any) -> A
 
     The function is called with the layout of a part and that part of each batch.
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import Dict, Discrete
         >>> layout = layout_of(Dict(goal=Discrete(4)))
         >>> map_layout(lambda part, x, y: (part[1].name, x + y), layout, {"goal": 1}, {"goal": 2})
@@ -113,7 +113,7 @@ def action_layout(single_space: Space, batch_space: Space) -> Layout | None:
     This is necessary for actions that are not arrays, and for a space with its own registered
     `iterate`.
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import MultiDiscrete, Discrete, Text, Tuple
         >>> action_layout(Discrete(4), MultiDiscrete([4, 4]))
         ('array', dtype('int64'), ())

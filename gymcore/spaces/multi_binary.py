@@ -34,7 +34,7 @@ class MultiBinary(ArraySpace[npt.NDArray[np.int8]]):
     Attributes:
         n: Number of elements if arrays have one axis (int), otherwise the shape (tuple of ints).
 
-    Example:
+    Examples:
         >>> MultiBinary(5, seed=42).sample()
         array([1, 0, 1, 0, 1], dtype=int8)
         >>> MultiBinary((2, 3)).shape
@@ -91,7 +91,7 @@ class MultiBinary(ArraySpace[npt.NDArray[np.int8]]):
         Returns:
             A new int8 array; all other entries are 0 or 1 with equal probability.
 
-        Example:
+        Examples:
             >>> MultiBinary(3).sample(mask=np.array([0, 1, 1], dtype=np.int8))
             array([0, 1, 1], dtype=int8)
         """

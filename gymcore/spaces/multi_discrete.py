@@ -57,7 +57,7 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
             unless a number does not fit (256 values of uint8), which makes it int64.
         start: Smallest value of each element, array of the shape and dtype of the space.
 
-    Example:
+    Examples:
         >>> space = MultiDiscrete([5, 2, 2], seed=0)
         >>> space.sample()
         array([3, 0, 0])
@@ -144,7 +144,7 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
         Returns:
             A new array of the shape and dtype of the space.
 
-        Example:
+        Examples:
             >>> mask = (np.array([0, 1, 0], dtype=np.int8), np.array([1, 0], dtype=np.int8))
             >>> MultiDiscrete([3, 2]).sample(mask=mask)
             array([1, 0])

@@ -41,7 +41,7 @@ def _is_columnar(space: Space) -> bool:
 class OneOf(Composite[tuple[Any, T_co]]):
     """Pairs `(i, x)` where `x` is an element of the i-th subspace.
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import Box, Discrete
         >>> space = OneOf((Discrete(2), Box(-1, 1, shape=(2,))))
         >>> (0, 1) in space
@@ -78,7 +78,7 @@ class OneOf(Composite[tuple[Any, T_co]]):
                 or list with the seeds of the choice and of each subspace; or None for fresh
                 entropy.
 
-        Example:
+        Examples:
             >>> from gymcore.spaces import Discrete
             >>> OneOf((Discrete(2), Discrete(3))).seed(3)
             (3, 1742692731, 183930185)

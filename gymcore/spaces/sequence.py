@@ -36,7 +36,7 @@ class Sequence(Space):
         feature_space: Space of one element of a sequence.
         stacked_feature_space: With `stack=True`, the space of a batch of one.
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import Box, Discrete
         >>> (2, 0, 4) in Sequence(Discrete(5))
         True
@@ -79,7 +79,7 @@ class Sequence(Space):
             seed: The integer seed of the lengths, from which that of the feature space is drawn; a
                 tuple or list of both; or None for fresh entropy.
 
-        Example:
+        Examples:
             >>> from gymcore.spaces import Discrete
             >>> Sequence(Discrete(2)).seed(3)
             (3, 1742692731)
@@ -117,7 +117,7 @@ class Sequence(Space):
             ArgumentTypeError: If a length is neither an integer nor an array.
             InvalidArgument: If both are given.
 
-        Example:
+        Examples:
             >>> from gymcore.spaces import Box
             >>> len(Sequence(Box(0, 1)).sample(mask=(3, None)))
             3

@@ -30,7 +30,7 @@ Masks = tuple["int | None", "Array | None"]
 class Text(Space[str]):
     """Strings with a range of lengths over a set of characters.
 
-    Example:
+    Examples:
         >>> space = Text(5, min_length=2, charset="01")
         >>> space
         Text(2, 5, charset=01)
@@ -146,7 +146,7 @@ class Text(Space[str]):
                 allowed and the empty string does not belong to the space.
             InvalidArgument: If both are given.
 
-        Example:
+        Examples:
             >>> Text(4, charset="ab").sample(mask=(3, np.array([0, 1], dtype=np.int8)))
             'bbb'
         """

@@ -20,7 +20,7 @@ class Tuple(Composite[tuple[T_co, ...]], collections.abc.Sequence[Any]):
 
     The space is itself a sequence of its subspaces, with indexing, iteration and `len`.
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import Box, Discrete
         >>> space = Tuple((Discrete(2), Box(-1, 1, shape=(2,))))
         >>> (1, np.zeros(2, dtype=np.float32)) in space
@@ -52,7 +52,7 @@ class Tuple(Composite[tuple[T_co, ...]], collections.abc.Sequence[Any]):
             seed: An integer, from which one seed per subspace is drawn; a tuple or list with the
                 seed of each subspace; or None for fresh entropy.
 
-        Example:
+        Examples:
             >>> from gymcore.spaces import Discrete
             >>> Tuple((Discrete(2), Discrete(3))).seed(3)
             (1742692731, 183930185)

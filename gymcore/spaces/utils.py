@@ -61,7 +61,7 @@ def flatdim(space: Space) -> int:
         InvalidArgument: If elements of the space do not flatten to arrays of one length.
         NotImplementedError: If the type of the space is not registered.
 
-    Example:
+    Examples:
         >>> flatdim(Dict(position=Box(-1, 1, shape=(2,)), velocity=Discrete(3)))
         5
     """
@@ -126,7 +126,7 @@ def flatten_space(space: Space) -> Box | Dict | Tuple | Graph | Sequence:
             whose elements do not flatten to arrays.
         NotImplementedError: If the type of the space is not registered.
 
-    Example:
+    Examples:
         >>> flatten_space(Dict(position=Box(-1, 1, shape=(2,)), velocity=Discrete(3)))
         Box([-1. -1.  0.  0.  0.], 1.0, (5,), float64)
     """
@@ -221,7 +221,7 @@ def flatten(space: Space, x: Any) -> Any:
         InvalidArgument: If `x` is found not to be an element of the space.
         NotImplementedError: If the type of the space is not registered.
 
-    Example:
+    Examples:
         >>> flatten(Tuple((Discrete(3), Box(0, 9, shape=(2,)))), (1, np.array([4.0, 5.0])))
         array([0., 1., 0., 4., 5.])
     """
@@ -319,7 +319,7 @@ def unflatten(space: Space, x: Any) -> Any:
         InvalidArgument: If `x` is not a flattened element.
         NotImplementedError: If the type of the space is not registered.
 
-    Example:
+    Examples:
         >>> unflatten(Tuple((Discrete(3), MultiBinary(2))), np.array([1, 0, 0, 1, 0]))[1]
         array([1, 0], dtype=int8)
     """
@@ -475,7 +475,7 @@ def is_space_dtype_shape_equiv(space_1: Space, space_2: Space) -> bool:
         NotImplementedError: If the type of `space_1` is not registered.
         ArgumentTypeError: If `space_1` is not a space.
 
-    Example:
+    Examples:
         >>> is_space_dtype_shape_equiv(Box(0, 1, shape=(2,)), Box(-5, 5, shape=(2,)))
         True
     """

@@ -26,7 +26,7 @@ def load_env_creator(name: str) -> Callable[..., Any]:
     Raise `ArgumentTypeError` if `name` is not a string, `InvalidArgument` if it has another form,
     and Python's own exception if the module or attribute is missing.
 
-    Example:
+    Examples:
         >>> load_env_creator("math:gcd")(12, 18)
         6
     """

@@ -123,7 +123,7 @@ class EnvSpec:
         vector_entry_point: Class, function or location of a vector environment, for `make_vec`.
         trusted: Whether any entry points are allowed; False for a spec from JSON, see `from_json`.
 
-    Example:
+    Examples:
         >>> spec = EnvSpec("ALE/Pong-v5", entry_point="ale_py.env:AtariEnv")
         >>> spec.namespace, spec.name, spec.version
         ('ALE', 'Pong', 5)
@@ -196,7 +196,7 @@ class EnvSpec:
             ArgumentTypeError: If an argument in `kwargs`, or of a wrapper, cannot be written as
                 JSON.
 
-        Example:
+        Examples:
             >>> spec = EnvSpec("Maze-v0", entry_point="maze:Maze", kwargs={"size": 4})
             >>> EnvSpec.from_json(spec.to_json()) == spec
             True

@@ -24,7 +24,7 @@ def parse_env_id(env_id: str) -> tuple[str | None, str, int | None]:
         Error: If the id does not have that form.
         ArgumentTypeError: If the id is not a string.
 
-    Example:
+    Examples:
         >>> parse_env_id("ALE/Pong-v5")
         ('ALE', 'Pong', 5)
         >>> parse_env_id("CartPole")
@@ -53,7 +53,7 @@ def get_env_id(ns: str | None, name: str, version: int | None) -> str:
     Returns:
         The id.
 
-    Example:
+    Examples:
         >>> get_env_id("ALE", "Pong", 5)
         'ALE/Pong-v5'
     """

@@ -52,7 +52,7 @@ def spec(env_id: str) -> EnvSpec:
     Raises:
         Error: If the id is not registered: one of the registry's errors, with a suggestion.
 
-    Example:
+    Examples:
         >>> spec("CartPole-v1").max_episode_steps
         500
     """

@@ -270,7 +270,7 @@ def check_env(
         Error: If `reset` has no argument `seed` or `options`.
         FailedCheck: If another check failed (also an `AssertionError`).
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> check_env(gymcore.make("MountainCar-v0").unwrapped, skip_render_check=True)
     """

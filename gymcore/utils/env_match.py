@@ -51,7 +51,7 @@ def check_environments_match(
         FailedCheck: If results differ (the message has the step and both values), or
             `info_comparison` is none of the above. Also an `AssertionError`.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> one, other = gymcore.make("CartPole-v1"), gymcore.make("CartPole-v1")
         >>> check_environments_match(one, other, num_steps=50, seed=3)

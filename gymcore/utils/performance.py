@@ -40,7 +40,7 @@ def benchmark_step(env: Env, target_duration: float = 5, seed: int | None = None
 
     The measurement takes about `target_duration` seconds; `seed` seeds the environment and actions.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> benchmark_step(gymcore.make("CartPole-v1"), target_duration=0.01) > 0
         True
@@ -68,7 +68,7 @@ def benchmark_vector_step(
     The arguments are those of `benchmark_step`. In next-step mode, a step that resets counts as a
     step. With autoreset disabled, masked resets take time, but do not count as steps.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> envs = gymcore.make_vec("CartPole-v1", num_envs=64)
         >>> benchmark_vector_step(envs, target_duration=0.01) > 0
@@ -102,7 +102,7 @@ def benchmark_init(
     The measurement takes about `target_duration` seconds; `seed` is passed to each reset. Closing
     is not measured.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> benchmark_init(lambda: gymcore.make("CartPole-v1"), target_duration=0.01) > 0
         True
@@ -126,7 +126,7 @@ def benchmark_render(env: Env, target_duration: float = 5) -> float:
         env: The environment, which has been reset.
         target_duration: Approximate duration of the measurement, in seconds.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = gymcore.make("CartPole-v1", render_mode="rgb_array")
         >>> observation, info = env.reset()

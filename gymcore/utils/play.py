@@ -350,7 +350,7 @@ class PlayPlot:
         data: The last numbers of each diagram.
         cur_plot: Line of each diagram; None before the first step.
 
-    Example:
+    Examples:
         >>> import matplotlib
         >>> matplotlib.use("agg")
         >>> plot = PlayPlot(lambda obs, obs_next, action, reward, *rest: [reward], 150, ["reward"])

@@ -53,7 +53,7 @@ def save_video(
         ArgumentTypeError: If `frames` is not a list, or there is another keyword.
         InvalidArgument: If there are no frames, or neither `fps` nor `durations` is given.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = gymcore.make("CartPole-v1", render_mode="rgb_array_list")
         >>> observation, info = env.reset(seed=1)

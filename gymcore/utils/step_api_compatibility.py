@@ -27,6 +27,8 @@ ObsType = TypeVar("ObsType", default=Any)
 DoneStepType = tuple[
     ObsType | np.ndarray, SupportsFloat | np.ndarray, bool | np.ndarray, Info | list[Info]
 ]
+"""Results of a step in the old form: observation, reward, done, info."""
+
 TerminatedTruncatedStepType = tuple[
     ObsType | np.ndarray,
     SupportsFloat | np.ndarray,
@@ -34,6 +36,7 @@ TerminatedTruncatedStepType = tuple[
     bool | np.ndarray,
     Info | list[Info],
 ]
+"""Results of a step in the new form: observation, reward, terminated, truncated, info."""
 
 _Results: TypeAlias = tuple[Any, ...]
 
@@ -77,7 +80,7 @@ def convert_to_terminated_truncated_step_api(
         FailedCheck: If there are neither four nor five elements (also an `AssertionError`).
         ArgumentTypeError: If the infos of a vector environment are neither a list nor a dict.
 
-    Example:
+    Examples:
         >>> info = {"TimeLimit.truncated": True, "x": 1}
         >>> convert_to_terminated_truncated_step_api((0, 1.0, True, info))
         (0, 1.0, False, True, {'x': 1})
@@ -118,7 +121,7 @@ def convert_to_done_step_api(step_returns: _Results, is_vector_env: bool = False
         FailedCheck: If there are neither four nor five elements (also an `AssertionError`).
         ArgumentTypeError: If the infos of a vector environment are neither a list nor a dict.
 
-    Example:
+    Examples:
         >>> convert_to_done_step_api((0, 1.0, False, True, {"x": 1}))
         (0, 1.0, True, {'x': 1, 'TimeLimit.truncated': True})
     """
@@ -165,7 +168,7 @@ def step_api_compatibility(
         FailedCheck: If there are neither four nor five elements (also an `AssertionError`).
         ArgumentTypeError: If the infos of a vector environment are neither a list nor a dict.
 
-    Example:
+    Examples:
         >>> step_api_compatibility((0, 1.0, True, {}))
         (0, 1.0, True, False, {})
         >>> step_api_compatibility((0, 1.0, True, False, {}), output_truncation_bool=False)

@@ -99,7 +99,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
     If you pass `worker`, your own worker loop, the object becomes a `CustomWorkerVectorEnv`, and
     that of a class of yours becomes both.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = gym.vector.AsyncVectorEnv([lambda: gym.make("CartPole-v1")] * 4, num_workers=2)
         >>> observations, infos = envs.reset(seed=42)

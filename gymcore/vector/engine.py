@@ -574,7 +574,7 @@ def check_name_of_call(name: str) -> None:
 def shown_lanes(lanes: np.ndarray) -> str:
     """Return the first few lanes as text, for a message.
 
-    Example:
+    Examples:
         >>> shown_lanes(np.arange(20))
         '[0, 1, 2, 3, 4, 5, 6, 7, ...]'
     """

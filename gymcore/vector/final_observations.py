@@ -121,7 +121,7 @@ def final_frames(infos: dict[str, Any], frames: np.ndarray) -> np.ndarray:
     `infos` come from a step after `keep_final_frames`; `frames` are the stacked results of `render`
     after this step, and are not changed. A lane whose worker process died gets a black frame.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> options = {"max_episode_steps": 1, "render_mode": "rgb_array"}
         >>> mode = {"autoreset_mode": "SameStep"}

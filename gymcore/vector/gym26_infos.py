@@ -32,7 +32,7 @@ class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
     As an object array `[num_envs]` it holds a dict for each ended episode and None elsewhere.
     Indexing with a string returns an entry of the merged dict of arrays.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> merged = {"score": np.array([0, 9]), "_score": np.array([False, True])}
         >>> infos = FinalInfos.from_merged(merged, mask=np.array([False, True]))
@@ -87,7 +87,7 @@ def add_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
     The values are made when they are first read. The argument is not changed; it is returned itself
     if it lacks `final_obs` or has these names.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> mask = np.array([False, True])
         >>> infos = {"final_obs": np.array([[0.0, 0.0], [1.5, 2.5]]), "_final_obs": mask}

@@ -64,7 +64,7 @@ class LaneEpisodes:
             The next step resets them (NEXT_STEP) or is not allowed (DISABLED). Never changed in
             place.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> import numpy as np
         >>> episodes = LaneEpisodes(gym.make_vec("CartPole-v1", num_envs=2))

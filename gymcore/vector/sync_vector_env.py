@@ -42,7 +42,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
     Attributes:
         envs: The environments. An environment or its methods may be replaced between two calls.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = gym.vector.SyncVectorEnv([lambda: gym.make("CartPole-v1")] * 2)
         >>> observations, infos = envs.reset(seed=42)

@@ -80,7 +80,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
 
     A vector environment is a context manager; leaving the `with` block closes it:
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> with gym.make_vec("CartPole-v1", num_envs=3) as envs:
         ...     observations, infos = envs.reset(seed=7)
@@ -291,7 +291,7 @@ class VectorWrapper(
     `call`, `get_attr` and `set_attr` are forwarded to the sub-environments. Other attributes are
     not forwarded: use `wrapper.env` or `wrapper.unwrapped`.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> class Doubled(gym.vector.VectorWrapper):
         ...     def step(self, actions):
@@ -420,7 +420,7 @@ class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, A
     It supports every autoreset mode. In SAME_STEP, the last observations of ended episodes, which
     are in the infos, are changed as well (see `final_observations`).
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> class Millimetres(gym.vector.VectorObservationWrapper):
         ...     def observations(self, observations):

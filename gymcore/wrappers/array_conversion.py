@@ -41,7 +41,7 @@ class _NoConversionError(error.ArgumentTypeError):
 def module_name_to_namespace(name: str) -> ModuleType:
     """Import an array library by name.
 
-    Example:
+    Examples:
         >>> module_name_to_namespace("numpy") is np
         True
     """
@@ -59,7 +59,7 @@ def module_name_to_namespace(name: str) -> ModuleType:
 def module_namespace(xp: ModuleType | str) -> ModuleType:
     """Return the module of an array library that has its array functions.
 
-    Example:
+    Examples:
         >>> module_namespace(np) is np
         True
     """
@@ -127,7 +127,7 @@ def array_conversion(value: object, xp: ModuleType, device: Device = None) -> An
         ArgumentTypeError: If the type of a value has no conversion.
         InvalidArgument: If `xp` is not an array library.
 
-    Example:
+    Examples:
         >>> array_conversion({"speed": 1.5, "name": "left"}, np)
         {'speed': array(1.5), 'name': 'left'}
     """
@@ -385,7 +385,7 @@ class ArrayConversion(ConvertsArrays, Wrapper, RecordConstructorArgs):
     Arrays share memory where possible; see `array_conversion`. Other objects in infos and options
     are unchanged.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = ArrayConversion(gymcore.make("CartPole-v1"), env_xp=np, target_xp=np)
         >>> observation, info = env.reset(seed=1)

@@ -45,7 +45,7 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
     `terminated` is passed through, so both flags are true if the episode also terminates in its
     last step.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = TimeLimit(gymcore.make("Pendulum-v1", max_episode_steps=-1), max_episode_steps=2)
         >>> observation, info = env.reset(seed=1)
@@ -296,7 +296,7 @@ class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], Recor
         length_queue: Lengths of the last episodes.
         time_queue: Durations of the last episodes, in seconds.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = RecordEpisodeStatistics(gymcore.make("Pendulum-v1", max_episode_steps=2))
         >>> observation, info = env.reset(seed=1)

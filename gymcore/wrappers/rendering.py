@@ -52,7 +52,7 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
     Attributes:
         frame_list: Frames collected since they were last cleared; see the arguments.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = RenderCollection(gymcore.make("CartPole-v1", render_mode="rgb_array"))
         >>> observation, info = env.reset(seed=1)
@@ -259,7 +259,7 @@ class RecordVideo(Recorder, Wrapper[ObsType, ActType, ObsType, ActType], RecordC
 
     For the attributes see `gymcore.rendering.recorder.Recorder`.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = RecordVideo(gymcore.make("CartPole-v1", render_mode="rgb_array"), "videos")
         >>> observation, info = env.reset(seed=1)
@@ -414,7 +414,7 @@ class _DisturbedFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
 class AddWhiteNoise(_DisturbedFrames[ObsType, ActType]):
     """Replace random pixels of the frames by noise.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = AddWhiteNoise(gymcore.make("CartPole-v1", render_mode="rgb_array"), 0.5)
         >>> observation, info = env.reset(seed=1)
@@ -460,7 +460,7 @@ class ObstructView(_DisturbedFrames[ObsType, ActType]):
     Attributes:
         obstruction_centers_ratio: Number of squares per pixel.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = ObstructView(gymcore.make("CartPole-v1", render_mode="rgb_array"), 0.5, 20)
         >>> observation, info = env.reset(seed=1)

@@ -68,7 +68,7 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
         num_repeats: Total number of steps of the current repetition.
         repeats_taken: Number of these steps taken so far.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = StickyAction(gymcore.make("CartPole-v1"), repeat_action_probability=0.9)
         >>> _ = env.reset(seed=123)
@@ -142,7 +142,7 @@ class RepeatAction(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructo
 
     The other results are those of the last repetition. Repeating stops when the episode ends.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = RepeatAction(gymcore.make("CartPole-v1"), num_repeats=3)
         >>> _ = env.reset(seed=123)

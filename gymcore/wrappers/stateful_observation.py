@@ -99,7 +99,7 @@ class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordCons
     Attributes:
         observation_queue: Observations that have not been returned yet.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = DelayObservation(gymcore.make("CartPole-v1"), delay=1)
         >>> env.reset(seed=123)[0]
@@ -153,7 +153,7 @@ class TimeAwareObservation(
         max_timesteps: Maximum number of steps in an episode.
         timesteps: Number of steps in the current episode so far.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = TimeAwareObservation(gymcore.make("CartPole-v1"))
         >>> env.observation_space.high[-1]
@@ -237,7 +237,7 @@ class FrameStackObservation(
         padding_value: Value used in place of observations before the first one.
         obs_queue: The last `stack_size` observations.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = FrameStackObservation(gymcore.make("CartPole-v1"), stack_size=3)
         >>> observation, info = env.reset(seed=1)
@@ -306,7 +306,7 @@ class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordC
     of this step, or the only one. Gymnasium then includes an older observation of its buffer, or
     zeros.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = MaxAndSkipObservation(gymcore.make("CartPole-v1"), skip=4)
         >>> _ = env.reset(seed=123)
@@ -396,7 +396,7 @@ class NormalizeObservation(
             float64 or integers.
         update_running_mean: Whether observations update the statistics.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = NormalizeObservation(gymcore.make("CartPole-v1"))
         >>> observation, info = env.reset(seed=1)
@@ -438,7 +438,7 @@ class TimeFormat:
     Attributes:
         space: Space of an observation with the time.
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import Box
         >>> TimeFormat(Box(0, 9, (2,)), max_steps=50, flat=True, normalize=True).space.high
         array([9., 9., 1.], dtype=float32)

@@ -46,7 +46,7 @@ class NormalizeReward(
         discounted_reward: Discounted sum, float64 [1].
         update_running_mean: Whether the sums update the statistics.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = NormalizeReward(gymcore.make("CartPole-v1"))
         >>> observation, info = env.reset(seed=1)

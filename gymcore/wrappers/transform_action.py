@@ -26,7 +26,7 @@ class TransformAction(
 ):
     """Apply a function to the actions.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> from gymcore.wrappers import TransformAction
         >>> env = gymcore.make("MountainCarContinuous-v0")
@@ -78,7 +78,7 @@ class ClipAction(TransformAction[ObsType, Array, Array]):
     Its action space has the widest bounds of the dtype: infinite, or the limits of an integer type.
     A NaN stays a NaN.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> from gymcore.wrappers import ClipAction
         >>> env = ClipAction(gymcore.make("Pendulum-v1"))
@@ -111,7 +111,7 @@ class RescaleAction(TransformAction[ObsType, Array, Array]):
     left unchanged. An integer space becomes a floating one unless integers map to integers; the
     environment's actions are rounded to the nearest integer.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> from gymcore.wrappers import RescaleAction
         >>> env = RescaleAction(gymcore.make("Pendulum-v1"), min_action=0, max_action=1)
@@ -174,7 +174,7 @@ class DiscretizeAction(NumbersBins, TransformAction[ObsType, Any, Array]):
         bins: Number of bins of each component, `[n_dims]`.
         bin_centers: Centers of the bins, one array per component.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> from gymcore.wrappers import DiscretizeAction
         >>> env = DiscretizeAction(gymcore.make("Pendulum-v1"), bins=4)

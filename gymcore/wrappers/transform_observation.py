@@ -66,7 +66,7 @@ class TransformObservation(
     `gymcore.wrappers.vector.TransformObservation` applies a function to whole batches;
     `gymcore.wrappers.vector.VectorizeTransformObservation` applies this wrapper to each lane.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = TransformObservation(gymcore.make("CartPole-v1"), abs, None)
         >>> bool((env.reset(seed=1)[0] >= 0).all())
@@ -149,7 +149,7 @@ def checked_box(wrapper: str, env: Env) -> Box:
 class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     """Keep some entries of a `Dict` or `Tuple` observation.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = gymcore.make("CartPole-v1", render_mode="rgb_array")
         >>> env = gymcore.wrappers.AddRenderObservation(env, render_only=False)
@@ -252,7 +252,7 @@ class FailedIndexCheck(error.FailedCheck, IndexError):
 class FlattenObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     """Flatten observations; see `gymcore.spaces.flatten`.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = FlattenObservation(gymcore.make("CartPole-v1"))
         >>> env.observation_space.shape
@@ -287,7 +287,7 @@ def flatten_batch(space: Space, batch: Any) -> Array:
     Returns:
         `[n, flatdim(space)]`, each row as returned by `flatten`; may be a view if `space` is a box.
 
-    Example:
+    Examples:
         >>> space = Dict(goal=Discrete(3), place=Box(0, 9, (2,)))
         >>> flatten_batch(space, {"goal": np.array([0, 2]), "place": np.float32([[4, 5], [6, 7]])})
         array([[1., 0., 0., 4., 5.],
@@ -325,7 +325,7 @@ def _one_hot(space: Discrete | MultiDiscrete, batch: object) -> Array:
 class ReshapeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     """Give array observations another shape.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = ReshapeObservation(gymcore.make("CartPole-v1"), (2, 2))
         >>> env.reset(seed=1)[0].shape
@@ -394,7 +394,7 @@ class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType])
     Elements without bounds are left unchanged; elements with one bound are shifted. Integers become
     floats (uint8 becomes float32) unless integers map to integers.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = RescaleObservation(gymcore.make("MountainCar-v0"), 0, 1)
         >>> env.observation_space
@@ -431,7 +431,7 @@ class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType])
 class DtypeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     """Give observations another dtype.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = DtypeObservation(gymcore.make("CartPole-v1"), "float64")
         >>> env.reset(seed=1)[0].dtype
@@ -504,7 +504,7 @@ _BRIGHTNESS = np.arange(256) * np.array([[0.2125], [0.7154], [0.0721]])
 class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     """Convert color images to gray: `0.2125 red + 0.7154 green + 0.0721 blue`, rounded down.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = gymcore.make("CartPole-v1", render_mode="rgb_array")
         >>> env = GrayscaleObservation(gymcore.wrappers.AddRenderObservation(env))
@@ -572,7 +572,7 @@ class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     Attributes:
         cv2_shape: The new width and height.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = gymcore.make("CartPole-v1", render_mode="rgb_array")
         >>> env = ResizeObservation(gymcore.wrappers.AddRenderObservation(env), (84, 96))
@@ -671,7 +671,7 @@ def _check_size(shape: object) -> None:
 class AddRenderObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     """Observe the result of `render`, alone or in addition to the original observation.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = gymcore.make("CartPole-v1", render_mode="rgb_array")
         >>> env = AddRenderObservation(env, render_only=False)
@@ -788,7 +788,7 @@ class DiscretizeObservation(NumbersBins, TransformObservation[WrapperObsType, Ac
         bin_edges: Inner edges between the bins, one array per element.
         n_dims: Number of elements of an observation.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> import numpy as np
         >>> env = DiscretizeObservation(gymcore.make("MountainCar-v0"), (10, 5))

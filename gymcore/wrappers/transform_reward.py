@@ -19,7 +19,7 @@ __all__ = ["ClipReward", "TransformReward"]
 class TransformReward(RewardWrapper[ObsType, ActType], RecordConstructorArgs):
     """Apply a function to the rewards.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> from gymcore.wrappers import TransformReward
         >>> env = TransformReward(gymcore.make("CartPole-v1"), lambda reward: 2 * reward + 1)
@@ -53,7 +53,7 @@ class TransformReward(RewardWrapper[ObsType, ActType], RecordConstructorArgs):
 class ClipReward(TransformReward[ObsType, ActType]):
     """Clip rewards to an interval. A NaN stays a NaN.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> from gymcore.wrappers import ClipReward
         >>> env = ClipReward(gymcore.make("CartPole-v1"), 0, 0.5)

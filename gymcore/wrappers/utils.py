@@ -62,7 +62,7 @@ class RunningMeanStd:
         var: The variance, of the same type.
         count: Number of elements seen so far, plus `epsilon`.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> statistics = RunningMeanStd(shape=(2,))
         >>> statistics.update(np.array([[0.0, 10.0], [2.0, 14.0]]))
@@ -145,7 +145,7 @@ class RunningMeanStd:
             InvalidArgument: If shapes differ, or one of the others has seen fewer elements than
                 `start`. In this case nothing is changed.
 
-        Example:
+        Examples:
             >>> import copy
             >>> start = RunningMeanStd()
             >>> one, other = copy.deepcopy(start), copy.deepcopy(start)
@@ -196,7 +196,7 @@ class RunningMeanStd:
             `{"mean": array, "var": array, "count": float, "dtype": str}`, all copies. `numpy.savez`
             and `pickle` accept it directly, JSON after `.tolist()` of the arrays.
 
-        Example:
+        Examples:
             >>> RunningMeanStd(shape=(1,)).get_state()
             {'mean': array([0.]), 'var': array([1.]), 'count': 0.0001, 'dtype': 'float64'}
         """
@@ -215,7 +215,7 @@ class RunningMeanStd:
             InvalidArgument: If a key is missing, or a value is not a number or has another shape
                 than these statistics. In this case nothing is changed.
 
-        Example:
+        Examples:
             >>> import json
             >>> statistics = RunningMeanStd(shape=(1,))
             >>> statistics.set_state(json.loads('{"mean": [3], "var": [2], "count": 10}'))
@@ -251,7 +251,7 @@ def update_mean_var_count_from_moments(
 ) -> Moments:
     """Combine the mean, variance and count of two sets; see Chan, Golub and LeVeque (1979).
 
-    Example:
+    Examples:
         >>> mean, var, count = update_mean_var_count_from_moments(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
         >>> mean, float(var), count
         (3.0, 6.0, 9.0)
@@ -320,7 +320,7 @@ def create_zero_array(space: Space) -> Any:
         ArgumentTypeError: If `space` is not a Space.
         CustomSpaceError: If no function is registered for the type of the space.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from gymcore.spaces import Box, Dict, Discrete
         >>> create_zero_array(Dict(goal=Discrete(3, start=1), place=Box(2, 4, (2,), np.int8)))
@@ -413,7 +413,7 @@ def rescale_box(
         InvalidArgument: If a bound has the wrong shape, a lower bound is above the upper one, or a
             bound is infinite where that of `box` is not, or the reverse.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from gymcore.spaces import Box
         >>> scaled, forward, backward = rescale_box(Box(-1, 1, (2,)), 0, np.array([1, 10]))

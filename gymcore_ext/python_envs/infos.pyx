@@ -109,7 +109,7 @@ cpdef void merge_info(
     Raises:
         RecursionError: If more than 256 dicts are nested, as in a dict that contains itself.
 
-    Example:
+    Examples:
         >>> infos = {}
         >>> merge_info(infos, {"speed": 1}, env_num=0, num_envs=3)
         >>> merge_info(infos, {"speed": 2.5}, env_num=2, num_envs=3)
@@ -144,7 +144,7 @@ cpdef object copied(object value):
 
     An environment may change the arrays and lists of an info in the next reset, and those of an action in its step.
 
-    Example:
+    Examples:
         >>> copied({"position": np.zeros(2)[:1], "lock": ...})
         {'position': array([0.]), 'lock': Ellipsis}
     """
@@ -290,7 +290,7 @@ def split_info(object vector_infos, object env_num):
         vector_infos: A merged dict. A column without a mask counts as present everywhere.
         env_num: Index of the environment.
 
-    Example:
+    Examples:
         >>> infos = {}
         >>> merge_info(infos, {"goal": "door", "pose": {"x": 1.5}}, env_num=1, num_envs=2)
         >>> split_info(infos, 0), split_info(infos, 1)
@@ -315,7 +315,7 @@ def split_rows(object batch, cnp.ndarray mask not None):
             array is returned itself.
         mask: A bool array.
 
-    Example:
+    Examples:
         >>> split_rows(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([False, True]))
         array([None, array([3., 4.])], dtype=object)
     """

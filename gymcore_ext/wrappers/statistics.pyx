@@ -54,7 +54,7 @@ def count_episodes(
     Raises:
         ValueError: an array of another shape, or of the first four another type.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> state = np.zeros(2), np.zeros(2, np.int64), np.full(2, 10.0), np.zeros(2, np.bool_)
         >>> no, second, queues = np.array([False, False]), np.array([False, True]), ([], [], [])
@@ -149,7 +149,7 @@ def normalize_rewards(
     Raises:
         ValueError: an array of another shape, or of the first two another type.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> returns, no = np.ones(2, np.float32), np.zeros(2, np.bool_)
         >>> rewards = np.array([1.0, 2.0])
@@ -246,7 +246,7 @@ def normalize_observations(object x, object mean, object var, double count, doub
         A new array float32 of the shape of x, and mean and variance: new arrays, or those that were given. None for
         other dtypes and layouts, which are left to NumPy.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> normalize_observations(np.array([[1.0], [3.0]]), np.zeros(1), np.ones(1), 0.0, 1e-8, True)
         (array([[-1.],

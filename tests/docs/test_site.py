@@ -11,14 +11,10 @@ import functools
 import html
 import http.server
 import importlib
-import importlib.util
 import inspect
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -53,18 +49,9 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory) -> Iterator[str]:
-    """Yield the address of the site, built with warnings as errors."""
-    if importlib.util.find_spec("mkdocs") is None:
-        pytest.skip("mkdocs is not installed")
-    folder = tmp_path_factory.mktemp("site")
-    subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
-        cwd=ROOT,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-        check=True,
-    )
-    handler = functools.partial(Quiet, directory=str(folder))
+def site(built_site) -> Iterator[str]:
+    """Yield the address of the site."""
+    handler = functools.partial(Quiet, directory=str(built_site))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()

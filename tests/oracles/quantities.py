@@ -49,7 +49,7 @@ _FUNCTIONS: dict[int, Callable[..., Any]] = {
 class Evaluator:
     """Evaluates quantities for one model and its data, each once.
 
-    Example:
+    Examples:
         >>> from gymcore.envs.mujoco.quantities import Constant, norm
         >>> Evaluator(None, None)(norm(Constant([3.0, 4.0])))
         array([5.])

@@ -34,7 +34,7 @@ def to_done_api(env: object) -> Any:
     Raises:
         ArgumentTypeError: If `env` is neither of them.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = to_done_api(gym.make("CartPole-v1", max_episode_steps=1))
         >>> env.seed(7)
@@ -79,7 +79,7 @@ def from_done_api(env: object, render_mode: str | None = None) -> Any:
     Raises:
         ArgumentTypeError: If `env` has no method `reset` or `step`.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = gym.make("CartPole-v1")
         >>> from_done_api(to_done_api(env)) is env

@@ -38,7 +38,7 @@ class Wrapper(
     Reading `env.name` searches the layers from the outside; assigning to it sets the attribute of
     the wrapper. `env` may be a vector environment, which was an environment in Gym 0.26.
 
-    Example:
+    Examples:
         >>> import gymcore.compat.gym26 as gym
         >>> env = gym.Wrapper(gym.make("CartPole-v1"))
         >>> round(env.gravity, 1)

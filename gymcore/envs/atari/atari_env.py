@@ -103,7 +103,7 @@ def rom_path(game: str) -> str:
         InvalidArgument: It is a game for several players only.
         RomNotFound: Its file is missing, or another one.
 
-    Example:
+    Examples:
         >>> rom_path("pongg")
         Traceback (most recent call last):
         gymcore.error.NameNotFound: game: there is no 'pongg', did you mean 'pong'? \
@@ -173,7 +173,7 @@ class AtariEnv(Env, EzPickle):
     Attributes:
         ale: The emulator, an `ale_py.ALEInterface`.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> env = gymcore.make("ALE/Pong-v5", obs_type="ram")
         >>> observation, info = env.reset(seed=1)

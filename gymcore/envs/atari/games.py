@@ -39,7 +39,7 @@ GAMES_FOR_SEVERAL = ("combat", "joust", "maze_craze", "warlords")
 def title(game: str) -> str:
     """Return the name that a game has in ids.
 
-    Example:
+    Examples:
         >>> title("space_invaders")
         'SpaceInvaders'
     """

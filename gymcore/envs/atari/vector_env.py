@@ -250,7 +250,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
     Attributes:
         repeat_action_probability: How likely a frame repeats the action of the one before.
 
-    Example:
+    Examples:
         >>> env = PreprocessedAtariEnv("pong", preset="gymnasium")
         >>> observation, info = env.reset(seed=1)
         >>> observation.shape, info["lives"], env.get_action_meanings()[:3]
@@ -512,7 +512,7 @@ class AtariVectorEnv(NativeVectorEnv):
 
     Lane `i` of `reset(seed=s)` plays as the original library does with the seed `s + i`.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = gym.make_vec("ALE/Breakout-v5", num_envs=2, preset="envpool")
         >>> observations, infos = envs.reset(seed=1)

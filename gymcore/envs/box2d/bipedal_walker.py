@@ -52,7 +52,7 @@ class BipedalWalkerHeuristics:
         supporting_knee_angle: Where the supporting knee is held, rad.
         a: The last action [4].
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = gym.make("BipedalWalker-v3")
         >>> observation, info = env.reset(seed=1)

@@ -57,7 +57,7 @@ class BipedalWalker(Lidar, CompiledBox2DEnv[npt.NDArray[np.float32]]):
         terrain_poly, cloud_poly, lidar: The pieces of the ground, the clouds and the rays, in
             Gymnasium's form; changing them changes nothing.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = gym.make("BipedalWalker-v3")
         >>> observation, info = env.reset(seed=1)

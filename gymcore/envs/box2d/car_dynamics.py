@@ -129,7 +129,7 @@ class Car:
         particles: The newest marks of skidding wheels.
         leaves_marks: Whether skidding wheels leave marks. They are only drawn.
 
-    Example:
+    Examples:
         >>> car = Car(Box2D.b2World((0, 0)), 0.0, 10.0, 20.0)
         >>> car.gas(1.0)
         >>> car.step(0.02)

@@ -184,7 +184,7 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
         reward: Score of the episode.
         t: Seconds since the start.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> import numpy as np
         >>> env = gym.make("CarRacing-v3")

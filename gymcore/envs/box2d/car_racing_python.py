@@ -493,7 +493,7 @@ def draw_checkpoints(np_random: np.random.Generator) -> Draws:
 def lay_out(draws: Draws) -> Track | None:
     """Return the track through the checkpoints, or None if the curve does not close.
 
-    Example:
+    Examples:
         >>> track = lay_out(((0.2, 100.0),) * CHECKPOINTS)
         >>> len(track.points), len(track.points) == track.last - track.first - 1
         (260, True)

@@ -46,7 +46,7 @@ def heuristic(env: Any, s: npt.NDArray[np.float32]) -> Any:
     Returns:
         An action of the environment: an int, or an array [2].
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = gym.make("LunarLander-v3")
         >>> observation, info = env.reset(seed=1)

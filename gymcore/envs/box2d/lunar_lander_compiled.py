@@ -60,7 +60,7 @@ class LunarLander(ParticleBodies, CompiledBox2DEnv[Any]):
         dispersion: Scale of the engines' scatter, 1 in Gymnasium.
         initial_random: Largest push at the start, 1000 N in Gymnasium.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = gym.make("LunarLander-v3", gravity=-9.0)
         >>> observation, info = env.reset(seed=1)

@@ -49,7 +49,7 @@ class AcrobotEnv(NativeDiscreteEnv):
     book_or_nips, torque_noise_max (N m; half-width of the uniform noise on each torque; single
     environments only).
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = gym.make("Acrobot-v1")
         >>> observation, info = env.reset(seed=1)
@@ -230,7 +230,7 @@ def wrap(x: float, m: float, M: float) -> float:
 
     An `InvalidArgument` (a `ValueError`) is raised if `x` is not finite or `m` is not below `M`.
 
-    Example:
+    Examples:
         >>> wrap(190, -180, 180)
         -170
     """
@@ -247,7 +247,7 @@ def wrap(x: float, m: float, M: float) -> float:
 def bound(x: float, m: Any, M: float | None = None) -> float:
     """Clip `x` to [m, M]; if `M` is None, `m` must hold both bounds (else `ArgumentTypeError`).
 
-    Example:
+    Examples:
         >>> bound(5, 0, 1), bound(-5, (0, 1))
         (1, 0)
     """
@@ -275,7 +275,7 @@ def rk4(
     Raises:
         InvalidArgument: If `t` is empty, or the state is not one-dimensional (a `ValueError`).
 
-    Example:
+    Examples:
         >>> rk4(lambda y: -y, [1.0, 2.0], [0, 0.1, 0.2]).round(4)
         array([0.8187, 1.6375])
     """

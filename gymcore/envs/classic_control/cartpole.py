@@ -39,7 +39,7 @@ class CartPoleEnv(NativeDiscreteEnv):
     pole), force_mag, tau (s per step), theta_threshold_radians, x_threshold, kinematics_integrator
     ("euler" or "semi-implicit euler"). total_mass and polemass_length are computed from them.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = gym.make("CartPole-v1")
         >>> observation, info = env.reset(seed=1)

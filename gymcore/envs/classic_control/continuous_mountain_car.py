@@ -26,7 +26,7 @@ class Continuous_MountainCarEnv(MountainCarRendering[NDArray[np.float32]], Nativ
     Attributes: min_action, max_action, min_position, max_position, max_speed, goal_position,
     goal_velocity, power.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = gym.make("MountainCarContinuous-v0")
         >>> observation, info = env.reset(seed=1)

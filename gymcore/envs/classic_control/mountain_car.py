@@ -110,7 +110,7 @@ class MountainCarEnv(MountainCarRendering[int], NativeDiscreteEnv):
 
     Attributes: min_position, max_position, max_speed, goal_position, goal_velocity, force, gravity.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = gym.make("MountainCar-v0")
         >>> observation, info = env.reset(seed=1)

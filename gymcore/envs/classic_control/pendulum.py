@@ -52,7 +52,7 @@ class PendulumEnv(NativeContinuousEnv):
 
     Attributes: max_speed, max_torque, dt (s), g (m/s^2), m (kg), l (m).
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = gym.make("Pendulum-v1", g=9.81)
         >>> observation, info = env.reset(seed=1)

@@ -26,7 +26,7 @@ def maybe_parse_reset_bounds(
     Raises:
         InvalidArgument: If a bound is not a finite number, or `low` exceeds `high`.
 
-    Example:
+    Examples:
         >>> maybe_parse_reset_bounds({"low": 1}, 0.0, 3.0)
         (1.0, 3.0)
     """

@@ -102,7 +102,7 @@ class MiniGridEnv(StructEnv):
         agent_pos, agent_dir, carrying, mission: State of the current episode, which can be set.
         step_count: Number of steps of the current episode.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = gym.make("MiniGrid-Empty-5x5-v0")
         >>> observation, info = env.reset(seed=1)

@@ -89,7 +89,7 @@ class Level:
             ArgumentTypeError: If there is no argument of a name, or a value has another type.
             InvalidArgument: If a value is out of range.
 
-        Example:
+        Examples:
             >>> LEVELS["Empty"].shape("Empty", {"size": 6})[:3]
             (6, 6, 144)
         """
@@ -226,7 +226,7 @@ def ids(pattern: str, kind: str, *rows: Any, **same: Any) -> Ids:
         *rows: A tuple of values for each id, or the value of the only argument.
         **same: Arguments that all of the ids share.
 
-    Example:
+    Examples:
         >>> ids("S{room_size}R{num_rows}-v0", "KeyCorridor", (3, 1), (3, 2))["S3R2-v0"]
         ('KeyCorridor', {'room_size': 3, 'num_rows': 2})
     """

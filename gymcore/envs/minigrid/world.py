@@ -59,7 +59,7 @@ class WorldObj:
         contains: The object in a box, or None.
         cur_pos: Column and row where it was read, (-1, -1) in the agent's hands; or None.
 
-    Example:
+    Examples:
         >>> key = WorldObj("key", "red")
         >>> key.can_pickup(), key.can_overlap(), key.encode()
         (True, False, (5, 0, 0))

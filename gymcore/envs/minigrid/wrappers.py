@@ -61,7 +61,7 @@ class PositionBonus(_CountBonus, RecordConstructorArgs):
         scale: Bonus of the first visit.
         counts: Number of visits, uint32 [num_envs, width, height].
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> from gymcore.envs.minigrid.wrappers import PositionBonus
         >>> envs = PositionBonus(gym.make_vec("MiniGrid-Empty-5x5-v0", num_envs=2))
@@ -89,7 +89,7 @@ class ActionBonus(_CountBonus, RecordConstructorArgs):
     Attributes:
         counts: Number of visits, uint32 [num_envs, width, height, 4, actions].
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> from gymcore.envs.minigrid.wrappers import ActionBonus
         >>> envs = ActionBonus(gym.make_vec("MiniGrid-Empty-5x5-v0", num_envs=2))

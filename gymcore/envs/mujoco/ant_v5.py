@@ -36,7 +36,7 @@ class AntEnv(
     Schulman, Moritz, Levine, Jordan and Abbeel (2015). docs/environments/mujoco/ant.md describes
     observations, actions, rewards and arguments.
 
-    Example:
+    Examples:
         >>> env = AntEnv(healthy_z_range=(0.3, 1.0))
         >>> observation, info = env.reset(seed=1)
         >>> observation.shape, env.is_healthy, sorted(info)

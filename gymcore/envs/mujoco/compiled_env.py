@@ -569,7 +569,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             quantity: The quantity, or a function that returns it, given `simulation()`.
             action: The action, if the quantity depends on one.
 
-        Example:
+        Examples:
             >>> from gymcore.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
             >>> env = HalfCheetahEnv()
             >>> _ = env.reset(seed=1)

@@ -310,7 +310,7 @@ def release_once(owner: object, free: Callable[..., None], *args: object) -> wea
     It calls `free(*args)` once; `args` must not refer to `owner`. A forked child never calls it,
     because windows and contexts belong to the parent.
 
-    Example:
+    Examples:
         >>> class Owner: ...
         >>> owner = Owner()
         >>> release = release_once(owner, print, "freed")

@@ -24,7 +24,7 @@ class HalfCheetahEnv(
     Wawrzynski (2009). docs/environments/mujoco/half_cheetah.md describes observations, actions,
     rewards and arguments.
 
-    Example:
+    Examples:
         >>> env = HalfCheetahEnv(ctrl_cost_weight=0.2)
         >>> observation, info = env.reset(seed=1)
         >>> observation.shape, env.ctrl_cost_weight, env.observation_structure

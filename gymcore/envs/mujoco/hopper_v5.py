@@ -39,7 +39,7 @@ class HopperEnv(
     Erez, Tassa and Todorov (2011). docs/environments/mujoco/hopper.md describes observations,
     actions, rewards and arguments.
 
-    Example:
+    Examples:
         >>> env = HopperEnv()
         >>> observation, info = env.reset(seed=1)
         >>> observation.shape, env.is_healthy, env.healthy_reward

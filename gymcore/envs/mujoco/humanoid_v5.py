@@ -70,7 +70,7 @@ class HumanoidEnv(
     Tassa, Erez and Todorov (2012). docs/environments/mujoco/humanoid.md describes observations,
     actions, rewards and arguments.
 
-    Example:
+    Examples:
         >>> env = HumanoidEnv(include_cinert_in_observation=False)
         >>> observation, info = env.reset(seed=1)
         >>> observation.shape, env.is_healthy, info["tendon_length"].shape

@@ -39,7 +39,7 @@ class HumanoidStandupEnv(
     Tassa, Erez and Todorov (2012). docs/environments/mujoco/humanoidstandup.md describes
     observations, actions, rewards and arguments.
 
-    Example:
+    Examples:
         >>> env = HumanoidStandupEnv()
         >>> observation, info = env.reset(seed=1)
         >>> observation.shape, sorted(info)[-1]

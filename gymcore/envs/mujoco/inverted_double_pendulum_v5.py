@@ -29,7 +29,7 @@ class InvertedDoublePendulumEnv(
     docs/environments/mujoco/inverted_double_pendulum.md describes observations, actions, rewards
     and arguments.
 
-    Example:
+    Examples:
         >>> env = InvertedDoublePendulumEnv()
         >>> observation, info = env.reset(seed=1)
         >>> observation.shape, env.dt

@@ -25,7 +25,7 @@ class InvertedPendulumEnv(
     Barto, Sutton and Anderson (1983). docs/environments/mujoco/inverted_pendulum.md describes
     observations, actions, rewards and arguments.
 
-    Example:
+    Examples:
         >>> env = InvertedPendulumEnv()
         >>> observation, info = env.reset(seed=1)
         >>> observation.shape, env.dt

@@ -37,7 +37,7 @@ def expand_model_path(model_path: str | os.PathLike[str]) -> str:
     A path that begins with `/` or `.` is returned unchanged, and `~` is expanded. Any other path is
     the name of a model of gymcore, a file in its folder `assets`.
 
-    Example:
+    Examples:
         >>> expand_model_path("/there/is/none.xml")
         Traceback (most recent call last):
         ...
@@ -81,7 +81,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         fullpath: Path of the model's file; empty if the model was given as XML.
         mujoco_renderer: The `MujocoRenderer`, which opens a window or context at the first frame.
 
-    Example:
+    Examples:
         >>> model = '''
         ... <mujoco>
         ...   <option timestep="0.01"/>

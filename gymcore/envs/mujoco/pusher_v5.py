@@ -28,7 +28,7 @@ class PusherEnv(
 
     docs/environments/mujoco/pusher.md describes observations, actions, rewards and arguments.
 
-    Example:
+    Examples:
         >>> env = PusherEnv()
         >>> observation, info = env.reset(seed=1)
         >>> observation.shape, env.dt

@@ -53,7 +53,7 @@ class Quantity:
     `minimum`, `maximum`, `clip` and `where` on actions and Python numbers alone are rounded to
     float32 if the action is float32.
 
-    Example:
+    Examples:
         >>> speed = Constant([3.0, 4.0])
         >>> (speed * 2.0)[1:].size, norm(speed).size
         (1, 1)
@@ -219,7 +219,7 @@ class Draw(Computed):
     def until(self, condition: Callable[[Quantity], Quantity]) -> Self:
         """Repeat the draw until the condition holds; return the draw itself.
 
-        Example:
+        Examples:
             >>> goal = uniform(-0.2, 0.2, 2).until(lambda drawn: norm(drawn) < 0.2)
         """
         self.condition = condition(self)

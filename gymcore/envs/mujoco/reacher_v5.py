@@ -24,7 +24,7 @@ class ReacherEnv(
 
     docs/environments/mujoco/reacher.md describes observations, actions, rewards and arguments.
 
-    Example:
+    Examples:
         >>> env = ReacherEnv()
         >>> observation, info = env.reset(seed=1)
         >>> observation.shape, env.dt

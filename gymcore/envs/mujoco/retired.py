@@ -14,7 +14,7 @@ class RetiredEnv(error.DeprecatedEnv, ImportError):
 def refuse(successor: str, **kwargs: object) -> NoReturn:
     """Raise `RetiredEnv`; the entry point of versions 2 and 3.
 
-    Example:
+    Examples:
         >>> refuse("Ant-v5")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         ...

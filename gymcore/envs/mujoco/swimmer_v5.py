@@ -23,7 +23,7 @@ class SwimmerEnv(
     Coulom (2002). docs/environments/mujoco/swimmer.md describes observations, actions, rewards and
     arguments.
 
-    Example:
+    Examples:
         >>> env = SwimmerEnv()
         >>> observation, info = env.reset(seed=1)
         >>> observation.shape, env.dt

@@ -27,7 +27,7 @@ def get_state(env: Env, state_type: mujoco.mjtState | int | None = None) -> npt.
     Returns:
         A new float64 array [`library.mj_stateSize(model, state_type)`].
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = gym.make("Hopper-v5")
         >>> _ = env.reset(seed=1)

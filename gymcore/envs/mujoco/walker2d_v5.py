@@ -34,7 +34,7 @@ class Walker2dEnv(
     Erez, Tassa and Todorov (2011). docs/environments/mujoco/walker2d.md describes observations,
     actions, rewards and arguments.
 
-    Example:
+    Examples:
         >>> env = Walker2dEnv()
         >>> observation, info = env.reset(seed=1)
         >>> observation.shape, env.is_healthy, env.healthy_reward

@@ -89,7 +89,7 @@ class CartPoleFunctional(
     - Reward: 1; with `sutton_barto_reward` 0, and -1 in steps that start in a terminal state.
     - Terminal: |position| > `x_threshold` or |angle| > `theta_threshold_radians`.
 
-    Example:
+    Examples:
         A thousand lanes, each with its own gravity:
 
         ```text

@@ -42,7 +42,7 @@ class BlackjackEnv(NativeDiscreteEnv):
     Attributes: `natural`, `sab` (can be set at any time); after the first reset `player` and
     `dealer` (lists of cards), `dealer_top_card_suit`, `dealer_top_card_value_str`.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = gym.make("Blackjack-v1")
         >>> env.reset(seed=3)
@@ -279,7 +279,7 @@ def cmp(a: float, b: float) -> float:
 def draw_card(np_random: np.random.Generator) -> int:
     """Return a card from an endless deck.
 
-    Example:
+    Examples:
         >>> draw_card(np.random.default_rng(1))
         7
     """
@@ -299,7 +299,7 @@ def usable_ace(hand: Sequence[int]) -> int:
 def sum_hand(hand: Sequence[int]) -> int:
     """Return the points of the hand, with an ace as 11 if that does not exceed 21.
 
-    Example:
+    Examples:
         >>> sum_hand([1, 5]), sum_hand([1, 5, 10])
         (16, 16)
     """

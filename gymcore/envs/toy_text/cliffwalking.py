@@ -50,7 +50,7 @@ class CliffWalkingEnv(GridEnv):
     Attributes: `shape`, `nS`, `nA`, `is_slippery`, `start_state_index`, and those of `TabularEnv`:
     `P`, `s`, `lastaction`, `initial_state_distrib`.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = gym.make("CliffWalking-v1")
         >>> env.reset(seed=1)

@@ -51,7 +51,7 @@ def is_valid(board: Sequence[Sequence[str]], max_size: int) -> bool:
 
     Only the first `max_size` rows and columns of the board are used.
 
-    Example:
+    Examples:
         >>> is_valid(["SF", "HG"], 2), is_valid(["SH", "HG"], 2)
         (True, False)
     """
@@ -82,7 +82,7 @@ def generate_random_map(size: int = 8, p: float = 0.8, seed: int | None = None) 
     Raises:
         InvalidArgument: If `size` or `p` is out of range.
 
-    Example:
+    Examples:
         >>> generate_random_map(4, seed=7)
         ['SHFF', 'FHFH', 'FFFF', 'FFFG']
     """
@@ -183,7 +183,7 @@ class FrozenLakeEnv(GridEnv):
     Attributes: `desc` (array [nrow, ncol] of single bytes), `nrow`, `ncol`, `reward_range`, and
     those of `TabularEnv`: `P`, `s`, `lastaction`, `initial_state_distrib`.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = gym.make("FrozenLake-v1", is_slippery=False)
         >>> env.reset(seed=1)

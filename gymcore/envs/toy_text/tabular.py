@@ -38,7 +38,7 @@ class TabularEnv(NativeDiscreteEnv):
     Attributes: `P` and `initial_state_distrib` float64 [states] (both immutable, but another one of
     the same size can be assigned), `s` (the state; can be set), `lastaction` (None after a reset).
 
-    Example:
+    Examples:
         >>> from gymcore.envs.toy_text import TabularEnv
         >>> P = {
         ...     0: {0: [(0.5, 0, 0.0, False), (0.5, 1, 1.0, True)]},
@@ -184,7 +184,7 @@ class TabularEnv(NativeDiscreteEnv):
 class TabularVectorEnv(NativeVectorEnv):
     """A batch of environments with the same table; see `NativeVectorEnv`.
 
-    Example:
+    Examples:
         >>> from gymcore.envs.toy_text import TabularVectorEnv
         >>> P = [[[(1.0, 1, 2.0, False)]], [[(1.0, 1, 0.0, True)]]]
         >>> envs = TabularVectorEnv(3, P=P, initial_distribution=[1, 0])
@@ -325,7 +325,7 @@ class Transitions:
         digest: Digest of the probabilities, states, rewards and terminations.
         capsule: The table for `gymcore_ext.engine.batch.Batch(shared=...)`.
 
-    Example:
+    Examples:
         >>> table = Transitions({0: {0: [(1.0, 0, 5.0, True)]}}, [1.0])
         >>> table.num_states, table.num_actions
         (1, 1)

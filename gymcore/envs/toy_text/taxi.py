@@ -108,7 +108,7 @@ class TaxiEnv(GridEnv):
     last two can be set at any time), `fickle_step` (whether the passenger will still change the
     destination), and those of `TabularEnv`: `P`, `s`, `lastaction`, `initial_state_distrib`.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = gym.make("Taxi-v4")
         >>> env.reset(seed=3)

@@ -20,7 +20,7 @@ def check_render_mode(metadata: Info, render_mode: str | None) -> None:
 def categorical_sample(prob_n: Sequence[float] | np.ndarray, np_random: np.random.Generator) -> int:
     """Return an index drawn with the probabilities `prob_n` [n], using one uniform number.
 
-    Example:
+    Examples:
         >>> categorical_sample([0.0, 1.0], np.random.default_rng(1))
         1
     """

@@ -18,7 +18,7 @@ EnvType = TypeVar("EnvType", bound=Env, covariant=True)
 class CloudpickleWrapper(Generic[EnvType]):
     """Wrapper of an environment function that can be pickled even if it is a lambda or closure.
 
-    Example:
+    Examples:
         >>> import pickle
         >>> import gymcore as gym
         >>> wrapped = CloudpickleWrapper(lambda: gym.make("CartPole-v1"))
@@ -56,7 +56,7 @@ def clear_mpi_env_vars() -> Generator[None, None, None]:
     A child process that inherits them and imports `mpi4py` takes itself for an MPI rank and hangs.
     Start workers inside this block.
 
-    Example:
+    Examples:
         >>> import os
         >>> os.environ["OMPI_COMM_WORLD_RANK"] = "0"
         >>> with clear_mpi_env_vars():

@@ -73,7 +73,7 @@ def create_shared_memory(space: Space, n: int = 1, ctx: Context | None = None) -
         ArgumentTypeError: If `space` is not a Space or has no fixed size (a `TypeError`).
         CustomSpaceError: If no function is registered for the type of the space.
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import Box
         >>> memory = create_shared_memory(Box(0, 1, (2,)), n=3)
         >>> memory[:]
@@ -194,7 +194,7 @@ def write_to_shared_memory(
         InvalidArgument: If the value has the wrong shape or the index is out of range (a
             `ValueError`).
 
-    Example:
+    Examples:
         >>> from gymcore.spaces import Discrete
         >>> memory = create_shared_memory(Discrete(5), n=3)
         >>> write_to_shared_memory(Discrete(5), 1, 4, memory)

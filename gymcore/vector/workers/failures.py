@@ -94,7 +94,7 @@ def environment_failed(
     and `text` are the exception's class, the class's name and the message, if the exception itself
     could not be sent. `traceback_text` is None for exceptions of this process, which are chained.
 
-    Example:
+    Examples:
         >>> error = environment_failed([3], "step", ValueError("no fuel"))
         >>> str(error), isinstance(error, ValueError), error.lanes
         ('environment 3 raised ValueError in step: no fuel', True, [3])

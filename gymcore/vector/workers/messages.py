@@ -50,7 +50,7 @@ def append_results(
     and the `append` of its result would lose the result, such as bytes that were already read. Here
     the calls and the appending are one instruction.
 
-    Example:
+    Examples:
         >>> sums = []
         >>> append_results(sums, pow, [2, 3], [3, 2])
         >>> sums
@@ -84,7 +84,7 @@ class MessageStream:
     no waiting. `alive` returns whether the process at the other end is alive. It is called every
     0.05 s, because a pipe that another process has inherited stays open when a process ends.
 
-    Example:
+    Examples:
         >>> from multiprocessing import Pipe
         >>> left, right = map(MessageStream, Pipe())
         >>> left.send({"lanes": [1, 2]}, math.inf, lambda: True)

@@ -73,7 +73,7 @@ class SharedBlock:
     Attributes:
         fd: File descriptor of the memory; -1 if it is closed, and on Windows.
 
-    Example:
+    Examples:
         >>> block = SharedBlock()
         >>> block.allocate(4096)
         >>> memory = block.map(4096)
@@ -146,7 +146,7 @@ class CrashLog(SharedBlock):
 def split_lanes(num_envs: int, num_workers: int) -> Bounds:
     """Return the lanes `[lo, hi)` of each worker, divided as evenly as possible.
 
-    Example:
+    Examples:
         >>> split_lanes(5, 2)
         [(0, 3), (3, 5)]
     """

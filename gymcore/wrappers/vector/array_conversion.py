@@ -19,7 +19,7 @@ class ArrayConversion(ConvertsArrays, VectorWrapper, RecordConstructorArgs):
     Arrays share memory where possible; see `gymcore.wrappers.array_conversion`. A tensor keeps its
     array alive: the engine does not write to the array while the tensor exists.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> import numpy as np
         >>> envs = ArrayConversion(gymcore.make_vec("CartPole-v1", num_envs=2), np, np)

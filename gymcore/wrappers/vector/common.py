@@ -70,7 +70,7 @@ class RecordEpisodeStatistics(
         return_queue: Returns of the last episodes.
         length_queue: Lengths of the last episodes.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = gym.make_vec("Pendulum-v1", num_envs=2, max_episode_steps=3)
         >>> envs = RecordEpisodeStatistics(envs)
@@ -185,7 +185,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
     The engine's own `episode_statistics` do not include this limit;
     `wrappers.vector.RecordEpisodeStatistics` around this wrapper does.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = TimeLimit(gym.make_vec("CartPole-v1", num_envs=2), max_episode_steps=2)
         >>> _ = envs.reset(seed=1)

@@ -24,7 +24,7 @@ class DictInfoToList(
     Nested dicts (`final_info`, `episode`) become nested dicts. This wrapper must be the outermost:
     other wrappers expect the dict of arrays.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> from gymcore.wrappers.vector import DictInfoToList
         >>> envs = DictInfoToList(gym.make_vec("CartPole-v1", num_envs=2))

@@ -145,7 +145,7 @@ def vector_form(single: type[Env]) -> Callable[[type[Form]], type[Form]]:
 
     The constructor gets the signature and docstring of that of `single`.
 
-    Example:
+    Examples:
         >>> import inspect
         >>> from gymcore.wrappers import ReshapeObservation
         >>> from gymcore.wrappers.vector import VectorizeTransformObservation
@@ -198,7 +198,7 @@ def set_spaces(
 class BatchIndexer:
     """Select and replace rows in batches of any space.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from gymcore.spaces import Dict, Discrete, Text
         >>> indexer = BatchIndexer(Dict(x=Discrete(9), name=Text(2)))
@@ -312,7 +312,7 @@ def _listed(space: Space, batch: Any) -> list[object]:
 def without(infos: Info, *names: str) -> Info:
     """Return infos without some entries and their masks.
 
-    Example:
+    Examples:
         >>> without({"final_obs": 1, "_final_obs": 2, "speed": 3}, "final_obs")
         {'speed': 3}
     """
@@ -326,7 +326,7 @@ def join_infos(parts: list[tuple[Info, Lanes, Lanes]], num_rows: int) -> Info:
     Each part consists of infos, the rows to take from their arrays, and the rows of the result.
     Final observations that are one array in every part stay one array.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> first = {"speed": np.array([1.0, 2.0]), "_speed": np.array([True, True])}
         >>> again = {"speed": np.array([5.0]), "_speed": np.array([True])}

@@ -65,7 +65,7 @@ class RenderCollection(
         frame_list: For each lane, its frames collected since they were last cleared; see the
             arguments.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> envs = gymcore.make_vec("CartPole-v1", num_envs=2, render_mode="rgb_array")
         >>> envs = RenderCollection(envs)
@@ -283,7 +283,7 @@ class RecordVideo(
 
     For the other attributes see `gymcore.rendering.recorder.Recorder`.
 
-    Example:
+    Examples:
         >>> import gymcore
         >>> envs = gymcore.make_vec("CartPole-v1", num_envs=4, render_mode="rgb_array")
         >>> envs = RecordVideo(envs, "videos", video_aspect_ratio=(16, 9))
@@ -456,7 +456,7 @@ class AddRenderObservation(
     Only a lane whose worker process died (`worker_restarted`) has a black frame instead. Gymnasium
     has this wrapper for single environments only.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = gym.make_vec("CartPole-v1", num_envs=2, render_mode="rgb_array")
         >>> envs = AddRenderObservation(envs, render_only=False)

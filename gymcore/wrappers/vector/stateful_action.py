@@ -183,7 +183,7 @@ class LaneStreams:
     An environment's own generator is advanced by the draws. Other lanes (of `AsyncVectorEnv`, which
     could only provide copies) get separate generators, seeded with the seeds of `reset`.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = gym.make_vec("CartPole-v1", num_envs=2)
         >>> _ = envs.reset(seed=5)
@@ -222,7 +222,7 @@ class RepeatAction(LaneRepeats, RecordConstructorArgs):
 
     A lane whose episode ends earlier is not stepped until the others are done.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = RepeatAction(gym.make_vec("CartPole-v1", num_envs=2), num_repeats=3)
         >>> _ = envs.reset(seed=123)
@@ -256,7 +256,7 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
         num_repeats: Total number of steps of the current repetition, int64 [num_envs].
         repeats_taken: Number of these steps taken so far, int64 [num_envs].
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = StickyAction(gym.make_vec("CartPole-v1", num_envs=3), 0.9)
         >>> _ = envs.reset(seed=123)

@@ -109,7 +109,7 @@ def lane_frames(
         padding: Value in place of observations before the first one; None for the first one.
         oldest: Whether to return the oldest observation of each stack instead of the stack.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from gymcore.spaces import Discrete
         >>> from gymcore_ext.wrappers.frame_stack import ADD, BEGIN
@@ -208,7 +208,7 @@ class _FrameObservations(LaneObservations, RecordConstructorArgs):
 class DelayObservation(_FrameObservations):
     """Delay observations by a number of steps; the first ones are zeros.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = DelayObservation(gym.make_vec("CartPole-v1", num_envs=2), delay=1)
         >>> first, infos = envs.reset(seed=1)
@@ -237,7 +237,7 @@ class FrameStackObservation(_FrameObservations):
     values become tuples. Stacks of arrays are made by compiled code. The caller may keep and change
     them; their memory is reused once nothing refers to it.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = FrameStackObservation(gym.make_vec("CartPole-v1", num_envs=2), stack_size=4)
         >>> observations, infos = envs.reset(seed=1)
@@ -273,7 +273,7 @@ class TimeAwareObservation(LaneObservations, RecordConstructorArgs):
         max_timesteps: Maximum number of steps in an episode.
         timesteps: Steps in the current episodes so far, int32 [num_envs]. Never changed in place.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = TimeAwareObservation(gym.make_vec("CartPole-v1", num_envs=2))
         >>> _ = envs.reset(seed=1)
@@ -373,7 +373,7 @@ class MaxAndSkipObservation(LaneRepeats, RecordConstructorArgs):
     Rewards are added up. A lane whose episode ends earlier is not stepped until the others are
     done; its observation is the maximum of its last two in this step, or the only one.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = MaxAndSkipObservation(gym.make_vec("CartPole-v1", num_envs=2), skip=4)
         >>> _ = envs.reset(seed=123)
@@ -414,7 +414,7 @@ class NormalizeObservation(
             or float64 if observations are float64 or integers.
         update_running_mean: Whether observations update the statistics.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = NormalizeObservation(gym.make_vec("CartPole-v1", num_envs=4))
         >>> observations, infos = envs.reset(seed=1)

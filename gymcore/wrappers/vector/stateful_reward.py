@@ -37,7 +37,7 @@ class NormalizeReward(
         accumulated_reward: Discounted sums, float32 [num_envs]; changed in place.
         update_running_mean: Whether the sums update the statistics.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = NormalizeReward(gym.make_vec("CartPole-v1", num_envs=2))
         >>> _ = envs.reset(seed=1)

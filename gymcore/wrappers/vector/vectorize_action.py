@@ -52,7 +52,7 @@ class TransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType])
 
     The function gets a copy of the actions, which it may change.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> from gymcore.wrappers.vector import TransformAction
         >>> envs = gym.make_vec("Pendulum-v1", num_envs=3)
@@ -106,7 +106,7 @@ class VectorizeTransformAction(_LaneActions[ObsType, WrapperActType, ActType, Ar
     Attributes:
         wrapper: The single wrapper, around an environment that has only the spaces.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> from gymcore.wrappers import TransformAction
         >>> from gymcore.wrappers.vector import VectorizeTransformAction
@@ -182,7 +182,7 @@ class VectorizeTransformAction(_LaneActions[ObsType, WrapperActType, ActType, Ar
 class ClipAction(VectorForm, VectorizeTransformAction):
     """Clip the actions of a batch to the bounds of a `Box` space.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> from gymcore.wrappers.vector import ClipAction
         >>> envs = ClipAction(gym.make_vec("Pendulum-v1", num_envs=2))
@@ -200,7 +200,7 @@ class RescaleAction(VectorForm, VectorizeTransformAction):
 class DiscretizeAction(VectorForm, VectorizeTransformAction):
     """Split each component of bounded `Box` actions into equal bins, chosen by index.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> from gymcore.wrappers.vector import DiscretizeAction
         >>> envs = DiscretizeAction(gym.make_vec("Pendulum-v1", num_envs=2), bins=4)

@@ -67,7 +67,7 @@ class _EachRow(
 class TransformObservation(_EachRow[WrapperObsType, ActType, ObsType, ArrayType]):
     """Change batches of observations with a function.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = gym.make_vec("CartPole-v1", num_envs=2)
         >>> envs = TransformObservation(envs, abs)
@@ -127,7 +127,7 @@ class VectorizeTransformObservation(_EachRow[WrapperObsType, ActType, ObsType, A
     Attributes:
         wrapper: The single wrapper, around an environment that has only the spaces.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = gym.make_vec("CartPole-v1", num_envs=2)
         >>> wrapper = gym.wrappers.ReshapeObservation
@@ -195,7 +195,7 @@ class FlattenObservation(VectorForm, VectorizeTransformObservation):
 class GrayscaleObservation(VectorForm, VectorizeTransformObservation):
     """Convert color images to gray.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = gym.make_vec("CartPole-v1", num_envs=2, render_mode="rgb_array")
         >>> envs = gym.wrappers.vector.AddRenderObservation(envs)
@@ -230,7 +230,7 @@ class DiscretizeObservation(VectorForm, VectorizeTransformObservation):
 
     Gymnasium has this for single environments only.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> import numpy as np
         >>> envs = gym.make_vec("MountainCar-v0", num_envs=2)

@@ -50,7 +50,7 @@ class TransformReward(_LaneRewards):
     In NEXT_STEP mode, the function's result is ignored for a lane that the step only resets; its
     reward is 0.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> from gymcore.wrappers.vector import TransformReward
         >>> envs = TransformReward(gym.make_vec("CartPole-v1", num_envs=3), lambda r: 2 * r + 1)
@@ -85,7 +85,7 @@ class VectorizeTransformReward(_LaneRewards):
     Attributes:
         wrapper: The single wrapper, around an environment that does nothing.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> from gymcore.wrappers import TransformReward
         >>> from gymcore.wrappers.vector import VectorizeTransformReward
@@ -127,7 +127,7 @@ class VectorizeTransformReward(_LaneRewards):
 class ClipReward(VectorizeTransformReward):
     """Clip the rewards of a batch to an interval; see `wrappers.ClipReward`.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> from gymcore.wrappers.vector import ClipReward
         >>> envs = ClipReward(gym.make_vec("CartPole-v1", num_envs=2), max_reward=0.5)

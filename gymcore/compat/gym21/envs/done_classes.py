@@ -23,7 +23,7 @@ def done_namespace(
         modules: Names of the current classes, by module.
         base: Base of the classes.
 
-    Example:
+    Examples:
         >>> from gymcore.compat.gym21.envs.toy_text import FrozenLakeEnv
         >>> env = FrozenLakeEnv(is_slippery=False)
         >>> env.reset(), env.step(2)

@@ -89,7 +89,7 @@ def make(id: str | EnvSpec, disable_env_checker: bool = True, **kwargs: Any) -> 
         **kwargs: Arguments of the environment, and `max_episode_steps`, a time limit instead of the
             registered one.
 
-    Example:
+    Examples:
         >>> env = make("CartPole-v1")
         >>> print(env)
         <TimeLimit<CartPoleEnv<CartPole-v1>>>
@@ -128,7 +128,7 @@ def register(id: str, entry_point: Callable[..., object] | str, **kwargs: Any) -
 
     `entry_point` is a class, a function or "module:name"; `kwargs` are those of `gymcore.register`.
 
-    Example:
+    Examples:
         >>> register("Maze-v0", entry_point="games.mazes:Maze", max_episode_steps=100)
         >>> registry.env_specs.pop("Maze-v0").max_episode_steps
         100

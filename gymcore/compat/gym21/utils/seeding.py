@@ -18,7 +18,7 @@ def np_random(seed: int | None = None) -> tuple[np.random.RandomState, int]:
     None draws the seed from the operating system. A seed that is negative or not an integer raises
     `Error`.
 
-    Example:
+    Examples:
         >>> generator, seed = np_random(0)
         >>> generator.uniform(-0.05, 0.05, 4)  # CartPole's first state
         array([-0.04456399,  0.04653909,  0.01326909, -0.02099827])

@@ -43,7 +43,7 @@ class VectorEnvWrapper(core.Wrapper):
 class SyncVectorEnv(VectorEnv):
     """Step several environments one after another in this process; see `to_done_api`.
 
-    Example:
+    Examples:
         >>> from gymcore.compat import gym21 as gym
         >>> envs = SyncVectorEnv([lambda: gym.make("CartPole-v1")] * 2)
         >>> envs.reset().shape

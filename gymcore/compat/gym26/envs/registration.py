@@ -61,7 +61,7 @@ def make(
         disable_env_checker: Whether to leave out `PassiveEnvChecker`; None for the registered one.
         **kwargs: Arguments of the environment, such as `render_mode`.
 
-    Example:
+    Examples:
         >>> env = make("CartPole-v1", autoreset=True)
         >>> print(env)
         <AutoResetWrapper<TimeLimit<OrderEnforcing<PassiveEnvChecker<CartPoleEnv<CartPole-v1>>>>>>
@@ -113,7 +113,7 @@ def register(
     that ends an episode resets the environment, `apply_api_compatibility` whether the entry point
     makes an environment with the interface of Gym 0.21.
 
-    Example:
+    Examples:
         >>> register("Maze-v0", entry_point="games.mazes:Maze", max_episode_steps=100)
         >>> registry.pop("Maze-v0").max_episode_steps
         100

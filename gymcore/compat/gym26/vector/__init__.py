@@ -92,7 +92,7 @@ class VectorEnvWrapper(Gym26VectorEnv):
 class SyncVectorEnv(VectorEnvWrapper):
     """Step several environments one after another in this process (Gym 0.26).
 
-    Example:
+    Examples:
         >>> import gymcore.compat.gym26 as gym
         >>> envs = gym.vector.SyncVectorEnv([lambda: gym.make("CartPole-v1")] * 2)
         >>> observations, infos = envs.reset(seed=1)

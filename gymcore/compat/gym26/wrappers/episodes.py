@@ -41,7 +41,7 @@ class AutoResetWrapper(Wrapper, RecordConstructorArgs):
     `terminal_observation` and `terminal_info`; a reset that returns one of these keys raises
     `FailedCheck`. `gymcore.wrappers.Autoreset`, as in Gymnasium 1.x, resets one step later.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = AutoResetWrapper(gym.make("Pendulum-v1", max_episode_steps=2))
         >>> observation, info = env.reset(seed=1)
@@ -72,7 +72,7 @@ class TimeLimit(common.TimeLimit[Any, Any], Wrapper):
 
     Identical to `gymcore.wrappers.TimeLimit`, except that the limit is optional.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = gym.make("Pendulum-v1")
         >>> TimeLimit(env).spec.max_episode_steps
@@ -148,7 +148,7 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
         return_queue: Returns of the last `deque_size` episodes.
         length_queue: Lengths of the last `deque_size` episodes.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = RecordEpisodeStatistics(gym.vector.make("CartPole-v1", num_envs=2))
         >>> _ = envs.reset(seed=2)
@@ -237,7 +237,7 @@ class StepAPICompatibility(Wrapper, RecordConstructorArgs):
     Attributes:
         output_truncation_bool: Whether `step` returns five values.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = StepAPICompatibility(gym.make("CartPole-v1", max_episode_steps=1), False)
         >>> observation, info = env.reset(seed=1)
@@ -264,7 +264,7 @@ class VectorListInfo(Wrapper, RecordConstructorArgs):
 
     Gymnasium 1.x has `DictInfoToList` instead.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = VectorListInfo(gym.vector.make("CartPole-v1", 2, max_episode_steps=1))
         >>> envs.reset(seed=1)[1]

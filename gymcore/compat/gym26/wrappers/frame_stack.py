@@ -57,7 +57,7 @@ class LazyFrames:
         dtype: Dtype of the frames.
         lz4_compress: Whether the frames are stored compressed.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> frames = LazyFrames([np.zeros(2), np.ones(2)])
         >>> frames.shape, len(frames), frames[-1]
@@ -132,7 +132,7 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
     Attributes:
         frames: The last observations, compressed if `lz4_compress` is set.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = FrameStack(gym.make("CartPole-v1"), 3)
         >>> observation, info = env.reset(seed=1)

@@ -34,7 +34,7 @@ def to_grayscale(images: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
 
     The result is a new uint8 array [...]: 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601).
 
-    Example:
+    Examples:
         >>> to_grayscale(np.array([[255, 255, 255], [255, 0, 0], [0, 0, 255]], np.uint8))
         array([255,  76,  29], dtype=uint8)
     """
@@ -161,7 +161,7 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
     Gymnasium 1.x has `AddRenderObservation` instead, which can also observe the images alone. The
     constructor resets the environment once to find the shape of the images.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = gym.make("CartPole-v1", render_mode="rgb_array")
         >>> env = PixelObservationWrapper(env, pixels_only=False)

@@ -27,7 +27,7 @@ class NormalizeObservation(Wrapper, RecordConstructorArgs):
         obs_rms: The statistics: `mean`, `var`, `count`.
         epsilon: Number added to the variance.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = NormalizeObservation(gym.make("CartPole-v1"))
         >>> observation, info = env.reset(seed=1)
@@ -80,7 +80,7 @@ class NormalizeReward(Wrapper, RecordConstructorArgs):
         gamma: The discount factor.
         epsilon: Number added to the variance.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = NormalizeReward(gym.make("CartPole-v1"), gamma=0.5)
         >>> observation, info = env.reset(seed=1)

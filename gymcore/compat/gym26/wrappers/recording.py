@@ -304,7 +304,7 @@ class Monitor(Wrapper, RecordConstructorArgs):
     `openaigym.episode_batch.N.PID.stats.json`, which `close` writes if an episode was started.
     Gym's manifest file, which was needed for uploads to its website, is not written.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = Monitor(gym.make("CartPole-v1"), "run", video_callable=False)
         >>> observation, info = env.reset(seed=1)

@@ -45,7 +45,7 @@ class ClipAction(ActionWrapper, RecordConstructorArgs):
 
     The action space of Gymnasium 1.x's `ClipAction` is unbounded.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> ClipAction(gym.make("Pendulum-v1")).action([5.0])
         array([2.], dtype=float32)
@@ -72,7 +72,7 @@ class RescaleAction(ActionWrapper, RecordConstructorArgs):
         min_action: Lower bounds, an array with the action space's shape and dtype.
         max_action: Upper bounds, in the same form.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = RescaleAction(gym.make("Pendulum-v1"), min_action=0, max_action=1)
         >>> env.action([0.75])
@@ -122,7 +122,7 @@ class RescaleAction(ActionWrapper, RecordConstructorArgs):
 class TransformReward(RewardWrapper, RecordConstructorArgs):
     """Apply a function to rewards.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = TransformReward(gym.make("CartPole-v1"), f=lambda reward: 0.01 * reward)
         >>> observation, info = env.reset(seed=1)
@@ -144,7 +144,7 @@ class TransformReward(RewardWrapper, RecordConstructorArgs):
 class TransformObservation(ObservationWrapper, RecordConstructorArgs):
     """Apply a function to observations; the observation space is unchanged (Gym 0.26).
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = TransformObservation(gym.make("CartPole-v1"), lambda obs: 0 * obs)
         >>> abs(env.reset(seed=1)[0]).tolist()
@@ -180,7 +180,7 @@ class FilterObservation(ObservationWrapper, RecordConstructorArgs):
 
     `FilterObservation` of Gymnasium 1.x requires `filter_keys`, and returns entries in their order.
 
-    Example:
+    Examples:
         >>> from gymcore import Env, spaces
         >>> class Walk(Env):
         ...     observation_space = spaces.Dict(clock=spaces.Discrete(9), step=spaces.Discrete(2))
@@ -233,7 +233,7 @@ class TimeAwareObservation(ObservationWrapper, RecordConstructorArgs):
     Attributes:
         t: Number of steps since the reset.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> env = TimeAwareObservation(gym.make("Pendulum-v1"))
         >>> observation, info = env.reset(seed=1)

@@ -78,7 +78,7 @@ class VectorEnvWrapper(gym26.VectorEnvWrapper, VectorEnv):
 class SyncVectorEnv(gym26.SyncVectorEnv, VectorEnvWrapper):
     """Step several environments one after another in this process.
 
-    Example:
+    Examples:
         >>> import gymcore.compat.gymnasium029 as gym
         >>> envs = gym.vector.SyncVectorEnv([lambda: gym.make("CartPole-v1")] * 2)
         >>> isinstance(envs, gym.Env)

@@ -31,7 +31,7 @@ class RecordEpisodeStatistics(wrappers.RecordEpisodeStatistics):
     float32, int32 and float32 arrays [num_envs], or [1] for a single environment, with 0 where no
     episode has ended. `infos["_episode"]` of a vector environment is the mask of ended episodes.
 
-    Example:
+    Examples:
         >>> import gymcore.compat.gymnasium029 as gym
         >>> env = gym.make("CartPole-v1", max_episode_steps=1)
         >>> env = gym.wrappers.RecordEpisodeStatistics(env)

@@ -169,7 +169,7 @@ def make_capsule(length: float, width: float) -> Geom:
 class Viewer:
     """Draws geometries in a window, or as arrays without a display.
 
-    Example:
+    Examples:
         >>> viewer = Viewer(40, 20)
         >>> viewer.set_bounds(-2.0, 2.0, -1.0, 1.0)
         >>> circle = make_circle(0.5)
