@@ -1,4 +1,4 @@
-"""The `gymcore` command line: `collect`, `train`, `video`, `play` etc., one file per sub-command.
+"""The `gymcore` command line: `collect`, `train`, `evaluate` etc., one file per sub-command.
 
 The module of a sub-command has a `HELP` line, `add_arguments(parser)` and `run(arguments) -> exit
 code`. It imports its requirements in `run`, so `gymcore --help` and shell completion stay fast.
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from gymcore.cli import bench, collect, info, keys, play, serve, train, video
+from gymcore.cli import bench, collect, evaluate, info, keys, play, serve, train, video
 from gymcore.cli import list as list_command
 from gymcore.cli.errors import CliError, plain_warnings
 from gymcore.cli.signals import exit_on_sigterm
@@ -22,6 +22,7 @@ __all__ = ["main"]
 _COMMANDS = {
     "collect": collect,
     "train": train,
+    "evaluate": evaluate,
     "video": video,
     "play": play,
     "list": list_command,

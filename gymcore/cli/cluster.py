@@ -84,6 +84,4 @@ class ActorPolicy:
         """Return the actions for a batch of observations."""
         if self._actions is None:
             self._actions = actions_of(self._policy, self._envs, int(generator.integers(2**31)))
-        if isinstance(self._actions, RandomActions):
-            return self._actions.block(1)[0]
         return self._actions(observations)

@@ -20,7 +20,7 @@ from gymcore.cli.episodes import EpisodeStatistics
 from gymcore.cli.errors import CliError, file_errors
 from gymcore.cli.formats import byte_count, rate
 from gymcore.cli.list import is_native
-from gymcore.cli.options import add_env_arguments, count, env_kwargs
+from gymcore.cli.options import add_env_arguments, count, make_batch
 from gymcore.cli.plots import PARTS, RunHistory, check_plot, plot_run
 from gymcore.cli.policies import PolicyActions, RandomActions, actions_of, add_policy_arguments
 from gymcore.cli.progress import Bar, progress
@@ -125,27 +125,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _make(arguments: argparse.Namespace) -> VectorEnv:
     """Return the vector environment; raise a `CliError` if it cannot be made."""
-    import gymcore
-    from gymcore.error import Error
-
     limit, mode = arguments.max_episode_steps, arguments.vectorization
-    try:
-        return gymcore.make_vec(
-            arguments.id,
-            num_envs=arguments.num_envs,
-            vectorization_mode=None if mode == "auto" else mode,
-            vector_kwargs=_vector_kwargs(arguments),
-            **({} if limit is None else {"max_episode_steps": limit}),
-            **env_kwargs(arguments),
-        )
-    except Error as error:
-        raise CliError(f"{arguments.id}: {error}") from error
-    except MemoryError:
-        raise CliError(
-            f"{arguments.id}: not enough memory for {arguments.num_envs:,} lanes"
-        ) from None
-    except Exception as error:
-        raise CliError(f"{arguments.id}: {type(error).__name__}: {error}") from error
+    return make_batch(
+        arguments,
+        vectorization_mode=None if mode == "auto" else mode,
+        vector_kwargs=_vector_kwargs(arguments),
+        **({} if limit is None else {"max_episode_steps": limit}),
+    )
 
 
 def _vector_kwargs(arguments: argparse.Namespace) -> Info:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import ast
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gymcore.cli.errors import CliError
+
+if TYPE_CHECKING:
+    from gymcore.vector import VectorEnv
 
 
 def count(text: str, least: int = 1) -> int:
@@ -118,6 +121,25 @@ def env_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
     if getattr(arguments, "frame_size", None) is not None:
         kwargs["width"], kwargs["height"] = arguments.frame_size
     return kwargs
+
+
+def make_batch(arguments: argparse.Namespace, **options: Any) -> VectorEnv:
+    """Make `arguments.num_envs` lanes of `arguments.id`; raise `CliError` if that fails.
+
+    `options` are arguments of `make_vec`, beside the environment's own on the command line.
+    """
+    import gymcore
+    from gymcore.error import Error
+
+    env_id, num_envs = arguments.id, arguments.num_envs
+    try:
+        return gymcore.make_vec(env_id, num_envs=num_envs, **options, **env_kwargs(arguments))
+    except Error as error:
+        raise CliError(f"{env_id}: {error}") from error
+    except MemoryError:
+        raise CliError(f"{env_id}: not enough memory for {num_envs:,} lanes") from None
+    except Exception as error:
+        raise CliError(f"{env_id}: {type(error).__name__}: {error}") from error
 
 
 def make_rgb(env_id: str, num_envs: int | None = None, **kwargs: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,6 +15,7 @@ from gymcore.spaces import Space
 
 if TYPE_CHECKING:
     from gymcore import spaces
+    from gymcore.learn.policies import Act
     from gymcore.vector import VectorEnv
 
 _Bound: TypeAlias = int | np.ndarray
@@ -30,8 +30,9 @@ def add_policy_arguments(parser: argparse.ArgumentParser) -> None:
         "--policy",
         default="random",
         metavar="POLICY",
-        help="'random', a checkpoint of gymcore train (FILE.npz), or module:function that turns "
-        "observations [N, ...] into actions [random]",
+        help="'random', a checkpoint of gymcore train (FILE.npz), or module:name of a function "
+        "that turns observations [N, ...] into actions, a torch module, or a model of "
+        "Stable-Baselines3 [random]",
     )
 
 
@@ -55,8 +56,7 @@ def actions_of(policy: str, envs: VectorEnv | Lanes, seed: int) -> RandomActions
     """Return the actions selected by `--policy` for a batch of environments."""
     if policy == "random":
         return RandomActions(envs.single_action_space, envs.num_envs, seed)
-    act = load_checkpoint(policy, envs) if policy.endswith(".npz") else load_policy(policy)
-    return PolicyActions(act, envs.action_space, policy)
+    return PolicyActions(load_policy(policy, envs), envs.action_space, policy)
 
 
 # Separates the stream of actions from the lanes' own streams, which use the same seed.
@@ -103,6 +103,10 @@ class RandomActions:
                 f"space, got {space}; pass --policy module:function"
             )
 
+    def __call__(self, observations: object, begins: object = None) -> npt.NDArray[np.generic]:
+        """Return the actions of the next step, [num_envs, ...]."""
+        return self.block(1)[0]
+
     def block(self, steps: int) -> npt.NDArray[np.generic]:
         """Return the actions of the next steps, a new array [steps, num_envs, ...]."""
         shape = (steps, *self._shape)
@@ -116,12 +120,22 @@ class RandomActions:
         return np.minimum(block.astype(self._dtype), self._high)
 
 
-def load_policy(name: str) -> Callable[[object], object]:
-    """Import the user's policy: `module:function`, or another callable such as `module:agent.act`.
+def load_policy(name: str, envs: VectorEnv | Lanes) -> Act:
+    """Return the policy of a checkpoint (FILE.npz), or import it: `module:name`, `module:a.b`.
 
-    The policy is called with the batch of observations [num_envs, ...] and returns actions. A name
-    that does not refer to a callable raises `CliError`.
+    It is of any kind that `gymcore.learn.evaluate` accepts. Another object, or a checkpoint of an
+    environment with other spaces than `envs`, raises `CliError`.
     """
+    from gymcore.error import Error
+    from gymcore.learn.policies import policy_function
+
+    try:
+        return policy_function(name if name.endswith(".npz") else _imported(name), envs)
+    except (Error, OSError) as error:
+        raise CliError(f"--policy {name}: {str(error).removeprefix(f'{name}: ')}") from error
+
+
+def _imported(name: str) -> object:
     module_name, _, path = name.partition(":")
     if not module_name or not path:
         raise CliError(f"--policy: expected 'random' or module:function, got {name!r}")
@@ -136,33 +150,7 @@ def load_policy(name: str) -> Callable[[object], object]:
             policy = getattr(policy, part)
         except AttributeError:
             raise CliError(f"--policy {name}: {module_name!r} has no {path!r}") from None
-    if not callable(policy):
-        raise CliError(f"--policy {name}: {type(policy).__name__} object is not callable")
     return policy
-
-
-def load_checkpoint(path: str, envs: VectorEnv | Lanes) -> Callable[[object], object]:
-    """Return the policy of a checkpoint of `gymcore train`: the most probable actions.
-
-    Any other file, or a checkpoint whose environment has other spaces than `envs`, raises
-    `CliError`.
-    """
-    from gymcore.error import Error
-    from gymcore.learn import PPO
-    from gymcore.spaces import flatdim
-
-    try:
-        ppo = PPO.load(path, num_envs=1)
-    except (Error, OSError) as error:
-        raise CliError(f"--policy {path}: {error}") from error
-    ppo.close()
-    for name in ("single_observation_space", "single_action_space"):
-        trained, space = getattr(ppo.envs.unwrapped, name), getattr(envs, name)
-        if flatdim(trained) != flatdim(space):
-            raise CliError(
-                f"--policy {path}: trained on {ppo.env_id}, expected {name} {trained}, got {space}"
-            )
-    return ppo.act
 
 
 class PolicyActions:
@@ -171,25 +159,26 @@ class PolicyActions:
     Examples:
         >>> import numpy as np
         >>> from gymcore.spaces import MultiDiscrete
-        >>> act = PolicyActions(lambda obs: [0, 1], MultiDiscrete([2, 2]), "example:f")
+        >>> act = PolicyActions(lambda obs, begins: [0, 1], MultiDiscrete([2, 2]), "example:f")
         >>> act(np.zeros((2, 4)))
         array([0, 1])
     """
 
-    def __init__(self, policy: Callable[[object], object], action_space: Space, name: str) -> None:
+    def __init__(self, policy: Act, action_space: Space, name: str) -> None:
         """Store the policy, the batched action space, and the policy's name for messages."""
         self._policy = policy
         self._name = name
         self._shape = action_space.shape
         self._dtype = action_space.dtype
 
-    def __call__(self, observations: object) -> object:
+    def __call__(self, observations: object, begins: npt.NDArray[np.bool_] | None = None) -> object:
         """Return the policy's actions, as an array if the action space has a shape.
 
-        A `CliError` is raised if the policy fails, or returns another shape or kind of number.
+        `begins` has flags of the lanes whose episode begins, which recurrent policies need. A
+        `CliError` is raised if the policy fails, or returns another shape or kind of number.
         """
         try:
-            actions = self._policy(observations)
+            actions = self._policy(observations, begins)
         except Exception as error:
             raise CliError(
                 f"--policy {self._name} raised {type(error).__name__}: {error}"

@@ -18,7 +18,7 @@ from gymcore.cli.options import (
     make_rgb,
     positive,
 )
-from gymcore.cli.policies import RandomActions, actions_of, add_policy_arguments
+from gymcore.cli.policies import actions_of, add_policy_arguments
 from gymcore.cli.progress import progress
 from gymcore.cli.signals import interruption
 
@@ -126,11 +126,7 @@ def _record(arguments: argparse.Namespace, envs: VectorEnv, recorder: Recorder) 
         for _ in range(steps):
             if interrupted.requested:
                 break
-            if isinstance(policy, RandomActions):
-                actions = policy.block(1)[0]
-            else:
-                actions = policy(observations)
-            observations, _, terminated, truncated, _ = envs.step(actions)
+            observations, _, terminated, truncated, _ = envs.step(policy(observations))
             write()
             bar.update()
             ended += bool(terminated[0] or truncated[0])

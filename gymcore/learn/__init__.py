@@ -1,4 +1,4 @@
-"""Learning: rollout collection and PPO in NumPy, as used by `gymcore train`.
+"""Learning: rollout collection, evaluation, and PPO in NumPy, as used by `gymcore train`.
 
 This package demonstrates the engines and is not a framework; see docs/learn.md.
 """
@@ -11,6 +11,7 @@ from gymcore.base.lazy_namespace import lazy_namespace
 
 if TYPE_CHECKING:
     from gymcore.learn.collector import Rollout, RolloutCollector
+    from gymcore.learn.evaluation import Evaluation, evaluate
     from gymcore.learn.ppo import PPO
     from gymcore.learn.settings import Settings
     from gymcore.learn.tensorboard import TensorBoardLog
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PPO",
+    "Evaluation",
     "Rollout",
     "RolloutCollector",
     "Settings",
     "TensorBoardLog",
     "compute_advantages",
+    "evaluate",
 ]
 
 # Imported at first use: the command line loads only the settings, for the options of `train`.
@@ -30,6 +33,7 @@ __getattr__, __dir__ = lazy_namespace(
     __name__,
     {
         ".collector": ("Rollout", "RolloutCollector"),
+        ".evaluation": ("Evaluation", "evaluate"),
         ".ppo": ("PPO",),
         ".settings": ("Settings",),
         ".tensorboard": ("TensorBoardLog",),

@@ -17,11 +17,11 @@ def test_version(run):
 def test_without_a_command_the_help_is_shown(run):
     ran = run()
     assert ran.code == 2
-    for name in ("collect", "list", "bench", "info"):
+    for name in ("collect", "evaluate", "list", "bench", "info"):
         assert name in ran.out
 
 
-@pytest.mark.parametrize("command", ["collect", "list", "bench", "info"])
+@pytest.mark.parametrize("command", ["collect", "evaluate", "list", "bench", "info"])
 def test_every_command_has_help(command, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main([command, "--help"])

@@ -8,7 +8,7 @@ import pytest
 
 from gymcore import spaces
 from gymcore.cli.errors import CliError
-from gymcore.cli.policies import PolicyActions, RandomActions, load_policy
+from gymcore.cli.policies import Lanes, PolicyActions, RandomActions, load_policy
 
 SPACES = {
     "coin": spaces.Discrete(2),
@@ -68,6 +68,9 @@ def test_spaces_without_arrays_ask_for_a_policy() -> None:
         RandomActions(spaces.Tuple((spaces.Discrete(2),)), 4, 0)
 
 
+LANES = Lanes(2, spaces.Box(-1, 1, (4,)), spaces.Discrete(2), spaces.MultiDiscrete([2, 2]))
+
+
 @pytest.fixture
 def policies(tmp_path, monkeypatch):
     (tmp_path / "some_policies.py").write_text(
@@ -90,7 +93,8 @@ def policies(tmp_path, monkeypatch):
 
 
 def test_a_policy_is_found_inside_objects(policies) -> None:
-    assert load_policy("some_policies:agent.act")(np.zeros((2, 4))) == [0, 0]
+    assert load_policy("some_policies:agent.act", LANES)(np.zeros((2, 4)), None) == [0, 0]
+    assert load_policy("some_policies:agent", LANES)(np.zeros((2, 4)), None) == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -101,26 +105,26 @@ def test_a_policy_is_found_inside_objects(policies) -> None:
         ("no_such_module_here:f", "cannot import 'no_such_module_here'"),
         ("broken_policies:f", "ZeroDivisionError"),
         ("some_policies:missing", "has no 'missing'"),
-        ("some_policies:constant", "not callable"),
+        ("some_policies:constant", "expected a function of observations, .*, got 3"),
     ],
 )
 def test_a_bad_policy_name_says_what_is_wrong(policies, name: str, message: str) -> None:
     with pytest.raises(CliError, match=message):
-        load_policy(name)
+        load_policy(name, LANES)
 
 
 BATCH = spaces.MultiDiscrete([2, 2, 2])
 
 
 def test_actions_are_converted_to_the_dtype_of_the_space() -> None:
-    actions = PolicyActions(lambda obs: np.array([1, 0, 1], np.int8), BATCH, "m:f")(None)
+    actions = PolicyActions(lambda obs, begins: np.array([1, 0, 1], np.int8), BATCH, "m:f")(None)
     assert actions.dtype == np.int64
     np.testing.assert_array_equal(actions, [1, 0, 1])
 
 
 def test_the_policy_sees_the_observations() -> None:
     observations = np.arange(12.0).reshape(3, 4)
-    act = PolicyActions(lambda obs: (obs[:, 0] > 3).astype(int), BATCH, "m:f")
+    act = PolicyActions(lambda obs, begins: (obs[:, 0] > 3).astype(int), BATCH, "m:f")
     np.testing.assert_array_equal(act(observations), [0, 1, 1])
 
 
@@ -136,11 +140,11 @@ def test_the_policy_sees_the_observations() -> None:
 )
 def test_wrong_answers_name_the_policy_and_both_shapes_or_dtypes(answer, message: str) -> None:
     with pytest.raises(CliError, match=message):
-        PolicyActions(lambda obs: answer, BATCH, "m:f")(None)
+        PolicyActions(lambda obs, begins: answer, BATCH, "m:f")(None)
 
 
 def test_an_exception_in_the_policy_is_told_and_kept_as_the_cause() -> None:
-    def policy(observations):
+    def policy(observations, begins):
         raise KeyError("weights")
 
     with pytest.raises(CliError, match=r"m:f raised KeyError: 'weights'") as caught:

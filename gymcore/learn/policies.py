@@ -1,0 +1,123 @@
+"""Policies of several kinds as functions of a batch of observations."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gymcore.base.nested import map_leaves
+from gymcore.error import ArgumentTypeError, InvalidArgument, UnsupportedMode
+from gymcore.spaces import Box, Discrete, Space, flatdim
+
+if TYPE_CHECKING:
+    from gymcore.learn.ppo import PPO
+
+__all__ = ["Act", "policy_function"]
+
+Begins: TypeAlias = npt.NDArray[np.bool_] | None
+Act: TypeAlias = Callable[[object, Begins], object]
+"""Function of observations [num_envs, ...], and of flags of the lanes whose episode begins.
+
+The flags may be None, except for recurrent policies.
+"""
+
+
+def policy_function(policy: Any, envs: Any) -> Act:
+    """Return a function that chooses the actions of a policy; see `gymcore.learn.evaluate`.
+
+    Args:
+        policy: A policy of any kind that `evaluate` accepts.
+        envs: A vector environment, or an object with its spaces.
+
+    Raises:
+        ArgumentTypeError: If `policy` is of no such kind.
+        InvalidArgument: If a file is not a checkpoint, or one of an environment with other spaces.
+        OSError: If a file cannot be read.
+    """
+    if isinstance(policy, (str, os.PathLike)):
+        policy = _load(policy, envs)
+    if hasattr(policy, "predict") and "episode_start" in _parameters(policy.predict):
+        return _StableBaselines(policy)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(policy, torch.nn.Module):
+        return _of_module(torch, policy, envs.single_action_space)
+    function = policy if callable(policy) else getattr(policy, "act", None)
+    if not callable(function):
+        raise ArgumentTypeError(
+            "policy: expected a function of observations, an agent with `act`, a checkpoint, a "
+            f"torch module or a model of Stable-Baselines3, got {policy!r}"
+        )
+    return lambda observations, begins: function(observations)
+
+
+def _load(path: str | os.PathLike[str], envs: Any) -> PPO:
+    from gymcore.learn.ppo import PPO
+
+    ppo = PPO.load(path, num_envs=1)
+    ppo.close()
+    for name in ("single_observation_space", "single_action_space"):
+        trained, space = getattr(ppo.envs.unwrapped, name), getattr(envs, name)
+        if flatdim(trained) != flatdim(space):
+            raise InvalidArgument(
+                f"{path}: trained on {ppo.env_id}, expected {name} {trained}, got {space}"
+            )
+    return ppo
+
+
+def _parameters(function: Callable[..., object]) -> Any:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):  # some compiled functions have no signature
+        return ()
+
+
+class _StableBaselines:
+    """Calls `predict`, and passes the states of a recurrent policy on to the next step."""
+
+    def __init__(self, model: Any) -> None:
+        self._model, self._state = model, None
+
+    def __call__(self, observations: object, begins: Begins) -> object:
+        actions, self._state = self._model.predict(
+            observations, state=self._state, episode_start=begins, deterministic=True
+        )
+        if self._state is not None and begins is None:
+            raise UnsupportedMode("only evaluation supports recurrent policies")
+        return actions
+
+
+def _of_module(torch: Any, module: Any, space: Space) -> Act:
+    """Return a function that calls a torch module in evaluation mode, without gradients."""
+    floats = [each for each in module.parameters() if each.is_floating_point()]
+    device = floats[0].device if floats else None
+
+    def tensor(array: Any) -> Any:
+        made = torch.tensor(np.asarray(array), device=device)  # a copy, which the module may change
+        return made.to(floats[0].dtype) if floats and made.is_floating_point() else made
+
+    def act(observations: object, begins: Begins) -> object:
+        modes = [(part, part.training) for part in module.modules()]
+        try:
+            module.eval()
+            with torch.no_grad():
+                outputs = module(map_leaves(tensor, observations))
+        finally:
+            for part, training in modes:
+                part.training = training
+        if not isinstance(outputs, torch.Tensor):
+            raise InvalidArgument(
+                f"policy: expected a tensor from the module, got {type(outputs)}; pass a function "
+                "that turns observations into actions"
+            )
+        actions: npt.NDArray[Any] = outputs.cpu().numpy()
+        if isinstance(space, Discrete) and actions.ndim == 2:
+            return actions.argmax(axis=1) + int(space.start)
+        return np.clip(actions, space.low, space.high) if isinstance(space, Box) else actions
+
+    return act
