@@ -52,6 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SEED",
         help="seed of the whole run; lane i is seeded with SEED + i [random]",
     )
+    parser.add_argument(
+        "--num-workers",
+        type=count,
+        metavar="N",
+        help="processes that step the lanes, for an environment written in Python",
+    )
     parser.add_argument("--out", type=Path, metavar="FILE.npz", help="checkpoint to write [ID.npz]")
     parser.add_argument(
         "--plot", type=Path, metavar="FILE.png", help="plot the returns (png, pdf, svg or jpg)"
@@ -133,6 +139,7 @@ def _ppo(arguments: argparse.Namespace) -> PPO:
     from gymcore.learn import PPO
 
     given = {field.name: getattr(arguments, field.name) for field in fields(Settings)}
+    given["num_workers"] = arguments.num_workers
     changes = {name: value for name, value in given.items() if value is not None}
     try:
         if arguments.resume is not None:

@@ -133,7 +133,8 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
         metadata = json.loads(str(arrays.pop("metadata")))
         if metadata["version"] != _VERSION:
             raise ValueError(f"expected version {_VERSION}, got {metadata['version']!r:.20}")
-        settings = Settings(**metadata["settings"])
+        # Files without this setting are older than it.
+        settings = Settings(**{"scale_actions": False, **metadata["settings"]})
         return Checkpoint(
             metadata["id"],
             _env_kwargs(metadata.get("env_kwargs")),

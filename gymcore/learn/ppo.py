@@ -121,15 +121,17 @@ class Network:
         shapes += [(sizes[-1], outputs), (outputs,), (sizes[-1], 1), (1,)]
         return shapes + [(outputs,)] * continuous
 
-    def forward(self, x: Array) -> tuple[list[Array], Array, Array]:
+    def forward(self, x: Array, *, reuse: bool = True) -> tuple[list[Array], Array, Array]:
         """Return the inputs of all layers, the policy's outputs [n, outputs], and values [n].
 
-        The next call with the same number of rows overwrites the inputs: allocating new arrays
-        would take longer than filling them.
+        With `reuse`, the next call with the same number of rows overwrites the inputs: allocating
+        new arrays would take longer than filling them. These arrays are kept for each number of
+        rows, so pass False if it is arbitrary.
         """
         layers = [x]
-        for k, (z, *_) in enumerate(self._buffers_of(len(x))):
-            np.matmul(layers[-1], self._weights[2 * k], out=z)
+        outs = [z for z, *_ in self._buffers_of(len(x))] if reuse else [None] * self._depth
+        for k, out in enumerate(outs):
+            z = np.matmul(layers[-1], self._weights[2 * k], out=out)
             z += self._weights[2 * k + 1]
             layers.append(np.tanh(z, out=z))
         policy, policy_bias, value, value_bias = self._weights[2 * self._depth :][:4]
@@ -155,9 +157,9 @@ class Network:
         np.matmul(outputs, policy.T, out=buffers[-1][1, 0])
         np.multiply(values[:, None], value[:, 0], out=buffers[-1][1, 1])
         for k in reversed(range(self._depth)):
-            _, slope, room = buffers[k]
-            np.square(layers[k + 1], out=room)
-            slope *= np.subtract(1, room, out=room)
+            _, slope, scratch = buffers[k]
+            np.square(layers[k + 1], out=scratch)
+            slope *= np.subtract(1, scratch, out=scratch)
             np.matmul(layers[k].swapaxes(-1, -2), slope, out=self._slopes[2 * k])
             np.sum(slope, axis=1, keepdims=True, out=self._slopes[2 * k + 1])
             if k:
@@ -214,14 +216,17 @@ class PPO:
         *,
         seed: int = 0,
         env_kwargs: Options = None,
+        num_workers: int | None = None,
         **settings: Any,
     ) -> None:
         """Create the environment and initialize the network.
 
         Args:
-            env_id: An environment with a Discrete or Box action space.
+            env_id: An environment with Discrete actions, or a Box of floats.
             seed: Seed of all random numbers: lane i is reset with seed + i.
             env_kwargs: Arguments of the environment, which JSON must be able to represent.
+            num_workers: Number of processes that step the lanes, each with one environment in
+                Python; see `AsyncVectorEnv`. None selects the engine as `make_vec` does.
             **settings: Values that replace the defaults of the id; see `Settings`.
 
         Raises:
@@ -233,9 +238,11 @@ class PPO:
         self.env_kwargs = env_kwargs or {}
         self.settings = replace(Settings(**DEFAULTS.get(env_id, {})), **settings)
         options = {"autoreset_mode": "SameStep", "episode_statistics": True}
-        num_envs = self.settings.num_envs
+        num_envs, mode = self.settings.num_envs, None
+        if num_workers is not None:
+            options["num_workers"], mode = num_workers, "async"
         self.envs: VectorEnv = gymcore.make_vec(
-            env_id, num_envs=num_envs, vector_kwargs=options, **self.env_kwargs
+            env_id, num_envs, mode, vector_kwargs=options, **self.env_kwargs
         )
         try:
             inputs, outputs, continuous = _sizes(self.envs, env_id)
@@ -243,8 +250,9 @@ class PPO:
             self.envs.close()
             raise
         self._space = self.envs.single_observation_space
-        actions = self.envs.single_action_space
-        self._first_action = int(actions.start) if isinstance(actions, Discrete) else 0
+        self._offset, self._factor = _action_scale(
+            self.envs.single_action_space, self.settings.scale_actions
+        )
         if self._space.shape is None:
             self.envs = FlattenObservation(self.envs)
         self._shapes = _shapes(self._space, inputs, self.settings.hidden, outputs, continuous)
@@ -289,11 +297,16 @@ class PPO:
         except (TypeError, ValueError, LookupError) as problem:
             expected = f"observations: expected a batch of {self._space}"
             raise InvalidArgument(f"{expected} ({problem})") from None
-        _, outputs, _ = self._network.forward(inputs)
-        actions = self.envs.single_action_space
-        if isinstance(actions, Box):
-            return np.clip(outputs, actions.low, actions.high)
-        return outputs.argmax(axis=1) + self._first_action
+        _, outputs, _ = self._network.forward(inputs, reuse=False)
+        space = self.envs.single_action_space
+        if isinstance(space, Box):
+            return np.clip(self._env_actions(outputs), space.low, space.high)
+        return outputs.argmax(axis=1) + self._offset
+
+    def _env_actions(self, outputs: Array) -> Array:
+        """Return continuous actions [n, ...] of the environment for those of the network."""
+        shape = self.envs.single_action_space.shape
+        return (self._offset + self._factor * outputs).reshape(-1, *(shape or ()))
 
     def _inputs(self, observations: object, space: Space | None = None) -> Array:
         """Return the network's inputs [n, size] for a batch of observations."""
@@ -315,9 +328,10 @@ class PPO:
             draws = self._random.standard_exponential(outputs.shape, np.float32)
             noise = np.log(np.maximum(draws, np.finfo(np.float32).tiny))  # a draw may be 0
             actions = (log_probs - noise).argmax(axis=1)
-            return actions + self._first_action, log_probs[np.arange(len(actions)), actions], values
+            return actions + self._offset, log_probs[np.arange(len(actions)), actions], values
         noise = self._random.standard_normal(outputs.shape, np.float32)
-        return outputs + noise * np.exp(log_std), _log_normal(noise, log_std), values
+        actions = self._env_actions(outputs + noise * np.exp(log_std))
+        return actions, _log_normal(noise, log_std), values
 
     # --- learning --------------------------------------------------------------------------------
 
@@ -349,12 +363,15 @@ class PPO:
         if settings.normalize:
             self._scale_rewards(rollout)
         advantages, returns = collector.advantages(settings.gamma, settings.gae_lambda)
-        actions = rollout.actions - self._first_action if self._first_action else rollout.actions
         arrays = (
-            rollout.observations, actions, rollout.log_probs, rollout.values, advantages, returns,
+            rollout.observations, rollout.actions, rollout.log_probs, rollout.values, advantages,
+            returns,
         )  # fmt: skip
         columns = [array.reshape(-1, *array.shape[2:]) for array in arrays]
         columns[0] = flatten_batch(self.envs.single_observation_space, columns[0])
+        columns[1] = columns[1].reshape(-1, *self._offset.shape) - self._offset
+        if self._network.log_std is not None:
+            columns[1] = (columns[1] / self._factor).astype(np.float32, copy=False)
         losses = []
         for rows in self._minibatches(rollout.rewards.size):
             losses.append(self._learn(*(column[rows] for column in columns)))
@@ -408,8 +425,8 @@ class PPO:
         layers, outputs, values = network.forward(self._scale(observations))
         log_std = network.log_std
         if log_std is None:
-            every, rows = _log_softmax(outputs), np.arange(len(actions))
-            log_probs = every[rows, actions]
+            all_log_probs, rows = _log_softmax(outputs), np.arange(len(actions))
+            log_probs = all_log_probs[rows, actions]
         else:
             noise = (actions - outputs) * np.exp(-log_std)
             log_probs = _log_normal(noise, log_std)
@@ -421,8 +438,8 @@ class PPO:
             errors - changes + np.clip(changes, -settings.clip_value, settings.clip_value)
         )
         if log_std is None:
-            probs = np.exp(every)
-            entropies = -(probs * every).sum(axis=1, keepdims=True)
+            probs = np.exp(all_log_probs)
+            entropies = -(probs * all_log_probs).sum(axis=1, keepdims=True)
         else:
             entropies = (log_std + _HALF_LOG_TAU + 0.5).sum()
         terms = (
@@ -444,7 +461,7 @@ class PPO:
             by_output = -slope * probs
             by_output[rows, actions] += slope[:, 0]
             if settings.entropy:
-                by_output += settings.entropy / n * probs * (every + entropies)
+                by_output += settings.entropy / n * probs * (all_log_probs + entropies)
         else:
             by_output = slope * noise * np.exp(-log_std)
             network.log_std_slope[...] = (slope * (noise**2 - 1)).sum(axis=0) - settings.entropy
@@ -503,7 +520,9 @@ class PPO:
         }
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], **settings: Any) -> PPO:
+    def load(
+        cls, path: str | os.PathLike[str], *, num_workers: int | None = None, **settings: Any
+    ) -> PPO:
         """Load the agent of a checkpoint; with the native engine, training continues bit for bit.
 
         The file may come from an untrusted source: its environment must already be registered, and
@@ -511,6 +530,7 @@ class PPO:
 
         Args:
             path: Path of the checkpoint.
+            num_workers: As for a new agent.
             **settings: Values that replace those of the checkpoint; see `Settings`. `hidden` cannot
                 be changed. Another number of lanes starts new episodes.
 
@@ -545,7 +565,10 @@ class PPO:
                 raise ValueError(
                     f"shapes: expected {shapes} for {env_id}, got {checkpoint.shapes!r:.400}"
                 )
-            ppo = cls(env_id, seed=checkpoint.steps, env_kwargs=kwargs, **asdict(changed))
+            ppo = cls(
+                env_id, seed=checkpoint.steps, env_kwargs=kwargs, num_workers=num_workers,
+                **asdict(changed),
+            )  # fmt: skip
             try:
                 ppo._restore(checkpoint)
             except BaseException:
@@ -588,9 +611,23 @@ def _sizes(envs: VectorEnv, env_id: str) -> tuple[int, int, bool]:
     inputs = flatdim(space)
     if isinstance(actions, Discrete):
         return inputs, int(actions.n), False
-    if isinstance(actions, Box) and len(actions.shape) == 1 and actions.dtype.kind == "f":
-        return inputs, actions.shape[0], True
-    raise UnsupportedMode(f"{env_id}: expected Discrete or [n] float Box actions, got {actions}")
+    if isinstance(actions, Box) and actions.dtype.kind == "f":
+        return inputs, flatdim(actions), True
+    raise UnsupportedMode(f"{env_id}: expected Discrete or float Box actions, got {actions}")
+
+
+def _action_scale(space: Any, scale: bool) -> tuple[Array, Array]:
+    """Return the offset and factor, flattened, that turn the network's actions into the space's.
+
+    From -1 to 1, the network's actions cover the range of a bounded number. A range so large that
+    a sixteenfold action would overflow counts as unbounded.
+    """
+    if isinstance(space, Discrete):
+        return np.array(space.start), np.array(1)
+    low, high = space.low.ravel() / 2, space.high.ravel() / 2
+    with np.errstate(over="ignore", invalid="ignore"):
+        bounded = scale & np.isfinite(16 * (high - low)) & (high > low)
+        return np.where(bounded, high + low, 0), np.where(bounded, high - low, 1)
 
 
 def _shapes(space: Space, *network: Any) -> list[list[int]]:

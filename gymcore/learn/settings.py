@@ -40,6 +40,8 @@ class Settings:
         max_gradient: Maximum norm of a gradient; larger gradients are scaled down.
         hidden: Sizes of the hidden layers, at least one.
         normalize: Whether to divide observations and rewards by their running standard deviations.
+        scale_actions: Whether continuous actions start with the center and half the range of their
+            bounds as mean and standard deviation; 0 and 1 otherwise, as for unbounded actions.
         total_steps: Total number of steps, of all lanes together, after which training ends.
     """
 
@@ -59,6 +61,7 @@ class Settings:
     max_gradient: float = 0.5
     hidden: Sequence[int] = (64, 64)
     normalize: bool = True
+    scale_actions: bool = True
     total_steps: int = 1_000_000
 
     def __post_init__(self) -> None:
@@ -78,7 +81,7 @@ class Settings:
         checked["hidden"] = tuple(positive("hidden", size) for size in self.hidden)
         if not checked["hidden"]:
             raise InvalidArgument("hidden: expected at least one layer, got none")
-        for name in ("anneal", "normalize"):
+        for name in ("anneal", "normalize", "scale_actions"):
             value = getattr(self, name)
             if not isinstance(value, (bool, np.bool_)):
                 raise ArgumentTypeError(f"{name}: expected a bool, got {value!r}")

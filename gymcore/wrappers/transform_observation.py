@@ -299,7 +299,7 @@ def flatten_batch(space: Space, batch: Any) -> Array:
     if isinstance(space, (Discrete, MultiDiscrete)):
         return _one_hot(space, batch)
     if isinstance(space, (Box, MultiBinary)):
-        array = np.asarray(batch, space.dtype)
+        array = _batch_of(space, batch, space.dtype)
         return array.reshape(len(array), flatdim(space))
     return np.stack([flatten(space, element) for element in batch])
 
@@ -311,9 +311,19 @@ def _flattens_as_batch(space: Space) -> bool:
     return type(space) in (Box, Discrete, MultiBinary, MultiDiscrete, OneOf, Text)
 
 
+def _batch_of(space: Space, batch: object, dtype: npt.DTypeLike) -> Array:
+    """Return elements of a space as an array [n, ...] after checking its shape."""
+    array = np.asarray(batch, dtype)
+    if array.ndim == 0 or array.shape[1:] != space.shape:
+        raise error.InvalidArgument(
+            f"expected an array of shape (n, *{space.shape}), got shape {array.shape}"
+        )
+    return array
+
+
 def _one_hot(space: Discrete | MultiDiscrete, batch: object) -> Array:
     sizes = np.atleast_1d(space.n if isinstance(space, Discrete) else space.nvec).ravel()
-    numbers = np.asarray(batch, np.int64)
+    numbers = _batch_of(space, batch, np.int64)
     numbers = numbers.reshape(len(numbers), len(sizes)) - np.asarray(space.start, np.int64).ravel()
     if (numbers < 0).any() or (numbers >= sizes).any():
         raise error.InvalidArgument(f"{batch} is not a batch of elements of {space}")

@@ -46,6 +46,20 @@ def changed(path: Path, arrays: dict[str, Any] | None = None, **metadata: Any) -
     return other
 
 
+def test_actions_of_an_older_file_keep_their_scale(tmp_path: Path) -> None:
+    """Older files lack the setting: their networks were trained with the range of the action."""
+    path, old = tmp_path / "a.npz", PPO("Pendulum-v1", seed=1, **SMALL, scale_actions=False)
+    old.save(path)
+    with np.load(path) as file:
+        settings = json.loads(str(file["metadata"]))["settings"]
+    assert not settings.pop("scale_actions")
+    ppo = PPO.load(changed(path, settings=settings))
+    observations = np.full((3, 3), 0.5, np.float32)
+    assert not ppo.settings.scale_actions and ppo.act(observations) == pytest.approx(
+        old.act(observations)
+    )
+
+
 @pytest.fixture
 def evil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Make a module that records when a program imports it."""

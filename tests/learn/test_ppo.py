@@ -303,34 +303,117 @@ def test_bad_settings_for_a_checkpoint(tmp_path):
 
 
 def test_environments_that_it_cannot_learn():
-    from gymcore import spaces
-
-    gym.register("Two-v0", lambda: Two(), disable_env_checker=True)
-    from tests.learn.reference import Line
-
-    class Two(Line):
-        action_space = spaces.MultiDiscrete([2, 2])
-
-    try:
-        for space in (Two.action_space, spaces.Box(0, 5, (2,), np.int64), spaces.Box(0, 5, (2, 2))):
-            Two.action_space = space
-            with pytest.raises(error.UnsupportedMode, match=f"got {re.escape(str(space))}"):
-                PPO("Two-v0")
-    finally:
-        del gym.registry["Two-v0"]
+    spaces = gym.spaces
+    for space in (
+        spaces.MultiDiscrete([2, 2]), spaces.MultiBinary(2), spaces.Box(0, 5, (2,), np.int64),
+        spaces.Box(0, 255, (2,), np.uint8), spaces.Dict(a=spaces.Discrete(2)),
+    ):  # fmt: skip
+        with pytest.raises(error.UnsupportedMode, match=f"got {re.escape(str(space))}"):
+            aim(space)
     with pytest.raises(error.UnsupportedMode, match=r"got images, Box\(0, 255, \(96, 96, 3\)"):
         PPO("CarRacing-v3")
     with pytest.raises(TypeError, match="rate"):
         PPO("CartPole-v1", rate=3)
 
 
-@pytest.mark.parametrize(
-    "observations", [np.zeros(4), np.zeros((3, 5)), "x", {"a": 1}, None], ids=str
+@for_each(
+    ("env_id", "observations"),
+    [
+        ("CartPole-v1", np.zeros(4)),
+        ("CartPole-v1", np.zeros((3, 5))),
+        ("CartPole-v1", np.zeros((0, 5))),
+        ("CartPole-v1", np.zeros((2, 2, 2))),
+        ("CartPole-v1", np.zeros(())),
+        ("CartPole-v1", "x"),
+        ("CartPole-v1", {"a": 1}),
+        ("CartPole-v1", None),
+        ("Taxi-v4", 3),
+        ("Taxi-v4", np.zeros((4, 1), np.int64)),
+        ("Taxi-v4", [500]),
+        ("Blackjack-v1", (np.zeros(2, np.int64), np.zeros(2, np.int64))),
+        ("Blackjack-v1", tuple(np.zeros((3, 2, 1), np.int64))),
+    ],
 )
-def test_observations_of_another_space(observations):
-    ppo = PPO("CartPole-v1", seed=1, num_envs=2)
-    with pytest.raises(error.InvalidArgument, match="observations: expected a batch of Box"):
+def test_observations_of_another_space(env_id, observations):
+    ppo = PPO(env_id, seed=1, num_envs=2, num_steps=1)
+    with pytest.raises(error.InvalidArgument, match="observations: expected a batch of"):
         ppo.act(observations)
+
+
+def test_acting_keeps_no_arrays_of_other_batch_sizes():
+    ppo = PPO("CartPole-v1", seed=1, **SMALL)
+    ppo.update()
+    sizes = set(ppo._network._buffers)
+    actions = [ppo.act(np.full((n, 4), 0.1)) for n in (1, 7, 300)]
+    assert set(ppo._network._buffers) == sizes and len(set(np.concatenate(actions))) == 1
+
+
+class Aim(gym.Env):
+    """The reward is 1 less the distance of the action from a point, as a fraction of the range."""
+
+    observation_space = gym.spaces.Box(-1, 1, (1,))
+
+    def __init__(self, action_space, at=0.0):
+        self.action_space, self.at = action_space, at
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        assert action in self.action_space
+        low, high = self.action_space.low, self.action_space.high
+        reward = 1 - np.abs(action - low - self.at * (high - low)).mean() / np.mean(high - low)
+        return np.zeros(1, np.float32), float(reward), True, False, {}
+
+
+def aim(space, **options):
+    """Return an agent for `Aim`, which is registered only while the agent is made."""
+    gym.register("Aim-v0", Aim, kwargs={"action_space": space, "at": 0.75})
+    try:
+        return PPO("Aim-v0", seed=1, num_envs=8, num_steps=16, minibatch=32, **options)
+    finally:
+        del gym.registry["Aim-v0"]
+
+
+@for_each(
+    "space",
+    [
+        gym.spaces.Box(-1, 1, (1,)),
+        gym.spaces.Box(0, 100, (1,)),
+        gym.spaces.Box(-0.002, 0.001, (2,), np.float64),
+        gym.spaces.Box(1e6, 3e6, (2, 2)),
+        gym.spaces.Box(3, 7, ()),
+        gym.spaces.Box(np.array([0, 50], np.float32), np.array([1, 60], np.float32)),
+    ],
+)
+def test_actions_of_a_bounded_box_are_scaled(space):
+    ppo = aim(space, total_steps=12_800)
+    ppo.train()
+    (action,) = ppo.act(np.zeros((1, 1)))
+    assert action in space
+    np.testing.assert_allclose((action - space.low) / (space.high - space.low), 0.75, atol=0.1)
+
+
+def test_actions_without_a_range_are_not_scaled():
+    largest = np.finfo(np.float32).max
+    low = np.array([-np.inf, 0, -largest], np.float32)
+    ppo = aim(gym.spaces.Box(low, np.array([np.inf, np.inf, largest], np.float32)))
+    assert ppo._offset.tolist() == [0] * 3 and ppo._factor.tolist() == [1] * 3
+    ppo = aim(gym.spaces.Box(0, 100, (1,)), scale_actions=False)
+    assert (ppo._offset, ppo._factor) == (0, 1)
+
+
+@for_each("num_workers", [1, 2])
+def test_workers_change_nothing(num_workers):
+    agents = [PPO("Line-v0", seed=1, **SMALL, num_workers=n) for n in (None, num_workers)]
+    for ppo in agents:
+        ppo.update()
+    parameters = [ppo._network.parameters for ppo in agents]
+    np.testing.assert_array_equal(*parameters)
+    assert agents[1].envs.unwrapped.num_workers == num_workers
+    for ppo in agents:
+        ppo.close()
 
 
 def test_it_learns():
