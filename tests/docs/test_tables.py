@@ -13,6 +13,7 @@ import gymcore as gym
 from gymcore.envs.atari.games import GAMES
 from gymcore.native.vector_env import NativeVectorEnv
 from tests.docs.test_environment_pages import rows
+from tests.test_same_api import ABSENT, NO_MODULES
 
 ROOT = Path(__file__).parents[2]
 VECTOR = (ROOT / "docs" / "vector.md").read_text()
@@ -92,3 +93,10 @@ def test_the_families_of_the_readme(family):
 def test_the_numbers_of_atari_games():
     ids = [each for each in gym.registry if "atari" in str(gym.registry[each].entry_point)]
     assert f"{len(GAMES)} games under {len(ids)} ids" in (ROOT / "README.md").read_text()
+
+
+def test_the_api_page_names_what_is_missing():
+    page = (ROOT / "docs" / "api.md").read_text()
+    modules = {name for name in ABSENT if "." not in name.split()[1]} | NO_MODULES
+    for name in modules:
+        assert f"`{name.replace(' ', '.').strip('.')}`" in page
