@@ -9,6 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
@@ -48,7 +49,8 @@ def test_every_setting_is_an_option(run, tmp_path: Path) -> None:
     settings = Settings(
         num_envs=3, num_steps=5, epochs=2, minibatch=7, learning_rate=0.02, anneal=True, gamma=0.9,
         gae_lambda=0.8, clip=0.3, target_kl=0.1, entropy=0.01, value=0.4, clip_value=0.6,
-        max_gradient=2.0, hidden=(8, 4), normalize=True, total_steps=30,
+        max_gradient=2.0, hidden=(8, 4), normalize=True, scale_actions=False,
+        total_steps=30,
     )  # fmt: skip
     given = vars(settings)
     assert not given.items() & vars(Settings()).items() - {("normalize", True)}
@@ -56,16 +58,27 @@ def test_every_setting_is_an_option(run, tmp_path: Path) -> None:
     words[words.index("--anneal=True")] = "--anneal"
     words[words.index("--hidden=(8, 4)")] = "--hidden=8,4"
     words[words.index("--normalize=True")] = "--normalize"  # CartPole's default is off
+    words[words.index("--scale-actions=False")] = "--no-scale-actions"
     ran = run(*TRAIN, *words, "--out", tmp_path / "a.npz")
     assert ran.code == 0, ran.err
     assert ran.out.startswith("seed        1\nsettings    num_envs=3, num_steps=5, epochs=2, ")
-    assert "hidden=(8, 4), normalize=True, total_steps=30\n" in ran.out
+    assert "hidden=(8, 4), normalize=True, scale_actions=False, total_steps=30\n" in ran.out
     assert PPO.load(tmp_path / "a.npz").settings == settings
     ran = run("train", "--resume", tmp_path / "a.npz", "--no-anneal", "--total-steps", 60)
     assert ran.code == 0 and "anneal=False" in ran.out and "seed" not in ran.out
     assert PPO.load(tmp_path / "a.npz").settings.gamma == 0.9
     ran = run(*TRAIN, "--gamma", 2, "--out", tmp_path / "b.npz")
     assert ran.code == 2 and "CartPole-v1: gamma: expected at most 1, got 2.0" in ran.err
+
+
+def test_workers_step_the_lanes(run, tmp_path: Path) -> None:
+    small = ("--num-steps=8", "--num-envs=4", "--total-steps=64", "--num-workers=2")
+    ran = run(*TRAIN, *small, "--out", tmp_path / "a.npz")
+    assert (ran.code, ran.err) == (0, "")
+    with np.load(tmp_path / "a.npz") as file:
+        assert "lanes" not in file  # processes step them, not the native engine
+    ran = run("train", "--resume", tmp_path / "a.npz", "--num-workers=1", "--total-steps=96")
+    assert ran.code == 0, ran.err
 
 
 def test_a_random_seed_is_printed(run, tmp_path: Path) -> None:
