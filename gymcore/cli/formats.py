@@ -21,12 +21,12 @@ def duration(length: float) -> str:
     """Format a time in seconds.
 
     Examples:
-        >>> duration(1.234e-9), duration(0.0156), duration(75.0)
-        ('1.23 ns', '15.6 ms', '75 s')
+        >>> duration(1.234e-9), duration(0.0156), duration(75.0), duration(9000.0)
+        ('1.23 ns', '15.6 ms', '75 s', '2.5 h')
     """
-    for limit, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
-        if length >= limit * 0.9995:
-            return f"{_three_figures(length / limit)} {unit}"
+    for size, unit in ((3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if length >= (2 * size if size > 1.0 else 0.9995 * size):
+            return f"{_three_figures(length / size)} {unit}"
     return f"{_three_figures(length / 1e-9)} ns"
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -131,15 +131,16 @@ def plot_run(
     _save(figure, path, overwrite=overwrite)
 
 
-def plot_curve(ppo: PPO, path: Path, *, target: float | None, overwrite: bool) -> None:
+def plot_curve(ppo: PPO, path: Path, *, overwrite: bool) -> None:
     """Plot the learning curve of `gymcore train`; raise `CliError` as `check_plot` does."""
     figure, (axes,) = _figure(1)
     if ppo.curve:
         at, counts, means = np.array(ppo.curve).T
         _draw_returns(axes, at, means, counts, None)
-    if target is not None:
+    target = cast("float", ppo.settings.target)
+    if target < np.inf:
         axes.axhline(target, color="tab:green", ls="--", lw=1.2, label=f"target {target:g}")
-    if ppo.curve or target is not None:
+    if ppo.curve or target < np.inf:
         axes.legend(loc="best", fontsize=8, framealpha=0.9)
     axes.set(title=ppo.env_id, xlabel="environment steps", ylabel="mean episode return")
     _save(figure, path, overwrite=overwrite)

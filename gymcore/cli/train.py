@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import math
 import re
 import secrets
 import sys
@@ -11,13 +12,13 @@ import time
 from contextlib import ExitStack, closing
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from gymcore.base.new_file import check_target
 from gymcore.cli.errors import CliError, file_errors
-from gymcore.cli.formats import rate
+from gymcore.cli.formats import duration, rate
 from gymcore.cli.options import add_env_arg_option, count, env_kwargs, seed
 from gymcore.cli.plots import check_plot, plot_curve
 from gymcore.cli.progress import progress
@@ -39,12 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE.npz",
         help="continue from a checkpoint and overwrite it; also pass ID if it is module:id",
-    )
-    parser.add_argument(
-        "--target",
-        type=float,
-        metavar="RETURN",
-        help="stop at this mean return of the last 100 episodes [the environment's threshold]",
     )
     parser.add_argument(
         "--seed",
@@ -74,9 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             group.add_argument(option, action=argparse.BooleanOptionalAction, help=text)
         else:
             parse, metavar = _PARSERS[type(field.default)]
-            group.add_argument(
-                option, type=parse, metavar=metavar, help=f"{text} [{field.default}]"
-            )
+            default = "the id's" if field.default is None else field.default
+            group.add_argument(option, type=parse, metavar=metavar, help=f"{text} [{default}]")
 
 
 def _sizes(text: str) -> tuple[int, ...]:
@@ -87,6 +81,7 @@ def _sizes(text: str) -> tuple[int, ...]:
 _PARSERS: dict[type, tuple[Any, str]] = {
     int: (count, "N"),
     float: (float, "X"),
+    type(None): (float, "X"),
     tuple: (_sizes, "N,N,..."),
 }
 """Parser and text of an option, by the type of the setting's default."""
@@ -126,8 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
         ppo.close()
     print(f"stored      {path}")
     if arguments.plot is not None:
-        target = _target(ppo, arguments)
-        plot_curve(ppo, arguments.plot, target=target, overwrite=arguments.overwrite)
+        plot_curve(ppo, arguments.plot, overwrite=arguments.overwrite)
         print(f"plotted     {arguments.plot}")
     if interrupted:
         print(f"interrupted; continue with: gymcore train --resume {path}", file=sys.stderr)
@@ -160,14 +154,39 @@ def _resumed(arguments: argparse.Namespace, changes: dict[str, Any]) -> PPO:
     The module of "module:id" is imported, which a checkpoint itself cannot cause.
     """
     from gymcore.learn import PPO
+    from gymcore.learn.checkpoint import read_checkpoint
     from gymcore.specs.lookup import find_spec, registered_id
 
     expected = None if arguments.id is None else find_spec(arguments.id).id
     ppo = PPO.load(arguments.resume, **changes)
-    if expected not in (None, registered_id(ppo.env_id)):
+    try:
+        if expected not in (None, registered_id(ppo.env_id)):
+            raise CliError(f"expected a checkpoint of {expected}, got one of {ppo.env_id}")
+        if reasons := _reasons_to_end(ppo, ppo.settings):
+            options = " and ".join(f"a higher {option}" for option in reasons)
+            raise CliError(
+                f"training is complete: it {' and '.join(reasons.values())}; pass {options} to "
+                "continue"
+            )
+    except CliError:
         ppo.close()
-        raise CliError(f"expected a checkpoint of {expected}, got one of {ppo.env_id}")
+        raise
+    reasons = _reasons_to_end(ppo, read_checkpoint(arguments.resume).settings)
+    ended = " and ".join(reasons.values()) or "was interrupted"
+    print(f"resumed     at {ppo.steps:,} steps; the run before {ended}")
     return ppo
+
+
+def _reasons_to_end(ppo: PPO, settings: Settings) -> dict[str, str]:
+    """Return why training with these settings has ended, by the option that lets it continue."""
+    reasons = {}
+    if settings.target is not None and ppo.mean_return >= settings.target:
+        reasons["--target"] = (
+            f"reached the target, {settings.target:g}, with a mean return of {ppo.mean_return:.6g}"
+        )
+    if ppo.steps >= settings.total_steps:
+        reasons["--total-steps"] = f"took all of its {settings.total_steps:,} steps"
+    return reasons
 
 
 def _log(folder: Path) -> closing[TensorBoardLog]:
@@ -181,47 +200,40 @@ def _log(folder: Path) -> closing[TensorBoardLog]:
         raise CliError(f"--log: {error}") from error
 
 
-def _target(ppo: PPO, arguments: argparse.Namespace) -> float | None:
-    """Return the mean return at which training ends, or None."""
-    if arguments.target is not None:
-        return float(arguments.target)
-    threshold: float | None = getattr(ppo.envs.spec, "reward_threshold", None)
-    return threshold
-
-
 def _train(ppo: PPO, arguments: argparse.Namespace) -> bool:
     """Update until the target or the last step, and report; return whether Ctrl-C ended it."""
     from threadpoolctl import threadpool_limits
 
-    total, target = ppo.settings.total_steps, _target(ppo, arguments)
-    aim = float("inf") if target is None else target
-    if ppo.steps >= total or ppo.mean_return >= aim:
-        raise CliError(
-            f"{arguments.resume}: training is complete, with {ppo.steps:,} of {total:,} steps and "
-            f"a mean return of {ppo.mean_return:.6g}; pass --total-steps or --target to continue"
-        )
-    print(
-        f"settings    {', '.join(f'{k}={v}' for k, v in asdict(ppo.settings).items())}", flush=True
+    settings, first, started = ppo.settings, ppo.steps, time.perf_counter()
+    total, target = settings.total_steps, cast("float", settings.target)
+    print(f"settings    {', '.join(f'{k}={v}' for k, v in asdict(settings).items())}")
+    until = (
+        "" if target == math.inf else f", or until the mean return of 100 episodes is {target:g}"
     )
-    first, started = ppo.steps, time.perf_counter()
-    bar = progress(ppo.env_id, total, "steps", silent=arguments.no_progress, done=first)
+    lanes = f"{settings.num_envs} lanes of {type(ppo.envs.unwrapped).__name__}"
+    print(f"plan        {total - first:,} steps{until}; {lanes}", flush=True)
     with ExitStack() as stack:
         stack.enter_context(threadpool_limits(1))  # see PPO
         log = None if arguments.log is None else stack.enter_context(_log(arguments.log))
-        stack.enter_context(bar)
         interrupted = stack.enter_context(interruption())
+        metrics = ppo.update()  # shows how long the others will take
+        left = (time.perf_counter() - started) * (total - first) / (ppo.steps - first)
+        print(f"time        about {duration(left)} for all steps", flush=True)
+        bar = progress(ppo.env_id, total, "steps", silent=arguments.no_progress, done=first)
+        stack.enter_context(bar)
 
         def report(ppo: PPO, metrics: dict[str, float]) -> bool:
             if log is not None:
                 log(ppo, metrics)
             if ppo.curve:
                 bar.set_postfix_str(f"return {ppo.curve[-1][2]:.4g}", refresh=False)
-            bar.update(ppo.settings.num_envs * ppo.settings.num_steps)
+            bar.update(settings.num_envs * settings.num_steps)
             return interrupted.requested
 
-        ppo.train(report, target=aim)
-    seconds = time.perf_counter() - started
-    steps, solved = ppo.steps - first, " (reached)" if ppo.mean_return >= aim else ""
+        if not report(ppo, metrics):
+            ppo.train(report)
+    seconds, steps = time.perf_counter() - started, ppo.steps - first
+    reasons = _reasons_to_end(ppo, settings)
     print(
         f"{ppo.env_id}: {ppo.steps:,} steps, {sum(ended for _, ended, _ in ppo.curve):,} episodes"
     )
@@ -229,5 +241,6 @@ def _train(ppo: PPO, arguments: argparse.Namespace) -> bool:
     mean = "no episode has ended"
     if ppo.recent:
         mean = f"mean {np.mean(ppo.recent):.6g} of the last {len(ppo.recent)} episodes"
-    print(f"return      {mean}" + ("" if target is None else f", target {target:g}{solved}"))
-    return interrupted.requested and ppo.steps < total and not ppo.mean_return >= aim
+    solved = " (reached)" if "--target" in reasons else ""
+    print(f"return      {mean}" + ("" if target == math.inf else f", target {target:g}{solved}"))
+    return interrupted.requested and not reasons

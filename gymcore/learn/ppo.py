@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -249,6 +249,10 @@ class PPO:
         except UnsupportedMode:
             self.envs.close()
             raise
+        if self.settings.target is None:
+            threshold = getattr(self.envs.spec, "reward_threshold", None)
+            target = math.inf if threshold is None else threshold
+            self.settings = replace(self.settings, target=target)
         self._space = self.envs.single_observation_space
         self._offset, self._factor = _action_scale(
             self.envs.single_action_space, self.settings.scale_actions
@@ -335,14 +339,16 @@ class PPO:
 
     # --- learning --------------------------------------------------------------------------------
 
-    def train(self, callback: Callback | None = None, *, target: float = math.inf) -> None:
+    def train(self, callback: Callback | None = None, *, target: float | None = None) -> None:
         """Update until `total_steps`, or until the mean return of 100 episodes reaches the target.
 
         Args:
             callback: Function called after each update with this agent and the metrics of `update`.
                 Training ends if it returns True.
-            target: The mean return to reach.
+            target: The mean return to reach; None for `settings.target`.
         """
+        if target is None:
+            target = cast("float", self.settings.target)
         while self.steps < self.settings.total_steps and not self.mean_return >= target:
             metrics = self.update()
             if callback is not None and callback(self, metrics):

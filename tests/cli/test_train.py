@@ -31,9 +31,13 @@ def test_train_and_resume(run, tmp_path: Path) -> None:
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert run(*TRAIN, "--total-steps", 3_000, "--out", part).code == 0
     again = run("train", "--resume", part, "--no-progress")
-    assert again.code == 2 and "complete, with" in again.err and "--total-steps" in again.err
+    assert again.code == 2 and again.err == (
+        f"gymcore: error: {part}: training is complete: it took all of its 3,000 steps; pass a "
+        "higher --total-steps to continue\n"
+    )
     ran = run("train", "--resume", part, "--total-steps", 6_000, "--no-progress")
     assert ran.code == 0, ran.err
+    assert "resumed     at 3,072 steps; the run before took all of its 3,000 steps\n" in ran.out
     one, other = PPO.load(whole), PPO.load(part)
     assert (one._network.parameters == other._network.parameters).all()
     assert one.curve == other.curve
@@ -42,15 +46,37 @@ def test_train_and_resume(run, tmp_path: Path) -> None:
 def test_a_target_ends_training(run, tmp_path: Path) -> None:
     ran = run(*TRAIN, "--target", 15, "--out", tmp_path / "a.npz")
     assert ran.code == 0 and "target 15 (reached)" in ran.out
-    assert PPO.load(tmp_path / "a.npz").steps < 50_000
+    steps = PPO.load(tmp_path / "a.npz").steps
+    assert steps < 50_000
+    resume = ("train", "--resume", tmp_path / "a.npz", "--no-progress")
+    ran = run(*resume, "--total-steps", 10)
+    assert ran.code == 2 and "it reached the target, 15, with a mean return of " in ran.err
+    assert "took all of its 10 steps; pass a higher --target and a higher --total-steps" in ran.err
+    ran = run(*resume, "--target", 1e9, "--total-steps", steps + 1)
+    assert ran.code == 0, ran.err
+    assert f"resumed     at {steps:,} steps; the run before reached the target, 15, " in ran.out
+
+
+def test_the_plan_comes_first(run, tmp_path: Path) -> None:
+    ran = run(*TRAIN, "--total-steps", 2_000, "--out", tmp_path / "a.npz")
+    plan, time, result = ran.out.splitlines()[2:5]
+    assert plan == (
+        "plan        2,000 steps, or until the mean return of 100 episodes is 475; 32 lanes of "
+        "CartPoleVectorEnv"
+    )
+    assert re.fullmatch(r"time        about [\d.]+ \w+ for all steps", time)
+    assert result.startswith("CartPole-v1: 2,")
+    ran = run("train", "--resume", tmp_path / "a.npz", "--total-steps", 4_000, "--target", "inf")
+    assert ran.out.splitlines()[2] == "plan        1,952 steps; 32 lanes of CartPoleVectorEnv"
+    assert re.search(r"^return      mean [\d.]+ of the last 100 episodes$", ran.out, re.M)
 
 
 def test_every_setting_is_an_option(run, tmp_path: Path) -> None:
     settings = Settings(
         num_envs=3, num_steps=5, epochs=2, minibatch=7, learning_rate=0.02, anneal=True, gamma=0.9,
         gae_lambda=0.8, clip=0.3, target_kl=0.1, entropy=0.01, value=0.4, clip_value=0.6,
-        max_gradient=2.0, hidden=(8, 4), normalize=True, scale_actions=False,
-        total_steps=30,
+        max_gradient=2.0, hidden=(8, 4), normalize=True, scale_actions=False, total_steps=30,
+        target=9.5,
     )  # fmt: skip
     given = vars(settings)
     assert not given.items() & vars(Settings()).items() - {("normalize", True)}
@@ -62,7 +88,8 @@ def test_every_setting_is_an_option(run, tmp_path: Path) -> None:
     ran = run(*TRAIN, *words, "--out", tmp_path / "a.npz")
     assert ran.code == 0, ran.err
     assert ran.out.startswith("seed        1\nsettings    num_envs=3, num_steps=5, epochs=2, ")
-    assert "hidden=(8, 4), normalize=True, scale_actions=False, total_steps=30\n" in ran.out
+    last = "hidden=(8, 4), normalize=True, scale_actions=False, total_steps=30, target=9.5\n"
+    assert last in ran.out
     assert PPO.load(tmp_path / "a.npz").settings == settings
     ran = run("train", "--resume", tmp_path / "a.npz", "--no-anneal", "--total-steps", 60)
     assert ran.code == 0 and "anneal=False" in ran.out and "seed" not in ran.out
@@ -121,7 +148,7 @@ def test_metrics_are_logged(run, tmp_path: Path, monkeypatch) -> None:
 def test_a_training_in_which_no_episode_ends(run, tmp_path: Path) -> None:
     words = ("--total-steps", 100, "--num-steps", 4, "--no-progress", "--out", tmp_path / "a.npz")
     ran = run("train", "Pendulum-v1", *words)
-    assert ran.code == 0 and "return      no episode has ended\n" in ran.out
+    assert ran.code == 0 and "return      no episode has ended, target -200\n" in ran.out
 
 
 def test_images_are_refused(run, tmp_path: Path) -> None:
