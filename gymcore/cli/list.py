@@ -24,10 +24,13 @@ class Family(NamedTuple):
     Attributes:
         needs: Modules required to make the environments.
         renders: Modules required only for rendering.
+        replaces: Whether a new version replaces an old one. Those of Atari are settings: -v0 has
+            sticky actions, -v4 has not.
     """
 
     needs: tuple[str, ...] = ()
     renders: tuple[str, ...] = ()
+    replaces: bool = True
 
 
 # By folder below `gymcore.envs`. The requirements of other packages are unknown.
@@ -36,7 +39,7 @@ FAMILIES = {
     "toy_text": Family(renders=("pygame",)),
     "box2d": Family(needs=("Box2D",), renders=("pygame",)),
     "mujoco": Family(needs=("mujoco",)),
-    "atari": Family(needs=("ale_py",)),
+    "atari": Family(needs=("ale_py",), replaces=False),
     "minigrid": Family(),
     "phys2d": Family(needs=("jax",), renders=("pygame",)),
     "tabular": Family(needs=("jax",), renders=("pygame",)),
@@ -149,11 +152,12 @@ def by_family(*, include_replaced: bool = True) -> dict[str, Info]:
         name_of = (spec.namespace, spec.name)
         newest[name_of] = max(newest.get(name_of, 0), spec.version or 0)
     for spec in sorted(registry.values(), key=lambda spec: spec.id):
-        if not include_replaced and (spec.version or 0) < newest[spec.namespace, spec.name]:
-            continue
         name = family_of(spec)
+        family = FAMILIES.get(name, Family())
+        is_old = (spec.version or 0) < newest[spec.namespace, spec.name]
+        if is_old and family.replaces and not include_replaced:
+            continue
         if name not in families:
-            family = FAMILIES.get(name, Family())
             families[name] = {
                 "installed": not _absent(family.needs),
                 "missing": _absent(family.needs),

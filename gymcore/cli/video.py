@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 HELP = "record an environment to an MP4 or GIF file"
 
-# Maximum length of a video, unless `--steps` is given.
+# Maximum length of a video, unless `--steps` or `--episodes` is given.
 _STEPS = 1000
 # Maximum size of a frame with several lanes side by side; a single lane keeps its size.
 _WIDTH, _HEIGHT = 1920, 1080
@@ -48,7 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--episodes", type=count, metavar="K", help="episodes of the first lane to record [1]"
     )
     parser.add_argument(
-        "--steps", type=count, metavar="T", help=f"maximum number of steps [{_STEPS}]"
+        "--steps",
+        type=count,
+        metavar="T",
+        help=f"maximum number of steps [{_STEPS}, or as many as the --episodes have]",
     )
     parser.add_argument(
         "--fps", type=positive, metavar="RATE", help="frames per second [the environment's]"
@@ -76,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         recorder = Recorder(fps=fps, overwrite=arguments.overwrite)
         recorder.begin(path)
         try:
-            interrupted = _record(arguments, envs, recorder)
+            interrupted, unfinished = _record(arguments, envs, recorder)
         except BaseException:
             recorder.discard()
             raise
@@ -88,19 +92,21 @@ def run(arguments: argparse.Namespace) -> int:
         envs.close()
     size = byte_count(path.stat().st_size)
     print(f"stored      {path} ({size}, {frames} frames, {frames / fps:.3g} s)")
+    if unfinished:
+        print(f"unfinished  {unfinished}; --steps sets the limit")
     return 130 if interrupted else 0
 
 
-def _record(arguments: argparse.Namespace, envs: VectorEnv, recorder: Recorder) -> bool:
-    """Step and write frames; return whether Ctrl-C ended the recording."""
+def _record(arguments: argparse.Namespace, envs: VectorEnv, recorder: Recorder) -> tuple[bool, str]:
+    """Step and write frames; return whether Ctrl-C ended the recording, and what is missing."""
     from gymcore.rendering.tiling import Tiling, columns_for
     from gymcore.wrappers.transform_observation import load_cv2, resize
 
     first_seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
     policy = actions_of(arguments.policy, envs, first_seed)
-    steps = arguments.steps or _STEPS
     # With --steps alone, all steps are recorded; with neither option, one episode.
     episodes = arguments.episodes or (1 if arguments.steps is None else None)
+    steps = arguments.steps or (_STEPS if arguments.episodes is None else None)
     observations, _ = envs.reset(seed=first_seed)
     frames = envs.render() or ()
     height, width = frames[0].shape[:2]
@@ -121,15 +127,19 @@ def _record(arguments: argparse.Namespace, envs: VectorEnv, recorder: Recorder) 
 
     write()
     ended = 0
-    bar = progress(arguments.id, steps, "frames", silent=arguments.no_progress)
+    total, unit = (steps, "frames") if steps is not None else (arguments.episodes, "episodes")
+    bar = progress(arguments.id, total, unit, silent=arguments.no_progress)
     with bar, interruption() as interrupted:
-        for _ in range(steps):
+        for _ in itertools.count() if steps is None else range(steps):
             if interrupted.requested:
                 break
             observations, _, terminated, truncated, _ = envs.step(policy(observations))
             write()
-            bar.update()
-            ended += bool(terminated[0] or truncated[0])
+            ends = bool(terminated[0] or truncated[0])
+            bar.update(1 if steps is not None else int(ends))
+            ended += ends
             if episodes is not None and ended >= episodes:
                 break
-        return interrupted.requested
+        if interrupted.requested or episodes is None or ended >= episodes:
+            return interrupted.requested, ""
+        return False, f"{ended} of {episodes} episodes had ended after {steps:,} steps"

@@ -53,6 +53,11 @@ def test_one_family(run):
     assert ran.code == 2 and "--family: expected one of atari, box2d, classic_control" in ran.err
 
 
+def test_versions_of_atari_are_settings_and_replace_none(run):
+    text = run("list", "--family", "atari").out
+    assert "  Pong-v0\n" in text and "  ALE/Pong-v5 " in text and "\n952 ids;" in text
+
+
 def test_retired_ids_are_of_the_family_of_their_successors(run):
     assert "  Ant-v2\n" in run("list", "--family", "mujoco", "--all").out
     # Ids that other tests of this process may have registered.

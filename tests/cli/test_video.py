@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gymcore.cli import video
 from tests.videos import read_video
 
 CARTPOLE = (400, 600)
@@ -76,3 +77,37 @@ def test_missing_package(run, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     ran = run("video", "CartPole-v1", "--out", tmp_path / "a.mp4")
     assert ran.code == 2 and "pip install imageio-ffmpeg" in ran.err
+
+
+def push_to_the_end(run, path: Path, *words: object) -> tuple[int, str]:
+    """Record Acrobot, whose episodes end after 30 steps, and return frames and messages."""
+    limit = ("--env-arg", "max_episode_steps=30", "--seed", 1, "--fps", 60, "--no-progress")
+    ran = run("video", "Acrobot-v1", "--out", path, *limit, *words)
+    assert (ran.code, ran.err) == (0, "")
+    return len(read_video(path, (500, 500))), ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "frames", "missing"),
+    [
+        (("--episodes", 3), 1 + 3 * 30 + 2, ""),
+        ((), 31, ""),
+        (("--episodes", 3, "--steps", 40), 41, "1 of 3 episodes had ended after 40 steps"),
+        (("--steps", 40), 41, ""),
+    ],
+    ids=["episodes", "one", "limited", "steps"],
+)
+def test_how_much_is_recorded(run, tmp_path: Path, monkeypatch, words, frames, missing) -> None:
+    monkeypatch.setattr(video, "_STEPS", 50)
+    recorded, out = push_to_the_end(run, tmp_path / "a.mp4", *words)
+    assert recorded == frames
+    assert ("unfinished" in out) == bool(missing) and missing in out
+
+
+def test_an_episode_that_does_not_end_is_said_to_be_unfinished(
+    run, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr(video, "_STEPS", 20)
+    recorded, out = push_to_the_end(run, tmp_path / "a.mp4")
+    assert recorded == 21
+    assert "unfinished  0 of 1 episodes had ended after 20 steps; --steps sets the limit" in out
