@@ -17,6 +17,7 @@ from typing_extensions import TypeVar
 from gymcore.base import program, seeding
 from gymcore.base.forwarded import forwarded, overridable, settable
 from gymcore.base.record_constructor import RecordConstructorArgs
+from gymcore.env_states import EnvState, check_layers, load_layers, save_layers, state_layers
 from gymcore.error import ArgumentTypeError, bridge_hint
 from gymcore.specs import EnvSpec, WrapperSpec, place_of
 
@@ -302,6 +303,9 @@ class Wrapper(
         ...         return observation, 2 * reward, terminated, truncated, info
     """
 
+    # Attributes that are not part of the state, such as windows, and attributes that are counts.
+    _not_state: tuple[str, ...] = ()
+    _counts: tuple[str, ...] = ()
     _cached_spec: EnvSpec | None = None
 
     if not TYPE_CHECKING:  # a type checker sees the attributes of `Env`
@@ -423,14 +427,78 @@ class Wrapper(
             "Can't access `_np_random` of a wrapper, use `.unwrapped._np_random` or `.np_random`."
         )
 
+    def get_state(self) -> EnvState:
+        """Return everything that determines how the episode continues, of all layers.
+
+        This includes time limits, the random generator and the other attributes of wrappers. The
+        environment must define `get_state` and `set_state`, as the built-in ones do. A wrapper that
+        defines both itself saves its part and that of the layers inside.
+
+        Returns:
+            A copy that the caller owns. `set_state` accepts it here, or in another environment that
+            was made in the same way, as often as you like.
+
+        Raises:
+            StateNotSupported: If the environment has no `get_state` and `set_state`, or an
+                attribute of a wrapper cannot be copied (an `AttributeError`).
+
+        Example:
+            >>> import gymcore
+            >>> env = gymcore.make("CartPole-v1")
+            >>> _ = env.reset(seed=1)
+            >>> saved = env.get_state()
+            >>> first = env.step(1)[0]
+            >>> env.set_state(saved)
+            >>> bool((env.step(1)[0] == first).all())
+            True
+        """
+        return EnvState(*save_layers(state_layers(self)))
+
+    def set_state(self, state: EnvState, *more: Any) -> None:
+        """Continue from a state of `get_state`, bit for bit.
+
+        Args:
+            state: A result of `get_state` of such an environment with the same wrappers, which is
+                not changed. Functions and spaces of the wrappers stay as they are.
+            *more: With more than one argument, call the environment's own `set_state`, such as
+                `set_state(qpos, qvel)` of MuJoCo's, which leaves the wrappers as they are.
+
+        Raises:
+            ArgumentTypeError: If `state` is not an `EnvState` (a `TypeError`).
+            InvalidArgument: If it belongs to another environment or other wrappers, or is
+                impossible (a `ValueError`); nothing is changed.
+            StateNotSupported: If the environment has no `get_state` and `set_state`.
+        """
+        if more:
+            self.get_wrapper_attr("set_state")(state, *more)
+            return
+        if not isinstance(state, EnvState):
+            raise ArgumentTypeError(
+                f"state: expected what get_state() of {self} returned, got {type(state)}; "
+                "env.unwrapped.set_state() takes states without wrappers"
+            )
+        layers = state_layers(self)
+        check_layers(layers, *state, where=str(self))
+        load_layers(layers, *state)
+
+    # The methods that every wrapper has. `get_wrapper_attr` and the `call` of vector environments
+    # pass these by, so that they find the environment's own.
+    inherited_states: tuple[object, ...] = (get_state, set_state)
+
+    def _is_inherited(self, name: str) -> bool:
+        states = name in ("get_state", "set_state")
+        return states and getattr(type(self), name) in self.inherited_states
+
     def has_wrapper_attr(self, name: str) -> bool:
         """Return whether this wrapper or a layer below it has an attribute `name`."""
-        return hasattr(self, name) or self.env.has_wrapper_attr(name)
+        own = not self._is_inherited(name) and hasattr(self, name)
+        return own or self.env.has_wrapper_attr(name)
 
     def get_wrapper_attr(self, name: str) -> Any:
         """Return an attribute of the outermost layer that has it; see `Env.get_wrapper_attr`."""
         try:
-            return getattr(self, name)
+            if not self._is_inherited(name):
+                return getattr(self, name)
         except AttributeError:
             pass
         try:

@@ -22,6 +22,7 @@ LAYERS = (
     ("gymcore.base",),
     ("gymcore.spaces",),
     ("gymcore.specs",),
+    ("gymcore.env_states",),
     ("gymcore.core",),
     ("gymcore.foreign",),
     ("gymcore.checking",),

@@ -233,11 +233,14 @@ def lane_indices(
     lanes: Sequence[int] | npt.NDArray[np.integer] | None,
     num_envs: int,
     name: str = "lanes",
+    *,
+    distinct: bool = True,
 ) -> Lanes:
     """Return indices of environments as a new int64 array.
 
     `lanes` are indices, a bool mask [num_envs], or None for all. Other types raise
-    `ArgumentTypeError`; empty, repeated or out-of-range indices raise `InvalidArgument`.
+    `ArgumentTypeError`; empty or out-of-range indices raise `InvalidArgument`, and so do repeated
+    ones if `distinct` is true.
 
     Examples:
         >>> lane_indices([2, 0], num_envs=3), lane_indices(None, num_envs=2)
@@ -253,9 +256,10 @@ def lane_indices(
             f"{name}: expected integers or a mask [{num_envs}] bool, got {lanes!r}"
         )
     indices = np.array(indices, dtype=np.int64)
-    if not are_lanes(indices, num_envs):
+    if not are_lanes(indices if distinct else np.unique(indices), num_envs):
         raise InvalidArgument(
-            f"{name}: expected distinct environments from 0 to {num_envs - 1}, got {lanes!r}"
+            f"{name}: expected {'distinct ' * distinct}environments from 0 to {num_envs - 1}, "
+            f"got {lanes!r}"
         )
     return indices
 

@@ -428,8 +428,8 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
     def get_state(self) -> np.ndarray:
         """Return the complete state, including the random stream, as a structured array [1].
 
-        Wrappers have their own state, such as the step count of `TimeLimit`; copy or pickle the
-        whole environment to save that too.
+        It lacks the state of wrappers, such as the count of `TimeLimit`, which `get_state` of the
+        outermost wrapper includes.
         """
         self._ensure_seeded()
         return save_lanes(self._batch, self, self.spec, np.array([self._lane]))

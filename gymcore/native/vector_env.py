@@ -583,6 +583,12 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         self._write_lanes(checked, lanes)
         self._seeds.forget(lanes)
 
+    def _copy_lanes(self, source: Lanes, target: Lanes) -> None:
+        self._write_lanes(self._save_lanes(source), target)
+        self._seeds.forget(target)
+        if self._last_actions is not None:
+            self._last_actions[target] = self._last_actions[source]
+
     def _write_lanes(self, saved: Any, lanes: Lanes) -> None:
         """Write saved lanes, which have been checked, into the batch."""
         write_lanes(self._batch, saved, lanes)

@@ -80,6 +80,7 @@ class Recorder:
 
     recording = False
     _writer: VideoWriter | None = None
+    _not_state: tuple[str, ...] = ("recording", "_writer")  # of an environment with this recorder
 
     def __init__(
         self,

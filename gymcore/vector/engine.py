@@ -182,6 +182,14 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         """Check the states, one for each lane, and continue the lanes from them."""
         raise UnsupportedMode(f"set_state: {self} does not support this method")
 
+    def _copy_lanes(self, source: Lanes, target: Lanes) -> None:
+        """Continue lanes of `target`, which are distinct, as copies of those of `source`."""
+        if type(self)._save_lanes is VectorEngine._save_lanes:
+            VectorEnv.copy_lanes(self, source, target)  # raises
+        lanes, rows = np.unique(source, return_inverse=True)
+        states = self._save_lanes(lanes)
+        self._load_lanes([states[row] for row in rows.tolist()], target)
+
     def _sent_lanes(self) -> Sequence[int] | Lanes:
         """Return the lanes that were sent and whose results were not received."""
         return self._sent[0] if self._sent else ()
@@ -561,6 +569,22 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         if len(indices) < self.num_envs and self._needs_reset:
             raise ResetNeeded("set_state: expected states of all lanes, or reset() first")
         self._load_lanes(state, indices)
+
+    @one_at_a_time(error)
+    def copy_lanes(
+        self, source: Sequence[int] | np.ndarray, target: Sequence[int] | np.ndarray
+    ) -> None:
+        """Let environments continue as copies of others; see `VectorEnv.copy_lanes`."""
+        self._check_call("copy_lanes")
+        self._check_reset("copy_lanes")
+        originals = lane_indices(source, self.num_envs, "source", distinct=False)
+        copies = lane_indices(target, self.num_envs, "target")
+        if len(originals) != len(copies):
+            raise InvalidArgument(
+                f"target: expected one environment for each of the {len(originals)} in source, got "
+                f"{len(copies)}"
+            )
+        self._copy_lanes(originals, copies)
 
 
 def check_name_of_call(name: str) -> None:

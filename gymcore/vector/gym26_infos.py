@@ -141,6 +141,7 @@ class Gym26VectorEnv(ForwardsAttributes, VectorWrapper[Any, Any, Any, Any, np.nd
     """
 
     has_gym26_infos = True
+    _lane_arrays = ()
 
     def step(self, actions: Any) -> VectorStep[Any, np.ndarray]:
         """Step the environments; see `VectorEnv.step`."""

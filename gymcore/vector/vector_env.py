@@ -17,6 +17,7 @@ from typing_extensions import TypeVar
 
 from gymcore import logger
 from gymcore.base import program, seeding
+from gymcore.base.arguments import lane_indices
 from gymcore.base.forwarded import forwarded, overridable, settable
 from gymcore.core import (
     ActType,
@@ -207,6 +208,29 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         """Whether `end_episodes` ends episodes, if the autoreset mode allows it."""
         return type(self).end_episodes is not VectorEnv.end_episodes
 
+    def copy_lanes(
+        self, source: Sequence[int] | np.ndarray, target: Sequence[int] | np.ndarray
+    ) -> None:
+        """Let environments continue as copies of others, as if all were read before any is set.
+
+        A copy has everything that continues the episode: the state, the random stream, parameters,
+        the number of steps and the return so far, and whether the episode has ended. The next steps
+        of both are equal if their actions are. Durations of episodes are not copied.
+
+        Args:
+            source: Indices or a mask of the environments to copy; one may be given several times.
+            target: Indices or a mask of the environments that become the copies, one for each in
+                `source`, which may be among them.
+
+        Raises:
+            InvalidArgument: If an index is out of range, one is given twice in `target`, or the
+                lengths differ (a `ValueError`); nothing is changed.
+            ArgumentTypeError: If they are not integers or masks (a `TypeError`).
+            UnsupportedMode: If this vector environment, or a wrapper, cannot copy environments.
+            StateNotSupported: If an environment in Python has no `get_state` and `set_state`.
+        """
+        raise UnsupportedMode(f"copy_lanes: {self} cannot copy its environments")
+
     def keep_final_frames(self, keep: bool = True) -> None:
         """In SAME_STEP, render an environment whose episode has ended before it is reset.
 
@@ -303,6 +327,10 @@ class VectorWrapper(
         array([2., 2.])
     """
 
+    # Names of the attributes that are arrays with a row for each environment, if these are all the
+    # state that the wrapper keeps of environments; None if that is not known.
+    _lane_arrays: tuple[str, ...] | None = None
+
     observation_space = overridable("observation_space", "Space of a batch of observations.")
     action_space = overridable("action_space", "Space of a batch of actions.")
     single_observation_space = overridable("single_observation_space", "Space of one observation.")
@@ -375,6 +403,32 @@ class VectorWrapper(
         """
         self.env.end_episodes(mask)
 
+    def copy_lanes(
+        self, source: Sequence[int] | np.ndarray, target: Sequence[int] | np.ndarray
+    ) -> None:
+        """Copy environments of the wrapped environment; see `VectorEnv.copy_lanes`.
+
+        A wrapper with a `step` or `reset` of its own must define this method: call that of `env`,
+        then copy the state that the wrapper keeps for each environment, if any.
+        """
+        cls, names = type(self), self._lane_arrays
+        if names is None:
+            if cls.step is not VectorWrapper.step or cls.reset is not VectorWrapper.reset:
+                raise UnsupportedMode(
+                    f"copy_lanes: {cls.__name__} does not define it, and may keep a state of each "
+                    "environment"
+                )
+            names = ()
+        self.env.copy_lanes(source, target)
+        source, target = (lane_indices(x, self.num_envs, distinct=False) for x in (source, target))
+        for owner, name in self._lane_attributes(names):
+            rows = getattr(owner, name).copy()
+            rows[target] = rows[source]
+            setattr(owner, name, rows)
+
+    def _lane_attributes(self, names: tuple[str, ...]) -> list[tuple[object, str]]:
+        return [(self, name) for name in names]
+
     def keep_final_frames(self, keep: bool = True) -> None:
         """Render last frames before resets; see `VectorEnv.keep_final_frames`."""
         self.env.keep_final_frames(keep)
@@ -430,6 +484,8 @@ class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, A
         True
     """
 
+    _lane_arrays = ()
+
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
         """Wrap `env`."""
         super().__init__(env)
@@ -469,6 +525,8 @@ class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, A
 class VectorActionWrapper(VectorWrapper[ObsType, WrapperActType, ObsType, ActType, ArrayType]):
     """A wrapper that changes actions: define `actions`."""
 
+    _lane_arrays = ()
+
     def step(self, actions: WrapperActType) -> VectorStep[ObsType, ArrayType]:
         """Step the wrapped environment with changed actions; see `VectorEnv.step`."""
         return self.env.step(self.actions(actions))
@@ -480,6 +538,8 @@ class VectorActionWrapper(VectorWrapper[ObsType, WrapperActType, ObsType, ActTyp
 
 class VectorRewardWrapper(VectorWrapper[ObsType, ActType, ObsType, ActType, ArrayType]):
     """A wrapper that changes rewards: define `rewards`."""
+
+    _lane_arrays = ()
 
     def step(self, actions: ActType) -> VectorStep[ObsType, ArrayType]:
         """Step, and return changed rewards; see `VectorEnv.step`."""

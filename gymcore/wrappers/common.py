@@ -53,6 +53,8 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
         [False, True]
     """
 
+    _counts = ("_elapsed_steps",)
+
     def __init__(self, env: Env[ObsType, ActType], max_episode_steps: int) -> None:
         """Wrap `env`.
 
@@ -305,6 +307,8 @@ class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], Recor
         >>> info["episode"]["l"]
         2
     """
+
+    _counts = ("episode_count", "episode_lengths")
 
     def __init__(
         self,

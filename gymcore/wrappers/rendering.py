@@ -119,6 +119,7 @@ class FrameWindow:
         "depth_array_list",
     ]
     metadata: Info
+    _not_state: tuple[str, ...] = ("window", "clock", "_surface")
 
     def _prepare_window(self, env: AnyEnv) -> None:
         if env.render_mode not in self.ACCEPTED_RENDER_MODES:

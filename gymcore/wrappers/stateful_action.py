@@ -77,6 +77,7 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
         1
     """
 
+    _counts = ("num_repeats", "repeats_taken")
     _tuple_arguments = ("repeat_action_duration",)
 
     def __init__(

@@ -163,6 +163,8 @@ class TimeAwareObservation(
         np.float64(1.0)
     """
 
+    _counts = ("timesteps",)
+
     def __init__(
         self,
         env: Env[ObsType, ActType],

@@ -92,6 +92,18 @@ def test_save_and_restore_continues_bit_for_bit():
     assert re.fullmatch(r"best constant torque of the next 20 steps: [+-]\d\.\d\d N m", lines[1])
 
 
+@pytest.mark.parametrize(
+    ("words", "at_least"),
+    [((), 200), (("--id", "Acrobot-v1", "--hold", "4"), -120)],
+    ids=["lander", "acrobot"],
+)
+def test_planning_finds_good_actions(words, at_least):
+    if not words:
+        pytest.importorskip("Box2D", reason="Box2D is not installed")
+    found = [float(line.rpartition(" ")[2]) for line in run("examples/planning.py", *words)]
+    assert found[0] < -100 and found[1] >= at_least
+
+
 def test_mujoco_swing_up_gets_poles_up():
     pytest.importorskip("mujoco", reason="mujoco is not installed")
     rate, share = run("examples/mujoco_swing_up.py", "--num-envs", "8", "--steps", "400")

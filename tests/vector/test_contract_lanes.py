@@ -6,6 +6,7 @@ import pytest
 import gymcore as gym
 from gymcore import error
 from tests.vector.contract import (
+    ARRAY_ID,
     DISABLED,
     NEXT_STEP,
     PYTHON_BACKENDS,
@@ -14,6 +15,7 @@ from tests.vector.contract import (
     batched,
     calm_seed,
     draw_actions,
+    make_envs,
     rows,
     same_bytes,
     single_envs,
@@ -353,6 +355,100 @@ def test_15_5_states_of_environments_in_python(python_backend, mode):
         envs.set_state(saved)
         again = [envs.step([0, 0, 0], env_ids=[0, 1, 2]) for _ in range(1)]
         assert described(again) == described(steps)
+
+
+def same_actions(envs, steps):
+    """Return batches of actions that are the same in all lanes."""
+    return draw_actions(envs, steps)[:, [1] * envs.num_envs]
+
+
+def play_on(envs, batches):
+    """Step with batches of actions, through the ends of episodes; return what belongs to lanes."""
+    steps = []
+    for batch in batches:
+        step = envs.step(batch)
+        episode = step[4].get("episode", {"r": np.zeros(3), "l": np.zeros(3, np.int64)})
+        steps.append((*step[:4], episode["r"], episode["l"]))
+        ended = step[2] | step[3]
+        if envs.metadata["autoreset_mode"] is DISABLED and ended.any():
+            envs.reset(options={"reset_mask": ended})
+    return steps
+
+
+def taken(steps, lanes):
+    return [tuple(rows(array, lanes) for array in step) for step in steps]
+
+
+def test_15_6_copied_lanes_continue_as_their_originals(make, backend, mode):
+    envs = make(backend, mode, max_episode_steps=4, vector_kwargs={"episode_statistics": True})
+    stagger(envs)
+    saved = envs.get_state()
+    batches = same_actions(envs, 6)
+    expected = play_on(envs, batches)
+    assert any(step[3].any() for step in expected)
+    envs.set_state(saved)
+    envs.copy_lanes([1, 1], [0, 2])
+    assert same_bytes(play_on(envs, batches), taken(expected, [1, 1, 1]))
+
+
+def test_15_7_all_lanes_are_read_before_any_is_set(make, backend):
+    envs = make(backend, max_episode_steps=4)
+    stagger(envs)
+    saved = envs.get_state()
+    batches = same_actions(envs, 3)
+    expected = play_on(envs, batches)
+    for source, target, lanes in (
+        ([1, 0, 0], [0, 1, 2], [1, 0, 0]),
+        (np.array([2, 1]), [1, 2], [0, 2, 1]),
+        (np.array([True, False, False]), [2], [0, 1, 0]),
+    ):
+        envs.set_state(saved)
+        envs.copy_lanes(source, target)
+        assert same_bytes(play_on(envs, batches), taken(expected, lanes))
+
+
+def test_15_8_bad_lanes_to_copy(make, backend):
+    envs = make(backend)
+    with pytest.raises(error.ResetNeeded, match="copy_lanes"):
+        envs.copy_lanes([0], [1])
+    envs.reset(seed=1)
+    before = states_of(envs)
+    for exception, match, source, target in (
+        (ValueError, "target: .* 2 in source, got 1", [0, 1], [2]),
+        (ValueError, "target: .*distinct", [0, 1], [2, 2]),
+        (ValueError, "target", [0], [3]),
+        (ValueError, "source", [-1], [0]),
+        (ValueError, "source", [], []),
+        (TypeError, "source", [0.5], [1]),
+        (TypeError, "target", [0], "one"),
+    ):
+        with pytest.raises(exception, match=match) as caught:
+            envs.copy_lanes(source, target)
+        assert isinstance(caught.value, error.Error)
+    assert same_bytes(states_of(envs), before)
+    if envs.steps_some_lanes:
+        envs.send(draw_actions(envs))
+        with pytest.raises(error.AlreadyPendingCallError, match="copy_lanes"):
+            envs.copy_lanes([0], [1])
+    envs.close()
+    with pytest.raises(error.ClosedEnvironmentError):
+        envs.copy_lanes([0], [1])
+
+
+def test_15_9_lanes_that_cannot_be_copied(python_backend):
+    with make_engine(python_backend, counting_env_fns()) as envs:
+        envs.reset(seed=3)
+        with pytest.raises(AttributeError, match="get_state") as caught:
+            envs.copy_lanes([0], [1])
+        assert isinstance(caught.value, error.Error)
+        assert envs.step([0, 0, 0])[1].tolist() == [1, 1, 1]
+
+
+def test_copies_by_an_engine_without_states():
+    with make_envs(ARRAY_ID) as envs:
+        envs.reset(seed=1)
+        with pytest.raises(error.UnsupportedMode, match=r"copy_lanes: .*ArrayCartPole"):
+            envs.copy_lanes([0], [1])
 
 
 def test_modes_and_backends_are_all_there():

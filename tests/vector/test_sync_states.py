@@ -110,15 +110,15 @@ def test_environments_without_states():
     assert len(envs.get_state([0])) == 1
 
 
-def test_wrappers_that_do_not_pickle():
+def test_wrappers_that_cannot_be_copied():
     def make():
         env = limited()
-        env.listener = lambda: None
+        env.lines = (line for line in ())
         return env
 
     envs = SyncVectorEnv([make])
     envs.reset()
-    with pytest.raises(error.StateNotSupported, match=r"0: .* wrapper TimeLimit does not pickle"):
+    with pytest.raises(error.StateNotSupported, match=r"0: .* wrapper TimeLimit cannot be copied"):
         envs.get_state()
 
 
@@ -127,7 +127,7 @@ def test_wrappers_that_do_not_pickle():
     [
         (lambda states: states[:1], ValueError),
         (lambda states: [states[0].env] * 2, TypeError),
-        (lambda states: [states[0], states[1]._replace(wrappers=())], ValueError),
+        (lambda states: [states[0], states[1]._replace(layers=())], ValueError),
         (lambda states: [states[0], None], TypeError),
     ],
 )

@@ -72,6 +72,11 @@ class Wrapper(
         observation, info = result
         return change(observation), info
 
+    # As in Gym, these are the environment's own, without the states of wrappers.
+    get_state = property(lambda self: inner_attribute(self.env, "get_state"))
+    set_state = property(lambda self: inner_attribute(self.env, "set_state"))
+    inherited_states = (get_state, set_state)
+
     if TYPE_CHECKING:  # for vector environments
         is_vector_env: bool
         num_envs: int

@@ -28,6 +28,8 @@ class ArrayConversion(ConvertsArrays, VectorWrapper, RecordConstructorArgs):
         array([1., 1.])
     """
 
+    _lane_arrays = ()
+
     def step(self, actions: object, **kwargs: object) -> VectorStep:
         """Step with the converted actions, and convert the results."""
         observations, rewards, terminated, truncated, infos = self.env.step(

@@ -81,6 +81,8 @@ class RecordEpisodeStatistics(
         (array([3, 3]), array([ True,  True]), [np.int64(3), np.int64(3)])
     """
 
+    _lane_arrays = ("episode_start_times", "episode_returns", "episode_lengths", "prev_dones")
+
     def __init__(
         self,
         env: VectorEnv[ObsType, ActType, Array],
@@ -192,6 +194,8 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         >>> [envs.step([0, 1])[3].tolist() for _ in range(3)]
         [[False, False], [True, True], [False, False]]
     """
+
+    _lane_arrays = ("_elapsed_steps",)
 
     def __init__(self, env: VectorEnv, max_episode_steps: int) -> None:
         """Wrap a vector environment; the arguments are those of `gymcore.wrappers.TimeLimit`.

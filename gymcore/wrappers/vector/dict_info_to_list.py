@@ -33,6 +33,8 @@ class DictInfoToList(
         [{}, {}]
     """
 
+    _lane_arrays = ()
+
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
         """Wrap `env`.
 

@@ -80,6 +80,9 @@ class LaneWrapper(VectorWrapper):
         self.env.end_episodes(mask)
         self._episodes.end(mask)
 
+    def _lane_attributes(self, names: tuple[str, ...]) -> list[tuple[object, str]]:
+        return [*super()._lane_attributes(names), (self._episodes, "ended")]
+
     def _step(self, actions: object, env_ids: EnvIds | None) -> tuple[VectorStep, Lanes | None]:
         """Step all lanes of the wrapped environment, or those in `env_ids`.
 

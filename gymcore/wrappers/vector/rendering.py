@@ -163,6 +163,8 @@ class HumanRendering(
         clock: Clock that keeps the frame rate at `metadata["render_fps"]`.
     """
 
+    _lane_arrays = ()
+
     def __init__(
         self,
         env: VectorEnv[ObsType, ActType, ArrayType],

@@ -37,6 +37,7 @@ class LaneRepeats(LaneWrapper):
     A lane whose episode has ended is not stepped until the other lanes have finished repeating.
     """
 
+    _lane_arrays: tuple[str, ...] | None = ()
     _maximum = False  # whether to take that of the last two observations
 
     def __init__(self, env: VectorEnv, times: int) -> None:

@@ -281,6 +281,8 @@ class TimeAwareObservation(LaneObservations, RecordConstructorArgs):
         array([1., 1.])
     """
 
+    _lane_arrays = ("timesteps",)
+
     def __init__(
         self,
         env: VectorEnv,
@@ -381,6 +383,7 @@ class MaxAndSkipObservation(LaneRepeats, RecordConstructorArgs):
         array([4., 4.])
     """
 
+    _lane_arrays = ("_last",)
     _maximum = True
 
     def __init__(self, env: VectorEnv, skip: int = 4) -> None:

@@ -45,6 +45,8 @@ class NormalizeReward(
         [[100.0, 100.0], [2.02, 2.02], [1.24, 1.24]]
     """
 
+    _lane_arrays = ("accumulated_reward", "_ended")
+
     def __init__(
         self, env: VectorEnv[ObsType, ActType, Array], gamma: float = 0.99, epsilon: float = 1e-8
     ) -> None:

@@ -1,0 +1,228 @@
+"""Saving and restoring an environment together with its wrappers.
+
+The state of a wrapper is a copy of its attributes, without those that configure it: spaces,
+functions, classes, modules and specs stay the ones of the wrapper that is restored.
+"""
+
+from __future__ import annotations
+
+import types
+from collections import deque
+from collections.abc import Sequence
+from copy import deepcopy
+from functools import partial
+from numbers import Number
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gymcore.base import seeding
+from gymcore.error import InvalidArgument, StateNotSupported
+from gymcore.spaces import Space
+from gymcore.specs import EnvSpec
+from gymcore_ext.python_envs.infos import copied
+
+__all__ = ["EnvState", "Layers", "check_layers", "load_layers", "save_layers", "state_layers"]
+
+# For each layer, outermost first: the name of its class, and attributes by name.
+Layers = tuple[tuple[str, dict[str, Any]], ...]
+
+# Attributes with values of these types, or tuples of them, are no part of a state.
+_CONFIGURATION = (
+    Space,
+    EnvSpec,
+    type,
+    types.ModuleType,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    partial,
+)
+# Nor are these: the inner layer, and the arguments of constructors.
+_NOT_STATE = ("env", "_cached_spec", "_saved_kwargs", "_ezpickle_args", "_ezpickle_kwargs")
+
+
+class EnvState(NamedTuple):
+    """The complete state of an environment with its wrappers; it can be pickled if its parts can.
+
+    Attributes:
+        env: The result of `get_state` of the outermost layer whose class defines this method.
+        layers: For each wrapper around that layer, outermost first, and for the layer itself: the
+            name of its class, and its attributes (of the layer itself, only the state of the
+            random generator).
+    """
+
+    env: Any
+    layers: Layers
+
+
+class _Reference:
+    """Stands in a state for a layer of the environment, or for its random generator."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
+        """Return the object of the environment that is restored, or the reference in a copy."""
+        objects = memo.get(_Reference)
+        return self if objects is None else objects[self.number]
+
+
+def state_layers(env: Any, where: str = "") -> list[Any]:
+    """Return the wrappers around the outermost layer that can save its state, and that layer.
+
+    Raises:
+        StateNotSupported: If no layer can; the message begins with `where`.
+    """
+    layers = [env]
+    while not _saves_itself(type(layers[-1])):
+        if not hasattr(type(layers[-1]), "inherited_states"):  # not a wrapper
+            name = type(layers[-1]).__name__
+            raise StateNotSupported(f"{where}{name} has no get_state() and set_state()")
+        layers.append(layers[-1].env)
+    return layers
+
+
+def _saves_itself(cls: Any) -> bool:
+    """Return whether a class has methods for states, other than those of every wrapper."""
+    inherited = getattr(cls, "inherited_states", ())
+    names = ("get_state", "set_state")
+    return all(hasattr(cls, name) and getattr(cls, name) not in inherited for name in names)
+
+
+def save_layers(layers: Sequence[Any], where: str = "") -> tuple[Any, Layers]:
+    """Return the two parts of an `EnvState` of layers that `state_layers` has returned.
+
+    Raises:
+        StateNotSupported: If an attribute of a wrapper cannot be copied.
+    """
+    *wrappers, env = layers
+    state = copied(env.get_state())
+    references = {id(each): _Reference(i) for i, each in enumerate(_shared_objects(layers))}
+    saved = []
+    for wrapper in wrappers:
+        try:
+            saved.append((_name(wrapper), deepcopy(_attributes(wrapper), {**references})))
+        except Exception as problem:
+            raise StateNotSupported(
+                f"{where}the state of its wrapper {type(wrapper).__name__} cannot be copied: "
+                f"{problem}"
+            ) from problem
+    generator = vars(env).get("_np_random")
+    is_plain = isinstance(generator, np.random.Generator)
+    random = {"np_random": generator.bit_generator.state} if is_plain else {}
+    return state, (*saved, (_name(env), random))
+
+
+def check_layers(layers: Sequence[Any], state: Any, saved: Any, where: str) -> None:
+    """Raise if the two parts of an `EnvState` are not those of such layers.
+
+    `state` is checked by the `check_state` of the environment, if it has one.
+
+    Raises:
+        InvalidArgument: If they belong to another environment or other wrappers, or an attribute
+            is impossible.
+    """
+    try:
+        names = [name for name, _ in saved]
+        attributes = [dict(part).items() for _, part in saved]
+    except (TypeError, ValueError):
+        raise InvalidArgument(f"state: expected layers of {where}, got {saved!r:.80}") from None
+    expected = [_name(layer) for layer in layers]
+    if names != expected:
+        raise InvalidArgument(f"state: expected the layers {expected} for {where}, got {names}")
+    for layer, part in zip(layers, attributes, strict=True):
+        fits = _fits_env if layer is layers[-1] else _fits_wrapper
+        for name, value in part:
+            if not fits(layer, name, value):
+                raise InvalidArgument(
+                    f"state: expected a value that {name!r} of {type(layer).__name__} can have "
+                    f"for {where}, got {value!r:.80}"
+                )
+    if hasattr(layers[-1], "check_state"):
+        layers[-1].check_state(state)
+
+
+def load_layers(layers: Sequence[Any], state: Any, saved: Layers) -> None:
+    """Restore layers from the two parts of an `EnvState`, which `check_layers` has accepted."""
+    *wrappers, env = layers
+    memo: dict[Any, Any] = {_Reference: _shared_objects(layers)}
+    loaded = [deepcopy(attributes, {**memo}) for _, attributes in saved]
+    env.set_state(copied(state))
+    if "np_random" in loaded[-1]:
+        random = loaded[-1]["np_random"]
+        if env.np_random.bit_generator.state["bit_generator"] != random["bit_generator"]:
+            env.np_random = np.random.Generator(seeding.bit_generator_of(random))
+        env.np_random.bit_generator.state = random  # in place: others may hold the generator
+    for wrapper, attributes in zip(wrappers, loaded, strict=False):
+        for name in _attributes(wrapper).keys() - attributes.keys():
+            del vars(wrapper)[name]  # set after the state was saved
+        vars(wrapper).update(attributes)
+
+
+def _shared_objects(layers: Sequence[Any]) -> list[Any]:
+    """Return the objects that attributes of wrappers may refer to."""
+    return [*layers, getattr(layers[-1], "np_random", None)]
+
+
+def _name(layer: Any) -> str:
+    return f"{type(layer).__module__}.{type(layer).__qualname__}"
+
+
+def _attributes(wrapper: Any) -> dict[str, Any]:
+    """Return the attributes that are part of a wrapper's state."""
+    return {
+        name: value
+        for name, value in vars(wrapper).items()
+        if not (_is_left_out(wrapper, name) or _is_configuration(value))
+    }
+
+
+def _is_left_out(wrapper: Any, name: str) -> bool:
+    return name in _NOT_STATE or name in wrapper._not_state
+
+
+def _is_configuration(value: Any) -> bool:
+    if isinstance(value, tuple) and value:
+        return all(map(_is_configuration, value))
+    return isinstance(value, _CONFIGURATION)
+
+
+def _fits_env(env: Any, name: str, value: Any) -> bool:
+    """Return whether a value can be the state of the random generator."""
+    try:
+        seeding.bit_generator_of(value)
+    except ValueError:
+        return False
+    return name == "np_random" and hasattr(env, "np_random")
+
+
+def _fits_wrapper(wrapper: Any, name: Any, value: Any) -> bool:
+    """Return whether an attribute of a wrapper can have a value.
+
+    Nothing replaces methods or the configuration. Attributes of gymcore's own wrappers keep their
+    kind, and counts are counts; those of other classes are known to nobody.
+    """
+    if not isinstance(name, str) or _is_left_out(wrapper, name) or _is_configuration(value):
+        return False
+    default = getattr(type(wrapper), name, None)
+    if callable(default) or hasattr(type(default), "__get__"):
+        return False
+    if not type(wrapper).__module__.startswith("gymcore."):
+        return True
+    if name in wrapper._counts:
+        return value is None or (isinstance(value, (int, np.integer)) and 0 <= int(value) < 2**63)
+    if name not in vars(wrapper):
+        return hasattr(type(wrapper), name)
+    kinds = _kind(vars(wrapper)[name]), _kind(value)
+    return None in kinds or kinds[0] == kinds[1]
+
+
+def _kind(value: Any) -> Any:
+    """Return what a value of an attribute has in common with others; None for None."""
+    if isinstance(value, (Number, np.bool_, np.ndarray)):
+        return Number
+    if isinstance(value, deque):
+        return deque, value.maxlen
+    simple = (str, bytes, list, tuple, dict, set)
+    return None if value is None else type(value) if type(value) in simple else object
