@@ -442,7 +442,7 @@ class Wrapper(
             StateNotSupported: If the environment has no `get_state` and `set_state`, or an
                 attribute of a wrapper cannot be copied (an `AttributeError`).
 
-        Example:
+        Examples:
             >>> import gymcore
             >>> env = gymcore.make("CartPole-v1")
             >>> _ = env.reset(seed=1)
