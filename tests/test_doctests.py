@@ -31,6 +31,7 @@ NEEDS = {
     "gymcore.interop.sb3": "stable_baselines3",
     "gymcore.interop.tianshou": "tianshou",
     "gymcore.interop.torchrl": "torchrl",
+    "gymcore.learn.dataset": "h5py",
 }
 
 

@@ -75,7 +75,8 @@ def stack_nested(items: Sequence[Any]) -> Any:
 def rows_at(batch: Any, rows: npt.NDArray[np.int64]) -> Any:
     """Return the rows with indices `rows` [K] of each leaf of a batch, as new arrays [K, ...].
 
-    The batch may be an object array with one element per row, as `info["final_obs"]` may be.
+    The batch may be an object array with one element per row, as `info["final_obs"]` may be. Texts
+    may be tuples of strings.
 
     Examples:
         >>> rows_at({"x": np.arange(3), "y": (np.eye(3),)}, np.array([2, 0]))["x"]
@@ -83,4 +84,9 @@ def rows_at(batch: Any, rows: npt.NDArray[np.int64]) -> Any:
     """
     if isinstance(batch, np.ndarray) and batch.dtype == object:
         return stack_nested([batch[row] for row in rows])
-    return map_leaves(lambda leaf: np.asarray(leaf)[rows], batch)
+    if isinstance(batch, Mapping):
+        return {key: rows_at(part, rows) for key, part in batch.items()}
+    if isinstance(batch, (tuple, list)) and not (batch and isinstance(batch[0], str)):
+        parts = [rows_at(part, rows) for part in batch]
+        return batch._make(parts) if hasattr(batch, "_make") else type(batch)(parts)
+    return np.asarray(batch)[rows]

@@ -18,6 +18,7 @@ OPTIONAL_PACKAGES = {
     "cv2": "opencv-python-headless",
     "imageio": "imageio",
     "imageio_ffmpeg": "imageio-ffmpeg",
+    "h5py": "h5py",
     "lz4": "lz4",
     "matplotlib": "matplotlib",
     "cryptography": "cryptography",

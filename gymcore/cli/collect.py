@@ -34,6 +34,7 @@ from gymcore.vector.vector_env import VectorEnv
 if TYPE_CHECKING:
     from gymcore.distributed import Collector as Actors
     from gymcore.distributed.fragment import Fragment
+    from gymcore.learn.dataset import DatasetWriter
 
 HELP = "collect experience from an environment, and report steps per second and episode returns"
 
@@ -61,12 +62,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="compiled engine (native), this process (sync), worker processes (async), or the "
         "default of make_vec for this environment (auto) [auto]",
     )
-    parser.add_argument(
+    stored = parser.add_mutually_exclusive_group()
+    stored.add_argument(
         "--out",
         type=Path,
         metavar="FILE.npz",
         help="store every step: [T, N] observations, actions, rewards, flags; final observations "
         "with their (t, lane); metadata",
+    )
+    stored.add_argument(
+        "--dataset",
+        type=Path,
+        metavar="DIR",
+        help="stream the episodes to a data set that minari.load_dataset reads, such as "
+        "~/.minari/datasets/cartpole/random-v0; the last ones are truncated",
     )
     parser.add_argument(
         "--plot",
@@ -111,6 +120,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise CliError("--overwrite needs --out FILE.npz or --plot FILE.png")
     if arguments.cluster is None and arguments.actors is not None:
         raise CliError("--actors needs --cluster ray[:ADDRESS]")
+    if arguments.cluster is not None and arguments.dataset is not None:
+        raise CliError("--dataset: expected no --cluster, whose steps only --out stores")
     arguments.actors = arguments.actors or 2
     if arguments.plot is not None:
         check_plot(arguments.plot, overwrite=arguments.overwrite)
@@ -163,7 +174,11 @@ def _collect(
 
     actions = actions_of(arguments.policy, envs, first_seed)
     steps = -(-arguments.num_steps // envs.num_envs)
-    recording = None
+    recording: Recording | DatasetWriter | None = None
+    storing: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+    dataset = None
+    if arguments.dataset is not None:
+        recording = storing = dataset = _dataset(arguments, envs)
     if arguments.out is not None:
         with file_errors("--out", arguments.out):
             check_target(arguments.out, overwrite=arguments.overwrite)
@@ -179,7 +194,7 @@ def _collect(
         actors = actors_of(arguments, _make, envs, first_seed)
         engine = f"{engine} in {arguments.actors} actors"
     try:
-        with actors as cluster_collector, bar:
+        with actors as cluster_collector, bar, storing:
             collector = Collector(
                 envs,
                 actions,
@@ -190,20 +205,41 @@ def _collect(
                 actors=cluster_collector,
             )
             collector.run(bar)
+            metadata = _metadata(arguments, collector, engine, first_seed)
+            if dataset is not None:
+                dataset.metadata["gymcore"] = metadata
     except EnvironmentFailed:  # the environment's error, not the command line's
         raise
     except Error as error:
         raise CliError(f"{arguments.id}: {type(error).__name__}: {error}") from error
     seconds = time.perf_counter() - started
     _print_summary(arguments, collector, engine, first_seed, seconds)
-    if recording is not None:
-        _store(arguments, collector, recording, _metadata(arguments, collector, engine, first_seed))
+    if isinstance(recording, Recording):
+        _store(arguments, collector, recording, metadata)
+    if dataset is not None:
+        size = byte_count(sum(file.stat().st_size for file in dataset.path.glob("data/*")))
+        print(
+            f"stored      {arguments.dataset} ({dataset.total_episodes:,} episodes, "
+            f"{dataset.total_steps:,} steps, {size})"
+        )
     if history is not None:
         title = f"{arguments.id}: {envs.num_envs} lanes, {engine}, policy {arguments.policy}"
         title += f", seed {first_seed}"
         plot_run(history, collector.episodes, arguments.plot, title, overwrite=arguments.overwrite)
         print(f"plotted     {arguments.plot}")
     return 130 if collector.interrupted else 0
+
+
+def _dataset(arguments: argparse.Namespace, envs: VectorEnv) -> DatasetWriter:
+    """Return the writer of `--dataset`; raise a `CliError` if it cannot be made."""
+    from gymcore.error import Error
+    from gymcore.learn.dataset import DatasetWriter
+
+    path, description = arguments.dataset.expanduser(), {"algorithm_name": arguments.policy}
+    try:
+        return DatasetWriter(path, envs, metadata=description)
+    except (Error, OSError, MemoryError) as error:
+        raise CliError(f"--dataset: {error}") from error
 
 
 def _store(
@@ -316,7 +352,7 @@ class Collector:
         *,
         steps: int,
         seed: int,
-        recording: Recording | None = None,
+        recording: Recording | DatasetWriter | None = None,
         history: RunHistory | None = None,
         actors: Actors | None = None,
     ) -> None:
@@ -375,12 +411,13 @@ class Collector:
 
     def _take_block(self, bar: Bar, interrupted: Interruption) -> None:
         """Take the steps of a block, or fewer after Ctrl-C, and count them."""
-        first = self.steps_done
-        rows = min(self._rows, self._total - first)
-        steps, recording = self._steps.part(0, rows), self._recording
+        rows, recording = min(self._rows, self._total - self.steps_done), self._recording
+        steps, first = self._steps.part(0, rows), 0
         on_end: OnEnd | None = None
         if recording is not None:
-            steps, add_finals = recording.steps.part(first, rows), recording.add_finals
+            rows = recording.reserve(rows)
+            first, add_finals = recording.rows, recording.add_finals
+            steps = recording.steps.part(first, rows)
 
             def on_end(t: int | Lanes, lanes: Lanes, last: object) -> None:
                 add_finals(first + t, lanes, last)
@@ -446,4 +483,4 @@ class Collector:
         if self._history is not None:
             self._history.add(steps.rewards.size)
         if self._recording is not None:
-            self._recording.rows = self.steps_done
+            self._recording.advance(len(steps.rewards))

@@ -17,13 +17,15 @@ Keys of the file, with T steps, N lanes and K episode ends:
 The observation after a step is `observations[t + 1]`, or the entry of `final_observations` if the
 step ended the episode: a dense [T, N, ...] array would mostly hold copies.
 Dict and Tuple observations are stored leaf by leaf: `observations.position`, `observations.0`; a
-dot in a key is escaped with a backslash.
+dot in a key is escaped with a backslash. Texts are stored as numbers, from which
+`gymcore.spaces.utils.unflatten` makes texts again.
 Nothing in the file is pickled.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -36,8 +38,9 @@ from gymcore.base.new_file import write_npz
 from gymcore.cli.errors import CliError, file_errors
 from gymcore.cli.formats import byte_count
 from gymcore.cli.info import available_memory
-from gymcore.spaces.batching import create_empty_array
-from gymcore.vector.rollouts import Steps
+from gymcore.spaces.space import ArraySpace
+from gymcore.spaces.text_numbers import numbers_of_texts, space_of_numbers
+from gymcore.vector.rollouts import Steps, empty_rows
 from gymcore.vector.vector_env import VectorEnv
 
 # Assumed share of steps that end an episode, for predicting the size.
@@ -68,6 +71,10 @@ class Recording:
         """
         observation_spaces = _array_leaves(envs, "observation")
         action_spaces = _array_leaves(envs, "action")
+        self._single_spaces = {
+            "observations": named_leaves(envs.single_observation_space),
+            "actions": named_leaves(envs.single_action_space),
+        }
         self.num_envs = int(envs.num_envs)
         self.predicted_bytes = predicted_bytes(
             observation_spaces, action_spaces, steps, self.num_envs
@@ -76,8 +83,8 @@ class Recording:
         if free is not None and self.predicted_bytes > _MEMORY_SHARE * free:
             raise CliError(_too_large(self.predicted_bytes, steps * self.num_envs, free))
         try:
-            observations = create_empty_array(envs.observation_space, steps + 1, np.empty)
-            self.actions: object = create_empty_array(envs.action_space, steps, np.empty)
+            observations = empty_rows(envs.single_observation_space, steps + 1, self.num_envs)
+            self.actions: object = empty_rows(envs.single_action_space, steps, self.num_envs)
             self.steps = Steps.empty(steps, self.num_envs, observations)
         except MemoryError:
             raise CliError(_too_large(self.predicted_bytes, steps * self.num_envs)) from None
@@ -86,6 +93,14 @@ class Recording:
         self._finals: object = map_leaves(lambda array: array[:0, 0].copy(), observations)
         self._final_indices: npt.NDArray[np.int64] = np.empty((0, 2), np.int64)
         self._ends = 0
+
+    def reserve(self, rows: int) -> int:
+        """Return `rows`: there is space for all steps."""
+        return rows
+
+    def advance(self, rows: int) -> None:
+        """Count rows that were filled."""
+        self.rows += rows
 
     def add_finals(
         self, rows: int | npt.NDArray[np.intp], lanes: npt.NDArray[np.intp], values: object
@@ -113,11 +128,11 @@ class Recording:
         rows, steps = self.rows, self.steps
         done = steps.terminated[:rows] | steps.truncated[:rows]
         arrays: Arrays = {}
-        observations = named_leaves(steps.observations)
+        observations, actions = named_leaves(steps.observations), named_leaves(self.actions)
         for name, array in observations.items():
             arrays[f"observations{name}"] = array[:rows]
             arrays[f"last_observations{name}"] = array[rows]
-        for name, array in named_leaves(self.actions).items():
+        for name, array in actions.items():
             arrays[f"actions{name}"] = array[:rows]
         for name in ("rewards", "terminated", "truncated"):
             arrays[name] = getattr(steps, name)[:rows]
@@ -134,6 +149,10 @@ class Recording:
             arrays["final_indices"] = indices[order]
             for name, array in named_leaves(self._finals).items():
                 arrays[f"final_observations{name}"] = array[order]
+        for key, array in arrays.items():
+            if leaf := re.fullmatch("(?:last_|final_)?(observations|actions)(.*)", key, re.DOTALL):
+                kind, name = leaf.groups()
+                arrays[key] = numbers_of_texts(self._single_spaces[kind][name], array)
         arrays["metadata"] = np.array(json.dumps(metadata))
         return arrays
 
@@ -147,16 +166,14 @@ def _grown(array: npt.NDArray[_Number], used: int, size: int) -> npt.NDArray[_Nu
 
 def _array_leaves(envs: VectorEnv, kind: str) -> Leaves:
     """Return leaf name -> batched shape and dtype of the observation or action space."""
-    single = named_leaves(getattr(envs, f"single_{kind}_space"))
-    batched = named_leaves(getattr(envs, f"{kind}_space"))
+    single = getattr(envs, f"single_{kind}_space")
     arrays: Leaves = {}
-    for name, space in batched.items():
-        if name not in single or space.shape is None or space.dtype is None:
+    for name, space in named_leaves(space_of_numbers(single)).items():
+        if not isinstance(space, ArraySpace):
             raise CliError(
-                f"--out: expected an {kind} space whose elements are arrays, got "
-                f"{getattr(envs, f'single_{kind}_space')}"
+                f"--out: expected an {kind} space whose elements are arrays or texts, got {single}"
             )
-        arrays[name] = (tuple(space.shape), np.dtype(space.dtype))
+        arrays[name] = ((envs.num_envs, *space.shape), np.dtype(space.dtype))
     return arrays
 
 

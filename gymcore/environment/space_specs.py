@@ -6,6 +6,7 @@
 | `MultiBinary` | bools |
 | `MultiDiscrete` | ints with `num_values`; if these differ, scalars `gymmdc0`, `gymmdc1`, ... |
 | `Box` | floats, with bounds if these are all equal or all finite |
+| `Text` | ints: the indices of the characters, padded with their number |
 | `Tuple` | components `gymtpl0`, `gymtpl1`, ... |
 | `Dict` | components by key |
 
@@ -23,7 +24,9 @@ import numpy.typing as npt
 
 from gymcore.environment.value_specs import RESERVED, Kind, Spec, along, is_value
 from gymcore.error import ArgumentTypeError, InvalidArgument
-from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
+from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Text, Tuple
+from gymcore.spaces.text_numbers import numbers_of_texts, space_of_numbers
+from gymcore.spaces.utils import unflatten
 
 __all__ = ["SpaceSpec", "space_of_spec", "spec_of_space"]
 
@@ -132,6 +135,16 @@ def _of_box(space: Box, kind: Kind) -> SpaceSpec:
     return SpaceSpec(spec, same, lambda values: np.rint(values).astype(space.dtype))
 
 
+def _of_text(space: Text, kind: Kind) -> SpaceSpec:
+    def from_values(values: npt.ArrayLike) -> Any:
+        rows = np.reshape(values, (-1, space.max_length))
+        texts = tuple([unflatten(space, row) for row in rows])
+        return texts if np.ndim(values) > 1 else texts[0]
+
+    spec = spec_of_space(space_of_numbers(space), kind).spec
+    return SpaceSpec(spec, partial(numbers_of_texts, space), from_values)
+
+
 def _bound(bound: np.ndarray, kind: Kind) -> Any:
     """Return a bound of a Box: a number if all are equal, None if there is none, or an array."""
     first = bound.flat[0]
@@ -203,6 +216,7 @@ DESCRIBED: dict[type, Callable[[Any, Kind], SpaceSpec]] = {
     MultiBinary: _of_multi_binary,
     MultiDiscrete: _of_multi_discrete,
     Box: _of_box,
+    Text: _of_text,
     Tuple: _of_tuple,
     Dict: _of_dict,
 }

@@ -11,6 +11,7 @@ from gymcore.base.optional_packages import needs
 from gymcore.envs.making import make_vec
 from gymcore.error import UnsupportedMode
 from gymcore.spaces.space import Array
+from gymcore.spaces.text_numbers import numbers_of_texts, space_of_numbers
 from gymcore.vector import AutoresetMode, VectorEnv
 
 with needs("torchrl"):
@@ -44,7 +45,8 @@ class TorchRLEnv(EnvBase):
     """A vector environment without autoreset as an environment of batch size `[num_envs]`.
 
     TorchRL resets ended environments with a `"_reset"` mask. Observations, which may be nested, are
-    under `"observation"`; rewards are float32; discrete actions are indices, not one-hot. CPU
+    under `"observation"`, with texts as indices of characters (`flatten` in gymcore.spaces.utils);
+    rewards are float32; discrete actions are indices, not one-hot. CPU
     tensors share the memory of the arrays returned by the environment.
     """
 
@@ -58,7 +60,7 @@ class TorchRLEnv(EnvBase):
         self.envs = envs
         self._seed: int | None = None
         self.observation_spec = data.Composite(
-            observation=to_spec(envs.single_observation_space, n), shape=(n,)
+            observation=to_spec(space_of_numbers(envs.single_observation_space), n), shape=(n,)
         )
         self.action_spec = to_spec(envs.single_action_space, n)
         self.reward_spec = data.Unbounded(shape=(n, 1), dtype=torch.float32)
@@ -83,6 +85,7 @@ class TorchRLEnv(EnvBase):
         return result
 
     def _tensors(self, observations: Any, terminated: Array, truncated: Array) -> TensorDictBase:
+        observations = numbers_of_texts(self.envs.single_observation_space, observations)
         flags = {"done": terminated | truncated, "terminated": terminated, "truncated": truncated}
         return TensorDict(
             {

@@ -11,6 +11,7 @@ from gymcore.base.lazy_namespace import lazy_namespace
 
 if TYPE_CHECKING:
     from gymcore.learn.collector import Rollout, RolloutCollector
+    from gymcore.learn.dataset import DatasetWriter
     from gymcore.learn.evaluation import Evaluation, evaluate
     from gymcore.learn.ppo import PPO
     from gymcore.learn.settings import Settings
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PPO",
+    "DatasetWriter",
     "Evaluation",
     "Rollout",
     "RolloutCollector",
@@ -33,6 +35,7 @@ __getattr__, __dir__ = lazy_namespace(
     __name__,
     {
         ".collector": ("Rollout", "RolloutCollector"),
+        ".dataset": ("DatasetWriter",),
         ".evaluation": ("Evaluation", "evaluate"),
         ".ppo": ("PPO",),
         ".settings": ("Settings",),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from gymcore.base.arguments import check_rewards_are_numbers
 from gymcore.base.nested import map_leaves, rows_at
 from gymcore.error import InvalidArgument
+from gymcore.spaces import Dict, Space, Text, Tuple
 from gymcore.vector.lane_episodes import AutoresetMode
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from gymcore.vector.protocols import RunsRollouts
     from gymcore.vector.vector_env import VectorEnv
 
-__all__ = ["Rollout", "Steps", "rows_like", "write_row"]
+__all__ = ["Rollout", "Steps", "empty_rows", "rows_like", "write_row"]
 
 Bools = npt.NDArray[np.bool_]
 Lanes = npt.NDArray[np.intp]
@@ -186,6 +187,18 @@ class Rollout:
         if on_end is not None and takes_finals:
             t, lane = np.nonzero(steps.terminated | steps.truncated)
             on_end(t, lane, finals[t, lane])
+
+
+def empty_rows(space: Space, count: int, num_envs: int) -> Any:
+    """Return arrays [count, num_envs, ...] for elements of a space; texts are objects.
+
+    Nested like the elements of the space, which must consist of arrays and texts.
+    """
+    if isinstance(space, (Tuple, Dict)):
+        return space._pack([empty_rows(part, count, num_envs) for part in space._parts()])
+    if isinstance(space, Text):
+        return np.full((count, num_envs), "", object)
+    return np.empty((count, num_envs, *(space.shape or ())), space.dtype)
 
 
 def rows_like(count: int, batch: object) -> object:

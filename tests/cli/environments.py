@@ -46,17 +46,32 @@ class NestedEnv(gymcore.Env):
 
 
 class WordsEnv(gymcore.Env):
-    """Environment that observes words, which cannot be stored in arrays."""
+    """Environment that observes words: "abc", "d", and "ef" when the episode ends."""
 
     observation_space = spaces.Text(5)
     action_space = spaces.Discrete(2)
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[str, dict]:
         super().reset(seed=seed)
+        self.words = iter(["d", "ef"])
         return "abc", {}
 
     def step(self, action: Any) -> tuple[str, float, bool, bool, dict]:
-        return "def", 1.0, False, False, {}
+        word = next(self.words)
+        return word, 1.0, word == "ef", False, {}
+
+
+class GraphsEnv(gymcore.Env):
+    """Environment that observes graphs, which cannot be stored in arrays."""
+
+    observation_space = spaces.Graph(spaces.Discrete(2), None)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict]:
+        return self.observation_space.sample(), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        return self.observation_space.sample(), 1.0, False, False, {}
 
 
 class NeedyEnv(gymcore.Env):

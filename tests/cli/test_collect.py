@@ -20,7 +20,7 @@ def environments(monkeypatch):
     from tests.cli import environments as module
 
     before = dict(gymcore.registry)
-    for name in ("Nested", "Words", "Needy", "Failing"):
+    for name in ("Nested", "Words", "Graphs", "Needy", "Failing"):
         gymcore.register(
             f"Test{name}-v0", entry_point=f"{POLICIES}:{name}Env", disable_env_checker=True
         )
@@ -190,6 +190,79 @@ def test_nested_observations_are_stored_leaf_by_leaf(run, tmp_path):
     assert arrays["actions"].shape == (10, 2, 2)
 
 
+def test_texts_are_stored_as_numbers(run, tmp_path):
+    path = tmp_path / "data.npz"
+    ran = run(
+        "collect", "TestWords-v0", "--num-envs", 2, "--num-steps", 6, "--out", path,
+        "--autoreset-mode", "disabled", "--no-progress",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    arrays, _ = load(path)
+    space = gymcore.spaces.Text(5)
+    for key, words in {
+        "observations": [["abc"] * 2, ["d"] * 2, ["abc"] * 2],
+        "last_observations": ["d"] * 2,
+        "final_observations": ["ef"] * 2,
+    }.items():
+        numbers = arrays[key]
+        assert numbers.dtype == np.uint8 and numbers.shape == (*np.shape(words), 5)
+        found = [gymcore.spaces.utils.unflatten(space, row) for row in numbers.reshape(-1, 5)]
+        assert found == np.ravel(words).tolist()
+
+
+@pytest.mark.parametrize("mode", MODES)
+@for_each("env_id", ["CartPole-v1", "TestNested-v0", "TestWords-v0"])
+def test_a_data_set_has_the_episodes_of_the_file(run, tmp_path_factory, mode, env_id):
+    pytest.importorskip("h5py", reason="h5py is not installed")
+    minari = pytest.importorskip("minari", reason="minari is not installed")
+    folder = tmp_path_factory.mktemp("data")
+    words = ["--num-envs", 2, "--num-steps", 90, "--seed", 3, "--autoreset-mode", mode]
+    out, dataset = folder / "data.npz", folder / "random-v0"
+    assert run("collect", env_id, *words, "--out", out, "--no-progress").code == 0
+    ran = run("collect", env_id, *words, "--dataset", dataset, "--no-progress")
+    assert ran.code == 0, ran.err
+    read = minari.MinariDataset(dataset / "data")
+    assert f"({read.total_episodes:,} episodes, {read.total_steps:,} steps, " in ran.out
+    arrays, metadata = load(out)
+    described = read.storage.metadata
+    assert described["algorithm_name"] == "random"
+    assert described["gymcore"]["seed"] == metadata["seed"] == 3
+    assert described["gymcore"]["episodes"] == metadata["episodes"]
+    taken = ~arrays["reset_steps"]
+    assert read.total_steps == taken.sum()
+    ended = len(arrays["final_indices"])
+    for episode, (t, lane) in zip(read, arrays["final_indices"], strict=False):
+        first = t + 1 - len(episode)
+        for key, name in (("rewards", "rewards"), ("actions", "actions")):
+            np.testing.assert_array_equal(getattr(episode, name), arrays[key][first : t + 1, lane])
+        if env_id == "CartPole-v1":
+            rows = [*arrays["observations"][first : t + 1, lane]]
+            k = np.flatnonzero((arrays["final_indices"] == (t, lane)).all(axis=1))[0]
+            rows.append(arrays["final_observations"][k])
+            np.testing.assert_array_equal(episode.observations, rows)
+    assert read.total_episodes >= ended > 3
+    assert all(episode.truncations[-1] for episode in list(read)[ended:])
+
+
+def test_a_data_set_is_not_replaced(run, tmp_path):
+    pytest.importorskip("h5py", reason="h5py is not installed")
+    (tmp_path / "a-v0").mkdir()
+    ran = run("collect", "CartPole-v1", "--dataset", tmp_path / "a-v0", "--no-progress")
+    assert ran.code == 2 and "exists already" in ran.err
+
+
+def test_ctrl_c_completes_the_data_set(run, tmp_path):
+    pytest.importorskip("h5py", reason="h5py is not installed")
+    path = tmp_path / "a-v0"
+    ran = run(
+        "collect", "CartPole-v1", "--num-envs", 2, "--num-steps", 2000, "--dataset", path,
+        "--policy", f"{POLICIES}:interrupt_on_tenth_call", "--no-progress",
+    )  # fmt: skip
+    assert ran.code == 130
+    description = json.loads((path / "data" / "metadata.json").read_text())
+    assert description["total_steps"] == 20 and description["gymcore"]["interrupted"] is True
+
+
 def test_steps_are_rounded_up_to_whole_batches(run):
     ran = run("collect", "CartPole-v1", "--num-envs", 8, "--num-steps", 17, "--no-progress")
     assert "8 lanes x 3 steps" in ran.out
@@ -270,7 +343,9 @@ def test_a_recording_that_does_not_fit_is_refused_before_it_starts(run, tmp_path
         (["MountainCarContinuous-v0", "--policy", f"{POLICIES}:push_left"], "shape (64, 1)"),
         (["CartPole-v1", "--overwrite"], "--overwrite"),
         (["TestNested-v0", "--vectorization", "native"], "TestNested-v0"),
-        (["TestWords-v0", "--out", "words.npz"], "Text"),
+        (["TestGraphs-v0", "--out", "graphs.npz"], "Graph"),
+        (["CartPole-v1", "--dataset", "cartpole"], "ends with a version"),
+        (["CartPole-v1", "--dataset", "a-v0", "--cluster", "ray"], "--cluster"),
     ],
 )
 def test_a_request_that_cannot_be_met_is_one_line_on_stderr(

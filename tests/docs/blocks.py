@@ -51,8 +51,8 @@ NOT_RUN = (
 EXCERPTS = ("cython", "py", "toml")
 # Libraries that the extra "test" does not install.
 LIBRARIES = {
-    "dm_env", "jax", "pettingzoo", "pufferlib", "ray", "rl_games", "skrl", "stable_baselines3",
-    "tensorboardX", "tianshou", "torch", "torchrl",
+    "dm_env", "h5py", "jax", "minari", "pettingzoo", "pufferlib", "ray", "rl_games", "skrl",
+    "stable_baselines3", "tensorboardX", "tianshou", "torch", "torchrl",
 }  # fmt: skip
 # Imported once and not in each fork.
 PRELOAD = ("gymcore.cli", "gymcore.envs.classic_control", "gymcore.vector.async_vector_env")
@@ -82,6 +82,8 @@ class Block(NamedTuple):
         names = set(re.findall(r"^(?:>>> )?(?:from|import) (\w+)", self.text, flags=re.M))
         if '"ray"' in self.text or "gymcore.distributed" in self.text:
             names.add("ray")
+        if "--dataset" in self.text or "DatasetWriter" in self.text:
+            names.add("h5py")
         if "phys2d/" in self.text:
             names.add("jax")
         return sorted(name for name in LIBRARIES & names if not importlib.util.find_spec(name))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from gymcore.core import Env
 from gymcore.environment import Environment
 from gymcore.environment.space_specs import spec_of_space
 from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
+from gymcore.spaces.utils import unflatten
 from tests.testing_env import assert_same
 
 IDS = ["CartPole-v1", "Pendulum-v1", "Acrobot-v1", "FrozenLake-v1", "Taxi-v4", "Blackjack-v1"]
@@ -207,3 +210,27 @@ def test_import_modules():
     with pytest.raises(ModuleNotFoundError):
         Environment.create("CartPole-v1", import_modules="no_such_module")
     Environment.create("CartPole-v1", import_modules=["json", "math"]).close()
+
+
+def test_every_id_of_grid_worlds_gives_missions_as_numbers():
+    ids = [env_id for env_id in gym.registry if env_id.startswith(("MiniGrid-", "BabyAI-"))]
+    assert len(ids) == 172
+    for env_id in ids:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of earlier versions
+            environment = Environment.create(env_id)
+            env = gym.make(env_id)
+        text, space = env.reset(seed=3)[0]["mission"], env.observation_space["mission"]
+        environment.seed(3)
+        states = environment.reset()
+        assert unflatten(space, states["mission"]) == text, env_id
+        assert environment.execute(0)[0]["mission"].shape == (512,)
+        environment.close()
+
+
+def test_missions_of_parallel_environments_are_numbers():
+    environment = Environment.create("BabyAI-GoToLocal-v0")
+    _, states = environment.reset(num_parallel=3)
+    assert states["mission"].shape == (3, 512)
+    assert states["mission"].dtype == np.uint8
+    environment.close()

@@ -8,7 +8,17 @@ import pytest
 from gymcore.environment.space_specs import space_of_spec, spec_of_space
 from gymcore.environment.value_specs import check_values, checked_spec
 from gymcore.error import ArgumentTypeError, InvalidArgument
-from gymcore.spaces import Box, Dict, Discrete, Graph, MultiBinary, MultiDiscrete, Text, Tuple
+from gymcore.spaces import (
+    Box,
+    Dict,
+    Discrete,
+    Graph,
+    MultiBinary,
+    MultiDiscrete,
+    Sequence,
+    Text,
+    Tuple,
+)
 from gymcore.spaces.batching import batch_space
 from tests.testing_env import assert_same
 
@@ -104,10 +114,22 @@ def test_masks_are_no_part_of_the_specification_of_states():
     check_values(values, spec, "states")
 
 
-@pytest.mark.parametrize("space", [Text(3), Graph(Discrete(2), None), Dict({"a": Text(2)})])
+@pytest.mark.parametrize(
+    "space", [Sequence(Text(3)), Graph(Discrete(2), None), Dict({"a": Sequence(Text(2))})]
+)
 def test_spaces_without_a_specification(space):
     with pytest.raises(ArgumentTypeError, match=r"states\(\): expected a space of Discrete"):
         spec_of_space(space, "states")
+
+
+def test_texts_are_numbers_of_characters():
+    spec, to_values, from_values = spec_of_space(Text(3, charset="abc"), "states")
+    assert spec == {"type": "int", "shape": (3,), "num_states": 4, "num_values": 4}
+    check_values(to_values("cab"), spec, "states")
+    assert to_values("b").tolist() == [1, 3, 3]
+    assert to_values(("b", "ca")).tolist() == [[1, 3, 3], [2, 0, 3]]
+    assert from_values([1, 3, 3]) == "b"
+    assert from_values(np.array([[1, 3, 3], [2, 0, 3]])) == ("b", "ca")
 
 
 def test_spaces_without_components():

@@ -7,6 +7,7 @@ import pytest
 
 import gymcore as gym
 from gymcore import spaces
+from gymcore.spaces.utils import unflatten
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tensordict")
@@ -89,8 +90,19 @@ def test_a_policy_trains():
 def test_what_is_refused():
     with pytest.raises(gym.error.UnsupportedMode, match="expected autoreset mode DISABLED"):
         TorchRLEnv(gym.make_vec("CartPole-v1", 2))
-    with pytest.raises(gym.error.UnsupportedMode, match="TorchRL has no spec for Text"):
-        to_spec(spaces.Text(5), 2)
+    with pytest.raises(gym.error.UnsupportedMode, match="TorchRL has no spec for Seq"):
+        to_spec(spaces.Sequence(spaces.Text(5)), 2)
+
+
+def test_texts_are_numbers():
+    env = make_env("MiniGrid-DoorKey-5x5-v0", 3)
+    check_env_specs(env)
+    missions = env.rollout(2)["observation", "mission"]
+    assert missions.shape == (3, 2, 512) and missions.dtype == torch.uint8
+    space = env.envs.single_observation_space["mission"]
+    text = "use the key to open the door and then get to the goal"
+    assert unflatten(space, missions[2, 1].numpy()) == text
+    env.close()
 
 
 def test_specs_of_nested_spaces():
