@@ -243,7 +243,8 @@ MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
     "an unknown argument": (
         lambda: gym.make_vec("CartPole-v1", num_envs=2, lenght=1),
         TypeError,
-        r"got unexpected arguments \['lenght'\]; its parameters are \[.*'length'",
+        r"got unexpected arguments \['lenght'\]; did you mean length\? Options of the engine: .*"
+        r"num_threads.* Arguments of the environment: .*gravity, .*length",
     ),
     "no environments": (
         lambda: gym.make_vec("CartPole-v1", num_envs=0),

@@ -5,9 +5,10 @@ All engines use them, so an argument means the same, and raises the same error, 
 
 from __future__ import annotations
 
+import difflib
 import math
 import operator
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,6 +29,7 @@ __all__ = [
     "seeds_per_env",
     "split_reset_mask",
     "time_limit",
+    "unexpected_arguments",
 ]
 
 Lanes = npt.NDArray[np.int64]
@@ -272,6 +274,27 @@ def check_mask(mask: object, num_envs: int, name: str = "mask") -> npt.NDArray[n
     if mask.shape != (num_envs,):
         raise InvalidArgument(f"{expected}, got shape {mask.shape}")
     return mask
+
+
+def unexpected_arguments(
+    owner: str, names: Iterable[str], options: Iterable[str], parameters: Iterable[str]
+) -> ArgumentTypeError:
+    """Return the error for arguments of a batch that neither its engine nor its lanes have.
+
+    Examples:
+        >>> print(unexpected_arguments("Maze", ["num_thraeds"], ["copy", "num_threads"], ["size"]))
+        Maze: got unexpected arguments ['num_thraeds']; did you mean num_threads? Options of the \
+engine: copy, num_threads. Arguments of the environment: size
+    """
+    names, options = sorted(names), sorted(options)
+    parameters = sorted({*parameters} - {*options})
+    known = {*options, *parameters} - {*names}
+    close = [match for name in names for match in difflib.get_close_matches(name, known, 1)]
+    hint = f"; did you mean {', '.join(close)}?" if close else "."
+    return ArgumentTypeError(
+        f"{owner}: got unexpected arguments {names}{hint} Options of the engine: "
+        f"{', '.join(options)}. Arguments of the environment: {', '.join(parameters) or 'none'}"
+    )
 
 
 def invalid_action(action: object, expected: str) -> InvalidAction:

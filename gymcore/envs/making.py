@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from gymcore import error, logger
 from gymcore.base import program
-from gymcore.base.arguments import positive
+from gymcore.base.arguments import positive, unexpected_arguments
 from gymcore.base.record_constructor import snapshot
 from gymcore.checking import rules
 from gymcore.core import Env, Wrapper
@@ -30,7 +31,9 @@ from gymcore.specs.gymnasium_ids import GYMNASIUM
 from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker, TimeLimit, checked_limit
 
 if TYPE_CHECKING:
-    from gymcore.vector import VectorEnv
+    from gymcore.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
+
+    _Engine: TypeAlias = type[SyncVectorEnv] | type[AsyncVectorEnv]
 
 Kwargs: TypeAlias = dict[str, Any]
 EnvWrapper: TypeAlias = Callable[[Env], Env]
@@ -298,12 +301,25 @@ _VECTOR_MODES = (VectorizeMode.VECTOR_ENTRY_POINT, VectorizeMode.NATIVE)
 
 
 def _chosen_mode(
-    mode: VectorizeMode | str | None, spec: EnvSpec, wrappers: Sequence[EnvWrapper]
+    mode: VectorizeMode | str | None,
+    spec: EnvSpec,
+    wrappers: Sequence[EnvWrapper],
+    kwargs: Kwargs,
 ) -> VectorizeMode:
     """Return the requested mode, or the fastest one that supports the arguments."""
     if mode is None:
-        wrapped = bool(wrappers or spec.additional_wrappers) and spec.entry_point is not None
-        if wrapped or _vector_entry_point(spec) is None:
+        if spec.additional_wrappers and spec.entry_point is not None:
+            return VectorizeMode.SYNC
+        entry_point = _vector_entry_point(spec, kwargs)
+        if entry_point is None or (wrappers and spec.entry_point is not None):
+            if entry_point is not None:
+                logger.warn(
+                    f"make_vec: wrappers of single environments run in Python, so {spec.id} is "
+                    "stepped by SyncVectorEnv instead of its compiled engine. Wrap the result of "
+                    f"make_vec in {program.package}.wrappers.vector instead, or choose "
+                    "vectorization_mode='sync' or 'async'.",
+                    stacklevel=3,
+                )
             return VectorizeMode.SYNC
         return VectorizeMode.VECTOR_ENTRY_POINT
     try:
@@ -315,11 +331,20 @@ def _chosen_mode(
         ) from problem
 
 
-def _vector_entry_point(spec: EnvSpec) -> VectorEnvCreator | str | None:
-    """Return the registered vector environment, or the vector class of the environment's class."""
+def _vector_entry_point(
+    spec: EnvSpec, kwargs: Kwargs | None = None
+) -> VectorEnvCreator | str | None:
+    """Return the registered vector environment, or the vector class of the environment's class.
+
+    A class may name `vector_arguments`; its vector class then needs one of them among `kwargs`.
+    """
     if spec.vector_entry_point is not None or spec.entry_point is None:
         return spec.vector_entry_point
-    return getattr(load_creator(spec, spec.entry_point, Env), "vector_class", None)
+    creator = load_creator(spec, spec.entry_point, Env)
+    needed = getattr(creator, "vector_arguments", None)
+    if needed is not None and kwargs is not None and not needed & kwargs.keys():
+        return None
+    return getattr(creator, "vector_class", None)
 
 
 class _Batch(NamedTuple):
@@ -375,16 +400,52 @@ def _make_native(batch: _Batch) -> VectorEnv:
     return env
 
 
-def _make_of_singles(batch: _Batch, mode: VectorizeMode) -> VectorEnv:
-    """Make a vector environment from single environments made by `make`."""
-    from gymcore import vector
+def _accepted(creator: Callable[..., object]) -> set[str] | None:
+    """Return the names of an entry point's arguments; None if it may accept any."""
+    try:
+        signature = inspect.signature(creator).parameters.values()
+    except (TypeError, ValueError):  # some compiled functions have no signature
+        return None
+    names = {each.name for each in signature if each.kind is not each.VAR_KEYWORD}
+    compiled = hasattr(creator, "with_parameters")
+    if len(names) < len(signature) and not (compiled and creator.__module__.startswith("gymcore.")):
+        return None
+    for declared in ("parameters", "arguments") if compiled else ():
+        names.update(getattr(creator, declared))
+    return names
 
+
+def _with_options_apart(batch: _Batch, engine: _Engine) -> _Batch:
+    """Move the options of an engine of single environments from `kwargs` to `vector_kwargs`.
+
+    `make_vec` takes them as keywords too, as it does for the compiled engine; an environment's own
+    argument of that name comes first. Unknown names raise `ArgumentTypeError` before anything runs.
+    """
+    options = (_accepted(engine) or {*batch.vector_kwargs}) - {"env_fns"}
+    of_make = {"max_episode_steps", "disable_env_checker", "render_mode"}
+    kwargs, accepted = dict(batch.kwargs), None
+    doubtful = kwargs.keys() - of_make or batch.vector_kwargs.keys() - options
+    if doubtful and batch.spec.entry_point is not None:
+        accepted = _accepted(load_creator(batch.spec, batch.spec.entry_point, Env))
+    names = {"autoreset_mode"} if accepted is None else options - accepted
+    moved = {name: kwargs.pop(name) for name in names & kwargs.keys()}
+    if twice := sorted(moved.keys() & batch.vector_kwargs.keys()):
+        raise error.InvalidArgument(f"vector_kwargs: {twice} are also arguments of make_vec")
+    owner, parameters = f"{batch.spec.id} with {engine.__name__}", accepted or ()
+    if accepted is not None and (unknown := kwargs.keys() - accepted - of_make):
+        raise unexpected_arguments(owner, unknown, options, parameters)
+    if unknown := batch.vector_kwargs.keys() - options:
+        raise unexpected_arguments(f"vector_kwargs of {owner}", unknown, options, parameters)
+    return batch._replace(kwargs=kwargs, vector_kwargs={**batch.vector_kwargs, **moved})
+
+
+def _make_of_singles(batch: _Batch, engine: _Engine) -> VectorEnv:
+    """Make a vector environment from single environments made by `make`."""
     if batch.spec.entry_point is None:
         raise error.Error(
             f"Cannot create vectorized environment for {batch.spec.id} because it doesn't have an "
             "entry point defined."
         )
-    engine = vector.SyncVectorEnv if mode is VectorizeMode.SYNC else vector.AsyncVectorEnv
     create = functools.partial(make_wrapped, make, batch.spec, batch.wrappers, batch.kwargs)
     return engine([create] * batch.num_envs, **batch.vector_kwargs)
 
@@ -447,9 +508,12 @@ def make_vec(
             wrappers around single environments.
         vector_kwargs: Options of the vector environment, in every mode: `autoreset_mode`, `copy`,
             `num_threads` and so on; with "ray" those of `RayVectorEnv` (`num_actors`, `address`)
-            and of the vector environments in its actors.
+            and of the vector environments in its actors. They may also be keyword arguments, unless
+            the environment has an argument of that name, or takes any argument (then only
+            `autoreset_mode` may).
         wrappers: Wrappers (or functions) to apply to each environment. Not supported with
-            "vector_entry_point" and "native".
+            "vector_entry_point" and "native"; without a mode, the environments are stepped in
+            Python, with a warning if there is a compiled engine.
         **kwargs: As for `make`: `max_episode_steps` (-1 for no limit), `render_mode` and the
             environment's own arguments.
 
@@ -489,7 +553,7 @@ def make_vec(
     if not isinstance(wrappers, Sequence) or not all(map(callable, wrappers)):
         raise error.ArgumentTypeError(f"wrappers: expected wrappers or functions, got {wrappers!r}")
     asked = stored.get("vectorization_mode") if vectorization_mode is None else vectorization_mode
-    mode = _chosen_mode(asked, env_spec, wrappers)
+    mode = _chosen_mode(asked, env_spec, wrappers, env_kwargs)
 
     batch = _Batch(env_spec.copy(kwargs={}), count, vector_kwargs, wrappers, env_kwargs)
     if mode is VectorizeMode.REMOTE:
@@ -512,7 +576,13 @@ def make_vec(
                 raise
             mode = VectorizeMode.SYNC
     if mode in (VectorizeMode.SYNC, VectorizeMode.ASYNC):
-        env = _make_of_singles(batch, mode)
+        from gymcore import vector
+
+        engine: _Engine = vector.SyncVectorEnv
+        if mode is VectorizeMode.ASYNC:
+            engine = vector.AsyncVectorEnv
+        batch = _with_options_apart(batch, engine)
+        env = _make_of_singles(batch, engine)
 
     spec_kwargs = dict(batch.kwargs)
     if count != 1:

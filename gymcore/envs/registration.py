@@ -25,6 +25,7 @@ from gymcore.specs import (
     registry,
     spec,
 )
+from gymcore.specs.registered import keeps_batches
 
 __all__ = [
     "ENV_ID_RE",
@@ -153,7 +154,7 @@ def register(
         if str(entry_point).startswith(("ale_py.", "minigrid.")):
             # These packages register their environments at import; single ones are built in. A
             # batch of ale-py has infos, emulators and partial batches that programs rely on.
-            if vector_entry_point is not None:
+            if vector_entry_point is not None and not keeps_batches.get():
                 registry[full_id].vector_entry_point = vector_entry_point
             return
         logger.warn(f"Overriding environment {full_id} already in registry.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from gymcore import error, logger
 from gymcore.base import cpus
-from gymcore.base.arguments import lane_indices, positive
+from gymcore.base.arguments import lane_indices, positive, unexpected_arguments
 from gymcore.core import Info, Options, without_mode
 from gymcore.native.lane_generator import stream_state
 from gymcore.native.parameters import write_parameter
@@ -160,11 +161,12 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         limit = None if max_episode_steps in (None, -1) else max_episode_steps
         self.max_episode_steps = None if limit is None else positive("max_episode_steps", limit)
         known = {*self.env_class.parameters, *self.env_class.arguments}
-        if unknown := sorted(parameters.keys() - known):
-            raise error.ArgumentTypeError(
-                f"{type(self).__name__}: got unexpected arguments {unknown}; its parameters are "
-                f"{sorted(known)}, and vectorization_mode='sync' or 'async' takes those of make()"
-            )
+        if unknown := parameters.keys() - known:
+            options = inspect.signature(NativeVectorEnv).parameters.keys() - {
+                "num_envs",
+                "parameters",
+            }
+            raise unexpected_arguments(type(self).__name__, unknown, options, known)
         self.render_mode = render_mode
         self._last_actions: np.ndarray | None = None
         self._keeps_frames = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import NamedTuple
 
 from gymcore.specs.env_spec import EnvSpec
@@ -24,6 +25,9 @@ class Alias(NamedTuple):
 
 aliases: dict[str, Alias] = {}
 """Replacements of retired ids, by id. If an id is also registered, `registry` takes precedence."""
+
+keeps_batches: ContextVar[bool] = ContextVar("keeps_batches", default=False)
+"""Whether gymcore itself imports ale-py, whose batches are then not registered, in this thread."""
 
 
 def versioned_specs(ns: str | None, name: str) -> dict[int, EnvSpec]:

@@ -26,8 +26,9 @@ from gymcore.core import Env
 from gymcore.envs.atari.games import GAMES, GAMES_FOR_SEVERAL, NOT_RESTORED
 from gymcore.envs.atari.last_action import LastAction, seeded
 from gymcore.envs.atari.memory import COMPLETE, GameMemory
+from gymcore.envs.atari.pipelines import STAGES
 from gymcore.spaces import Box, Dict, Discrete
-from gymcore.specs import registry
+from gymcore.specs.registered import keeps_batches
 from gymcore_ext.atari.games import PLAYER_ACTIONS
 
 OBS_TYPES = ("rgb", "grayscale", "ram")
@@ -77,12 +78,12 @@ def load_ale() -> ModuleType:
     At its import, ale-py registers its own vector environments under the alias. Those are for
     programs that import it themselves, so this import leaves the registry as it is.
     """
-    specs = [] if "ale_py" in sys.modules else list(registry.values())
-    entry_points = [spec.vector_entry_point for spec in specs]
-    with needs("ale_py"):
-        import ale_py
-    for spec, entry_point in zip(specs, entry_points, strict=True):
-        spec.vector_entry_point = entry_point
+    token = keeps_batches.set(True)
+    try:
+        with needs("ale_py"):
+            import ale_py
+    finally:
+        keeps_batches.reset(token)
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     module: ModuleType = ale_py
     return module
@@ -182,6 +183,9 @@ class AtariEnv(Env, EzPickle):
     """
 
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 30}  # noqa: RUF012
+    # The batch of ids that register none, if one of these arguments is given to `make_vec`.
+    vector_class = "gymcore.envs.atari.vector_env:PresetAtariVectorEnv"
+    vector_arguments = frozenset({"preset", *STAGES}) - {"frameskip", "max_num_frames_per_episode"}
 
     def __init__(
         self,

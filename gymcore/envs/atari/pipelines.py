@@ -64,6 +64,8 @@ class Pipeline:
     frame_limit: str = "frames"
     """What that counts: "frames" of the episode without its reset, "game_frames" with it, or
     "steps" of `frameskip` frames each, over all lives of a game."""
+    reports_lanes: bool = dataclasses.field(default=True, repr=False)  # no part of states' digests
+    """Whether every info has `env_id`, the indices of the lanes."""
 
     def __post_init__(self) -> None:
         """Check the values.
@@ -81,7 +83,7 @@ class Pipeline:
                 if isinstance(value, bool) or not hasattr(value, "__index__"):
                     hint = ""
                     if field.name == "frameskip":
-                        hint = "; vectorization_mode='async' takes a range (low, high)"
+                        hint = "; vectorization_mode='async' takes a range, without a preset"
                     raise ArgumentTypeError(f"{field.name}: expected an int, got {value!r}{hint}")
                 low = 0 if field.name.startswith(("noop", "max")) else 1
                 if not low <= value < 2**30:
@@ -134,6 +136,7 @@ PRESETS = {
         last_life_counts=True,
         reward_clipping=False,
         frame_limit="game_frames",
+        reports_lanes=False,
     ),
     # EnvPool's Atari environments.
     "envpool": Pipeline(

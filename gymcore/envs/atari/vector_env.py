@@ -320,7 +320,6 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             raise error.ArgumentTypeError(f"continuous: expected True or False, got {continuous!r}")
         self.game = game
         self.pipeline = pipeline = pipeline_of(preset, stages)
-        self._preset = preset
         self._path = rom_path(game)
         self._mode, self._difficulty = mode, difficulty
         self._threshold = continuous_action_threshold
@@ -373,7 +372,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             observation_shape=pipeline.observation_shape,
             state_size=len(known.first_state),
             resets_draw=known.resets_draw,
-            reports_lanes=self._preset != "gymnasium",
+            reports_lanes=pipeline.reports_lanes,
         )
         games.game = self.game
         games.path = self._path
@@ -506,7 +505,7 @@ class AtariVectorEnv(NativeVectorEnv):
       `game_return`, `game_length` (in steps) and `game_over` of the game, which has many episodes
       where a lost life ends one and the next one continues. Returns of `episode_statistics` are
       sums of rewards before they are clipped. Except with the preset "gymnasium", every info has
-      `env_id`, the indices of the lanes, as in the other two libraries.
+      `env_id`, the indices of the lanes, as in the other two libraries (`reports_lanes`).
     - `get_attr("ale")` returns the emulators, for reading between steps. Lanes may differ in
       `repeat_action_probability`.
 
@@ -526,6 +525,11 @@ class AtariVectorEnv(NativeVectorEnv):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Make the batch, see `NativeVectorEnv`, and load the ROM into every lane."""
+        if of_single := sorted({"obs_type", "sound_obs"} & kwargs.keys()):
+            raise error.ArgumentTypeError(
+                f"{', '.join(of_single)}: expected none in a batch that preprocesses screens; "
+                "vectorization_mode='sync' and 'async' take the arguments of make()"
+            )
         if kwargs.get("preset", "ale_vector") == "ale_vector":
             kwargs = {k: v for k, v in kwargs.items() if (k, v) not in _NOT_CHOSEN.items()}
         super().__init__(*args, **kwargs)
@@ -579,4 +583,15 @@ class AtariVectorEnv(NativeVectorEnv):
         self._model.close()
 
 
-__all__ = ["AtariVectorEnv", "PreprocessedAtariEnv"]
+class PresetAtariVectorEnv(AtariVectorEnv):
+    """An `AtariVectorEnv` of ids for which `make_vec` preprocesses frames only if it is asked to.
+
+    Ids without frame skipping leave it to the preprocessing: the preset sets `frameskip`.
+    """
+
+    def __init__(self, *args: Any, frameskip: Any = 1, **kwargs: Any) -> None:
+        """Make the batch, with the preset's `frameskip` instead of 1; see `AtariVectorEnv`."""
+        super().__init__(*args, **kwargs, **({} if frameskip == 1 else {"frameskip": frameskip}))
+
+
+__all__ = ["AtariVectorEnv", "PreprocessedAtariEnv", "PresetAtariVectorEnv"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 import gymcore
 from gymcore import error
 from gymcore.envs.atari import games
+from gymcore.specs.registered import keeps_batches
 from tests.envs.atari.pairs import ale_py, gymnasium
 
 OURS = {
@@ -81,3 +83,23 @@ def test_a_misspelt_id_gets_a_suggestion() -> None:
         gymcore.make("AEL/Breakout-v5")
     with pytest.raises(error.VersionNotFound, match=r"\[ `v0`, `v4` \]"):
         gymcore.make("Breakout-v5")
+
+
+def test_batches_that_ale_py_registers_are_ignored_while_gymcore_imports_it(registries) -> None:
+    before = gymcore.registry["ALE/Pong-v5"].vector_entry_point
+    theirs = {"entry_point": "ale_py.env:AtariEnv", "vector_entry_point": "ale_py.vector_env:A"}
+
+    def register() -> None:
+        gymcore.register("ALE/Pong-v5", **theirs)
+
+    def ignoring() -> None:
+        keeps_batches.set(True)
+        register()
+
+    contextvars.copy_context().run(ignoring)
+    assert gymcore.registry["ALE/Pong-v5"].vector_entry_point == before
+    try:
+        register()  # a program imports it
+        assert gymcore.registry["ALE/Pong-v5"].vector_entry_point == "ale_py.vector_env:A"
+    finally:
+        gymcore.registry["ALE/Pong-v5"].vector_entry_point = before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import ctypes
 import pickle
@@ -9,6 +10,8 @@ import re
 import signal
 import subprocess
 import sys
+import warnings
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -52,6 +55,78 @@ def test_make_vec():
     assert envs.get_attr("lives") == (5, 5)
     assert all(isinstance(ale, ale_py.ALEInterface) for ale in envs.get_attr("ale"))
     envs.close()
+
+
+def table_of_settings() -> list[tuple[str, dict[str, Any]]]:
+    """Return the ids and arguments of make_vec in the page's table of other libraries' settings."""
+    page = (Path(gym.__file__).parents[1] / "docs/environments/atari.md").read_text()
+    rows = {
+        cells[1]: cells[2:-1]
+        for line in page.splitlines()
+        if len(cells := [cell.strip() for cell in line.split("|")]) == 7
+    }
+    settings = []
+    for env_id, preset, others in zip(
+        rows["id"], rows["`preset` of `make_vec`"], rows["other arguments of `make_vec`"],
+        strict=True,
+    ):  # fmt: skip
+        env_id = env_id.split("`")[1].replace("Pong-v5", "ALE/Pong-v5").replace("ALE/ALE/", "ALE/")
+        given = re.findall(r"`(\w+)=(.+?)`", others)
+        if "as Baselines" in others:
+            given += re.findall(r"`(\w+)=(.+?)`", rows["other arguments of `make_vec`"][0])
+        arguments = {name: ast.literal_eval(value) for name, value in given}
+        settings.append((env_id, {"preset": preset.strip('"'), **arguments}))
+    return settings
+
+
+def test_settings_of_other_libraries_on_the_page() -> None:
+    made = table_of_settings()
+    assert [env_id for env_id, _ in made] == [
+        "PongNoFrameskip-v4", "PongNoFrameskip-v0", "ALE/Pong-v5", "ALE/Pong-v5",
+    ]  # fmt: skip
+    sticky = []
+    for env_id, arguments in made:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of v0
+            envs = gym.make_vec(env_id, num_envs=1, **arguments)
+        pipeline = envs._model.pipeline
+        assert pipeline.frameskip == 4 and envs.single_observation_space.shape == (4, 84, 84)
+        stages = {**arguments}
+        stages.pop("preset"), stages.pop("repeat_action_probability", None)
+        assert {name: getattr(pipeline, name) for name in stages} == stages
+        sticky.append(envs.get_attr("repeat_action_probability")[0])
+        envs.close()
+    assert sticky == [0.0, 0.25, 0.0, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("env_id", "frames"),
+    [
+        ("PongNoFrameskip-v4", 4),
+        ("PongDeterministic-v4", 4),
+        ("SpaceInvadersDeterministic-v4", 3),
+    ],
+)
+def test_presets_for_ids_without_a_batch_of_their_own(env_id: str, frames: int) -> None:
+    assert type(gym.make_vec(env_id, 1)).__name__ == "SyncVectorEnv"
+    with gym.make_vec(env_id, 1, noop_max=0) as envs:
+        assert isinstance(envs, AtariVectorEnv) and envs._model.pipeline.frameskip == frames
+        with gym.make_vec(envs.spec) as again:
+            assert again._model.pipeline == envs._model.pipeline
+    with gym.make_vec(env_id, 1, preset="envpool", frameskip=2) as envs:
+        assert envs._model.pipeline.frameskip == 2
+
+
+@pytest.mark.parametrize(
+    ("env_id", "message"),
+    [
+        ("Pong-v4", r"frameskip: expected an int, got \(2, 5\)"),
+        ("ALE/Pong-ram-v5", "obs_type: expected none in a batch that preprocesses screens"),
+    ],
+)
+def test_ids_that_presets_do_not_fit(env_id: str, message: str) -> None:
+    with pytest.raises(error.ArgumentTypeError, match=message):
+        gym.make_vec(env_id, 1, preset="gymnasium")
 
 
 @for_each("preset", ("ale_vector", "envpool", "gymnasium"))
