@@ -218,6 +218,8 @@ class Server(NoCopies):
             return
         except OSError as problem:
             refused = isinstance(problem, ssl.SSLError) and not isinstance(problem, ssl.SSLEOFError)
+            if refused and not greeted:
+                connection.refuse_without_keys()
             reason = "refused: unknown key or not the protocol" if refused else "disconnected"
             self._close(connection, reason)
             return

@@ -23,6 +23,9 @@ MAX_FRAMES = 100_000
 GREETING = b"gymcore remote 3"
 """The first bytes that each side sends."""
 
+NEEDS_KEYS = b"gymcore: no keys"
+"""What a server with keys answers to a client without, in place of the greeting."""
+
 HEAD = struct.Struct("<4sIQ")
 """Head of a message: `MAGIC`, number of frames, their total size; then the length of each frame."""
 
@@ -114,6 +117,14 @@ class Connection:
             self.socket.do_handshake()
             self._shakes_hands = False
 
+    def refuse_without_keys(self) -> None:
+        """Answer a client whose handshake failed; only one without keys reads the answer."""
+        with contextlib.suppress(OSError):
+            socket.socket.send(self.socket, NEEDS_KEYS)
+            for _ in range(16):  # closing a socket with unread data may discard the answer
+                if not socket.socket.recv(self.socket, JOINED_BYTES):
+                    break
+
     # --- receiving -----------------------------------------------------------------------------
 
     def receive(self) -> list[memoryview] | None:
@@ -141,6 +152,8 @@ class Connection:
         """Process a complete part: the greeting, the head of a message, or its frames."""
         part = self._part
         if not self.greeted:
+            if part == NEEDS_KEYS:
+                raise NotTheProtocol("it serves only clients with keys; pass `keys`")
             if part != GREETING:
                 raise NotTheProtocol(f"expected {GREETING!r}, got {bytes(part)!r}")
             self.greeted = True
