@@ -114,22 +114,23 @@ def compute_advantages(
 _NAMES = ("actions", "log_probs", "values")
 
 
-def store(tuple targets not None, outputs):
+def store(tuple targets not None, outputs, errors):
     """Copy what a policy returned into rows.
 
     Args:
         targets: arrays for actions, log-probabilities and values.
         outputs: a tuple of as many arrays of the same shapes, or what `numpy.asarray` makes such arrays of.
+        errors: namespace of exception classes: InvalidArgument, ArgumentTypeError.
 
     Raises:
-        ValueError: not as many, or of another shape.
-        TypeError: not a tuple, or of a dtype that is not of the same kind.
+        ArgumentTypeError: not a tuple of as many.
+        InvalidArgument: of another shape, or of a dtype that is not of the same kind.
     """
     cdef Py_ssize_t k
     cdef cnp.ndarray target, output
     if not isinstance(outputs, tuple) or len(<tuple> outputs) != len(targets):
         got = f"{len(outputs)} of them" if isinstance(outputs, tuple) else type(outputs).__name__
-        raise TypeError(f"policy: expected a tuple {_NAMES[:len(targets)]}, got {got}")
+        raise errors.ArgumentTypeError(f"policy: expected a tuple {_NAMES[:len(targets)]}, got {got}")
     for k in range(len(targets)):
         target = <cnp.ndarray?> targets[k]
         if isinstance((<tuple> outputs)[k], cnp.ndarray):
@@ -142,5 +143,6 @@ def store(tuple targets not None, outputs):
         array = np.asarray((<tuple> outputs)[k])
         if array.shape != (<object> target).shape or not np.can_cast(array.dtype, target.dtype, "same_kind"):
             shape = (<object> target).shape
-            raise ValueError(f"policy: expected {_NAMES[k]} {target.dtype} {shape}, got {array.dtype} {array.shape}")
+            raise errors.InvalidArgument(
+                f"policy: expected {_NAMES[k]} {target.dtype} {shape}, got {array.dtype} {array.shape}")
         (<object> target)[...] = array

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gymcore import error
 from gymcore.base.arguments import positive
 from gymcore.base.no_copies import NoCopies
 from gymcore.core import Info
@@ -157,8 +158,8 @@ class RolloutCollector(NoCopies):
         """Take T steps and return the arrays, which are the same in every call.
 
         Raises:
-            TypeError: If the policy does not return three arrays.
-            ValueError: If an array has the wrong shape or kind of numbers.
+            ArgumentTypeError: If the policy does not return a tuple of three arrays.
+            InvalidArgument: If an array has the wrong shape or kind of numbers.
         """
         self.episode_returns, self.episode_lengths = [], []
         self._observations[0] = self._observations[-1]
@@ -167,7 +168,7 @@ class RolloutCollector(NoCopies):
             (part,) = self._parts
             policy = self.policy
             for (targets, observations), step in zip(part.acting, part.steps, strict=True):
-                store(targets, policy(observations))
+                store(targets, policy(observations), error)
                 infos = step()
                 if "episode" in infos:
                     self._note(infos)
@@ -197,7 +198,7 @@ class RolloutCollector(NoCopies):
             for t in range(len(self.rollout.rewards)):
                 for part in self._parts:
                     targets, observations = part.acting[t]
-                    store(targets, self.policy(observations))
+                    store(targets, self.policy(observations), error)
                     self._finish(pending)
                     pending = thread.submit(part.steps[t])
             self._finish(pending)
