@@ -51,8 +51,9 @@ NOT_RUN = (
 EXCERPTS = ("cython", "py", "toml")
 # Libraries that the extra "test" does not install.
 LIBRARIES = {
-    "dm_env", "h5py", "jax", "minari", "pettingzoo", "pufferlib", "ray", "rl_games", "skrl",
-    "stable_baselines3", "tensorboardX", "tianshou", "torch", "torchrl",
+    "dm_env", "h5py", "jax", "minari", "optuna", "pettingzoo", "pufferlib", "pyarrow", "ray",
+    "rl_games", "skrl", "stable_baselines3", "tensorboardX", "tianshou", "torch", "torchrl",
+    "wandb",
 }  # fmt: skip
 # Imported once and not in each fork.
 PRELOAD = ("gymcore.cli", "gymcore.envs.classic_control", "gymcore.vector.async_vector_env")
@@ -84,6 +85,10 @@ class Block(NamedTuple):
             names.add("ray")
         if "--dataset" in self.text or "DatasetWriter" in self.text:
             names.add("h5py")
+        if "ray.rllib" in self.text:
+            names.add("pyarrow")  # which ray[rllib] installs
+        if "TensorBoardLog" in self.text:
+            names.add("tensorboardX")
         if "phys2d/" in self.text:
             names.add("jax")
         return sorted(name for name in LIBRARIES & names if not importlib.util.find_spec(name))
