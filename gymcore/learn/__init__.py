@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gymcore.learn.dataset import DatasetWriter
     from gymcore.learn.evaluation import Evaluation, evaluate
     from gymcore.learn.ppo import PPO
+    from gymcore.learn.replay_buffer import ReplayBuffer, Transitions
     from gymcore.learn.settings import Settings
     from gymcore.learn.tensorboard import TensorBoardLog
     from gymcore_ext.rollouts import compute_advantages
@@ -22,10 +23,12 @@ __all__ = [
     "PPO",
     "DatasetWriter",
     "Evaluation",
+    "ReplayBuffer",
     "Rollout",
     "RolloutCollector",
     "Settings",
     "TensorBoardLog",
+    "Transitions",
     "compute_advantages",
     "evaluate",
 ]
@@ -38,6 +41,7 @@ __getattr__, __dir__ = lazy_namespace(
         ".dataset": ("DatasetWriter",),
         ".evaluation": ("Evaluation", "evaluate"),
         ".ppo": ("PPO",),
+        ".replay_buffer": ("ReplayBuffer", "Transitions"),
         ".settings": ("Settings",),
         ".tensorboard": ("TensorBoardLog",),
         "gymcore_ext.rollouts": ("compute_advantages",),
