@@ -63,7 +63,7 @@ COMPILING, LINKING = compiler_flags()
 # quarter of the C to compile.
 SHARED = "gymcore_ext.memoryviews"
 NUMPY_RANDOM = Path(numpy.get_include()).parents[1] / "random" / "lib"
-DRAWS_NORMALS = ("simulations", "custom_kernel")
+DRAWS_NORMALS = ("simulations", "draws")
 MATHEMATICS = [] if sys.platform == "win32" else ["m"]
 DIRECTIVES = {
     "language_level": 3,

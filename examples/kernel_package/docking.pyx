@@ -1,11 +1,12 @@
 """Docking: a spacecraft on a line must stop at a station, using thrusts backwards and forwards.
 
 Observation: position (m, station at 0) and velocity (m/s). Actions: 0 thrust backwards, 1 coast, 2 thrust forwards.
-A step costs 0.01, a thrust another 0.02; a gentle contact is worth 1, a crash or drifting away -1.
+Info: speed (m/s). A step costs 0.01, a thrust another 0.02; a gentle contact is worth 1, a crash or drifting away -1.
 """
 from libc.stdint cimport int32_t, int64_t
 
 from gymcore_ext.lanes.lane_functions cimport TERMINATED, functions_capsule, lane_functions_t
+from gymcore_ext.lanes.draws cimport normal
 from gymcore_ext.physics.lane cimport rng_t, uniform
 
 import gymcore as gym
@@ -25,7 +26,7 @@ cdef struct Options:               # reset options
 cdef void reset(void* lane, const void* shared, const double* numbers, const double* bounds, rng_t* rng) noexcept nogil:
     cdef Ship* ship = <Ship*> lane
     ship.position = uniform(rng, (<const Options*> bounds).low, (<const Options*> bounds).high)
-    ship.velocity = uniform(rng, -0.5, 0.5)
+    ship.velocity = 0.25 * normal(rng)
 
 
 cdef int step(
@@ -50,12 +51,16 @@ cdef void observe(const void* lane, const void* shared, const double* numbers, v
     (<float*> parts[0])[0], (<float*> parts[0])[1] = <float> ship.position, <float> ship.velocity
 
 
+cdef void write_infos(const void* lane, const void* shared, void* const* infos) noexcept nogil:
+    (<double*> infos[0])[0] = abs((<const Ship*> lane).velocity)
+
+
 cdef lane_functions_t functions
-functions.reset, functions.step, functions.observe = reset, step, observe
+functions.reset, functions.step, functions.observe, functions.write_infos = reset, step, observe, write_infos
 
 DockingEnv = StructEnv.of(
     "DockingEnv", functions=functions_capsule(&functions), lane_bytes=sizeof(Ship),
     observation_space=gym.spaces.Box(-float("inf"), float("inf"), (2,)), action_space=gym.spaces.Discrete(3),
-    parameters=Parameters(500.0, 100.0, 0.5, 0.3, 20.0), reset_options=Options(5.0, 10.0))
+    infos={"speed": "float64"}, parameters=Parameters(500.0, 100.0, 0.5, 0.3, 20.0), reset_options=Options(5.0, 10.0))
 gym.register(
     "docking/Docking-v0", entry_point=DockingEnv, vector_entry_point=DockingEnv.vector_class, max_episode_steps=200)

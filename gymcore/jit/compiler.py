@@ -54,7 +54,7 @@ from gymcore.jit.declarations import (
     syntax_of,
 )
 from gymcore.jit.loops import Program, run_text, struct_class
-from gymcore_ext.lanes.custom_kernel import DRAWS
+from gymcore_ext.lanes.draws import DRAWS
 
 # No allocation, exceptions or fused operations; functions are inlined into the loop.
 _OPTIONS = {"error_model": "numpy", "_nrt": False}

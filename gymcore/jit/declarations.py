@@ -192,12 +192,18 @@ def _check_syntax(
         is_power = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
         if is_power and any(isinstance(part, _NOT_CONSTANT) for part in ast.walk(node)):
             refuse(node, "** differs between machines; write x * x")
-        base = getattr(node, "value", None)
+        base: Any = getattr(node, "value", None)
         role = roles.get(base.id, "") if isinstance(base, ast.Name) else ""
         if isinstance(node, ast.Subscript) and role == "action" and id(node) in stored:
             refuse(node, "the action belongs to the caller and cannot be changed")
+        key = getattr(getattr(node, "slice", None), "value", None)
+        if role and isinstance(key, str):
+            kind = ", an array" if role == "observation" else ""
+            refuse(node, f"`{ast.unparse(node)}` cannot be compiled; write {base.id}.{key}{kind}")
         if not isinstance(node, ast.Attribute):
             continue
+        if role == "observation" and id(node) in stored:
+            refuse(node, f"{role}.{node.attr} is an array; write to {node.attr}[:]")
         if role == "rng" and node.attr not in DRAWS:
             refuse(node, f"rng.{node.attr} does not exist; rng has {', '.join(DRAWS)}")
         if role not in fields:

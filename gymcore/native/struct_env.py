@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import starmap
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from gymcore import error
 from gymcore.core import Info
@@ -16,8 +18,12 @@ from gymcore.native.state import digest
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.spaces import Discrete, Space
 from gymcore_ext.engine.batch import Batch
+from gymcore_ext.engine.kernels import TYPES
 from gymcore_ext.lanes.custom_kernel import CustomKernel
 from gymcore_ext.lanes.struct_lanes import StructLanes
+
+# Entries of infos that the engine writes itself.
+_ENGINE_INFOS = ("env_id", "episode", "final_frame", "final_info", "final_obs")
 
 
 class StructEnv(NativeEnv[Any]):
@@ -40,6 +46,7 @@ class StructEnv(NativeEnv[Any]):
     spaces_of_lane: tuple[Space, Space]
     defaults: dict[str, float]
     reset_options: dict[str, float] = {}  # noqa: RUF012
+    infos_of_lane: tuple[tuple[str, np.dtype, int], ...] = ()
     shared: object = None
 
     @classmethod
@@ -54,6 +61,7 @@ class StructEnv(NativeEnv[Any]):
         action_space: Space,
         parameters: dict[str, float] | None = None,
         reset_options: dict[str, float] | None = None,
+        infos: Mapping[str, npt.DTypeLike] | None = None,
         shared: object = None,
     ) -> type[Self]:
         """Return the class of an environment; its `vector_class` is the class of its batches.
@@ -71,10 +79,12 @@ class StructEnv(NativeEnv[Any]):
             parameters: Names and defaults of the numbers that functions get as `parameters`. They
                 are arguments of the constructor and may differ from lane to lane.
             reset_options: Names and defaults of options of `reset`.
+            infos: Names and dtypes of the infos of resets and steps, in the order in which the
+                function `write_infos` gets them: numbers, or `(dtype, n)` for arrays [n].
             shared: Capsule of data that all lanes share, or None.
 
         Raises:
-            InvalidArgument: If compiled code cannot check or fill elements of a space.
+            InvalidArgument: If compiled code cannot check or fill elements of a space or an info.
         """
         defaults = dict(parameters or {})
         array_layout("observation_space", observation_space)
@@ -91,6 +101,7 @@ class StructEnv(NativeEnv[Any]):
             "spaces_of_lane": (observation_space, action_space),
             "defaults": defaults,
             "reset_options": dict(reset_options or {}),
+            "infos_of_lane": tuple(starmap(_checked_info, (infos or {}).items())),
             "shared": shared,
         }
         made: type[Self] = type(name, (cls,), attributes)
@@ -121,6 +132,7 @@ class StructEnv(NativeEnv[Any]):
             ranges=ranges,
             parameters=self.defaults,
             reset_options=self.reset_options,
+            infos=self.infos_of_lane,
             functions=self.functions,
         ).capsule
         store = StructLanes(
@@ -159,3 +171,18 @@ class StructEnv(NativeEnv[Any]):
         if self.render_mode == "human":
             self.render()
         return observation, reward, terminated, self._batch.truncated, self._batch.infos()
+
+
+def _checked_info(name: str, dtype: npt.DTypeLike) -> tuple[str, np.dtype, int]:
+    """Return the name of an info, the dtype of its numbers, and how many there are."""
+    try:
+        whole = np.dtype(dtype)
+        fits = whole.base in map(np.dtype, TYPES) and len(whole.shape) < 2
+    except (TypeError, ValueError):
+        fits = False
+    if not fits or not isinstance(name, str) or name.startswith("_") or name in _ENGINE_INFOS:
+        raise error.InvalidArgument(
+            "infos: expected names other than the engine's, and dtypes of numbers or (dtype, n), "
+            f"got {name!r}: {dtype!r}"
+        )
+    return name, whole.base, (whole.shape or (1,))[0]

@@ -7,7 +7,6 @@ from gymcore_ext.engine.kernels import LaneOwner
 
 LOOPS: tuple[str, ...]
 FIRST_ARRAYS: tuple[str, ...]
-DRAWS: dict[str, int]
 PART: np.dtype[np.void]
 INFO_FIELD: np.dtype[np.void]
 

@@ -8,15 +8,14 @@ gymcore.jit generates loops, not functions of one lane, because LLVM can neither
 pointers: a lane of CartPole would take 35 ns instead of 8.
 """
 cimport numpy as cnp
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from gymcore_ext.arrays cimport copy_bytes
-from gymcore_ext.engine.bitgen cimport bitgen_of, bitgen_t
 from gymcore_ext.engine.capsules cimport owned_capsule
 from gymcore_ext.engine.kernel cimport (
     ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, columns_t, flag_t, info_field_t, kernel_t,
-    part_t, rng_double, rng_t,
+    part_t,
 )
 from gymcore_ext.engine.kernels cimport MAX_NUMBERS, LaneOwner, read_kernel
 from gymcore_ext.lanes.struct_lanes cimport use_functions
@@ -28,12 +27,6 @@ import numpy as np
 from gymcore_ext.engine.kernels import TYPES
 
 cnp.import_array()
-
-cdef extern from "numpy/random/distributions.h":
-    double random_standard_normal(bitgen_t* bitgen) noexcept nogil
-    uint64_t random_bounded_uint64(
-        bitgen_t* bitgen, uint64_t offset, uint64_t span, uint64_t mask, bint masked) noexcept nogil
-
 
 cdef enum:
     # Maximum number of arrays of a lane's state.
@@ -226,6 +219,8 @@ cdef class CustomKernel:
         if functions is not None:
             self.references.append(functions)
             use_functions(kernel, &self.functions, functions)
+            if kernel.info_count and kernel.write_infos == NULL:
+                raise ValueError(f"infos: expected none without the function write_infos, got {infos}")
         elif loops:
             kernel.step[0].shared, kernel.reset, kernel.observe = step_loops, reset_loops, observe_loops
             kernel.write_infos, kernel.faulted = write_infos_loops, loops_failed
@@ -339,27 +334,3 @@ cdef class LaneResults(LaneOwner):
             self.results.bytes[k] = last[k].nbytes // self.num_lanes
         self.results.rewards = <const double*> cnp.PyArray_DATA(<cnp.ndarray> rewards)
         self.results.ends = <const uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> ends)
-
-
-# --- random draws for loops, equal to those of a numpy.random.Generator over the stream of the lane -------------------
-
-cdef double draw_normal(rng_t* rng) noexcept nogil:
-    """Generator.standard_normal()"""
-    cdef bitgen_t bitgen = bitgen_of(rng)
-    return random_standard_normal(&bitgen)
-
-
-cdef int64_t draw_integer(rng_t* rng, int64_t low, int64_t high) noexcept nogil:
-    """Generator.integers(low, high); an empty range gives its lower end."""
-    cdef bitgen_t bitgen = bitgen_of(rng)
-    if high <= low:
-        return low
-    return <int64_t> random_bounded_uint64(&bitgen, <uint64_t> low, <uint64_t> high - 1 - <uint64_t> low, 0, False)
-
-
-# Addresses of these functions by the names under which loops call them.
-DRAWS = {
-    "gymcore_draw_random": <size_t> &rng_double,
-    "gymcore_draw_normal": <size_t> &draw_normal,
-    "gymcore_draw_integer": <size_t> &draw_integer,
-}

@@ -87,16 +87,13 @@ def seen(built: Path) -> dict[str, Any]:
 def test_lanes_start_where_numpy_draws_them(seen):
     for lane in range(3):
         stream = np.random.default_rng(7 + lane)
-        drawn = [stream.uniform(5.0, 10.0), stream.uniform(-0.5, 0.5)]
+        drawn = [stream.uniform(5.0, 10.0), 0.25 * stream.normal()]
         assert seen["first"][lane] == np.float32(drawn).tolist()
 
 
 def test_steps_follow_the_equations_with_each_lanes_mass(seen):
     position, velocity = np.array(
-        [
-            [s.uniform(5.0, 10.0), s.uniform(-0.5, 0.5)]
-            for s in map(np.random.default_rng, (7, 8, 9))
-        ]
+        [[s.uniform(5.0, 10.0), 0.25 * s.normal()] for s in map(np.random.default_rng, (7, 8, 9))]
     ).T
     mass = np.array([250.0, 500.0, 1000.0])
     live = np.ones(3, bool)
@@ -126,6 +123,29 @@ def test_parameters_and_reset_options(seen):
 def test_a_single_environment_is_a_lane_of_the_batch(seen):
     assert seen["alone"] == seen["first"][1]
     assert seen["alone_next"] == seen["rows"][0][0][1]
+
+
+@pytest.mark.parametrize("built", ["structs"], indirect=True)
+def test_infos_are_what_the_function_writes(built):
+    program = """
+import numpy as np
+import gymcore as gym
+import docking
+envs = gym.make_vec("docking/Docking-v0", num_envs=3)
+results = [envs.reset(seed=1), *(envs.step([0, 1, 2])[::4] for _ in range(3))]
+for observations, infos in results:
+    assert list(infos) == ["speed", "_speed"] and infos["speed"].dtype == np.float64
+    assert (infos["speed"].astype(np.float32) == abs(observations[:, 1])).all()
+env = gym.make("docking/Docking-v0")
+assert env.reset(seed=2)[1] == {"speed": results[0][1]["speed"][1]}
+"""
+    subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        cwd=built,
+        env=paths(built, ROOT),
+        check=True,
+        timeout=60,
+    )
 
 
 def test_the_command_line_finds_it(built):

@@ -16,6 +16,8 @@ import pytest
 
 import gymcore_ext
 from gymcore import error
+from gymcore.native.struct_env import StructEnv
+from gymcore.spaces import Discrete
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.lanes.custom_kernel import CustomKernel
 from gymcore_ext.lanes.struct_lanes import StructLanes
@@ -317,6 +319,34 @@ let(lambda: batch.step(np.ones((1, 1))), 3)  # the last two by `begin_deferred`
 
 
 @linux
+def test_infos_need_the_function_that_writes_them() -> None:
+    with pytest.raises(ValueError, match="infos: expected none without the function write_infos"):
+        CustomKernel(
+            "counters",
+            parts=((np.float64, (1,)),),
+            action=(np.float64, (1,)),
+            infos=(("speed", np.float64, 1),),
+            functions=capsule_of(Counters().table),
+        )
+
+
+@pytest.mark.parametrize(
+    "infos",
+    [{"x": np.float16}, {"x": "no dtype"}, {"x": ("f8", (2, 2))}, {"_x": "f8"}, {"episode": "f8"}],
+    ids=["float16", "text", "axes", "private", "engine"],
+)
+def test_infos_of_struct_envs_are_numbers_with_names_of_their_own(infos: dict[str, Any]) -> None:
+    with pytest.raises(error.InvalidArgument, match="infos: expected names"):
+        StructEnv.of(
+            "Counter",
+            functions=None,
+            lane_bytes=8,
+            observation_space=Discrete(3),
+            action_space=Discrete(2),
+            infos=infos,
+        )
+
+
 def test_calls_that_run_kernels_release_the_gil() -> None:
     subprocess.run([sys.executable, "-c", WAITING], check=True, timeout=120)
 

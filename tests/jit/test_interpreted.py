@@ -410,6 +410,18 @@ def changes_a_parameter(state, parameters, action, rng):
     return 1.0, False
 
 
+def writes_a_key(state, parameters, observation):
+    observation["a"][0] = state.x
+
+
+def assigns_a_part(state, parameters, observation):
+    observation.a = state.x
+
+
+def reads_a_key(state, parameters, action, rng):
+    return state["x"], False
+
+
 class Fuel:
     fuel: int = 3
 
@@ -431,6 +443,15 @@ CLASS_MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"reset": makes_a_list}, r"\.py:\d+: Wrong.reset: `\[1.0\]` cannot be compiled"),
     ({"reset": makes_an_array}, r"\.py:\d+: Wrong: `np.zeros` cannot be .* cannot create arrays"),
     ({"step": power}, r"\.py:\d+: Wrong.step: \*\* differs between machines"),
+    (
+        {"observe": writes_a_key},
+        r"\.py:\d+: Wrong.observe: `observation\['a'\]` cannot be .* write observation.a, an array",
+    ),
+    (
+        {"observe": assigns_a_part},
+        r"\.py:\d+: Wrong.observe: observation.a is an array; write to a\[:\]",
+    ),
+    ({"step": reads_a_key}, r"\.py:\d+: Wrong.step: `state\['x'\]` cannot .* write state.x$"),
     ({"reset": other_draw}, r"\.py:\d+: Wrong.reset: rng.beta does not exist; rng has choice"),
     (
         {"reset": too_few},

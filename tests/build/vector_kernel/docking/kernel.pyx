@@ -6,6 +6,7 @@ State: position (m, the station is at 0), velocity (m/s). Observation: the state
 """
 from libc.stdint cimport int64_t
 
+from gymcore_ext.lanes.draws cimport normal
 from gymcore_ext.physics.lane cimport kernel_t, make_kernel, outcome_t, rng_t, select, uniform
 
 
@@ -32,7 +33,7 @@ cdef inline void reset "docking_reset"(
     State* s, const Parameters* p, const ResetOptions* options, rng_t* rng
 ) noexcept nogil:
     s.position = uniform(rng, options.low, options.high)
-    s.velocity = uniform(rng, -0.5, 0.5)
+    s.velocity = 0.25 * normal(rng)
 
 
 cdef inline void step "docking_step"(
