@@ -56,12 +56,12 @@ def test_the_page_has_the_marks(tool):
 
 def test_the_charts_are_pictures_of_what_was_measured(tool, tmp_path):
     rows = tool.rows_of(f"{tool.BEGIN}\n{tool.table(RUN)}\n{tool.END}\n")
-    assert tool.bars_of_the_readme(rows) == [("CartPole, 64 lanes: EnvPool", 7.5)]
+    assert tool.bars_of_the_readme(rows) == [("CartPole: EnvPool", 7.5)]
     bars = tool.bars_against(rows, tool.CHARTS["envpool.png"])
     assert bars == [("CartPole-v1, 64 lanes", 7.5), ("Acrobot-v1, 1024 lanes", 3.0)]
-    tool.draw_chart(bars[:1], tmp_path / "images" / "chart.png")
+    tool.draw_chart(bars[:1], "title", tmp_path / "images" / "chart.png")
     few = (tmp_path / "images" / "chart.png").stat().st_size
-    tool.draw_chart(bars, tmp_path / "images" / "chart.png")
+    tool.draw_chart(bars, "title", tmp_path / "images" / "chart.png")
     assert 1000 < few < (tmp_path / "images" / "chart.png").stat().st_size
     page = tool.PAGE.read_text()
     assert len(tool.bars_of_the_readme(tool.rows_of(page))) == len(tool.CHARTED)
