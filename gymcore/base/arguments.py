@@ -6,9 +6,10 @@ All engines use them, so an argument means the same, and raises the same error, 
 from __future__ import annotations
 
 import difflib
+import inspect
 import math
 import operator
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from gymcore.error import ArgumentTypeError, InvalidAction, InvalidArgument
 from gymcore_ext.arrays import are_lanes
 
 __all__ = [
+    "argument_names",
     "check_mask",
     "check_options",
     "check_rewards_are_numbers",
@@ -274,6 +276,24 @@ def check_mask(mask: object, num_envs: int, name: str = "mask") -> npt.NDArray[n
     if mask.shape != (num_envs,):
         raise InvalidArgument(f"{expected}, got shape {mask.shape}")
     return mask
+
+
+def argument_names(function: Callable[..., object]) -> set[str] | None:
+    """Return the names of a function's arguments; None if it accepts any, or has no signature.
+
+    Examples:
+        >>> argument_names(lambda size, copy=True: 0) == {"size", "copy"}
+        True
+    """
+    try:
+        signature = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # of some compiled functions
+        return None
+    return (
+        None
+        if any(each.kind is each.VAR_KEYWORD for each in signature)
+        else {each.name for each in signature}
+    )
 
 
 def unexpected_arguments(

@@ -20,7 +20,7 @@ from gymcore.cli.episodes import EpisodeStatistics
 from gymcore.cli.errors import CliError, file_errors
 from gymcore.cli.formats import byte_count, rate
 from gymcore.cli.list import is_native
-from gymcore.cli.options import add_env_arguments, count, make_batch
+from gymcore.cli.options import add_env_arguments, count, make_env
 from gymcore.cli.plots import PARTS, RunHistory, check_plot, plot_run
 from gymcore.cli.policies import PolicyActions, RandomActions, actions_of, add_policy_arguments
 from gymcore.cli.progress import Bar, progress
@@ -137,12 +137,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _make(arguments: argparse.Namespace) -> VectorEnv:
     """Return the vector environment; raise a `CliError` if it cannot be made."""
     limit, mode = arguments.max_episode_steps, arguments.vectorization
-    return make_batch(
+    envs: VectorEnv = make_env(
         arguments,
+        num_envs=arguments.num_envs,
         vectorization_mode=None if mode == "auto" else mode,
         vector_kwargs=_vector_kwargs(arguments),
         **({} if limit is None else {"max_episode_steps": limit}),
     )
+    return envs
 
 
 def _vector_kwargs(arguments: argparse.Namespace) -> Info:

@@ -8,18 +8,14 @@ import json
 import secrets
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gymcore.base.new_file import check_target
 from gymcore.cli import video
 from gymcore.cli.errors import CliError, file_errors
-from gymcore.cli.list import FAMILIES, family_of, is_native
-from gymcore.cli.options import add_env_arguments, count, make_batch
+from gymcore.cli.list import family_of
+from gymcore.cli.options import add_env_arguments, count, make_env
 from gymcore.cli.policies import actions_of, add_policy_arguments
 from gymcore.cli.progress import progress
-
-if TYPE_CHECKING:
-    from gymcore.vector import VectorEnv
 
 HELP = "play episodes with a policy, and report the mean and spread of their returns"
 
@@ -51,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play the episodes and print their statistics; return 0."""
+    from gymcore import registry
     from gymcore.error import EnvironmentFailed, Error
     from gymcore.learn.evaluation import play
 
@@ -62,7 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.seed is None:
         arguments.seed = secrets.randbelow(2**31)
     episodes = arguments.episodes
-    envs = _make(arguments)
+    # Atari's batches clip rewards, but not the statistics of episodes.
+    spec = registry.get(arguments.id)
+    is_atari = spec is not None and family_of(spec) == "atari"
+    options = {"episode_statistics": True} if is_atari else {}
+    envs = make_env(arguments, num_envs=arguments.num_envs, vector_kwargs=options)
     engine = type(envs.unwrapped).__name__
     try:
         actions = actions_of(arguments.policy, envs, arguments.seed)
@@ -91,15 +92,3 @@ def run(arguments: argparse.Namespace) -> int:
     of_video = {"out": arguments.video, "num_envs": 1, "episodes": 1, "steps": None, "fps": None}
     with contextlib.redirect_stdout(sys.stderr if arguments.json else sys.stdout):
         return video.run(argparse.Namespace(**{**vars(arguments), **of_video}))
-
-
-def _make(arguments: argparse.Namespace) -> VectorEnv:
-    """Return the vector environment, whose returns are not clipped."""
-    from gymcore.specs import find_spec
-
-    options = {}
-    with contextlib.suppress(Exception):  # `make_batch` reports an unknown id
-        spec = find_spec(arguments.id)
-        if is_native(spec) and family_of(spec) in FAMILIES:
-            options["episode_statistics"] = True
-    return make_batch(arguments, vector_kwargs=options)

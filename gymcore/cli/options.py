@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import argparse
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gymcore.cli.errors import CliError
-
-if TYPE_CHECKING:
-    from gymcore.vector import VectorEnv
 
 
 def count(text: str, least: int = 1) -> int:
@@ -123,46 +120,32 @@ def env_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
     return kwargs
 
 
-def make_batch(arguments: argparse.Namespace, **options: Any) -> VectorEnv:
-    """Make `arguments.num_envs` lanes of `arguments.id`; raise `CliError` if that fails.
+def make_env(arguments: argparse.Namespace, **options: Any) -> Any:
+    """Make `arguments.id` with its arguments on the command line; raise `CliError` if that fails.
 
-    `options` are arguments of `make_vec`, beside the environment's own on the command line.
+    `options` are further arguments of `make`, or of `make_vec` if `num_envs` is among them.
     """
     import gymcore
     from gymcore.error import Error
 
-    env_id, num_envs = arguments.id, arguments.num_envs
+    make: Any = gymcore.make_vec if "num_envs" in options else gymcore.make
     try:
-        return gymcore.make_vec(env_id, num_envs=num_envs, **options, **env_kwargs(arguments))
+        return make(arguments.id, **options, **env_kwargs(arguments))
     except Error as error:
-        raise CliError(f"{env_id}: {error}") from error
+        raise CliError(f"{arguments.id}: {error}") from error
     except MemoryError:
-        raise CliError(f"{env_id}: not enough memory for {num_envs:,} lanes") from None
+        raise CliError(f"{arguments.id}: not enough memory") from None
     except Exception as error:
-        raise CliError(f"{env_id}: {type(error).__name__}: {error}") from error
+        raise CliError(f"{arguments.id}: {type(error).__name__}: {error}") from error
 
 
-def make_rgb(env_id: str, num_envs: int | None = None, **kwargs: Any) -> Any:
-    """Make an environment with render mode "rgb_array"; raise `CliError` if it has none.
-
-    `num_envs` selects a vector environment; `kwargs` are arguments of the environment.
-    """
-    import gymcore
-    from gymcore.error import Error
-
-    try:
-        if num_envs is None:
-            env: Any = gymcore.make(env_id, render_mode="rgb_array", **kwargs)
-        else:
-            env = gymcore.make_vec(env_id, num_envs=num_envs, render_mode="rgb_array", **kwargs)
-    except Error as error:
-        raise CliError(f"{env_id}: {error}") from error
-    except Exception as error:
-        raise CliError(f"{env_id}: {type(error).__name__}: {error}") from error
+def make_rgb(arguments: argparse.Namespace, **options: Any) -> Any:
+    """Make an environment with render mode "rgb_array"; raise `CliError` if it has none."""
+    env = make_env(arguments, render_mode="rgb_array", **options)
     if env.render_mode != "rgb_array":
         env.close()
         raise CliError(
-            f"{env_id}: expected an environment with render mode 'rgb_array', got one with "
+            f"{arguments.id}: expected an environment with render mode 'rgb_array', got one with "
             f"{env.metadata.get('render_modes') or 'no render modes'}"
         )
     return env

@@ -12,7 +12,6 @@ from gymcore.cli.list import family_of
 from gymcore.cli.options import (
     add_env_arguments,
     add_frame_arguments,
-    env_kwargs,
     make_rgb,
     positive,
     seed,
@@ -52,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     displays = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER")
     if sys.platform == "linux" and not any(os.environ.get(name) for name in displays):
         raise CliError("play needs a display, but DISPLAY is not set; `gymcore video` needs none")
-    env = make_rgb(arguments.id, **env_kwargs(arguments))
+    env = make_rgb(arguments)
     total = [0.0, 0]
     try:
         plot = None

@@ -15,7 +15,6 @@ from gymcore.cli.options import (
     add_env_arguments,
     add_frame_arguments,
     count,
-    env_kwargs,
     make_rgb,
     positive,
 )
@@ -74,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     path: Path = arguments.out
     with file_errors("--out", path):
         check_target(path, overwrite=arguments.overwrite)
-    envs = make_rgb(arguments.id, arguments.num_envs, **env_kwargs(arguments))
+    envs = make_rgb(arguments, num_envs=arguments.num_envs)
     try:
         fps = arguments.fps or envs.metadata.get("render_fps", 30)
         recorder = Recorder(fps=fps, overwrite=arguments.overwrite)

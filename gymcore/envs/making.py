@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from gymcore import error, logger
 from gymcore.base import program
-from gymcore.base.arguments import positive, unexpected_arguments
+from gymcore.base.arguments import argument_names, positive, unexpected_arguments
 from gymcore.base.record_constructor import snapshot
 from gymcore.checking import rules
 from gymcore.core import Env, Wrapper
@@ -400,19 +399,14 @@ def _make_native(batch: _Batch) -> VectorEnv:
     return env
 
 
-def _accepted(creator: Callable[..., object]) -> set[str] | None:
+def _accepted(creator: Any) -> set[str] | None:
     """Return the names of an entry point's arguments; None if it may accept any."""
-    try:
-        signature = inspect.signature(creator).parameters.values()
-    except (TypeError, ValueError):  # some compiled functions have no signature
-        return None
-    names = {each.name for each in signature if each.kind is not each.VAR_KEYWORD}
-    compiled = hasattr(creator, "with_parameters")
-    if len(names) < len(signature) and not (compiled and creator.__module__.startswith("gymcore.")):
-        return None
-    for declared in ("parameters", "arguments") if compiled else ():
-        names.update(getattr(creator, declared))
-    return names
+    names, declared = argument_names(creator), set[str]()
+    if hasattr(creator, "with_parameters"):
+        declared = {*creator.parameters, *creator.arguments}
+        if names is None and creator.__module__.startswith("gymcore."):
+            names = {"render_mode"}
+    return None if names is None else names | declared
 
 
 def _with_options_apart(batch: _Batch, engine: _Engine) -> _Batch:
@@ -421,7 +415,7 @@ def _with_options_apart(batch: _Batch, engine: _Engine) -> _Batch:
     `make_vec` takes them as keywords too, as it does for the compiled engine; an environment's own
     argument of that name comes first. Unknown names raise `ArgumentTypeError` before anything runs.
     """
-    options = (_accepted(engine) or {*batch.vector_kwargs}) - {"env_fns"}
+    options = (argument_names(engine) or {*batch.vector_kwargs}) - {"env_fns"}
     of_make = {"max_episode_steps", "disable_env_checker", "render_mode"}
     kwargs, accepted = dict(batch.kwargs), None
     doubtful = kwargs.keys() - of_make or batch.vector_kwargs.keys() - options

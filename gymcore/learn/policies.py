@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.arguments import argument_names
 from gymcore.base.nested import map_leaves
 from gymcore.error import ArgumentTypeError, InvalidArgument, UnsupportedMode
 from gymcore.spaces import Box, Discrete, Space, flatdim
@@ -42,8 +42,9 @@ def policy_function(policy: Any, envs: Any) -> Act:
     """
     if isinstance(policy, (str, os.PathLike)):
         policy = _load(policy, envs)
-    if hasattr(policy, "predict") and "episode_start" in _parameters(policy.predict):
-        return _StableBaselines(policy)
+    predict = getattr(policy, "predict", None)
+    if callable(predict) and "episode_start" in (argument_names(predict) or ()):
+        return _of_predict(predict)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(policy, torch.nn.Module):
         return _of_module(torch, policy, envs.single_action_space)
@@ -70,26 +71,18 @@ def _load(path: str | os.PathLike[str], envs: Any) -> PPO:
     return ppo
 
 
-def _parameters(function: Callable[..., object]) -> Any:
-    try:
-        return inspect.signature(function).parameters
-    except (TypeError, ValueError):  # some compiled functions have no signature
-        return ()
+def _of_predict(predict: Callable[..., Any]) -> Act:
+    """Return a function that passes the states of a recurrent policy on to the next step."""
+    state = None
 
-
-class _StableBaselines:
-    """Calls `predict`, and passes the states of a recurrent policy on to the next step."""
-
-    def __init__(self, model: Any) -> None:
-        self._model, self._state = model, None
-
-    def __call__(self, observations: object, begins: Begins) -> object:
-        actions, self._state = self._model.predict(
-            observations, state=self._state, episode_start=begins, deterministic=True
-        )
-        if self._state is not None and begins is None:
+    def act(observations: object, begins: Begins) -> object:
+        nonlocal state
+        actions, state = predict(observations, state, begins, deterministic=True)
+        if state is not None and begins is None:
             raise UnsupportedMode("only evaluation supports recurrent policies")
         return actions
+
+    return act
 
 
 def _of_module(torch: Any, module: Any, space: Space) -> Act:
