@@ -466,6 +466,10 @@ def _make_remote(batch: _Batch, num_envs: int | None) -> VectorEnv:
             "wrappers: expected none with vectorization_mode 'remote', as the server makes the "
             f"environments, got {batch.wrappers!r}"
         )
+    options = (argument_names(RemoteVectorEnv) or {*batch.vector_kwargs}) - {"env_id", "num_envs"}
+    if unknown := batch.vector_kwargs.keys() - options:
+        owner = f"{batch.spec.id} with RemoteVectorEnv, whose server has made the environments"
+        raise unexpected_arguments(owner, unknown, options, ())
     return RemoteVectorEnv(batch.spec.id, num_envs=num_envs, **batch.vector_kwargs)
 
 

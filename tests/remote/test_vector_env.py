@@ -420,3 +420,10 @@ def test_what_a_client_does_not_have():
                 address=server.address,
                 wrappers=[gym.wrappers.ClipReward],
             )
+
+
+def test_unknown_arguments_of_a_client_are_named_before_it_connects():
+    with pytest.raises(error.ArgumentTypeError, match=r"\['adress'\]; did you mean address\?"):
+        gym.make_vec("CartPole-v1", 2, "remote", adress="127.0.0.1:1")
+    with pytest.raises(error.ArgumentTypeError, match=r"whose server .* got unexpected .*gravity"):
+        gym.make_vec("CartPole-v1", 2, "remote", address="127.0.0.1:1", gravity=3)
