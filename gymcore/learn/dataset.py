@@ -118,7 +118,9 @@ class DatasetWriter(NoCopies):
             "actions": dict(_leaves(acts, "actions")),
         }
         # The buffer: arrays [T, num_envs, ...]. Row t + 1 has the observations after step t.
-        self._capacity = max(1, budget // (n * (10 + _bytes(space) + _bytes(acts))))
+        row = self._leaves_of("observations", empty_rows(space, 1, n))
+        row |= self._leaves_of("actions", empty_rows(acts, 1, n))
+        self._capacity = max(1, budget // (10 * n + sum(array.nbytes for array in row.values())))
         self.actions = empty_rows(acts, self._capacity, n)
         observations = empty_rows(space, self._capacity + 1, n)
         self.steps, self.rows = Steps.empty(self._capacity, n, observations), 0
@@ -145,6 +147,7 @@ class DatasetWriter(NoCopies):
         n = len(self._first)
         lanes = np.ones(n, np.bool_) if mask is None else check_mask(mask, n)
         new = self._checked("observations", observations)
+        self._check_open()
         self._write_ended(np.flatnonzero(lanes))
         for name, array in new.items():
             self._observations[name][self.rows][lanes] = array[lanes]
@@ -202,8 +205,7 @@ class DatasetWriter(NoCopies):
         They begin at the row `self.rows`; `advance` counts them. Raises `OSError` if the buffer is
         full and cannot be written to the file.
         """
-        if not self._is_intact:
-            raise Error(f"{self.path}: writing failed before, and the data set can only be closed")
+        self._check_open()
         if self.rows + rows > self._capacity:
             self._make_room()
         return min(rows, self._capacity - self.rows)
@@ -211,6 +213,10 @@ class DatasetWriter(NoCopies):
     def advance(self, rows: int) -> None:
         """Count rows that were written."""
         self.rows += rows
+
+    def _check_open(self) -> None:
+        if self._is_closed or not self._is_intact:
+            raise Error(f"{self.path}: expected an open data set, which no error interrupted")
 
     def _make_room(self) -> None:
         """Write all episodes of the first half of the buffer, and move the second half there."""
@@ -416,12 +422,12 @@ def _env_spec(spec: EnvSpec) -> str | None:
         kwargs = json.loads(spec.to_json())["kwargs"]
     except Error:
         return None
+    limit = kwargs.pop("max_episode_steps", spec.max_episode_steps)
     for name in ("num_envs", "vectorization_mode", "vector_kwargs"):
         kwargs.pop(name, None)
-    fields = {"max_episode_steps": kwargs.pop("max_episode_steps", spec.max_episode_steps)}
-    fields |= {"order_enforce": False, "disable_env_checker": True, "additional_wrappers": []}
-    fields |= {"id": f"gymcore/{spec.id.replace('/', '-')}"}
-    fields |= {"entry_point": "gymcore.interop.gymnasium:make_env"}
+    fields = {"id": f"gymcore/{spec.id.replace('/', '-')}", "max_episode_steps": limit}
+    fields |= {"entry_point": "gymcore.interop.gymnasium:make_env", "additional_wrappers": []}
+    fields |= {"order_enforce": False, "disable_env_checker": True}
     return json.dumps({**fields, "kwargs": {**kwargs, "gymcore_id": spec.id}})
 
 
@@ -455,15 +461,6 @@ def _described(kind: str, space: Space) -> Info:
 def _plain(value: Any) -> Any:
     """Return NumPy's arrays, numbers and dtypes as JSON's types."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
-
-
-def _bytes(space: Space) -> int:
-    """Return the memory that an element of a space takes in a buffer, in bytes."""
-    if isinstance(space, (Tuple, Dict)):
-        return sum(map(_bytes, space._parts()))
-    if isinstance(space, Text):
-        return 8 + space.max_length
-    return int(np.prod(space.shape or ())) * np.dtype(space.dtype).itemsize
 
 
 def _leaves(

@@ -328,6 +328,10 @@ def test_an_exception_in_the_block_keeps_the_steps(tmp_path):
         collect(envs, writer, 25)
         raise KeyError
     writer.close()  # has no effect
+    with pytest.raises(error.Error, match="expected an open data set"):
+        writer.add(*[None] * 6)
+    with pytest.raises(error.Error, match="expected an open data set"):
+        writer.reset(envs.reset()[0])
     assert minari_dataset(tmp_path / "a-v0").total_steps == writer.total_steps > 60
 
 
@@ -366,7 +370,7 @@ def test_whole_episodes_survive_an_error_of_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(writer._file, "write", fail_at_the_third)
     with pytest.raises(OSError, match="no space left"):
         writer._make_room()
-    with pytest.raises(error.Error, match="can only be closed"):
+    with pytest.raises(error.Error, match="expected an open data set"):
         writer.reserve(1)
     writer.close()
     dataset = minari_dataset(tmp_path / "a-v0")
