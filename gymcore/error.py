@@ -22,7 +22,8 @@ class UnregisteredEnv(Error, LookupError):
     """The environment id is not in the registry."""
 
 
-Unregistered = UnregisteredEnv  # the base class in Gym 0.26
+Unregistered = UnregisteredEnv
+"""Another name of `UnregisteredEnv`: that of the base class in Gym 0.26."""
 
 
 class NamespaceNotFound(UnregisteredEnv):
