@@ -139,7 +139,8 @@ DEFAULTS: dict[str, dict[str, Any]] = {
                        "gae_lambda": 0.98, "entropy": 0.005},
     # Few states have a reward: explore, and do not normalize one-hot observations.
     "FrozenLake-v1": {"entropy": 0.01, "normalize": False},
-    "CliffWalking-v1": {"target": -20},
+    # There is no time limit: without exploration, policies walk in circles and end no episode.
+    "CliffWalking-v1": {"entropy": 0.1, "target": -20},
     "Blackjack-v1": {"normalize": False, "target": -0.1},
     # Few deliveries at first, and penalties for attempts: large batches, small steps, exploration.
     # With a smaller `gae_lambda`, two seeds of ten never deliver some passengers. The registry's
