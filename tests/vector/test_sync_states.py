@@ -96,6 +96,33 @@ def test_a_failed_batch_goes_on_from_states():
     assert envs.step([0, 0])[0].tolist() == [[3, 1], [4, 1]]
 
 
+class Drawing(Saved):
+    """Environment whose `get_state` does not mention its random generator."""
+
+    def step(self, action):
+        _, reward, terminated, truncated, info = super().step(action)
+        draw = self.np_random.integers(1000)
+        return np.array([draw, self.elapsed]), reward, terminated, truncated, info
+
+
+def make_drawing():
+    env = gym.wrappers.TimeLimit(Drawing(99), 4)
+    return gym.wrappers.TransformReward(env, lambda reward: reward / 2)
+
+
+@pytest.mark.parametrize("engine", [SyncVectorEnv, gym.vector.AsyncVectorEnv])
+def test_copied_lanes_draw_the_same_numbers(engine):
+    with engine([make_drawing] * 3) as envs:
+        envs.reset(seed=1)
+        envs.step([0] * 3, env_ids=[0, 1, 2])
+        envs.step([0], env_ids=[1])
+        envs.copy_lanes([1, 1], [0, 2])
+        for _ in range(8):  # beyond the time limit
+            observations, rewards, *_ = envs.step([0] * 3)
+            assert (observations == observations[1]).all()
+            assert (rewards == rewards[1]).all()
+
+
 # Errors
 
 
