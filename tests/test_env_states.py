@@ -245,12 +245,16 @@ def test_references_are_those_of_the_restored_environment(make):
     one, other = Listening(make()), Listening(make())
     one.reset(seed=1)
     one.step(0)
+    copied = copy.deepcopy(one)
+    assert copied.generator is copied.np_random
     before_reset = other.get_state() if make is make_cartpole else None
     other.set_state(pickle.loads(pickle.dumps(one.get_state())))
     assert other.inner is other.env and other.function == other.step
     assert one.calls == other.calls and one.calls is not other.calls
-    assert_same(play(one, [0, 1]), play(other, [0, 1]))
-    assert one.calls == other.calls
+    expected = play(one, [0, 1])
+    assert_same(play(other, [0, 1]), expected)
+    assert_same(play(copied, [0, 1]), expected)
+    assert one.calls == other.calls == copied.calls
     if before_reset is not None:
         other.set_state(before_reset)
         assert not hasattr(other, "added")

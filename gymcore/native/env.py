@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 import math
 import sys
@@ -462,6 +463,13 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
         indices = np.array([self._lane])
         state["_saved"] = save_lanes(self._batch, self, self.spec, indices), seeded
         return state
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return a copy; copies of objects that hold the generator then hold that of the copy."""
+        made = memo[id(self)] = type(self).__new__(type(self))
+        made.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+        memo[id(self._generator)] = made._generator
+        return made
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Create the batch again and restore the lane; a copied lane gets a batch of its own."""
