@@ -304,10 +304,11 @@ def _print_summary(
         f"{arguments.id}: {collector.num_envs} lanes x {collector.steps_done} steps, "
         f"{engine}, {mode} autoreset, seed {first_seed}"
     )
+    rest = "setup" if arguments.dataset is None else "setup and writing"
     per_second = steps / collector.seconds if collector.seconds > 0 else 0.0
     print(
         f"throughput  {rate(per_second)} ({steps:,} steps in {collector.seconds:.3f} s; "
-        f"{wall_seconds:.3f} s with setup)"
+        f"{wall_seconds:.3f} s with {rest})"
     )
     if collector.lost:
         print(f"lost        {collector.lost:,} fragments of failed actors, collected again")
