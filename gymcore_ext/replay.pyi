@@ -32,7 +32,9 @@ class ReplayMemory:
         rewards: Any,
         terminated: Any,
         truncated: Any,
-        finals: Callable[[], tuple[Any, ...]],
+        infos: Any,
+        batch: Any,
+        finals: Callable[[Any, Any, Any, Any], tuple[Any, ...]],
     ) -> None: ...
     def sample(
         self, batch_size: int, beta: float, out: tuple[Any, ...] | None

@@ -149,10 +149,14 @@ cdef class ReplayMemory:
     cdef dict batches
     cdef char* steps
     cdef char* spare            # a record for steps that are not stored
-    cdef int64_t[::1] heads, states, slots, changed
-    cdef int64_t[::1] ready     # before it, records of the lane have all that a transition needs
-    cdef uint8_t[::1] plan, ended
-    cdef double[::1] sums
+    cdef int64_t* heads
+    cdef int64_t* states
+    cdef int64_t* slots
+    cdef int64_t* ready         # before it, records of the lane have all that a transition needs
+    cdef int64_t* changed       # leaves
+    cdef uint8_t* plan
+    cdef uint8_t* ended
+    cdef double* sums
     cdef char** newest          # record of each lane
     cdef char** acted_on        # the one before it
     cdef Part* parts
@@ -173,15 +177,18 @@ cdef class ReplayMemory:
         self.num_observations, self.num_parts = num_observations, len(parts)
         fields = steps.dtype.fields
         self.flags_at, self.reward_at = fields["flags"][1], fields["reward"][1]
-        self.heads, self.states, self.slots, self.ready = np.zeros((4, self.num_envs), np.int64)
-        self.plan, self.ended = np.zeros((2, self.num_envs), np.uint8)
+        # A step may complete all transitions of a lane that are not complete, and overwrite others.
+        self.heads = <int64_t*> calloc(self.num_envs * (4 + n_steps + 2 * stack + 2), sizeof(int64_t))
+        self.plan = <uint8_t*> calloc(2, self.num_envs)
         self.parts = <Part*> calloc(self.num_parts + 1, sizeof(Part))
         self.pointers = <void**> calloc(self.num_parts + num_observations + 4, sizeof(void*))
         self.newest = <char**> calloc(2 * self.num_envs, sizeof(char*))
         self.spare = <char*> calloc(1, self.record)
-        if self.parts == NULL or self.pointers == NULL or self.newest == NULL or self.spare == NULL:
+        if not (self.heads and self.plan and self.parts and self.pointers and self.newest and self.spare):
             raise MemoryError
-        self.acted_on = self.newest + self.num_envs
+        self.states, self.slots = self.heads + self.num_envs, self.heads + 2 * self.num_envs
+        self.ready, self.changed = self.heads + 3 * self.num_envs, self.heads + 4 * self.num_envs
+        self.ended, self.acted_on = self.plan + self.num_envs, self.newest + self.num_envs
         self.fields, self.shapes, self.outputs = [], [], []
         for k, (field, dtype, shape) in enumerate(parts):
             self.parts[k].offset, self.parts[k].bytes = fields[field][1], fields[field][0].itemsize
@@ -194,12 +201,13 @@ cdef class ReplayMemory:
         self.outputs += [(f"next_{field}", dtype, shape) for field, dtype, shape in parts[:num_observations]]
         self.outputs += [("weights", np.dtype(np.float32), ()), ("indices", np.dtype(np.int64), ())]
         if self.prioritized:
-            self.sums, self.leaves, self.priority_at = tree, tree.size // 2, fields["priority"][1]
-            # A step may complete all transitions of a lane that are not complete, and overwrite others.
-            self.changed = np.zeros(self.num_envs * (n_steps + 2 * stack + 2), np.int64)
+            self.sums, self.leaves = <double*> cnp.PyArray_DATA(tree), tree.size // 2
+            self.priority_at = fields["priority"][1]
         self.load(lanes[0])
 
     def __dealloc__(self):
+        free(self.heads)
+        free(self.plan)
         free(self.parts)
         free(self.pointers)
         free(self.newest)
@@ -286,15 +294,17 @@ cdef class ReplayMemory:
 
     def add(
         self, tuple observations not None, tuple actions not None, tuple next_observations not None, rewards,
-        terminated, truncated, finals,
+        terminated, truncated, infos, batch, finals,
     ):
         """Store a step of all lanes.
 
         Args:
             observations, actions, next_observations: arrays [num_envs, ...].
             rewards, terminated, truncated: arrays [num_envs].
-            finals: called if a step ended an episode in same-step mode; returns the last observations in the rows of
-                these lanes.
+            infos: of the step.
+            batch: of next observations, as the environment returned it.
+            finals: called with infos, batch, terminated and truncated if a step ended an episode in same-step mode;
+                returns arrays like `next_observations` with the last observations of these lanes.
         """
         cdef Py_ssize_t k, i
         cdef list holders = []
@@ -313,7 +323,7 @@ cdef class ReplayMemory:
                 any_ended |= self.ended[i]
             last = next_observations
             if any_ended and self.autoreset_mode == SAME_STEP:
-                last = finals()
+                last = finals(infos, batch, terminated, truncated)
             for k in range(self.num_parts):
                 part, name, shape = self.parts + k, self.fields[k], self.shapes[k]
                 if k < self.num_observations:
@@ -339,7 +349,7 @@ cdef class ReplayMemory:
     cdef Py_ssize_t make_plan(self) noexcept nogil:
         """Decide what to do with each lane. Return a lane whose frames are not those of a stack, or -1."""
         cdef Py_ssize_t i, k, f, bytes, n = self.num_envs
-        cdef uint8_t* same = &self.plan[0]   # whether the step acted on the newest observation; then the plan
+        cdef uint8_t* same = self.plan   # whether the step acted on the newest observation; then the plan
         cdef int64_t skipped_state = ENDED if self.autoreset_mode == NEXT_STEP else -1
         cdef Part* part
         cdef const char* other
@@ -416,12 +426,12 @@ cdef class ReplayMemory:
             part = self.parts + k
             if k < self.num_observations:
                 skipped = (part.frames - 1) * part.bytes
-                add_items(self.newest, part.offset, part.after + skipped, part.last + skipped, &self.ended[0],
+                add_items(self.newest, part.offset, part.after + skipped, part.last + skipped, self.ended,
                           part.bytes + skipped, part.bytes, n)
             else:
-                add_items(self.acted_on, part.offset, part.before, part.last, &self.ended[0], part.bytes, part.bytes, n)
+                add_items(self.acted_on, part.offset, part.before, part.last, self.ended, part.bytes, part.bytes, n)
         if self.prioritized:
-            update_sums(&self.sums[0], self.leaves, &self.changed[0], self.num_changed)
+            update_sums(self.sums, self.leaves, self.changed, self.num_changed)
         self.save()
 
     # --- sampling ----------------------------------------------------------------------------------------------------
@@ -500,7 +510,7 @@ cdef class ReplayMemory:
         # One from each of `count` parts of equal weight (Schaul et al. 2016, appendix B.2.1).
         for b in range(count):
             targets[b] = (b + rng_double(&self.rng)) / count * self.sums[1]
-        find_leaves(&self.sums[0], self.leaves, targets, drawn, count)
+        find_leaves(self.sums, self.leaves, targets, drawn, count)
         for b in range(count):
             prefetch(self.steps + drawn[b] * self.record)
             prefetch(self.steps + (drawn[b] + 1) * self.record)
@@ -584,7 +594,7 @@ cdef class ReplayMemory:
                     memcpy(self.steps + slot * self.record + self.priority_at, &value, sizeof(float))
                     nodes[live] = slot
                     live += 1
-            update_sums(&self.sums[0], self.leaves, &nodes[0], live)
+            update_sums(self.sums, self.leaves, &nodes[0], live)
             self.save()
         finally:
             self.busy = 0
@@ -595,8 +605,8 @@ cdef class ReplayMemory:
         """Write the state that the next `load` begins with."""
         memcpy(self.saved_at[0], &self.max_priority, sizeof(double))
         memcpy(self.saved_at[1], &self.rng, 4 * sizeof(uint64_t))
-        memcpy(self.saved_at[2], &self.heads[0], self.num_envs * sizeof(int64_t))
-        memcpy(self.saved_at[3], &self.states[0], self.num_envs * sizeof(int64_t))
+        memcpy(self.saved_at[2], self.heads, self.num_envs * sizeof(int64_t))
+        memcpy(self.saved_at[3], self.states, self.num_envs * sizeof(int64_t))
 
     cdef int load(self, object saved) except -1:
         """Begin with the state in the arrays, after checking it."""
@@ -609,7 +619,8 @@ cdef class ReplayMemory:
             self.saved_at[k] = <char*> cnp.PyArray_DATA(self.saved) + <Py_ssize_t> self.saved.dtype.fields[name][1]
         self.max_priority, random = saved["max_priority"], saved["random"].tolist()
         self.rng.state_high, self.rng.state_low, self.rng.increment_high, self.rng.increment_low = random
-        self.heads, self.states = saved["heads"].copy(), saved["states"].copy()
+        for i in range(self.num_envs):
+            self.heads[i], self.states[i] = saved["heads"][i], saved["states"][i]
         if (saved["version"] != VERSION or saved["stack"] != self.stack or saved["alpha"] != self.alpha
                 or not 0 < self.max_priority < INFINITY or random[3] % 2 == 0):
             raise self.errors.InvalidArgument(

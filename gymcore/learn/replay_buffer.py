@@ -83,7 +83,7 @@ class ReplayBuffer(NoCopies):
     Attributes:
         capacity: Number of observations that fit.
 
-    Example:
+    Examples:
         >>> import gymcore as gym
         >>> envs = gym.make_vec("CartPole-v1", num_envs=8)
         >>> buffer = ReplayBuffer(envs, capacity=10_000, seed=1)
@@ -231,19 +231,18 @@ class ReplayBuffer(NoCopies):
             ArgumentTypeError: If a part of an observation or action has the wrong type.
             ConcurrentUseError: If another thread is using the buffer.
         """
-
-        def finals() -> tuple[Any, ...]:
-            return self._finals(infos, next_observations, np.logical_or(terminated, truncated))
-
-        step = rewards, terminated, truncated, finals
         if self._plain:
-            self._memory.add((observations,), (actions,), (next_observations,), *step)
+            self._memory.add(
+                (observations,), (actions,), (next_observations,), rewards, terminated, truncated,
+                infos, next_observations, self._finals,
+            )  # fmt: skip
             return
         self._objects.begin()
         before = self._split(self._observation, "observations", observations)
         acted = self._split(self._action, "actions", actions)
         after = self._split(self._observation, "next_observations", next_observations)
-        self._memory.add(before, acted, after, *step)
+        rest = infos, next_observations, self._finals
+        self._memory.add(before, acted, after, rewards, terminated, truncated, *rest)
         self._objects.commit()
 
     def _split(self, layout: Layout, name: str, batch: Any) -> tuple[Any, ...]:
@@ -253,7 +252,9 @@ class ReplayBuffer(NoCopies):
             for name, part, value in _leaves(layout, name, batch)
         )
 
-    def _finals(self, infos: Mapping[str, Any], after: Any, ended: Array) -> tuple[Any, ...]:
+    def _finals(
+        self, infos: Mapping[str, Any], after: Any, terminated: Any, truncated: Any
+    ) -> tuple[Any, ...]:
         """Return arrays with the last observations of lanes that ended, in same-step mode."""
         if "final_obs" not in infos:
             raise InvalidArgument(
@@ -265,7 +266,7 @@ class ReplayBuffer(NoCopies):
             return (last,)
         rows = list(iterate(self._batch_space, after))
         try:
-            for lane in np.flatnonzero(ended).tolist():
+            for lane in np.flatnonzero(np.logical_or(terminated, truncated)).tolist():
                 rows[lane] = last[lane]
             batch = concatenate(self._space, rows, create_empty_array(self._space, len(rows)))
         except (TypeError, ValueError, LookupError, AttributeError) as failure:

@@ -56,6 +56,27 @@ def test_ppo_writes_its_curve(env_id, tmp_path):
     assert curve.read_text().startswith("steps,mean_return\n2048,")
 
 
+@pytest.mark.parametrize("options", [[], ["--prioritized", "--n-steps", "1"]])
+def test_dqn_learns_and_is_evaluated(options):
+    pytest.importorskip("torch")
+    words = ["--total-steps", "4000", "--learning-starts", "500", "--evaluate-every", "2000"]
+    lines = run("examples/dqn.py", "CartPole-v1", *words, *options)
+    assert [line.partition(":")[0] for line in lines] == [
+        "2,000 steps",
+        "4,000 steps",
+        "CartPole-v1",
+    ]
+    assert 1 <= float(lines[-1].rsplit(" ", 1)[1]) <= 500
+
+
+def test_sac_learns_and_is_evaluated():
+    pytest.importorskip("torch")
+    words = ["--total-steps", "1000", "--learning-starts", "200", "--evaluate-every", "500"]
+    lines = run("examples/sac.py", "Pendulum-v1", *words, "--updates", "1")
+    assert [line.partition(":")[0] for line in lines] == ["500 steps", "1,000 steps", "Pendulum-v1"]
+    assert -2000 < float(lines[-1].rsplit(" ", 1)[1]) < 0
+
+
 def test_ppo_atari_continues_from_its_checkpoint(tmp_path):
     for name in ("torch", "ale_py", "tensorboardX"):
         pytest.importorskip(name, reason=f"{name} is not installed")
