@@ -28,16 +28,8 @@ __all__ = ["EnvState", "Layers", "check_layers", "load_layers", "save_layers", "
 Layers = tuple[tuple[str, dict[str, Any]], ...]
 
 # Attributes with values of these types, or tuples of them, are no part of a state.
-_CONFIGURATION = (
-    Space,
-    EnvSpec,
-    type,
-    types.ModuleType,
-    types.FunctionType,
-    types.BuiltinFunctionType,
-    types.MethodType,
-    partial,
-)
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, partial)
+_CONFIGURATION = (Space, EnvSpec, type, types.ModuleType, *_FUNCTIONS)
 # Nor are these: the inner layer, and the arguments of constructors.
 _NOT_STATE = ("env", "_cached_spec", "_saved_kwargs", "_ezpickle_args", "_ezpickle_kwargs")
 
@@ -47,9 +39,8 @@ class EnvState(NamedTuple):
 
     Attributes:
         env: The result of `get_state` of the outermost layer whose class defines this method.
-        layers: For each wrapper around that layer, outermost first, and for the layer itself: the
-            name of its class, and its attributes (of the layer itself, only the state of the
-            random generator).
+        layers: Class and attributes of each wrapper around that layer, outermost first; last, class
+            and random generator of the layer itself.
     """
 
     env: Any
@@ -174,12 +165,8 @@ def _attributes(wrapper: Any) -> dict[str, Any]:
     return {
         name: value
         for name, value in vars(wrapper).items()
-        if not (_is_left_out(wrapper, name) or _is_configuration(value))
+        if name not in (*_NOT_STATE, *wrapper._not_state) and not _is_configuration(value)
     }
-
-
-def _is_left_out(wrapper: Any, name: str) -> bool:
-    return name in _NOT_STATE or name in wrapper._not_state
 
 
 def _is_configuration(value: Any) -> bool:
@@ -201,12 +188,12 @@ def _fits_wrapper(wrapper: Any, name: Any, value: Any) -> bool:
     """Return whether an attribute of a wrapper can have a value.
 
     Nothing replaces methods or the configuration. Attributes of gymcore's own wrappers keep their
-    kind, and counts are counts; those of other classes are known to nobody.
+    kind, and counts are counts; what those of other classes can be is not known.
     """
-    if not isinstance(name, str) or _is_left_out(wrapper, name) or _is_configuration(value):
-        return False
-    default = getattr(type(wrapper), name, None)
-    if callable(default) or hasattr(type(default), "__get__"):
+    left_out = not isinstance(name, str) or name in (*_NOT_STATE, *wrapper._not_state)
+    default = None if left_out else getattr(type(wrapper), name, None)
+    is_method = callable(default) or hasattr(type(default), "__get__")
+    if left_out or is_method or _is_configuration(value):
         return False
     if not type(wrapper).__module__.startswith("gymcore."):
         return True

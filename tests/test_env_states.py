@@ -121,6 +121,8 @@ WRAPPERS = {
     "gym26 FrameStack": lambda: gym26.wrappers.FrameStack(make_cartpole(), 3),
     "gym26 NormalizeObservation": lambda: gym26.wrappers.NormalizeObservation(make_cartpole()),
     "gym26 TimeAwareObservation": lambda: gym26.wrappers.TimeAwareObservation(make_cartpole()),
+    "gym26 Monitor": lambda: gym26.wrappers.Monitor(make_drawn(), f"runs{next(NUMBERS)}"),
+    "gym26 RecordVideo": lambda: gym26.wrappers.RecordVideo(make_drawn(), f"v{next(NUMBERS)}"),
     "gym26 StepAPICompatibility": lambda: gym26.wrappers.StepAPICompatibility(make_cartpole()),
 }
 NUMBERS = itertools.count()

@@ -156,6 +156,10 @@ class VideoRecorder:
             self.metadata["broken"] = True
         self._write_metadata()
 
+    def __getstate__(self) -> Info:
+        """Return the attributes for a copy, which records nothing."""
+        return {**self.__dict__, "enabled": False, "_recorder": None}
+
     def __del__(self) -> None:
         """Finish the file."""
         recorder = self.__dict__.get("_recorder")
@@ -183,6 +187,7 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
     """
 
     _recorder_class: ClassVar[type[VideoRecorder]] = VideoRecorder
+    _not_state = ("recording", "recorded_frames", "video_recorder")
 
     def __init__(
         self,
@@ -315,6 +320,7 @@ class Monitor(Wrapper, RecordConstructorArgs):
     """
 
     _recorder_class: ClassVar[type[VideoRecorder]] = VideoRecorder
+    _not_state = ("video_recorder",)
 
     def __init__(
         self,
