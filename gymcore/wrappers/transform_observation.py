@@ -30,6 +30,7 @@ from gymcore.spaces import (
     flatten,
     flatten_space,
 )
+from gymcore.spaces.utils import _flat_dtype
 from gymcore.wrappers.utils import (
     Array,
     Function,
@@ -295,12 +296,12 @@ def flatten_batch(space: Space, batch: Any) -> Array:
     """
     if isinstance(space, (Tuple, Dict)):
         columns = [flatten_batch(part, batch[key]) for key, part in space._items()]
-        return np.concatenate(columns, axis=1, dtype=flatten_space(space).dtype)
+        return np.concatenate(columns, axis=1, dtype=_flat_dtype(space))
     if isinstance(space, (Discrete, MultiDiscrete)):
         return _one_hot(space, batch)
     if isinstance(space, (Box, MultiBinary)):
         array = _batch_of(space, batch, space.dtype)
-        return array.reshape(len(array), flatdim(space))
+        return array if array.ndim == 2 else array.reshape(len(array), flatdim(space))
     return np.stack([flatten(space, element) for element in batch])
 
 
@@ -327,7 +328,7 @@ def _one_hot(space: Discrete | MultiDiscrete, batch: object) -> Array:
     numbers = numbers.reshape(len(numbers), len(sizes)) - np.asarray(space.start, np.int64).ravel()
     if (numbers < 0).any() or (numbers >= sizes).any():
         raise error.InvalidArgument(f"{batch} is not a batch of elements of {space}")
-    out = np.zeros((len(numbers), int(sizes.sum())), flatten_space(space).dtype)
+    out = np.zeros((len(numbers), int(sizes.sum())), _flat_dtype(space))
     out[np.arange(len(numbers))[:, None], numbers + (sizes.cumsum() - sizes)] = 1
     return out
 
