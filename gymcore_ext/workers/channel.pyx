@@ -92,7 +92,8 @@ cdef class Channel:
         bounds: (lo, hi) of each worker, which owns lanes lo <= lane < hi. The first one begins with lane 0, every other
             one where the one before it ends.
 
-    Waits take a time-out in seconds and `spin`, the number of polls (some ten nanoseconds each) before sleeping.
+    Waits take a time-out in seconds and `spin`, the number of polls (some ten nanoseconds each) before sleeping. They
+    sleep at once if the peer uses the CPU of the caller, which it needs.
     They release the GIL and let Python handle signals, so KeyboardInterrupt comes out of them within 0.1 s; nothing is
     lost then. Nobody waits past the time-out for a peer that was killed, at whatever instruction.
 

@@ -20,6 +20,17 @@
 #define GYMCORE_FUTEX 1
 #endif
 
+/* Number of the CPU that runs this thread, from 1 on; 0 if the system does not tell. */
+GYMCORE_INLINE uint32_t gymcore_cpu(void)
+{
+#if defined(GYMCORE_FUTEX)
+    int sched_getcpu(void); /* <sched.h> has it only with _GNU_SOURCE */
+    return (uint32_t)(sched_getcpu() + 1);
+#else
+    return 0;
+#endif
+}
+
 /* Whether it slept that long: a signal ends it. */
 GYMCORE_INLINE int gymcore_nap(int64_t nanoseconds)
 {

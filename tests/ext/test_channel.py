@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import mmap
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -184,6 +185,22 @@ def test_the_gil_is_free_while_anybody_waits(answering):
         assert channel.wait(channel.post(4), LONG, spin)
     assert [channel.status(worker) for worker in range(3)] == [40, 41, 42]
     assert channel.wait(channel.post(99), LONG)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no os.sched_setaffinity")
+def test_nobody_polls_on_the_cpu_that_the_peer_needs():
+    channel, years = Channel(memory_of(1, 1), 0, [(0, 1)]), 10**16
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        request = channel.post(1)
+        assert channel.next(0, 0, LONG, years) == (request, 1)
+        assert channel.next(0, request, 0.001, years) is None
+        assert not channel.wait(request, 0.001, years)
+        channel.submit([0])
+        assert channel.ready(1, 0.001, years) is None
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def test_a_thread_posts_while_another_waits():

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Replies", "WorkerPool", "WorkerProcess"]
 
-# Number of polls for the reply before the first sleep. They take about 20 us, half the cost of
-# waking a sleeping process. Used only if every process has a CPU of its own, because a spinning
-# parent would take the CPU from a worker.
+# Number of polls before a process sleeps: of the parent for a reply, of a worker for a request.
+# They take 20 to 50 us, as long as waking a sleeping process. Used only if every process has a CPU
+# of its own, because a spinning parent would take the CPU from a worker.
 _SPIN = 2000
 
 # Seconds that environments have to close before their worker is ended: normally, and if the worker
@@ -301,7 +301,7 @@ class WorkerPool:
         memory: The shared memory, once `open` has been called.
         owner: Process id of the process that made the pool.
         dead: Workers that have died and were not restarted.
-        spin: Number of polls for a reply before sleeping.
+        spin: Number of polls before the parent or a worker sleeps.
     """
 
     def __init__(
@@ -365,7 +365,7 @@ class WorkerPool:
             self._workers,
             worker.run_worker,
             functions,
-            (index, lo, self._block, self._places[index]),
+            (index, lo, self._block, self._places[index], self.spin),
         )
         return process
 

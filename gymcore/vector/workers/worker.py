@@ -180,9 +180,15 @@ def _is_builtin(spec: Any) -> bool:
 
 
 def run_worker(
-    setup: ProcessSetup, functions: Any, index: int, first: int, block: SharedBlock, place: Place
+    setup: ProcessSetup,
+    functions: Any,
+    index: int,
+    first: int,
+    block: SharedBlock,
+    place: Place,
+    spin: int,
 ) -> None:
-    """Run a worker from its start to its end."""
+    """Run a worker from its start to its end; `spin` is the number of polls before it sleeps."""
     stream = MessageStream(setup.connection)
     envs: list[Env] = []
     try:
@@ -194,7 +200,7 @@ def run_worker(
         plan: Plan = stream.receive(_FOREVER, _always)
         memory = Memory(plan, block.map(plan.nbytes))
         block.close()
-        Worker(index, plan, memory, stream, envs).run(place)
+        Worker(index, plan, memory, stream, envs).run(place, spin)
         envs = []
     except ConnectionError:
         return  # the parent has ended or closed the pipe
@@ -252,7 +258,7 @@ class Worker:
             "keep_final_frames": self._keep_final_frames,
         }
 
-    def run(self, place: Place) -> None:
+    def run(self, place: Place, spin: int) -> None:
         """Answer requests until one asks to close."""
         channel, index = self._channel, self._index
         last = 0
@@ -262,7 +268,7 @@ class Worker:
                 self._step_one(lane)
                 continue
             with place:
-                task = channel.next(index, last, _LOOK_UP_SECONDS)
+                task = channel.next(index, last, _LOOK_UP_SECONDS, spin)
             if task is None:
                 continue
             request, opcode = task
