@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -271,7 +272,7 @@ class RemoteVectorEnv(NoCopies, VectorEngine[Any, Any]):
     def _send_lanes(self, actions: Any, lanes: Lanes) -> None:
         self._check_call("send")
         in_order = np.array_equal(lanes, np.arange(self.num_envs))
-        self._client.send("step", actions, None if in_order else lanes)
+        self._client.send("step", deepcopy(actions), None if in_order else lanes)
         self._sent = lanes, None
         self.batch_size = len(lanes)
 

@@ -110,6 +110,9 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         >>> envs.close()
     """
 
+    # Whether no full reset has succeeded since the start or the last failure.
+    _needs_reset = True
+
     def __init__(
         self,
         env_fns: Iterable[EnvFn],
@@ -225,6 +228,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             start_timeout,
             placements(self.worker_affinity, num_workers),
         )
+        self._dead: Sequence[int] = pool.dead
         first = pool.specs[0]
         self.metadata = {**first.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = first.render_mode
@@ -259,11 +263,10 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             self._restarts,
         )
         self._all = list(range(self.num_envs))
-        self._ready = False  # a full reset has succeeded since the start or the last failure
         self._ended = np.zeros(self.num_envs, dtype=np.bool_)
         # The pending request: its number, its workers and, for a reset, the arguments.
         self._request = 0
-        self._awaited: list[int] = []
+        self._awaited: Iterable[int] = ()
         self._resets: dict[int, tuple[Any, ...]] = {}
         # Lanes of restarted workers whose restart is not reported yet, and their last observations.
         self._lost: set[int] = set()
@@ -281,18 +284,15 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
     # --- order of calls ------------------------------------------------------------------------
 
     def _check_open(self) -> None:
-        super()._check_open()
+        if self.closed:
+            super()._check_open()
         if os.getpid() != self._owner:
             raise ForkedProcessError(
                 f"{self} belongs to process {self._owner}; this process ({os.getpid()}) is a fork "
                 "of it and has to make its own"
             )
-        self._check_alive()
-
-    def _check_alive(self) -> None:
-        """Raise `WorkerDied` if a worker has died before this call and is not restarted."""
-        if self._pool.dead and not self._restarts:
-            dead = sorted({*self._pool.dead, *self._pool.ended()})
+        if self._dead and not self._restarts:
+            dead = sorted({*self._dead, *self._pool.ended()})
             raise self._pool.death(dead, "an earlier call")
 
     def _check_call(self, method: str, *, sending: bool = False) -> None:
@@ -306,11 +306,11 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
                 f"complete{stop}",
                 self._state.value,
             )
-        if self._received is not None:  # lanes were sent since the last reset
-            super()._check_call(method.removesuffix("_async"), sending=sending)
+        if self._received is not None and not sending:  # lanes were sent since the last reset
+            super()._check_call(method.removesuffix("_async"))
         # Restart workers that died between two steps. `recv` detects deaths and their lanes itself.
-        if self._restarts and self._pool.dead and method != "recv":
-            self._restart(list(self._pool.dead))
+        if self._dead and method != "recv":
+            self._restart(list(self._dead))
 
     def _check_pending(self, state: AsyncState) -> None:
         self._check_open()
@@ -328,10 +328,6 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         except BaseException:
             self._state = pending
             raise
-
-    @property
-    def _needs_reset(self) -> bool:
-        return not self._ready
 
     def _ended_lanes(self) -> Mask:
         return self._ended
@@ -352,7 +348,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             )
         except EnvironmentFailed as problem:
             if call in ("reset_wait", "step_wait") or isinstance(problem, WorkerDied):
-                self._ready = False
+                self._needs_reset = True
             raise
         finally:
             self._state = AsyncState.DEFAULT
@@ -429,11 +425,13 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         infos = self._infos(lanes, lanes, self.num_envs, True)
         if len(lanes) == self.num_envs:
             self._pool.drop_lane_messages()  # which came with results that were not received
-            self._ready = True
             self._clear_queue()
         self._ended[lanes] = False
         self._lost.difference_update(lanes)
-        return self._observations(), infos
+        self._needs_reset = True
+        observations = self._results.observations()  # raises if one does not fit its space
+        self._needs_reset = False
+        return observations, infos
 
     # --- step ----------------------------------------------------------------------------------
 
@@ -446,7 +444,17 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         """
         if env_ids is not None:
             return self._step_some("step", actions, env_ids)
-        return self._call_whole(lambda: self.step_async(actions), self.step_wait)
+        cls, own = type(self), AsyncVectorEnv
+        # As in Gymnasium, a subclass may define its own halves.
+        if cls.step_async is not own.step_async or cls.step_wait is not own.step_wait:
+            return self._call_whole(lambda: self.step_async(actions), self.step_wait)
+        pending = self._state
+        try:
+            self._send_step(actions)
+            return self._finish_step(None)
+        except BaseException:
+            self._state = pending
+            raise
 
     @one_at_a_time(error)
     def step_async(self, actions: ActType) -> None:
@@ -455,6 +463,10 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         Args:
             actions: One action for each environment.
         """
+        self._send_step(actions)
+
+    def _send_step(self, actions: Any) -> None:
+        """Begin a step, whose results `_finish_step` returns."""
         self._check_call("step_async")
         self._check_steppable(None)
         self._begin_step(self._checked_actions(actions, self.num_envs))
@@ -462,15 +474,12 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
 
     def _begin_step(self, checked: Any) -> None:
         """Ask the workers to step all lanes."""
-        if self._action_layout is None:
-            self._post_lanes(self._all, checked)
-            return
-        self._store_actions(checked, slice(None))
-        if self._lost:
-            self._post_lanes(self._all, None)
+        if self._action_layout is None or self._lost:
+            self._post_lanes(self._all, slice(None), checked)
         else:
-            self._awaited = list(range(self.num_workers))
-            self._request = self._pool.post(worker_process.STEP)
+            self._store_actions(checked, slice(None))
+            self._awaited = range(self.num_workers)
+            self._request = self._channel.post(worker_process.STEP)
 
     def _checked_actions(self, actions: Any, count: int) -> Any:
         """Return actions as arrays for shared memory if possible, otherwise as a list."""
@@ -484,14 +493,16 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         if self._memory.single_precision is not None:
             self._memory.single_precision[lanes] = actions.dtype == np.float32
 
-    def _post_lanes(self, lanes: Sequence[int], single: list[Any] | None) -> None:
-        """Request a step of some lanes, whose actions are in shared memory or in `single`.
+    def _post_lanes(self, lanes: list[int], index: Lanes | slice, actions: Any) -> None:
+        """Request a step of lanes, which `index` selects: `self._all` or some.
 
         Lanes whose worker was restarted are not stepped; they only report the restart.
         """
         args: dict[int, tuple[Any, ...]] = dict.fromkeys(lanes, ())
-        if single is not None:
-            args = {lane: (action,) for lane, action in zip(lanes, single, strict=True)}
+        if self._action_layout is None:
+            args = {lane: (action,) for lane, action in zip(lanes, actions, strict=True)}
+        else:
+            self._store_actions(actions, index)
         for lane in self._lost:
             args.pop(lane, None)
         self._post_calls("step_lanes", args)
@@ -517,23 +528,18 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         _, died = self._collect("step_wait", timeout)
         if died:
             self._restart(died)
-        return self._results_of(self._all, whole=True)
+        return self._results_of(self._all, slice(None))
 
     # --- stepping some lanes -------------------------------------------------------------------
 
     def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
         assert lanes is not None  # `step_async` steps all
-        chosen, single = lanes.tolist(), None
-        if self._action_layout is None:
-            single = actions
-        else:
-            self._store_actions(actions, lanes)
-        self._post_lanes(chosen, single)
+        self._post_lanes(lanes.tolist(), lanes, actions)
         _, died = self._collect("step_wait", None)
         if died:
             self._restart(died)
         self._memory.failed[lanes] = False
-        return self._lane_results(chosen)
+        return self._lane_results(lanes)
 
     def _send_lanes(self, actions: Any, lanes: Lanes) -> None:
         """Begin to step lanes.
@@ -547,23 +553,26 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
                 "use step"
             )
         self._store_actions(actions, lanes)
-        chosen = lanes.tolist()
-        self._received = []  # before lanes are sent: `_sent_lanes` relies on it
-        self._given_up += [lane for lane in chosen if lane in self._lost]
-        self._channel.submit([lane for lane in chosen if lane not in self._lost])
+        self._received = []  # before lanes are sent: `_check_call` relies on it
+        if self._lost:
+            lost = np.isin(lanes, list(self._lost))
+            self._given_up += lanes[lost].tolist()
+            lanes = lanes[~lost]
+        self._channel.submit(lanes)
 
-    def _receive_lanes(self, timeout: float | None) -> tuple[list[int], StepResult]:
+    def _receive_lanes(self, timeout: float | None) -> tuple[Lanes, StepResult]:
         """Return the first lanes that are ready; workers may send infos as pickles."""
         lanes = self._wait_ready(timeout)
         self._received = lanes
         return lanes, self._lane_results(lanes)
 
     def _sent_lanes(self) -> Sequence[int]:
-        if self._received is None:  # nothing was sent since the last reset
-            return ()
         return [*self._channel.outstanding().tolist(), *self._given_up]
 
-    def _wait_ready(self, timeout: float | None) -> list[int]:
+    def _num_sent(self) -> int:
+        return self._channel.num_outstanding + len(self._given_up)
+
+    def _wait_ready(self, timeout: float | None) -> Lanes:
         pool, size = self._pool, self.batch_size
         started = time.monotonic()
         # Check at intervals: if the other lanes are fast enough, `recv` never waits for a dead one.
@@ -573,28 +582,27 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             wanted = size - len(done)
             if wanted == 0:
                 del self._given_up[:size]
-                return done
+                return np.array(done, np.int64)
             left = SLICE_SECONDS
             if timeout is not None:
                 left = min(left, max(0.0, started + timeout - time.monotonic()))
-            outstanding = self._channel.outstanding()
             lanes = None
-            if len(outstanding) >= wanted and not check_workers:
+            if self._channel.num_outstanding >= wanted and not check_workers:
                 lanes = self._channel.ready(wanted, left, pool.spin)
             if lanes is not None:
                 del self._given_up[: len(done)]
-                return [*done, *lanes.tolist()]
+                return np.concatenate((np.array(done, np.int64), lanes)) if done else lanes
             pool.pump()
             check_workers = False
             self._checked_at = time.monotonic()
             dead = pool.ended()
             if dead:
                 if not self._restarts:
-                    self._ready = False
+                    self._needs_reset = True
                     raise pool.death(dead, "recv")
                 self._give_up(dead)
             elif timeout is not None and time.monotonic() >= started + timeout:
-                raise worker_timeout(outstanding.tolist(), "recv", timeout)
+                raise worker_timeout(self._channel.outstanding().tolist(), "recv", timeout)
 
     def _give_up(self, workers: Sequence[int]) -> None:
         """Restart workers, and count the lanes that they were stepping as done."""
@@ -605,13 +613,11 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         self._restart(workers)
         self._given_up += lanes
 
-    def _lane_results(self, lanes: list[int]) -> StepResult:
+    def _lane_results(self, lanes: Lanes) -> StepResult:
         """Return the results of lanes that have been stepped, or raise their failures."""
-        memory = self._memory
-        alive = [lane for lane in lanes if lane not in self._lost]
-        failed = [lane for lane in alive if memory.failed[lane]]
+        failed = lanes[self._memory.failed[lanes]].tolist()
         if failed:
-            self._ready = False
+            self._needs_reset = True
             failures = [self._pool.lane_message(lane, "failure") for lane in failed]
             failures = [failure for failure in failures if failure is not None]
             if failures:
@@ -620,14 +626,14 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
                 f"recv: environments {failed} were not stepped, because an earlier one failed; "
                 f"call reset() of {self}"
             )
-        return self._results_of(lanes)
+        return self._results_of(lanes.tolist(), lanes)
 
     # --- results -------------------------------------------------------------------------------
 
-    def _results_of(self, lanes: list[int], whole: bool = False) -> StepResult:
-        """Return the results of stepped lanes; `whole` means all lanes, in order."""
-        memory = self._memory
-        index = slice(None) if whole else np.asarray(lanes, dtype=np.int64)
+    def _results_of(self, lanes: list[int], index: Lanes | slice) -> StepResult:
+        """Return the results of stepped lanes, which `index` selects: `self._all` or some."""
+        memory, results = self._memory, self._results
+        whole = lanes is self._all
         rewards = memory.rewards[index].copy()
         terminations = memory.terminated[index].copy()
         truncations = memory.truncated[index].copy()
@@ -636,11 +642,13 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         if self._lost:  # skip lost lanes, whose infos are from the reset in the new worker
             rows = [row for row in rows if lanes[row] not in self._lost]
             alive = [lanes[row] for row in rows]
-        infos = self._infos(alive, rows, len(lanes), whole)
+        infos = self._infos(alive, rows, len(lanes), whole) if memory.slots.filled() else {}
         try:
-            rewards = self._results.rewards(rewards, lanes)
-        except EnvironmentFailed:
-            self._ready = False
+            if results.vectors:
+                rewards = results.rewards(rewards, lanes)
+            observations = results.observations() if whole else results.some_observations(lanes)
+        except EnvironmentFailed:  # a reward or an observation does not fit
+            self._needs_reset = True
             raise
         lost = [row for row, lane in enumerate(lanes) if lane in self._lost] if self._lost else ()
         for row in lost:  # the episodes were cut off
@@ -651,9 +659,9 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             merge_info(infos, {"worker_restarted": True}, row, len(lanes))
             self._lost.remove(lanes[row])
         ended = terminations | truncations
-        self._results.episodes(infos, ended, index)
+        if memory.episodes is not None:
+            results.episodes(infos, ended, index)
         self._ended[index] = ended
-        observations = self._observations(None if whole else lanes)
         return observations, rewards, terminations, truncations, infos
 
     def _infos(
@@ -664,15 +672,6 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         add_info = self._add_info if own else None
         return self._results.infos(lanes, rows, num_rows, add_info)
 
-    def _observations(self, lanes: Sequence[int] | None = None) -> Any:
-        """Return the observations of all lanes, or of some."""
-        results = self._results
-        try:
-            return results.observations() if lanes is None else results.some_observations(lanes)
-        except EnvironmentFailed:  # an observation does not fit its space
-            self._ready = False
-            raise
-
     # --- restarted workers ---------------------------------------------------------------------
 
     def _restart(self, workers: Sequence[int]) -> None:
@@ -680,14 +679,15 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         for index in workers:
             lanes = range(*self._pool.bounds[index])
             last = {}
-            if self._ready:
+            if not self._needs_reset:
                 last = {lane: self._results.observation(lane) for lane in lanes}
             self._pool.restart(index)
+            self._memory.failed[lanes.start : lanes.stop] = False
             self._post_messages("restart", {index: (self._final_frames,)})
             self._pool.wait(self._request, [index], "restart", None)
             # Reads pickled observations; the infos of this reset belong to no step and are dropped.
             self._results.infos(lanes, lanes, self.num_envs)
-            if not self._ready:
+            if self._needs_reset:
                 continue
             self._lost.update(lanes)
             self._last_observations.update(last)
@@ -802,13 +802,13 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         try:
             self._call_results(None)
         except Exception:
-            self._ready = False
+            self._needs_reset = True
             raise
         for lane, one in states_by_lane.items():
             self._results.store(lane, one.observation)
             self._ended[lane] = one.ended
             self._lost.discard(lane)
-        self._ready = True
+        self._needs_reset = False
 
     # --- closing -------------------------------------------------------------------------------
 
@@ -874,6 +874,7 @@ class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):
     steps_some_lanes = False
     ends_episodes = False
     _needs_reset = False
+    _dead = ()  # `CustomWorkers.post` detects dead workers
 
     # Only the workers have this state, so use the base class's methods.
     keep_final_frames = VectorEngine.keep_final_frames
@@ -916,9 +917,6 @@ class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):
         finally:
             for env in envs:
                 env.close()
-
-    def _check_alive(self) -> None:
-        pass  # `CustomWorkers.post` detects dead workers
 
     def _finish(self, wait: Callable[[float | None], _Result], timeout: float | None) -> _Result:
         """Wait for results. No call is pending afterwards, even after an error."""

@@ -194,11 +194,16 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         """Return the lanes that were sent and whose results were not received."""
         return self._sent[0] if self._sent else ()
 
+    def _num_sent(self) -> int:
+        """Return the number of lanes that were sent and whose results were not received."""
+        return len(self._sent_lanes())
+
     def _send_lanes(self, actions: Any, lanes: Lanes) -> None:
-        """Begin to step lanes. Without workers, queue them for `recv`.
+        """Begin to step lanes. Without workers, queue them for `recv` with copies of the actions.
 
         If a signal handler raises, the queue is either unchanged or fully updated.
         """
+        actions = deepcopy(actions)
         if self._sent:
             before, first = self._sent
             lanes = np.concatenate((before, lanes))
@@ -238,7 +243,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
     def _check_call(self, method: str, *, sending: bool = False) -> None:
         """Raise unless a call may begin; with `sending`, it may while lanes wait for `recv`."""
         self._check_open()
-        if not sending and (count := len(self._sent_lanes())):
+        if not sending and (count := self._num_sent()):
             raise AlreadyPendingCallError(
                 f"Calling `{method}` while {count} environments are being stepped; call `recv` "
                 "first.",
@@ -251,7 +256,8 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
 
     def _check_steppable(self, lanes: Lanes | None) -> None:
         """Raise unless lanes (None for all) may be stepped."""
-        self._check_reset("step")
+        if self._needs_reset:
+            self._check_reset("step")  # raises
         if self.autoreset_mode is AutoresetMode.DISABLED:
             mask = self._ended_lanes()
             ended = np.flatnonzero(mask) if lanes is None else lanes[mask[lanes]]
@@ -424,7 +430,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
                 f"{shown_lanes(np.sort(lanes[sent[lanes]]))}"
             )
         self._check_steppable(lanes)
-        self._send_lanes(deepcopy(self._checked_actions(actions, len(lanes))), lanes)
+        self._send_lanes(self._checked_actions(actions, len(lanes)), lanes)
         self._received = lanes[:0]
 
     @one_at_a_time(error)
@@ -446,7 +452,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         timeout = checked_timeout(timeout)
         self._check_call("recv", sending=True)
         self._check_reset("recv")
-        count = len(self._sent_lanes())
+        count = self._num_sent()
         if count < self.batch_size:
             raise NoAsyncCallError(
                 f"Calling `recv` for {self.batch_size} environments while {count} are being "

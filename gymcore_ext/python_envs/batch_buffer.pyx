@@ -214,6 +214,12 @@ cdef class BatchBuffer:
             self.objects[row:row + count] = source.objects[source_row:source_row + count]
         return 0
 
+    def gather(self, BatchBuffer source, list source_rows not None):
+        """Copy rows of a batch of the same layout to the rows from 0 on, in the order that is given."""
+        cdef Py_ssize_t row
+        for row in range(len(source_rows)):
+            self.copy_from(row, source, source_rows[row])
+
     # --- reading --------------------------------------------------------------------------------------------------
 
     cpdef object batch(self):

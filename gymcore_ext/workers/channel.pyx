@@ -362,6 +362,11 @@ cdef class Channel:
         memmove(self.parent.queue, self.parent.queue + count, self.parent.count * sizeof(int64_t))
         return lanes
 
+    @property
+    def num_outstanding(self):
+        """Number of lanes that were submitted and not handed out."""
+        return self.parent.submitted
+
     def outstanding(self):
         """Lanes that were submitted and not handed out, int64, in order."""
         cdef int64_t i

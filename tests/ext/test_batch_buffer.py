@@ -200,6 +200,18 @@ def test_rows_must_be_begun_and_exist():
     for first, count in ((1, 2), (-1, 1), (0, 3), (0, -1)):
         with pytest.raises(IndexError, match="not in"):
             rows.copy_from(first, rows, first, count)
+    for lanes in ([0, 2], [-1], [0, 1, 0]):
+        with pytest.raises(IndexError, match="not in"):
+            rows.gather(rows, lanes)
+
+
+def test_rows_are_gathered_in_the_given_order():
+    rows, source = BatchBuffer(FLOATS, 3), over(FLOATS, 4)
+    for row in range(4):
+        source.write(row, np.full(2, row, np.float32))
+    rows.begin()
+    rows.gather(source, [3, 0, 3])
+    assert rows.batch()[:, 0].tolist() == [3, 0, 3]
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ def test_lanes_go_to_their_worker_and_back():
     channel = channel_of(2, 3)
     channel.submit(np.array([4, 0, 2]))
     assert channel.outstanding().tolist() == [0, 2, 4]
+    assert channel.num_outstanding == 3
     assert channel.outstanding().dtype == np.int64
     assert take_all(channel, 0) == [0]
     assert sorted(take_all(channel, 1)) == [2, 4]

@@ -232,6 +232,23 @@ def test_actions(pair):
         assert np.array_equal(ours.get_attr("actions"), theirs.get_attr("actions"))
 
 
+@pytest.mark.parametrize("half", ["step_async", "step_wait"])
+def test_step_calls_the_halves_that_a_subclass_defines(half):
+    calls = []
+    for package in PACKAGES:
+        base = package.vector.AsyncVectorEnv
+
+        def own(self, *args, base=base):
+            calls.append(type(self))
+            return getattr(base, half)(self, *args)
+
+        cls = type("Own", (base,), {half: own})
+        with contextlib.closing(cls([COUNTING[package]] * 2)) as envs:
+            envs.reset()
+            assert envs.step([0, 1])[1].shape == (2,)
+    assert [cls.__base__ for cls in calls] == [one.vector.AsyncVectorEnv for one in PACKAGES]
+
+
 class TypeOfAction(gymcore.Env):
     observation_space = gymcore.spaces.Discrete(1)
     action_space = gymcore.spaces.Box(0, 1, (), np.float32)

@@ -125,6 +125,20 @@ def test_during_a_step_that_never_returns(engine, stuck):
 
 
 @ASYNC
+@isolated()
+def test_between_the_halves_of_a_step(engine):
+    """As if a signal handler closed the environments."""
+    envs = make_engine(engine)
+    envs.reset()
+    begin = envs._begin_step
+    envs._begin_step = lambda checked: (begin(checked), envs.close())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(error.ClosedEnvironmentError):
+            envs.step(actions())
+
+
+@ASYNC
 @pytest.mark.parametrize("place", ["close", "del"])
 @isolated()
 def test_an_environment_that_never_closes(engine, place):

@@ -156,15 +156,19 @@ def test_between_the_halves_of_a_call(engine):
     """Nothing is pending after a key press just after a request was sent."""
     with engine_of(engine) as envs:
         envs.reset()
-        for name, argument in (("reset", ()), ("step", (actions(),)), ("call", ("greet",))):
+        for name, wait, argument in (
+            ("reset", "reset_wait", ()),
+            ("step", "_finish_step", (actions(),)),
+            ("call", "call_wait", ("greet",)),
+        ):
 
-            def interrupted():
+            def interrupted(timeout=None):
                 raise KeyboardInterrupt
 
-            setattr(envs, f"{name}_wait", interrupted)
+            setattr(envs, wait, interrupted)
             with pytest.raises(KeyboardInterrupt):
                 getattr(envs, name)(*argument)
-            delattr(envs, f"{name}_wait")
+            delattr(envs, wait)
             check_works(envs)
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 import multiprocessing
+import os
+import sys
 
 import numpy as np
 import pytest
@@ -126,6 +128,34 @@ def test_actions_that_are_no_arrays(mode):
 def test_without_infos_in_many_lanes(num_workers, mode):
     variants = [{"num_workers": num_workers}]
     compare(30, 17, mode, variants, 2, ("box", "discrete"), infos=False)
+
+
+def functions_entered(envs):
+    """Return the functions of the library that a step enters in this process."""
+    entered = []
+
+    def enter(frame, event, argument):
+        if event == "call" and f"{os.sep}gymcore{os.sep}" in frame.f_code.co_filename:
+            entered.append(frame.f_code.co_name)
+
+    with envs:
+        envs.reset(seed=1)
+        actions = envs.action_space.sample()
+        envs.step(actions)
+        sys.setprofile(enter)
+        try:
+            envs.step(actions)
+        finally:
+            sys.setprofile(None)
+    return entered
+
+
+def test_waiting_for_workers_enters_few_functions():
+    """A Python function takes as long as copying the observations of 64 lanes."""
+    env_fns = random_env_fns(4, 2, ("box", "discrete"), infos=False)
+    sync = functions_entered(SyncVectorEnv(env_fns))
+    workers = functions_entered(AsyncVectorEnv(env_fns, num_workers=2))
+    assert len(workers) <= len(sync) + 8, workers
 
 
 @pytest.mark.parametrize("context", multiprocessing.get_all_start_methods())

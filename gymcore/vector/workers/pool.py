@@ -17,7 +17,7 @@ from gymcore.base import process_wide
 from gymcore.base.cpus import usable_cpus
 from gymcore.vector.utils.misc import clear_mpi_env_vars
 from gymcore.vector.workers import worker
-from gymcore.vector.workers.failures import failures_raised, worker_died, worker_timeout
+from gymcore.vector.workers.failures import Failure, failures_raised, worker_died, worker_timeout
 from gymcore.vector.workers.messages import FULL_PIPE_SECONDS, SLICE_SECONDS, MessageStream, Pickled
 from gymcore.vector.workers.placement import Place
 from gymcore.vector.workers.shared_memory import Bounds, CrashLog, Memory, Plan, SharedBlock
@@ -422,11 +422,6 @@ class WorkerPool:
 
     # --- requests ------------------------------------------------------------------------------
 
-    def post(self, opcode: int, workers: Sequence[int] | None = None) -> int:
-        """Send a request without a message to all or some workers; return its number."""
-        assert self.memory is not None
-        return self.memory.channel.post(opcode, workers)
-
     def post_messages(
         self,
         call: str,
@@ -446,7 +441,7 @@ class WorkerPool:
             index: Pickled.of((request, call, arguments)) for index, arguments in args.items()
         }
         # Post first: a worker reads messages only on request, and a pipe has a limited capacity.
-        self.post(worker.MESSAGE_FOLLOWS, list(args))
+        self.memory.channel.post(worker.MESSAGE_FOLLOWS, list(args))
         for index, message in messages.items():
             try:
                 self._workers[index].send(message, deadline, call)
@@ -471,6 +466,8 @@ class WorkerPool:
             WorkerTimeout: If the deadline passes; late replies will be discarded.
             EnvironmentFailed: If environments raise.
         """
+        if self._closing:
+            self._check_open()  # raises
         assert self.memory is not None
         channel = self.memory.channel
         deadline = _FOREVER if timeout is None else time.monotonic() + timeout
@@ -479,7 +476,7 @@ class WorkerPool:
         while True:
             left = deadline - time.monotonic()
             try:
-                if channel.wait(request, max(0.0, min(SLICE_SECONDS, left)), spin):
+                if channel.wait(request, min(SLICE_SECONDS, left), spin):
                     break
             except ValueError:
                 self._check_open()
@@ -499,6 +496,7 @@ class WorkerPool:
                 raise timed_out([self._workers[k] for k in waiting], call, timeout or 0)
 
         replies: Replies = {}
+        failures: list[Failure] = []
         for k in workers:
             self._workers[k].slow = False
             if k not in lost and channel.status(k) == worker.MESSAGE:
@@ -507,13 +505,13 @@ class WorkerPool:
                     lost.append(k)
                 else:
                     replies[k] = message
+                    failures += message.get("failures", ())
                     for lane, blob in message.get("overflow", {}).items():
                         self._lane_messages.setdefault(lane, {})["overflow"] = blob
         if lost:
             problem = self.death(lost, call)
             if not survive:
                 raise problem
-        failures = [f for message in replies.values() for f in message.get("failures", ())]
         if failures:
             raise failures_raised(failures)
         return replies, lost
@@ -613,7 +611,8 @@ class WorkerPool:
         workers = [handle for handle in self._workers if handle is not None and handle.alive()]
         if not workers:
             return []
-        request = self.post(worker.CLOSE, [handle.index for handle in workers])
+        assert self.memory is not None
+        request = self.memory.channel.post(worker.CLOSE, [handle.index for handle in workers])
         wait_for_end(workers, timeout, hurried=bool(self.dead))
         failures: list[Any] = []
         for handle in workers:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import mmap
-import operator
 import os
 import sys
 import tempfile
@@ -24,10 +23,11 @@ import numpy.typing as npt
 
 from gymcore.error import CustomSpaceError, InvalidArgument
 from gymcore.spaces import Space
-from gymcore.spaces.layouts import Layout, map_layout
+from gymcore.spaces.layouts import Layout
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.shared_memory import create_shared_memory
 from gymcore.vector.workers.failures import environment_failed
+from gymcore_ext.layouts import leaves
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 from gymcore_ext.python_envs.env_loop import EPISODE, TRANSITION
 from gymcore_ext.python_envs.infos import InfoSlots
@@ -288,7 +288,10 @@ class _NoMemory:
 
 def store_actions(layout: Layout, target: Any, actions: Any, lanes: np.ndarray | slice) -> None:
     """Write checked actions to the rows of some lanes."""
-    map_layout(lambda _, rows, some: operator.setitem(rows, lanes, some), layout, target, actions)
+    rows = leaves(layout, "actions", target, TypeError, KeyError)
+    values = leaves(layout, "actions", actions, TypeError, KeyError)
+    for (_, _, row), (_, _, value) in zip(rows, values, strict=True):
+        row[lanes] = value
 
 
 def stacked_rewards(
@@ -321,6 +324,9 @@ class Results:
 
     Observations in shared memory are copied once, to the arrays that the caller gets, or not at all
     (`copy=False`).
+
+    Attributes:
+        vectors: Rewards that are vectors, by row, since the last call of `rewards`.
     """
 
     def __init__(
@@ -343,7 +349,7 @@ class Results:
         self._num_envs = num_envs
         self._shared = memory.observations
         self._objects: list[Any] = [None] * num_envs
-        self._vectors: dict[int, npt.NDArray[np.float64]] = {}
+        self.vectors: dict[int, npt.NDArray[np.float64]] = {}
         self._view = None if copy or self._shared is None else self._shared.batch()
         self._rows = BatchBuffer(layout, num_envs, reuse=not copy)
         self._parts: dict[int, BatchBuffer] = {}
@@ -382,7 +388,7 @@ class Results:
                 self._write(rows, lane, lane)
         return rows.batch()
 
-    def some_observations(self, lanes: Sequence[int]) -> Any:
+    def some_observations(self, lanes: list[int]) -> Any:
         """Return the last observations of some lanes, in this order."""
         rows = self._parts.get(len(lanes))
         if rows is None:
@@ -390,12 +396,13 @@ class Results:
                 self._parts.clear()
             rows = self._parts[len(lanes)] = BatchBuffer(self._layout, len(lanes))
         rows.begin()
-        for row, lane in enumerate(lanes):
-            if self._shared is not None:
-                rows.copy_from(row, self._shared, lane)
-                if self._last is not None:
+        if self._shared is not None:
+            rows.gather(self._shared, lanes)
+            if self._last is not None:
+                for lane in lanes:
                     self._last.copy_from(lane, self._shared, lane)
-            else:
+        else:
+            for row, lane in enumerate(lanes):
                 self._write(rows, row, lane)
         return rows.batch()
 
@@ -416,8 +423,6 @@ class Results:
         """Return the merged infos of lanes, and store their pickled observations."""
         infos: dict[str, Any] = {}
         slots = self._memory.slots
-        if not slots.filled():
-            return infos
         # All of them now, even if `add_info` raises: a later step must not find them.
         overflow = {lane: self._overflow(lane) for lane in slots.overflowed(lanes)}
 
@@ -431,7 +436,7 @@ class Results:
             if extra is not None:
                 self._objects[lane] = extra[0]
                 if extra[2] is not None:
-                    self._vectors[row] = extra[2]
+                    self.vectors[row] = extra[2]
             if final_info is not None:
                 final = {"final_obs": self._final(lane, extra), "final_info": final_info}
                 infos = add(infos, final, row)
@@ -447,9 +452,9 @@ class Results:
     def rewards(
         self, numbers: npt.NDArray[np.float64], lanes: Sequence[int]
     ) -> npt.NDArray[np.float64]:
-        """Return the rewards of the lanes whose infos were taken: `numbers`, or vectors."""
-        vectors, self._vectors = self._vectors, {}
-        return stacked_rewards(numbers, vectors, lanes) if vectors else numbers
+        """Return the rewards of the lanes whose infos were taken, which have vectors."""
+        vectors, self.vectors = self.vectors, {}
+        return stacked_rewards(numbers, vectors, lanes)
 
     def episodes(
         self, infos: dict[str, Any], ended: npt.NDArray[np.bool_], lanes: Any = slice(None)
