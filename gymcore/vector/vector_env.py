@@ -72,8 +72,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         render_mode: The render mode of the environments, or None.
         closed: Whether `close` has been called.
         is_vector_env: True, for code that handles both kinds of environments.
-        steps_some_lanes: Whether `step_lanes` can step some environments and not the others; this
-            package's engines can.
+        steps_some_lanes: Whether `step_lanes` can step some environments and not the others.
         stacks_final_obs: Whether `infos["final_obs"]` is one array, with zeros for environments
             that have not ended, instead of an object array.
         state_is_array: Whether `get_state` returns one structured array, without pickles.

@@ -5,8 +5,12 @@ from gymnasium.vector import vector_env as gymnasium_vector_env
 
 import gymcore
 from gymcore import error
+from gymcore.distributed.vector_env import RayVectorEnv
 from gymcore.envs.registration import EnvSpec
-from gymcore.vector import AutoresetMode, VectorEnv, vector_env
+from gymcore.native.array_vector_env import ArrayVectorEnv
+from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv, vector_env
+from gymcore.vector.async_vector_env import CustomWorkerVectorEnv
 
 
 class EmptyVectorEnv(VectorEnv):
@@ -124,3 +128,10 @@ def test_add_info_merges_and_returns_the_merged_dict():
     np.testing.assert_array_equal(infos["speed"], [0, 1.5, 2])
     np.testing.assert_array_equal(infos["_speed"], [False, True, True])
     np.testing.assert_array_equal(infos["name"], np.array([None, None, "x"], dtype=object))
+
+
+def test_engines_that_step_some_lanes_are_those_of_the_documentation():
+    can = NativeVectorEnv, SyncVectorEnv, AsyncVectorEnv
+    cannot = CustomWorkerVectorEnv, ArrayVectorEnv, RayVectorEnv
+    assert all(engine.steps_some_lanes for engine in can)
+    assert not any(engine.steps_some_lanes for engine in cannot)
