@@ -147,6 +147,9 @@ def misbehave(wish: str, index: int, pipe: Any, error_queue: Any) -> bool:
     elif wish == "half":
         pipe._send(b"\x00\x00\xff\xff only a part")
         time.sleep(600)
+    elif wish == "flood":
+        while True:
+            os.write(pipe.fileno(), b"\x00\x00\x00\x02N." * 10000)  # messages of None
     elif wish == "hang_up":
         pipe.close()
         time.sleep(600)

@@ -217,6 +217,14 @@ def test_close_while_a_worker_hangs(make, wish, how):
     engine.close(**how)
 
 
+def test_a_worker_that_sends_forever(make):
+    engine = misbehaving(make)
+    engine.step_async([1, "flood"])
+    with pytest.raises(EnvironmentFailed, match="answered step with None"):
+        engine.step_wait()
+    engine.close(timeout=0.2)
+
+
 def test_close_while_a_call_is_pending(make, late):
     engine = misbehaving(make)
     engine.step_async([1, late.action])

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import itertools
 import multiprocessing
 import os
 import pickle
@@ -68,6 +69,9 @@ __all__ = ["CustomWorkers"]
 
 # How long after the answer `(None, False)` the report of the exception may arrive, in seconds.
 _REPORT_SECONDS = 1.0
+
+# How many messages of a worker are read at a time: a loop may send forever.
+_MAX_MESSAGES = 1000
 
 
 class _ErrorQueue:
@@ -134,7 +138,8 @@ class _Worker(pool.WorkerProcess):
             A list of the answer to the last request, if any, and the exceptions reported with it.
         """
         self.stream.pump()
-        append_results(self.log, memoryview, iter(self.stream.take, None))
+        messages = itertools.islice(iter(self.stream.take, None), _MAX_MESSAGES)
+        append_results(self.log, memoryview, messages)
         earlier = self.log.count(None) - 1
         answer: list[Any] = []
         failures: list[Failure] = []

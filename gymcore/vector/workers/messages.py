@@ -28,6 +28,9 @@ _MAX_SHORT = 0x7FFFFFFF
 
 _READ_BYTES = 1 << 20
 
+# How often a call reads without looking at its deadline: a process may send forever.
+_MAX_READS = 8
+
 # Messages of at least this size are sent separately, not copied behind their header.
 _COPIED_BYTES = 1 << 16
 
@@ -131,8 +134,7 @@ class MessageStream:
         self.put(message)
         while not self._flushed():
             self._wait(deadline, alive)
-            while self._take_in():
-                pass
+            self.pump()
 
     def put(self, message: Any) -> None:
         """Queue an object for the next call of `send`, `receive` or `pump`."""
@@ -151,24 +153,18 @@ class MessageStream:
             TimeoutError: If the deadline passes; a part of a message is kept.
             Exception: If unpickling the object raises. The object is lost.
         """
-        while True:
-            data = self.take()
-            if data is not None:
-                return pickle.loads(data)
-            with contextlib.suppress(ConnectionError):
-                self._flushed()
-            self._wait(deadline, alive)
-
-    def take(self) -> memoryview | bytes | None:
-        """Return the pickle of the next object, without waiting; None if it is not complete."""
-        while (data := self._whole()) is None and self._take_in():
-            pass
-        return data
+        if (data := self.take()) is None:
+            self.pump()
+            while (data := self.take()) is None:
+                self._wait(deadline, alive)
+                self.pump()
+        return pickle.loads(data)
 
     def pump(self) -> None:
-        """Receive data and send queued data, as far as possible without waiting."""
-        while self._take_in():
-            pass
+        """Receive data and send queued data, without waiting."""
+        for _ in range(_MAX_READS):
+            if not self._take_in():
+                break
         with contextlib.suppress(ConnectionError):
             self._flushed()
 
@@ -183,7 +179,8 @@ class MessageStream:
         poll = select.poll()
         poll.register(self._socket, select.POLLIN | (lives and self.unsent and select.POLLOUT))
         # `alive` was called first, so everything that an ended process has sent is readable.
-        if poll.poll(math.ceil(min(SLICE_SECONDS, left) * 1000) if lives else 0):
+        ready = poll.poll(math.ceil(min(SLICE_SECONDS, left) * 1000) if lives else 0)
+        if ready and (left > 0 or not lives):
             return
         if not lives:
             raise ConnectionError("the other process has ended")
@@ -206,8 +203,8 @@ class MessageStream:
             self.ended = True
         return not self.ended
 
-    def _whole(self) -> memoryview | None:
-        """Remove and return the first received message if it is complete."""
+    def take(self) -> memoryview | bytes | None:
+        """Return the pickle of the next object if `pump` has received all of it, otherwise None."""
         pieces, start = self._incoming
         size = sum(map(len, pieces)) - start
         for header in (_SHORT, _LONG):
@@ -297,15 +294,15 @@ class _BlockingStream:
         return pickle.loads(self._incoming.popleft())
 
     def take(self) -> bytes | None:
-        """Return the pickle of the next object, without waiting; see `MessageStream`."""
-        self.pump()
+        """Return the pickle of the next object; see `MessageStream`."""
         return self._incoming.popleft() if self._incoming else None
 
     def pump(self) -> None:
         """Receive data without waiting."""
         with contextlib.suppress(ConnectionError):
-            while self._take_in(0.0):
-                pass
+            for _ in range(_MAX_READS):
+                if not self._take_in(0.0):
+                    break
 
     def _take_in(self, seconds: float) -> bool:
         try:

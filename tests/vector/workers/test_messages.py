@@ -152,6 +152,30 @@ def test_a_look_without_waiting(pair):
         right.receive(NOW, lives)
 
 
+@posix
+def test_a_process_that_sends_forever(sockets):
+    """A message without an end does not hold the other process past its deadline."""
+    left, right = sockets
+    left.send(1, late(), lives)  # makes the pipe readable
+
+    def full(data, flags):
+        raise BlockingIOError
+
+    endless = types.SimpleNamespace(
+        fileno=right._socket.fileno, recv=lambda size: b"\x7f" * 1000, send=full
+    )
+    right._socket, real = endless, right._socket
+    try:
+        for deadline in (NOW, soon()):
+            with pytest.raises(TimeoutError):
+                right.receive(deadline, lives)
+            with pytest.raises(TimeoutError):
+                right.send("text", deadline, lives)
+        right.pump()
+    finally:
+        right._socket = real
+
+
 def test_waits_without_a_deadline(pair):
     left, right = pair
     thread = Thread(lambda: right.receive(math.inf, lives))
