@@ -332,6 +332,8 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         """
         if self._sent:
             self._check_call("step")
+        if not isinstance(actions, np.ndarray):
+            actions = self._batch.checked_actions(actions, self.num_envs)  # converts them once
         if self._keeps_frames:
             self._remember_actions(self._batch.checked_actions(actions, self.num_envs))
         infos = self._batch.bind_step(

@@ -361,3 +361,21 @@ def test_other_threads_run_during_a_rollout():
         if half_written:
             return
     pytest.fail("nothing ran beside the rollout")
+
+
+def test_step_into_converts_actions_once():
+    """Conversion of a list takes longer than the step."""
+    reads = []
+
+    class Actions:
+        def __array__(self, dtype=None, copy=None):
+            reads.append(dtype)
+            return np.array([1, 0, 1])
+
+    envs, same = (make_envs("CartPole-v1") for _ in range(2))
+    for each in (envs, same):
+        each.reset(seed=1)
+    arrays = outputs(envs)
+    envs.step_into(Actions(), **arrays)
+    assert len(reads) == 1
+    assert np.array_equal(arrays["observations"], same.step([1, 0, 1])[0])
