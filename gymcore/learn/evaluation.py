@@ -39,6 +39,11 @@ class Evaluation:
         """Mean return."""
         return float(self.returns.mean())
 
+    @property
+    def std(self) -> float:
+        """Standard deviation of the returns, with divisor `episodes`."""
+        return float(self.returns.std())
+
     def summary(self) -> dict[str, Any]:
         """Return the statistics in a form that JSON can represent.
 
