@@ -41,6 +41,7 @@ def in_forks() -> dict[str, list[str]]:
     return failures()
 
 
+@pytest.mark.timeout(1200)  # the first one runs all blocks, which takes minutes on a busy machine
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
 def test_code_blocks_run(page, in_forks):
     """Each block runs in a fork of one process and in a folder of its own."""
