@@ -79,8 +79,11 @@ class Block(NamedTuple):
 
     @property
     def missing(self) -> list[str]:
-        """Return the imports that are not installed."""
-        names = set(re.findall(r"^(?:>>> )?(?:from|import) (\w+)", self.text, flags=re.M))
+        """Return the imports of the block and its programs that are not installed."""
+        programs = re.findall(r"^python (\S+\.py)", self.text, flags=re.M)
+        sources = [self.text, *((ROOT / program).read_text() for program in programs)]
+        imports = r"^(?:>>> )?(?:from|import) (\w+)"
+        names = {name for source in sources for name in re.findall(imports, source, flags=re.M)}
         if '"ray"' in self.text or "gymcore.distributed" in self.text:
             names.add("ray")
         if "--dataset" in self.text or "DatasetWriter" in self.text:
