@@ -42,11 +42,13 @@ PAGES = [
 ]
 TIMEOUT = 300.0  # seconds for a block, on a busy machine
 
-# Lines that a test does not run: they install, take minutes or need an installation.
+# Lines that a test does not run: they install, take minutes, need an installation, or run examples,
+# which tests/build/test_examples.py runs for fewer steps.
 NOT_RUN = (
     "python3 -m venv", ".venv/bin/", "pip install", "pytest", "ruff", "mypy", "cython-lint",
     ".ci/", "python -m build", "python benchmarks/", "python tools/measured_ratios.py",
-    "python tools/soak.py", "GYMCORE_", "gymcore bench", "python -m gymcore collect docking:",
+    "python examples/", "python tools/soak.py", "GYMCORE_", "gymcore bench",
+    "python -m gymcore collect docking:",
 )  # fmt: skip
 EXCERPTS = ("cython", "py", "toml")
 # Libraries that the extra "test" does not install.
@@ -79,11 +81,8 @@ class Block(NamedTuple):
 
     @property
     def missing(self) -> list[str]:
-        """Return the imports of the block and its programs that are not installed."""
-        programs = re.findall(r"^python (\S+\.py)", self.text, flags=re.M)
-        sources = [self.text, *((ROOT / program).read_text() for program in programs)]
-        imports = r"^(?:>>> )?(?:from|import) (\w+)"
-        names = {name for source in sources for name in re.findall(imports, source, flags=re.M)}
+        """Return the imports that are not installed."""
+        names = set(re.findall(r"^(?:>>> )?(?:from|import) (\w+)", self.text, flags=re.M))
         if '"ray"' in self.text or "gymcore.distributed" in self.text:
             names.add("ray")
         if "--dataset" in self.text or "DatasetWriter" in self.text:
@@ -154,7 +153,7 @@ def check_unrun(command: str) -> None:
     for extras in re.findall(r"\[([\w,-]+)\]", command):
         for extra in extras.split(","):
             assert re.search(rf"^{extra} = \[", pyproject, flags=re.M), f"{command}: no {extra}"
-    for path in re.findall(r"(?:^|\s)((?:tests|benchmarks|docs|\.ci)/[\w./-]*)", command):
+    for path in re.findall(r"(?:^|\s)((?:tests|benchmarks|docs|examples|\.ci)/[\w./-]*)", command):
         assert (ROOT / path).exists(), f"{command}: no {path}"
 
 
