@@ -96,6 +96,7 @@ class RolloutCollector(NoCopies):
         *,
         double_buffered: bool = False,
         seed: int | None = None,
+        on_infos: Callable[[Info], None] | None = None,
     ) -> None:
         """Reset the environment and allocate the arrays.
 
@@ -107,6 +108,8 @@ class RolloutCollector(NoCopies):
             double_buffered: Whether one half of the lanes is stepped, in a thread, while the policy
                 acts on the other. The results are the same; it is faster if steps are slow.
             seed: Seed of the reset.
+            on_infos: Called with the infos of each step; if double-buffered, with those of each
+                half, whose lanes are `infos["env_id"]`.
 
         Raises:
             ArgumentTypeError: If observations or actions are not arrays.
@@ -116,6 +119,7 @@ class RolloutCollector(NoCopies):
         self.envs, self.policy, steps, n = envs, policy, positive("T", T), int(envs.num_envs)
         self.episode_returns: list[float] = []
         self.episode_lengths: list[int] = []
+        self._on_infos = on_infos
         for name in ("observation_space", "action_space"):
             if getattr(envs, name).shape is None:
                 raise ArgumentTypeError(
@@ -149,10 +153,8 @@ class RolloutCollector(NoCopies):
             self._reset_steps[:-1],
         )
         self._observations[-1], _ = envs.reset(seed=seed)
-        if double_buffered:
-            self._parts = [_Part(self, np.arange(first, n, 2)) for first in (0, 1)]
-        else:
-            self._parts = [_Part(self, None)]
+        rows = _halves(envs) if double_buffered else [slice(None)]
+        self._parts = [_Part(self, part) for part in rows]
 
     def collect(self) -> Rollout:
         """Take T steps and return the arrays, which are the same in every call.
@@ -169,9 +171,7 @@ class RolloutCollector(NoCopies):
             policy = self.policy
             for (targets, observations), step in zip(part.acting, part.steps, strict=True):
                 store(targets, policy(observations), error)
-                infos = step()
-                if "episode" in infos:
-                    self._note(infos)
+                self._note(step())
         else:
             self._collect_halves()
         rollout = self.rollout
@@ -186,10 +186,13 @@ class RolloutCollector(NoCopies):
         return rollout
 
     def _note(self, infos: Info) -> None:
-        """Store the returns and lengths of episodes that ended."""
-        episodes, ended = infos["episode"], infos["_episode"]
-        self.episode_returns += episodes["r"][ended].tolist()
-        self.episode_lengths += episodes["l"][ended].tolist()
+        """Store the returns and lengths of episodes that ended, and pass on the infos."""
+        if "episode" in infos:
+            episodes, ended = infos["episode"], infos["_episode"]
+            self.episode_returns += episodes["r"][ended].tolist()
+            self.episode_lengths += episodes["l"][ended].tolist()
+        if self._on_infos is not None:
+            self._on_infos(infos)
 
     def _collect_halves(self) -> None:
         """Step each half in a thread while the policy acts on the other half."""
@@ -199,13 +202,11 @@ class RolloutCollector(NoCopies):
                 for part in self._parts:
                     targets, observations = part.acting[t]
                     store(targets, self.policy(observations), error)
-                    self._finish(pending)
+                    if pending is not None:
+                        self._note(pending.result())
                     pending = thread.submit(part.steps[t])
-            self._finish(pending)
-
-    def _finish(self, pending: Future[Info] | None) -> None:
-        if pending is not None and "episode" in (infos := pending.result()):
-            self._note(infos)
+            if pending is not None:
+                self._note(pending.result())
 
     def _value_of(self, observations: Array) -> Floats:
         """Return the values [k] of observations [k, ...]; calls have as many rows as for steps."""
@@ -230,39 +231,47 @@ class RolloutCollector(NoCopies):
         return self._observations[-1]
 
 
+def _halves(envs: VectorEnv) -> list[slice]:
+    """Return the rows of two halves of the lanes."""
+    if hasattr(envs, "bind_step"):  # which writes to adjacent rows
+        half = envs.num_envs // 2
+        return [slice(half), slice(half, None)]
+    return [slice(0, None, 2), slice(1, None, 2)]  # every worker has lanes of both
+
+
 class _Part:
     """The lanes on which one call of the policy acts: all, or half of them.
 
     Attributes:
-        lanes: Indices of the lanes.
-        rows: The same lanes as a slice, which creates views.
+        rows: The lanes, a slice.
         acting: For each step, where the policy's outputs are written, and its inputs.
         steps: For each step, a function that takes the stored actions and writes the results.
     """
 
-    def __init__(self, collector: RolloutCollector, lanes: npt.NDArray[np.intp] | None) -> None:
-        """Create views of the rows of these lanes; None for all lanes."""
+    def __init__(self, collector: RolloutCollector, rows: slice) -> None:
+        """Create views of the rows of these lanes."""
         envs, rollout = collector.envs, collector.rollout
+        self.rows = rows
+        lanes = None if rows == slice(None) else np.arange(envs.num_envs)[rows]
         self._stepping = rollouts.Rollout(envs, lanes)
         space, mode = envs.single_action_space, self._stepping.mode
         self._bounds = (space.low, space.high) if isinstance(space, Box) else None
         bind = getattr(envs, "bind_step", None)
-        if lanes is not None or self._bounds is not None or mode is AutoresetMode.DISABLED:
+        if self._bounds is not None or mode is AutoresetMode.DISABLED:
             bind = None
-        part = self.rows = slice(None) if lanes is None else slice(int(lanes[0]), None, 2)
         self.acting, self.steps = [], []
-        for t, after in enumerate(collector._observations[1:, part]):
+        for t, after in enumerate(collector._observations[1:, rows]):
             targets = [
-                array[t, part] for array in (rollout.actions, rollout.log_probs, rollout.values)
+                array[t, rows] for array in (rollout.actions, rollout.log_probs, rollout.values)
             ]
             results = {"observations": after}
             for name in ("rewards", "terminated", "truncated", "final_observations"):
-                results[name] = getattr(rollout, name)[t, part]
-            self.acting.append((tuple(targets), rollout.observations[t, part]))
+                results[name] = getattr(rollout, name)[t, rows]
+            self.acting.append((tuple(targets), rollout.observations[t, rows]))
             if bind is not None:
                 if mode is AutoresetMode.NEXT_STEP:
                     del results["final_observations"]
-                self.steps.append(bind(targets[0], **results))
+                self.steps.append(bind(targets[0], **results, env_ids=lanes))
             else:
                 self.steps.append(partial(self._step_and_copy, targets[0], *results.values()))
 

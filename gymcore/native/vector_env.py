@@ -311,8 +311,9 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         terminated: Bools,
         truncated: Bools,
         final_observations: Observations | None = None,
+        env_ids: EnvIds | None = None,
     ) -> dict[str, Any]:
-        """Step every lane and write the results into the caller's arrays.
+        """Step every lane, or some, and write the results into the caller's arrays.
 
         Args:
             actions: As for `step`.
@@ -323,6 +324,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             truncated: bool [num_envs].
             final_observations: None, or an array like `observations` for the last observations of
                 lanes that ended, zeros elsewhere. Same-step autoreset only.
+            env_ids: Which lanes to step, as for `step_lanes`: arrays have a row for each of them.
 
         Returns:
             The infos that `step` would return; `final_obs` is `final_observations`, if given.
@@ -332,15 +334,17 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         """
         if self._sent:
             self._check_call("step")
+        lanes = None if env_ids is None else lane_indices(env_ids, self.num_envs, "env_ids")
+        count = self.num_envs if lanes is None else len(lanes)
         if not isinstance(actions, np.ndarray):
-            actions = self._batch.checked_actions(actions, self.num_envs)  # converts them once
+            actions = self._batch.checked_actions(actions, count)  # converts them once
         if self._keeps_frames:
-            self._remember_actions(self._batch.checked_actions(actions, self.num_envs))
+            self._remember_actions(self._batch.checked_actions(actions, count), lanes)
         infos = self._batch.bind_step(
-            actions, observations, rewards, terminated, truncated, final_observations
+            actions, observations, rewards, terminated, truncated, final_observations, lanes
         )()
         if self.render_mode is not None:
-            self._remember_actions(actions)
+            self._remember_actions(actions, lanes)
             self._show()
         return infos
 
@@ -353,6 +357,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         terminated: Bools,
         truncated: Bools,
         final_observations: Observations | None = None,
+        env_ids: EnvIds | None = None,
     ) -> Callable[[], dict[str, Any]]:
         """Return a function that calls `step_into` with these arrays, which are checked once.
 
@@ -365,6 +370,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             terminated: As for `step_into`.
             truncated: As for `step_into`.
             final_observations: As for `step_into`.
+            env_ids: As for `step_into`.
 
         Raises:
             InvalidArgument: If an array has the wrong dtype, shape or layout.
@@ -381,11 +387,13 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             ({}, array([1., 1.]))
         """
         arrays = (observations, rewards, terminated, truncated, final_observations)
-        bound: Callable[[], dict[str, Any]] = self._batch.bind_step(actions, *arrays)
+        lanes = None if env_ids is None else lane_indices(env_ids, self.num_envs, "env_ids")
+        bound: Callable[[], dict[str, Any]] = self._batch.bind_step(actions, *arrays, lanes)
         if not self._keeps_frames and self.render_mode is None:
             return bound
         names = ("observations", "rewards", "terminated", "truncated", "final_observations")
-        return partial(self.step_into, actions, **dict(zip(names, arrays, strict=True)))
+        given = dict(zip(names, arrays, strict=True))
+        return partial(self.step_into, actions, **given, env_ids=lanes)
 
     def rollout(
         self,

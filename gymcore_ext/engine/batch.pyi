@@ -100,6 +100,7 @@ class Batch:
         terminated: npt.NDArray[np.bool_],
         truncated: npt.NDArray[np.bool_],
         final_observations: Observations | None = None,
+        lanes: npt.NDArray[np.int64] | None = None,
     ) -> BoundStep: ...
     def rollout(
         self,

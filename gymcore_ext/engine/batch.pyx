@@ -492,7 +492,7 @@ cdef class Batch:
             self.arrays_by_size[n] = StepArrays(n, self.spec, self.lanes.episodes.mode, self.reuse, self.statistics)
         return self.arrays_by_size[n]
 
-    def bind_step(self, actions, observations, rewards, terminated, truncated, final_observations=None):
+    def bind_step(self, actions, observations, rewards, terminated, truncated, final_observations=None, lanes=None):
         """Check arrays once for many steps.
 
         Args:
@@ -503,11 +503,12 @@ cdef class Batch:
             truncated: bool [num_envs].
             final_observations: None, or in same-step autoreset arrays for the last observations of lanes that ended,
                 which become `final_obs` of the infos; zeros elsewhere.
+            lanes: int64 [n], as for `step_lanes`: arrays then have n rows. None for all lanes.
 
         Returns:
-            A function without arguments, which steps every lane and returns the infos.
+            A function without arguments, which steps the lanes and returns the infos.
         """
-        return BoundStep(self, actions, observations, rewards, terminated, truncated, final_observations)
+        return BoundStep(self, actions, observations, rewards, terminated, truncated, final_observations, lanes)
 
     cdef list _bind(
         self, outputs_t* out, object actions, object observations, object rewards, object terminated, object truncated,
@@ -745,7 +746,7 @@ cdef class Batch:
 
 
 cdef class BoundStep:
-    """A step of every lane from and into arrays that were checked before; see `Batch.bind_step`.
+    """A step of lanes from and into arrays that were checked before; see `Batch.bind_step`.
 
     `step` takes arrays and returns them; this does neither, so that a rollout in arrays of the caller is as fast.
     """
@@ -757,39 +758,50 @@ cdef class BoundStep:
     cdef list written               # keeps the arrays that `out` points to, also if a dict of them changes
     cdef object wide_rewards        # float64, as they are computed
     cdef object rewards             # float32, or None if the rewards are written as they are
+    cdef cnp.ndarray lanes          # None for all
+    cdef StepArrays arrays          # for infos
+    cdef tuple action_shape
 
     def __cinit__(
-        self, Batch batch not None, actions, observations, rewards, terminated, truncated, final_observations
+        self, Batch batch not None, actions, observations, rewards, terminated, truncated, final_observations,
+        cnp.ndarray lanes,
     ):
-        cdef Py_ssize_t parts = batch.lanes.sizes.parts
+        cdef Py_ssize_t n = batch.num_envs, parts = batch.lanes.sizes.parts
         batch._enter(STEP)
         try:
-            given = given_actions(actions, batch.action_shape, &batch.lanes, batch.action_typenum, batch.errors)
+            self.arrays, self.action_shape = batch.arrays, batch.action_shape
+            if lanes is not None:
+                lane_pointer(lanes, "lanes", n, batch.errors)
+                self.lanes, n = lanes.copy(), cnp.PyArray_SIZE(lanes)
+                self.arrays, self.action_shape = batch._arrays_for(n), (n,) + batch.action_shape[1:]
+            given = given_actions(actions, self.action_shape, &batch.lanes, batch.action_typenum, batch.errors)
             if isinstance(rewards, cnp.ndarray) and cnp.PyArray_TYPE(rewards) == cnp.NPY_FLOAT32:
-                self.rewards, rewards = rewards, np.empty(batch.num_envs)
-                array_pointer(self.rewards, "rewards", cnp.NPY_FLOAT32, (batch.num_envs,), True, batch.errors)
+                self.rewards, rewards = rewards, np.empty(n)
+                array_pointer(self.rewards, "rewards", cnp.NPY_FLOAT32, (n,), True, batch.errors)
             self.written = batch._bind(
-                &self.out, given, observations, rewards, terminated, truncated, (batch.num_envs,), final_observations)
+                &self.out, given, observations, rewards, terminated, truncated, (n,), final_observations)
         finally:
             batch.busy = 0
         memcpy(self.finals, self.out.final_observations, sizeof(self.finals))
-        if final_observations is not None and batch.arrays.layout is not None:
+        if final_observations is not None and self.arrays.layout is not None:
             final_observations = tuple([array for _, array in self.written[parts:2 * parts]])
         self.batch, self.actions, self.final_observations = batch, actions, final_observations
         self.wide_rewards = rewards
 
     def __call__(self):
         cdef Batch batch = self.batch
-        cdef StepArrays arrays = batch.arrays
+        cdef StepArrays arrays = self.arrays
         batch._enter(STEP)
         try:
-            checked = batch._actions(self.actions, batch.action_shape)
-            batch._check_ended(None)
+            checked = batch._actions(self.actions, self.action_shape)
+            batch._check_ended(self.lanes)
             arrays.take_extras(&self.out, self.final_observations is None)
             if self.final_observations is not None:
                 memcpy(self.out.final_observations, self.finals, sizeof(self.finals))
                 arrays.final_observations = self.final_observations
-            infos = batch._advance(checked, &self.out, arrays, None)
+            infos = batch._advance(checked, &self.out, arrays, self.lanes)
+            if self.lanes is not None:
+                infos["env_id"] = self.lanes.copy()
             if self.rewards is not None:
                 self.rewards[...] = self.wide_rewards
         finally:

@@ -215,6 +215,21 @@ def test_the_policy_gets_as_many_rows_each_time():
     assert sizes == {3}
 
 
+@pytest.mark.parametrize("halves", [False, True])
+def test_infos_reach_the_caller(halves):
+    found = []
+    envs = gym.make_vec("CartPole-v1", 6, vector_kwargs={"autoreset_mode": "SameStep"})
+    collector = RolloutCollector(
+        envs, halves_policy, 40, double_buffered=halves, seed=1, on_infos=found.append
+    )
+    rollout = collector.collect()
+    assert len(found) == 40 * (1 + halves)
+    ended = sum(int(np.sum(infos.get("_final_obs", 0))) for infos in found)
+    assert ended == (rollout.terminated | rollout.truncated).sum() > 6
+    lanes = {tuple(infos["env_id"]) for infos in found if "env_id" in infos}
+    assert lanes == ({(0, 1, 2), (3, 4, 5)} if halves else set())
+
+
 def test_nonsense_is_an_error():
     envs = gym.make_vec("CartPole-v1", 3)
     with pytest.raises(error.InvalidArgument, match="T: expected"):

@@ -200,6 +200,35 @@ def test_18_1_all_ways_of_stepping_agree(make, env_id, way, mode, form, tmp_path
     assert same_bytes(without_times(infos), without_times(expected_infos))
 
 
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+@pytest.mark.parametrize("env_id", [one for one in IDS_OF["native"] if one != ARRAY_ID])
+def test_18_1_some_lanes_are_stepped_into_arrays(make, env_id, mode):
+    options = {"max_episode_steps": 3, "vector_kwargs": {"episode_statistics": True}}
+    engines = envs, bound, twin = [make("native", mode, **options) for _ in range(3)]
+    for one in engines:
+        stagger(one)
+    lanes = np.array([2, 0])
+    arrays, others = ({k: rows(a, slice(2)) for k, a in outputs(envs).items()} for _ in range(2))
+    given = np.empty_like(envs.action_space.sample()[:2])
+    step = bound.bind_step(given, **others, env_ids=lanes)
+    for actions in exact_actions(envs, 2 * STEPS):
+        given[...] = actions[:2]
+        *expected, expected_infos = twin.step_lanes(given, lanes)
+        expected[0] = written(expected[0])
+        written_finals(expected_infos)
+        infos = envs.step_into(given.copy(), **arrays, env_ids=lanes), step()
+        for results, found in zip((arrays, others), infos, strict=True):
+            assert same_bytes(list(results.values()), expected)
+            assert same_bytes(without_times(found), without_times(dict(expected_infos)))
+        ended = np.zeros(envs.num_envs, bool)
+        ended[lanes] = expected[2] | expected[3]
+        if mode is DISABLED and ended.any():
+            for one in engines:
+                one.reset(options={"reset_mask": ended})
+    for one in (envs, bound):
+        assert same_bytes(states_of(one), states_of(twin))
+
+
 def case(name, *values):
     """Return a case of an adapter; those with workers run in a small process."""
     starts = name in ("async", "pipes", "custom") or name.endswith("Async")
