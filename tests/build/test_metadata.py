@@ -38,6 +38,22 @@ def test_the_changelog_describes_the_version():
     assert f"\n## {PROJECT['version']}\n" in (ROOT / "CHANGELOG.md").read_text()
 
 
+def test_unreleased_changes_begin_with_breaking_ones():
+    unreleased = (ROOT / "CHANGELOG.md").read_text().split("\n## ")[1]
+    titles = re.findall(r"^### (.+)$", unreleased, flags=re.M)
+    allowed = ["Breaking changes", "Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
+    assert titles == [title for title in allowed if title in titles]
+
+
+def test_pre_commit_runs_the_linters_of_ci():
+    lint, types = re.findall(
+        r"^(?:lint|types)\(\) \{\n(.*?)^\}", (ROOT / ".ci/run").read_text(), flags=re.M | re.S
+    )
+    hooks = re.findall(r"entry: ([^,]+),", (ROOT / ".pre-commit-config.yaml").read_text())
+    assert sorted(hooks) == ["cython-lint", "mypy", "ruff check", "ruff format --check"]
+    assert all(hook in lint + types for hook in hooks)
+
+
 def test_the_citation_file_has_the_version():
     text = (ROOT / "CITATION.cff").read_text()
     assert f"\nversion: {PROJECT['version']}\n" in text
