@@ -52,7 +52,7 @@ def area_resizer(size: tuple[int, int], target: tuple[int, int]) -> Resizer:
         target: Height and width, at most as large.
 
     Raises:
-        ValueError: The target is larger, or there are too many columns.
+        ValueError: If the target is larger, or there are too many columns.
     """
     (rows, columns), (height, width) = size, target
     if not (0 < height <= rows and 0 < width <= columns <= COLUMNS):

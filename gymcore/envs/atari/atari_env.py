@@ -98,11 +98,11 @@ def rom_path(game: str) -> str:
         game: The name of the ROM, such as "space_invaders".
 
     Raises:
-        DependencyNotInstalled: ale-py is not installed.
-        ArgumentTypeError: `game` is not a string.
-        NameNotFound: There is no such game.
-        InvalidArgument: It is a game for several players only.
-        RomNotFound: Its file is missing, or another one.
+        DependencyNotInstalled: If ale-py is not installed.
+        ArgumentTypeError: If `game` is not a string.
+        NameNotFound: If there is no such game.
+        InvalidArgument: If the game is for several players only.
+        RomNotFound: If the game's file is missing, or is not its ROM.
 
     Examples:
         >>> rom_path("pongg")
@@ -148,7 +148,7 @@ def choose_mode(ale: Any, game: str, mode: int | None, difficulty: int | None) -
     """Set the mode and the difficulty of a loaded game; None leaves one as it is.
 
     Raises:
-        InvalidArgument: The game has no such mode or difficulty.
+        InvalidArgument: If the game has no such mode or difficulty.
     """
     if mode is not None:
         if mode not in ale.getAvailableModes():
@@ -225,13 +225,13 @@ class AtariEnv(Env, EzPickle):
             sound_obs: Whether observations are a dict of "image" and "sound" `[512] uint8`.
 
         Raises:
-            DependencyNotInstalled: ale-py is not installed.
-            NameNotFound: There is no such game; the message suggests one.
-            RomNotFound: Its file is missing or another one.
-            InvalidArgument: The game has no such mode or difficulty (the message lists what it
+            DependencyNotInstalled: If ale-py is not installed.
+            NameNotFound: If there is no such game; the message suggests one.
+            RomNotFound: If the game's file is missing, or is not its ROM.
+            InvalidArgument: If the game has no such mode or difficulty (the message lists what it
                 has), or another argument is out of range.
-            InvalidProbability: `repeat_action_probability` is not in [0, 1].
-            UnsupportedMode: `render_mode` is another one.
+            InvalidProbability: If `repeat_action_probability` is not in [0, 1].
+            UnsupportedMode: If `render_mode` is not one of these.
         """
         EzPickle.__init__(
             self,
@@ -325,7 +325,7 @@ class AtariEnv(Env, EzPickle):
         """Load the game again, and set its mode and difficulty.
 
         Raises:
-            InvalidArgument: It has no such mode or difficulty.
+            InvalidArgument: If the game has no such mode or difficulty.
         """
         self.ale.loadROM(self._rom)
         choose_mode(self.ale, self._game, self._game_mode, self._game_difficulty)
@@ -403,7 +403,8 @@ class AtariEnv(Env, EzPickle):
             over; whether the limit of frames cut it off; and the info of `reset`.
 
         Raises:
-            InvalidAction: It is not such an index, or three finite numbers.
+            InvalidAction: If `action` is not such an index, or not three finite numbers if
+                `continuous`.
         """
         _, reward, terminated, truncated, info = self._step_unobserved(action)
         return self._observation(), reward, terminated, truncated, info
@@ -471,7 +472,7 @@ class AtariEnv(Env, EzPickle):
         the next step.
 
         Raises:
-            UnsupportedMode: The environment was made without a render mode.
+            UnsupportedMode: If the environment was made without a render mode.
         """
         if self.render_mode == "human":
             return None
@@ -492,7 +493,7 @@ class AtariEnv(Env, EzPickle):
         """Return the action of each combination of keys: w, a, s, d, space, and e for none.
 
         Raises:
-            NoKeys: Actions are continuous.
+            NoKeys: If actions are continuous.
         """
         if self.continuous:
             raise NoKeys(
@@ -518,8 +519,8 @@ class AtariEnv(Env, EzPickle):
         """Continue from a state of `clone_state`.
 
         Raises:
-            ArgumentTypeError: `state` is not an `ale_py.ALEState`.
-            InvalidArgument: It is of another game; this one continues as before.
+            ArgumentTypeError: If `state` is not an `ale_py.ALEState`.
+            InvalidArgument: If the state is of another game; this one continues as before.
         """
         if not isinstance(state, load_ale().ALEState):
             raise error.ArgumentTypeError(f"state: expected an ale_py.ALEState, got {state!r}")
@@ -538,7 +539,7 @@ class AtariEnv(Env, EzPickle):
             A dict of plain values that pickles, some 15 kB; the caller owns it.
 
         Raises:
-            StateNotSupported: ALE does not restore states of this game.
+            StateNotSupported: If ALE does not restore states of this game.
         """
         check_restored(self._game)
         emulator = self.ale.cloneState(include_rng=True).serialize()
@@ -589,7 +590,7 @@ class AtariEnv(Env, EzPickle):
             emulator: A serialized state; None for the current one.
 
         Raises:
-            StateNotSupported: This version of ALE lays out its states in another way.
+            StateNotSupported: If this version of ALE lays out its states in another way.
         """
         now = self.ale.cloneState().serialize()
         try:
@@ -613,10 +614,10 @@ class AtariEnv(Env, EzPickle):
             state: What `get_state` returned; it is not changed.
 
         Raises:
-            ArgumentTypeError: `state` is not a dict.
-            InvalidArgument: It is of another game or other arguments, damaged, or has a number that
-                ALE's memory cannot have; the game continues as before.
-            StateNotSupported: This version of ALE lays out its states in another way.
+            ArgumentTypeError: If `state` is not a dict.
+            InvalidArgument: If the state is damaged, is of another game or other arguments, or has
+                a number that ALE's memory cannot have; the game continues as before.
+            StateNotSupported: If this version of ALE lays out its states in another way.
         """
         self.check_state(state)
         ale_py = load_ale()

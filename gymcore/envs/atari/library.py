@@ -74,7 +74,7 @@ def address_of(ale: Any) -> int:
     """Return where the C++ object of an object of ale-py is.
 
     Raises:
-        DependencyNotInstalled: It is not laid out as expected.
+        DependencyNotInstalled: If ale-py lays out its objects in another way.
     """
     kind, head = type(ale), object.__basicsize__
     # After the head of a Python object: the offset of the C++ object, int32, and flags.
@@ -92,7 +92,7 @@ def state_offset() -> int:
     """Return where in an `ALEState` its C++ object is, which must be laid out as expected.
 
     Raises:
-        DependencyNotInstalled: It is not.
+        DependencyNotInstalled: If it is laid out in another way.
     """
     state = load_ale().ALEState()
     address = address_of(state)
@@ -111,7 +111,7 @@ def library_functions() -> dict[str, int]:
     """Return the addresses of ALE's C++ functions by their names in FUNCTIONS; not tried yet.
 
     Raises:
-        DependencyNotInstalled: ale-py is not installed, or does not have them.
+        DependencyNotInstalled: If ale-py is not installed, or lacks one of the functions.
     """
     ale_py = load_ale()
     library = ctypes.CDLL(ale_py._ale_py.__file__)
@@ -185,7 +185,7 @@ def open_game(
     """Return an `ALEInterface` with a ROM, without sticky actions.
 
     Raises:
-        InvalidArgument: The game has no such mode or difficulty.
+        InvalidArgument: If the game has no such mode or difficulty.
     """
     ale = load_ale().ALEInterface()
     ale.setInt("max_num_frames_per_episode", frame_limit)
@@ -205,7 +205,7 @@ def load_game(
     """Load a ROM into an `ALEInterface`, with sticky actions and the seed of their generator.
 
     Raises:
-        InvalidArgument: The game has no such mode or difficulty.
+        InvalidArgument: If the game has no such mode or difficulty.
     """
     ale.setFloat("repeat_action_probability", repeat_action_probability)
     ale.setInt("random_seed", int(np.uint32(seed).astype(np.int32)))
@@ -244,8 +244,8 @@ def cartridge(path: str, game: str, mode: int | None, difficulty: int | None) ->
     """Load a ROM to find out about its game.
 
     Raises:
-        InvalidArgument: The game has no such mode or difficulty.
-        DependencyNotInstalled: ale-py cannot be used.
+        InvalidArgument: If the game has no such mode or difficulty.
+        DependencyNotInstalled: If ale-py cannot be used.
     """
     ale = open_game(path, game, mode, difficulty)
     first_state = ale.cloneState().serialize()

@@ -115,7 +115,7 @@ def memory_fields(state: bytes) -> npt.NDArray[np.int32]:
         state: A serialized state of the game.
 
     Raises:
-        ValueError: It is not laid out as expected.
+        ValueError: If the state is not laid out as expected.
     """
     length = int.from_bytes(state[GENERATOR - 4 : GENERATOR], "little")
     memory = state[GENERATOR + length : -8]
@@ -194,7 +194,7 @@ class GameMemory:
         """Read a serialized state of the game, without the generator of sticky actions.
 
         Raises:
-            ValueError: It is not laid out as expected.
+            ValueError: If the state is not laid out as expected.
         """
         fields = memory_fields(state)
         self._places = fields[:, :1] + np.arange(4)

@@ -71,8 +71,8 @@ class Pipeline:
         """Check the values.
 
         Raises:
-            InvalidArgument: One is out of range.
-            ArgumentTypeError: One is of the wrong type.
+            InvalidArgument: If a value is out of range.
+            ArgumentTypeError: If a value is of the wrong type.
         """
         for field in dataclasses.fields(self):
             value, default = getattr(self, field.name), field.default
@@ -161,8 +161,8 @@ def pipeline_of(preset: str, stages: dict[str, Any]) -> Pipeline:
     """Return a preset with some stages changed.
 
     Raises:
-        InvalidArgument: There is no such preset, or a value is out of range.
-        ArgumentTypeError: A value is of the wrong type.
+        InvalidArgument: If there is no such preset, or a value is out of range.
+        ArgumentTypeError: If a value is of the wrong type.
     """
     if preset not in PRESETS:
         raise InvalidArgument(f"preset: expected one of {', '.join(PRESETS)}, got {preset!r}")

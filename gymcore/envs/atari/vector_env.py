@@ -65,7 +65,7 @@ def _loads_games() -> Iterator[None]:
     This is not a lock: an interrupt just before the block would leave it locked.
 
     Raises:
-        SystemExit: Python has begun to end.
+        SystemExit: If Python has begun to shut down.
     """
     block = object()
     try:
@@ -164,7 +164,7 @@ class LaneGames(Games):
         """Write lanes into an array of `saved_dtype`. Emulators have no random numbers to save.
 
         Raises:
-            StateNotSupported: ALE does not restore states of this game.
+            StateNotSupported: If ALE does not restore states of this game.
         """
         check_restored(self.game)
         super().save(indices, saved)
@@ -300,10 +300,10 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
                 `gymcore.envs.atari.pipelines.Pipeline`.
 
         Raises:
-            NameNotFound: There is no such game.
-            InvalidArgument: A value is out of range.
-            ArgumentTypeError: A value is of the wrong type, or there is no such argument.
-            DependencyNotInstalled: ale-py is not installed, or has another layout.
+            NameNotFound: If there is no such game.
+            InvalidArgument: If a value is out of range.
+            ArgumentTypeError: If a value is of the wrong type, or there is no such argument.
+            DependencyNotInstalled: If ale-py is not installed, or has another layout.
         """
         parameters = {name: stages.pop(name) for name in self.parameters if name in stages}
         if unknown := sorted(stages.keys() - set(STAGES)):
@@ -414,8 +414,8 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         """Step by an action; see `Env.step`.
 
         Raises:
-            InvalidAction: It is not an element of `action_space`.
-            ResetNeeded: Before the first reset.
+            InvalidAction: If `action` is not an element of `action_space`.
+            ResetNeeded: If `reset` has not been called.
         """
         block_daemons_at_exit()
         if not self.action_space.contains(action):

@@ -85,7 +85,7 @@ class BipedalWalker(Lidar, CompiledBox2DEnv[npt.NDArray[np.float32]]):
             hardcore: Whether there are stumps, stairs and pits; applies to the next episodes.
 
         Raises:
-            DependencyNotInstalled: Box2D cannot be called from compiled code.
+            DependencyNotInstalled: If Box2D cannot be called from compiled code.
         """
         self.observation_space, self.action_space = walker_spaces()
         super().__init__(render_mode, hardcore=hardcore)
@@ -110,8 +110,8 @@ class BipedalWalker(Lidar, CompiledBox2DEnv[npt.NDArray[np.float32]]):
         """Step by four numbers; the torques are clipped to [-1, 1].
 
         Raises:
-            InvalidAction: not four numbers (also an `AssertionError`).
-            ResetNeeded: before the first reset.
+            InvalidAction: If `action` is not four numbers (also an `AssertionError`).
+            ResetNeeded: If `reset` has not been called.
         """
         try:
             observation, reward, terminated = self._batch.step_single_numbers(action)

@@ -279,8 +279,8 @@ class BipedalWalker(Lidar, Box2DEnv[npt.NDArray[np.float32]]):
         """Step by four numbers; the torques are clipped to [-1, 1].
 
         Raises:
-            InvalidAction: not four numbers (also an `AssertionError`).
-            ResetNeeded: before the first reset.
+            InvalidAction: If `action` is not four numbers (also an `AssertionError`).
+            ResetNeeded: If `reset` has not been called.
         """
         hull = self.hull
         if hull is None:

@@ -124,8 +124,8 @@ class DrawnBox2DEnv(DrawnEnv[ObsType, ActType]):
         """The frame [400, 600, 3] uint8 for "rgb_array"; a window and None for "human".
 
         Raises:
-            ResetNeeded: before the first reset.
-            DependencyNotInstalled: pygame is not installed.
+            ResetNeeded: If `reset` has not been called.
+            DependencyNotInstalled: If pygame is not installed.
         """
         if not self._has_render_mode():
             return None
@@ -178,7 +178,7 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
             A dict of plain values that pickles; the caller owns it.
 
         Raises:
-            ResetNeeded: before the first reset.
+            ResetNeeded: If `reset` has not been called.
         """
         if self._start is None:
             raise error.ResetNeeded("get_state: call reset() first")
@@ -229,9 +229,9 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
             state: What `get_state` returned; it is not changed.
 
         Raises:
-            ArgumentTypeError: `state` is not a dict.
-            InvalidArgument: `state` belongs to another environment, or is impossible; the episode
-                continues as before.
+            ArgumentTypeError: If `state` is not a dict.
+            InvalidArgument: If `state` belongs to another environment, or is impossible; the
+                episode continues as before.
         """
         self.check_state(state)
         before = None if self._start is None else self.get_state()

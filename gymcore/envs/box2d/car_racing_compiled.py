@@ -241,8 +241,8 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
             continuous: Whether actions are three numbers instead of one of five.
 
         Raises:
-            ArgumentTypeError: `lap_complete_percent` is not a number.
-            DependencyNotInstalled: Box2D cannot be called from compiled code, or there is no
+            ArgumentTypeError: If `lap_complete_percent` is not a number.
+            DependencyNotInstalled: If Box2D cannot be called from compiled code, or there is no
                 pygame, which draws the numbers.
         """
         self.verbose, self.domain_randomize = bool(verbose), bool(domain_randomize)
@@ -261,7 +261,7 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
         """Return a batch of worlds, each with its initial colors.
 
         Raises:
-            DependencyNotInstalled: Box2D cannot be called from compiled code.
+            DependencyNotInstalled: If Box2D cannot be called from compiled code.
         """
         batch = super().make_batch(num_envs, **options)
         random = np.random.default_rng()
@@ -316,8 +316,8 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
             Observation (a new array), reward, terminated, truncated (False), and info.
 
         Raises:
-            InvalidAction: `action` is not three numbers, or not an element of `Discrete(5)`.
-            ResetNeeded: before the first reset.
+            InvalidAction: If `action` is not three numbers, or not an element of `Discrete(5)`.
+            ResetNeeded: If `reset` has not been called.
         """
         if not self.continuous and not self.action_space.contains(action):
             raise error.InvalidAction(

@@ -178,7 +178,7 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
         """Make a car and a field; see the compiled environment for the arguments.
 
         Raises:
-            ArgumentTypeError: `lap_complete_percent` is not a number.
+            ArgumentTypeError: If `lap_complete_percent` is not a number.
         """
         if not isinstance(lap_complete_percent, (int, float, np.number)):
             raise error.ArgumentTypeError(
@@ -324,8 +324,8 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
             Observation (a new array), reward, terminated, truncated (False), and info.
 
         Raises:
-            InvalidAction: `action` is not three numbers, or not an element of `Discrete(5)`.
-            ResetNeeded: before the first reset.
+            InvalidAction: If `action` is not three numbers, or not an element of `Discrete(5)`.
+            ResetNeeded: If `reset` has not been called.
         """
         if self.car is None:
             raise error.ResetNeeded("step: call reset() first")

@@ -135,7 +135,7 @@ class CompiledBox2DEnv(
         """Return a batch of worlds.
 
         Raises:
-            DependencyNotInstalled: Box2D cannot be called from compiled code.
+            DependencyNotInstalled: If Box2D cannot be called from compiled code.
         """
         kernel = self._kernel()
         lanes = self.lanes(

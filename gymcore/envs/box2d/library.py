@@ -49,7 +49,7 @@ def library_functions() -> dict[str, int]:
     """Return the addresses of Box2D's functions by their names in FUNCTIONS.
 
     Raises:
-        DependencyNotInstalled: They cannot be used.
+        DependencyNotInstalled: If Box2D's functions cannot be called.
     """
     if (reason := problem()) is not None:
         raise error.DependencyNotInstalled(reason)

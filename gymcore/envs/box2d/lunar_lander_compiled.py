@@ -106,10 +106,10 @@ class LunarLander(ParticleBodies, CompiledBox2DEnv[Any]):
             turbulence_power: Largest torque of the wind; 0 to 2 is sensible.
 
         Raises:
-            FailedCheck: `gravity` is not between -12 and 0 (also an `AssertionError`).
-            ArgumentTypeError: `gravity` or a power is not a number.
-            InvalidArgument: A power is not finite.
-            DependencyNotInstalled: Box2D cannot be called from compiled code.
+            FailedCheck: If `gravity` is not between -12 and 0 (also an `AssertionError`).
+            ArgumentTypeError: If `gravity` or a power is not a number.
+            InvalidArgument: If a power is not finite.
+            DependencyNotInstalled: If Box2D cannot be called from compiled code.
         """
         self.continuous = bool(continuous)
         self.observation_space, self.action_space = lander_spaces(continuous)
@@ -145,8 +145,9 @@ class LunarLander(ParticleBodies, CompiledBox2DEnv[Any]):
         With `continuous`, any two numbers are accepted and clipped to [-1, 1].
 
         Raises:
-            InvalidAction: not an element of `action_space` (also an `AssertionError`).
-            ResetNeeded: before the first reset.
+            InvalidAction: If `action` is not an element of `action_space` (also an
+                `AssertionError`).
+            ResetNeeded: If `reset` has not been called.
         """
         if not self.continuous:
             if not self.action_space.contains(action):

@@ -268,8 +268,9 @@ class LunarLander(ParticleBodies, Box2DEnv[Any]):
         With `continuous`, any two numbers are accepted and clipped to [-1, 1].
 
         Raises:
-            InvalidAction: not an element of `action_space` (also an `AssertionError`).
-            ResetNeeded: before the first reset.
+            InvalidAction: If `action` is not an element of `action_space` (also an
+                `AssertionError`).
+            ResetNeeded: If `reset` has not been called.
         """
         lander = self.lander
         if lander is None:
@@ -424,9 +425,9 @@ def checked_number(name: str, value: object) -> float:
     """Return an argument of the environment as a float; warn if it is beyond what is sensible.
 
     Raises:
-        FailedCheck: `gravity` is not between -12 and 0.
-        ArgumentTypeError: `value` is not a number.
-        InvalidArgument: `value` is not finite, or a power or a scale is not from 0 to 1e6.
+        FailedCheck: If `gravity` is not between -12 and 0.
+        ArgumentTypeError: If `value` is not a number.
+        InvalidArgument: If `value` is not finite, or a power or a scale is not from 0 to 1e6.
     """
     if not isinstance(value, (int, float, np.number)):
         raise error.ArgumentTypeError(

@@ -193,7 +193,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
                 `default_camera_config`, `max_geom`, `visual_options`.
 
         Raises:
-            gymcore.error.ArgumentTypeError: The environment has no such argument.
+            gymcore.error.ArgumentTypeError: If the environment has no such argument.
         """
         weights = {name: arguments.pop(name) for name in self.parameters if name in arguments}
         if unknown := sorted(arguments.keys() - set(_RENDERING_ARGUMENTS)):
@@ -250,7 +250,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             action: The action of the step, for `control_cost`.
 
         Raises:
-            InvalidArgument: An override returned another count of numbers.
+            InvalidArgument: If an override returned another number of values.
         """
         keys = [key for key in self._overridden if key.startswith(prefix)]
         if not keys:
@@ -305,8 +305,9 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """Set an attribute; compile again if the description depends on it.
 
         Raises:
-            InvalidArgument: The new model or data has other sizes.
-            AttributeError: This is a lane of a vector environment, whose lanes share the attribute.
+            InvalidArgument: If the new model or data has other sizes.
+            AttributeError: If this is a lane of a vector environment, whose lanes share the
+                attribute.
         """
         if name not in self._compiled_in or "_batch" not in self.__dict__:
             object.__setattr__(self, name, value)
@@ -405,7 +406,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             The observation, a new float64 array [size], and the described infos.
 
         Raises:
-            InvalidArgument: Positions or velocities have another shape or are not finite.
+            InvalidArgument: If positions or velocities have another shape or are not finite.
         """
         start = start_of(options, self.model.nq, self.model.nv, 1)
         if not all(map(np.array_equal, self._starts, (self.init_qpos, self.init_qvel))):
@@ -444,9 +445,9 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         The observation is a new float64 array [size].
 
         Raises:
-            InvalidAction: The action has another shape, or is nan or not numeric.
-            ResetNeeded: The environment was not reset yet.
-            SimulationFailed: MuJoCo failed.
+            InvalidAction: If the action has another shape, or is nan or not numeric.
+            ResetNeeded: If `reset` has not been called.
+            SimulationFailed: If MuJoCo failed.
         """
         batch = self._batch
         try:
@@ -471,8 +472,8 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """Run the program of a step in Python, with `do_simulation` and other overrides.
 
         Raises:
-            gymcore.error.Error: The environment does not use its description.
-            InvalidAction: The action has another shape.
+            gymcore.error.Error: If the environment does not use its description.
+            InvalidAction: If the action has another shape.
         """
         if not self._described:
             raise error.Error(
@@ -535,7 +536,8 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             *arguments: Those that the override was called with.
 
         Raises:
-            InvalidArgument: The arguments are others. The described reward is not computed again.
+            InvalidArgument: If the arguments are not those of the last step: no other reward is
+                computed.
         """
         expected, reward, terms = self._compiled_reward
         if len(arguments) != len(expected) or not all(map(np.array_equal, arguments, expected)):
@@ -623,7 +625,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             state: A state that `get_state` returned.
 
         Raises:
-            InvalidArgument: The state is of another environment, or arrays have another length.
+            InvalidArgument: If the state is of another environment, or arrays have another length.
         """
         if qvel is None:
             NativeEnv.set_state(self, qpos if state is None else state)
@@ -705,8 +707,9 @@ def start_of(options: Options, nq: int, nv: int, lanes: int) -> Start:
     """Return the positions and velocities of reset options, float64 [1 or lanes, size] or nan.
 
     Raises:
-        ArgumentTypeError: They are not numbers.
-        InvalidArgument: They have another shape, or are not finite; there are other options.
+        ArgumentTypeError: If positions or velocities are not numbers.
+        InvalidArgument: If positions or velocities have another shape or are not finite, or if
+            there are other options.
     """
     check_options(options, ("qpos", "qvel"))
     arrays: list[npt.NDArray[np.float64] | float] = []

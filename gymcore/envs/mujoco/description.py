@@ -96,7 +96,7 @@ class Arrays:
         """Return the array as a quantity.
 
         Raises:
-            InvalidArgument: There is no such array, it is not float64, or it moves in memory.
+            InvalidArgument: If there is no such array, it is not float64, or it moves in memory.
         """
         if name.startswith("__"):
             raise AttributeError(name)

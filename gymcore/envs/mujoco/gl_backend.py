@@ -67,7 +67,7 @@ def open_context(model: mujoco.MjModel, width: int, height: int) -> tuple[str, *
         `free_contexts`. The current context stays the same.
 
     Raises:
-        RenderingUnavailable: No backend works, or this is a forked child of a process that has
+        RenderingUnavailable: If no backend works, or this is a forked child of a process that has
             drawn frames.
     """
     global _working, _process

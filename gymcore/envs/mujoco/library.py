@@ -37,10 +37,10 @@ def mujoco_module() -> ModuleType:
     """Return the module mujoco; the first call imports it.
 
     Raises:
-        gymcore.error.DependencyNotInstalled: It is not installed, or is older than 3.1; or the
-            backend of `MUJOCO_GL`, which the import loads, is not installed.
-        gymcore.error.InvalidArgument: The environment variable `MUJOCO_GL` has a value with which
-            the import of mujoco fails.
+        gymcore.error.DependencyNotInstalled: If MuJoCo is not installed or is older than 3.1, or if
+            the backend of `MUJOCO_GL`, which the import loads, is not installed.
+        gymcore.error.InvalidArgument: If the environment variable `MUJOCO_GL` has a value with
+            which the import of mujoco fails.
     """
     try:
         with needs("mujoco", "MuJoCo"):
@@ -113,7 +113,7 @@ def load_functions() -> dict[str, int]:
     variable `GYMCORE_MUJOCO_TIMERS=1` keeps it; `mujoco.set_mjcb_time` sets another one.
 
     Raises:
-        gymcore.error.DependencyNotInstalled: mujoco is not installed, or lacks these functions.
+        gymcore.error.DependencyNotInstalled: If mujoco is not installed, or lacks these functions.
     """
     mujoco = mujoco_module()
     folder = Path(str(mujoco.__file__)).parent
@@ -158,7 +158,7 @@ def step_simulation(model: mujoco.MjModel, data: mujoco.MjData, count: int) -> N
     MuJoCo's warnings become Python's.
 
     Raises:
-        SimulationFailed: MuJoCo failed; the simulation must be reset.
+        SimulationFailed: If MuJoCo failed; the simulation must be reset.
     """
     load_functions()
     message = take_steps(model, data, count)
@@ -170,7 +170,7 @@ def report_faults(lanes: Sequence[int], texts: Sequence[str], failed: bool) -> N
     """Raise if simulations failed; otherwise show MuJoCo's messages about lanes as a warning.
 
     Raises:
-        SimulationFailed: MuJoCo failed.
+        SimulationFailed: If MuJoCo failed.
     """
     shown = "; ".join(
         f"lane {lane}: {text.strip()}" for lane, text in list(zip(lanes, texts, strict=True))[:4]

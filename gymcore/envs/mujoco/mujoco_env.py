@@ -147,13 +147,13 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
             visual_options: See there.
 
         Raises:
-            gymcore.error.DependencyNotInstalled: mujoco is not installed.
-            ModelNotFound: The file does not exist.
-            BrokenModel: MuJoCo cannot load it, or its time step is not positive.
-            gymcore.error.FailedCheck: `frame_skip` is not in 1 to 1,000,000, or
+            gymcore.error.DependencyNotInstalled: If mujoco is not installed.
+            ModelNotFound: If the file does not exist.
+            BrokenModel: If MuJoCo cannot load the model, or its time step is not positive.
+            gymcore.error.FailedCheck: If `frame_skip` is not in 1 to 1,000,000, or
                 `metadata["render_fps"]` is not `round(1 / dt)`.
-            gymcore.error.InvalidArgument: Both `camera_id` and `camera_name` are given, or another
-                argument for rendering is invalid.
+            gymcore.error.InvalidArgument: If both `camera_id` and `camera_name` are given, or
+                another argument for rendering is invalid.
         """
         self.frame_skip = checked_count("frame_skip", frame_skip)
         self.width = checked_count("width", width)
@@ -205,7 +205,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         """Return the `mujoco.MjModel` of the file `fullpath`.
 
         Raises:
-            BrokenModel: MuJoCo cannot load it.
+            BrokenModel: If MuJoCo cannot load the model.
         """
         library = mujoco_module()
         name = self.fullpath or "this XML"
@@ -313,8 +313,8 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
             qvel: Velocities, float64 [nv].
 
         Raises:
-            gymcore.error.FailedCheck: A shape is wrong; nothing has been set.
-            gymcore.error.InvalidArgument: Numbers are not finite; nothing has been set.
+            gymcore.error.FailedCheck: If a shape is wrong; nothing has been set.
+            gymcore.error.InvalidArgument: If numbers are not finite; nothing has been set.
         """
         for name, given, size in (("qpos", qpos, self.model.nq), ("qvel", qvel, self.model.nv)):
             if np.shape(given) != (size,):
@@ -336,7 +336,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
             n_frames: Number of simulation steps.
 
         Raises:
-            gymcore.error.InvalidAction: `ctrl` has another shape, or is not numeric; no step was
+            gymcore.error.InvalidAction: If `ctrl` has another shape, or is not numeric; no step was
                 made.
         """
         shape = np.shape(ctrl)
@@ -362,7 +362,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         """Return the position of a body's frame in the world, float64 [3], a view.
 
         Raises:
-            KeyError: The model has no such body; the message lists the names.
+            KeyError: If the model has no such body; the message lists the names.
         """
         return self.data.body(body_name).xpos
 
@@ -375,7 +375,7 @@ def check_time_step(model: mujoco.MjModel, dt: float) -> None:
     """Check that the time step is positive and its inverse finite.
 
     Raises:
-        BrokenModel: It is not.
+        BrokenModel: If the time step is not positive.
     """
     if not (dt > 0 and 1.0 / dt < np.inf):
         raise BrokenModel(f"model: expected a time step above 0, got {model.opt.timestep}")

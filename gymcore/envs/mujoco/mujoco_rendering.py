@@ -151,7 +151,7 @@ class BaseRender:
                 `mujoco.mjtGeom`), `label` (text), or another attribute of `mujoco.MjvGeom`.
 
         Raises:
-            gymcore.error.InvalidArgument: A value does not fit its attribute.
+            gymcore.error.InvalidArgument: If a value does not fit its attribute.
         """
         geom = mujoco_module().MjvGeom()
         for name in marker_params:
@@ -230,7 +230,7 @@ class OffScreenViewer(BaseRender):
         """Make the context and the scene; see `BaseRender`.
 
         Raises:
-            RenderingUnavailable: No OpenGL backend works here.
+            RenderingUnavailable: If no OpenGL backend works here.
         """
         if width < 1 or height < 1:
             raise error.InvalidArgument(
@@ -257,8 +257,8 @@ class OffScreenViewer(BaseRender):
         """Make the viewer's OpenGL context the current one of this thread.
 
         Raises:
-            gymcore.error.ClosedEnvironmentError: The viewer has been closed.
-            RenderingUnavailable: This process was forked from the one that made the viewer.
+            gymcore.error.ClosedEnvironmentError: If the viewer has been closed.
+            RenderingUnavailable: If this process was forked from the one that made the viewer.
         """
         if not self.is_open:
             raise error.ClosedEnvironmentError("the viewer has been closed")
@@ -287,9 +287,9 @@ class OffScreenViewer(BaseRender):
             `"rgbd_tuple"`: both.
 
         Raises:
-            UnexpectedMode: The mode is unknown.
-            gymcore.error.InvalidArgument: The model has no such camera.
-            gymcore.error.ClosedEnvironmentError: The viewer has been closed.
+            UnexpectedMode: If the mode is unknown.
+            gymcore.error.InvalidArgument: If the model has no such camera.
+            gymcore.error.ClosedEnvironmentError: If the viewer has been closed.
         """
         if render_mode not in OFFSCREEN_MODES:
             raise _unexpected(render_mode, OFFSCREEN_MODES)
@@ -356,7 +356,7 @@ class WindowViewer(BaseRender):
         """Open the window; see `BaseRender`. Without a size, it has half the size of the screen.
 
         Raises:
-            gymcore.error.Error: No window can be opened here.
+            gymcore.error.Error: If no window can be opened here.
         """
         super().__init__(model, data, width or 0, height or 0, max_geom, visual_options)
         mujoco = mujoco_module()
@@ -388,7 +388,7 @@ class WindowViewer(BaseRender):
         """Make the window's OpenGL context the current one of this thread.
 
         Raises:
-            gymcore.error.ClosedEnvironmentError: The window has been closed.
+            gymcore.error.ClosedEnvironmentError: If the window has been closed.
         """
         if not self.is_open:
             raise error.ClosedEnvironmentError("the window has been closed")
@@ -615,8 +615,8 @@ class MujocoRenderer:
             visual_options: Values of flags of `mujoco.mjtVisFlag`.
 
         Raises:
-            gymcore.error.InvalidArgument: Both `camera_id` and `camera_name` are given, or there is
-                no such camera, attribute or flag.
+            gymcore.error.InvalidArgument: If both `camera_id` and `camera_name` are given, or there
+                is no such camera, attribute or flag.
         """
         mujoco = mujoco_module()
         if camera_id is not None and camera_name is not None:
@@ -660,9 +660,9 @@ class MujocoRenderer:
             New arrays, or None for `"human"`.
 
         Raises:
-            UnexpectedMode: The mode is unknown; this is also an `AttributeError`.
-            gymcore.error.FailedCheck: `width` or `height` is None, and the mode is not "human".
-            RenderingUnavailable: No OpenGL backend works; the message says what to install.
+            UnexpectedMode: If the mode is unknown; this is also an `AttributeError`.
+            gymcore.error.FailedCheck: If `width` or `height` is None, and the mode is not "human".
+            RenderingUnavailable: If no OpenGL backend works; the message says what to install.
         """
         if render_mode != "human" and (self.width is None or self.height is None):
             raise error.FailedCheck(

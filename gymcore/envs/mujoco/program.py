@@ -191,7 +191,7 @@ class Program(Compiler):
         nu: Number of actuators.
 
     Raises:
-        InvalidArgument: A quantity has the wrong length, or is used where it has no value.
+        InvalidArgument: If a quantity has the wrong length, or is used where it has no value.
     """
 
     def __init__(
@@ -291,7 +291,7 @@ def evaluate(
         action: The action, if the quantity depends on one.
 
     Raises:
-        InvalidArgument: The quantity needs an action, the state before the step, or draws.
+        InvalidArgument: If the quantity needs an action, the state before the step, or draws.
     """
     numbers = np.empty(0) if action is None else np.asarray(action)
     phase = "begun" if action is None else "before"

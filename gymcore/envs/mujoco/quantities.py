@@ -176,7 +176,7 @@ class Computed(Quantity):
         """Make the operation; without `size`, the operands have equal lengths, or length 1.
 
         Raises:
-            InvalidArgument: The operands have different lengths.
+            InvalidArgument: If the operands have different lengths.
         """
         self.code = code
         self.operands = tuple(map(as_quantity, operands))
@@ -323,7 +323,7 @@ def weighted_rows(weights: Quantity, rows: Quantity) -> Quantity:
     """Return the sum [width] of rows [n, width], multiplied by their weights [n].
 
     Raises:
-        InvalidArgument: The size of `rows` is not a multiple of that of `weights`.
+        InvalidArgument: If the size of `rows` is not a multiple of that of `weights`.
     """
     if weights.size == 0 or rows.size % weights.size:
         raise InvalidArgument(

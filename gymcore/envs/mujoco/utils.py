@@ -56,8 +56,8 @@ def set_state(
         state_type: As for `get_state`.
 
     Raises:
-        ArgumentTypeError: `state` is not a float64 array of that size; nothing has changed.
-        InvalidArgument: `state` is not finite; nothing has changed.
+        ArgumentTypeError: If `state` is not a float64 array of that size; nothing has changed.
+        InvalidArgument: If `state` is not finite; nothing has changed.
     """
     library = mujoco_module()
     model, data = _simulated(env).model, _simulated(env).data
@@ -88,7 +88,7 @@ def check_mujoco_reset_state(
         state_type: A `mujoco.mjtState`; None for `mjSTATE_INTEGRATION`.
 
     Raises:
-        gymcore.error.FailedCheck: It does; this is also an `AssertionError`.
+        gymcore.error.FailedCheck: If a reset depends on them; this is also an `AssertionError`.
     """
     kind = _kind(state_type, "mjSTATE_INTEGRATION")
     env.action_space.seed(seed)

@@ -86,8 +86,8 @@ class RenderCollection(
         """Wrap a vector environment; see `gymcore.wrappers.RenderCollection`.
 
         Raises:
-            UnsupportedMode: If, in SAME_STEP with `reset_clean=False`, the engine cannot render
-                before it resets, as `AsyncVectorEnv` with a `worker` of your own.
+            UnsupportedMode: If the engine cannot render before it resets, in SAME_STEP with
+                `reset_clean=False`: for example `AsyncVectorEnv` with a `worker` of your own.
         """
         VectorWrapper.__init__(self, env)
         self.metadata = collecting_metadata(env.render_mode, env.metadata)
