@@ -51,13 +51,13 @@ def _games_in_play(env_id: str, num_envs: int, num_threads: int) -> Session:
     """Return a session whose lanes have all played equally long, for any number of lanes."""
     gymcore = importlib.import_module("gymcore")
     options = {"num_threads": num_threads}
-    few, envs = (gymcore.make_vec(env_id, n, vector_kwargs=options) for n in (8, num_envs))
-    few.reset(seed=0)
-    for actions in random_batches(few.single_action_space, (8,), 200, np.int64):
-        few.step(actions)
+    small_batch, envs = (gymcore.make_vec(env_id, n, vector_kwargs=options) for n in (8, num_envs))
+    small_batch.reset(seed=0)
+    for actions in random_batches(small_batch.single_action_space, (8,), 200, np.int64):
+        small_batch.step(actions)
     session = _steps_of(envs, num_envs)
-    envs.set_state(np.resize(few.get_state(), num_envs))
-    few.close()
+    envs.set_state(np.resize(small_batch.get_state(), num_envs))
+    small_batch.close()
     return session
 
 

@@ -52,9 +52,9 @@ class Measured:
         others = [self.rounds[other] for other in than if other in self.rounds]
         if not others:
             raise KeyError(next(iter(than)))
-        best = (min(each) for each in zip(*others, strict=True))
+        best_times = (min(each) for each in zip(*others, strict=True))
         return statistics.median(
-            other / mine for mine, other in zip(self.rounds[name], best, strict=True)
+            other / seconds for seconds, other in zip(self.rounds[name], best_times, strict=True)
         )
 
 

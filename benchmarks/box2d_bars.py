@@ -42,7 +42,7 @@ def box2d_bars(threads: int) -> list[Bar]:
     )
     bars.append(ratio(f"{RACING} n={RACING_LANES} / SyncVectorEnv", *racing, RACING_SYNC))
     for env_id, limits in COMPILED.items():
-        ours = {each: name("gymcore", LANES, env_id, each) for each in (1, threads)}
+        ours = {count: name("gymcore", LANES, env_id, count) for count in (1, threads)}
         others = [name("gymnasium-sync", LANES, env_id)]
         episodes = [name(f"{library}-episodes", 1, env_id) for library in ("gymcore", "gymnasium")]
         bars += [
@@ -54,10 +54,10 @@ def box2d_bars(threads: int) -> list[Bar]:
             ),
             ratio(f"{env_id} n={LANES} / SyncVectorEnv", ours[threads], others, limits.sync),
         ]
-        for each, own in ours.items():
-            pool = [name("envpool", LANES, env_id, each)]
-            title = f"{env_id} n={LANES}, {each} threads / EnvPool sync"
-            bars.append(ratio(title, own, pool, limits.envpool))
+        for count, contender in ours.items():
+            pool = [name("envpool", LANES, env_id, count)]
+            title = f"{env_id} n={LANES}, {count} threads / EnvPool sync"
+            bars.append(ratio(title, contender, pool, limits.envpool))
 
         def beyond(measured: Measured, env_id: str = env_id) -> float:
             return measured.step(name("beyond-box2d", LANES, env_id))

@@ -240,9 +240,9 @@ def _stable_baselines(env_id: str, num_envs: int, num_threads: int) -> Session:
 
 
 @contextlib.contextmanager
-def _elsewhere() -> Iterator[None]:
+def _quiet_empty_folder() -> Iterator[None]:
     """Run in an empty directory without output: pufferlib leaves a link in the current one."""
-    here = os.getcwd()
+    previous_folder = os.getcwd()
     silence = io.StringIO()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -250,14 +250,14 @@ def _elsewhere() -> Iterator[None]:
             with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence):
                 yield
         finally:
-            os.chdir(here)
+            os.chdir(previous_folder)
 
 
 def _pufferlib(report_interval: int) -> Callable[[str, int, int], Session]:
     """Return a builder of PufferLib's native CartPole, whose log is read at regular intervals."""
 
     def build(env_id: str, num_envs: int, num_threads: int) -> Session:
-        with _elsewhere():
+        with _quiet_empty_folder():
             module = importlib.import_module("pufferlib.ocean.cartpole.cartpole")
             envs = module.Cartpole(num_envs=num_envs, report_interval=report_interval)
         envs.reset(0)

@@ -30,10 +30,10 @@ class PartialSession(Session):
         parts = random_batches(space, (batch_size,), RING)
         super().__init__(self._exchange, parts, batch_size, envs.close)
         self._envs = envs
-        self._whole = itertools.cycle(random_batches(space, (num_envs,), RING, seed=1))
+        self._full_batches = itertools.cycle(random_batches(space, (num_envs,), RING, seed=1))
         self._lanes = np.arange(num_envs)
-        self._under_way = num_envs // batch_size
-        self._calls = self._under_way
+        self._num_pending = num_envs // batch_size
+        self._calls = self._num_pending
 
     def measure(self, seconds: float) -> float:
         """Measure for five times as long: the last steps of slow lanes are part of the time."""
@@ -48,9 +48,9 @@ class PartialSession(Session):
     def _time(self, calls: int) -> float:
         """Send all lanes; receive and send again; receive the rest."""
         start = time.perf_counter()
-        self._envs.send(next(self._whole), self._lanes)
-        super()._time(calls - self._under_way)
-        for _ in range(self._under_way):
+        self._envs.send(next(self._full_batches), self._lanes)
+        super()._time(calls - self._num_pending)
+        for _ in range(self._num_pending):
             self._envs.recv()
         return time.perf_counter() - start
 

@@ -23,12 +23,17 @@ class Training:
     """
 
     def __init__(
-        self, train: Callable[[], Any], envs: Any, steps: int, close: Callable[[], Any], whole: bool
+        self,
+        train: Callable[[], Any],
+        envs: Any,
+        steps: int,
+        close: Callable[[], Any],
+        is_total: bool,
     ) -> None:
         """Store the arguments; `train` makes `steps` steps of `envs`, whose `step` is replaced."""
         self._train = train
-        self._whole = whole
-        self._spent = 0.0
+        self._is_total = is_total
+        self._stepping_seconds = 0.0
         self.steps_per_call = steps
         self.close = close
         step = envs.step
@@ -36,20 +41,20 @@ class Training:
         def timed(actions: Any) -> Any:
             start = time.perf_counter()
             results = step(actions)
-            self._spent += time.perf_counter() - start
+            self._stepping_seconds += time.perf_counter() - start
             return results
 
         envs.step = timed
 
     def measure(self, seconds: float) -> float:
         """Train for one rollout and its updates, regardless of duration; return the seconds."""
-        self._spent = 0.0
+        self._stepping_seconds = 0.0
         start = time.perf_counter()
         self._train()
-        return time.perf_counter() - start if self._whole else self._spent
+        return time.perf_counter() - start if self._is_total else self._stepping_seconds
 
 
-def _sb3(native: bool, whole: bool) -> Callable[[str, int, int], Any]:
+def _sb3(native: bool, is_total: bool) -> Callable[[str, int, int], Any]:
     def build(env_id: str, num_envs: int, num_threads: int) -> Training:
         import torch
         from stable_baselines3 import PPO
@@ -68,7 +73,7 @@ def _sb3(native: bool, whole: bool) -> Callable[[str, int, int], Any]:
         def train() -> None:
             model.learn(total, reset_num_timesteps=False)
 
-        return Training(train, envs, total, envs.close, whole)
+        return Training(train, envs, total, envs.close, is_total)
 
     return build
 
@@ -90,7 +95,7 @@ def _rllib(native: bool) -> Callable[[str, int, int], Any]:
         def train() -> None:
             runner.sample(num_timesteps=total)
 
-        return Training(train, runner.env, total, runner.stop, whole=False)
+        return Training(train, runner.env, total, runner.stop, is_total=False)
 
     return build
 

@@ -97,10 +97,10 @@ print(json.dumps([time.process_time() - start, ppo.num_timesteps, episodes]))
 """
 
 
-def run(python: str, program: str, given: dict[str, Any]) -> Any:
+def run(python: str, program: str, request: dict[str, Any]) -> Any:
     """Run a program and return its printed result."""
     done = subprocess.run(
-        [python, "-W", "ignore", "-c", program, json.dumps(given)],
+        [python, "-W", "ignore", "-c", program, json.dumps(request)],
         check=True, stdout=subprocess.PIPE, text=True, env=ENVIRON,
     )  # fmt: skip
     return json.loads(done.stdout.splitlines()[-1])
@@ -128,9 +128,9 @@ def train(env_id: str, seed: int, kernel: str = "") -> tuple[bool, float, float,
         )  # fmt: skip
         after = os.times()
     seconds = sum(after[2:4]) - sum(before[2:4])
-    found = re.search(r": ([\d,]+) steps,(?s:.*) mean (\S+) of", done.stdout)
-    assert found is not None, done.stdout
-    steps, mean = found.groups()
+    match = re.search(r": ([\d,]+) steps,(?s:.*) mean (\S+) of", done.stdout)
+    assert match is not None, done.stdout
+    steps, mean = match.groups()
     return "(reached)" in done.stdout, float(mean), seconds, int(steps.replace(",", ""))
 
 
@@ -149,9 +149,9 @@ def compare_options(env_id: str, seeds: range) -> Iterator[list[str]]:
     for option, settings in OPTIONS.items():
         ends, firsts, seconds = [], [], []
         for seed in seeds:
-            given = {"id": env_id, "seed": seed, "steps": OPTIONS_STEPS[env_id], **settings}
-            taken, steps, episodes = run(sys.executable, OURS, given)
-            seconds.append(taken)
+            request = {"id": env_id, "seed": seed, "steps": OPTIONS_STEPS[env_id], **settings}
+            duration, steps, episodes = run(sys.executable, OURS, request)
+            seconds.append(duration)
             returns = np.array([each for _, each in episodes])
             means = np.convolve(returns, np.full(100, 0.01), "valid")
             solved = np.flatnonzero(means >= goal)
@@ -172,9 +172,9 @@ def against_sb3(
     """Return the median ratio of gymcore's rate to SB3's, and the curves of both."""
     ratios, ours, theirs = [], [], []
     for seed in seeds:
-        given = {"seed": seed, "num_envs": num_envs, "steps": STEPS}
-        seconds, steps, episodes = run(sys.executable, OURS, {**given, **SB3})
-        their_seconds, their_steps, their_episodes = run(python, THEIRS, given)
+        request = {"seed": seed, "num_envs": num_envs, "steps": STEPS}
+        seconds, steps, episodes = run(sys.executable, OURS, {**request, **SB3})
+        their_seconds, their_steps, their_episodes = run(python, THEIRS, request)
         rate, their_rate = steps / seconds, their_steps / their_seconds
         ratios.append(rate / their_rate)
         print(f"seed {seed}: {rate:.0f} against {their_rate:.0f} steps/s", flush=True)
@@ -231,8 +231,8 @@ def main() -> int:
         rows.append(["gymcore train CartPole-v1", "each < 3 s", ", ".join(solved)])
     if "rate" in parts:
         settings = {"num_envs": 64, "num_steps": 128, "epochs": 4, "minibatch": 2048}
-        given = {"seed": 1, "steps": 200_000, "hidden": (64, 64), **settings}
-        results = [run(sys.executable, OURS, given) for _ in range(3)]
+        request = {"seed": 1, "steps": 200_000, "hidden": (64, 64), **settings}
+        results = [run(sys.executable, OURS, request) for _ in range(3)]
         shown = f"{max(steps / seconds for seconds, steps, _ in results):,.0f} steps/s"
         rows.append(["T=128, N=64, 4 x 4 updates, one thread, best of 3", ">= 40,000", shown])
     if "ids" in parts:

@@ -85,8 +85,8 @@ class RawLoop:
         envs.reset(seed=0)
         model = envs._model.model
         self.datas: list[Any] = [mujoco.MjData(model) for _ in range(num_envs)]
-        for data, own in zip(self.datas, envs.get_attr("data"), strict=True):
-            data.qpos[:], data.qvel[:] = own.qpos, own.qvel
+        for data, lane_data in zip(self.datas, envs.get_attr("data"), strict=True):
+            data.qpos[:], data.qvel[:] = lane_data.qpos, lane_data.qvel
             mujoco.mj_forward(model, data)
         blocks = random_batches(envs.single_action_space, (STEPS, num_envs), BLOCKS)
         self.blocks = [np.ascontiguousarray(block, np.float64) for block in blocks]
@@ -120,9 +120,9 @@ class MujocoBatch(RawLoop):
         except ImportError:
             raise LookupError("mujoco.batch needs MuJoCo 3.17 or newer") from None
         super().__init__(env_id, num_envs, 1)
-        own = self._envs._model
-        self._batch = batch.Batch(own.model, num_envs, nthread=num_threads)
-        self._frame_skip, self._ctrl = own.frame_skip, self._batch.bind("ctrl")
+        model = self._envs._model
+        self._batch = batch.Batch(model.model, num_envs, nthread=num_threads)
+        self._frame_skip, self._ctrl = model.frame_skip, self._batch.bind("ctrl")
         positions, velocities = self._batch.bind("qpos"), self._batch.bind("qvel")
         for lane, data in enumerate(self.datas):
             positions[lane], velocities[lane] = data.qpos, data.qvel
@@ -157,20 +157,20 @@ def against_raw(
     batch = Batch(env_id, num_envs, num_threads)
     raw = other(env_id, num_envs, num_threads)
     ratios: list[float] = []
-    began = time.perf_counter()
+    start_of_all = time.perf_counter()
     for turn in itertools.count():
         block = raw.blocks[turn % len(raw.blocks)]
         # The raw loop goes first in every other turn.
         times: dict[Any, float] = {}
-        for one in (batch, raw) if turn % 2 else (raw, batch):
+        for loop in (batch, raw) if turn % 2 else (raw, batch):
             start = time.perf_counter()
-            one.run(block)
-            times[one] = time.perf_counter() - start
+            loop.run(block)
+            times[loop] = time.perf_counter() - start
         ratios.append(times[raw] / times[batch])
-        if turn > 8 and time.perf_counter() - began > seconds:
+        if turn > 8 and time.perf_counter() - start_of_all > seconds:
             break
-    for own, data in zip(batch.envs.get_attr("data"), raw.datas, strict=True):
-        if not np.array_equal(own.qpos, data.qpos):
+    for lane_data, data in zip(batch.envs.get_attr("data"), raw.datas, strict=True):
+        if not np.array_equal(lane_data.qpos, data.qpos):
             raise RuntimeError(f"{env_id}: batch and raw loop came to different states")
     batch.envs.close()
     return statistics.median(ratios[2:])
@@ -219,14 +219,14 @@ class SameSteps(Session):
         return self._time(self._calls) / self._calls
 
 
-def _with_clock(asked: str) -> Any:
+def _with_clock(timers: str) -> Any:
     """Return a function that makes batches with MuJoCo's profiler ("1") or without it ("").
 
     The clock is global and read once, so each needs a separate process.
     """
 
     def build(env_id: str, num_envs: int, num_threads: int) -> Session:
-        os.environ["GYMCORE_MUJOCO_TIMERS"] = asked
+        os.environ["GYMCORE_MUJOCO_TIMERS"] = timers
         import gymcore
 
         options = {"num_threads": num_threads}
@@ -234,10 +234,10 @@ def _with_clock(asked: str) -> Any:
         envs.reset(seed=0)
         session = SameSteps(envs, 128 if env_id in SHORT else 16)
         envs.step(session._actions[0])
-        if (envs.get_attr("data")[0].timer[0].duration > 0) != bool(asked):
+        if (envs.get_attr("data")[0].timer[0].duration > 0) != bool(timers):
             envs.close()
-            what = "starts no clock" if asked else "has a clock that runs still"
-            raise LookupError(f"the installed MuJoCo {what}")
+            problem = "starts no clock" if timers else "has a clock that runs still"
+            raise LookupError(f"the installed MuJoCo {problem}")
         return session
 
     return build

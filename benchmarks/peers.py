@@ -189,8 +189,8 @@ class Run:
                 continue
             opened[name] = (library, answer["steps_per_call"])
             module = library.partition(" ")[0]  # "gymcore (something)" is a process of gymcore
-            said = self.worker(library).ask(call="version", arguments=[module])
-            self.versions[module] = said["value"]
+            reply = self.worker(library).ask(call="version", arguments=[module])
+            self.versions[module] = reply["value"]
         rounds: dict[str, list[float]] = {name: [] for name in opened}
         # The first round estimates the number of calls and warms up caches; it is not counted.
         for turn in range(self._repeats + 1):
@@ -348,7 +348,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parse(argv)
     machine = system_info()
     threads = machine["threads"]["usable"]
-    wanted = [
+    groups = [
         group
         for group in all_groups(threads)
         if arguments.groups is None or group.title in arguments.groups
@@ -357,7 +357,7 @@ def main(argv: list[str] | None = None) -> int:
     run = Run(pythons, arguments.seconds, arguments.repeats)
     load = busy()
     try:
-        for group in wanted:
+        for group in groups:
             print(f"measuring {group.title} ...", file=sys.stderr, flush=True)
             run.group(group.members)
         if arguments.groups is None or "probes" in arguments.groups:

@@ -68,16 +68,16 @@ def measure(env_id: str, lanes: int, rounds: int, seconds: float) -> dict[str, f
         seconds: Processor time of one measurement.
     """
     samples: dict[str, list[float]] = {}
-    made = contenders(env_id, lanes)
-    for envs, _ in made.values():
+    sessions = contenders(env_id, lanes)
+    for envs, _ in sessions.values():
         envs.action_space.seed(1)
         envs.reset(seed=1)
     batches = [envs.action_space.sample() for _ in range(RING)]
-    for envs, _ in made.values():  # moves the lanes to different points of their episodes
+    for envs, _ in sessions.values():  # moves the lanes to different points of their episodes
         for actions in batches:
             envs.step(actions)
     for _ in range(rounds):
-        for name, (envs, clock) in made.items():
+        for name, (envs, clock) in sessions.items():
             before, steps = clock(), 0
             end = time.perf_counter() + seconds
             while time.perf_counter() < end:
@@ -86,7 +86,7 @@ def measure(env_id: str, lanes: int, rounds: int, seconds: float) -> dict[str, f
             main, *others = [b - a for a, b in zip(before, clock(), strict=True)]
             used = main + max(others, default=0.0)
             samples.setdefault(name, []).append(used / steps / lanes)
-    for envs, _ in made.values():
+    for envs, _ in sessions.values():
         envs.close()
     return {name: statistics.median(times) for name, times in samples.items()}
 

@@ -46,14 +46,14 @@ class FirstSteps(Executing):
     def __init__(self, env_id: str, num_envs: int) -> None:
         """Start the first episodes."""
         super().__init__(env_id, num_envs)
-        self._left = 8
+        self._steps_left = 8
 
     def step(self, actions: Any) -> None:
         """Execute a batch of actions."""
         self._environment.execute(actions)
-        self._left -= 1
-        if not self._left:
-            self._left = 8
+        self._steps_left -= 1
+        if not self._steps_left:
+            self._steps_left = 8
             self._environment.reset(num_parallel=self._num_envs)
 
 

@@ -91,7 +91,7 @@ class Row(NamedTuple):
         if self.reference is not None:
             ideal = self.reference[cpus]
         else:
-            ideal = [cpus * one for one in self.rates[1]]
+            ideal = [cpus * rate for rate in self.rates[1]]
         return statistics.median(a / b for a, b in zip(self.rates[cpus], ideal, strict=True))
 
 
@@ -193,7 +193,7 @@ class Measuring:
             for each in sessions.values():
                 each.close()
         return [
-            {cpus: [one[key, cpus] for one in rounds] for cpus in opened}
+            {cpus: [rates[key, cpus] for rates in rounds] for cpus in opened}
             for key, opened in measured
         ]
 
@@ -224,8 +224,8 @@ def own_choice(rows: list[Row], cpus: int) -> Iterator[tuple[str, str]]:
     """Return the environments, and the rate of `num_threads=None` by that of the best number."""
     for row in rows:
         if (row.kind, row.engine) == ("strong", "gymcore-default"):
-            wanted = (row.env_id, "strong", "gymcore")
-            fixed = [r for r in rows if (r.env_id, r.kind, r.engine) == wanted]
+            row_key = (row.env_id, "strong", "gymcore")
+            fixed = [r for r in rows if (r.env_id, r.kind, r.engine) == row_key]
             best = max(statistics.median(r) for f in fixed for r in f.rates.values())
             yield row.env_id, f"{statistics.median(row.rates[cpus]) / best:.2f}"
 

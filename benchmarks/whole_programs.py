@@ -136,15 +136,15 @@ def train(envs: Any, total_steps: int, learn: bool) -> None:
     actor, critic = network(2), network(1)
     parameters = [*actor.parameters(), *critic.parameters()]
     optimizer = torch.optim.Adam(parameters, lr=1e-3, eps=1e-5)
-    seen = torch.zeros((NUM_STEPS, NUM_ENVS, 4))
+    stored = torch.zeros((NUM_STEPS, NUM_ENVS, 4))
     actions, log_probs, rewards, ends, values = torch.zeros((5, NUM_STEPS, NUM_ENVS))
     observations, _ = envs.reset(seed=1)
     for _ in range(max(1, total_steps // (NUM_STEPS * NUM_ENVS))):
         for t in range(NUM_STEPS):
-            seen[t] = torch.as_tensor(observations)
+            stored[t] = torch.as_tensor(observations)
             with torch.no_grad():
-                policy = Categorical(logits=actor(seen[t]))
-                action, values[t] = policy.sample(), critic(seen[t]).squeeze(-1)
+                policy = Categorical(logits=actor(stored[t]))
+                action, values[t] = policy.sample(), critic(stored[t]).squeeze(-1)
             actions[t], log_probs[t] = action, policy.log_prob(action)
             observations, reward, terminated, truncated, _ = envs.step(action.numpy())
             rewards[t] = torch.as_tensor(reward)
@@ -160,11 +160,11 @@ def train(envs: Any, total_steps: int, learn: bool) -> None:
             after = values[t]
         returns = advantages + values
         for rows in [b for _ in range(4) for b in torch.randperm(NUM_STEPS * NUM_ENVS).chunk(4)]:
-            policy = Categorical(logits=actor(seen.flatten(0, 1)[rows]))
+            policy = Categorical(logits=actor(stored.flatten(0, 1)[rows]))
             ratio = (policy.log_prob(actions.flatten()[rows]) - log_probs.flatten()[rows]).exp()
             gain = advantages.flatten()[rows]
             gain = (gain - gain.mean()) / (gain.std() + 1e-8)
-            error = critic(seen.flatten(0, 1)[rows]).squeeze(-1) - returns.flatten()[rows]
+            error = critic(stored.flatten(0, 1)[rows]).squeeze(-1) - returns.flatten()[rows]
             loss = -torch.min(gain * ratio, gain * ratio.clamp(0.8, 1.2)).mean()
             optimizer.zero_grad()
             (loss + 0.25 * error.square().mean() - 0.01 * policy.entropy().mean()).backward()

@@ -61,12 +61,12 @@ class Orchard:
 
     def observations(self):
         """Return each agent's observation: the apple, then the next agents in circular order."""
-        seen = {}
+        observations = {}
         for k, agent in enumerate(self.possible_agents):
             others = np.roll(self.places, -k, axis=0)[1:]
             offsets = np.vstack([self.apple, others]) - self.places[k]
-            seen[agent] = offsets.ravel().astype(np.float32)
-        return seen
+            observations[agent] = offsets.ravel().astype(np.float32)
+        return observations
 
     def close(self):
         """Close the game."""

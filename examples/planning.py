@@ -56,8 +56,8 @@ def beam_search(
         # The best of the lanes that go on, one of each observation; the first depth has few.
         _, distinct = np.unique(observations, axis=0, return_index=True)
         distinct = distinct[~ended[distinct]]
-        kept = distinct[np.argsort(-returns[distinct], kind="stable")[:width]]
-        source = np.repeat(np.resize(kept, width), num_actions)
+        survivors = distinct[np.argsort(-returns[distinct], kind="stable")[:width]]
+        source = np.repeat(np.resize(survivors, width), num_actions)
         envs.copy_lanes(source, np.arange(num_envs))
         history, returns = history[source], returns[source]
     envs.close()

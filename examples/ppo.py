@@ -149,8 +149,14 @@ def main() -> None:
         while bar.n < args.total_steps:
             rollout = collector.collect()
             advantages, returns = collector.advantages(args.gamma, args.gae_lambda)
-            kept = (rollout.observations, rollout.actions, rollout.log_probs, advantages, returns)
-            learn(agent, optimizer, tensors(kept), args)
+            batch = (
+                rollout.observations,
+                rollout.actions,
+                rollout.log_probs,
+                advantages,
+                returns,
+            )
+            learn(agent, optimizer, tensors(batch), args)
             bar.update(size)
             if collector.episode_returns:
                 curve.append((bar.n, float(np.mean(collector.episode_returns))))

@@ -108,14 +108,16 @@ class Learner:
         alpha = self.log_alpha.exp().detach()
         with torch.no_grad():
             next_actions, log_probs = self.actor.sample(after)
-            values = self.least(self.targets, after, next_actions) - alpha * log_probs
+            values = self.min_value(self.targets, after, next_actions) - alpha * log_probs
             targets = batch.rewards + batch.discounts * values
         pairs = torch.cat((observations, actions), 1)
         losses = [(critic(pairs).squeeze(1) - targets).pow(2).mean() for critic in self.critics]
         self.step(1, losses[0] + losses[1])
         actions, log_probs = self.actor.sample(observations)
         self.critics.requires_grad_(False)
-        self.step(0, (alpha * log_probs - self.least(self.critics, observations, actions)).mean())
+        self.step(
+            0, (alpha * log_probs - self.min_value(self.critics, observations, actions)).mean()
+        )
         self.critics.requires_grad_(True)
         self.step(2, -self.log_alpha * (log_probs.detach().mean() + self.target_entropy))
         with torch.no_grad():
@@ -125,7 +127,7 @@ class Learner:
                 slow.lerp_(fast, self.tau)
 
     @staticmethod
-    def least(critics: Any, observations: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
+    def min_value(critics: Any, observations: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
         """Return the smaller value of both critics, [n]."""
         first, second = (critic(torch.cat((observations, actions), 1)) for critic in critics)
         return torch.min(first, second).squeeze(1)

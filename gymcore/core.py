@@ -19,7 +19,7 @@ from gymcore.base.forwarded import forwarded, overridable, settable
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.env_states import EnvState, check_layers, load_layers, save_layers, state_layers
 from gymcore.error import ArgumentTypeError, bridge_hint
-from gymcore.specs import EnvSpec, WrapperSpec, place_of
+from gymcore.specs import EnvSpec, WrapperSpec, entry_point_of
 
 if TYPE_CHECKING:
     from gymcore.spaces import Space
@@ -78,14 +78,14 @@ class NoSeed:
     Instances, subclasses and later base classes may define a `seed` of their own.
     """
 
-    def __set_name__(self, holder: type, name: str) -> None:
+    def __set_name__(self, cls: type, name: str) -> None:
         """Remember the class; the search for `seed` continues with its base classes."""
-        self._holder = holder
+        self._class = cls
 
     def __get__(self, env: object, owner: type) -> Any:
         """Return `seed` of a later base class, or raise the `AttributeError`."""
         target = owner if env is None else env
-        later_bases: Any = super(self._holder, target)
+        later_bases: Any = super(self._class, target)
         if hasattr(later_bases, "seed"):
             return later_bases.seed
         raise missing_attribute(target, "seed")
@@ -408,7 +408,7 @@ class Wrapper(
             kwargs = dict(self._saved_kwargs)
             kwargs.pop("env", None)
         cls = type(self)
-        record = WrapperSpec(cls.class_name(), place_of(cls), kwargs)
+        record = WrapperSpec(cls.class_name(), entry_point_of(cls), kwargs)
         return inner.copy(additional_wrappers=(*inner.additional_wrappers, record))
 
     @classmethod
@@ -419,7 +419,7 @@ class Wrapper(
     @classmethod
     def wrapper_spec(cls, **kwargs: object) -> WrapperSpec:
         """Return the spec of this wrapper with the arguments `kwargs`."""
-        return WrapperSpec(cls.class_name(), place_of(cls), kwargs)
+        return WrapperSpec(cls.class_name(), entry_point_of(cls), kwargs)
 
     @property
     def _np_random(self) -> np.random.Generator | None:  # type: ignore[override]
@@ -491,8 +491,8 @@ class Wrapper(
 
     def has_wrapper_attr(self, name: str) -> bool:
         """Return whether this wrapper or a layer below it has an attribute `name`."""
-        own = not self._is_inherited(name) and hasattr(self, name)
-        return own or self.env.has_wrapper_attr(name)
+        is_defined_here = not self._is_inherited(name) and hasattr(self, name)
+        return is_defined_here or self.env.has_wrapper_attr(name)
 
     def get_wrapper_attr(self, name: str) -> Any:
         """Return an attribute of the outermost layer that has it; see `Env.get_wrapper_attr`."""

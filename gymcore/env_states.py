@@ -190,10 +190,10 @@ def _fits_wrapper(wrapper: Any, name: Any, value: Any) -> bool:
     Nothing replaces methods or the configuration. Attributes of gymcore's own wrappers keep their
     kind, and counts are counts; what those of other classes can be is not known.
     """
-    left_out = not isinstance(name, str) or name in (*_NOT_STATE, *wrapper._not_state)
-    default = None if left_out else getattr(type(wrapper), name, None)
+    is_excluded = not isinstance(name, str) or name in (*_NOT_STATE, *wrapper._not_state)
+    default = None if is_excluded else getattr(type(wrapper), name, None)
     is_method = callable(default) or hasattr(type(default), "__get__")
-    if left_out or is_method or _is_configuration(value):
+    if is_excluded or is_method or _is_configuration(value):
         return False
     if not type(wrapper).__module__.startswith("gymcore."):
         return True
@@ -201,11 +201,11 @@ def _fits_wrapper(wrapper: Any, name: Any, value: Any) -> bool:
         return value is None or (isinstance(value, (int, np.integer)) and 0 <= int(value) < 2**63)
     if name not in vars(wrapper):
         return hasattr(type(wrapper), name)
-    kinds = _kind(vars(wrapper)[name]), _kind(value)
+    kinds = _comparable_type(vars(wrapper)[name]), _comparable_type(value)
     return None in kinds or kinds[0] == kinds[1]
 
 
-def _kind(value: Any) -> Any:
+def _comparable_type(value: Any) -> Any:
     """Return what a value of an attribute has in common with others; None for None."""
     if isinstance(value, (Number, np.bool_, np.ndarray)):
         return Number

@@ -17,7 +17,7 @@ from gymcore.specs import from_gymnasium_spec
 __all__ = ["Adapter", "ForeignEnv", "adopt", "make_adopted"]
 
 # Attributes of the adapter itself; all others are set on the adapted environment.
-_OWN = frozenset(
+_ADAPTER_ATTRIBUTES = frozenset(
     {"env", "metadata", "render_mode", "spec", "action_space", "observation_space", "reward_range"}
 )
 
@@ -83,7 +83,7 @@ class Adapter:
 
         def __setattr__(self, name: str, value: object) -> None:
             """Set an attribute on the outermost layer that has it."""
-            if name in _OWN:
+            if name in _ADAPTER_ATTRIBUTES:
                 object.__setattr__(self, name, value)
             elif _has_layers(self.env):
                 self.env.set_wrapper_attr(name, value)

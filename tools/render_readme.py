@@ -23,29 +23,35 @@ SIZE, FRAMES, FPS = 180, 100, 20
 PADDLE, BALL = 51, 54  # addresses of their heights in Pong's memory
 
 
-def balance(env: Any, seen: Any, step: int) -> int:
+def balance(env: Any, obs: Any, step: int) -> int:
     """Push the cart toward the side to which its pole falls."""
-    return int(seen[2] + 0.5 * seen[3] > 0)
+    return int(obs[2] + 0.5 * obs[3] > 0)
 
 
-def run(env: Any, seen: Any, step: int) -> Any:
+def run(env: Any, obs: Any, step: int) -> Any:
     """Move the cheetah's joints in waves."""
     phases = np.array([0.0, 1.2, 2.0, 3.1, 4.2, 5.0])
     return np.sin(2 * math.pi * step / 9 + phases).astype(np.float32)
 
 
-def follow(env: Any, seen: Any, step: int) -> int:
+def follow(env: Any, obs: Any, step: int) -> int:
     """Move the paddle toward the ball."""
     ram = env.unwrapped.ale.getRAM()
     distance = int(ram[BALL]) - int(ram[PADDLE]) - 10
     return 0 if ram[BALL] == 0 or abs(distance) < 4 else 3 if distance > 0 else 2
 
 
-# Id, arguments, steps per frame, first frame, and a policy of environment, observation and step.
+# Id, arguments, steps per frame, first frame, and a policy of environment, obs and step.
 Scene = tuple[str, dict[str, Any], int, int, Callable[[Any, Any, int], Any]]
 SCENES: tuple[Scene, ...] = (
     ("CartPole-v1", {}, 2, 0, balance),
-    ("LunarLander-v3", {}, 2, 0, lambda env, seen, step: heuristic(env.unwrapped, seen)),
+    (
+        "LunarLander-v3",
+        {},
+        2,
+        0,
+        lambda env, obs, step: heuristic(env.unwrapped, obs),
+    ),
     ("HalfCheetah-v5", {"width": SIZE, "height": SIZE}, 1, 0, run),
     ("ALE/Pong-v5", {"frameskip": 3, "repeat_action_probability": 0.0}, 1, 30, follow),
 )
@@ -66,13 +72,13 @@ def frames_of(scene: Scene) -> Iterator[np.ndarray[Any, Any]]:
     """Yield the frames of one environment; a finished episode is followed by another."""
     env_id, arguments, skip, first, policy = scene
     with gym.make(env_id, render_mode="rgb_array", **arguments) as env:
-        seen, _ = env.reset(seed=2)
+        obs, _ = env.reset(seed=2)
         for step in range((first + FRAMES) * skip):
             if step % skip == 0 and step >= first * skip:
                 yield scaled(env.render())
-            seen, _, terminated, truncated, _ = env.step(policy(env, seen, step))
+            obs, _, terminated, truncated, _ = env.step(policy(env, obs, step))
             if terminated or truncated:
-                seen, _ = env.reset()
+                obs, _ = env.reset()
 
 
 def main() -> None:

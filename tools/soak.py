@@ -84,13 +84,13 @@ def growth(samples: Sequence[Sample]) -> list[str]:
     if len(samples) < 16:
         return ["too few samples: take more steps"]
     quarter = len(samples) // 4
-    found = []
+    leaks = []
     for name, slack in SLACK.items():
         before = max(getattr(each, name) for each in samples[quarter : 2 * quarter])
         after = min(getattr(each, name) for each in samples[-quarter:])
         if after > before + slack:
-            found.append(f"{name} grew from {before:,} to {after:,}")
-    return found
+            leaks.append(f"{name} grew from {before:,} to {after:,}")
+    return leaks
 
 
 # Compiled environments
@@ -105,7 +105,7 @@ def native(steps: int, ids: Sequence[str] = NATIVE_IDS, lanes: int = 0) -> Itera
         envs.action_space.seed(1)
         envs.reset(seed=1)
         batches.append((envs, np.stack([envs.action_space.sample() for _ in range(16)])))
-    some = np.arange(lanes) % 7 == 0
+    mask = np.arange(lanes) % 7 == 0
     calls = max(1, steps // (100 * lanes * len(batches)) - 16)
     done = 0
     while done < steps:
@@ -120,7 +120,7 @@ def native(steps: int, ids: Sequence[str] = NATIVE_IDS, lanes: int = 0) -> Itera
                 raise SystemExit(f"{envs.spec.id}: {observations} and {rewards} after {done} steps")
             envs.rollout(actions)
             envs.set_state(envs.get_state())
-            envs.reset(options={"reset_mask": some})
+            envs.reset(options={"reset_mask": mask})
             done += (calls + 16) * lanes
         yield done
     for envs, _ in batches:
@@ -289,10 +289,10 @@ def main(words: Sequence[str] | None = None) -> None:
         "--steps", type=float, help="10^10 for native, 10^7 for box2d, 10^6 for async"
     )
     parser.add_argument("--plot", type=Path, help="a PNG file (default: soak_MODE.png)")
-    wanted = parser.parse_args(words)
-    run, steps = MODES[wanted.mode]
-    path = wanted.plot or Path(f"soak_{wanted.mode}.png")
-    if grown := soak(run(int(wanted.steps or steps)), path):
+    arguments = parser.parse_args(words)
+    run, steps = MODES[arguments.mode]
+    path = arguments.plot or Path(f"soak_{arguments.mode}.png")
+    if grown := soak(run(int(arguments.steps or steps)), path):
         raise SystemExit("\n".join(grown))
 
 

@@ -4,7 +4,7 @@
 in its first line. Both put a folder with packages of these names before the installed ones: in
 `sys.path`, which `multiprocessing` passes to its workers under every start method, and in
 `PYTHONPATH`, which other child processes inherit. These packages consist of a few lines that call
-`stand_for`.
+`install_alias`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gymcore.base import program
 from gymcore.spaces.box import _BOUNDS
 from gymcore.specs import registry
 
-__all__ = ["ERAS", "install", "stand_for"]
+__all__ = ["ERAS", "install", "install_alias"]
 
 ERAS = ("gymnasium==1.4", "gymnasium==0.29", "gym==0.26", "gym==0.21")
 """The versions that can be imported; each is a folder in `_PATHS`."""
@@ -108,7 +108,7 @@ class _Finder(MetaPathFinder, Loader):
         sys.modules[module.__name__] = real
 
 
-def stand_for(package: str, namespace: str, version: str) -> None:
+def install_alias(package: str, namespace: str, version: str) -> None:
     """Make a package that is being imported stand for a namespace of gymcore.
 
     Args:

@@ -40,13 +40,13 @@ def overridable(name: str, doc: str) -> property:
 
     The wrapper stores its own value under the name with a leading underscore; None means no value.
     """
-    own_name = f"_{name}"
+    override_name = f"_{name}"
 
     def read(wrapper: Any) -> Any:
-        own = wrapper.__dict__.get(own_name)
-        return getattr(wrapper.env, name) if own is None else own
+        override = wrapper.__dict__.get(override_name)
+        return getattr(wrapper.env, name) if override is None else override
 
     def write(wrapper: Any, value: object) -> None:
-        wrapper.__dict__[own_name] = value
+        wrapper.__dict__[override_name] = value
 
     return property(read, write, doc=doc)

@@ -168,14 +168,14 @@ class FunctionalJaxVectorEnv(VectorEnv, _JaxEnv):
         self.prev_done = self._jax.numpy.zeros(num_envs, np.bool_)
         self._observations: object = None
 
-    def _where(self, mask: jax.Array, yes: object, no: object) -> object:
-        """Return rows of `yes` where the mask is true, and of `no` elsewhere."""
+    def _choose_rows(self, mask: jax.Array, if_true: object, if_false: object) -> object:
+        """Return rows of `if_true` where the mask is true, and of `if_false` elsewhere."""
         jnp = self._jax.numpy
 
         def choose(a: jax.Array, b: jax.Array) -> jax.Array:
             return jnp.where(mask.reshape((self.num_envs,) + (1,) * (a.ndim - 1)), a, b)
 
-        return self._jax.tree_util.tree_map(choose, yes, no)
+        return self._jax.tree_util.tree_map(choose, if_true, if_false)
 
     def _split(self, key: jax.Array) -> jax.Array:
         return self._jax.random.split(key, self.num_envs)
@@ -202,8 +202,8 @@ class FunctionalJaxVectorEnv(VectorEnv, _JaxEnv):
             self.steps, self.prev_done = jnp.zeros_like(self.steps), jnp.zeros_like(self.prev_done)
         else:
             reset = jnp.asarray(mask)
-            self.state = self._where(reset, state, self.state)
-            self._observations = self._where(reset, observations, self._observations)
+            self.state = self._choose_rows(reset, state, self.state)
+            self._observations = self._choose_rows(reset, observations, self._observations)
             self.steps = jnp.where(reset, 0, self.steps)
             self.prev_done = self.prev_done & ~reset
         return self._observations, self.func_env.state_info(self.state)
@@ -231,7 +231,7 @@ class FunctionalJaxVectorEnv(VectorEnv, _JaxEnv):
         reset = self.prev_done
         if bool(reset.any()):
             first = functions.initial(self._split(self._next_key()))
-            state = self._where(reset, first, state)
+            state = self._choose_rows(reset, first, state)
             self.steps = jnp.where(reset, 0, self.steps)
             rewards = jnp.where(reset, 0, rewards)
             terminated, truncated = terminated & ~reset, truncated & ~reset

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 Kwargs: TypeAlias = dict[str, Any]
 EnvWrapper: TypeAlias = Callable[[Env], Env]
-Made = TypeVar("Made")
+Created = TypeVar("Created")
 
 _NO_METADATA = {"render_modes": ()}
 
 
-def _found_spec(id: str | EnvSpec, problem: str, is_remote: bool = False) -> EnvSpec:
+def _spec_of(id: str | EnvSpec, problem: str, is_remote: bool = False) -> EnvSpec:
     """Return the spec for the argument `id`; an id for a server need not be registered here.
 
     `problem` is the message for another type; it differs between Gymnasium's functions.
@@ -118,7 +118,7 @@ def _render_wrapper(creator: Callable[..., object], kwargs: Kwargs) -> EnvWrappe
     return None
 
 
-def _call(creator: Callable[..., Made], spec: EnvSpec, kwargs: Kwargs) -> Made:
+def _call(creator: Callable[..., Created], spec: EnvSpec, kwargs: Kwargs) -> Created:
     """Call an entry point; add its arguments to the message of a `TypeError`."""
     try:
         return creator(**kwargs)
@@ -157,15 +157,15 @@ def _check_prior_wrappers(env: Env, spec: EnvSpec) -> int:
     """Return the number of recorded wrappers that the creator itself has applied."""
     if not isinstance(env, Wrapper) or env.spec is None:
         return 0
-    made = env.spec.additional_wrappers
-    is_known = len(made) <= len(spec.additional_wrappers)  # a creator may also add others
-    for env_wrapper, spec_wrapper in zip(made, spec.additional_wrappers, strict=False):
+    wrappers = env.spec.additional_wrappers
+    is_known = len(wrappers) <= len(spec.additional_wrappers)  # a creator may also add others
+    for env_wrapper, spec_wrapper in zip(wrappers, spec.additional_wrappers, strict=False):
         if is_known and env_wrapper != spec_wrapper:
             raise error.InvalidArgument(
                 f"The environment's wrapper spec {env_wrapper} is different from the saved "
                 f"`EnvSpec` additional wrapper {spec_wrapper}"
             )
-    return len(made)
+    return len(wrappers)
 
 
 def make(
@@ -207,7 +207,7 @@ def make(
         >>> print(env)
         <TimeLimit<OrderEnforcing<PassiveEnvChecker<CartPoleEnv<CartPole-v1>>>>>
     """
-    env_spec = _found_spec(id, "Expected id to be a string or EnvSpec, got {}")
+    env_spec = _spec_of(id, "Expected id to be a string or EnvSpec, got {}")
     limit = _checked_limit(max_episode_steps)
     if "vectorization_mode" in env_spec.kwargs:
         return _make_like_batch(env_spec, limit, disable_env_checker, kwargs)
@@ -227,13 +227,13 @@ def make(
     if not isinstance(metadata, property):  # of a wrapper class: the environment's metadata
         rules.CREATOR_METADATA_IS_DICT.check(metadata)
         rules.apply(rules.CREATOR_METADATA, metadata)
-    asked = env_kwargs.get("render_mode")
+    requested = env_kwargs.get("render_mode")
     render_wrapper = _render_wrapper(creator, env_kwargs)
     try:
         create = getattr(creator, "with_parameters", creator)  # for compiled environments
         env = _check_env(adopt(_call(create, env_spec, env_kwargs)), env_spec)
     except TypeError as problem:
-        is_wrapped = render_wrapper is not None and asked == "human"
+        is_wrapped = render_wrapper is not None and requested == "human"
         if is_wrapped and "got an unexpected keyword argument 'render_mode'" in str(problem):
             raise error.Error(
                 f"You passed render_mode='human' although {env_spec.id} doesn't implement "
@@ -251,7 +251,7 @@ def make(
         max_episode_steps=None,
         additional_wrappers=(),
     )
-    made_by_creator = _check_prior_wrappers(env, env_spec)
+    num_prior = _check_prior_wrappers(env, env_spec)
 
     if disable_env_checker is None:
         disable_env_checker = env_spec.disable_env_checker
@@ -262,7 +262,7 @@ def make(
     limit = env_spec.max_episode_steps if limit is None else limit
     if limit is not None and limit != -1:
         env = TimeLimit(env, limit)
-    for wrapper in env_spec.additional_wrappers[made_by_creator:]:
+    for wrapper in env_spec.additional_wrappers[num_prior:]:
         wrap = load_creator(env_spec, wrapper.entry_point, Wrapper)
         arguments = snapshot(wrapper.kwargs)
         for name in getattr(wrap, "_tuple_arguments", ()):  # JSON turns tuples into lists
@@ -284,11 +284,11 @@ def _make_like_batch(
 
 
 def make_wrapped(
-    make_env: Callable[..., Made],
+    make_env: Callable[..., Created],
     spec: EnvSpec,
-    wrappers: Sequence[Callable[[Made], Made]],
+    wrappers: Sequence[Callable[[Created], Created]],
     kwargs: Kwargs,
-) -> Made:
+) -> Created:
     """Make one environment of a vector environment; as a plain function, it can be pickled."""
     env = make_env(spec, **kwargs)
     for wrapper in wrappers:
@@ -409,31 +409,31 @@ def _accepted(creator: Any) -> set[str] | None:
     return None if names is None else names | declared
 
 
-def _with_options_apart(batch: _Batch, engine: _Engine) -> _Batch:
+def _with_engine_options(batch: _Batch, engine: _Engine) -> _Batch:
     """Move the options of an engine of single environments from `kwargs` to `vector_kwargs`.
 
     `make_vec` takes them as keywords too, as it does for the compiled engine; an environment's own
     argument of that name comes first. Unknown names raise `ArgumentTypeError` before anything runs.
     """
     options = (argument_names(engine) or {*batch.vector_kwargs}) - {"env_fns"}
-    of_make = {"max_episode_steps", "disable_env_checker", "render_mode"}
+    make_arguments = {"max_episode_steps", "disable_env_checker", "render_mode"}
     kwargs, accepted = dict(batch.kwargs), None
-    doubtful = kwargs.keys() - of_make or batch.vector_kwargs.keys() - options
-    if doubtful and batch.spec.entry_point is not None:
+    unexplained = kwargs.keys() - make_arguments or batch.vector_kwargs.keys() - options
+    if unexplained and batch.spec.entry_point is not None:
         accepted = _accepted(load_creator(batch.spec, batch.spec.entry_point, Env))
     names = {"autoreset_mode"} if accepted is None else options - accepted
     moved = {name: kwargs.pop(name) for name in names & kwargs.keys()}
     if twice := sorted(moved.keys() & batch.vector_kwargs.keys()):
         raise error.InvalidArgument(f"vector_kwargs: {twice} are also arguments of make_vec")
     owner, parameters = f"{batch.spec.id} with {engine.__name__}", accepted or ()
-    if accepted is not None and (unknown := kwargs.keys() - accepted - of_make):
+    if accepted is not None and (unknown := kwargs.keys() - accepted - make_arguments):
         raise unexpected_arguments(owner, unknown, options, parameters)
     if unknown := batch.vector_kwargs.keys() - options:
         raise unexpected_arguments(f"vector_kwargs of {owner}", unknown, options, parameters)
     return batch._replace(kwargs=kwargs, vector_kwargs={**batch.vector_kwargs, **moved})
 
 
-def _make_of_singles(batch: _Batch, engine: _Engine) -> VectorEnv:
+def _make_unbatched(batch: _Batch, engine: _Engine) -> VectorEnv:
     """Make a vector environment from single environments made by `make`."""
     if batch.spec.entry_point is None:
         raise error.Error(
@@ -534,7 +534,7 @@ def make_vec(
     """
     problem = "Invalid id type: {}. Expected `str` or `EnvSpec`"
     is_remote = vectorization_mode in (VectorizeMode.REMOTE, VectorizeMode.REMOTE.value)
-    env_spec = _found_spec(id, problem, is_remote)
+    env_spec = _spec_of(id, problem, is_remote)
     env_kwargs, stored = _split_kwargs(env_spec)
     env_kwargs.update(kwargs)
     limit = _checked_limit(env_kwargs.get("max_episode_steps"))
@@ -550,8 +550,8 @@ def make_vec(
         raise error.ArgumentTypeError(f"vector_kwargs: expected a dict, got {vector_kwargs!r}")
     if not isinstance(wrappers, Sequence) or not all(map(callable, wrappers)):
         raise error.ArgumentTypeError(f"wrappers: expected wrappers or functions, got {wrappers!r}")
-    asked = stored.get("vectorization_mode") if vectorization_mode is None else vectorization_mode
-    mode = _chosen_mode(asked, env_spec, wrappers, env_kwargs)
+    choice = stored.get("vectorization_mode") if vectorization_mode is None else vectorization_mode
+    mode = _chosen_mode(choice, env_spec, wrappers, env_kwargs)
 
     batch = _Batch(env_spec.copy(kwargs={}), count, vector_kwargs, wrappers, env_kwargs)
     if mode is VectorizeMode.REMOTE:
@@ -570,7 +570,7 @@ def make_vec(
             batch = batch._replace(kwargs=limited)
         except (error.DependencyNotInstalled, error.UnsupportedMode):
             # A library or render mode is missing; single environments may not need it.
-            if asked is not None or env_spec.entry_point is None:
+            if choice is not None or env_spec.entry_point is None:
                 raise
             mode = VectorizeMode.SYNC
     if mode in (VectorizeMode.SYNC, VectorizeMode.ASYNC):
@@ -579,8 +579,8 @@ def make_vec(
         engine: _Engine = vector.SyncVectorEnv
         if mode is VectorizeMode.ASYNC:
             engine = vector.AsyncVectorEnv
-        batch = _with_options_apart(batch, engine)
-        env = _make_of_singles(batch, engine)
+        batch = _with_engine_options(batch, engine)
+        env = _make_unbatched(batch, engine)
 
     spec_kwargs = dict(batch.kwargs)
     if count != 1:

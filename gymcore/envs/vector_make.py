@@ -17,8 +17,8 @@ from gymcore.vector import AutoresetMode
 from gymcore.vector.gym26_infos import GYM26_MAKERS, Gym26VectorEnv
 from gymcore.vector.vector_env import VectorWrapper
 
-Made = TypeVar("Made")
-Wrappers: TypeAlias = Callable[[Made], Made] | Iterable[Callable[[Made], Made]] | None
+Created = TypeVar("Created")
+Wrappers: TypeAlias = Callable[[Created], Created] | Iterable[Callable[[Created], Created]] | None
 
 
 class Gym26NativeVectorEnv(Gym26VectorEnv):
@@ -94,26 +94,26 @@ def make(
 
 
 def single_env_fns(
-    make_env: Callable[..., Made],
+    make_env: Callable[..., Created],
     spec: EnvSpec,
     num_envs: int,
-    wrappers: Wrappers[Made],
+    wrappers: Wrappers[Created],
     disable_env_checker: bool | None,
     kwargs: Kwargs,
-) -> list[Callable[[], Made]]:
+) -> list[Callable[[], Created]]:
     """Return functions that make single environments with `make_env`; only the first is checked.
 
     The other arguments are those of `make`.
     """
     if wrappers is None:
         wrappers = ()
-    several = tuple(wrappers) if isinstance(wrappers, Iterable) else (wrappers,)
-    if not all(callable(wrapper) for wrapper in several):
+    functions = tuple(wrappers) if isinstance(wrappers, Iterable) else (wrappers,)
+    if not all(callable(wrapper) for wrapper in functions):
         raise ArgumentTypeError(f"wrappers: expected a function or functions, got {wrappers!r}")
     checks = [disable_env_checker, *[True] * (num_envs - 1)]
     return [
         functools.partial(
-            make_wrapped, make_env, spec, several, {**kwargs, "disable_env_checker": disable}
+            make_wrapped, make_env, spec, functions, {**kwargs, "disable_env_checker": disable}
         )
         for disable in checks[:num_envs]
     ]

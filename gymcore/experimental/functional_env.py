@@ -264,9 +264,9 @@ class FunctionalVectorEnv(ArrayVectorEnv):
     def reset_lanes(self, mask: npt.NDArray[np.bool_]) -> tuple[object, Any]:
         """Start episodes in the lanes of a mask; see `ArrayVectorEnv`."""
         functions, lanes = self._functions, np.flatnonzero(mask)
-        rngs = self._of(lanes)
+        rngs = self._generators_of(lanes)
         states = functions.call("initial", rngs)
-        self._keep(lanes, states, functions.call("observation", states, rngs))
+        self._store(lanes, states, functions.call("observation", states, rngs))
         infos = lanes, functions.call("state_info", states)
         return functions.output(self._observations), infos
 
@@ -278,21 +278,21 @@ class FunctionalVectorEnv(ArrayVectorEnv):
         rewards, terminated = np.zeros(self.num_envs), np.zeros(self.num_envs, np.bool_)
         row_infos: object = {}
         if len(lanes):
-            rngs = self._of(lanes)
+            rngs = self._generators_of(lanes)
             states, moves = self.state, functions.actions(actions, self.action_space)
             if len(lanes) < self.num_envs:
                 states, moves = functions.take(states, lanes), functions.take(moves, lanes)
             next_states = functions.call("transition", states, moves, rngs)
             rewards[lanes] = functions.call("reward", states, moves, next_states, rngs)
             terminated[lanes] = functions.call("terminal", next_states, rngs)
-            self._keep(lanes, next_states, functions.call("observation", next_states, rngs))
+            self._store(lanes, next_states, functions.call("observation", next_states, rngs))
             row_infos = functions.call("transition_info", states, moves, next_states)
         return functions.output(self._observations), rewards, terminated, (lanes, row_infos)
 
-    def _of(self, lanes: Lanes) -> tuple[np.random.Generator, ...]:
+    def _generators_of(self, lanes: Lanes) -> tuple[np.random.Generator, ...]:
         return tuple(self._rngs[lane] for lane in lanes.tolist())
 
-    def _keep(self, lanes: Lanes, states: object, observations: object) -> None:
+    def _store(self, lanes: Lanes, states: object, observations: object) -> None:
         if len(lanes) == self.num_envs:
             self.state, self._observations = states, observations
         else:
@@ -366,9 +366,9 @@ class BatchedFunctions:
     def put(batch: object, lanes: Lanes, rows: object) -> object:
         """Return a copy of a batch with the rows of the given lanes replaced."""
 
-        def put_rows(array: np.ndarray, some: np.ndarray) -> np.ndarray:
+        def put_rows(array: np.ndarray, values: np.ndarray) -> np.ndarray:
             array = array.copy()
-            array[lanes] = some
+            array[lanes] = values
             return array
 
         return _map(put_rows, batch, rows)

@@ -68,14 +68,14 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
     """Base of the compiled environments. Subclasses only declare; `gymcore_ext` computes.
 
     A subclass sets `kernel_module`, its spaces and `metadata`, declares physics parameters as
-    `Parameter` attributes, and describes how it is drawn with `picture_size`, `draw` and `scene`.
+    `Parameter` attributes, and defines how it is drawn: `frame_size`, `draw` and `draw_arguments`.
 
     Observations are new arrays, which the caller may keep. `np_random` is a view of the lane's own
     random stream. Only one thread at a time may use an environment.
     """
 
     kernel_module: ClassVar[str]
-    # Static method `draw(surface, state, **scene())` of environments that can be rendered.
+    # Static method `draw(surface, state, **draw_arguments())` of environments that can be rendered.
     draw: ClassVar[Callable[..., None]]
     parameters: ClassVar[dict[str, Parameter]] = {}
     # Other constructor arguments, which have the same value for all lanes of a batch.
@@ -491,7 +491,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
     def _remember_action(self, action: npt.NDArray[np.float32]) -> None:
         """Store the last action, for environments that draw it."""
 
-    def scene(self) -> dict[str, Any]:
+    def draw_arguments(self) -> dict[str, Any]:
         """Return the keyword arguments of `draw`."""
         return {}
 
@@ -513,7 +513,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
 
     def _render_frame(self, render_mode: str, state: npt.NDArray[np.float64]) -> Any:
         """Show a frame, or return it."""
-        return self._drawn(type(self).draw, render_mode, state, **self.scene())
+        return self._render_with(type(self).draw, render_mode, state, **self.draw_arguments())
 
 
 def warn_of_python(cls: type, name: str) -> None:

@@ -18,19 +18,19 @@ def area_weights(size: int, target: int) -> tuple[npt.NDArray[np.int32], npt.NDA
     a multiple of `target`, they are 1, and the sum is divided at the end.
     """
     scale = 1.0 / (target / size)
-    whole = size % target == 0
-    taps = size // target if whole else math.ceil(scale) + 1
+    is_multiple = size % target == 0
+    taps = size // target if is_multiple else math.ceil(scale) + 1
     firsts = np.zeros(target, np.int32)
     weights = np.zeros((target, taps), np.float32)
-    for place in range(target):
-        begin = place * scale
+    for pixel in range(target):
+        begin = pixel * scale
         end = begin + scale
         covered = min(scale, size - begin)
         last = min(math.floor(end), size - 1)
         first = min(math.ceil(begin), last)
         row = [1.0 / covered] * (last - first)
-        if whole:
-            first, row = place * taps, [1.0] * taps
+        if is_multiple:
+            first, row = pixel * taps, [1.0] * taps
         else:
             if first - begin > 1e-3:
                 row.insert(0, (first - begin) / covered)
@@ -38,9 +38,9 @@ def area_weights(size: int, target: int) -> tuple[npt.NDArray[np.int32], npt.NDA
             if end - last > 1e-3:
                 row.append(min(end - last, 1.0, covered) / covered)
         # Weights of 0 come first where there would be too few pixels after the last one.
-        spare = max(0, first + taps - size)
-        firsts[place] = first - spare
-        weights[place, spare : spare + len(row)] = row
+        shift = max(0, first + taps - size)
+        firsts[pixel] = first - shift
+        weights[pixel, shift : shift + len(row)] = row
     return firsts, weights
 
 

@@ -165,11 +165,11 @@ class DrawnEnv(Env[ObsType, ActType]):
     """Base class of environments that are drawn with pygame.
 
     Attributes:
-        picture_size: Width and height of a frame.
+        frame_size: Width and height of a frame.
         isopen: Whether `close` has not been called.
     """
 
-    picture_size: ClassVar[tuple[int, int]] = (600, 400)
+    frame_size: ClassVar[tuple[int, int]] = (600, 400)
     isopen: bool = True
     _renderer: Renderer | None = None
 
@@ -198,14 +198,16 @@ class DrawnEnv(Env[ObsType, ActType]):
     def _title(self) -> str:
         return self.spec.id if self.spec is not None else type(self).__name__
 
-    def _drawn(self, draw: Callable[..., None], mode: str, *args: object, **context: object) -> Any:
+    def _render_with(
+        self, draw: Callable[..., None], mode: str, *args: object, **values: object
+    ) -> Any:
         """Render with the first given drawing function; it must not keep the environment alive."""
         if self._renderer is None:
             fps = self.metadata["render_fps"]
-            self._renderer = Renderer(draw, self.picture_size, fps, mode, self._title())
+            self._renderer = Renderer(draw, self.frame_size, fps, mode, self._title())
         elif self._renderer.render_mode != mode:
             self._renderer.render_mode = mode
-        return self._renderer.render(*args, **context)
+        return self._renderer.render(*args, **values)
 
     def close(self) -> None:
         """Close the window, if there is one. The environment can still be reset and stepped."""

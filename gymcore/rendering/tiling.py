@@ -30,8 +30,8 @@ def columns_for(count: int, height: int, width: int, ratio: float) -> int:
         rows = -(-count // columns)
         # Size of a frame when the grid is fitted into `ratio` x 1.
         size = min(ratio / (columns * width), 1.0 / (rows * height))
-        whole = columns * width / (rows * height)
-        return (round(size * height * width, 12), -rows * columns, -abs(math.log(whole / ratio)))
+        shape = columns * width / (rows * height)
+        return (round(size * height * width, 12), -rows * columns, -abs(math.log(shape / ratio)))
 
     return max(range(1, count + 1), key=merit)
 

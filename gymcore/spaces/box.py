@@ -224,7 +224,7 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
                 f"Box.sample cannot be provided a probability mask, actual value: {probability}"
             )
         low, high, dtype = self.low, self.high, self.dtype
-        top = high if dtype.kind == "f" else _one_above(high)
+        top = high if dtype.kind == "f" else _exclusive_limit(high)
         if self.bounded_below.all() and self.bounded_above.all():
             values = _uniform(self.np_random, low, top)
         else:
@@ -248,9 +248,9 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
         integers[both] = rng.integers(low[both], high[both], dtype=dtype.type, endpoint=True)
         for part, bound in ((below & ~above & far_low, low), (above & ~below & far_high, high)):
             # The difference of two 64-bit integers fits into an unsigned one.
-            room = high[part].astype(np.uint64) - low[part].astype(np.uint64)
-            offsets = rng.exponential(size=len(room)).astype(np.uint64)
-            offsets = np.minimum(offsets, room).astype(dtype)
+            span = high[part].astype(np.uint64) - low[part].astype(np.uint64)
+            offsets = rng.exponential(size=len(span)).astype(np.uint64)
+            offsets = np.minimum(offsets, span).astype(dtype)
             integers[part] = low[part] + offsets if bound is low else high[part] - offsets
 
     def _draw_mixed(self, top: Array) -> Doubles:
@@ -473,7 +473,7 @@ def _uniform(rng: np.random.Generator, low: Array, high: Array) -> Doubles:
     return np.asarray(rng.uniform(lower, upper))
 
 
-def _one_above(high: Array) -> Array:
+def _exclusive_limit(high: Array) -> Array:
     """Return `high + 1` in 64 bits, or `high` where that overflows."""
     wide = high.astype(np.uint64 if high.dtype.kind == "u" else np.int64)
     return np.asarray(wide + (wide < np.iinfo(wide.dtype).max))

@@ -57,14 +57,14 @@ def convert_space(space: Any, package: ModuleType = spaces) -> Any:
     build = _BUILDERS.get(cls.__name__)
     new = None if build is None else build(space, base, package)
     if new is None or cls is not type(space):
-        made = {} if new is None else vars(new)
-        new = _restored(type(space), base, {**vars(space), **made})
+        attributes = {} if new is None else vars(new)
+        new = _restored(type(space), base, {**vars(space), **attributes})
     new._np_random = copy.deepcopy(getattr(space, "_np_random", None))
     return new
 
 
 @functools.cache
-def _in_both(custom: type, base: type) -> type[AnySpace]:
+def _derived_from_both(custom: type, base: type) -> type[AnySpace]:
     """Return a subclass of a custom space and of another package's class."""
     return type(custom.__name__, (custom, base), {"__reduce__": _reduce})
 
@@ -74,7 +74,7 @@ def _reduce(space: AnySpace) -> tuple[object, ...]:
 
 
 def _restored(custom: type, base: type, state: dict[str, object]) -> AnySpace:
-    cls = _in_both(custom, base)
+    cls = _derived_from_both(custom, base)
     space = cls.__new__(cls)  # a custom constructor may take any arguments
     vars(space).update(state)
     return space

@@ -97,20 +97,20 @@ class Graph(Space[GraphInstance]):
         spaces = (
             [self.node_space] if self.edge_space is None else [self.node_space, self.edge_space]
         )
-        wanted = (
+        seed_names = (
             "two values for Graph and node space"
             if self.edge_space is None
             else "three values for Graph, node and edge space"
         )
-        own, *seeds = self._split_seed(
+        own_seed, *seeds = self._split_seed(
             seed,
             len(spaces),
             "Expects `None`, int or tuple of ints",
-            f"Expects a tuple of {wanted}, actual length: {{}}",
-            own=True,
+            f"Expects a tuple of {seed_names}, actual length: {{}}",
+            with_own=True,
         )
         pairs = zip(spaces, seeds, strict=True)
-        return (Space.seed(self, own), *[space.seed(subseed) for space, subseed in pairs])
+        return (Space.seed(self, own_seed), *[space.seed(subseed) for space, subseed in pairs])
 
     def sample(
         self,

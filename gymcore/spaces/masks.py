@@ -95,15 +95,15 @@ def check_array(mask: object, name: str, dtype: type[np.generic], shape: tuple[i
         )
 
 
-def check_parts(option: object, name: str, count: int, is_: str) -> None:
+def check_parts(option: object, name: str, count: int, verb: str) -> None:
     """Raise unless a mask, or probabilities, are a tuple with one entry per space."""
     if not isinstance(option, tuple):
         raise error.InvalidMask(
-            f"Expected type of `{name}` {is_} tuple, actual type: {type(option)}"
+            f"Expected type of `{name}` {verb} tuple, actual type: {type(option)}"
         )
     if len(option) != count:
         raise error.InvalidMask(
-            f"Expected length of `{name}` {is_} {count}, actual length: {len(option)}"
+            f"Expected length of `{name}` {verb} {count}, actual length: {len(option)}"
         )
 
 

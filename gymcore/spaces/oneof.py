@@ -83,16 +83,16 @@ class OneOf(Composite[tuple[Any, T_co]]):
             >>> OneOf((Discrete(2), Discrete(3))).seed(3)
             (3, 1742692731, 183930185)
         """
-        own, *seeds = self._split_seed(
+        own_seed, *seeds = self._split_seed(
             seed,
             len(self.spaces),
             "Expected None, int, or tuple of ints",
             "Expects that the subspaces of seeds equals the number of subspaces + 1. "
             f"Actual length of seeds: {{}}, length of subspaces: {len(self.spaces)}",
-            own=True,
+            with_own=True,
         )
         pairs = zip(self.spaces, seeds, strict=True)
-        return (Space.seed(self, own), *[space.seed(subseed) for space, subseed in pairs])
+        return (Space.seed(self, own_seed), *[space.seed(subseed) for space, subseed in pairs])
 
     def sample(
         self,

@@ -84,15 +84,15 @@ class Sequence(Space):
             >>> Sequence(Discrete(2)).seed(3)
             (3, 1742692731)
         """
-        own, feature = self._split_seed(
+        own_seed, feature = self._split_seed(
             seed,
             1,
             "Expected None, int, tuple of ints",
             "Expects the seed to have two elements for the Sequence and feature space, "
             "actual length: {}",
-            own=True,
+            with_own=True,
         )
-        return super().seed(own), self.feature_space.seed(feature)
+        return super().seed(own_seed), self.feature_space.seed(feature)
 
     def sample(
         self,

@@ -161,28 +161,28 @@ class Space(Generic[T_co]):
         return self._np_random.integers(np.iinfo(np.int32).max, size=count).tolist()
 
     def _split_seed(
-        self, seed: object, count: int, wrong_type: str, wrong_length: str, own: bool = False
+        self, seed: object, count: int, wrong_type: str, wrong_length: str, with_own: bool = False
     ) -> list[Any]:
-        """Return the seeds of `count` subspaces, preceded by that of the space itself if `own`.
+        """Return the seeds of `count` subspaces, after that of the space itself if `with_own`.
 
         Args:
             seed: The given seed: an integer, a tuple or list of these seeds, or None.
             count: Number of subspaces.
             wrong_type: Error message for any other type.
             wrong_length: Error message, formatted with the length, for a wrong number of seeds.
-            own: Whether the space itself has a seed. An integer `seed` is used for it.
+            with_own: Whether the space itself has a seed. An integer `seed` is used for it.
         """
         if seed is None:
-            return [None] * (count + own)
+            return [None] * (count + with_own)
         if isinstance(seed, (tuple, list)):
-            if len(seed) != count + own:
+            if len(seed) != count + with_own:
                 raise error.InvalidArgument(wrong_length.format(len(seed)))
             check_seeds(seed)
             return list(seed)
         if not is_plain(seed):
             raise error.ArgumentTypeError(f"{wrong_type}, actual type: {type(seed)}")
         # The caller seeds again, so an integer and the seeds drawn from it give the same streams.
-        return [seed] * own + self._draw_subseeds(seed, count)
+        return [seed] * with_own + self._draw_subseeds(seed, count)
 
     def _with_generator_of(self, source: Space) -> Self:
         """Continue with a copy of the random state of `source`; return this space."""

@@ -156,8 +156,8 @@ class Text(Space[str]):
         are_probabilities = probability is not None and weights is not None
         if weights is None:
             weights = np.ones(len(self._char_list))
-        nothing = not weights.any()
-        if nothing and self.min_length > 0:
+        is_empty = not weights.any()
+        if is_empty and self.min_length > 0:
             raise error.InvalidMask(
                 f"Trying to sample with a minimum length > 0 (actual minimum length="
                 f"{self.min_length}) but the character mask is all zero meaning that no "
@@ -165,11 +165,11 @@ class Text(Space[str]):
             )
         if length is None:
             length = int(self.np_random.integers(self.min_length, self.max_length + 1))
-        if nothing:
+        if is_empty:
             return ""
         weights = normalized(weights) if are_probabilities else weights / weights.sum()
-        drawn = self.np_random.choice(len(weights), size=length, p=weights)
-        return "".join([self._char_list[i] for i in drawn.tolist()])
+        indices = self.np_random.choice(len(weights), size=length, p=weights)
+        return "".join([self._char_list[i] for i in indices.tolist()])
 
     def _checked(self, mask: object, name: str, dtype: type[np.generic]) -> Masks:
         """Check a mask (or probabilities), and return its two parts."""

@@ -1,6 +1,6 @@
 """Specs of environments: ids, the data that `register` stores, and its lookup by id for `make`."""
 
-from gymcore.specs.entry_points import load_creator, load_env_creator, place_of
+from gymcore.specs.entry_points import entry_point_of, load_creator, load_env_creator
 from gymcore.specs.env_spec import (
     EnvCreator,
     EnvSpec,
@@ -22,6 +22,7 @@ __all__ = [
     "VectorizeMode",
     "WrapperSpec",
     "aliases",
+    "entry_point_of",
     "find_highest_version",
     "find_spec",
     "from_gymnasium_spec",
@@ -29,7 +30,6 @@ __all__ = [
     "load_creator",
     "load_env_creator",
     "parse_env_id",
-    "place_of",
     "registry",
     "spec",
 ]

@@ -15,7 +15,7 @@ from gymcore.specs.registered import registry
 T = TypeVar("T")
 
 
-def place_of(cls: type) -> str:
+def entry_point_of(cls: type) -> str:
     """Return the location of a class, "module:name", under the name that the program imports."""
     return f"{program.imported_name(cls.__module__)}:{cls.__name__}"
 

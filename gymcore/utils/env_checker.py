@@ -191,13 +191,13 @@ def check_step_determinism(env: Env, seed: int = 123) -> None:
     second = _step_five(env, action)
     rules.STEP_UPDATES_GENERATOR.check(generator, env.unwrapped.np_random)
     names = ("observations", "rewards", "termination", "truncation", "info")
-    for name, one, other in zip(names, first, second, strict=True):
+    for name, value, other_value in zip(names, first, second, strict=True):
         if name == "truncation":
-            rules.FIRST_STEP_DOES_NOT_TRUNCATE.check(one, other)
+            rules.FIRST_STEP_DOES_NOT_TRUNCATE.check(value, other_value)
             continue
-        rules.SAME_STEP.check(one, other, name=name)
+        rules.SAME_STEP.check(value, other_value, name=name)
         if name in ("observations", "info"):
-            rules.EQUAL_STEP.check(one, other, name=name)
+            rules.EQUAL_STEP.check(value, other_value, name=name)
 
 
 def check_returned_data_not_reused(env: Env, seed: int = 123) -> None:

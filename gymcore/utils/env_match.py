@@ -11,7 +11,7 @@ __all__ = ["check_environments_match"]
 _COMPARISONS = ("equivalence", "superset", "keys-equivalence", "keys-superset", "skip")
 
 
-def _demand(condition: bool, message: str) -> None:
+def _check(condition: bool, message: str) -> None:
     if not condition:
         raise error.FailedCheck(message)
 
@@ -63,12 +63,12 @@ def check_environments_match(
     for name, env in (("env_a", env_a), ("env_b", env_b)):
         if not isinstance(env, Env):
             raise error.FailedTypeCheck(f"{name}: expected a gymcore.Env, got {type(env)}")
-    _demand(
+    _check(
         env_a.action_space == env_b.action_space,
         f"action spaces are not equal, env_a has {env_a.action_space}, "
         f"env_b has {env_b.action_space}",
     )
-    _demand(
+    _check(
         skip_obs or env_a.observation_space == env_b.observation_space,
         f"observation spaces are not equal, env_a has {env_a.observation_space}, "
         f"env_b has {env_b.observation_space}",
@@ -97,9 +97,9 @@ def check_environments_match(
         action = env_a.action_space.sample()
         results_a, results_b = env_a.step(action), env_b.step(action)
         where = f" in step = {step}"
-        for name, skip, one, other in zip(names, skipped, results_a, results_b, strict=False):
+        for name, skip, value_a, value_b in zip(names, skipped, results_a, results_b, strict=False):
             if not skip:
-                _compare(f"stepping {name}", where, name, one, other)
+                _compare(f"stepping {name}", where, name, value_a, value_b)
         _compare_infos("stepping", where, info_comparison, results_a[4], results_b[4])
         if renders:
             _compare_frames("stepping", where, env_a, env_b)
@@ -107,44 +107,44 @@ def check_environments_match(
             reset()
 
 
-def _compare(what: str, where: str, name: str, one: object, other: object) -> None:
-    _demand(
-        data_equivalence(one, other),
-        f"{what} is not equivalent{where}, {name}_a = {one}, {name}_b = {other}",
+def _compare(what: str, where: str, name: str, value_a: object, value_b: object) -> None:
+    _check(
+        data_equivalence(value_a, value_b),
+        f"{what} is not equivalent{where}, {name}_a = {value_a}, {name}_b = {value_b}",
     )
 
 
 def _compare_frames(call: str, where: str, env_a: Env, env_b: Env) -> None:
-    _demand(
+    _check(
         data_equivalence(env_a.render(), env_b.render()),
         f"{call} render is not equivalent{where}",
     )
 
 
-def _compare_infos(call: str, where: str, comparison: str, one: Info, other: Info) -> None:
+def _compare_infos(call: str, where: str, comparison: str, info_a: Info, info_b: Info) -> None:
     if comparison == "equivalence":
-        _compare(f"{call} info", where, "info", one, other)
+        _compare(f"{call} info", where, "info", info_a, info_b)
     elif comparison == "superset":
-        for key in one:
-            _demand(
-                key in other,
+        for key in info_a:
+            _check(
+                key in info_b,
                 f"{call} info is not a superset{where}, key {key} present in info_a is missing "
                 "in info_b",
             )
-            _demand(
-                data_equivalence(one[key], other[key]),
+            _check(
+                data_equivalence(info_a[key], info_b[key]),
                 f"{call} info is not a superset{where}, key {key} present in info_a with value = "
-                f"{one[key]}, in info_b with value = {other[key]}",
+                f"{info_a[key]}, in info_b with value = {info_b[key]}",
             )
     elif comparison == "keys-equivalence":
-        _demand(
-            one.keys() == other.keys(),
-            f"{call} info keys are not equivalent{where}, info_a's keys are {one.keys()}, "
-            f"info_b's keys are {other.keys()}",
+        _check(
+            info_a.keys() == info_b.keys(),
+            f"{call} info keys are not equivalent{where}, info_a's keys are {info_a.keys()}, "
+            f"info_b's keys are {info_b.keys()}",
         )
     elif comparison == "keys-superset":
-        _demand(
-            one.keys() <= other.keys(),
+        _check(
+            info_a.keys() <= info_b.keys(),
             f"{call} info keys are not a superset{where}, keys not present in info_b are: "
-            f"{one.keys() - other.keys()}",
+            f"{info_a.keys() - info_b.keys()}",
         )

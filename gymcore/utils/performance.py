@@ -25,14 +25,14 @@ def rate_of(prepare: Callable[[], T], run: Callable[[T], int], target_duration: 
 
     The rate is the sum of the results of `run`, divided by its time. `run` is called at least once.
     """
-    done, spent = 0, 0.0
+    count, seconds = 0, 0.0
     while True:
         prepared = prepare()
         start = time.perf_counter()
-        done += run(prepared)
-        spent += time.perf_counter() - start
-        if spent >= target_duration:
-            return done / max(spent, 1e-9)
+        count += run(prepared)
+        seconds += time.perf_counter() - start
+        if seconds >= target_duration:
+            return count / max(seconds, 1e-9)
 
 
 def benchmark_step(env: Env, target_duration: float = 5, seed: int | None = None) -> float:
@@ -107,16 +107,16 @@ def benchmark_init(
         >>> benchmark_init(lambda: gymcore.make("CartPole-v1"), target_duration=0.01) > 0
         True
     """
-    done, spent = 0, 0.0
+    count, seconds = 0, 0.0
     while True:
         start = time.perf_counter()
         env = env_lambda()
         env.reset(seed=seed)
-        spent += time.perf_counter() - start
+        seconds += time.perf_counter() - start
         env.close()
-        done += 1
-        if spent >= target_duration:
-            return done / max(spent, 1e-9)
+        count += 1
+        if seconds >= target_duration:
+            return count / max(seconds, 1e-9)
 
 
 def benchmark_render(env: Env, target_duration: float = 5) -> float:

@@ -402,8 +402,8 @@ class PlayPlot:
         self.cur_plot: list[Line2D | None] = [None] * len(plot_names)
         self.data: list[deque[float]] = [deque(maxlen=horizon_timesteps) for _ in plot_names]
         # The attribute is None for a backend that only writes files.
-        self._shows = getattr(self.fig.canvas, "required_interactive_framework", None) is not None
-        if self._shows:
+        self._visible = getattr(self.fig.canvas, "required_interactive_framework", None) is not None
+        if self._visible:
             self.fig.show()
 
     def callback(
@@ -448,6 +448,6 @@ class PlayPlot:
             axis.set_xlim(steps[0], max(steps[-1], steps[0] + 1))
             axis.relim()
             axis.autoscale_view(scalex=False)
-        if self._shows:
+        if self._visible:
             self.fig.canvas.draw_idle()
             self.fig.canvas.flush_events()

@@ -44,10 +44,10 @@ class Keys(NamedTuple):
     legend: list[str]
 
 
-def _moves(left: _Action, right: _Action, nothing: _Action | None) -> list[_Control]:
+def _moves(left: _Action, right: _Action, noop: _Action | None) -> list[_Control]:
     """Return the controls of an environment in which the agent moves left or right."""
     controls: list[_Control] = [(("left",), left, "push left"), (("right",), right, "push right")]
-    return controls if nothing is None else [*controls, ((), nothing, "")]
+    return controls if noop is None else [*controls, ((), noop, "")]
 
 
 def _directions(left: int, down: int, right: int, up: int) -> list[_Control]:
@@ -172,9 +172,9 @@ def _numbers(space: spaces.Box) -> Keys:
             word = f"action[{i}] {'up' if sign > 0 else 'down'}"
             single.append(((letters[i],), action.tolist(), word))
     pairs: list[_Control] = [
-        ((*one, *other), (np.array(a) + np.array(b) - middle).tolist(), "")
-        for (one, a, _), (other, b, _) in itertools.combinations(single, 2)
-        if _UP.find(one[0]) != _DOWN.find(other[0]) and _DOWN.find(one[0]) != _UP.find(other[0])
+        ((*a, *b), (np.array(x) + np.array(y) - middle).tolist(), "")
+        for (a, x, _), (b, y, _) in itertools.combinations(single, 2)
+        if _UP.find(a[0]) != _DOWN.find(b[0]) and _DOWN.find(a[0]) != _UP.find(b[0])
     ]
     return _keys([*single, *pairs, ((), middle.tolist(), "")], space)
 
@@ -184,8 +184,8 @@ def _keys(controls: Iterable[_Control], space: Space) -> Keys:
     actions, legend = {}, []
     for names, action, words in controls:
         choices = [[name, *_ALTERNATIVES.get(name, "")] for name in names]
-        taken = {name for keys, _, _ in controls for name in keys}
-        choices = [[key for key in keys if key == keys[0] or key not in taken] for keys in choices]
+        used = {name for keys, _, _ in controls for name in keys}
+        choices = [[key for key in keys if key == keys[0] or key not in used] for keys in choices]
         for combination in itertools.product(*choices):
             codes = tuple(sorted(_CODES.get(key) or ord(key) for key in combination))
             actions[codes] = _typed(action, space)

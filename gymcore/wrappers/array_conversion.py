@@ -341,20 +341,20 @@ class ConvertsArrays:
         if options is not None:
             options = convert_known(options, self._env_xp, self._env_device)
         observations, infos = self.env.reset(seed=seed, options=options)
-        return self._outwards(observations), self._infos(infos)
+        return self._from_env(observations), self._infos(infos)
 
     def render(self) -> Any:
         """Render the environment, and convert the frame or frames."""
-        return self._outwards(self.env.render())
+        return self._from_env(self.env.render())
 
-    def _inwards(self, value: object) -> Any:
+    def _to_env(self, value: object) -> Any:
         """Convert a value for the environment."""
         is_tensor = _is_tensor(value)
         if is_tensor and _library(self._env_xp).name == "numpy":
             return _torch_to_numpy(value)
         return array_conversion(value, self._env_xp, self._env_device)
 
-    def _outwards(self, value: object) -> Any:
+    def _from_env(self, value: object) -> Any:
         """Convert a value that the environment returned."""
         if type(value) is np.ndarray:  # 1 us faster than the dispatch
             return _numpy_array_conversion(value, self._target_xp, self._target_device)
@@ -395,9 +395,9 @@ class ArrayConversion(ConvertsArrays, Wrapper, RecordConstructorArgs):
 
     def step(self, action: object) -> tuple[Any, SupportsFloat, bool, bool, Info]:
         """Step the environment with the converted action, and convert the results."""
-        observation, reward, terminated, truncated, info = self.env.step(self._inwards(action))
+        observation, reward, terminated, truncated, info = self.env.step(self._to_env(action))
         return (
-            self._outwards(observation),
+            self._from_env(observation),
             float(reward),
             bool(terminated),
             bool(truncated),

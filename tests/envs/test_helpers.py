@@ -82,9 +82,9 @@ def test_sizes_of_pictures(env_id, names):
     for name in names:
         assert getattr(ours, name) == getattr(theirs, name), name
     if "screen_width" in names:
-        assert (ours.screen_width, ours.screen_height) == ours.picture_size
+        assert (ours.screen_width, ours.screen_height) == ours.frame_size
     elif names[0].lower() == "screen_dim":
-        assert (getattr(ours, names[0]),) * 2 == ours.picture_size
+        assert (getattr(ours, names[0]),) * 2 == ours.frame_size
 
 
 def test_places_of_taxi_in_its_picture():

@@ -115,12 +115,12 @@ class DoneEnv(Adapter, Env):  # type: ignore[override]
                 f"mode: expected one of {self.env.metadata.get('render_modes')}, got {mode!r}"
             )
         base = self.env.unwrapped
-        made_with = base.render_mode
+        original_mode = base.render_mode
         base.render_mode = mode
         try:
             return self.env.render(**kwargs)
         finally:
-            base.render_mode = made_with
+            base.render_mode = original_mode
 
     def __str__(self) -> str:
         """Return `<Class<id>>`, or `<Class instance>` for an environment without a spec."""

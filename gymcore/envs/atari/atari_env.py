@@ -128,10 +128,10 @@ gymcore.envs.atari.games.GAMES lists all 104
                 f"game: there is no {game!r}{hint} gymcore.envs.atari.games.GAMES lists all "
                 f"{len(GAMES)}"
             )
-        there = [name for name in GAMES if os.path.isfile(os.path.join(folder, f"{name}.bin"))]
+        games = [name for name in GAMES if os.path.isfile(os.path.join(folder, f"{name}.bin"))]
         raise RomNotFound(
             f"no file {path!r}. ale-py ships the ROMs in its own folder; ALE_ROMS_DIR names another"
-            f" one. Games there: {', '.join(there) or 'none'}"
+            f" one. Games there: {', '.join(games) or 'none'}"
         )
     if ale_py.ALEInterface.isSupportedROM(path) != game:
         raise RomNotFound(f"{path!r} is not the ROM of {game!r} that the emulator knows")
@@ -412,7 +412,7 @@ class AtariEnv(Env, EzPickle):
     def _step_unobserved(self, action: Any) -> tuple[None, float, bool, bool, dict[str, Any]]:
         """Step without an observation, for AtariPreprocessing, which reads the screen itself."""
         block_daemons_at_exit()
-        press = self._joystick(action) if self.continuous else (self._at(action), 1.0)
+        press = self._joystick(action) if self.continuous else (self._ale_action(action), 1.0)
         frames = self._frameskip
         if isinstance(frames, tuple):
             frames = int(self.np_random.integers(*frames))
@@ -423,7 +423,7 @@ class AtariEnv(Env, EzPickle):
         terminated = self.ale.game_over(with_truncation=False)
         return None, reward, terminated, self.ale.game_truncated(), self._info()
 
-    def _at(self, action: Any) -> Any:
+    def _ale_action(self, action: Any) -> Any:
         """Return the emulator's action of an index."""
         try:
             index = operator.index(action)
@@ -564,9 +564,9 @@ class AtariEnv(Env, EzPickle):
             raise error.ArgumentTypeError(
                 f"state: expected what get_state() returned, got {state!r}"
             )
-        wanted = self._identity()
-        if (made_by := {name: state.get(name) for name in wanted}) != wanted:
-            raise error.InvalidArgument(f"state: expected one of {wanted}, got one of {made_by}")
+        expected = self._identity()
+        if (actual := {name: state.get(name) for name in expected}) != expected:
+            raise error.InvalidArgument(f"state: expected one of {expected}, got one of {actual}")
         try:
             action, strength = state["last_action"]
             intact = (

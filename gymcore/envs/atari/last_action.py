@@ -48,15 +48,15 @@ class LastAction:
     by the generator that the emulator had after a reset. Some games draw in the reset itself.
     """
 
-    def __init__(self, nothing: Press, probability: float, ale: Any) -> None:
+    def __init__(self, no_press: Press, probability: float, ale: Any) -> None:
         """Begin with an emulator that was just loaded.
 
         Args:
-            nothing: The action, and how far it was pressed, after a reset.
+            no_press: The action, and how far it was pressed, after a reset.
             probability: That of repeating an action.
             ale: The emulator.
         """
-        self._nothing = nothing
+        self._no_press = no_press
         self._probability = probability
         self._random = np.random.RandomState()
         self._steps: deque[tuple[Press, int]] = deque(maxlen=_STEPS)
@@ -71,31 +71,31 @@ class LastAction:
 
     def reset(self, ale: Any) -> None:
         """Note that a game begins: nothing is pressed."""
-        self._held = self._nothing
-        self._follow(ale.cloneState(include_rng=True))
+        self._last_press = self._no_press
+        self._reset_history(ale.cloneState(include_rng=True))
 
     def now(self) -> Press:
         """Return the last action, and how far it was pressed."""
         if not self._steps:
-            return self._held
+            return self._last_press
         if not self._probability:
-            self._held = self._steps[-1][0]
-            return self._held
-        drawn = self._generator().random_sample(self._undrawn)
+            self._last_press = self._steps[-1][0]
+            return self._last_press
+        numbers = self._generator().random_sample(self._undrawn)
         pressed = [press for press, frames in self._steps for _ in range(frames)]
-        for press, number in zip(reversed(pressed), reversed(drawn), strict=False):
+        for press, number in zip(reversed(pressed), reversed(numbers), strict=False):
             if number >= self._probability:
-                self._held = press
+                self._last_press = press
                 break
         self._steps.clear()
         self._undrawn = 0
-        return self._held
+        return self._last_press
 
     def restore(self, ale: Any, state: Any, press: Press) -> None:
         """Restore a state of the emulator that has its generator, and the last action with it."""
         ale.restoreState(state)
-        self._follow(state)
-        self._held = press
+        self._reset_history(state)
+        self._last_press = press
         if 0 < self._probability < 1:
             # Press it until it is taken; then go back again.
             numbers = np.random.RandomState()
@@ -108,10 +108,10 @@ class LastAction:
 
     def follow(self, ale: Any) -> None:
         """Take over the emulator's generator, after something else has set it."""
-        self._held = self.now()
-        self._follow(ale.cloneState(include_rng=True))
+        self._last_press = self.now()
+        self._reset_history(ale.cloneState(include_rng=True))
 
-    def _follow(self, state: Any) -> None:
+    def _reset_history(self, state: Any) -> None:
         self._steps.clear()
         self._undrawn = 0
         self._state = state.serialize()

@@ -154,24 +154,24 @@ def try_functions(addresses: dict[str, int], ale: Any) -> None:
         expected.append((*over, bytes(ale.getRAM()), ale.getScreen().tobytes()))
     ale.restoreState(begun)
     call["reset_game"](address)
-    got: list[Any] = []
+    results: list[Any] = []
     for action in _TRIED:
         numbers = [call["act"](address, action, 1.0)]
         numbers += [call[name](address) for name in ("lives", "frame_number")]
-        got.append((*numbers, call["episode_frame_number"](address)))
+        results.append((*numbers, call["episode_frame_number"](address)))
         over = call["game_over"](address, 1), call["game_truncated"](address)
-        got.append((*over, bytes(ale.getRAM()), screen_of(addresses, ale).tobytes()))
+        results.append((*over, bytes(ale.getRAM()), screen_of(addresses, ale).tobytes()))
     ale_py = load_ale()
     state = ale_py.ALEState()
     cloned = call["clone"](address, 0)
     ctypes.memmove(id(state) + state_offset(), ctypes.byref(cloned), STATE_BYTES)
-    got.append(state.serialize())
+    results.append(state.serialize())
     expected.append(ale.cloneState().serialize())
     call["restore"](address, address_of(begun))
-    got.append(ale.cloneState().serialize())
+    results.append(ale.cloneState().serialize())
     ale.restoreState(begun)
     expected.append(ale.cloneState().serialize())
-    if got != expected:
+    if results != expected:
         raise unusable("its functions and ale-py play a game differently")
 
 
@@ -263,8 +263,8 @@ def cartridge(path: str, game: str, mode: int | None, difficulty: int | None) ->
     colors = ale.getScreenRGB().reshape(-1, 3)[:256]
     return Cartridge(
         screen=(int(screen.shape[0]), int(screen.shape[1])),
-        minimal=tuple(int(one.value) for one in ale.getMinimalActionSet()),
-        legal=tuple(int(one.value) for one in ale.getLegalActionSet()),
+        minimal=tuple(int(action.value) for action in ale.getMinimalActionSet()),
+        legal=tuple(int(action.value) for action in ale.getLegalActionSet()),
         gray=gray[None].copy(),
         colors=np.ascontiguousarray(colors.T),
         first_state=first_state,

@@ -37,7 +37,7 @@ CUT_OFF = -2
 # parts, and for each part the least and the greatest value of so many numbers, all int32.
 _Numbers = tuple[tuple[int, int, int], ...]
 _TRUE, _FALSE = 0xFAB1FAB2 - 2**32, 0xBAD1BAD2 - 2**32
-_LEAST, _GREATEST = -(2**31), 2**31 - 1
+_INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
 _LARGE = 2**28  # of rewards and scores: sums and differences of some do not overflow
 _PARTS: tuple[tuple[str, _Numbers], ...] = (
     # Registers; flags; what execution waits for.
@@ -49,7 +49,7 @@ _PARTS: tuple[tuple[str, _Numbers], ...] = (
             (128, 128, 1),
             (0, 255, 129),
             (0, 10, 1),
-            (_LEAST, _GREATEST, 2),
+            (_INT_MIN, _INT_MAX, 2),
             (_TRUE, _FALSE, 1),
             (0, 255, 2),
         ),
@@ -58,11 +58,11 @@ _PARTS: tuple[tuple[str, _Numbers], ...] = (
         "TIA",
         (
             (-227, 0, 1),  # clocks: of the frame, of its display, to the end of the line
-            (_LEAST, _GREATEST, 3),
+            (_INT_MIN, _INT_MAX, 3),
             (0, 228, 1),
-            (_LEAST, _GREATEST, 3),
+            (_INT_MIN, _INT_MAX, 3),
             (0, 255, 5),  # objects, synchronization, sizes
-            (_LEAST, _GREATEST, 4),  # colours
+            (_INT_MIN, _INT_MAX, 4),  # colours
             (0, 255, 2),
             (_TRUE, _FALSE, 2),
             (0, 2**20 - 1, 1),  # the playfield
@@ -73,14 +73,14 @@ _PARTS: tuple[tuple[str, _Numbers], ...] = (
             (0, 65535, 1),
             (0, 159, 5),  # positions
             (0, 255, 2),
-            (_LEAST, _GREATEST, 1),
+            (_INT_MIN, _INT_MAX, 1),
             (_TRUE, _FALSE, 2),
             (0, 3, 1),
             (_TRUE, _FALSE, 1),
-            (_LEAST, _GREATEST, 1),
+            (_INT_MIN, _INT_MAX, 1),
         ),
     ),
-    ("TIASound", ((0, 255, 6), (_LEAST, _GREATEST, 1))),
+    ("TIASound", ((0, 255, 6), (_INT_MIN, _INT_MAX, 1))),
 )
 _RAM: _Numbers = ((128, 128, 1), (0, 255, 128))
 _CARTRIDGES: dict[str, _Numbers] = {  # banks, memory
@@ -99,7 +99,7 @@ _CARTRIDGES: dict[str, _Numbers] = {  # banks, memory
         *((8, 8, 1), (0, 255, 8)),
         *((3, 3, 1), (_TRUE, _FALSE, 3)),
         (0, 255, 1),
-        (_LEAST, _GREATEST, 1),
+        (_INT_MIN, _INT_MAX, 1),
         (-(10**8), 10**8, 1),
     ),
 }
@@ -197,8 +197,8 @@ class GameMemory:
             ValueError: If the state is not laid out as expected.
         """
         fields = memory_fields(state)
-        self._places = fields[:, :1] + np.arange(4)
-        self._least, self._greatest = fields[:, 1], fields[:, 2]
+        self._offsets = fields[:, :1] + np.arange(4)
+        self._minimums, self._maximums = fields[:, 1], fields[:, 2]
         self._end = GENERATOR + int.from_bytes(state[GENERATOR - 4 : GENERATOR], "little")
         self._state = state
         position = self.position(state)
@@ -234,10 +234,10 @@ class GameMemory:
             or not 0 <= cycles <= _MAX_CYCLES
         ):
             return None
-        numbers = np.frombuffer(state, np.uint8, offset=end)[self._places].view(np.int32)[:, 0]
+        numbers = np.frombuffer(state, np.uint8, offset=end)[self._offsets].view(np.int32)[:, 0]
         # Where the least exceeds the greatest, as in pairs of _TRUE and _FALSE, only these two fit.
-        inside = (self._least < numbers) & (numbers < self._greatest)
-        if not (inside | (numbers == self._least) | (numbers == self._greatest)).all():
+        is_inside = (self._minimums < numbers) & (numbers < self._maximums)
+        if not (is_inside | (numbers == self._minimums) | (numbers == self._maximums)).all():
             return None
         # The display begins and ends as many clocks after the frame as in the known state. It is
         # drawn up to a clock in it.

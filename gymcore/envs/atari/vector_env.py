@@ -525,9 +525,9 @@ class AtariVectorEnv(NativeVectorEnv):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Make the batch, see `NativeVectorEnv`, and load the ROM into every lane."""
-        if of_single := sorted({"obs_type", "sound_obs"} & kwargs.keys()):
+        if unsupported := sorted({"obs_type", "sound_obs"} & kwargs.keys()):
             raise error.ArgumentTypeError(
-                f"{', '.join(of_single)}: expected none in a batch that preprocesses screens; "
+                f"{', '.join(unsupported)}: expected none in a batch that preprocesses screens; "
                 "vectorization_mode='sync' and 'async' take the arguments of make()"
             )
         if kwargs.get("preset", "ale_vector") == "ale_vector":

@@ -75,7 +75,7 @@ class BipedalWalkerHeuristics:
 
     def step_heuristic(self, s: npt.NDArray[np.float32]) -> np.ndarray:
         """Return the action [4], within [-1, 1], for an observation [24]."""
-        seen: list[float] = np.asarray(s).tolist()
+        state: list[float] = np.asarray(s).tolist()
         moving, supporting = self.moving_leg, self.supporting_leg
         swing, carry = 4 + 5 * moving, 4 + 5 * supporting
         hips: list[float | None] = [None, None]
@@ -84,31 +84,31 @@ class BipedalWalkerHeuristics:
         if self.state == self.STAY_ON_ONE_LEG:
             hips[moving], knees[moving] = 1.52, -0.672
             self.supporting_knee_angle += 0.0274
-            if seen[2] > self.SPEED:
+            if state[2] > self.SPEED:
                 self.supporting_knee_angle += 0.0273
             self.supporting_knee_angle = min(self.supporting_knee_angle, self.SUPPORT_KNEE_ANGLE)
             knees[supporting] = self.supporting_knee_angle
-            if seen[carry] < 0.165:  # the supporting leg is behind
+            if state[carry] < 0.165:  # the supporting leg is behind
                 self.state = self.PUT_OTHER_DOWN
         if self.state == self.PUT_OTHER_DOWN:
             hips[moving], knees[moving] = 0.131, self.SUPPORT_KNEE_ANGLE
             knees[supporting] = self.supporting_knee_angle
-            if seen[swing + 4]:  # it touches the ground
+            if state[swing + 4]:  # it touches the ground
                 self.state = self.PUSH_OFF
-                self.supporting_knee_angle = min(seen[swing + 2], self.SUPPORT_KNEE_ANGLE)
+                self.supporting_knee_angle = min(state[swing + 2], self.SUPPORT_KNEE_ANGLE)
         if self.state == self.PUSH_OFF:
             knees[moving], knees[supporting] = self.supporting_knee_angle, 1.01
-            if seen[carry + 2] > 0.841 or seen[2] > 1.38 * self.SPEED:
+            if state[carry + 2] > 0.841 or state[2] > 1.38 * self.SPEED:
                 self.state = self.STAY_ON_ONE_LEG
                 self.moving_leg, self.supporting_leg = supporting, moving
 
         motors = []
-        upright = 0.625 * (seen[0] - 0.00309) + 1.37 * seen[1]
+        upright = 0.625 * (state[0] - 0.00309) + 1.37 * state[1]
         for leg in (0, 1):
-            angle, turn, bend, bending = seen[4 + 5 * leg : 8 + 5 * leg]
+            angle, turn, bend, bending = state[4 + 5 * leg : 8 + 5 * leg]
             hip, knee = hips[leg], knees[leg]
             swung = 0.0 if hip is None else 0.967 * (hip - angle) - 0.194 * turn
             bent = 0.0 if knee is None else 3.67 * (knee - bend) - 0.139 * bending
-            motors += [swung + upright, bent - 13.2 * seen[3]]  # the last term dampens bouncing
+            motors += [swung + upright, bent - 13.2 * state[3]]  # the last term dampens bouncing
         self.a = np.clip(0.532 * np.array(motors), -1.0, 1.0)
         return self.a

@@ -157,7 +157,7 @@ class BipedalWalker(Lidar, CompiledBox2DEnv[npt.NDArray[np.float32]]):
         """All bodies: ground, legs, hull."""
         return [*self.terrain, *self.legs, *self._bodies[-5:-4]]
 
-    def _view_bodies(self, bodies: list[Body]) -> list[Body]:
+    def _with_gymnasium_attributes(self, bodies: list[Body]) -> list[Body]:
         bipedal_walker_python.paint_terrain(bodies[:-5], int(self._episode["box_count"]))
         joints, touches = self._world.joints, self._episode["feet"].reshape(-1, 1)
         for index, leg in enumerate(bodies[-4:]):

@@ -134,7 +134,7 @@ class DrawnBox2DEnv(DrawnEnv[ObsType, ActType]):
         return self._render_frame(str(self.render_mode), None)
 
     def _render_frame(self, render_mode: str, state: object) -> npt.NDArray[np.uint8] | None:
-        return self._drawn(draw_of, render_mode, self)
+        return self._render_with(draw_of, render_mode, self)
 
 
 def draw_of(surface: pygame.Surface, env: DrawnBox2DEnv) -> None:
@@ -207,9 +207,9 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
             raise error.ArgumentTypeError(
                 f"state: expected what get_state() returned, got {state!r}"
             )
-        wanted = self._identity()
-        if (made_by := {name: state.get(name) for name in wanted}) != wanted:
-            raise error.InvalidArgument(f"state: expected one of {wanted}, got one of {made_by}")
+        expected = self._identity()
+        if (actual := {name: state.get(name) for name in expected}) != expected:
+            raise error.InvalidArgument(f"state: expected one of {expected}, got one of {actual}")
         try:
             episode = (state["start"], *state["moves"], *state["counters"].values())
             seeding.bit_generator_of(state["random"])
@@ -268,8 +268,8 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes, and the episode as its moves; worlds and windows are left out."""
-        left_out = {"_renderer", "_start", "_moves", *self._not_pickled}
-        attributes = {name: value for name, value in vars(self).items() if name not in left_out}
+        excluded = {"_renderer", "_start", "_moves", *self._not_pickled}
+        attributes = {name: value for name, value in vars(self).items() if name not in excluded}
         if self._start is not None:
             attributes["_saved"] = self._episode()
         return attributes

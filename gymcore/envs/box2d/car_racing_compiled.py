@@ -61,7 +61,7 @@ def _score_texts() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
     return shades, widths
 
 
-def _fixed(value: object) -> property:
+def _compiled_constant(value: object) -> property:
     """An attribute that compiled code has its own constant for: it cannot be set."""
     return property(lambda body: value)
 
@@ -69,7 +69,7 @@ def _fixed(value: object) -> property:
 class _Hull(BodyOf):
     """The car's hull."""
 
-    color = _fixed(HULL_COLOR)
+    color = _compiled_constant(HULL_COLOR)
 
 
 class _WheelField(EpisodeField):
@@ -94,7 +94,7 @@ class _Wheel(BodyOf):
         super().__init__(body)
         self.joint, self.index, self._episode, self._road = joint, index, episode, road
 
-    color, wheel_rad = _fixed(WHEEL_COLOR), _fixed(WHEEL_R * SIZE)
+    color, wheel_rad = _compiled_constant(WHEEL_COLOR), _compiled_constant(WHEEL_R * SIZE)
     gas, brake, steer = _WheelField(float), _WheelField(float), _WheelField(float)
     phase, omega = _WheelField(float), _WheelField(float)
 
@@ -113,7 +113,7 @@ class _Tile(BodyOf):
         super().__init__(body)
         self.idx, self._episode = idx, episode
 
-    road_friction = _fixed(1.0)
+    road_friction = _compiled_constant(1.0)
 
     @property
     def road_visited(self) -> bool:
@@ -154,9 +154,9 @@ class _CompiledCar(Car):
     @property
     def particles(self) -> deque[Particle]:  # type: ignore[override]
         """The newest marks of skidding wheels."""
-        made, marks = int(self._episode["marks_made"]), self._episode["marks"]
+        num_made, marks = int(self._episode["marks_made"]), self._episode["marks"]
         counts, on_grass = self._episode["mark_counts"], self._episode["mark_on_grass"]
-        newest = (number % len(marks) for number in range(max(made - len(marks), 0), made))
+        newest = (number % len(marks) for number in range(max(num_made - len(marks), 0), num_made))
         return deque(
             Particle(
                 mark_color(on_grass[mark]),
@@ -365,7 +365,7 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
         """The bodies of the road; None before the first reset."""
         return self._bodies[:-5] or None
 
-    def _view_bodies(self, bodies: list[Body]) -> list[Body]:
+    def _with_gymnasium_attributes(self, bodies: list[Body]) -> list[Body]:
         episode, joints = self._episode, self._world.joints
         road = [_Tile(tile, index, episode) for index, tile in enumerate(bodies[:-5])]
         hull = _Hull(bodies[-5])

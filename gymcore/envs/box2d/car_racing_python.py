@@ -124,7 +124,7 @@ class RacingDeclarations:
         "render_modes": ["human", "rgb_array", "state_pixels"],
         "render_fps": FPS,
     }
-    picture_size: ClassVar[tuple[int, int]] = (WINDOW_W, WINDOW_H)
+    frame_size: ClassVar[tuple[int, int]] = (WINDOW_W, WINDOW_H)
     # Attributes of Gymnasium's environment; these windows do not exist here.
     invisible_state_window = None
     invisible_video_window = None
@@ -154,7 +154,7 @@ class RacingDeclarations:
             return self._observe_score(self.reward)
         if render_mode == "rgb_array":
             return scaled(paint(self, self.reward, marks=True), (VIDEO_W, VIDEO_H))
-        return self._drawn(draw_of, render_mode, self)
+        return self._render_with(draw_of, render_mode, self)
 
 
 class CarRacing(RacingDeclarations, Box2DEnv[Any]):

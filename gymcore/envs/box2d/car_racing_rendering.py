@@ -132,8 +132,8 @@ def draw_scenery(surface: pygame.Surface, env: Any, view: View) -> None:
     low, high = pixels.min(axis=1), pixels.max(axis=1)
     is_seen = ((high > -2.0) & (low < (WINDOW_W + 2.0, WINDOW_H + 2.0))).all(axis=1)
     # Whole pixels: pygame's gfxdraw cuts the fractions off as well.
-    seen = pixels[is_seen].astype(np.int64).tolist()
-    for index, points in zip(np.flatnonzero(is_seen).tolist(), seen, strict=True):
+    visible = pixels[is_seen].astype(np.int64).tolist()
+    for index, points in zip(np.flatnonzero(is_seen).tolist(), visible, strict=True):
         _fill(surface, points, colors[index])
 
 
@@ -164,29 +164,29 @@ def draw_dashboard(surface: pygame.Surface, car: Car, score: float) -> None:
     speed_x, speed_y = car.hull.linearVelocity.tuple
     speed = math.sqrt(speed_x * speed_x + speed_y * speed_y)
     if abs(speed) > _MIN_BAR:
-        polygon(surface, _WHITE, _upright(5, 0.02 * speed))
+        polygon(surface, _WHITE, _vertical_bar(5, 0.02 * speed))
     for index, wheel in enumerate(car.wheels):
         omega = wheel.omega
         if abs(omega) > _MIN_BAR:
-            polygon(surface, _ABS[index], _upright(7 + index, 0.01 * omega))
+            polygon(surface, _ABS[index], _vertical_bar(7 + index, 0.01 * omega))
     steering = car.wheels[0].joint.angle
     if abs(steering) > _MIN_BAR:
-        polygon(surface, _STEERING, _lying(20, -10.0 * steering))
+        polygon(surface, _STEERING, _horizontal_bar(20, -10.0 * steering))
     turning = car.hull.angularVelocity
     if abs(turning) > _MIN_BAR:
-        polygon(surface, _TURNING, _lying(30, -0.8 * turning))
+        polygon(surface, _TURNING, _horizontal_bar(30, -0.8 * turning))
 
     text = score_text(score)
     surface.blit(text, text.get_rect(center=_SCORE_AT))
 
 
-def _upright(place: int, value: float) -> list[Point]:
+def _vertical_bar(place: int, value: float) -> list[Point]:
     top, bottom = WINDOW_H - (_H + _H * value), WINDOW_H - _H
     left, right = place * _S, (place + 1) * _S
     return [(left, top), (right, top), (right, bottom), (left, bottom)]
 
 
-def _lying(place: int, value: float) -> list[Point]:
+def _horizontal_bar(place: int, value: float) -> list[Point]:
     left, right = (place + 0) * _S, (place + value) * _S
     return [
         (left, WINDOW_H - 4 * _H),

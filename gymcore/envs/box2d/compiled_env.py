@@ -186,10 +186,10 @@ class CompiledBox2DEnv(
         """The bodies of the world in the order of creation; empty before the first reset."""
         builds = self._batch.store.builds(self._lane)
         if self._view[0] != builds:
-            self._view = builds, self._view_bodies(self._world.bodies)
+            self._view = builds, self._with_gymnasium_attributes(self._world.bodies)
         return self._view[1]
 
-    def _view_bodies(self, bodies: list[Body]) -> list[Body]:
+    def _with_gymnasium_attributes(self, bodies: list[Body]) -> list[Body]:
         """Return bodies that were just made with the attributes that Gymnasium gives them."""
         return bodies
 

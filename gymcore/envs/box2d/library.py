@@ -93,7 +93,7 @@ def _verify(functions: dict[str, int]) -> None:
     reference, first, second = _world(), _world(), _world()
     _compare_world(reference)
     state, changes = step_and_save(functions, int(first.this), _PUSHES)
-    seen, _ = step_and_save(functions, int(second.this), _PUSHES, state)
+    result, _ = step_and_save(functions, int(second.this), _PUSHES, state)
     if not changes:
         raise _UnusableError("contacts are not reported")
     for _ in range(2 * _PUSHES):
@@ -101,7 +101,7 @@ def _verify(functions: dict[str, int]) -> None:
         reference.Step(*_STEP)
     _compare_world(reference)
     expected, _ = step_and_save(functions, int(reference.this), 0)
-    if seen is None or seen != expected:
+    if result is None or result != expected:
         raise _UnusableError("its functions step a world to an unexpected state")
 
 
@@ -162,17 +162,17 @@ def _compare_world(world: World) -> None:
             _compare("contact point", point)
 
 
-def _compare(kind: str, thing: PackageObject) -> None:
+def _compare(kind: str, item: PackageObject) -> None:
     """Raise if the members of a structure are not the attributes of the package's object."""
-    for name, value in read_members(kind, int(thing.this)).items():
-        attribute = operator.attrgetter(name)(thing)
+    for name, value in read_members(kind, int(item.this)).items():
+        attribute = operator.attrgetter(name)(item)
         if name.startswith("Get"):
             attribute = attribute(1.0) if name == "GetMotorTorque" else attribute()
-        if _plain(attribute) != value:
+        if _as_member(attribute) != value:
             raise _UnusableError(f"its {kind} has another memory layout")
 
 
-def _plain(value: Any) -> object:
+def _as_member(value: Any) -> object:
     """Return an attribute as `read_members` does."""
     if isinstance(value, list) and not (value and isinstance(value[0], tuple)):
         value = value[-1] if value else None  # Box2D's list begins with the newest object

@@ -205,7 +205,7 @@ class LunarLander(ParticleBodies, CompiledBox2DEnv[Any]):
         """The bodies that are drawn: hull and legs."""
         return self._bodies[1:]
 
-    def _view_bodies(self, bodies: list[Body]) -> list[Body]:
+    def _with_gymnasium_attributes(self, bodies: list[Body]) -> list[Body]:
         touches = self._episode["legs"].reshape(-1, 1)
         legs = map(Foot, bodies[2:], self._world.joints, touches)
         self._emitted: list[Body] = []

@@ -61,7 +61,7 @@ class AcrobotEnv(NativeDiscreteEnv):
     kernel_module = "gymcore_ext.physics.acrobot"
     observation_method = "_get_ob"
     compiled_methods = python_methods = frozenset({"_terminal", "_dsdt"})
-    picture_size = (500, 500)
+    frame_size = (500, 500)
 
     dt = Parameter(encode=as_positive)
     LINK_LENGTH_1 = Parameter(encode=as_positive)
@@ -192,7 +192,7 @@ class AcrobotEnv(NativeDiscreteEnv):
         disc(surface, JOINT, shoulder, HALF_WIDTH * scale)
         disc(surface, JOINT, elbow, HALF_WIDTH * scale)
 
-    def scene(self) -> Info:
+    def draw_arguments(self) -> Info:
         """Return the link lengths for drawing."""
         return {"link_length_1": self.LINK_LENGTH_1, "link_length_2": self.LINK_LENGTH_2}
 

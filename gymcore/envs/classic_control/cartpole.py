@@ -172,7 +172,7 @@ class CartPoleEnv(NativeDiscreteEnv):
         )
         disc(surface, AXLE, axle, POLE_HALF_WIDTH)
 
-    def scene(self) -> Info:
+    def draw_arguments(self) -> Info:
         """Return the length of the pole and the width of the track for drawing."""
         return {"length": self.length, "x_threshold": self.x_threshold}
 

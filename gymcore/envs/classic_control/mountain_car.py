@@ -90,7 +90,7 @@ class MountainCarRendering(NativeEnv[ActType]):
         for along in (-WHEEL_OFFSET, WHEEL_OFFSET):
             disc(surface, WHEEL, from_foot(along, WHEEL_HEIGHT), WHEEL_RADIUS)
 
-    def scene(self) -> Info:
+    def draw_arguments(self) -> Info:
         """Return the positions of the flag and of the ends of the track for drawing."""
         return {
             "goal_position": self.goal_position,

@@ -65,7 +65,7 @@ class PendulumEnv(NativeContinuousEnv):
     screen_dim = 500
     observation_method = "_get_obs"
     numpy_scalars = True
-    picture_size = (500, 500)
+    frame_size = (500, 500)
 
     max_speed = Parameter(encode=as_positive)
     max_torque = Parameter(encode=as_positive)
@@ -149,7 +149,7 @@ class PendulumEnv(NativeContinuousEnv):
             _draw_torque(surface, axle, scale, min(max(share, -1.0), 1.0))
         disc(surface, BLACK, axle, AXLE_RADIUS * scale)
 
-    def scene(self) -> Info:
+    def draw_arguments(self) -> Info:
         """Return the torque of the last step for drawing its arrow."""
         limit = self.max_torque
         torque = 0.0 if self.last_u is None else min(max(float(self.last_u), -limit), limit)

@@ -59,13 +59,13 @@ class Actions(IntEnum):
     done = 6
 
 
-def _max_steps(least: int) -> Parameter:
-    """Return the parameter of a time limit of at least `least` steps; 0 lets the level decide."""
+def _max_steps(minimum: int) -> Parameter:
+    """Return the parameter of a time limit of at least `minimum` steps; 0 lets the level decide."""
 
     def encode(value: Any) -> tuple[float, ...]:
         is_flag = isinstance(value, (bool, np.bool_))
         is_integer = isinstance(value, (int, np.integer)) and not is_flag
-        if not is_integer or not least <= value <= _MANY_STEPS:
+        if not is_integer or not minimum <= value <= _MANY_STEPS:
             raise error.InvalidArgument(
                 f"expected a positive integer up to {_MANY_STEPS}, got {value!r}"
             )
@@ -195,7 +195,7 @@ class MiniGridEnv(StructEnv):
         self._goal_direction = goal_direction
         self.highlight, self.tile_size, self.agent_pov = highlight, tile_size, agent_pov
         self.screen_size = screen_size
-        self.picture_size = (screen_size, screen_size)  # type: ignore[misc]
+        self.frame_size = (screen_size, screen_size)  # type: ignore[misc]
         super().__init__(render_mode)
         self.action_space = spaces.Discrete(self._level.num_actions)
         arrays = self.observation_space
@@ -436,7 +436,7 @@ class MiniGridEnv(StructEnv):
         frame = self.get_frame(self.highlight, self.tile_size, self.agent_pov)
         if render_mode == "rgb_array":
             return frame
-        return self._drawn(draw_with_mission, render_mode, frame, self.mission)
+        return self._render_with(draw_with_mission, render_mode, frame, self.mission)
 
 
 def draw_with_mission(surface: pygame.Surface, frame: npt.NDArray[np.uint8], mission: str) -> None:
@@ -448,8 +448,8 @@ def draw_with_mission(surface: pygame.Surface, frame: npt.NDArray[np.uint8], mis
     width, height = surface.get_size()
     scale = min(0.9 * width / frame.shape[1], 0.9 * height / frame.shape[0])
     size = int(frame.shape[1] * scale), int(frame.shape[0] * scale)
-    picture = pygame.image.frombuffer(frame.tobytes(), frame.shape[1::-1], "RGB")
-    surface.blit(pygame.transform.smoothscale(picture, size), ((width - size[0]) // 2, 0))
+    image = pygame.image.frombuffer(frame.tobytes(), frame.shape[1::-1], "RGB")
+    surface.blit(pygame.transform.smoothscale(image, size), ((width - size[0]) // 2, 0))
     pygame.freetype.init()
     font = pygame.freetype.SysFont(pygame.font.get_default_font(), 22)
     place = font.get_rect(mission, size=22)

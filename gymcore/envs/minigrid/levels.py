@@ -37,7 +37,7 @@ _BOUNDS = {
     "num_doors": (2, 4),
 }
 # Lanes hold numbers up to this one.
-_MANY = 999_999
+_MAX_COUNT = 999_999
 # Arguments that determine the size or the time limit of a level.
 _EXTENTS = {*SIZES, "size", "width", "height", "breadth", "num_rooms_visited"}
 
@@ -133,14 +133,14 @@ def _numbers(name: str, value: Any, default: Any) -> tuple[float, ...]:
             column, row = (0, 0) if value is None else value
         except (TypeError, ValueError):
             raise ArgumentTypeError(f"{name}: expected column and row, got {value!r}") from None
-        return count(name, column, 0, _MANY), count(name, row, 0, _MANY)
+        return count(name, column, 0, _MAX_COUNT), count(name, row, 0, _MAX_COUNT)
     if name == "locked_room_prob":
         if not isinstance(value, (int, float)) or not 0 <= value <= 1:
             raise InvalidArgument(f"{name}: expected a number from 0 to 1, got {value!r}")
         return (value,)
     if isinstance(default, bool):
         return (bool(value),)
-    low, high = (*_BOUNDS.get(name, (0,)), _MANY)[:2]
+    low, high = (*_BOUNDS.get(name, (0,)), _MAX_COUNT)[:2]
     return (count(name, value, low, high),)
 
 
@@ -150,7 +150,7 @@ def _position(name: str, value: Any, known: tuple[str | None, ...]) -> int:
     return known.index(value)
 
 
-def _square(rules: str, size: int, factor: int, see: bool = False, **arguments: Any) -> Level:
+def _square_level(rules: str, size: int, factor: int, see: bool = False, **arguments: Any) -> Level:
     """Return a square level with a time limit of `factor` times its cells."""
     return Level(rules, {"size": size, **arguments}, {}, lambda a: factor * a.size**2, see)
 
@@ -184,23 +184,23 @@ _CHAIN = {"minNumRooms": 6, "maxNumRooms": 6, "maxRoomSize": 10, "width": 25, "h
 _TWO_ROOMS = {"room_size": 6, "num_rows": 1, "num_cols": 2}
 
 LEVELS: dict[str, Level] = {
-    "Empty": _square("Empty", 8, 4, True, **_START),
+    "Empty": _square_level("Empty", 8, 4, True, **_START),
     "FourRooms": Level(
         "FourRooms", {"agent_pos": None, "goal_pos": None}, {"size": 19}, lambda a: 100
     ),
-    "DoorKey": _square("DoorKey", 8, 10),
-    "LavaGap": _square("LavaGap", 7, 4, obstacle_type="lava"),
-    "Crossing": _square("Crossing", 9, 4, num_crossings=1, obstacle_type="lava"),
+    "DoorKey": _square_level("DoorKey", 8, 10),
+    "LavaGap": _square_level("LavaGap", 7, 4, obstacle_type="lava"),
+    "Crossing": _square_level("Crossing", 9, 4, num_crossings=1, obstacle_type="lava"),
     "DistShift": Level("DistShift", _SHIFT, {}, lambda a: 4 * a.width * a.height, True),
     "MultiRoom": Level("MultiRoom", _CHAIN, {}, lambda a: 20 * a.maxNumRooms),
     "LockedRoom": Level("LockedRoom", {"size": 19}, {}, lambda a: 10 * a.size),
-    "Fetch": _square("Fetch", 8, 5, True, numObjs=3),
-    "GoToObject": _square("GoToObject", 6, 5, True, numObjs=2),
+    "Fetch": _square_level("Fetch", 8, 5, True, numObjs=3),
+    "GoToObject": _square_level("GoToObject", 6, 5, True, numObjs=2),
     "PutNear": Level("PutNear", {"size": 6, "numObjs": 2}, {}, lambda a: 5 * a.size, True),
-    "GoToDoor": _square("GoToDoor", 5, 4, True),
+    "GoToDoor": _square_level("GoToDoor", 5, 4, True),
     "Playground": Level("Playground", {}, {"size": 19}, lambda a: 100),
-    "DynamicObstacles": _square("DynamicObstacles", 8, 4, True, **_START, n_obstacles=4),
-    "Memory": _square("Memory", 8, 5, random_length=False),
+    "DynamicObstacles": _square_level("DynamicObstacles", 8, 4, True, **_START, n_obstacles=4),
+    "Memory": _square_level("Memory", 8, 5, random_length=False),
     "RedBlueDoor": Level("RedBlueDoors", {"size": 8}, {"breadth": 2}, lambda a: 20 * a.size**2),
     "Unlock": of_rooms("Unlock", _TWO_ROOMS, 8),
     "UnlockPickup": of_rooms("UnlockPickup", {**_TWO_ROOMS, "blocked": False}, 8),
@@ -231,14 +231,14 @@ def ids(pattern: str, kind: str, *rows: Any, **same: Any) -> Ids:
         ('KeyCorridor', {'room_size': 3, 'num_rows': 2})
     """
     names = dict.fromkeys(re.findall(r"{(\w+)}", pattern))
-    made: Ids = {}
+    result: Ids = {}
     for row in rows or ((),):
         values = dict(zip(names, row if isinstance(row, tuple) else (row,), strict=True))
-        made[pattern.format(**values)] = kind, values | same
-    return made
+        result[pattern.format(**values)] = kind, values | same
+    return result
 
 
-def _chain(name: str, *values: int) -> Ids:
+def _multi_room_ids(name: str, *values: int) -> Ids:
     return ids(f"MultiRoom-{name}", "MultiRoom", **dict(zip(_CHAIN, values, strict=False)))
 
 
@@ -278,10 +278,10 @@ IDS: Ids = {
     ),
     **ids("DistShift1-v0", "DistShift", strip2_row=2),
     **ids("DistShift2-v0", "DistShift", strip2_row=5),
-    **_chain("N2-S4-v0", 2, 2, 4),
-    **_chain("N4-S5-v0", 6, 6, 5),  # six rooms, unlike version 1
-    **_chain("N4-S5-v1", 4, 4, 5),
-    **_chain("N6-v0", 6, 6, 10),
+    **_multi_room_ids("N2-S4-v0", 2, 2, 4),
+    **_multi_room_ids("N4-S5-v0", 6, 6, 5),  # six rooms, unlike version 1
+    **_multi_room_ids("N4-S5-v1", 4, 4, 5),
+    **_multi_room_ids("N6-v0", 6, 6, 10),
     "LockedRoom-v0": ("LockedRoom", {}),
     **ids("Fetch-{size}x{size}-N{numObjs}-v0", "Fetch", (5, 2), (6, 2), (8, 3)),
     **ids("GoToObject-{size}x{size}-N{numObjs}-v0", "GoToObject", (6, 2), (8, 2)),

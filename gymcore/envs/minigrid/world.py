@@ -229,8 +229,8 @@ def cell_of(lane: Any, item: WorldObj | None, episode: Any) -> int:
         if inner is not None and not identity:
             identity = count = count + 1
         if count >= len(objects) or identity in (each[2] for each in chain if identity):
-            most = len(objects) - 1
-            raise InvalidArgument(f"expected at most {most} objects, and no box in itself")
+            max_objects = len(objects) - 1
+            raise InvalidArgument(f"expected at most {max_objects} objects, and no box in itself")
         chain.append((item, kind | color << 4 | state << 7, identity))
         item = inner
     cell = _EMPTY

@@ -115,8 +115,8 @@ class AntEnv(
         observation = super()._get_obs()
         if "contact_forces" in self.in_python:
             forces = np.ravel(self.contact_forces)
-            seen = observation[self.model.nq - self.skipped + self.model.nv :]
-            seen[:] = forces[forces.size - seen.size :]
+            contact_part = observation[self.model.nq - self.skipped + self.model.nv :]
+            contact_part[:] = forces[forces.size - contact_part.size :]
         return observation
 
     @property

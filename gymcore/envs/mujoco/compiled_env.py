@@ -134,19 +134,19 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Collect the declared weights and the arguments that all lanes share."""
         super().__init_subclass__(**kwargs)
-        for name, one in list(cls.__dict__.items()):
-            if isinstance(one, Weight):
-                setattr(cls, f"_{name}", PrivateName(one))
+        for name, value in list(cls.__dict__.items()):
+            if isinstance(value, Weight):
+                setattr(cls, f"_{name}", PrivateName(value))
         declared = {
-            name: one
+            name: value
             for base in reversed(cls.__mro__)
-            for name, one in vars(base).items()
-            if isinstance(one, Weight)
+            for name, value in vars(base).items()
+            if isinstance(value, Weight)
         }
         cls.parameters = {
-            name: one
-            for name, one in declared.items()
-            if inspect.getattr_static(cls, name) is one or name in cls.in_python
+            name: value
+            for name, value in declared.items()
+            if inspect.getattr_static(cls, name) is value or name in cls.in_python
         }
         cls.fixed = {}
         for name in declared.keys() - cls.parameters.keys():
@@ -170,8 +170,8 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             )
         names = [
             name
-            for name, one in inspect.signature(cls.__init__).parameters.items()
-            if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY) and name != "self"
+            for name, value in inspect.signature(cls.__init__).parameters.items()
+            if value.kind in (value.POSITIONAL_OR_KEYWORD, value.KEYWORD_ONLY) and name != "self"
         ]
         fixed = set(names) - cls.parameters.keys()
         cls.arguments = (*fixed, *_RENDERING_ARGUMENTS)
@@ -593,7 +593,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             if self._described:
                 raise
             return {}  # a model of its own lacks what is described
-        values = {name: self.value_of(as_quantity(one)) for name, one in described.items()}
+        values = {name: self.value_of(as_quantity(value)) for name, value in described.items()}
         return {name: value if value.size != 1 else value[0] for name, value in values.items()}
 
     # --- state ----------------------------------------------------------------------------------

@@ -132,12 +132,12 @@ def _restoring(backend: str) -> Callable[[], None]:
         return lambda: glfw.make_context_current(window)
     if backend == "egl":
         egl, library = importlib.import_module("OpenGL.EGL"), importlib.import_module("mujoco.egl")
-        nothing = (egl.EGL_NO_SURFACE, egl.EGL_NO_SURFACE, egl.EGL_NO_CONTEXT)
+        no_context = (egl.EGL_NO_SURFACE, egl.EGL_NO_SURFACE, egl.EGL_NO_CONTEXT)
         context = egl.eglGetCurrentContext()
         if not context:
             # MuJoCo's display is there when its first context is.
-            return lambda: egl.eglMakeCurrent(library.EGL_DISPLAY, *nothing)
-        surfaces = (egl.eglGetCurrentSurface(one) for one in (egl.EGL_DRAW, egl.EGL_READ))
+            return lambda: egl.eglMakeCurrent(library.EGL_DISPLAY, *no_context)
+        surfaces = (egl.eglGetCurrentSurface(kind) for kind in (egl.EGL_DRAW, egl.EGL_READ))
         before = (egl.eglGetCurrentDisplay(), *surfaces, context)
         return lambda: egl.eglMakeCurrent(*before)
     return lambda: None  # OSMesa and CGL do not change it
@@ -150,20 +150,20 @@ def find_display() -> str | None:
 
 def _candidates() -> list[str]:
     """Return the names of the backends to try, the best one first."""
-    wanted = os.environ.get("MUJOCO_GL", "").strip().lower()
-    if wanted in OFF:
+    choice = os.environ.get("MUJOCO_GL", "").strip().lower()
+    if choice in OFF:
         raise RenderingUnavailable(
-            f"rendering is switched off by the environment variable MUJOCO_GL={wanted}"
+            f"rendering is switched off by the environment variable MUJOCO_GL={choice}"
         )
-    if wanted not in AUTOMATIC:
+    if choice not in AUTOMATIC:
         known = {"egl": "egl", "osmesa": "osmesa", "cgl": "cgl", "glfw": "glfw"}
         known |= {"glx": "glfw", "wgl": "glfw"}
-        if wanted not in known:
+        if choice not in known:
             raise UnknownBackend(
                 "Environment variable MUJOCO_GL must be one of dict_keys(['glfw', 'egl', "
-                f"'osmesa']): got {wanted!r}. It may also be off or unset"
+                f"'osmesa']): got {choice!r}. It may also be off or unset"
             )
-        return [known[wanted]]
+        return [known[choice]]
     if sys.platform == "darwin":
         return ["cgl"]
     if sys.platform == "win32":
@@ -199,14 +199,14 @@ def _try(name: str, model: mujoco.MjModel, width: int, height: int) -> Contexts:
 
 def _missing(name: str) -> str | None:
     """Return what a backend lacks on this machine, or None."""
-    check = {"glfw": _no_glfw, "egl": _no_egl, "osmesa": _no_osmesa}.get(name)
+    check = {"glfw": _glfw_problem, "egl": _egl_problem, "osmesa": _osmesa_problem}.get(name)
     platform = os.environ.get("PYOPENGL_PLATFORM", "").lower()
     if name in ("egl", "osmesa") and platform not in ("", name):
         return f"the environment variable PYOPENGL_PLATFORM is {platform!r}"
     return None if check is None else check()
 
 
-def _no_glfw() -> str | None:
+def _glfw_problem() -> str | None:
     if sys.platform.startswith("linux") and not (
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     ):
@@ -218,10 +218,10 @@ def _no_glfw() -> str | None:
         return f"the package glfw cannot be imported ({problem})"
     if started:
         return None
-    return f"GLFW cannot start ({'; '.join(str(one.message) for one in caught) or 'no reason'})"
+    return f"GLFW cannot start ({'; '.join(str(entry.message) for entry in caught) or 'no reason'})"
 
 
-def _no_egl() -> str | None:
+def _egl_problem() -> str | None:
     library = _load("EGL", "libEGL.so.1")
     if library is None:
         return "libEGL.so.1 is not installed"
@@ -258,7 +258,7 @@ def _no_egl() -> str | None:
     return f"none of EGL's {count.value} devices can be used"
 
 
-def _no_osmesa() -> str | None:
+def _osmesa_problem() -> str | None:
     names = ("libOSMesa.so.8", "libOSMesa.so.6", "libOSMesa.so")
     return "libOSMesa.so is not installed" if _load("OSMesa", *names) is None else None
 
@@ -325,7 +325,7 @@ def release_once(owner: object, free: Callable[..., None], *args: object) -> wea
     # The exit hook of `weakref` runs after those of GLFW and PyOpenGL, which destroy the contexts.
     # Hooks run in reverse order of their registration, so this one is registered again.
     release.atexit = False
-    _unreleased[:] = [one for one in _unreleased if one.alive]
+    _unreleased[:] = [context for context in _unreleased if context.alive]
     _unreleased.append(release)
     atexit.unregister(_release_all)
     atexit.register(_release_all)

@@ -70,13 +70,13 @@ def mujoco_module() -> ModuleType:
 
 
 @contextlib.contextmanager
-def warnings_while(doing: str) -> Iterator[None]:
+def warnings_while(activity: str) -> Iterator[None]:
     """Turn MuJoCo's warnings into Python's; MuJoCo would print them and write them to a file.
 
     The deprecation warning for `settotalmass`, which HalfCheetah's model needs, is suppressed.
 
     Args:
-        doing: The activity that the message names, such as "loading ant.xml".
+        activity: What the message names, such as "loading ant.xml".
     """
     mujoco = mujoco_module()
     messages: list[str] = []
@@ -91,7 +91,7 @@ def warnings_while(doing: str) -> Iterator[None]:
     finally:
         for text in messages:
             if "settotalmass" not in text:
-                logger.warn(f"MuJoCo, {doing}: {text.strip()}")
+                logger.warn(f"MuJoCo, {activity}: {text.strip()}")
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -144,8 +144,8 @@ def load_functions() -> dict[str, int]:
 
 def _stop_clock(library: ctypes.CDLL) -> None:
     """Stop the profiler's clock, unless `GYMCORE_MUJOCO_TIMERS` keeps it."""
-    wanted = os.environ.get("GYMCORE_MUJOCO_TIMERS", "0") not in ("", "0")
-    if wanted or mujoco_module().get_mjcb_time() is not None:
+    keeps_clock = os.environ.get("GYMCORE_MUJOCO_TIMERS", "0") not in ("", "0")
+    if keeps_clock or mujoco_module().get_mjcb_time() is not None:
         return
     # Older versions have no clock.
     with contextlib.suppress(ValueError):

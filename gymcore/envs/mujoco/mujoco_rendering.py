@@ -375,7 +375,7 @@ class WindowViewer(BaseRender):
 
         self.paused = False
         self.hidden_help = True
-        self._one_frame = False
+        self._single_frame = False
         self._cursor = (0.0, 0.0)
         self._clock_start: tuple[float, float] | None = None
 
@@ -402,11 +402,11 @@ class WindowViewer(BaseRender):
         """Show the current state, and wait until real time has caught up with simulated time."""
         markers, self._markers = self._markers, []
         self._draw(markers)
-        while self.paused and not self._one_frame and self.is_open:
+        while self.paused and not self._single_frame and self.is_open:
             time.sleep(PAUSED_FRAME)
             self._clock_start = None
             self._draw(markers)
-        self._one_frame = False
+        self._single_frame = False
         if self.is_open:
             self._wait()
 
@@ -497,7 +497,7 @@ class WindowViewer(BaseRender):
         elif key == glfw.KEY_SPACE:
             self.paused = not self.paused
         elif key == glfw.KEY_RIGHT:
-            self._one_frame = self.paused
+            self._single_frame = self.paused
         elif key == glfw.KEY_H:
             self.hidden_help = not self.hidden_help
         elif key == glfw.KEY_ESCAPE:
@@ -553,7 +553,7 @@ def _open_window(width: int | None, height: int | None) -> tuple[ModuleType, obj
     if width is None or height is None:
         monitor = glfw.get_primary_monitor()
         screen = tuple(glfw.get_video_mode(monitor).size) if monitor else (0, 0)
-        wide, high = (max(whole // 2, low) for whole, low in zip(screen, MIN_SIZE, strict=True))
+        wide, high = (max(size // 2, low) for size, low in zip(screen, MIN_SIZE, strict=True))
         width, height = width or wide, height or high
     with process_wide.caught_warnings("always") as caught:
         window = None
@@ -564,7 +564,7 @@ def _open_window(width: int | None, height: int | None) -> tuple[ModuleType, obj
             window = window or glfw.create_window(width, height, "MuJoCo", None, None)
         glfw.default_window_hints()
     if not window:
-        reasons = "; ".join(str(one.message) for one in caught) or "GLFW gives no reason"
+        reasons = "; ".join(str(warning.message) for warning in caught) or "GLFW gives no reason"
         raise error.Error(f'render_mode "human" cannot open a window: {reasons}')
     return glfw, window
 
@@ -688,7 +688,7 @@ class MujocoRenderer:
             viewer._init_camera()
             self._set_cam_config()
         frame = self.render(render_mode)
-        self._lane_cameras[lane] = _place_of(viewer.cam)
+        self._lane_cameras[lane] = _camera_view(viewer.cam)
         return frame
 
     def _get_viewer(self, render_mode: str | None) -> OffScreenViewer | WindowViewer:
@@ -735,7 +735,7 @@ class MujocoRenderer:
         """Return the settings without the viewers, which belong to this process."""
         state = {**self.__dict__, "viewer": None, "_offscreen": None, "_window": None}
         if self.viewer is not None:
-            state["_copied_camera"] = _place_of(self.viewer.cam)
+            state["_copied_camera"] = _camera_view(self.viewer.cam)
         return state
 
 
@@ -748,7 +748,7 @@ def _unexpected(render_mode: str | None, modes: tuple[str, ...]) -> UnexpectedMo
     return UnexpectedMode(message)
 
 
-def _place_of(camera: mujoco.MjvCamera) -> dict[str, Any]:
+def _camera_view(camera: mujoco.MjvCamera) -> dict[str, Any]:
     """Return the values of the attributes that say what a camera shows."""
     return {name: copy(getattr(camera, name)) for name in _PLACE}
 
@@ -762,7 +762,7 @@ def _apply_camera_config(camera: mujoco.MjvCamera, config: Mapping[str, object] 
     """Set attributes of a `mujoco.MjvCamera`."""
     for name, value in (config or {}).items():
         if not isinstance(name, str) or name.startswith("_") or not hasattr(camera, name):
-            names = ", ".join(one for one in dir(camera) if not one.startswith("_"))
+            names = ", ".join(name for name in dir(camera) if not name.startswith("_"))
             raise UnknownAttribute(
                 f"default_cam_config: a camera has no attribute {name!r}, it has {names}"
             )

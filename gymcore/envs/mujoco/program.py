@@ -115,7 +115,7 @@ class Compiler:
                     "action: has a value only in rewards, terminations, infos and controls of "
                     "steps (the last controls are data.ctrl)"
                 )
-            _sized("action", quantity, self.action_size)
+            _with_size("action", quantity, self.action_size)
             return ACTION, 0, 1
         if isinstance(quantity, q.Before):
             return self._remember(phase, quantity)
@@ -154,7 +154,7 @@ class Compiler:
         if isinstance(quantity, q.Draw):
             self._draw(phase, quantity, out)
             return
-        operands = [self._place(phase, one) for one in quantity.operands]
+        operands = [self._place(phase, operand) for operand in quantity.operands]
         follows_action = quantity.precision is Precision.ACTION
         if follows_action:
             for k, operand in enumerate(quantity.operands):
@@ -171,12 +171,12 @@ class Compiler:
     def _draw(self, phase: str, draw: q.Draw, out: Place) -> None:
         if phase != "start":
             raise InvalidArgument("draws: have values only at the beginning of an episode")
-        operands = [self._place(phase, one) for one in draw.operands]
+        operands = [self._place(phase, operand) for operand in draw.operands]
         first = len(self._operations[phase])
         self._emit(phase, draw.code, draw.size, out, *operands)
         if draw.condition is not None:
             self._places[phase, id(draw)] = out
-            holds = self._place(phase, _sized("until", draw.condition, 1))
+            holds = self._place(phase, _with_size("until", draw.condition, 1))
             self._emit(phase, Op.REPEAT_UNLESS, 1, NOWHERE, holds, target=first)
 
 
@@ -215,7 +215,7 @@ class Program(Compiler):
             q.Action(nu) if description.control is None else description.control
         )
         place = self._place("before", q.Array("data", "ctrl", nu))
-        self._write("before", _sized("control", control, nu), place)
+        self._write("before", _with_size("control", control, nu), place)
         self._places.clear()
         self._quantities.clear()
 
@@ -224,7 +224,7 @@ class Program(Compiler):
             self._place("start", draw)
         initial_state = q.InitialState(nq + nv)
         for name, given in (("qpos", initial_state[:nq]), ("qvel", initial_state[nq:])):
-            start = _sized(name, q.as_quantity(getattr(description, name)), given.size)
+            start = _with_size(name, q.as_quantity(getattr(description, name)), given.size)
             place = self._place("start", q.Array("data", name, given.size))
             self._write("start", q.where(q.finite(given), given, start), place)
 
@@ -252,14 +252,14 @@ class Program(Compiler):
         terminated = 0.0 if description.terminated is None else description.terminated
         at = self._reserve(2 + sum(entry.size for entry in entries.values()))
         for name, value in (("reward", description.reward), ("terminated", terminated)):
-            self._write("after", _sized(name, q.as_quantity(value), 1), (REGISTERS, at, 1))
+            self._write("after", _with_size(name, q.as_quantity(value), 1), (REGISTERS, at, 1))
             at += 1
         fields = []
         for name, entry in entries.items():
             self._write("after", entry, (REGISTERS, at, 1))
             in_resets = name in description.reset_infos
             if in_resets:
-                first = _sized(name, q.as_quantity(description.reset_infos[name]), entry.size)
+                first = _with_size(name, q.as_quantity(description.reset_infos[name]), entry.size)
                 self._write("begun", first, (REGISTERS, at, 1))
             dtype = np.int64 if description.number_types.get(name) is int else np.float64
             fields.append((name, dtype, entry.size, not in_resets))
@@ -267,7 +267,7 @@ class Program(Compiler):
         return tuple(fields)
 
 
-def _sized(name: str, quantity: q.Quantity, size: int) -> q.Quantity:
+def _with_size(name: str, quantity: q.Quantity, size: int) -> q.Quantity:
     """Return the quantity; raise if it has another length."""
     if quantity.size != size:
         raise InvalidArgument(f"{name}: expected a quantity of length {size}, got {quantity.size}")

@@ -18,9 +18,9 @@ class PusherEnv(Version4, pusher_v5.PusherEnv, render_fps=20, xml_file="pusher.x
     def describe(self, simulation: Simulation) -> Description:
         """Penalize distances before the step and the action; infos have them without weights."""
         s = simulation
-        tip, thing, goal = map(s.body_position, ("tips_arm", "object", "goal"))
-        near = -before(norm(thing - tip))
-        distance = -before(norm(thing - goal))
+        tip, cylinder, goal = map(s.body_position, ("tips_arm", "object", "goal"))
+        near = -before(norm(cylinder - tip))
+        distance = -before(norm(cylinder - goal))
         effort = -total(square(s.action()))
         return replace(
             super().describe(s),

@@ -41,12 +41,12 @@ class PusherEnv(
     def describe(self, simulation: Simulation) -> Description:
         """Penalize the distances after the step, and the action."""
         s = simulation
-        tip, thing, goal = map(s.body_position, ("tips_arm", "object", "goal"))
-        near = -norm(thing - tip) * s.parameter("reward_near_weight")
-        distance = -norm(thing - goal) * s.parameter("reward_dist_weight")
+        tip, cylinder, goal = map(s.body_position, ("tips_arm", "object", "goal"))
+        near = -norm(cylinder - tip) * s.parameter("reward_near_weight")
+        distance = -norm(cylinder - goal) * s.parameter("reward_dist_weight")
         effort = -total(square(s.action())) * s.parameter("reward_control_weight")
         return Description(
-            observation=[s.qpos[:7], s.qvel[:7], tip, thing, goal],
+            observation=[s.qpos[:7], s.qvel[:7], tip, cylinder, goal],
             reward=(distance + effort) + near,
             infos={"reward_dist": distance, "reward_ctrl": effort, "reward_near": near},
             **self.start(s),
@@ -55,7 +55,7 @@ class PusherEnv(
     def start(self, simulation: Simulation) -> Start:
         """Return the initial state: the arm at rest, the cylinder away from the goal."""
         s = simulation
-        cylinder = uniform([-0.3, -0.2], [0.0, 0.2], 2).until(lambda drawn: norm(drawn) > 0.17)
+        cylinder = uniform([-0.3, -0.2], [0.0, 0.2], 2).until(lambda xy: norm(xy) > 0.17)
         velocities = s.init_qvel + uniform(-0.005, 0.005, s.nv)
         return {
             "qpos": joined(s.init_qpos[: s.nq - 4], cylinder, [0.0, 0.0]),

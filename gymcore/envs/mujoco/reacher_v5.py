@@ -57,7 +57,7 @@ class ReacherEnv(
         """Return the initial state: the arm nearly straight, the target in reach."""
         s = simulation
         positions = uniform(-0.1, 0.1, s.nq)
-        target = uniform(-0.2, 0.2, 2).until(lambda drawn: norm(drawn) < 0.2)
+        target = uniform(-0.2, 0.2, 2).until(lambda xy: norm(xy) < 0.2)
         velocities = s.init_qvel + uniform(-0.005, 0.005, s.nv)
         return {
             "draws": [positions, target],

@@ -38,8 +38,8 @@ def get_state(env: Env, state_type: mujoco.mjtState | int | None = None) -> npt.
         True
     """
     library = mujoco_module()
-    simulated = _simulated(env)
-    kind = _kind(state_type, "mjSTATE_FULLPHYSICS")
+    simulated = _mujoco_env(env)
+    kind = _state_bits(state_type, "mjSTATE_FULLPHYSICS")
     state = np.empty(library.mj_stateSize(simulated.model, kind))
     library.mj_getState(simulated.model, simulated.data, state, kind)
     return state
@@ -60,8 +60,8 @@ def set_state(
         InvalidArgument: If `state` is not finite; nothing has changed.
     """
     library = mujoco_module()
-    model, data = _simulated(env).model, _simulated(env).data
-    kind = _kind(state_type, "mjSTATE_FULLPHYSICS")
+    model, data = _mujoco_env(env).model, _mujoco_env(env).data
+    kind = _state_bits(state_type, "mjSTATE_FULLPHYSICS")
     size = library.mj_stateSize(model, kind)
     if np.shape(state) != (size,) or getattr(state, "dtype", None) != np.float64:
         dtype = getattr(state, "dtype", type(state).__name__)
@@ -90,7 +90,7 @@ def check_mujoco_reset_state(
     Raises:
         gymcore.error.FailedCheck: If a reset depends on them; this is also an `AssertionError`.
     """
-    kind = _kind(state_type, "mjSTATE_INTEGRATION")
+    kind = _state_bits(state_type, "mjSTATE_INTEGRATION")
     env.action_space.seed(seed)
     env.reset(seed=seed)
     first = get_state(env, kind)
@@ -105,11 +105,11 @@ def check_mujoco_reset_state(
         )
 
 
-def _simulated(env: Env) -> MujocoEnv:
+def _mujoco_env(env: Env) -> MujocoEnv:
     """Return the environment without wrappers."""
     return cast("MujocoEnv", env.unwrapped)
 
 
-def _kind(state_type: mujoco.mjtState | int | None, default: str) -> int:
+def _state_bits(state_type: mujoco.mjtState | int | None, default: str) -> int:
     """Return the number of a state type."""
     return int(getattr(mujoco_module().mjtState, default) if state_type is None else state_type)

@@ -123,9 +123,9 @@ class MujocoVectorEnv(NativeVectorEnv):
             numbers = None
         shapes = (before.shape, (self.num_envs, *before.shape))
         if numbers is None or numbers.shape not in shapes or not np.isfinite(numbers).all():
-            got = type(values).__name__ if numbers is None else f"shape {numbers.shape}"
+            actual = type(values).__name__ if numbers is None else f"shape {numbers.shape}"
             raise InvalidArgument(
-                f"{name}: expected finite numbers of shape {shapes[0]} or {shapes[1]}, got {got}"
+                f"{name}: expected finite numbers of shape {shapes[0]} or {shapes[1]}, got {actual}"
             )
         simulations = self._simulations
         if numbers.ndim > before.ndim and simulations.models[0] is self._model.model:

@@ -117,8 +117,8 @@ class BlackjackFunctional(
     ) -> EnvState:
         """Return the table after an action; see `FuncEnv.transition`."""
         state, _ = jax.lax.cond(action, take, notake, (_of_arrays(state), key))
-        stuck = jnp.equal(action, 0)
-        return state._replace(done=(stuck | is_bust(state.player_hand)).astype(jnp.int32))
+        stands = jnp.equal(action, 0)
+        return state._replace(done=(stands | is_bust(state.player_hand)).astype(jnp.int32))
 
     def initial(self, rng: PRNGKeyType, params: ParamsLike = BlackJackParams) -> EnvState:
         """Return a table with two cards for the player, then two for the dealer."""
@@ -149,13 +149,13 @@ class BlackjackFunctional(
     ) -> jax.Array:
         """Return the reward, float32; see the class and `FuncEnv.reward`."""
         player, dealer = next_state.player_hand, next_state.dealer_hand
-        stuck = jnp.equal(action, 0)
+        stands = jnp.equal(action, 0)
         lost = jnp.where(is_bust(player), -1.0, 0.0)
-        reward = jnp.where(stuck, cmp(score(player), score(dealer)), lost)
+        reward = jnp.where(stands, cmp(score(player), score(dealer)), lost)
         natural = is_natural(player)
-        of_the_book = jnp.where(natural & ~is_natural(dealer), 1.0, reward)
-        more = params.natural & stuck & natural & (reward == 1)
-        return jnp.where(params.sutton_and_barto, of_the_book, jnp.where(more, 1.5, reward))
+        book_reward = jnp.where(natural & ~is_natural(dealer), 1.0, reward)
+        more = params.natural & stands & natural & (reward == 1)
+        return jnp.where(params.sutton_and_barto, book_reward, jnp.where(more, 1.5, reward))
 
     def render_init(  # type: ignore[override]
         self, screen_width: int = SCREEN_SIZE[0], screen_height: int = SCREEN_SIZE[1]

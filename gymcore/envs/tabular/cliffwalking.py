@@ -94,14 +94,14 @@ class CliffWalkingFunctional(
         params: None = None,
     ) -> EnvState:
         """Return the state after an action; actions other than 0 to 3 have no effect."""
-        taken = jnp.asarray(action)[0]
+        index = jnp.asarray(action)[0]
         moves = jnp.array([*STEPS, (0, 0)], jnp.int32)
-        move = moves[jnp.where((taken >= 0) & (taken < len(STEPS)), taken, len(STEPS))]
+        move = moves[jnp.where((index >= 0) & (index < len(STEPS)), index, len(STEPS))]
         last = jnp.array([ROWS - 1, COLUMNS - 1], jnp.int32)
         position = jnp.clip(state.player_position + move, 0, last)
         fallen = fell_off(position)
         position = jnp.where(fallen, jnp.array(divmod(START, COLUMNS), jnp.int32), position)
-        return EnvState(position, taken, fallen[None])
+        return EnvState(position, index, fallen[None])
 
     def initial(self, rng: PRNGKeyType, params: None = None) -> EnvState:
         """Return the state with the walker at the start."""

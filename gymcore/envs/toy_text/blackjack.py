@@ -56,7 +56,7 @@ class BlackjackEnv(NativeDiscreteEnv):
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 4}  # noqa: RUF012
     kernel_module = "gymcore_ext.physics.blackjack"
     observation_method = "_get_obs"
-    picture_size = (600, 500)
+    frame_size = (600, 500)
 
     natural = flag()
     sab = flag()
@@ -153,7 +153,7 @@ class BlackjackEnv(NativeDiscreteEnv):
         _draw_hand(pen, [card_name(card) for card in player], None, height / 2 + 0.07)
         _write(pen, f"Player  {total}{verdict}", LABEL, (0.5, height - 0.075), 0.055)
 
-    def scene(self) -> dict[str, Any]:
+    def draw_arguments(self) -> dict[str, Any]:
         """Return the hands and the dealer's open card for drawing."""
         return {
             "player": self.player,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_walker, look
+from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_walker, facing_after
 from gymcore.envs.toy_text.tabular import GridEnv, Outcome, Transitions
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.native.vector_env import NativeVectorEnv
@@ -101,10 +101,10 @@ class CliffWalkingEnv(GridEnv):
 
     def text(self) -> str:
         """Return the grid as text: x is the walker, C the cliff, T the goal, o any other cell."""
-        here = self.s
+        position = self.s
 
         def letter(state: int) -> str:
-            if state == here:
+            if state == position:
                 return "x"
             return "T" if state == GOAL else "C" if is_cliff(state) else "o"
 
@@ -123,7 +123,7 @@ class CliffWalkingEnv(GridEnv):
         surface.blit(_background(size), (0, 0))
         row, col = divmod(int(state[0]), COLUMNS)
         tile = size[0] / COLUMNS
-        draw_walker(Pen(surface, (col * tile, row * tile), tile), look(state[1], STEPS))
+        draw_walker(Pen(surface, (col * tile, row * tile), tile), facing_after(state[1], STEPS))
 
 
 CliffWalkingVectorEnv = NativeVectorEnv.of(CliffWalkingEnv)
@@ -157,8 +157,8 @@ def _draw_tile(pen: Pen, state: int) -> None:
     if not on_path:
         x = 0.24 + 0.17 * (state * 7 % 4)
         y = 0.34 + 0.13 * (state * 5 % 4)
-        for lean in (-0.05, 0.0, 0.05):
-            pen.line(BLADE, (x + lean / 2, y), (x + lean, y - 0.10), 0.022)
+        for tip in (-0.05, 0.0, 0.05):
+            pen.line(BLADE, (x + tip / 2, y), (x + tip, y - 0.10), 0.022)
     if on_path:
         pen.letter(DARK, "G" if state == GOAL else "S", (0.06, 0.07), 0.24)
     if state == GOAL:

@@ -92,7 +92,7 @@ class Pen:
         convex_polygon(self.surface, color, [self.at(point) for point in points])
 
 
-def look(action: float, steps: Sequence[tuple[int, int]]) -> Point:
+def facing_after(action: float, steps: Sequence[tuple[int, int]]) -> Point:
     """Return the direction (x, y) in which the walker looks after an action.
 
     Without an action (negative) it faces the viewer. `steps` has the (rows, columns) per action.
@@ -110,7 +110,7 @@ def draw_flag(pen: Pen, color: Color = FLAG) -> None:
     pen.shape(color, (0.425, 0.17), (0.80, 0.31), (0.425, 0.45))
 
 
-def draw_head(pen: Pen, center: Point, look: Point) -> None:
+def draw_head(pen: Pen, center: Point, facing: Point) -> None:
     """Draw the walker's head with a cap; the face is hidden if the walker looks away."""
     x, y = center
 
@@ -120,23 +120,23 @@ def draw_head(pen: Pen, center: Point, look: Point) -> None:
     pen.dot(SKIN, center, 0.15)
     pen.box(HAT, near(-0.15, -0.15), near(0.15, -0.03), 0.06)
     pen.dot(COAT, near(0.0, -0.17), 0.05)
-    if look[1] < 0:
+    if facing[1] < 0:
         pen.box(HAT, near(-0.15, -0.12), near(0.15, 0.05), 0.07)
         return
     for side in (-0.055, 0.055):
-        pen.dot(DARK, near(side + 0.05 * look[0], 0.04), 0.022)
+        pen.dot(DARK, near(side + 0.05 * facing[0], 0.04), 0.022)
 
 
-def draw_walker(pen: Pen, look: Point = (0.0, 1.0), coat: Color = COAT) -> None:
+def draw_walker(pen: Pen, facing: Point = (0.0, 1.0), coat: Color = COAT) -> None:
     """Draw a person in a coat and a cap who looks right, left, at the viewer, or away."""
     pen.box(SHADOW, (0.28, 0.86), (0.72, 0.94), 0.04)
     for side in (0.42, 0.58):
         pen.line(HAT, (side, 0.64), (side, 0.84), 0.10)
-        pen.line(DARK, (side, 0.89), (side + 0.05 * look[0], 0.89), 0.11)
+        pen.line(DARK, (side, 0.89), (side + 0.05 * facing[0], 0.89), 0.11)
     for side in (-1, 1):
         pen.line(coat, (0.5 + 0.13 * side, 0.47), (0.5 + 0.21 * side, 0.62), 0.09)
         pen.dot(SKIN, (0.5 + 0.22 * side, 0.66), 0.045)
     pen.box(coat, (0.34, 0.40), (0.66, 0.70), 0.10)
-    if look[1] >= 0:
+    if facing[1] >= 0:
         pen.line(DARK, (0.5, 0.50), (0.5, 0.67), 0.015)
-    draw_head(pen, (0.5, 0.29), look)
+    draw_head(pen, (0.5, 0.29), facing)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gymcore.base import seeding
 from gymcore.base.colorize import colorize
 from gymcore.core import Info
-from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_head, draw_walker, look
+from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_head, draw_walker, facing_after
 from gymcore.envs.toy_text.tabular import GridEnv, Outcome, Transitions, moved, probability
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.error import ArgumentTypeError, InvalidArgument
@@ -55,18 +55,18 @@ def is_valid(board: Sequence[Sequence[str]], max_size: int) -> bool:
         >>> is_valid(["SF", "HG"], 2), is_valid(["SH", "HG"], 2)
         (True, False)
     """
-    frontier, seen = [(0, 0)], {(0, 0)}
+    frontier, visited = [(0, 0)], {(0, 0)}
     while frontier:
         row, col = frontier.pop()
         for down, right in STEPS:
             place = (row + down, col + right)
-            if place in seen or not (0 <= place[0] < max_size and 0 <= place[1] < max_size):
+            if place in visited or not (0 <= place[0] < max_size and 0 <= place[1] < max_size):
                 continue
             letter = board[place[0]][place[1]]
             if letter == "G":
                 return True
             if letter != "H":
-                seen.add(place)
+                visited.add(place)
                 frontier.append(place)
     return False
 
@@ -256,9 +256,9 @@ class FrozenLakeEnv(GridEnv):
             draw_head(pen, (0.5, 0.48), (0.0, 1.0))
             pen.box(DEEP, (0.30, 0.60), (0.70, 0.70), 0.05)
         else:
-            draw_walker(pen, look(state[1], STEPS))
+            draw_walker(pen, facing_after(state[1], STEPS))
 
-    def scene(self) -> Info:
+    def draw_arguments(self) -> Info:
         """Return the map for drawing."""
         return {"desc": self.desc}
 

@@ -108,8 +108,8 @@ class TabularEnv(NativeDiscreteEnv):
         return self._transitions.P
 
     @P.setter
-    def P(self, value: Table) -> None:
-        self._use(Transitions(value, self._transitions.initial, self._transitions.masks))
+    def P(self, table: Table) -> None:
+        self._set_table(Transitions(table, self._transitions.initial, self._transitions.masks))
 
     @property
     def initial_state_distrib(self) -> npt.NDArray[np.float64]:
@@ -118,9 +118,9 @@ class TabularEnv(NativeDiscreteEnv):
 
     @initial_state_distrib.setter
     def initial_state_distrib(self, value: npt.ArrayLike) -> None:
-        self._use(Transitions(self._transitions.P, value, self._transitions.masks))
+        self._set_table(Transitions(self._transitions.P, value, self._transitions.masks))
 
-    def _use(self, transitions: Transitions) -> None:
+    def _set_table(self, transitions: Transitions) -> None:
         """Continue the episode with another table."""
         if self._shares_batch:
             raise AttributeError("P: shared by all lanes of a vector environment")
@@ -245,7 +245,7 @@ class GridEnv(TabularEnv):
         return _built_table(type(self), *(getattr(self, name) for name in self.arguments))
 
     @property
-    def picture_size(self) -> tuple[int, int]:  # type: ignore[override]
+    def frame_size(self) -> tuple[int, int]:  # type: ignore[override]
         """Width and height in pixels; small maps have large tiles."""
         rows, columns = self.shape
         tile = max(8, min(self.tile, 1024 // max(rows, columns)))
@@ -283,7 +283,7 @@ OUTCOME = np.dtype(
 )
 
 
-def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
+def _reject_change(self: object, *args: object, **kwargs: object) -> NoReturn:
     raise ArgumentTypeError(
         "P is compiled into the environment and cannot be changed in place: assign a changed copy "
         "to env.unwrapped.P (copy.deepcopy(env.P) is one)"
@@ -293,8 +293,8 @@ def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
 class FixedDict(dict):
     """An immutable dict; copies are plain dicts."""
 
-    __setitem__ = __delitem__ = __ior__ = _refuse
-    clear = pop = popitem = setdefault = update = _refuse
+    __setitem__ = __delitem__ = __ior__ = _reject_change
+    clear = pop = popitem = setdefault = update = _reject_change
 
     def __reduce__(self) -> tuple[type, tuple[object]]:
         """Copy and pickle as a plain dict."""
@@ -304,9 +304,9 @@ class FixedDict(dict):
 class FixedList(list):
     """An immutable list; copies are plain lists."""
 
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
-    append = clear = extend = insert = pop = remove = _refuse
-    reverse = sort = _refuse
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _reject_change
+    append = clear = extend = insert = pop = remove = _reject_change
+    reverse = sort = _reject_change
 
     def __reduce__(self) -> tuple[type, tuple[object]]:
         """Copy and pickle as a plain list."""
@@ -360,7 +360,7 @@ class Transitions:
             float(outcome[2]): outcome[2] for row in rows for each in row for outcome in each
         }
         self.masks = masks
-        flat, starts = _flat(rows), np.cumsum(self.initial)
+        flat, starts = _as_records(rows), np.cumsum(self.initial)
         self.digest = digest(flat, starts)
         self.capsule = _packed(flat, starts, masks)
 
@@ -466,7 +466,7 @@ def _outcome(entry: Any, name: str, states: int) -> Outcome:
     return probability, index, reward, bool(terminated)
 
 
-def _flat(rows: list[list[list[Outcome]]]) -> np.ndarray:
+def _as_records(rows: list[list[list[Outcome]]]) -> np.ndarray:
     """Return outcomes [states, actions, width] as records of OUTCOME.
 
     If rounding makes an action's probabilities sum to less than 1, its first outcome is repeated at
@@ -495,8 +495,8 @@ def _packed(
     outcomes = np.stack([flat["next"], indices.reshape(-1, width)], axis=2).astype(np.int32)
     limits = np.ceil(np.minimum(flat["cumulative"], 1.0) * DRAWS).astype(np.int64)
     # If all outcomes are the same, the limits do not matter.
-    several = (outcomes != outcomes[:, :1]).any(axis=(1, 2))
-    shared = np.unique(limits[several, :-1], axis=0)
+    is_random = (outcomes != outcomes[:, :1]).any(axis=(1, 2))
+    shared = np.unique(limits[is_random, :-1], axis=0)
     first = second = DRAWS
     if width <= 3 and len(shared) <= 1:
         first, second = [*shared.ravel().tolist(), DRAWS, DRAWS][:2]

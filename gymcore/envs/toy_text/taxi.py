@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gymcore.base.colorize import colorize
 from gymcore.core import Info, Options
-from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_head, draw_walker, look
+from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_head, draw_walker, facing_after
 from gymcore.envs.toy_text.tabular import GridEnv, Transitions, moved, probability
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.error import FailedCheck, InvalidArgument
@@ -56,7 +56,7 @@ def decode(state: int) -> tuple[int, int, int, int]:
     return (*divmod(rest, 5), pass_loc, dest_idx)
 
 
-def _driven(place: tuple[int, int], direction: int) -> tuple[int, int]:
+def _after_drive(place: tuple[int, int], direction: int) -> tuple[int, int]:
     """Return the cell after a drive; walls and the edge of the map block it."""
     row, col = place
     if direction in (EAST, WEST):
@@ -73,7 +73,7 @@ def _masks() -> npt.NDArray[np.int8]:
     for state in range(NUM_STATES):
         row, col, passenger, _ = decode(state)
         for direction in range(4):
-            masks[state, direction] = _driven((row, col), direction) != (row, col)
+            masks[state, direction] = _after_drive((row, col), direction) != (row, col)
         masks[state, PICKUP] = passenger != IN_TAXI and (row, col) == LOCS[passenger]
         masks[state, DROPOFF] = passenger == IN_TAXI and (row, col) in LOCS
     return masks
@@ -189,27 +189,27 @@ class TaxiEnv(GridEnv):
                 build(row, col, passenger, goal, action)
         return Transitions(table, starts / starts.sum(), _masks())
 
-    def _build_dry_transitions(self, *about: int) -> None:
+    def _build_dry_transitions(self, *situation: int) -> None:
         """Add an outcome to `P`, given row, column, passenger, destination and action."""
-        self._add_outcomes(about, None)
+        self._add_outcomes(situation, None)
 
-    def _build_rainy_transitions(self, *about: int) -> None:
+    def _build_rainy_transitions(self, *situation: int) -> None:
         """Add outcomes to `P`; a drive that is not blocked may go to a side."""
-        self._add_outcomes(about, float(self.rainy_probability))
+        self._add_outcomes(situation, float(self.rainy_probability))
 
-    def _add_outcomes(self, about: Sequence[int], straight: float | None) -> None:
-        row, col, passenger, goal, action = about
-        state, here = self.encode(row, col, passenger, goal), (row, col)
-        places, reward, terminated = [(1.0, here)], -1, False
+    def _add_outcomes(self, situation: Sequence[int], straight: float | None) -> None:
+        row, col, passenger, goal, action = situation
+        state, cell = self.encode(row, col, passenger, goal), (row, col)
+        places, reward, terminated = [(1.0, cell)], -1, False
         if action == PICKUP:
-            passenger, reward = self._pickup(here, passenger, reward)
+            passenger, reward = self._pickup(cell, passenger, reward)
         elif action == DROPOFF:
-            passenger, reward, terminated = self._dropoff(here, passenger, goal, reward)
+            passenger, reward, terminated = self._dropoff(cell, passenger, goal, reward)
         else:
-            places = [(1.0 if straight is None else straight, there := _driven(here, action))]
+            places = [(1.0 if straight is None else straight, ahead := _after_drive(cell, action))]
             for side in SIDES[action] if straight is not None else ():
-                moves = there != here
-                slip = self._calc_new_position(row, col, STEPS[side]) if moves else here
+                moves = ahead != cell
+                slip = self._calc_new_position(row, col, STEPS[side]) if moves else cell
                 places.append(((1.0 - places[0][0]) / 2.0, slip))
         for chance, (row, col) in places:
             after = self.encode(row, col, passenger, goal)
@@ -217,7 +217,7 @@ class TaxiEnv(GridEnv):
 
     def _calc_new_position(self, row: int, col: int, movement: tuple[int, int]) -> tuple[int, int]:
         """Return the cell after a movement (rows, columns) to a side; walls block it."""
-        return _driven((row, col), STEPS.index(movement))
+        return _after_drive((row, col), STEPS.index(movement))
 
     def _pickup(self, taxi_loc: tuple[int, int], pass_idx: int, reward: int) -> tuple[int, int]:
         """Return the passenger's location and the reward of a pickup."""
@@ -246,15 +246,15 @@ class TaxiEnv(GridEnv):
     def step_in_python(self, action: int) -> tuple[float, bool, Info]:
         """Step through `decode`, `encode` and `action_mask`."""
         outcomes = self.P[self.s][action]
-        drawn = categorical_sample([outcome[0] for outcome in outcomes], self.np_random)
-        chance, state, reward, terminated = outcomes[drawn]
+        index = categorical_sample([outcome[0] for outcome in outcomes], self.np_random)
+        chance, state, reward, terminated = outcomes[index]
         self.lastaction = int(action)
-        before, here = self.decode(self.s), self.decode(state)
-        has_moved = here[:2] != before[:2] and before[2] == IN_TAXI
+        before, after = self.decode(self.s), self.decode(state)
+        has_moved = after[:2] != before[:2] and before[2] == IN_TAXI
         if self.fickle_passenger and self.fickle_step and has_moved:
             self.fickle_step = False
             others = [goal for goal in range(len(LOCS)) if goal != before[3]]
-            state = self.encode(*here[:3], int(self.np_random.choice(others)))
+            state = self.encode(*after[:3], int(self.np_random.choice(others)))
         self.s = int(state)
         return reward, terminated, {"prob": chance, "action_mask": self.action_mask(state)}
 
@@ -333,7 +333,7 @@ class TaxiEnv(GridEnv):
         Returns:
             x and y of the cell's upper left corner, in pixels of this library's image.
         """
-        width, height = self.picture_size
+        width, height = self.frame_size
         return int(map_loc[1] * width / SHAPE[1]), int(map_loc[0] * height / SHAPE[0])
 
     @staticmethod
@@ -360,11 +360,11 @@ class TaxiEnv(GridEnv):
         _draw_taxi(pen((row, col)), orientation, passenger == IN_TAXI)
         if passenger != IN_TAXI:  # drawn over the taxi, in the destination's color
             stop = LOCS[passenger]
-            beside = Pen(surface, ((stop[1] + 0.27) * tile, (stop[0] + 0.22) * tile), tile * 0.76)
-            beside.box(STREET, (0.30, 0.10), (0.70, 0.96), 0.16)
-            draw_walker(beside, coat=COATS[goal])
+            corner = Pen(surface, ((stop[1] + 0.27) * tile, (stop[0] + 0.22) * tile), tile * 0.76)
+            corner.box(STREET, (0.30, 0.10), (0.70, 0.96), 0.16)
+            draw_walker(corner, coat=COATS[goal])
 
-    def scene(self) -> Info:
+    def draw_arguments(self) -> Info:
         """Return the taxi's direction, and whether it rains, for drawing."""
         action = self.lastaction
         if action is not None and action < PICKUP:
@@ -423,15 +423,15 @@ def _background(size: tuple[int, int], is_rainy: bool) -> pygame.Surface:
     return surface
 
 
-def _draw_taxi(pen: Pen, orientation: int, occupied: bool) -> None:
+def _draw_taxi(pen: Pen, orientation: int, has_passenger: bool) -> None:
     """Draw a car from above, whose front points in the direction of travel."""
-    ahead = look(orientation % 4, STEPS)
-    aside = (-ahead[1], ahead[0])
+    ahead = facing_after(orientation % 4, STEPS)
+    sideways = (-ahead[1], ahead[0])
 
     def at(along: float, across: float) -> Point:
         return (
-            0.5 + along * ahead[0] + across * aside[0],
-            0.5 + along * ahead[1] + across * aside[1],
+            0.5 + along * ahead[0] + across * sideways[0],
+            0.5 + along * ahead[1] + across * sideways[1],
         )
 
     for along in (-0.19, 0.19):
@@ -444,7 +444,7 @@ def _draw_taxi(pen: Pen, orientation: int, occupied: bool) -> None:
     pen.slab(ROOF, at(-0.17, 0.0), at(0.09, 0.0), 0.30, 0.04)
     for across in (-0.13, 0.13):
         pen.dot(LIGHT, at(0.30, across), 0.028)
-    if occupied:
+    if has_passenger:
         draw_head(pen, at(-0.04, 0.0), (0.0, 1.0))
     else:
         pen.slab(DARK, at(-0.06, 0.0), at(-0.02, 0.0), 0.16, 0.01)

@@ -33,12 +33,12 @@ class ArrayConversion(ConvertsArrays, VectorWrapper, RecordConstructorArgs):
     def step(self, actions: object, **kwargs: object) -> VectorStep:
         """Step with the converted actions, and convert the results."""
         observations, rewards, terminated, truncated, infos = self.env.step(
-            self._inwards(actions), **kwargs
+            self._to_env(actions), **kwargs
         )
         return (
-            self._outwards(observations),
-            self._outwards(rewards),
-            self._outwards(terminated),
-            self._outwards(truncated),
+            self._from_env(observations),
+            self._from_env(rewards),
+            self._from_env(terminated),
+            self._from_env(truncated),
             self._infos(infos),
         )

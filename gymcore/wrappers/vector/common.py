@@ -252,7 +252,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
             truncated = truncated | over
             cut = over & ~ended
             if cut.any():
-                observations, infos = self._cut(observations, infos, cut, lanes)
+                observations, infos = self._truncate(observations, infos, cut, lanes)
         if episodes.same_step:
             elapsed[ended | over] = 0
         if lanes is None:
@@ -261,7 +261,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
             self._elapsed_steps[lanes] = elapsed
         return observations, rewards, terminated, truncated, infos
 
-    def _cut(
+    def _truncate(
         self, observations: Any, infos: Info, cut: Mask, lanes: Lanes | None
     ) -> tuple[Any, Info]:
         """End episodes that the environment has not ended; return observations and infos."""
@@ -279,13 +279,13 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         if frames is not None:
             rows = np.flatnonzero(cut).tolist()
             final_info = infos["final_info"]
-            taken = {row: frames[row if lanes is None else lanes[row]] for row in rows}
+            final_frames = {row: frames[row if lanes is None else lanes[row]] for row in rows}
             if "final_frame" in final_info:
-                taken |= {
+                final_frames |= {
                     row: final_info["final_frame"][row]
                     for row in np.flatnonzero(final_info["_final_frame"]).tolist()
                 }
-            add_final_frames(infos, taken)
+            add_final_frames(infos, final_frames)
         if lanes is not None:
             first = BatchIndexer(self.env.single_observation_space).take(first, lanes)
         return first, infos

@@ -94,7 +94,7 @@ class LaneWrapper(VectorWrapper):
         results = self.env.step_lanes(actions, env_ids)
         return results, results[4]["env_id"]
 
-    def _resting(self, lanes: Lanes | None) -> Mask:
+    def _reset_only(self, lanes: Lanes | None) -> Mask:
         """Return a mask of the lanes (None for all) that the next step only resets."""
         ended = self._episodes.ended if lanes is None else self._episodes.ended[lanes]
         return ended if self._episodes.mode is AutoresetMode.NEXT_STEP else np.zeros_like(ended)
@@ -118,10 +118,10 @@ def make_single(env: VectorEnv, wrapper: Any, base: type[Single], arguments: Inf
     problem = f"Expected wrapper to be a class derived from {base.__name__}, got {wrapper!r}"
     if not callable(wrapper) or (isinstance(wrapper, type) and not issubclass(wrapper, base)):
         raise ArgumentTypeError(problem)
-    made = wrapper(SpacesOnly(env.single_observation_space, env.single_action_space), **arguments)
-    if not isinstance(made, base):
+    single = wrapper(SpacesOnly(env.single_observation_space, env.single_action_space), **arguments)
+    if not isinstance(single, base):
         raise ArgumentTypeError(problem)
-    return made
+    return single
 
 
 class VectorForm:
@@ -279,8 +279,8 @@ class BatchIndexer:
 
         def choose_items(items: list[object], others: list[object]) -> list[object]:
             return [
-                one if chosen else two
-                for one, two, chosen in zip(items, others, mask.tolist(), strict=True)
+                item if chosen else other
+                for item, other, chosen in zip(items, others, mask.tolist(), strict=True)
             ]
 
         return _apply(self.layout, choose_array, choose_items, batch, other)

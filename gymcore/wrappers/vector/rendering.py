@@ -338,7 +338,7 @@ class RecordVideo(
         self._episodes = LaneEpisodes(env)
         self.autoreset_mode = self._episodes.mode
         # Whether final frames are available, being rendered, and wanted by an outer wrapper.
-        self._can_keep = self._keeps = self._wanted = False
+        self._can_keep = self._keeps = self._keep_requested = False
         if self._episodes.same_step:
             self._can_keep = self._try_to_keep()
             if not self._can_keep:
@@ -404,7 +404,7 @@ class RecordVideo(
         """Keep final frames in the infos also while nothing is recorded; see `VectorEnv`."""
         if not self._can_keep:
             self.env.keep_final_frames(keep)
-        self._wanted = keep
+        self._keep_requested = keep
         self._keep_while_recording()
 
     def _try_to_keep(self) -> bool:
@@ -422,7 +422,7 @@ class RecordVideo(
         return self.recording and self.video_length == float("inf")
 
     def _keep_while_recording(self) -> None:
-        keeps = self._can_keep and (self._wanted or self._records_an_episode)
+        keeps = self._can_keep and (self._keep_requested or self._records_an_episode)
         if keeps != self._keeps:
             self.env.keep_final_frames(keeps)
             self._keeps = keeps

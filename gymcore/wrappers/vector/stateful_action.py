@@ -73,11 +73,11 @@ class LaneRepeats(LaneWrapper):
             step. With next-step autoreset, a lane that begins an episode is only reset.
         """
         lanes = None if env_ids is None else lane_indices(env_ids, self.num_envs, "env_ids")
-        resting = self._resting(lanes)
+        reset_only = self._reset_only(lanes)
         (observations, rewards, terminated, truncated, infos), _ = self._step(actions, lanes)
         if self._maximum and "final_obs" in infos:
             self._raise_final(infos, observations.dtype, None)
-        going = ~(terminated | truncated | resting)
+        going = ~(terminated | truncated | reset_only)
         previous = None  # observations of the step before
         times = self._times
         while times > 1 and lanes is None and going.all():
@@ -311,22 +311,22 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
             env_ids = lanes = lane_indices(env_ids, self.num_envs, "env_ids")
         self._rows.check_actions(actions, len(lanes))
         before = self.is_sticky_actions.copy(), self.num_repeats.copy(), self.repeats_taken.copy()
-        taken, acting = self._taken(actions, lanes)
+        actions_taken, acting = self._choose_actions(actions, lanes)
         try:
-            results, _ = self._step(taken, env_ids)
+            results, _ = self._step(actions_taken, env_ids)
         except BaseException:
             self.is_sticky_actions, self.num_repeats, self.repeats_taken = before
             raise
-        self._remember(taken, lanes, acting)
+        self._remember(actions_taken, lanes, acting)
         episodes = self._episodes
         begun, _ = episodes.step(results[2], results[3], None if env_ids is None else lanes)
         if begun.any():
             self._forget(lanes[begun])
         return results
 
-    def _taken(self, actions: Any, lanes: Lanes) -> tuple[Any, Mask]:
+    def _choose_actions(self, actions: Any, lanes: Lanes) -> tuple[Any, Mask]:
         """Return the actions to take, and a mask of the lanes that take one."""
-        acting = ~self._resting(lanes)
+        acting = ~self._reset_only(lanes)
         self._draw(lanes[acting & self._acted[lanes] & ~self.is_sticky_actions[lanes]])
         sticks = acting & self.is_sticky_actions[lanes]
         if sticks.any():
@@ -358,8 +358,8 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
             # The rows of lanes that do not act are never used.
             self.last_action = self._rows.copy(actions)
         elif self.last_action is None:
-            whole = deepcopy(self.env.action_space.sample())  # rows for all lanes
-            self.last_action = self._rows.put(whole, lanes, actions)
+            batch = deepcopy(self.env.action_space.sample())  # rows for all lanes
+            self.last_action = self._rows.put(batch, lanes, actions)
         else:
             chosen = lanes[acting]
             part = self._rows.take(actions, np.flatnonzero(acting))

@@ -312,7 +312,7 @@ class TimeAwareObservation(LaneObservations, RecordConstructorArgs):
         return self._format.join_batch(observations, self.timesteps)
 
     def _next(self, observations: object, begun: Mask, lanes: Lanes | None) -> Any:
-        times = self._later(lanes)
+        times = self._next_times(lanes)
         times[begun] = 0
         if lanes is None:
             self.timesteps = times
@@ -322,9 +322,9 @@ class TimeAwareObservation(LaneObservations, RecordConstructorArgs):
         return self._format.join_batch(observations, times)
 
     def _last(self, observations: object, mask: Mask, lanes: Lanes | None) -> Any:
-        return self._format.join_batch(observations, self._later(lanes))
+        return self._format.join_batch(observations, self._next_times(lanes))
 
-    def _later(self, lanes: Lanes | None) -> npt.NDArray[np.int32]:
+    def _next_times(self, lanes: Lanes | None) -> npt.NDArray[np.int32]:
         return (self.timesteps if lanes is None else self.timesteps[lanes]) + np.int32(1)
 
 

@@ -40,9 +40,9 @@ class _LaneActions(
     ) -> VectorStep[ObsType, ArrayType]:
         """Step some environments with changed actions; see `VectorEnv.step_lanes`."""
         lanes = lane_indices(env_ids, self.num_envs, "env_ids")
-        return self.env.step_lanes(self._some_actions(actions, len(lanes)), lanes)
+        return self.env.step_lanes(self._lane_actions(actions, len(lanes)), lanes)
 
-    def _some_actions(self, actions: WrapperActType, n: int) -> ActType:
+    def _lane_actions(self, actions: WrapperActType, n: int) -> ActType:
         """Return the actions that are passed to `n` lanes."""
         return self.actions(actions)
 
@@ -152,10 +152,10 @@ class VectorizeTransformAction(_LaneActions[ObsType, WrapperActType, ActType, Ar
             InvalidAction: If `actions` is not a batch of one action per environment.
         """
         if self._whole_batch is None:
-            return self._some_actions(actions, self.num_envs)
+            return self._lane_actions(actions, self.num_envs)
         return self._checked(self._whole_batch, actions, self._shape)
 
-    def _some_actions(self, actions: WrapperActType, n: int) -> ActType:
+    def _lane_actions(self, actions: WrapperActType, n: int) -> ActType:
         if self._batch_function is not None:
             shape = (n, *(self.single_action_space.shape or ()))
             return self._checked(self._batch_function, actions, shape)

@@ -30,16 +30,16 @@ class _LaneRewards(LaneWrapper, VectorRewardWrapper, RecordConstructorArgs):
         observations, rewards, terminations, truncations, infos = results
         if not (isinstance(rewards, np.ndarray) and isinstance(terminations, np.ndarray)):
             return observations, self.rewards(rewards), terminations, truncations, infos
-        resting = self._resting(lanes)
+        reset_only = self._reset_only(lanes)
         self._episodes.step(terminations, truncations, lanes)
-        unchanged = rewards[resting]
-        changed = self.rewards(rewards) if lanes is None else self._some(rewards, lanes)
+        unchanged = rewards[reset_only]
+        changed = self.rewards(rewards) if lanes is None else self._rewards_of(rewards, lanes)
         if unchanged.size:
             changed = np.array(changed)
-            changed[resting] = unchanged
+            changed[reset_only] = unchanged
         return observations, changed, terminations, truncations, infos
 
-    def _some(self, rewards: Array, lanes: Lanes) -> Array:
+    def _rewards_of(self, rewards: Array, lanes: Lanes) -> Array:
         """Return the changed rewards of some lanes."""
         return self.rewards(rewards)
 
@@ -162,7 +162,7 @@ class ClipReward(VectorizeTransformReward):
         """Return the clipped rewards, a new array of the same dtype."""
         return clip(*self._bounds, rewards).astype(rewards.dtype)
 
-    def _some(self, rewards: Array, lanes: Lanes) -> Array:
+    def _rewards_of(self, rewards: Array, lanes: Lanes) -> Array:
         low, high = (
             np.asarray(bound)[lanes] if bound is not None and np.ndim(bound) else bound
             for bound in self._bounds

@@ -42,17 +42,17 @@ def spec(id: str) -> EnvSpec:
     and rewards; a warning describes the differences. Other ids of that time that are not in the
     registry are resolved as by `gymcore.spec`.
     """
-    found = specs.get(id) or find_spec(id)
-    if "successor" not in found.kwargs:
-        return found
-    differences = _DIFFERENCES.get(found.name)
+    entry = specs.get(id) or find_spec(id)
+    if "successor" not in entry.kwargs:
+        return entry
+    differences = _DIFFERENCES.get(entry.name)
     logger.warn(
-        f"{found.id} is {found.name}-v4 with the installed MuJoCo in place of mujoco-py: models, "
+        f"{entry.id} is {entry.name}-v4 with the installed MuJoCo in place of mujoco-py: models, "
         "observations and rewards are those of that version, trajectories differ in rounding"
         + (f", and {differences}" if differences else "")
     )
-    version_4 = specs[f"{found.name}-v4"]
-    return version_4.copy(id=found.id, version=found.version, kwargs=_ARGUMENTS.get(found.name, {}))
+    version_4 = specs[f"{entry.name}-v4"]
+    return version_4.copy(id=entry.id, version=entry.version, kwargs=_ARGUMENTS.get(entry.name, {}))
 
 
 class EnvRegistry:
@@ -104,14 +104,14 @@ def make(id: str | EnvSpec, disable_env_checker: bool = True, **kwargs: Any) -> 
     if isinstance(entry_point, OldEnvCreator):
         env: Any = entry_point.old_env(**{**env_spec.kwargs, **kwargs})
     else:
-        env = _of_this_era(env_spec, disable_env_checker, kwargs)
+        env = _as_gym21(env_spec, disable_env_checker, kwargs)
     getattr(env, "unwrapped", env).spec = env_spec
     if limit is not None:
         return wrappers.TimeLimit(env, limit)
     return wrappers.OrderEnforcing(env) if env_spec.order_enforce else env
 
 
-def _of_this_era(env_spec: EnvSpec, disable_checker: bool, kwargs: dict[str, Any]) -> DoneEnv:
+def _as_gym21(env_spec: EnvSpec, disable_checker: bool, kwargs: dict[str, Any]) -> DoneEnv:
     """Return a current environment as an environment of Gym 0.21, of the class it had there."""
     bare = env_spec.copy(order_enforce=False, max_episode_steps=None)
     current = gymcore.make(bare, disable_env_checker=disable_checker, **kwargs)

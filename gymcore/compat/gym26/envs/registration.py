@@ -77,19 +77,19 @@ def make(
             entry_point = OldEnvCreator(load_creator(env_spec, entry_point, Env))
         env_spec = env_spec.copy(entry_point=entry_point)
     env = envs.make(env_spec, max_episode_steps, disable_env_checker, **kwargs)
-    return _of_this_era(env, autoreset)
+    return _as_gym26(env, autoreset)
 
 
-def _of_this_era(env: Any, autoreset: bool = False) -> Any:
+def _as_gym26(env: Any, autoreset: bool = False) -> Any:
     """Replace the wrappers that `make` has added by those of Gym 0.26."""
     cls = type(env)
     is_layer = cls.__module__.startswith("gymcore.wrappers.") and cls.__name__ in _LAYERS
     if is_layer and cls.__name__ in _RENDERING:
-        inner = _of_this_era(env.env, autoreset)
+        inner = _as_gym26(env.env, autoreset)
     elif autoreset:
-        return wrappers.AutoResetWrapper(_of_this_era(env))
+        return wrappers.AutoResetWrapper(_as_gym26(env))
     elif is_layer:
-        inner = _of_this_era(env.env)
+        inner = _as_gym26(env.env)
     else:
         return env
     return getattr(wrappers, cls.__name__)(inner, **env._saved_kwargs)

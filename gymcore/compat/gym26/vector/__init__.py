@@ -38,8 +38,8 @@ def _make_resettable(env_fn: EnvFn) -> Any:
     layer = env
     while isinstance(layer, Env):
         parameters = inspect.signature(layer.reset).parameters
-        takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-        if not takes_any and not {"seed", "options"} <= parameters.keys():
+        has_var_keyword = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        if not has_var_keyword and not {"seed", "options"} <= parameters.keys():
             return _GivenOnly(env)
         layer = layer.env if isinstance(layer, Wrapper) else None
     return env

@@ -203,8 +203,8 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
         entries = copy.deepcopy(
             self._state_entries(space.spaces if isinstance(space, Dict) else space)
         )
-        if taken := sorted(set(pixel_keys) & set(entries)):
-            raise error.InvalidArgument(f"Duplicate or reserved pixel keys {taken}.")
+        if duplicates := sorted(set(pixel_keys) & set(entries)):
+            raise error.InvalidArgument(f"Duplicate or reserved pixel keys {duplicates}.")
         env.reset()
         for key in self._pixel_keys:
             entries[key] = _space_of(self._render_image(key))

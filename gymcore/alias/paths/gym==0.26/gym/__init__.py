@@ -1,6 +1,6 @@
 """`gym` for programs that run under `gymcore.alias`."""
 
 from gym.version import VERSION
-from gymcore.alias import stand_for
+from gymcore.alias import install_alias
 
-stand_for("gym", "gymcore.compat.gym26", VERSION)
+install_alias("gym", "gymcore.compat.gym26", VERSION)

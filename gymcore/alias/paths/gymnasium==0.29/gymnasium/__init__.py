@@ -1,5 +1,5 @@
 """`gymnasium` for programs that run under `gymcore.alias`."""
 
-from gymcore.alias import stand_for
+from gymcore.alias import install_alias
 
-stand_for("gymnasium", "gymcore.compat.gymnasium029", "0.29.1")
+install_alias("gymnasium", "gymcore.compat.gymnasium029", "0.29.1")

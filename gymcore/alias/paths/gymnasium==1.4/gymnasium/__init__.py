@@ -1,5 +1,5 @@
 """`gymnasium` for programs that run under `gymcore.alias`."""
 
-from gymcore.alias import stand_for
+from gymcore.alias import install_alias
 
-stand_for("gymnasium", "gymcore", "1.4.0")
+install_alias("gymnasium", "gymcore", "1.4.0")

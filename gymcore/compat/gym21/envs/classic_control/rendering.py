@@ -222,21 +222,21 @@ class Viewer:
 
     def draw_circle(self, radius: float = 10, res: int = 30, filled: bool = True, **a: Any) -> Geom:
         """Add a circle to the next frame and return it; `a` are color and linewidth."""
-        return self._once(make_circle(radius, res, filled), a)
+        return self._add_once(make_circle(radius, res, filled), a)
 
     def draw_polygon(self, v: Points, filled: bool = True, **attrs: Any) -> Geom:
         """Add a polygon to the next frame and return it."""
-        return self._once(make_polygon(v, filled), attrs)
+        return self._add_once(make_polygon(v, filled), attrs)
 
     def draw_polyline(self, v: Points, **attrs: Any) -> Geom:
         """Add a line to the next frame and return it."""
-        return self._once(make_polyline(v), attrs)
+        return self._add_once(make_polyline(v), attrs)
 
     def draw_line(self, start: Sequence[float], end: Sequence[float], **attrs: Any) -> Geom:
         """Add a line to the next frame and return it."""
-        return self._once(Line(start, end), attrs)
+        return self._add_once(Line(start, end), attrs)
 
-    def _once(self, geom: Geom, attrs: dict[str, Any]) -> Geom:
+    def _add_once(self, geom: Geom, attrs: dict[str, Any]) -> Geom:
         if "color" in attrs:
             geom.set_color(*attrs["color"])
         if "linewidth" in attrs:
