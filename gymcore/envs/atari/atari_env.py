@@ -438,7 +438,7 @@ class AtariEnv(Env, EzPickle):
         try:
             radius, angle, fire = np.asarray(action, np.float32)
             finite = bool(np.isfinite([radius, angle, fire]).all())
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             finite = False
         if not finite:
             raise invalid_action(action, "three finite numbers (radius, angle, fire)")

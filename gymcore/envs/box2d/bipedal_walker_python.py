@@ -332,7 +332,7 @@ class BipedalWalker(Lidar, Box2DEnv[npt.NDArray[np.float32]]):
             numbers = np.asarray(action)
             costs = np.minimum(np.abs(numbers), 1) * _TORQUE_COST
             move = tuple(map(float, numbers.tolist()))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             move = ()
         # NaN would spread to all bodies and never leave them.
         if len(move) != 4 or math.isnan(sum(map(abs, move))):

@@ -352,7 +352,7 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
             steer, gas, brake = np.asarray(action, np.float64).tolist()
             if not math.isnan(steer + gas + brake):
                 return -steer, gas, brake
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass
         raise invalid_action(action, f"an element of {self.action_space}")
 

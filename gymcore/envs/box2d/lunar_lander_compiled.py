@@ -142,7 +142,7 @@ class LunarLander(ParticleBodies, CompiledBox2DEnv[Any]):
     def step(self, action: Any) -> tuple[npt.NDArray[np.float32], float, bool, bool, Info]:
         """Step by an action of `action_space`; see the class.
 
-        With `continuous`, any two numbers are accepted and clipped to [-1, 1].
+        With `continuous`, an action is two numbers, which are clipped to [-1, 1].
 
         Raises:
             InvalidAction: If `action` is not an element of `action_space` (also an
@@ -171,7 +171,7 @@ class LunarLander(ParticleBodies, CompiledBox2DEnv[Any]):
         """Return two numbers of another type or shape; NaN runs no engine, as in Gymnasium."""
         try:
             numbers = np.array(action, np.float64).ravel()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             numbers = np.empty(0)
         if numbers.size != 2:
             raise invalid_action(action, "two numbers")

@@ -326,7 +326,7 @@ class LunarLander(ParticleBodies, Box2DEnv[Any]):
         """Power of the main engine, power of a side engine, its direction."""
         try:
             main, side = (float(number) for number in np.asarray(action).ravel().tolist())
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise invalid_action(action, "two numbers") from None
         # Comparisons with NaN are false, so that it runs no engine, as in Gymnasium.
         main_power = (min(main, 1.0) + 1.0) * 0.5 if main > 0.0 else 0.0

@@ -720,7 +720,7 @@ def start_of(options: Options, nq: int, nv: int, lanes: int) -> Start:
             continue
         try:
             array = np.array(value, np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ArgumentTypeError(f"options[{name!r}]: expected numbers, got {value!r}") from None
         if array.shape not in ((size,), (lanes, size)) or not np.isfinite(array).all():
             expected = f"({size},)" if lanes == 1 else f"({size},) or ({lanes}, {size})"

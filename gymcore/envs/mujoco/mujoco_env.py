@@ -352,7 +352,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
             n_frames = checked_count("n_frames", n_frames, 0)
         try:
             self.data.ctrl[:] = ctrl
-        except (TypeError, ValueError) as problem:
+        except (TypeError, ValueError, OverflowError) as problem:
             raise error.InvalidAction(
                 f"ctrl: expected {self.model.nu} numbers, got {ctrl!r} ({problem})"
             ) from problem

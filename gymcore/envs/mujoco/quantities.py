@@ -242,7 +242,7 @@ def as_quantity(value: Any) -> Quantity:
         return value
     try:
         return Constant(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentTypeError(
             f"quantity: expected a quantity or numbers, got {value!r} ({type(value).__name__})"
         ) from None

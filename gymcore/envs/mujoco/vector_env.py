@@ -86,7 +86,7 @@ class MujocoVectorEnv(NativeVectorEnv):
         size = model.nq + model.nv
         try:
             states = np.array(values, np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             states = np.empty(0)
         shapes = ((size,), (self.num_envs, size))
         if states.shape not in shapes or not np.isfinite(states).all():
@@ -119,7 +119,7 @@ class MujocoVectorEnv(NativeVectorEnv):
         before = np.asarray(getattr(_owner(self._model.model, name), name))
         try:
             numbers = np.array(values, np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             numbers = None
         shapes = (before.shape, (self.num_envs, *before.shape))
         if numbers is None or numbers.shape not in shapes or not np.isfinite(numbers).all():

@@ -212,7 +212,7 @@ def probability(name: str, value: Number) -> float:
     """Return a float from 0 to 1; raise `InvalidProbability` for anything else."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = -1.0
     if not 0.0 <= number <= 1.0:
         raise InvalidProbability(f"{name}: expected a probability from 0 to 1, got {value!r}")
@@ -410,7 +410,7 @@ def _entry(value: Table, index: int, name: str) -> Any:
 def _distribution(initial: npt.ArrayLike, states: int) -> npt.NDArray[np.float64]:
     try:
         chances = np.array(initial, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentTypeError(
             f"initial_distribution: expected {states} probabilities, got {initial!r}"
         ) from None

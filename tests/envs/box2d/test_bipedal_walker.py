@@ -99,7 +99,16 @@ def test_invalid_action():
     env = BipedalWalker()
     env.reset(seed=1)
     before = env.get_state()
-    for action in ([0.1], 3, "abcd", None, [0] * 5, np.zeros((4, 1)), [0, np.nan, 0, 0]):
+    for action in (
+        [0.1],
+        3,
+        "abcd",
+        None,
+        [0] * 5,
+        np.zeros((4, 1)),
+        [0, np.nan, 0, 0],
+        [10**400] * 4,
+    ):
         with pytest.raises(error.InvalidAction, match="expected four numbers"):
             env.step(action)
         np.testing.assert_array_equal(env.get_state(), before)
