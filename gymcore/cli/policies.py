@@ -138,7 +138,7 @@ def load_policy(name: str, envs: VectorEnv | Lanes) -> Act:
 def _imported(name: str) -> object:
     module_name, _, path = name.partition(":")
     if not module_name or not path:
-        raise CliError(f"--policy: expected 'random' or module:function, got {name!r}")
+        raise CliError(f"--policy: expected 'random', FILE.npz or module:name, got {name!r}")
     try:
         policy: object = importlib.import_module(module_name)
     except Exception as error:

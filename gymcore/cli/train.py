@@ -185,7 +185,7 @@ def _reasons_to_end(ppo: PPO, settings: Settings) -> dict[str, str]:
             f"reached the target, {settings.target:g}, with a mean return of {ppo.mean_return:.6g}"
         )
     if ppo.steps >= settings.total_steps:
-        reasons["--total-steps"] = f"took all of its {settings.total_steps:,} steps"
+        reasons["--total-steps"] = f"took {ppo.steps:,} of {settings.total_steps:,} steps"
     return reasons
 
 

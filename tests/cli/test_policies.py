@@ -100,8 +100,8 @@ def test_a_policy_is_found_inside_objects(policies) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("some_policies", "expected 'random' or module:function"),
-        (":f", "expected 'random' or module:function"),
+        ("some_policies", "expected 'random', FILE.npz or module:name"),
+        (":f", "expected 'random', FILE.npz or module:name"),
         ("no_such_module_here:f", "cannot import 'no_such_module_here'"),
         ("broken_policies:f", "ZeroDivisionError"),
         ("some_policies:missing", "has no 'missing'"),
