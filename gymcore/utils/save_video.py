@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base.arguments import positive
 from gymcore.rendering.recorder import Recorder, capped_cubic_video_schedule
 
 __all__ = ["capped_cubic_video_schedule", "save_video"]
@@ -51,7 +52,8 @@ def save_video(
 
     Raises:
         ArgumentTypeError: If `frames` is not a list, or there is another keyword.
-        InvalidArgument: If there are no frames, or neither `fps` nor `durations` is given.
+        InvalidArgument: If there are no frames, or neither `fps` nor `durations` is given, or
+            `video_length` is less than 1.
 
     Examples:
         >>> import gymcore
@@ -68,6 +70,8 @@ def save_video(
         raise error.ArgumentTypeError(
             f"frames: Expected a list of frames, got a {type(frames)} instead."
         )
+    if video_length is not None:
+        video_length = positive("video_length", video_length)
     recorder = Recorder(
         video_folder,
         name_prefix,

@@ -66,6 +66,8 @@ def test_what_is_in_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (FRAMES, {"durations": 3}, TypeError, "durations"),
         (FRAMES, {"fps": 10, "speed": 3}, TypeError, "'speed'"),
         ([], {"fps": 10}, error.InvalidArgument, "frames"),
+        (FRAMES, {"fps": 10, "video_length": 0}, error.InvalidArgument, "video_length"),
+        (FRAMES, {"fps": 10, "video_length": -1}, error.InvalidArgument, "video_length"),
     ],
 )
 def test_wrong_arguments(
