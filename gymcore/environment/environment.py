@@ -230,7 +230,8 @@ class Environment:
                 "socket-client" to use the environment of a server.
             blocking: Whether `receive_execute` of a remote environment waits for the reply;
                 otherwise it returns None until the reply has arrived.
-            host: IP address for sockets; the default is this machine. Any other requires `keys`.
+            host: IP address for sockets; the default is this machine. A server requires `keys` for
+                any other.
             port: Port for sockets.
             **kwargs: Arguments of the environment; with sockets also those of `remote.Server` and
                 `remote.Client`, such as `keys`, `timeout` and `max_message_bytes`. A server also
@@ -270,7 +271,8 @@ class Environment:
                 "expected no environment arguments with remote='socket-client': the server makes "
                 f"the environment, got {[value for value in given if value is not None] + unknown}"
             )
-        client = Client(f"{host or '127.0.0.1'}:{port}", KIND, **kwargs)
+        host = host or "127.0.0.1"
+        client = Client(f"[{host}]:{port}" if ":" in host else f"{host}:{port}", KIND, **kwargs)
         try:
             _check_hello(client)
         except BaseException:
@@ -501,7 +503,8 @@ class RemoteEnvironment(NoCopies, Environment):
     """An environment in another process, where the time limit and reward shaping are applied.
 
     An exception of the environment is raised here as an `EnvironmentFailed` that is also of its
-    class; the environment remains usable. After the process has ended, every call raises an error.
+    class; the environment remains usable. After the process has ended, calls that need it raise
+    `WorkerDied` or `ClosedEnvironmentError`; the specifications can still be read.
     """
 
     def __init__(self, connection: Any, blocking: bool) -> None:

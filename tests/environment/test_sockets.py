@@ -15,6 +15,7 @@ from gymcore.error import (
     EnvironmentFailed,
     InvalidArgument,
     RemoteRefused,
+    RemoteTimeout,
     ResetNeeded,
 )
 from gymcore.remote import make_keys
@@ -110,6 +111,12 @@ def test_polling(connected):
     while (result := remote.receive_execute()) is None:
         time.sleep(0.001)
     assert result == (1, 1, 1.0)
+
+
+def test_addresses_of_version_6():
+    options = {"remote": "socket-client", "host": "::1", "port": free_port()}
+    with pytest.raises(RemoteTimeout, match=r"tcp://\[::1\]:"):
+        Environment.create(**options, connect_timeout=0.1)
 
 
 def test_blocking(connected):
