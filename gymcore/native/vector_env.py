@@ -257,7 +257,8 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             observations float32 [num_envs, size], rewards float64 [num_envs], terminated and
             truncated bool [num_envs], and infos: in same-step mode `final_obs` float32
             [num_envs, size] (zeros where `_final_obs` is False) and `final_info`; with
-            `episode_statistics`, `episode`. Infos are empty if no episode ended.
+            `episode_statistics`, `episode`; and what lanes report, such as `x_position`. Infos are
+            empty if there is none of these.
 
         Raises:
             InvalidAction: If actions do not fit, a discrete action is out of range or one is nan.

@@ -96,6 +96,7 @@ def test_13_2_arrays_dicts_and_objects(python_backend):
         (1, "text", objects(1, "text")),
         (1, None, objects(1, None)),
         (np.array([1, 2]), np.array([0.5, 1]), np.array([[1, 2], [0.5, 1]])),
+        (np.array([1, 2]), 2.5, np.array([[1, 2], [2.5, 2.5]])),
     ],
     ids=repr,
 )
@@ -107,6 +108,11 @@ def test_13_3_columns_widen(python_backend, first, second, expected):
         assert found.dtype == object
     else:
         assert np.can_cast(expected.dtype, found.dtype, "safe") or found.dtype == expected.dtype
+
+
+def test_13_3_none_is_nan_among_floats(python_backend):
+    found = infos_of(python_backend, {"k": 2.5}, {"k": None})["k"]
+    np.testing.assert_array_equal(found, column(2.5, np.nan))
 
 
 @dataclass

@@ -216,6 +216,21 @@ def test_14_7_partial_batches_in_every_mode(python_backend, mode):
             send(ids)
 
 
+@pytest.mark.parametrize("kind", ["text", "graph", "one_of"])
+def test_14_7_workers_receive_actions_of_numbers(python_backend, kind):
+    env_fns = space_env_fns(action_kind=kind)
+    with make_engine(python_backend, env_fns, NEXT_STEP) as envs:
+        envs.reset(seed=8)
+        actions = envs.action_space.sample()
+        if python_backend == "sync":
+            envs.send(actions)
+            assert envs.recv()[4]["env_id"].tolist() == [0, 1, 2]
+        else:
+            with pytest.raises(error.InvalidArgument, match="use step"):
+                envs.send(actions)
+            envs.step(actions)
+
+
 def test_14_8_sent_and_not_received(make, backend):
     envs = make(backend, num_envs=4, vector_kwargs={"batch_size": 2})
     envs.reset(seed=3)

@@ -11,9 +11,9 @@ boolean mask of the environments that had the key:
 | dict                                 | a merged dict of its own                           |
 | anything else, and any `final_obs`   | object array of None, shape `(num_envs,)`          |
 
-If a column cannot hold a later value exactly, the column is widened and the value is not truncated:
-2.7 turns an int column into float64; text, or an array of another shape, turns it into an object
-array.
+A column that cannot hold a later value is widened: 2.7 turns an int column into float64, the common
+type of NumPy; text, or an array of another shape, turns it into an object array. As in Gymnasium,
+None is nan in a column of floats, and a number fills its row of a column of arrays.
 
 The functions are compiled (`gymcore_ext/python_envs/infos.pyx`).
 """
