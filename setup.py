@@ -1,7 +1,7 @@
 """Build the compiled modules; everything else is in pyproject.toml.
 
 Environment switches, off unless set to a value other than 0:
-  GYMCORE_DEBUG=1          no optimisation; C assertions and Cython's bounds checks on
+  GYMCORE_DEBUG=1          no optimization; C assertions and Cython's bounds checks on
   GYMCORE_SANITIZE=1       AddressSanitizer and UndefinedBehaviorSanitizer (see CONTRIBUTING.md)
   GYMCORE_COVERAGE=1       gcov counters
   GYMCORE_BASELINE_ONLY=1  loops for the baseline instruction set only

@@ -50,8 +50,8 @@ def _rates(panel: Any, measured: Measured, env_id: str, lanes: int) -> None:
     if not rates:
         return
     rates.sort(key=lambda pair: pair[1])
-    colours = ["tab:blue" if key.startswith("gymcore") else "0.7" for key, _ in rates]
-    drawn_bars = panel.barh([key for key, _ in rates], [each for _, each in rates], color=colours)
+    colors = ["tab:blue" if key.startswith("gymcore") else "0.7" for key, _ in rates]
+    drawn_bars = panel.barh([key for key, _ in rates], [each for _, each in rates], color=colors)
     panel.bar_label(drawn_bars, [rate(each) for _, each in rates], padding=2, fontsize=7)
     panel.set_xscale("log")
     panel.set_xlim(rates[0][1] / 2, rates[-1][1] * 20)

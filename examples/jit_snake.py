@@ -16,7 +16,7 @@ from gymcore import jit, spaces
 
 SIZE, CELLS = 16, 256
 DOWN, RIGHT = np.array([-1, 0, 1, 0]), np.array([0, 1, 0, -1])  # for each direction
-COLOURS = np.array([[255, 255, 255], [80, 200, 80], [220, 60, 60]], np.uint8)
+COLORS = np.array([[255, 255, 255], [80, 200, 80], [220, 60, 60]], np.uint8)
 
 
 def place_food(state, rng):
@@ -103,9 +103,9 @@ class Snake(jit.Env):
 
     def render(state, parameters):  # noqa: D102
         frame = np.zeros((SIZE, SIZE, 3), np.uint8)
-        frame[state.body > 0] = COLOURS[1]
-        frame[state.y, state.x] = COLOURS[0]
-        frame[state.food_y, state.food_x] = COLOURS[2]
+        frame[state.body > 0] = COLORS[1]
+        frame[state.y, state.x] = COLORS[0]
+        frame[state.food_y, state.food_x] = COLORS[2]
         return frame.repeat(20, axis=0).repeat(20, axis=1)
 
 

@@ -1,4 +1,4 @@
-"""Warnings and errors for the user, sent through Python's `warnings` with a colour and a level.
+"""Warnings and errors for the user, sent through Python's `warnings` with a color and a level.
 
 `min_level` is the threshold: `WARN` (30, the default) shows everything, `ERROR` (40) only errors,
 and higher values nothing. The filters of the `warnings` module also apply.

@@ -24,7 +24,7 @@ class Outcome:
 
 
 def normal(text: str) -> str:
-    """Return `text` without package names, addresses and colours."""
+    """Return `text` without package names, addresses and colors."""
     text = re.sub(r"0x[0-9a-f]+", "0x", text)
     text = re.sub(r"\x1b\[[0-9;]*m", "", text)
     return re.sub("gymnasium|Gymnasium|gymcore", "gym", text)

@@ -23,7 +23,7 @@ import gymcore
 from tests import message_envs
 from tests.for_each import for_each
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -33,7 +33,7 @@ def first_sentence(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    text = _ADDRESS.sub("", _COLOUR.sub("", text)).removeprefix("WARN: ").removeprefix("ERROR: ")
+    text = _ADDRESS.sub("", _COLOR.sub("", text)).removeprefix("WARN: ").removeprefix("ERROR: ")
     text = re.sub(r"gymnasium(\.envs\.\w+)?", "gymcore", text, flags=re.IGNORECASE)
     text = re.sub(r"<class '[\w.<>]*\.(\w+)'>", r"<class '\1'>", text)
     return re.sub(r"\s+", " ", text)

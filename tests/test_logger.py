@@ -33,17 +33,17 @@ def test_levels(level: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "colour"),
+    ("call", "color"),
     [
         (gymcore.logger.warn, "\x1b[33mWARN: "),
         (gymcore.logger.error, "\x1b[31mERROR: "),
         (gymcore.logger.deprecation, "\x1b[33mWARN: "),
     ],
 )
-def test_colour_and_place(call: Callable[[str], None], colour: str) -> None:
+def test_color_and_place(call: Callable[[str], None], color: str) -> None:
     with pytest.warns(Warning) as caught:
         call("here")
-    assert str(caught[0].message) == f"{colour}here\x1b[0m"
+    assert str(caught[0].message) == f"{color}here\x1b[0m"
     assert caught[0].filename == __file__
 
 

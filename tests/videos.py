@@ -25,14 +25,14 @@ def read_video(path: Path | str, size: tuple[int, int] = SIZE) -> np.ndarray:
     return np.frombuffer(done.stdout, np.uint8).reshape(-1, *size, 3)
 
 
-def greys(path: Path | str, size: tuple[int, int] = SIZE) -> list[int]:
-    """Return the mean grey of each frame, rounded to tens."""
+def grays(path: Path | str, size: tuple[int, int] = SIZE) -> list[int]:
+    """Return the mean gray of each frame, rounded to tens."""
     return [round(float(frame.mean()) / 10) * 10 for frame in read_video(path, size)]
 
 
 @functools.cache
 def make_film_env(gym: ModuleType = gymcore) -> type:
-    """Return a class of environments whose frames have a grey of ten times their step's number."""
+    """Return a class of environments whose frames have a gray of ten times their step's number."""
 
     class FilmEnv(gym.Env):
         metadata = {  # noqa: RUF012

@@ -2,7 +2,7 @@
 
 The file records the promise "same seed, same bytes on every machine": hashes of fixed rollouts of
 every id of the two families. tests/ext/test_golden.py computes them again, on every processor. If a
-hash changes, the environment's behaviour changed, which needs a new version of its id: run
+hash changes, the environment's behavior changed, which needs a new version of its id: run
 ``python tools/make_golden.py`` for a new id, never to make a test pass.
 """
 

@@ -1,4 +1,4 @@
-"""ANSI colours for terminal text."""
+"""ANSI colors for terminal text."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ color2num: Final[dict[str, int]] = {
 
 
 class UnknownColor(InvalidArgument, KeyError):
-    """The colour is not one of `color2num`."""
+    """The color is not one of `color2num`."""
 
     __str__ = Exception.__str__  # KeyError would show the message in quotes
 
 
 def colorize(string: str, color: str, bold: bool = False, highlight: bool = False) -> str:
-    r"""Return `string` wrapped in the terminal codes of a colour.
+    r"""Return `string` wrapped in the terminal codes of a color.
 
     Args:
         string: The text.
         color: One of gray, red, green, yellow, blue, magenta, cyan, white, crimson.
         bold: Whether the text is bold.
-        highlight: Whether to colour the background instead of the letters.
+        highlight: Whether to color the background instead of the letters.
 
     Returns:
-        The text between the colour's escape code and the reset code.
+        The text between the color's escape code and the reset code.
 
     Raises:
         UnknownColor: If `color` is another name (a `KeyError` and a `ValueError`).

@@ -39,7 +39,7 @@ class RecordConstructorArgs:
 
     The arguments of the constructor, except `env`, are recorded: containers are copied, everything
     else is kept by reference. An argument that cannot be written as JSON raises an error with its
-    name only when the spec is serialised. As in Gymnasium, `__init__` may also call
+    name only when the spec is serialized. As in Gymnasium, `__init__` may also call
     `RecordConstructorArgs.__init__` to record other arguments.
 
     Examples:

@@ -39,11 +39,11 @@ def plain_warnings() -> Iterator[None]:
 
     Colors are kept on a terminal, unless `NO_COLOR` is set.
     """
-    coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    colored = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
 
     def show(message: Warning | str, *where: object, **more: object) -> None:
         text = " ".join(str(message).split())
-        if not coloured:
+        if not colored:
             text = re.sub(r"\x1b\[[0-9;]*m", "", text)
         print(f"gymcore: {text}", file=sys.stderr)
 

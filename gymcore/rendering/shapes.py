@@ -1,7 +1,7 @@
 """Anti-aliased shapes at sub-pixel positions.
 
 A shape is a signed distance function in pixels, negative inside. The coverage of a pixel depends on
-the distance of its centre from the edge: 0 half a pixel outside, 1 half a pixel inside. pygame's
+the distance of its center from the edge: 0 half a pixel outside, 1 half a pixel inside. pygame's
 anti-aliased polygons round corners to whole pixels, so a slowly turning pole would jitter.
 
 Coordinates are screen coordinates: x to the right, y down, pixel (i, j) covers [i, i+1) x [j, j+1).
@@ -70,7 +70,7 @@ def paint(
         center: Origin of the coordinates passed to `distance`, in pixels; may be off the surface.
         reach: Half width and half height of a box around `center` that contains the shape; nothing
             is drawn outside it. A box that is off the surface or NaN is skipped.
-        distance: Called once with x [1, w] and y [h, 1], float32 pixel centres relative to
+        distance: Called once with x [1, w] and y [h, 1], float32 pixel centers relative to
             `center`; returns the signed distances [h, w] in a new float32 array, which is changed.
     """
     import pygame

@@ -19,11 +19,11 @@ def test_same_codes_as_gymnasium(color: str) -> None:
         )
 
 
-def test_same_colours() -> None:
+def test_same_colors() -> None:
     assert our_color2num == color2num
 
 
-def test_unknown_colour() -> None:
+def test_unknown_color() -> None:
     for kind in (KeyError, ValueError):
         with pytest.raises(kind, match=r"expected one of gray, red, .*, got 'pink'"):
             colorize("text", "pink")

@@ -43,8 +43,8 @@ def test_it_says_which_instruction_set_is_in_use(monkeypatch):
 def test_it_says_which_step_loops_are_scalar(monkeypatch, isa):
     monkeypatch.setenv("GYMCORE_ISA", isa)
     facts = build_info()
-    optimised = not (facts["debug"] or facts["sanitized"] or facts["coverage"])
-    if optimised and isa != "baseline":  # not all x86-64 compilers vectorise for the baseline
+    optimized = not (facts["debug"] or facts["sanitized"] or facts["coverage"])
+    if optimized and isa != "baseline":  # not all x86-64 compilers vectorize for the baseline
         assert facts["scalar_loops"] == []
     if facts["debug"]:
         assert set(facts["scalar_loops"]) == set(KERNELS)

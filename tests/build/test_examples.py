@@ -99,8 +99,8 @@ def test_ppo_minigrid_solves_small_levels():
     assert found and int(found[1]) >= 95
 
 
-def test_domain_randomisation_shows_that_longer_poles_fall_later():
-    lines = run("examples/domain_randomisation.py")
+def test_domain_randomization_shows_that_longer_poles_fall_later():
+    lines = run("examples/domain_randomization.py")
     steps = [float(re.findall(r"([\d.]+) steps", line)[0]) for line in lines[1:]]
     assert len(steps) == 8
     assert steps == sorted(steps)

@@ -16,7 +16,7 @@ import gymcore_ext
 ROOT = Path(__file__).parents[2]
 
 
-def test_every_module_is_optimised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_module_is_optimized(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most modules contain loops of a step; picture.pyx took 1.6 times as long with -O1."""
     for switch in ("DEBUG", "SANITIZE", "COVERAGE"):
         monkeypatch.delenv(f"GYMCORE_{switch}", raising=False)

@@ -71,7 +71,7 @@ def test_an_unforeseen_error_is_one_line_with_its_type(run, monkeypatch):
         run("info", "--debug")
 
 
-def test_warnings_are_a_line_without_file_and_colour(run, monkeypatch):
+def test_warnings_are_a_line_without_file_and_color(run, monkeypatch):
     def warn(arguments):
         gymcore.logger.warn("the %s is low", "ceiling")
         return 0

@@ -1,6 +1,6 @@
 """Vector environments over actors equal those of one process; effects of faults.
 
-Behaviour shared with the other engines is in tests/vector/test_contract*.py, with backend "ray".
+Behavior shared with the other engines is in tests/vector/test_contract*.py, with backend "ray".
 """
 
 from __future__ import annotations

@@ -215,7 +215,7 @@ def test_highest_version(ns: str | None, name: str) -> None:
 # Retired ids
 
 
-def test_alias_with_the_same_behaviour() -> None:
+def test_alias_with_the_same_behavior() -> None:
     fill(gymcore, "Maze-v3")
     gymcore.envs.registration.register_alias("Labyrinth-v0", "Maze-v3")
     message = "The environment Labyrinth-v0 is out of date. It is now called `Maze-v3`"

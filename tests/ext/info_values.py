@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 
-class Colour(enum.IntEnum):
+class Color(enum.IntEnum):
     RED = 1
 
 
@@ -77,7 +77,7 @@ NUMBER_SCALARS = st.builds(
 # Values that are transferred as a pickle.
 OBJECTS = st.sampled_from(
     [
-        *(Colour.RED, Pair(1, 2.5), Text("text"), {1, 2}, Fraction(1, 3), range(3)),
+        *(Color.RED, Pair(1, 2.5), Text("text"), {1, 2}, Fraction(1, 3), range(3)),
         *(np.datetime64("2020-01-01"), np.timedelta64(3, "s"), np.str_("text"), np.bytes_(b"x")),
         *(np.array(["a", "bc"]), np.array([None, "x"], object), np.zeros(2, "i4,f8")),
         *(np.array(["2020-01-01"], "M8[s]"), np.ma.array([1, 2]), {1: 2}, {"a": 1, None: 2}),

@@ -97,7 +97,7 @@ def test_the_largest_errors_found_so_far_stay_within_the_bound() -> None:
     assert 0.82 <= max(errors) <= BOUND
 
 
-def test_powers_of_two_and_their_neighbours() -> None:
+def test_powers_of_two_and_their_neighbors() -> None:
     powers = 2.0 ** np.arange(-1074, 19)
     x = np.concatenate([powers, np.nextafter(powers, 0.0), np.nextafter(powers, np.inf)])
     assert max(*worst_errors(x), *worst_errors(-x)) <= BOUND

@@ -19,7 +19,7 @@ from gymcore_ext.physics.pendulum import kernel
         (2, {"isa": "vax"}, ValueError, "expected one of baseline"),
         (2, {"num_threads": 0}, error.InvalidArgument, "num_threads: expected at least 1, got 0"),
         (2, {"limit": -1}, error.InvalidArgument, "limit: expected 0 for none"),
-        (2, {"colour": "red"}, TypeError, "colour"),
+        (2, {"color": "red"}, TypeError, "color"),
         (2**45, {}, MemoryError, f"no memory for {2**45} lanes of pendulum"),
         # 69 bytes per lane: the product is 64 modulo 2^64.
         (pow(69, -1, 2**64) * 64 % 2**63, {}, MemoryError, "lanes of pendulum"),

@@ -23,7 +23,7 @@ from tests.testing_env import assert_same
 NUM_ENVS = 3
 
 
-class Colour(enum.IntEnum):
+class Color(enum.IntEnum):
     RED = 1
 
 
@@ -39,7 +39,7 @@ NUMBERS = [
     *(np.dtype(code).type(1) for code in "?bBhHiIlLqQefdgFDG"),
     *(True, False, 0, -7, 2**63 - 1, -(2**63), 2**63, 2**53 + 1, 0.0, -0.0, 1.5, float("inf")),
     *(np.float64(0.1), np.float32(0.1), np.int64(-5), np.uint8(255), np.bool_(False), 1 + 2j),
-    *(Colour.RED, Real(2.5), np.datetime64("2020-01-01"), np.timedelta64(3, "s")),
+    *(Color.RED, Real(2.5), np.datetime64("2020-01-01"), np.timedelta64(3, "s")),
 ]
 OTHERS = [
     *("text", b"bytes", None, [1, 2], [1, [2]], (1.5, 2), [[1], [2, 3]], {}, {"a": 1}, {"a": "x"}),

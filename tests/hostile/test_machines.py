@@ -1,4 +1,4 @@
-"""Hypothesis state machines over the API of vector environments: two engines, one behaviour."""
+"""Hypothesis state machines over the API of vector environments: two engines, one behavior."""
 
 from __future__ import annotations
 

@@ -217,12 +217,12 @@ class Everything(jit.Env):
         info.where[1] = state.count
 
 
-COLOURS = np.array([7, 90, 200])
+COLORS = np.array([7, 90, 200])
 
 
 def place(state, rng):
-    """Put a colour in a random place."""
-    state.grid[rng.integers(4), rng.integers(0, 4)] = rng.choice(COLOURS) + rng.choice(5)
+    """Put a color in a random place."""
+    state.grid[rng.integers(4), rng.integers(0, 4)] = rng.choice(COLORS) + rng.choice(5)
 
 
 class Arm(jit.Env):

@@ -19,7 +19,7 @@ from gymcore.jit.constants import digest_of
 Point = collections.namedtuple("Point", ("a", "b"))
 
 
-class Colour(enum.Enum):
+class Color(enum.Enum):
     """An enum whose members are constants."""
 
     RED = 1.5
@@ -34,17 +34,17 @@ class Paint(enum.Enum):
 
 
 def _helpers() -> tuple[list[Any], list[Any]]:
-    """Return Numba functions with different bodies: compiled, and vectorised."""
+    """Return Numba functions with different bodies: compiled, and vectorized."""
     try:
         import numba
     except ImportError:
         return [abs], [abs]
-    compiled, vectorised = [], []
+    compiled, vectorized = [], []
     for k in range(3):
         text = f"def h(x):\n    return np.float32(x) * {k}.5\n"
         compiled.append(numba.njit(run(text)["h"]))
-        vectorised.append(numba.vectorize(["f4(f8)"])(run(text)["h"]))
-    return compiled, vectorised
+        vectorized.append(numba.vectorize(["f4(f8)"])(run(text)["h"]))
+    return compiled, vectorized
 
 
 def run(text: str, **names: Any) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def _closure(rng: np.random.Generator) -> Any:
 
 def kinds() -> list[Kind]:
     """Return every kind of constant."""
-    compiled, vectorised = _helpers()
+    compiled, vectorized = _helpers()
     return [
         *((f"K * K * {factor}", _integer(kind)) for kind in INTEGERS for factor in ("n", "x")),
         *((f"K * K * {factor}", _float(kind)) for kind in FLOATS for factor in ("n", "x")),
@@ -121,14 +121,14 @@ def kinds() -> list[Kind]:
         ("K.inner.P[0] * K.inner.P[0] * K.inner.P[1] + K.inner.f(x * 3)", _module),
         ("K(x) * 0.3", _closure),
         ("K(x) * K(x) * 0.1", _of(compiled)),
-        ("K(x) * K(x) * 0.1", _of(vectorised)),
+        ("K(x) * K(x) * 0.1", _of(vectorized)),
         ("(K * K * x).real + K.imag", lambda rng: complex(rng.normal(), rng.normal())),
         ("(K * x).imag", lambda rng: np.complex128(complex(rng.normal(), rng.normal()))),
         ("(x if K == 'ab' else n) + len(K)", _of(("ab", "a", "abc", "ba", "é"))),
         ("K[0] * x + len(K)", _of((b"ab", b"a", b"abc", b"ba"))),
         ("TABLE[K][0] * TABLE[K][0] * x", _of((slice(0, 2), slice(1, 3), slice(1, None, 2)))),
-        ("K.value * x", _of((*Colour, *Paint))),
-        ("K.RED.value * x", _of((Colour, Paint))),
+        ("K.value * x", _of((*Color, *Paint))),
+        ("K.RED.value * x", _of((Color, Paint))),
         ("x if K is None else n", _of((None, 1))),
         ("sum_of(K) * x", lambda rng: _table("f4")(rng)[0]),
         ("sum_of(K) * x", lambda rng: tuple(map(np.float32, rng.normal(size=3)))),

@@ -41,7 +41,7 @@ def module(**names: Any) -> types.ModuleType:
     return made
 
 
-class Colour(enum.Enum):
+class Color(enum.Enum):
     RED = 1
 
 
@@ -66,8 +66,8 @@ PAIRS = [
     (of("g", min), of("g", max)),
     (of("g", np.float32), of("g", np.float64)),
     (of("g", np.dtype("f4")), of("g", np.dtype("f8"))),
-    (of("g", Colour), of("g", Paint)),
-    (of("g", Colour.RED), of("g", Paint.RED)),
+    (of("g", Color), of("g", Paint)),
+    (of("g", Color.RED), of("g", Paint.RED)),
     (of("g", 1j), of("g", 2j)),
     (of("g", "a"), of("g", "b")),
     (of("g", b"a"), of("g", b"b")),

@@ -18,7 +18,7 @@ ROOT = Path(error.__file__).parents[1]
 
 
 def stripes(surface, left=(255, 0, 0), right=(0, 0, 255)):
-    """Fill the halves of the surface with two colours."""
+    """Fill the halves of the surface with two colors."""
     width, height = surface.get_size()
     surface.fill(left, (0, 0, width // 2, height))
     surface.fill(right, (width // 2, 0, width - width // 2, height))
@@ -26,7 +26,7 @@ def stripes(surface, left=(255, 0, 0), right=(0, 0, 255)):
 
 @pytest.fixture
 def pygame(monkeypatch):
-    """Yield pygame with SDL's dummy video driver, uninitialised before and after."""
+    """Yield pygame with SDL's dummy video driver, uninitialized before and after."""
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     module = load_pygame()
     module.quit()

@@ -11,7 +11,7 @@ import pytest
 
 from gymcore import error
 from gymcore.rendering.recorder import Recorder
-from tests.videos import greys
+from tests.videos import grays
 
 
 def frame(value: int) -> np.ndarray:
@@ -26,7 +26,7 @@ def test_the_triggered_episode_is_recorded(tmp_path: Path) -> None:
         if recorder.recording:
             recorder.record([frame(value)])
     assert os.listdir(tmp_path) == ["x-episode-1.mp4"]
-    assert greys(tmp_path / "x-episode-1.mp4") == [50]
+    assert grays(tmp_path / "x-episode-1.mp4") == [50]
 
 
 def test_a_video_of_a_length_begins_at_a_step(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_a_video_of_a_length_begins_at_a_step(tmp_path: Path) -> None:
         recorder.count_step()
         if recorder.recording:
             recorder.record([frame(value)])
-    assert greys(tmp_path / "rl-video-step-2.mp4") == [20, 30, 40]
+    assert grays(tmp_path / "rl-video-step-2.mp4") == [20, 30, 40]
 
 
 def test_lanes_are_side_by_side_and_lists_are_given_back(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_lanes_are_side_by_side_and_lists_are_given_back(tmp_path: Path) -> None
     assert [len(lane) for lane in recorder.with_history(lists)] == [3, 1]
     assert [len(lane) for lane in recorder.with_history(lists)] == [1, 0]
     recorder.finish()
-    assert greys(tmp_path / "a.mp4", (32, 96)) == [20]  # the mean of 10 and 30
+    assert grays(tmp_path / "a.mp4", (32, 96)) == [20]  # the mean of 10 and 30
 
 
 def test_add_raises_and_record_warns(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_add_raises_and_record_warns(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="Recording stopped: lanes have frames of different"):
         recorder.record([frame(0), frame(0)[1:]])
     assert not recorder.recording
-    assert greys(tmp_path / "a.mp4") == [0]
+    assert grays(tmp_path / "a.mp4") == [0]
 
 
 def test_discard_leaves_no_file(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The antialiased shapes have the areas, centres and edges of their geometry."""
+"""The antialiased shapes have the areas, centers and edges of their geometry."""
 
 import math
 
@@ -32,7 +32,7 @@ def ink(draw, size=(64, 48)):
 
 
 def moments(coverage):
-    """Return the area and centre (x, y) of a coverage."""
+    """Return the area and center (x, y) of a coverage."""
     height, width = coverage.shape
     area = coverage.sum()
     x = (coverage.sum(axis=0) * (np.arange(width) + 0.5)).sum() / area

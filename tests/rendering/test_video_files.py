@@ -145,8 +145,8 @@ def test_no_ffmpeg(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_kinds_of_frames() -> None:
-    grey = np.array([[0, 300]], np.int32)
-    assert as_rgb(grey).tolist() == [[[0] * 3, [255] * 3]]
+    gray = np.array([[0, 300]], np.int32)
+    assert as_rgb(gray).tolist() == [[[0] * 3, [255] * 3]]
     assert as_rgb(np.zeros((2, 3, 1), np.uint8)).shape == (2, 3, 3)
     assert as_rgb(np.full((1, 1, 4), 9, np.uint8)).tolist() == [[[9, 9, 9]]]
     assert as_rgb(np.array([[[-1.0, 7.9, np.nan]]])).tolist() == [[[0, 7, 0]]]

@@ -19,7 +19,7 @@ SIZE = (12, 8)
 
 @pytest.fixture
 def pygame(monkeypatch):
-    """Yield pygame with SDL's dummy video driver, uninitialised before and after."""
+    """Yield pygame with SDL's dummy video driver, uninitialized before and after."""
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     module = load_pygame()
     module.quit()

@@ -21,7 +21,7 @@ from tests.testing_env import OBSERVATION_KINDS, assert_same, make_space
 SEED = 123
 
 
-class Colour(Space):
+class Color(Space):
     """A space unknown to all functions."""
 
     def sample(self, mask=None, probability=None):
@@ -334,32 +334,32 @@ def test_concatenate_without_an_array():
 
 
 def test_a_custom_space_is_batched_as_a_tuple():
-    space = Colour(seed=SEED)
+    space = Color(seed=SEED)
     batch = batch_space(space, 20)
     sample = batch.sample()
     assert len(sample) == 20
     assert len(set(sample)) > 1  # the copies have different seeds
-    assert sample == batch_space(Colour(seed=SEED), 20).sample()
+    assert sample == batch_space(Color(seed=SEED), 20).sample()
     assert list(iterate(batch, sample)) == list(sample)
     assert create_empty_array(space, 2) is None
     assert concatenate(space, ["red", "blue"], None) == ("red", "blue")
 
 
 def test_a_custom_space_beside_others():
-    space = batch_space(Tuple([Colour(seed=1), Discrete(3)]), 2)
+    space = batch_space(Tuple([Color(seed=1), Discrete(3)]), 2)
     assert list(iterate(space, (("red", "blue"), [0, 2]))) == [("red", 0), ("blue", 2)]
 
 
 def test_a_single_custom_space_cannot_be_taken_apart():
     with pytest.raises(error.CustomSpaceError, match="doesn't have an registered `iterate` funct"):
-        iterate(Colour(), "red")
+        iterate(Color(), "red")
     with pytest.raises(error.CustomSpaceError, match=r"Register .* for `iterate` to support it"):
-        list(iterate(Dict(a=Colour()), {"a": "red"}))
+        list(iterate(Dict(a=Color()), {"a": "red"}))
 
 
 def test_custom_spaces_that_differ():
     with pytest.raises(TypeError, match=r"registered `batch_differing_space`.*'Box', 'Discrete'"):
-        batch_differing_spaces([Colour(), Colour()])
+        batch_differing_spaces([Color(), Color()])
 
 
 @pytest.mark.parametrize("space", ["space", None, 3])

@@ -211,7 +211,7 @@ def test_what_counts_as_a_number(make):
             batch_space(make(), n)
 
 
-# Gymnasium's behaviour
+# Gymnasium's behavior
 
 
 @pytest.mark.parametrize(
@@ -267,8 +267,8 @@ def test_discretes_that_the_wider_dtype_does_not_hold():
 # User-defined spaces
 
 
-def make_colour(gym):
-    class Colour(gym.Space):
+def make_color(gym):
+    class Color(gym.Space):
         """A space unknown to all functions."""
 
         def sample(self, mask=None, probability=None):
@@ -278,14 +278,14 @@ def make_colour(gym):
             return x in ("red", "green", "blue")
 
         def __repr__(self):
-            return "Colour()"
+            return "Color()"
 
-    return Colour
+    return Color
 
 
 @pytest.mark.parametrize("n", [0, 1, 4])
 def test_copies_of_a_custom_space_as_in_gymnasium(n):
-    ours, theirs = (make_colour(gym)(seed=5) for gym in (gymcore, gymnasium))
+    ours, theirs = (make_color(gym)(seed=5) for gym in (gymcore, gymnasium))
     our_batch, their_batch = batch_space(ours, n), gymnasium_utils.batch_space(theirs, n)
     assert repr(our_batch) == repr(their_batch)
     assert random_states(our_batch) == random_states(their_batch)
@@ -295,7 +295,7 @@ def test_copies_of_a_custom_space_as_in_gymnasium(n):
 
 @pytest.mark.parametrize("gym", [gymcore, gymnasium])
 def test_a_subclass_is_batched_as_its_base_and_can_be_registered(gym):
-    utils, colour = gym.vector.utils, make_colour(gym)
+    utils, color = gym.vector.utils, make_color(gym)
 
     class Angle(gym.spaces.Box):
         def __init__(self):
@@ -304,15 +304,15 @@ def test_a_subclass_is_batched_as_its_base_and_can_be_registered(gym):
     assert type(utils.batch_space(Angle(), 2)) is gym.spaces.Box
     assert utils.batch_space(Angle(), 2).shape == (2, 1)
 
-    @utils.batch_space.register(colour)
+    @utils.batch_space.register(color)
     def _(space, n=1):
         return gym.spaces.MultiDiscrete([3] * n)
 
-    @utils.batch_differing_spaces.register(colour)
+    @utils.batch_differing_spaces.register(color)
     def _(spaces):
         return gym.spaces.MultiDiscrete([3] * len(spaces))
 
-    nested = gym.spaces.Dict(a=gym.spaces.Tuple([colour(), gym.spaces.Discrete(2)]))
+    nested = gym.spaces.Dict(a=gym.spaces.Tuple([color(), gym.spaces.Discrete(2)]))
     for batch in (utils.batch_space(nested, 2), utils.batch_differing_spaces([nested, nested])):
         assert repr(batch) == "Dict('a': Tuple(MultiDiscrete([3 3]), MultiDiscrete([2 2])))"
 

@@ -1,4 +1,4 @@
-"""Common behaviour of all spaces, over a long list of spaces."""
+"""Common behavior of all spaces, over a long list of spaces."""
 
 import copy
 import json

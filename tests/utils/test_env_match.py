@@ -68,7 +68,7 @@ def make(gym: ModuleType, render_mode: str | None = None, **change: Any) -> Any:
 
         def render(self):
             self.calls.append("render")
-            return np.full((2, 2, 3), change.get("colour", 0), np.uint8)
+            return np.full((2, 2, 3), change.get("color", 0), np.uint8)
 
     return Walk()
 
@@ -92,7 +92,7 @@ CHANGES = {
     "reward's type": ({"reward": 0}, "skip_rew"),
     "terminated": ({"terminated": True}, "skip_terminal"),
     "truncated": ({"truncated": True}, "skip_truncated"),
-    "frames": ({"colour": 1}, "skip_render"),
+    "frames": ({"color": 1}, "skip_render"),
 }
 
 

@@ -12,7 +12,7 @@ from gymnasium.utils import save_video as theirs
 
 from gymcore import error
 from gymcore.utils.save_video import capped_cubic_video_schedule, save_video
-from tests.videos import greys
+from tests.videos import grays
 
 FRAMES = [np.full((32, 48, 3), 10 * k, np.uint8) for k in range(10)]
 
@@ -51,9 +51,9 @@ def test_what_is_in_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         save_logger="bar",
         durations=[0.1] * 10,
     )
-    assert greys(tmp_path / "rl-video-step-10.mp4") == [0, 10, 20]
-    assert greys(tmp_path / "rl-video-step-14.mp4") == [40, 50, 60]
-    assert greys(tmp_path / "rl-video-step-19.mp4") == [90]
+    assert grays(tmp_path / "rl-video-step-10.mp4") == [0, 10, 20]
+    assert grays(tmp_path / "rl-video-step-14.mp4") == [40, 50, 60]
+    assert grays(tmp_path / "rl-video-step-19.mp4") == [90]
     assert "rl-video-step-14.mp4 (3 frames)" in capsys.readouterr().out
 
 

@@ -252,7 +252,7 @@ def counting_env_fns(
 
 
 class SingleLane:
-    """The expected behaviour of one lane of a batch, in its plainest form."""
+    """The expected behavior of one lane of a batch, in its plainest form."""
 
     def __init__(self, env: gym.Env[Any, Any], mode: AutoresetMode) -> None:
         self.env = env

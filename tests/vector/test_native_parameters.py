@@ -1,4 +1,4 @@
-"""Physics parameters per lane: domain randomisation within one batch."""
+"""Physics parameters per lane: domain randomization within one batch."""
 
 import numpy as np
 import pytest

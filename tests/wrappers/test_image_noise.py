@@ -28,11 +28,11 @@ def render(gym: ModuleType, name: str, *arguments: Any) -> list[np.ndarray]:
 @for_each(
     ("name", "arguments"),
     [
-        *(("AddWhiteNoise", (share, grey)) for share in (0, 0.3, 0.9) for grey in (False, True)),
+        *(("AddWhiteNoise", (share, gray)) for share in (0, 0.3, 0.9) for gray in (False, True)),
         *(
-            ("ObstructView", (share, width, grey))
+            ("ObstructView", (share, width, gray))
             for share, width in ((0, 3), (0.3, 1), (0.5, 2), (0.5, 3), (0.9, 8), (0.9, 100))
-            for grey in (False, True)
+            for gray in (False, True)
         ),
     ],
 )

@@ -21,7 +21,7 @@ import gymcore
 from gymcore import error
 from gymcore.rendering.video_files import VideoEncodingFailed
 from gymcore.wrappers import RecordVideo
-from tests.videos import greys, make_film_env, read_video
+from tests.videos import grays, make_film_env, read_video
 
 FilmEnv = make_film_env(gymcore)
 
@@ -106,7 +106,7 @@ def test_every_frame_is_in_the_file(tmp_path: Path) -> None:
     env.close()
     assert os.listdir(tmp_path / "new" / "folder") == ["rl-video-episode-0.mp4"]
     path = tmp_path / "new" / "folder" / "rl-video-episode-0.mp4"
-    assert greys(path) == list(range(0, 100, 10))
+    assert grays(path) == list(range(0, 100, 10))
 
 
 def test_a_gif(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     env.close()
     env.close()
     assert sorted(os.listdir(tmp_path / "f")) == ["one.mp4", "two.mp4"]
-    assert greys(tmp_path / "f" / "one.mp4") == [10, 20]
+    assert grays(tmp_path / "f" / "one.mp4") == [10, 20]
     assert "one.mp4 (2 frames)" in capsys.readouterr().out
 
 
@@ -179,7 +179,7 @@ def test_frames_that_are_not_pictures_stop_it(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="expected 48 x 32 pixels as in previous frames"):
         env.step(0)
     env.step(0)
-    assert greys(tmp_path / "b" / "rl-video-episode-0.mp4") == [0]
+    assert grays(tmp_path / "b" / "rl-video-episode-0.mp4") == [0]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_an_exception_in_step_finishes_the_file(tmp_path: Path) -> None:
     env.unwrapped.fail = True
     with pytest.raises(OSError, match="broken"):
         env.step(0)
-    assert greys(tmp_path / "f" / "rl-video-episode-0.mp4") == [0, 10]
+    assert grays(tmp_path / "f" / "rl-video-episode-0.mp4") == [0, 10]
 
 
 def test_deletion_finishes_the_file_and_warns(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_deletion_finishes_the_file_and_warns(tmp_path: Path) -> None:
         del env
         gc.collect()
     assert any("Did you call close()?" in str(one.message) for one in caught)
-    assert greys(tmp_path / "f" / "rl-video-episode-0.mp4") == [0]
+    assert grays(tmp_path / "f" / "rl-video-episode-0.mp4") == [0]
 
 
 def test_the_end_of_the_program_finishes_the_file(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_the_end_of_the_program_finishes_the_file(tmp_path: Path) -> None:
         timeout=60,
     )
     assert done.returncode == 3, done.stderr.decode()
-    assert greys(tmp_path / "f" / "rl-video-episode-0.mp4") == [0, 10]
+    assert grays(tmp_path / "f" / "rl-video-episode-0.mp4") == [0, 10]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="os.fork is missing")
@@ -251,7 +251,7 @@ def test_a_forked_child_leaves_the_video_to_its_parent(tmp_path: Path) -> None:
     assert os.waitpid(child, 0)[1] == 0
     env.step(0)
     env.close()
-    assert greys(tmp_path / "f" / "rl-video-episode-0.mp4") == [0, 10]
+    assert grays(tmp_path / "f" / "rl-video-episode-0.mp4") == [0, 10]
 
 
 def test_no_process_and_no_frame_is_left(tmp_path: Path) -> None:

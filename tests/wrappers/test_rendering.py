@@ -262,7 +262,7 @@ def test_a_collection_can_be_shown(shown: list[ShownFrames]) -> None:
         (np.array([[7, 200]], np.uint8), [[7, 200]]),
     ],
 )
-def test_depth_is_shown_in_grey(
+def test_depth_is_shown_in_gray(
     shown: list[ShownFrames], frame: np.ndarray, expected: list[list[int]]
 ) -> None:
     env = HumanRendering(make_env(gymcore, "depth_array", frame=lambda count: frame))

@@ -291,7 +291,7 @@ def test_mistakes(make: Any, kind: type, words: str) -> None:
     assert isinstance(raised.value, error.Error)
 
 
-# --- other behaviour ------------------------------------------------------------------------------
+# --- other behavior ------------------------------------------------------------------------------
 
 
 def test_the_spec_makes_the_same_stack_again() -> None:

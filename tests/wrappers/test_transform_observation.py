@@ -159,8 +159,8 @@ def test_grayscale(keep_dim):
     check("GrayscaleObservation", keep_dim, space=lambda s: s.Box(0, 255, (5, 7, 3), np.uint8))
 
 
-def test_every_colour_becomes_the_grey_that_gymnasium_makes_of_it():
-    """All 2**24 colours with every fifth red: enough to cover every case of rounding."""
+def test_every_color_becomes_the_gray_that_gymnasium_makes_of_it():
+    """All 2**24 colors with every fifth red: enough to cover every case of rounding."""
     ours = GrayscaleObservation(make(bytes_box(256, 256, 3))).func
     theirs = gymnasium.wrappers.GrayscaleObservation(
         make_walk_env(gymnasium)(

@@ -208,13 +208,13 @@ def test_zeros_are_new_and_apart():
 
 
 def test_zeros_of_other_spaces_can_be_registered():
-    class Colour(gymcore.spaces.Space[str]):
+    class Color(gymcore.spaces.Space[str]):
         pass
 
-    with pytest.raises(error.CustomSpaceError, match=r"Register .*Colour"):
-        create_zero_array(Colour((), np.str_))
-    create_zero_array.register(Colour, lambda space: "black")
-    assert create_zero_array(Colour((), np.str_)) == "black"
+    with pytest.raises(error.CustomSpaceError, match=r"Register .*Color"):
+        create_zero_array(Color((), np.str_))
+    create_zero_array.register(Color, lambda space: "black")
+    assert create_zero_array(Color((), np.str_)) == "black"
     with pytest.raises(error.ArgumentTypeError, match="not a gymcore Space instance"):
         create_zero_array(3)
 

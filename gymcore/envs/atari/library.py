@@ -133,7 +133,7 @@ def _function(addresses: dict[str, int], name: str) -> Any:
 
 
 def screen_of(addresses: dict[str, int], ale: Any) -> npt.NDArray[np.uint8]:
-    """Return the screen [rows, columns] of a loaded game: ALE's own memory, in colours."""
+    """Return the screen [rows, columns] of a loaded game: ALE's own memory, in colors."""
     screen = _Screen.from_address(_function(addresses, "screen")(address_of(ale)))
     size = (screen.rows, screen.columns)
     if size != tuple(ale.getScreenDims()):
@@ -222,7 +222,7 @@ class Cartridge:
         screen: Rows and columns.
         minimal: ALE's numbers of the actions that do something.
         legal: ALE's numbers of all actions.
-        gray: What each colour is in gray, uint8 [1, 256].
+        gray: What each color is in gray, uint8 [1, 256].
         colors: Red, green and blue of each, uint8 [3, 256].
         first_state: The serialized state in which the ROM was loaded.
         memory: What states of the game may contain.
@@ -257,7 +257,7 @@ def cartridge(path: str, game: str, mode: int | None, difficulty: int | None) ->
     ale.reset_game()
     begun = ale.cloneState(include_rng=True).serialize()
     screen = screen_of(library_functions(), ale)
-    # Every colour on the screen, and what ale-py says of it.
+    # Every color on the screen, and what ale-py says of it.
     screen.reshape(-1)[:256] = np.arange(256)
     gray = ale.getScreenGrayscale().reshape(-1)[:256]
     colors = ale.getScreenRGB().reshape(-1, 3)[:256]

@@ -62,7 +62,7 @@ _PARTS: tuple[tuple[str, _Numbers], ...] = (
             (0, 228, 1),
             (_INT_MIN, _INT_MAX, 3),
             (0, 255, 5),  # objects, synchronization, sizes
-            (_INT_MIN, _INT_MAX, 4),  # colours
+            (_INT_MIN, _INT_MAX, 4),  # colors
             (0, 255, 2),
             (_TRUE, _FALSE, 2),
             (0, 2**20 - 1, 1),  # the playfield

@@ -23,9 +23,9 @@ class Pipeline:
     maxpool: bool = True
     """Whether a step shows the brighter of its last two frames, or the last one."""
     grayscale: bool = True
-    """Whether frames are gray [height, width], or colours with an axis of three."""
+    """Whether frames are gray [height, width], or colors with an axis of three."""
     channels_first: bool = False
-    """Whether colours are [stack_num * 3, height, width], not [stack_num, height, width, 3]."""
+    """Whether colors are [stack_num * 3, height, width], not [stack_num, height, width, 3]."""
     img_height: int = 84
     """Rows of an observation, at most those of the screen."""
     img_width: int = 84

@@ -108,7 +108,7 @@ class LaneGames(Games):
     def load_roms(self) -> None:
         """Load the ROM into every lane, so that resets only restore states.
 
-        Each takes 0.1 s, nine tenths of it for a table of averaged colours that ALE computes for
+        Each takes 0.1 s, nine tenths of it for a table of averaged colors that ALE computes for
         every emulator, used or not.
         """
         for lane in range(len(self)):

@@ -1,4 +1,4 @@
-"""Proximal policy optimisation over `gym.vector`, as single-file programs of 2021 were written."""
+"""Proximal policy optimization over `gym.vector`, as single-file programs of 2021 were written."""
 
 import gym
 import numpy as np

@@ -67,7 +67,7 @@ def test_every_name_is_there() -> None:
         gym26.wrappers.Nothing  # noqa: B018
 
 
-# One name, one behaviour
+# One name, one behavior
 
 
 def batch() -> Any:
@@ -82,7 +82,7 @@ class Entries(Scripted):
         return {"a": self.elapsed}
 
 
-class Colours(Scripted):
+class Colors(Scripted):
     def __init__(self) -> None:
         super().__init__(observation_space=spaces.Box(0, 255, (6, 8, 3), np.uint8))
 
@@ -142,7 +142,7 @@ def test_wrong_arguments(
     name: str, arguments: Any, problem: Any, words: str, tmp_path: Path, monkeypatch: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    make = Colours if name == "ResizeObservation" else Scripted
+    make = Colors if name == "ResizeObservation" else Scripted
     with pytest.raises(problem, match=words) as caught:
         getattr(gym26.wrappers, name)(make(), *arguments)
     assert isinstance(caught.value, gymcore.error.Error)

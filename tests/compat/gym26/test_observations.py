@@ -100,7 +100,7 @@ def test_time_at_the_end() -> None:
 # Images
 
 
-class Colours(Scripted):
+class Colors(Scripted):
     def __init__(self, shape: Any = (6, 8, 3)) -> None:
         super().__init__(observation_space=spaces.Box(0, 255, shape, np.uint8))
         self.generator = np.random.default_rng(3)
@@ -109,8 +109,8 @@ class Colours(Scripted):
         return self.generator.integers(0, 256, self.observation_space.shape, np.uint8)
 
 
-def test_grey_values() -> None:
-    class Known(Colours):
+def test_gray_values() -> None:
+    class Known(Colors):
         def observe(self) -> Any:
             # 76.245, 149.685, 29.07, 255 and 0.114 * 4 + 0.587 = 1.043, rounded
             rgb = [(255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255), (0, 1, 4)]
@@ -126,10 +126,10 @@ def test_grey_values() -> None:
         GrayScaleObservation(Scripted())
 
 
-def test_grey_values_like_opencv() -> None:
+def test_gray_values_like_opencv() -> None:
     cv2 = pytest.importorskip("cv2", reason="cv2 is not installed")
-    env = GrayScaleObservation(Colours((256, 1024, 3)))
-    twin = Colours((256, 1024, 3))
+    env = GrayScaleObservation(Colors((256, 1024, 3)))
+    twin = Colors((256, 1024, 3))
     expected = cv2.cvtColor(twin.reset()[0], cv2.COLOR_RGB2GRAY)
     np.testing.assert_array_equal(env.reset()[0], expected)
 
@@ -145,10 +145,10 @@ def test_grey_values_like_opencv() -> None:
 )
 def test_resized(shape: Any, size: Any, result: Any) -> None:
     cv2 = pytest.importorskip("cv2", reason="cv2 is not installed")
-    env = ResizeObservation(Colours(shape), size)
+    env = ResizeObservation(Colors(shape), size)
     observation = env.reset()[0]
     assert observation.shape == result and observation in env.observation_space
-    original = Colours(shape).reset()[0]
+    original = Colors(shape).reset()[0]
     expected = cv2.resize(original, (result[1], result[0]), interpolation=cv2.INTER_AREA)
     np.testing.assert_array_equal(observation, expected.reshape(result))
     assert env.shape == result[:2]
@@ -157,7 +157,7 @@ def test_resized(shape: Any, size: Any, result: Any) -> None:
 def test_resized_to_half() -> None:
     pytest.importorskip("cv2", reason="cv2 is not installed")
 
-    class Squares(Colours):
+    class Squares(Colors):
         def observe(self) -> Any:
             return np.array([[0, 100, 10, 20], [100, 200, 30, 40]], np.uint8)
 
@@ -167,7 +167,7 @@ def test_resized_to_half() -> None:
 
 def test_a_copy_resizes_alike() -> None:
     pytest.importorskip("cv2", reason="cv2 is not installed")
-    env = ResizeObservation(Colours((6, 8, 3)), 4)
+    env = ResizeObservation(Colors((6, 8, 3)), 4)
     again = copy.deepcopy(env)
     np.testing.assert_array_equal(again.reset()[0], env.reset()[0])
 
@@ -175,7 +175,7 @@ def test_a_copy_resizes_alike() -> None:
 @pytest.mark.parametrize("size", [0, -3, (4, 0), (4, 4, 3)])
 def test_wrong_sizes(size: Any) -> None:
     with pytest.raises(AssertionError, match="shape: expected two positive sizes"):
-        ResizeObservation(Colours(), size)
+        ResizeObservation(Colors(), size)
     with pytest.raises(AssertionError, match="ResizeObservation: expected a Box of shape"):
         ResizeObservation(Scripted(), 3)
 

@@ -1,4 +1,4 @@
-"""Frames of the five environments: geometry, colours, and similarity to Gymnasium's."""
+"""Frames of the five environments: geometry, colors, and similarity to Gymnasium's."""
 
 import math
 
@@ -57,14 +57,14 @@ def mask(frame, color):
 
 
 def solid(frame, color):
-    """Return where a pixel and its four neighbours have this colour; edges are antialiased."""
+    """Return where a pixel and its four neighbors have this color; edges are antialiased."""
     exact = np.pad(mask(frame, color), 1)
     vertical = exact[:-2, 1:-1] & exact[2:, 1:-1]
     return exact[1:-1, 1:-1] & vertical & exact[1:-1, :-2] & exact[1:-1, 2:]
 
 
 def middle(where):
-    """Return the mean position (x, y) of the chosen pixels' centres."""
+    """Return the mean position (x, y) of the chosen pixels' centers."""
     ys, xs = np.nonzero(where)
     return xs.mean() + 0.5, ys.mean() + 0.5
 
@@ -152,7 +152,7 @@ class TestLikeGymnasium:
         assert frame.shape == expected.shape
         assert frame.dtype == expected.dtype
         for color in colors:
-            # Edges differ by half a pixel and corners are rounded, but centres and areas agree.
+            # Edges differ by half a pixel and corners are rounded, but centers and areas agree.
             ours, theirs = solid(frame, color), solid(expected, color)
             assert middle(ours) == pytest.approx(middle(theirs), abs=2.5)
             assert 0.75 < ours.sum() / theirs.sum() < 1.25
@@ -193,7 +193,7 @@ class TestCartPole:
         assert mask(frame, WHITE)[[298, 300], 100].all()
 
     def test_cart_position_is_exact_below_one_pixel(self):
-        # Ink (distance from white) weights partly covered pixels, so its centre moves smoothly.
+        # Ink (distance from white) weights partly covered pixels, so its center moves smoothly.
         def cart_x(x):
             row = 255.0 - picture("CartPole-v1", (x, 0.0, 0.0, 0.0))[310, :, 0]
             return (row * (np.arange(600) + 0.5)).sum() / row.sum()
@@ -220,7 +220,7 @@ class TestMountainCar:
     EMPTY = (math.nan, 0.0)  # no car: only the hill and the flag
 
     def car(self, position):
-        """Return the frame, and the pixels where the car has changed it to its wheels' colour."""
+        """Return the frame, and the pixels where the car has changed it to its wheels' color."""
         frame = picture("MountainCar-v0", (position, 0.0))
         changed = (frame != picture("MountainCar-v0", self.EMPTY)).any(axis=-1)
         return frame, mask(frame, WHEEL) & changed

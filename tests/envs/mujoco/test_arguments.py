@@ -131,7 +131,7 @@ def test_attributes_read_as_in_gymnasium(env_id, names, methods):
         np.testing.assert_allclose(mine[key], value, rtol=1e-12)
 
 
-def test_the_centre_of_mass_is_gymnasiums():
+def test_the_center_of_mass_is_gymnasiums():
     from gymcore.envs.mujoco import humanoid_v4, humanoid_v5
 
     ours, other = (env.unwrapped for env in pair("Humanoid-v5"))

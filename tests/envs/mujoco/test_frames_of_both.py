@@ -81,7 +81,7 @@ def test_segments(frames, view):
 
 @each_view
 def test_depth(frames, view):
-    """`mujoco.Renderer` samples as for segments: at pixel centres, no sky, all opaque."""
+    """`mujoco.Renderer` samples as for segments: at pixel centers, no sky, all opaque."""
     depth, planes = frames[f"{view}/segments-depth/ours"], frames[f"{view.split('/')[0]}/range"]
     assert depth.std() > 0
     assert_same_distances(depth, frames[f"{view}/depth/theirs"], planes)

@@ -236,7 +236,7 @@ def test_segments(viewer, model):
     assert np.array_equal(pair[0], segments)
     assert np.array_equal(
         viewer.render("rgb_array", SIDE), viewer.render("rgb_array"), equal_nan=True
-    ), "colours come back"
+    ), "colors come back"
 
 
 def test_a_frame_may_be_larger_than_the_models_buffer(make, model):
@@ -365,8 +365,8 @@ def test_impossible_markers(viewer, marker, message):
 
 
 def test_an_unknown_attribute_of_a_marker(viewer):
-    with pytest.warns(UserWarning, match="a geom has no attribute 'colour'"):
-        viewer.add_marker(colour=3)
+    with pytest.warns(UserWarning, match="a geom has no attribute 'color'"):
+        viewer.add_marker(color=3)
     viewer.render("rgb_array")
 
 

@@ -18,7 +18,7 @@ from gymcore.vector import AutoresetMode, SyncVectorEnv
 from gymcore.wrappers import RenderCollection as SingleRenderCollection
 from gymcore.wrappers.vector import HumanRendering, RecordVideo, RenderCollection
 from tests.testing_env import assert_same
-from tests.videos import greys, make_film_env, read_video
+from tests.videos import grays, make_film_env, read_video
 from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane, in_modes
 from tests.wrappers.walk_env import make_walk_env
 
@@ -100,7 +100,7 @@ def test_the_first_lane_alone_and_a_gif(tmp_path: Path) -> None:
     env.reset()
     env.step(np.zeros(4, np.int64))
     env.close()
-    assert greys(tmp_path / "f" / "rl-video-episode-0.gif") == [0, 10]
+    assert grays(tmp_path / "f" / "rl-video-episode-0.gif") == [0, 10]
 
 
 def test_same_step_says_what_is_missing(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_same_step_films_more_than_an_episode_as_before(tmp_path: Path) -> None:
     for _ in range(8):
         assert "final_frame" not in env.step(np.zeros(1, np.int64))[4].get("final_info", {})
     env.close()
-    assert greys(tmp_path / "f" / "x-episode-0.mp4") == [0, 10, 20, 30, 0, 10, 20]
+    assert grays(tmp_path / "f" / "x-episode-0.mp4") == [0, 10, 20, 30, 0, 10, 20]
 
 
 def test_lists_of_frames(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_lists_of_frames(tmp_path: Path) -> None:
     assert [len(lane) for lane in env.render()] == [2, 2]
     assert [len(lane) for lane in env.render()] == [0, 0]
     env.close()
-    assert greys(tmp_path / "f" / "rl-video-episode-0.mp4", (64, 48)) == [0, 10]
+    assert grays(tmp_path / "f" / "rl-video-episode-0.mp4", (64, 48)) == [0, 10]
 
 
 def test_engines_give_the_same_video(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ ENGINE_SOURCE = """
 #include "array_math.c"
 const void *tables[] = { gymcore_lifecycles };
 """
-# The passes after vectorisation take most of GCC's time and change nothing in the report.
+# The passes after vectorization take most of GCC's time and change nothing in the report.
 SHORTCUTS = (
     "-fdisable-rtl-combine", "-fdisable-rtl-postreload", "-fno-gcse", "-fno-gcse-after-reload",
     "-fno-rerun-cse-after-loop", "-fira-algorithm=priority", "-fira-region=one",
@@ -78,7 +78,7 @@ class Compiler(NamedTuple):
         """Return the instruction sets for which loops must be vector code."""
         isas = list(WIDTHS)
         if platform.machine() == "x86_64" and self.family == "GCC" and self.version < "14":
-            isas.remove("baseline")  # GCC 12 does not vectorise comparisons for plain SSE2
+            isas.remove("baseline")  # GCC 12 does not vectorize comparisons for plain SSE2
         return isas
 
     def cannot_store(self, name: str) -> bool:
@@ -118,7 +118,7 @@ def flags() -> list[str]:
     facts = build_info()
     for switch in ("debug", "sanitized", "coverage"):
         if facts[switch]:
-            pytest.skip(f"a build for {switch} is not optimised")
+            pytest.skip(f"a build for {switch} is not optimized")
     return [*facts["flags"].split(), "-fPIC", "-fwrapv", "-DNDEBUG"]
 
 
@@ -134,7 +134,7 @@ def translate(folder: Path) -> None:
 
 
 def ask(compiler: Compiler, source: Path) -> str:
-    """Compile, and return the compiler's vectorisation report, function by function."""
+    """Compile, and return the compiler's vectorization report, function by function."""
     dump = source.with_suffix(f".{compiler.family}")
     if compiler.family == "GCC":
         report = [*SHORTCUTS, f"-fdump-tree-vect-optimized={dump}"]
@@ -198,11 +198,11 @@ def reports(
     sources = [*PACKAGE.rglob("*.h"), *(PACKAGE / "physics").glob("*.p*"), HERE / "array_math.c"]
     for path in sorted(sources):
         content.update(path.read_bytes())
-    key = f"gymcore/vectorised-{content.hexdigest()[:24]}"
+    key = f"gymcore/vectorized-{content.hexdigest()[:24]}"
     cache = getattr(request.config, "cache", None)  # absent with `-p no:cacheprovider`
     texts = cache.get(key, None) if cache else None
     if texts is None:
-        folder = tmp_path_factory.mktemp("vectorised")
+        folder = tmp_path_factory.mktemp("vectorized")
         (folder / "engine.c").write_text(ENGINE_SOURCE)
         translate(folder)
         names = ("acrobot", "engine", *(set(COMPUTING) - {"acrobot"}))
@@ -235,7 +235,7 @@ def test_kernels(compiler: Compiler, reports: dict[str, Report], name: str, loop
     for isa in compiler.isas():
         widths = widths_of(reports[name], f"{name}_{loop}_{isa}", "lanes.h", "step")
         if compiler.cannot_store(name):
-            assert not widths, f"{compiler} vectorises {name} now: remove the exception"
+            assert not widths, f"{compiler} vectorizes {name} now: remove the exception"
         else:
             assert max(widths, default=0) >= WIDTHS[isa], f"{isa}: {reports[name]}"
 

@@ -1,6 +1,6 @@
 """Step CartPoles of 64 pole lengths in one batch, and measure how long a rule balances each.
 
-    python examples/domain_randomisation.py
+    python examples/domain_randomization.py
 
 Every lane has its own physics parameters; a batch step is still one call into the engine.
 """
