@@ -68,10 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
     for env_id in ids:
         for num_envs in arguments.num_envs:
             rates = measure(modules, env_id, num_envs, arguments.repeats, arguments.seconds)
-            ours = rates["gymcore make_vec"]
+            gymcore_rate = rates["gymcore make_vec"]
             rows = [
-                [label, rate(each), duration(num_envs / each), times(ours / each)]
-                for label, each in sorted(rates.items(), key=lambda pair: -pair[1])
+                [label, rate(speed), duration(num_envs / speed), times(gymcore_rate / speed)]
+                for label, speed in sorted(rates.items(), key=lambda pair: -pair[1])
             ]
             header = [f"{env_id}, {num_envs} lanes", "rate", "batch step", "gymcore speedup"]
             print(table(rows, header), end="\n\n", flush=True)
@@ -114,4 +114,4 @@ def measure(
     finally:
         for envs in opened.values():
             envs.close()
-    return {label: statistics.median(each) for label, each in rounds.items()}
+    return {label: statistics.median(values) for label, values in rounds.items()}

@@ -43,8 +43,8 @@ def actors_of(
         envs: Result of `make` for these arguments.
         seed: Seed of the run.
     """
-    lanes, rest = divmod(arguments.num_envs, arguments.actors)
-    if rest:
+    lanes, remainder = divmod(arguments.num_envs, arguments.actors)
+    if remainder:
         raise CliError(
             f"--num-envs: expected a multiple of --actors {arguments.actors}, got "
             f"{arguments.num_envs}"
@@ -55,7 +55,7 @@ def actors_of(
     from gymcore.spaces.batching import batch_space
 
     space = envs.single_action_space
-    of_actor = Lanes(lanes, envs.single_observation_space, space, batch_space(space, lanes))
+    actor_lanes = Lanes(lanes, envs.single_observation_space, space, batch_space(space, lanes))
     share = argparse.Namespace(**{**vars(arguments), "num_envs": lanes})
     on_sigterm = signal.getsignal(signal.SIGTERM)
     try:
@@ -64,7 +64,7 @@ def actors_of(
         raise CliError(f"--cluster: {error}") from error
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, on_sigterm)  # Ray has replaced the handler
-    policy = ActorPolicy(arguments.policy, of_actor)
+    policy = ActorPolicy(arguments.policy, actor_lanes)
     with Collector(functools.partial(make, share), policy, arguments.actors, seed) as collector:
         yield collector
 

@@ -160,9 +160,9 @@ def _vector_kwargs(arguments: argparse.Namespace) -> Info:
         foreign = spec.vector_entry_point is not None and not str(
             getattr(spec.vector_entry_point, "__module__", spec.vector_entry_point)
         ).startswith("gymcore.")
-        of_jax = spec.vector_entry_point is not None and not is_native(spec)
+        uses_jax = spec.vector_entry_point is not None and not is_native(spec)
         # A foreign vector environment, or one of JAX functions, may support only one mode.
-        if (foreign or of_jax) and arguments.vectorization in ("auto", "native"):
+        if (foreign or uses_jax) and arguments.vectorization in ("auto", "native"):
             return options
     options["autoreset_mode"] = gymcore.vector.AutoresetMode(_MODES[mode or "same-step"])
     return options
@@ -455,10 +455,10 @@ class Collector:
     def _add_fragment(self, fragment: Fragment, steps: Steps) -> None:
         """Write a fragment to the lanes of its actor."""
         first, (rows, count) = self.steps_done, fragment.rewards.shape
-        own = slice(fragment.actor * count, (fragment.actor + 1) * count)
-        lanes = np.arange(own.start, own.stop)
+        columns = slice(fragment.actor * count, (fragment.actor + 1) * count)
+        lanes = np.arange(columns.start, columns.stop)
         for name in ("rewards", "terminated", "truncated"):
-            getattr(steps, name)[:, own] = getattr(fragment, name)
+            getattr(steps, name)[:, columns] = getattr(fragment, name)
         before = self._fragments.get(fragment.actor, fragment)
         self._fragments[fragment.actor] = fragment
         replaced = before.restart != fragment.restart
@@ -472,10 +472,10 @@ class Collector:
             recording.steps.truncated[first - 1, lanes[cut]] = True
             last = rows_at(before.last_observations, np.flatnonzero(cut))
             recording.add_finals(first - 1, lanes[cut], last)
-        block = slice(first, first + rows), own
+        block = slice(first, first + rows), columns
         write_row(recording.actions, block, fragment.actions)
-        write_row(steps.observations, (slice(rows), own), fragment.observations)
-        write_row(steps.observations, (rows, own), fragment.last_observations)
+        write_row(steps.observations, (slice(rows), columns), fragment.observations)
+        write_row(steps.observations, (rows, columns), fragment.last_observations)
         t, lane = fragment.final_indices.T
         recording.add_finals(first + t, lanes[lane], fragment.final_observations)
 

@@ -69,26 +69,26 @@ class EpisodeStatistics:
         starting = np.empty(steps * lanes, dtype=np.bool_)
         starting[1:] = ended[:-1]
         starting[::steps] = True
-        points = np.flatnonzero(starting)
-        behind = np.append(points[1:], steps * lanes)
-        sums = np.add.reduceat(by_lane, points)
-        lengths = behind - points
-        closes = ended[behind - 1]
-        lane = points // steps
-        first = points == lane * steps
+        starts = np.flatnonzero(starting)
+        stops = np.append(starts[1:], steps * lanes)
+        sums = np.add.reduceat(by_lane, starts)
+        lengths = stops - starts
+        is_end = ended[stops - 1]
+        lane = starts // steps
+        first = starts == lane * steps
         sums[first] += self._return
         lengths[first] += self._length
         lengths[~first] += self._fresh_length
         self._return[:] = 0.0
         self._length[:] = self._fresh_length
-        self._return[lane[~closes]] = sums[~closes]
-        self._length[lane[~closes]] = lengths[~closes]
-        if not closes.any():
+        self._return[lane[~is_end]] = sums[~is_end]
+        self._length[lane[~is_end]] = lengths[~is_end]
+        if not is_end.any():
             return
         self.terminated += int(np.count_nonzero(terminated))
         self.truncated += int(np.count_nonzero(truncated))
-        ends = before + (behind - lane * steps) * lanes
-        self._record(np.stack((sums, lengths, ends))[:, closes])
+        ends = before + (stops - lane * steps) * lanes
+        self._record(np.stack((sums, lengths, ends))[:, is_end])
 
     def forget(self, lanes: npt.NDArray[np.int64]) -> None:
         """Discard the unfinished episodes of some lanes."""
@@ -147,9 +147,9 @@ def sample(
     This is reservoir sampling: column number k replaces a sampled one with probability size / k.
     """
     size, n = sampled.shape[-1], new.shape[-1]
-    room = min(max(0, size - before), n)
-    sampled[..., before : before + room] = new[..., :room]
-    if n > room:
-        places = generator.integers(0, np.arange(before + room, before + n) + 1)
+    num_free = min(max(0, size - before), n)
+    sampled[..., before : before + num_free] = new[..., :num_free]
+    if n > num_free:
+        places = generator.integers(0, np.arange(before + num_free, before + n) + 1)
         replacing = places < size
-        sampled[..., places[replacing]] = new[..., room:][..., replacing]
+        sampled[..., places[replacing]] = new[..., num_free:][..., replacing]

@@ -41,7 +41,7 @@ def plain_warnings() -> Iterator[None]:
     """
     colored = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
 
-    def show(message: Warning | str, *where: object, **more: object) -> None:
+    def show(message: Warning | str, *where: object, **options: object) -> None:
         text = " ".join(str(message).split())
         if not colored:
             text = re.sub(r"\x1b\[[0-9;]*m", "", text)

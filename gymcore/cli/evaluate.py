@@ -19,7 +19,7 @@ from gymcore.cli.progress import progress
 
 HELP = "play episodes with a policy, and report the mean and spread of their returns"
 
-_MOST_LANES = 100
+_MAX_LANES = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=count,
         metavar="N",
         help="number of lanes, which play equally many episodes: one more in the first lanes if "
-        f"there is a remainder [one for each episode, at most {_MOST_LANES}]",
+        f"there is a remainder [one for each episode, at most {_MAX_LANES}]",
     )
     parser.add_argument(
         "--video", type=Path, metavar="FILE", help="record another run of the first lane's first "
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         with file_errors("--video", arguments.video):
             check_target(arguments.video, overwrite=arguments.overwrite)
     if arguments.num_envs is None:
-        arguments.num_envs = min(arguments.episodes, _MOST_LANES)
+        arguments.num_envs = min(arguments.episodes, _MAX_LANES)
     if arguments.seed is None:
         arguments.seed = secrets.randbelow(2**31)
     episodes = arguments.episodes
@@ -77,18 +77,18 @@ def run(arguments: argparse.Namespace) -> int:
         envs.close()
     summary = evaluation.summary()
     if arguments.json:
-        run_of = {"id": arguments.id, "policy": arguments.policy, "seed": arguments.seed}
-        print(json.dumps({**run_of, "num_envs": arguments.num_envs, **summary}, indent=2))
+        run_fields = {"id": arguments.id, "policy": arguments.policy, "seed": arguments.seed}
+        print(json.dumps({**run_fields, "num_envs": arguments.num_envs, **summary}, indent=2))
     else:
         lanes = "1 lane" if arguments.num_envs == 1 else f"{arguments.num_envs} lanes"
         print(f"{arguments.id}: {episodes:,} episodes in {lanes}, {engine}, seed {arguments.seed}")
         for name in ("return", "length"):
-            numbers = ", ".join(f"{each} {value:.6g}" for each, value in summary[name].items())
+            numbers = ", ".join(f"{key} {value:.6g}" for key, value in summary[name].items())
             print(f"{name:<12}{numbers}")
         if "success_rate" in summary:
             print(f"successes   {summary['success_rate'] * episodes:,.0f} of {episodes:,}")
     if arguments.video is None:
         return 0
-    of_video = {"out": arguments.video, "num_envs": 1, "episodes": 1, "steps": None, "fps": None}
+    changes = {"out": arguments.video, "num_envs": 1, "episodes": 1, "steps": None, "fps": None}
     with contextlib.redirect_stdout(sys.stderr if arguments.json else sys.stdout):
-        return video.run(argparse.Namespace(**{**vars(arguments), **of_video}))
+        return video.run(argparse.Namespace(**{**vars(arguments), **changes}))

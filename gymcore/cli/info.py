@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _text(value: object) -> str:
     """Format a value as text: lists and dicts are joined by spaces."""
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_text(each)}" for name, each in value.items())
+        return ", ".join(f"{name} {_text(item)}" for name, item in value.items())
     if isinstance(value, (list, tuple, set, frozenset)):
         return " ".join(map(str, value)) or "none"
     return str(value)
@@ -78,14 +78,14 @@ def cpu_model() -> str:
         pass
     if sys.platform == "darwin":
         try:
-            answer = subprocess.run(
+            process = subprocess.run(
                 ["sysctl", "-n", "machdep.cpu.brand_string"],
                 capture_output=True,
                 text=True,
                 timeout=5,
                 check=True,
             )
-            return answer.stdout.strip()
+            return process.stdout.strip()
         except (OSError, subprocess.SubprocessError):
             pass
     return platform.processor() or "unknown"

@@ -46,7 +46,7 @@ FAMILIES = {
 }
 
 # A family with more ids is listed only on request.
-_MOST = 100
+_MAX_LISTED = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,30 +85,30 @@ def run(arguments: argparse.Namespace) -> int:
         families = {arguments.family: families[arguments.family]}
     for family in families.values():
         family["environments"] = [
-            each
-            for each in family["environments"]
-            if (pattern is None or _matches(each["id"], pattern))
-            and (each["native"] or not arguments.native)
+            environment
+            for environment in family["environments"]
+            if (pattern is None or _matches(environment["id"], pattern))
+            and (environment["native"] or not arguments.native)
         ]
     chosen = arguments.family is not None or pattern is not None
     if chosen or arguments.native:
         families = {name: family for name, family in families.items() if family["environments"]}
     if not families:
-        wanted = "the options" if pattern is None else repr(pattern)
-        raise CliError(f"no id matches {wanted}; `gymcore list` shows all ids")
+        query = "the options" if pattern is None else repr(pattern)
+        raise CliError(f"no id matches {query}; `gymcore list` shows all ids")
     if arguments.spaces:
         for family in families.values():
-            for each in family["environments"]:
-                each["spaces"] = _spaces(each["id"])
+            for environment in family["environments"]:
+                environment["spaces"] = _spaces(environment["id"])
     if arguments.json:
         print(json.dumps(families, indent=2))
         return 0
     for name, family in families.items():
         print(f"{name}  ({_state(family)})")
-        if not chosen and len(family["environments"]) > _MOST:
+        if not chosen and len(family["environments"]) > _MAX_LISTED:
             print(f"  {len(family['environments'])} ids: gymcore list --family {name}\n")
             continue
-        width = max(28, *(len(each["id"]) + 2 for each in family["environments"]))
+        width = max(28, *(len(environment["id"]) + 2 for environment in family["environments"]))
         for environment in family["environments"]:
             marks = []
             if environment["native"]:
@@ -149,8 +149,8 @@ def by_family(*, include_replaced: bool = True) -> dict[str, Info]:
     registry: Mapping[str, EnvSpec] = gymcore.registry
     newest: dict[tuple[str | None, str], int] = {}
     for spec in registry.values():
-        name_of = (spec.namespace, spec.name)
-        newest[name_of] = max(newest.get(name_of, 0), spec.version or 0)
+        family_name = (spec.namespace, spec.name)
+        newest[family_name] = max(newest.get(family_name, 0), spec.version or 0)
     for spec in sorted(registry.values(), key=lambda spec: spec.id):
         name = family_of(spec)
         family = FAMILIES.get(name, Family())

@@ -9,8 +9,8 @@ from typing import Any
 from gymcore.cli.errors import CliError
 
 
-def count(text: str, least: int = 1) -> int:
-    """Parse an integer of at least `least`: `64`, `1_000_000` or `1e6`.
+def count(text: str, minimum: int = 1) -> int:
+    """Parse an integer of at least `minimum`: `64`, `1_000_000` or `1e6`.
 
     Examples:
         >>> count("1e6") == count("1_000_000") == 1000000
@@ -27,14 +27,14 @@ def count(text: str, least: int = 1) -> int:
             number = -1
         if number == -1:
             raise argparse.ArgumentTypeError(f"expected an integer, got {text!r}") from None
-    if number < least:
-        raise argparse.ArgumentTypeError(f"expected at least {least}, got {text!r}")
+    if number < minimum:
+        raise argparse.ArgumentTypeError(f"expected at least {minimum}, got {text!r}")
     return number
 
 
 def seed(text: str) -> int:
     """Parse a seed: an integer of at least 0."""
-    return count(text, least=0)
+    return count(text, minimum=0)
 
 
 def positive(text: str) -> float:

@@ -111,14 +111,14 @@ def plot_run(
     """Plot a run of `gymcore collect`; raise `CliError` as `_save` does."""
     figure, (above, below) = _figure(2, sharex=True, height_ratios=[2, 1])
     figure.suptitle(title, fontsize=11)
-    at, returns = episodes.sampled
-    if len(at):
-        _draw_returns(above, at, returns, np.ones(len(at)), episodes.episodes)
-        k = equal_count_bins(np.ones(len(at)))
+    steps, returns = episodes.sampled
+    if len(steps):
+        _draw_returns(above, steps, returns, np.ones(len(steps)), episodes.episodes)
+        k = equal_count_bins(np.ones(len(steps)))
         if k[-1]:
             bins = [returns[k == number] for number in range(k[-1] + 1)]
-            low, high = np.array([np.quantile(each, (0.1, 0.9)) for each in bins]).T
-            middle = np.bincount(k, at) / np.bincount(k)
+            low, high = np.array([np.quantile(values, (0.1, 0.9)) for values in bins]).T
+            middle = np.bincount(k, steps) / np.bincount(k)
             above.fill_between(middle, low, high, alpha=0.2, label="10 to 90 % of the episodes")
         above.legend(loc="best", fontsize=8, framealpha=0.9)
     else:
@@ -135,8 +135,8 @@ def plot_curve(ppo: PPO, path: Path, *, overwrite: bool) -> None:
     """Plot the learning curve of `gymcore train`; raise `CliError` as `check_plot` does."""
     figure, (axes,) = _figure(1)
     if ppo.curve:
-        at, counts, means = np.array(ppo.curve).T
-        _draw_returns(axes, at, means, counts, None)
+        steps, counts, means = np.array(ppo.curve).T
+        _draw_returns(axes, steps, means, counts, None)
     target = cast("float", ppo.settings.target)
     if target < np.inf:
         axes.axhline(target, color="tab:green", ls="--", lw=1.2, label=f"target {target:g}")
@@ -147,29 +147,29 @@ def plot_curve(ppo: PPO, path: Path, *, overwrite: bool) -> None:
 
 
 def _draw_returns(
-    axes: Axes, at: _Floats, returns: _Floats, counts: _Floats, episodes: int | None
+    axes: Axes, steps: _Floats, returns: _Floats, counts: _Floats, episodes: int | None
 ) -> None:
     """Draw points, which are larger if there are few, and the mean of each bin.
 
     `at`, `returns` and `counts` [K] are sorted by steps; `episodes` is the total number if each
     point is one episode, and None if a point is the mean of `counts` episodes.
     """
-    shown = np.linspace(0, len(at) - 1, min(len(at), _POINTS)).astype(np.int64)
-    few = min(1.0, 200 / len(shown))
+    shown = np.linspace(0, len(steps) - 1, min(len(steps), _POINTS)).astype(np.int64)
+    emphasis = min(1.0, 200 / len(shown))
     if episodes is None:
         label = "mean of the episodes of an update"
     else:
         label = "every episode" if episodes <= _POINTS else f"{_POINTS} of {episodes:,} episodes"
     axes.scatter(
-        at[shown], returns[shown], s=6 + 16 * few, alpha=0.3 + 0.5 * few, color="0.4", linewidths=0,
-        clip_on=False, label=label,
+        steps[shown], returns[shown], s=6 + 16 * emphasis, alpha=0.3 + 0.5 * emphasis, color="0.4",
+        linewidths=0, clip_on=False, label=label,
     )  # fmt: skip
     k = equal_count_bins(counts)
     if k[-1]:  # a single bin would look like an episode
         weights = np.bincount(k, counts)
-        middle, mean = np.bincount(k, counts * at) / weights, np.bincount(k, counts * returns)
+        middle, mean = np.bincount(k, counts * steps) / weights, np.bincount(k, counts * returns)
         label = f"mean of {weights.mean():,.0f} episodes"
-        if episodes is not None and episodes > len(at):
+        if episodes is not None and episodes > len(steps):
             label += " of the sample"
         axes.plot(middle, mean / weights, "o-", ms=3, lw=1.8, label=label)
 

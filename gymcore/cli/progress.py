@@ -22,7 +22,7 @@ class Bar(Protocol):
     def update(self, n: int = 1, /) -> object:
         """Add an amount of completed work."""
 
-    def set_postfix_str(self, note: str, refresh: bool = ...) -> None:
+    def set_postfix_str(self, text: str, refresh: bool = ...) -> None:
         """Show a note after the progress."""
 
 
@@ -30,7 +30,7 @@ class _PercentLines:
     """Reports progress as lines on stderr: after 2, 6, 14, ... seconds, then once a minute."""
 
     def __init__(self, name: str, total: int, done: int) -> None:
-        self._name, self._total, self._done, self._note = name, total, done, ""
+        self._name, self._total, self._done, self._postfix = name, total, done, ""
         self._wait, self._next = 2.0, time.monotonic() + 2.0
 
     def __enter__(self) -> _PercentLines:
@@ -43,12 +43,12 @@ class _PercentLines:
         self._done += steps
         if (now := time.monotonic()) >= self._next:
             percent = 100 * self._done // self._total
-            print(f"{self._name}: {percent} %{self._note}", file=sys.stderr, flush=True)
+            print(f"{self._name}: {percent} %{self._postfix}", file=sys.stderr, flush=True)
             self._wait = min(2 * self._wait, 60.0)
             self._next = now + self._wait
 
-    def set_postfix_str(self, note: str, refresh: bool = False) -> None:
-        self._note = f", {note}"
+    def set_postfix_str(self, text: str, refresh: bool = False) -> None:
+        self._postfix = f", {text}"
 
 
 def progress(name: str, total: int, unit: str, *, silent: bool, done: int = 0) -> Bar:

@@ -58,11 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.id, num_envs=arguments.num_envs, **env_kwargs(arguments)
             )
             hosted = HostedVectorEnv(env, arguments.id)
-            what = f"{arguments.id} with {arguments.num_envs} lanes"
+            description = f"{arguments.id} with {arguments.num_envs} lanes"
         else:
             env = Environment.create(arguments.id, **env_kwargs(arguments))
             hosted = HostedEnvironment(env, arguments.num_envs)
-            what = f"{arguments.id} as an Environment"
+            description = f"{arguments.id} as an Environment"
         server = Server(hosted, arguments.host, arguments.port, arguments.keys, log=_log)
     except Error as error:
         if env is not None:
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     keys = f"key {server.fingerprint}" if server.fingerprint else "without keys"
     try:
         with server, stopping(server.stop) as signals:
-            print(f"serving {what} at {server.address}, {keys}", flush=True)
+            print(f"serving {description} at {server.address}, {keys}", flush=True)
             server.run()
     finally:
         env.close()

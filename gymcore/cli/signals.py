@@ -33,12 +33,12 @@ def interruption() -> Iterator[Interruption]:
     """
     state = Interruption()
 
-    def note(signum: int, frame: FrameType | None) -> None:
+    def handle(signum: int, frame: FrameType | None) -> None:
         if state.requested:
             raise KeyboardInterrupt
         state.requested = True
 
-    with _handling(signal.SIGINT, note):
+    with _handling(signal.SIGINT, handle):
         yield state
 
 

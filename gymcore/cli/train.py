@@ -132,9 +132,9 @@ def _ppo(arguments: argparse.Namespace) -> PPO:
     """Return the agent to train; raise `CliError` if it cannot be made."""
     from gymcore.learn import PPO
 
-    given = {field.name: getattr(arguments, field.name) for field in fields(Settings)}
-    given["num_workers"] = arguments.num_workers
-    changes = {name: value for name, value in given.items() if value is not None}
+    options = {field.name: getattr(arguments, field.name) for field in fields(Settings)}
+    options["num_workers"] = arguments.num_workers
+    changes = {name: value for name, value in options.items() if value is not None}
     try:
         if arguments.resume is not None:
             return _resumed(arguments, changes)
@@ -217,8 +217,8 @@ def _train(ppo: PPO, arguments: argparse.Namespace) -> bool:
         log = None if arguments.log is None else stack.enter_context(_log(arguments.log))
         interrupted = stack.enter_context(interruption())
         metrics = ppo.update()  # shows how long the others will take
-        left = (time.perf_counter() - started) * (total - first) / (ppo.steps - first)
-        print(f"time        about {duration(left)} for all steps", flush=True)
+        remaining = (time.perf_counter() - started) * (total - first) / (ppo.steps - first)
+        print(f"time        about {duration(remaining)} for all steps", flush=True)
         bar = progress(ppo.env_id, total, "steps", silent=arguments.no_progress, done=first)
         stack.enter_context(bar)
 

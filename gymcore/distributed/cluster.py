@@ -39,10 +39,10 @@ def connected_ray(address: str | None = None) -> Any:
     return ray
 
 
-def actor_class(ray: Any, plain: type, options: Options) -> Any:
+def actor_class(ray: Any, cls: type, options: Options) -> Any:
     """Return a class as a Ray actor class, with one CPU per actor, spread over the nodes.
 
     `options` are options of `ray.remote`. Ray never restarts the actors, because a new process
     would lose its episodes without notice.
     """
-    return ray.remote(num_cpus=1, scheduling_strategy="SPREAD")(plain).options(**(options or {}))
+    return ray.remote(num_cpus=1, scheduling_strategy="SPREAD")(cls).options(**(options or {}))

@@ -78,14 +78,14 @@ class Collector(NoCopies):
         self.num_actors = positive("num_actors", num_actors)
         self._arguments = make, policy, count("seed", seed)
         self._ray = connected_ray(address)
-        self._class = actor_class(self._ray, FragmentMaker, actor_options)
+        self._actor_class = actor_class(self._ray, FragmentMaker, actor_options)
         self.restarts = [0] * num_actors
         self.late = self.lost = 0
         self._losses = [0] * num_actors
         self._round = 0
-        self._raised = 0  # the last round whose exception was raised
+        self._last_raised = 0  # the last round whose exception was raised
         self._calls: dict[object, tuple[int, int]] = {}  # reference -> actor, round
-        self._actors = [self._started(actor) for actor in range(num_actors)]
+        self._actors = [self._start_actor(actor) for actor in range(num_actors)]
 
     def collect(self, weights: object, steps: int, timeout: float | None = None) -> list[Fragment]:
         """Collect a fragment of `steps` steps from every actor, and return the fragments.
@@ -116,11 +116,11 @@ class Collector(NoCopies):
         self._round += 1
         busy = {actor for actor, _ in self._calls.values()}
         for actor in set(range(self.num_actors)) - busy:
-            self._ask(actor, request)
+            self._request(actor, request)
         fragments: dict[int, Fragment] = {}
         while len(fragments) < self.num_actors:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            ready, _ = ray.wait(list(self._calls), timeout=left)
+            remaining = None if deadline is None else max(0.0, deadline - time.monotonic())
+            ready, _ = ray.wait(list(self._calls), timeout=remaining)
             if not ready:
                 break
             actor, number = self._calls.pop(ready[0])
@@ -128,13 +128,13 @@ class Collector(NoCopies):
             if fragment is not None and number == self._round:
                 fragments[actor] = fragment
             else:
-                self._ask(actor, request)
+                self._request(actor, request)
         self.late += self.num_actors - len(fragments)
         if not fragments:
             raise WorkerTimeout(f"collect: no actor has returned a fragment in {timeout} s")
         return [fragments[actor] for actor in sorted(fragments)]
 
-    def _ask(self, actor: int, request: tuple[object, int]) -> None:
+    def _request(self, actor: int, request: tuple[object, int]) -> None:
         self._calls[self._actors[actor].collect.remote(*request)] = actor, self._round
 
     def _received(self, actor: int, number: int, reference: object) -> Fragment | None:
@@ -144,9 +144,9 @@ class Collector(NoCopies):
             fragment: Fragment = self._ray.get(reference)
         except errors.RayTaskError as problem:  # the policy or the environment raised
             self._replace(actor)
-            if number == self._raised:  # another actor's failure was already raised in this round
+            if number == self._last_raised:  # this round has already raised another actor's failure
                 return None
-            self._raised = number
+            self._last_raised = number
             raise problem.cause from problem
         except errors.RayError as problem:
             self.lost += 1
@@ -163,10 +163,10 @@ class Collector(NoCopies):
     def _replace(self, actor: int) -> None:
         self._ray.kill(self._actors[actor])
         self.restarts[actor] += 1
-        self._actors[actor] = self._started(actor)
+        self._actors[actor] = self._start_actor(actor)
 
-    def _started(self, actor: int) -> Any:
-        return self._class.remote(*self._arguments, actor, self.restarts[actor])
+    def _start_actor(self, actor: int) -> Any:
+        return self._actor_class.remote(*self._arguments, actor, self.restarts[actor])
 
     def close(self) -> None:
         """End the actors; the connection to the cluster stays. Calling it again does nothing."""

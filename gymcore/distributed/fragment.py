@@ -94,11 +94,11 @@ class FragmentMaker:
         write_row(observations, 0, rollout.observations)
         arrays = Steps.empty(steps, rollout.envs.num_envs, observations)
         has_arrays = rollout.envs.action_space.shape is not None
-        chosen: object = None  # arrays of the actions and of the extras
+        outputs: object = None  # arrays of the actions and of the extras
         finals: list[object] = []
 
         def act(t: int, observations: object) -> object:
-            nonlocal chosen
+            nonlocal outputs
             actions = self._policy(weights, observations, self._generator)
             extras: Mapping[str, object] = {}
             if isinstance(actions, tuple) and len(actions) == 2 and isinstance(actions[1], Mapping):
@@ -106,14 +106,14 @@ class FragmentMaker:
             if has_arrays:
                 actions = np.asarray(actions)
             row = actions, {name: np.asarray(value) for name, value in extras.items()}
-            if chosen is None:
-                chosen = rows_like(steps, row)
-            write_row(chosen, t, row)
+            if outputs is None:
+                outputs = rows_like(steps, row)
+            write_row(outputs, t, row)
             return actions
 
         rollout.collect(act, arrays, lambda t, lanes, last: finals.append(last))
-        actions, extras = cast("tuple[object, dict[str, npt.NDArray[np.generic]]]", chosen)
-        none = map_leaves(lambda leaf: leaf[0, :0], observations)
+        actions, extras = cast("tuple[object, dict[str, npt.NDArray[np.generic]]]", outputs)
+        empty = map_leaves(lambda leaf: leaf[0, :0], observations)
         return Fragment(
             *self._identity[1:],
             map_leaves(lambda leaf: leaf[:-1], observations),
@@ -122,7 +122,7 @@ class FragmentMaker:
             arrays.terminated,
             arrays.truncated,
             map_leaves(lambda leaf: leaf[-1].copy(), observations),
-            map_leaves(lambda *parts: np.concatenate(parts), none, *finals),
+            map_leaves(lambda *parts: np.concatenate(parts), empty, *finals),
             np.ascontiguousarray(np.argwhere(arrays.terminated | arrays.truncated)),
             extras,
         )

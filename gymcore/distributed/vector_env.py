@@ -22,7 +22,7 @@ from gymcore.spaces.layouts import Layout, layout_of, map_layout
 from gymcore.vector.engine import Lanes, Mask, StepResult, VectorEngine, checked_actions
 from gymcore.vector.engine_options import values_per_env
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
-from gymcore.vector.workers.failures import shown_lanes, worker_died, worker_timeout
+from gymcore.vector.workers.failures import describe_lanes, worker_died, worker_timeout
 from gymcore.vector.workers.shared_memory import split_lanes
 
 __all__ = ["RayVectorEnv"]
@@ -84,7 +84,7 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
             RemoteError: If there is no such cluster.
             WorkerTimeout: If the cluster has no room for the actors.
         """
-        self._begin(positive("num_envs", num_envs), AutoresetMode.NEXT_STEP, copy=copy)
+        self._set_options(positive("num_envs", num_envs), AutoresetMode.NEXT_STEP, copy=copy)
         num_actors = min(positive("num_actors", num_actors), self.num_envs)
         self.timeout = time_limit("timeout", timeout)
         self._ray = connected_ray(address)
@@ -93,12 +93,12 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
         self._actors = [lanes.remote() for _ in self._bounds]
         self._ready = False
         try:
-            made = self._ask("make", [(make, hi - lo) for lo, hi in self._bounds])[0]
+            description = self._call_actors("make", [(make, hi - lo) for lo, hi in self._bounds])[0]
         except BaseException:
             self.close()
             raise
         for name in DESCRIBED:
-            setattr(self, name, made[name])
+            setattr(self, name, description[name])
         self.autoreset_mode = self.metadata["autoreset_mode"]
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -110,7 +110,7 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
 
     # --- calls ---------------------------------------------------------------------------------
 
-    def _ask(self, call: str, arguments: list[Any], **kwargs: Any) -> list[Any]:
+    def _call_actors(self, call: str, arguments: list[Any], **kwargs: Any) -> list[Any]:
         """Call a method of every actor with its own arguments; None skips the actor.
 
         Returns:
@@ -118,10 +118,10 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
         """
         self._check_call(call)
         calls = [
-            None if given is None else getattr(actor, call).remote(*given, **kwargs)
-            for actor, given in zip(self._actors, arguments, strict=True)
+            None if args is None else getattr(actor, call).remote(*args, **kwargs)
+            for actor, args in zip(self._actors, arguments, strict=True)
         ]
-        return [None if one is None else self._reply(one, i, call) for i, one in enumerate(calls)]
+        return [None if ref is None else self._reply(ref, i, call) for i, ref in enumerate(calls)]
 
     def _reply(self, reference: Any, actor: int, call: str) -> Any:
         errors = self._ray.exceptions
@@ -135,14 +135,14 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
             cause = problem.cause
             if isinstance(cause, error.EnvironmentFailed):
                 cause.lanes = [lanes[lane] for lane in cause.lanes]
-                cause.message += f" (counted within {shown_lanes(lanes)})"
+                cause.message += f" (counted within {describe_lanes(lanes)})"
             raise cause from problem
         except errors.RayError as problem:
             raise worker_died(lanes, call, None, actor, str(problem)) from problem
 
-    def _everywhere(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    def _call_all(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of all actors, and return the results of all lanes in order."""
-        parts = self._ask("call", [(name, *args)] * len(self._actors), **kwargs)
+        parts = self._call_actors("call", [(name, *args)] * len(self._actors), **kwargs)
         return tuple(itertools.chain.from_iterable(parts))
 
     # --- stepping ------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
             (seeds[lo:hi], options, mask[lo:hi]) if mask[lo:hi].any() else None
             for lo, hi in self._bounds
         ]
-        parts = self._ask("reset", arguments)
+        parts = self._call_actors("reset", arguments)
         for actor, part in enumerate(parts):
             if part is not None:
                 self._last[actor] = part[0]
@@ -176,7 +176,7 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
 
     def _step_engine(self, actions: list[Any], lanes: Lanes | None) -> StepResult:
         self._ready = False
-        parts = self._ask("step", [(batch,) for batch in actions])
+        parts = self._call_actors("step", [(batch,) for batch in actions])
         self._last = [part[0] for part in parts]
         rewards, terminated, truncated = (
             np.concatenate([part[k] for part in parts]) for k in (1, 2, 3)
@@ -209,22 +209,22 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
     def render(self) -> tuple[Any, ...] | None:
         """Return the frame of each lane, or None without a render mode."""
         self._check_call("render")
-        return None if self.render_mode is None else self._everywhere("render")
+        return None if self.render_mode is None else self._call_all("render")
 
     def _call_lanes(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return self._everywhere("call", name, *args, **kwargs)
+        return self._call_all("call", name, *args, **kwargs)
 
     def _set_lanes_attr(self, name: str, values: Any) -> None:
         values = list(values_per_env(values, self.num_envs))
-        self._ask("call", [("set_attr", name, values[lo:hi]) for lo, hi in self._bounds])
+        self._call_actors("call", [("set_attr", name, values[lo:hi]) for lo, hi in self._bounds])
 
     def _generators(self) -> tuple[np.random.Generator, ...]:
-        return self._everywhere("np_random")
+        return self._call_all("np_random")
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:
         """The seed of every lane."""
-        return self._everywhere("np_random_seed")
+        return self._call_all("np_random_seed")
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the environments and end the actors; the connection to the cluster stays."""
@@ -302,17 +302,17 @@ def joined_infos(parts: list[Info], bounds: list[tuple[int, int]]) -> Info:
 
 
 def _joined_column(columns: list[Any], bounds: list[tuple[int, int]]) -> np.ndarray:
-    there = [column for column in columns if column is not None]
-    shapes = {column.shape[1:] for column in there}
-    dtype = np.result_type(*there) if len(shapes) == 1 else np.dtype(object)
+    present = [column for column in columns if column is not None]
+    shapes = {column.shape[1:] for column in present}
+    dtype = np.result_type(*present) if len(shapes) == 1 else np.dtype(object)
     if dtype.kind == "O":
-        whole = np.full(bounds[-1][1], None, object)
+        result = np.full(bounds[-1][1], None, object)
     else:
-        whole = np.zeros((bounds[-1][1], *shapes.pop()), dtype)
+        result = np.zeros((bounds[-1][1], *shapes.pop()), dtype)
     for column, (lo, hi) in zip(columns, bounds, strict=True):
         if column is not None and dtype.kind == "O":
             for row in range(lo, hi):  # one by one, because values may be arrays
-                whole[row] = column[row - lo]
+                result[row] = column[row - lo]
         elif column is not None:
-            whole[lo:hi] = column
-    return whole
+            result[lo:hi] = column
+    return result

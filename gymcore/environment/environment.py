@@ -168,19 +168,19 @@ class Environment:
         Raises:
             ResetNeeded: If there was no request.
         """
-        asked, self._asked = self._asked, None
-        if asked is None:
+        pending, self._pending = self._pending, None
+        if pending is None:
             raise ResetNeeded("receive_execute: expected start_reset or start_execute first")
-        return asked()
+        return pending()
 
-    _asked: Callable[[], Any] | None = None
+    _pending: Callable[[], Any] | None = None
 
-    def _start(self, asked: Callable[[], Any]) -> None:
-        if self._asked is not None:
+    def _start(self, request: Callable[[], Any]) -> None:
+        if self._pending is not None:
             raise InvalidArgument(
                 "expected receive_execute between two calls of start_reset or start_execute"
             )
-        self._asked = asked
+        self._pending = request
 
     def _after_reset(self, result: Any, num_parallel: int | None) -> Any:
         if num_parallel is None and self.num_actors() == 1:
@@ -246,12 +246,12 @@ class Environment:
             raise InvalidArgument(f"remote: expected one of {REMOTES}, got {remote!r}")
         if blocking and remote not in ("multiprocessing", "socket-client"):
             raise InvalidArgument(f"blocking: expected False with remote={remote!r}, got True")
+        arguments = environment, max_episode_timesteps, reward_shaping
         if remote in (None, "multiprocessing"):
             if host is not None or port is not None:
                 raise InvalidArgument(
                     f"host and port: expected None with remote={remote!r}, got {host!r}, {port!r}"
                 )
-            arguments = environment, max_episode_timesteps, reward_shaping
             if remote is None:
                 return _created(*arguments, kwargs)
             make = functools.partial(Environment.create, *arguments, **kwargs)
@@ -261,15 +261,14 @@ class Environment:
         if remote == "socket-server":
             options = {name: kwargs.pop(name) for name in SERVER_OPTIONS if name in kwargs}
             limit = positive("max_parallel", kwargs.pop("max_parallel", MAX_PARALLEL))
-            hosted = _created(environment, max_episode_timesteps, reward_shaping, kwargs)
+            hosted = _created(*arguments, kwargs)
             _serve(HostedEnvironment(hosted, limit), host or "127.0.0.1", port, options)
             return None  # type: ignore[return-value]  # there is none here
-        given = (environment, max_episode_timesteps, reward_shaping)
         unknown = sorted(set(kwargs) - set(CLIENT_OPTIONS))
-        if given != (None, None, None) or unknown:
+        if arguments != (None, None, None) or unknown:
             raise InvalidArgument(
                 "expected no environment arguments with remote='socket-client': the server makes "
-                f"the environment, got {[value for value in given if value is not None] + unknown}"
+                f"the environment, got {[a for a in arguments if a is not None] + unknown}"
             )
         host = host or "127.0.0.1"
         client = Client(f"[{host}]:{port}" if ":" in host else f"{host}:{port}", KIND, **kwargs)
@@ -323,9 +322,9 @@ class EnvironmentWrapper(Environment):
         self.environment = environment
         self._states = checked_spec(environment.states(), "states")
         self._actions = checked_spec(environment.actions(), "actions")
-        self._own_limit = environment.max_episode_timesteps()
+        self._env_limit = environment.max_episode_timesteps()
         if max_episode_timesteps is not None:
-            positive("max_episode_timesteps", max_episode_timesteps, maximum=self._own_limit)
+            positive("max_episode_timesteps", max_episode_timesteps, maximum=self._env_limit)
         if environment.is_vectorizable() and environment.num_actors() > 1:
             raise InvalidArgument(
                 f"environment: expected several actors or environments in parallel, not both, got "
@@ -338,7 +337,7 @@ class EnvironmentWrapper(Environment):
         self._timestep = 0
         self._checked = [False, False]
         # Whether this class has nothing to do in parallel steps in which no episode ends.
-        self._passes_on = False
+        self._forwards_unchanged = False
         self._last: Any = None
         self._final_states: Any = None
 
@@ -352,7 +351,7 @@ class EnvironmentWrapper(Environment):
 
     def max_episode_timesteps(self) -> int | None:
         """Return the time limit, or None."""
-        return self._own_limit if self._limit is None else self._limit
+        return self._env_limit if self._limit is None else self._limit
 
     def is_vectorizable(self) -> bool:
         """Return whether environments can run in parallel."""
@@ -419,7 +418,7 @@ class EnvironmentWrapper(Environment):
         result = self.environment.execute(actions)
         self._timestep += 1
         if self._num_live is not None:
-            if self._passes_on and len(result[0]) == self._num_live:
+            if self._forwards_unchanged and len(result[0]) == self._num_live:
                 self._final_states = None
                 return result
             return self._after_parallel(actions, *result)
@@ -448,7 +447,7 @@ class EnvironmentWrapper(Environment):
         terminal = np.asarray(terminal, np.int64)
         if not self._checked[1]:
             check_values(states, self._states, "states", len(parallel))
-            self._passes_on = is_int64 and self._shape is None and self._limit is None
+            self._forwards_unchanged = is_int64 and self._shape is None and self._limit is None
             _check_terminal(terminal)
             for name, values in (("terminal", terminal), ("reward", reward)):
                 if np.shape(values) != (self._num_live,):
@@ -459,7 +458,7 @@ class EnvironmentWrapper(Environment):
         ended = len(parallel) < self._num_live
         self._final_states = self.environment.final_states() if ended else None
         if self._shape is not None or self._timestep == self._limit:
-            parallel, states, terminal, reward = self._ended_here(
+            parallel, states, terminal, reward = self._shaped_and_limited(
                 actions, parallel, states, terminal, reward
             )
         self._num_live = len(parallel)
@@ -467,12 +466,12 @@ class EnvironmentWrapper(Environment):
         self._last = states
         return parallel, states, terminal, reward
 
-    def _ended_here(
+    def _shaped_and_limited(
         self, actions: Any, parallel: Any, states: Any, terminal: Any, reward: Any
     ) -> Any:
         """Return the results of a step after reward shaping and the time limit."""
-        went_on = terminal == 0
-        rows = _scattered(went_on, states, self._final_states)
+        was_live = terminal == 0
+        rows = _scattered(was_live, states, self._final_states)
         if self._shape is not None:
             if rows is None:
                 raise InvalidArgument(
@@ -482,12 +481,12 @@ class EnvironmentWrapper(Environment):
             reward, terminal = _reward_and_terminal(shaped, terminal)
         if self._timestep == self._limit:
             terminal = np.where(terminal == 0, ABORTED, terminal)
-        goes_on = terminal[went_on] == 0
-        if goes_on.any() and not goes_on.all():
-            self.environment.abort(parallel[~goes_on])
+        live = terminal[was_live] == 0
+        if live.any() and not live.all():
+            self.environment.abort(parallel[~live])
         if rows is not None:
             self._final_states = map_leaves(lambda array: array[terminal != 0], rows)
-        return parallel[goes_on], map_leaves(lambda array: array[goes_on], states), terminal, reward
+        return parallel[live], map_leaves(lambda array: array[live], states), terminal, reward
 
     def close(self) -> None:
         """Close the environment."""
@@ -517,7 +516,7 @@ class RemoteEnvironment(NoCopies, Environment):
         self._connection = connection
         self._blocking = blocking
         self._hello = connection.hello
-        self._waiting: str | None = None
+        self._pending_verb: str | None = None
         self._in_parallel = False
         self._final_states: Any = None
 
@@ -543,7 +542,7 @@ class RemoteEnvironment(NoCopies, Environment):
 
     def episode_return(self, parallel: Any = None) -> Any:
         """Return the episode's return if it is not the sum of the rewards; see `Environment`."""
-        return self._ask("episode_return", parallel)
+        return self._request("episode_return", parallel)
 
     def final_states(self) -> Any:
         """Return the states in which episodes ended in the last `execute`; see `Environment`."""
@@ -551,17 +550,17 @@ class RemoteEnvironment(NoCopies, Environment):
 
     def seed(self, seed: int) -> None:
         """Seed the next reset."""
-        self._ask("seed", seed)
+        self._request("seed", seed)
 
     def reset(self, num_parallel: int | None = None) -> Any:
         """Start an episode; see `Environment.reset`."""
         self._in_parallel = num_parallel is not None
         self._final_states = None
-        return self._ask("reset", num_parallel)
+        return self._request("reset", num_parallel)
 
     def execute(self, actions: Any) -> Any:
         """Take one step; see `Environment.execute`."""
-        result, self._final_states = self._ask("execute", actions)
+        result, self._final_states = self._request("execute", actions)
         return result
 
     def start_reset(self, num_parallel: int | None = None) -> None:
@@ -579,17 +578,17 @@ class RemoteEnvironment(NoCopies, Environment):
 
         An exception of the environment, or the end of its process, is raised here once.
         """
-        verb = self._waiting
+        verb = self._pending_verb
         if verb is None:
             raise ResetNeeded("receive_execute: expected start_reset or start_execute first")
         try:
             reply = self._connection.receive(None if self._blocking else 0.0)
         except BaseException:
-            self._waiting = None
+            self._pending_verb = None
             raise
         if reply is None:
             return None
-        self._waiting = None
+        self._pending_verb = None
         if verb == "reset":
             return self._after_reset(reply, 0 if self._in_parallel else None)
         result, self._final_states = reply
@@ -604,15 +603,15 @@ class RemoteEnvironment(NoCopies, Environment):
         return self._hello["name"]
 
     def _begin(self, verb: str, argument: object) -> None:
-        if self._waiting is not None:
+        if self._pending_verb is not None:
             raise InvalidArgument(
                 "expected receive_execute between two calls of start_reset or start_execute"
             )
         self._connection.send(verb, argument)
-        self._waiting = verb
+        self._pending_verb = verb
 
-    def _ask(self, verb: str, argument: object) -> Any:
-        if self._waiting is not None:
+    def _request(self, verb: str, argument: object) -> Any:
+        if self._pending_verb is not None:
             raise InvalidArgument(f"{verb}: expected receive_execute() first")
         self._connection.send(verb, argument)
         return self._connection.receive()
@@ -623,19 +622,19 @@ def _check_terminal(terminal: Any) -> None:
         raise InvalidArgument(f"terminal: expected 0, 1 or 2, got {terminal}")
 
 
-def _scattered(first: npt.NDArray[np.bool_], some: Any, others: Any) -> Any:
-    """Return rows in order: `some` where the mask is true, `others` elsewhere."""
-    if first.all():
-        return some
+def _scattered(mask: npt.NDArray[np.bool_], selected: Any, others: Any) -> Any:
+    """Return rows in order: `selected` where the mask is true, `others` elsewhere."""
+    if mask.all():
+        return selected
     if others is None:
         return None
 
-    def scatter(ours: Any, theirs: Any) -> Any:
-        rows = np.empty((len(first), *np.shape(ours)[1:]), np.result_type(ours, theirs))
-        rows[first], rows[~first] = ours, theirs
+    def scatter(inside: Any, outside: Any) -> Any:
+        rows = np.empty((len(mask), *np.shape(inside)[1:]), np.result_type(inside, outside))
+        rows[mask], rows[~mask] = inside, outside
         return rows
 
-    return map_leaves(scatter, some, others)
+    return map_leaves(scatter, selected, others)
 
 
 def _shaping(shaping: Shaping) -> RewardShaping | None:
@@ -662,22 +661,22 @@ def _shaping(shaping: Shaping) -> RewardShaping | None:
 
 def _reward_and_terminal(shaped: Any, terminal: Any) -> Any:
     """Return shaped rewards and terminals; the latter are the environment's if not shaped."""
-    reward, new = shaped if isinstance(shaped, tuple) else (shaped, terminal)
-    _check_terminal(new)
+    reward, new_terminal = shaped if isinstance(shaped, tuple) else (shaped, terminal)
+    _check_terminal(new_terminal)
     if np.ndim(terminal) == 0:
-        reward, new = float(reward), int(new)
+        reward, new_terminal = float(reward), int(new_terminal)
     else:
-        reward, new = np.asarray(reward, np.float64), np.asarray(new, np.int64)
-        if reward.shape != terminal.shape or new.shape != terminal.shape:
+        reward, new_terminal = np.asarray(reward, np.float64), np.asarray(new_terminal, np.int64)
+        if reward.shape != terminal.shape or new_terminal.shape != terminal.shape:
             raise InvalidArgument(
                 f"reward_shaping: expected results of shape {terminal.shape}, got {reward.shape} "
-                f"and {new.shape}"
+                f"and {new_terminal.shape}"
             )
-    if np.any((new == 0) & (terminal != 0)):
+    if np.any((new_terminal == 0) & (terminal != 0)):
         raise InvalidArgument(
-            f"reward_shaping: expected no terminal 0 where an episode has ended, got {new}"
+            f"reward_shaping: expected no terminal 0 where an episode has ended, got {new_terminal}"
         )
-    return reward, new
+    return reward, new_terminal
 
 
 def _created(
@@ -726,22 +725,22 @@ def _created(
             raise
         except Exception as problem:  # any error that a forged file or unknown arguments cause
             raise InvalidArgument(f"{environment}: {problem}") from problem
-    if found := _class_of_module(environment):
-        return _created(found, limit, shaping, kwargs)
+    if env_class := _class_of_module(environment):
+        return _created(env_class, limit, shaping, kwargs)
     gym_environment = GymEnvironment(environment, max_episode_timesteps=limit, **kwargs)
     return EnvironmentWrapper(gym_environment, None, shaping)
 
 
 def _described(described: Spec, limit: int | None, shaping: Shaping) -> EnvironmentWrapper:
     """Make the environment described by a dict; explicit arguments take precedence."""
-    own_limit = described.pop("max_episode_timesteps", None)
-    own_shaping = described.pop("reward_shaping", None)
+    described_limit = described.pop("max_episode_timesteps", None)
+    described_shaping = described.pop("reward_shaping", None)
     kind = described.pop("type", "default")
     environment = described.pop("environment", kind)
     return _created(
         environment,
-        own_limit if limit is None else limit,
-        own_shaping if shaping is None else shaping,
+        described_limit if limit is None else limit,
+        described_shaping if shaping is None else shaping,
         described,
     )
 
@@ -789,20 +788,20 @@ def _class_of_module(name: str) -> type | None:
         return None
     module = _imported(name)
     if module is not None:
-        found = {
+        classes = {
             value
             for value in vars(module).values()
             if isinstance(value, type)
             and issubclass(value, (Environment, Env))
             and value not in (Environment, EnvironmentWrapper, GymEnvironment, Env)
         }
-        found -= {one for one in found if found > {one} and all(issubclass(x, one) for x in found)}
-        if len(found) != 1:
+        classes -= {c for c in classes if classes > {c} and all(issubclass(x, c) for x in classes)}
+        if len(classes) != 1:
             raise InvalidArgument(
                 f"environment: expected one environment class in module {name!r}, got "
-                f"{sorted(one.__name__ for one in found)}"
+                f"{sorted(c.__name__ for c in classes)}"
             )
-        return found.pop()
+        return classes.pop()
     owner, _, attribute = name.rpartition(".")
     value = getattr(_imported(owner), attribute, None) if owner else None
     return value if isinstance(value, type) else None

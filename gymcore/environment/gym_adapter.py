@@ -103,7 +103,7 @@ class GymAdapter:
         self._actions = spec_of_space(action_space, "actions")
         self._to_values, self._from_values = self._states.to_values, self._actions.from_values
         self._live: Any = None
-        self._no_ends: Any = None  # the terminals of steps in which no episode ends
+        self._no_terminals: Any = None  # the terminals of steps in which no episode ends
         self._all_live: Any = None  # the same two arrays after a reset, for this many environments
         self._final_states: Any = None
 
@@ -182,16 +182,16 @@ class GymAdapter:
             return self._to_values(self.env.reset(seed=seed)[0])
         if self.envs is None or self.envs.num_envs != num_parallel:
             if self._make_batch is None:
-                have = 1 if self.envs is None else self.envs.num_envs
-                raise InvalidArgument(f"num_parallel: expected {have}, got {num_parallel}")
+                num_envs = 1 if self.envs is None else self.envs.num_envs
+                raise InvalidArgument(f"num_parallel: expected {num_envs}, got {num_parallel}")
             if self.envs is not None:
                 self.envs.close()
             self.envs = self._make_batch(num_parallel)
         states = self._to_values(self.envs.reset(seed=seed)[0])
         if self._all_live is None or len(self._all_live[0]) != num_parallel:
             self._set_live(np.arange(num_parallel))
-            self._all_live = self._live, self._no_ends
-        self._live, self._no_ends = self._all_live
+            self._all_live = self._live, self._no_terminals
+        self._live, self._no_terminals = self._all_live
         return self._live, states
 
     def execute(self, actions: Any) -> Any:
@@ -208,7 +208,7 @@ class GymAdapter:
         # Searching the bytes takes a tenth of the time of `any`.
         if 1 not in terminated.tobytes() and 1 not in truncated.tobytes():
             self._final_states = None
-            return live, states, self._no_ends, rewards
+            return live, states, self._no_terminals, rewards
         terminal = np.where(terminated, TERMINATED, np.where(truncated, TRUNCATED, 0))
         if self._terminal_reward:
             rewards = rewards + self._terminal_reward * terminated
@@ -234,8 +234,8 @@ class GymAdapter:
 
     def _set_live(self, indices: npt.NDArray[np.int64]) -> None:
         """Set the environments with unfinished episodes; the caller shares these arrays."""
-        self._live, self._no_ends = indices, np.zeros(len(indices), np.int64)
-        self._live.flags.writeable = self._no_ends.flags.writeable = False
+        self._live, self._no_terminals = indices, np.zeros(len(indices), np.int64)
+        self._live.flags.writeable = self._no_terminals.flags.writeable = False
 
     def close(self) -> None:
         """Close the environments."""
@@ -246,8 +246,8 @@ class GymAdapter:
 
 def _limited(env: Any, limit: int | None) -> Env:
     """Return an environment, converted from Gymnasium if needed, with a time limit if given."""
-    own = env if isinstance(env, Env) else GymV26Environment(env=env)
-    return own if limit is None else TimeLimit(own, limit)
+    converted = env if isinstance(env, Env) else GymV26Environment(env=env)
+    return converted if limit is None else TimeLimit(converted, limit)
 
 
 def _checked_limit(limit: int | None, registered: int | None) -> int | None:
@@ -273,7 +273,7 @@ def _narrowed(
     if (low is None) != (high is None):
         raise InvalidArgument(f"expected both min_value and max_value, got {low!r} and {high!r}")
     shape = spec["shape"]
-    keep: Any = slice(None)
+    indices: Any = slice(None)
     if dropped is not None:
         dropped = sorted({count("drop_states_indices", k, 0, shape[0] - 1) for k in dropped})
         if len(shape) != 1 or len(dropped) == shape[0]:
@@ -281,18 +281,18 @@ def _narrowed(
                 f"drop_states_indices: expected some, not all, entries of one-dimensional states, "
                 f"got {dropped} for shape {shape}"
             )
-        keep = np.setdiff1d(np.arange(shape[0]), dropped)
-        spec["shape"] = (len(keep),)
+        indices = np.setdiff1d(np.arange(shape[0]), dropped)
+        spec["shape"] = (len(indices),)
     for name, limit in (("min_value", low), ("max_value", high)):
         bound: Any = spec.get(name)
         if np.ndim(bound):
-            bound = bound[keep]
+            bound = bound[indices]
             spec[name] = bound if limit is None else np.where(np.isinf(bound), limit, bound)
         elif bound is None and limit is not None:
             spec[name] = float(limit)
 
     def narrowed(values: Any) -> Any:
-        values = to_values(values)[..., keep]
+        values = to_values(values)[..., indices]
         if low is None:
             return values
         return np.clip(values, spec["min_value"], spec["max_value"], dtype=values.dtype)

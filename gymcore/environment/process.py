@@ -32,7 +32,7 @@ CLOSE_SECONDS = 10.0
 """Time limit for closing an environment, in seconds."""
 
 
-def _always() -> bool:
+def _parent_is_alive() -> bool:
     return True
 
 
@@ -51,7 +51,7 @@ def _serve(setup: ProcessSetup, create: bytes) -> None:
                 hosted = HostedEnvironment(cloudpickle.loads(create)())
                 reply = hosted.hello()
             else:
-                number, verb, arguments = stream.receive(math.inf, _always)
+                number, verb, arguments = stream.receive(math.inf, _parent_is_alive)
                 reply = hosted.respond(verb, arguments)
                 if verb == "close":
                     hosted.environment.close()
@@ -59,7 +59,7 @@ def _serve(setup: ProcessSetup, create: bytes) -> None:
             break
         except Exception as exception:
             reply = describe_failure(0, verb, exception)
-        stream.send((number, reply), math.inf, _always)
+        stream.send((number, reply), math.inf, _parent_is_alive)
         if hosted is None:
             return
 

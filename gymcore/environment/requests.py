@@ -40,11 +40,11 @@ class HostedEnvironment:
 
     def hello(self) -> dict[str, Any]:
         """Return the constant properties of the environment."""
-        described: dict[str, Any] = {"kind": KIND, "name": str(self.environment)}
+        description: dict[str, Any] = {"kind": KIND, "name": str(self.environment)}
         for name in HELLO:
             if name != "name":
-                described[name] = getattr(self.environment, name)()
-        return described
+                description[name] = getattr(self.environment, name)()
+        return description
 
     def steps(self) -> int:
         """Return the number of environment steps so far."""
@@ -72,6 +72,6 @@ class HostedEnvironment:
         result: Any = getattr(self.environment, verb)(*arguments)
         if verb != "execute":
             return result
-        stepped = result[-1]
-        self._steps += len(stepped) if len(result) == 4 else 1
+        rewards = result[-1]
+        self._steps += len(rewards) if len(result) == 4 else 1
         return result, self.environment.final_states()

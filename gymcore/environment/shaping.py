@@ -288,13 +288,13 @@ def _call(node: ast.Call) -> Evaluate:
 def _check_arguments(node: ast.Call, function: Any) -> None:
     """Raise if a NumPy function has too few arguments, or one to which it would write."""
     if isinstance(function, np.ufunc):
-        least = most = function.nin
+        min_count = max_count = function.nin
     else:
         assert isinstance(node.func, ast.Attribute)
-        least, most = ARGUMENTS[node.func.attr]
-    if not least <= len(node.args) <= most:
-        number = f"{least}" if least == most else f"{least} or {most}"
-        raise _refuse(node, f"{number} argument{'s' * (most > 1)} of {ast.unparse(node.func)}")
+        min_count, max_count = ARGUMENTS[node.func.attr]
+    if not min_count <= len(node.args) <= max_count:
+        number = f"{min_count}" if min_count == max_count else f"{min_count} or {max_count}"
+        raise _refuse(node, f"{number} argument{'s' * (max_count > 1)} of {ast.unparse(node.func)}")
 
 
 def _largest(value: Any) -> int:
@@ -308,9 +308,9 @@ def _largest(value: Any) -> int:
 
 def _check_size(variables: Variables, size: int) -> None:
     """Raise if an array of this size is larger than expressions may make."""
-    if size > MIN_ELEMENTS and size > (most := max(MIN_ELEMENTS, _largest(variables))):
+    if size > MIN_ELEMENTS and size > (limit := max(MIN_ELEMENTS, _largest(variables))):
         raise InvalidArgument(
-            f"reward_shaping: expected arrays of at most {most} elements, got {size}"
+            f"reward_shaping: expected arrays of at most {limit} elements, got {size}"
         )
 
 
@@ -346,10 +346,10 @@ def _summands(variables: Variables, items: Any, *start: Any) -> list[Any]:
 
 def _check_dot(variables: Variables, *values: Any) -> None:
     """Raise if the product of two matrices is too large."""
-    one, two = (np.asarray(_operands(variables, value)[0]) for value in values)
-    if one.ndim and two.ndim:
-        summed = max(one.shape[-1], 1)
-        _check_size(variables, (one.size // summed) * (two.size // summed))
+    left, right = (np.asarray(_operands(variables, value)[0]) for value in values)
+    if left.ndim and right.ndim:
+        summed = max(left.shape[-1], 1)
+        _check_size(variables, (left.size // summed) * (right.size // summed))
 
 
 def _bounded(value: Any) -> Any:
@@ -365,23 +365,23 @@ def _item(node: ast.Subscript) -> Evaluate:
     index = _index(node.slice)
 
     def item(variables: Variables) -> Any:
-        items, place = value(variables), index(variables)
+        items, key = value(variables), index(variables)
         if isinstance(items, np.ndarray):
-            _check_indices(variables, items, place)
-        return items[place]
+            _check_indices(variables, items, key)
+        return items[key]
 
     return item
 
 
-def _check_indices(variables: Variables, items: np.ndarray, place: Any) -> None:
+def _check_indices(variables: Variables, items: np.ndarray, key: Any) -> None:
     """Raise if index arrays would repeat too many items."""
-    parts = place if isinstance(place, tuple) else (place,)
+    parts = key if isinstance(key, tuple) else (key,)
     arrays = [part for part in map(np.asarray, parts) if part.ndim and part.dtype.kind in "iu"]
     if arrays:
         repeated = math.prod(np.broadcast_shapes(*(array.shape for array in arrays)))
         # Beside a mask, this is more than the number of selected items.
-        kept = math.prod(items.shape[len(arrays) :]) if len(arrays) == len(parts) else items.size
-        _check_size(variables, repeated * kept)
+        size = math.prod(items.shape[len(arrays) :]) if len(arrays) == len(parts) else items.size
+        _check_size(variables, repeated * size)
 
 
 def _index(node: ast.expr) -> Evaluate:

@@ -50,7 +50,7 @@ class SpaceSpec(NamedTuple):
     from_values: Convert
 
 
-def same(values: Any) -> Any:
+def unchanged(values: Any) -> Any:
     """Return values unchanged."""
     return values
 
@@ -68,15 +68,15 @@ def spec_of_space(space: Space, kind: Kind) -> SpaceSpec:
 
     Examples:
         >>> from gymcore.spaces import Discrete
-        >>> found = spec_of_space(Discrete(3, start=1), "actions")
-        >>> found.spec, found.from_values(0).item()
+        >>> converted = spec_of_space(Discrete(3, start=1), "actions")
+        >>> converted.spec, converted.from_values(0).item()
         ({'type': 'int', 'shape': (), 'num_actions': 3, 'num_values': 3}, 1)
     """
     for space_type, describe in DESCRIBED.items():
         if isinstance(space, space_type):
             return describe(space, kind)
     raise ArgumentTypeError(
-        f"{kind}(): expected a space of {', '.join(one.__name__ for one in DESCRIBED)}, got {space}"
+        f"{kind}(): expected a space of {', '.join(t.__name__ for t in DESCRIBED)}, got {space}"
     )
 
 
@@ -91,7 +91,7 @@ def _integers(shape: tuple[int, ...], number: int, kind: Kind) -> Spec:
 def _shifted(start: npt.ArrayLike) -> tuple[Convert, Convert]:
     """Return functions that subtract and add the first value."""
     if not np.any(start):
-        return same, same
+        return unchanged, unchanged
     return lambda values: values - start, lambda values: values + start
 
 
@@ -131,8 +131,8 @@ def _of_box(space: Box, kind: Kind) -> SpaceSpec:
     described = {name: bound for name, bound in bounds.items() if bound is not None}
     spec = {"type": "float", "shape": space.shape, **described}
     if space.dtype.kind == "f":
-        return SpaceSpec(spec, same, partial(np.asarray, dtype=space.dtype))
-    return SpaceSpec(spec, same, lambda values: np.rint(values).astype(space.dtype))
+        return SpaceSpec(spec, unchanged, partial(np.asarray, dtype=space.dtype))
+    return SpaceSpec(spec, unchanged, lambda values: np.rint(values).astype(space.dtype))
 
 
 def _of_text(space: Text, kind: Kind) -> SpaceSpec:
@@ -177,7 +177,7 @@ def _of_dict(space: Dict, kind: Kind) -> SpaceSpec:
     names = _component_names(list(space.spaces))
     masks = [key for key in space.spaces if kind == "states" and key.endswith("_mask")]
     parts = _components(
-        {names[key]: one for key, one in space.spaces.items() if key not in masks}, kind
+        {names[key]: subspace for key, subspace in space.spaces.items() if key not in masks}, kind
     )
 
     def to_values(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -237,7 +237,7 @@ def _element(space: spaces.Space, value: Any) -> Any:
     """Return an observation of `dm_env` as an element of its space."""
     if isinstance(space, (spaces.Dict, spaces.Tuple)):
         parts = zip(space._parts(), space._unpack(value), strict=True)
-        return space._pack([_element(part, each) for part, each in parts])
+        return space._pack([_element(part, element) for part, element in parts])
     return np.asarray(value, space.dtype)[()]
 
 

@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 # Gymnasium 1.0 supports only next-step autoreset, and has no class of modes.
-_THEIR_MODES = getattr(gymnasium.vector, "AutoresetMode", AutoresetMode)
+_GYMNASIUM_MODES = getattr(gymnasium.vector, "AutoresetMode", AutoresetMode)
 
 # Options of engines, which Gymnasium passes among the arguments of environments.
 _ENGINE_OPTIONS = (
@@ -99,8 +99,8 @@ class VectorAdapter:
         if mode := self.metadata.get("autoreset_mode"):
             self.metadata["autoreset_mode"] = modes(mode.value)
         for name in ("observation_space", "action_space"):
-            for each in (name, f"single_{name}"):
-                setattr(self, each, convert_space(getattr(envs, each), package))
+            for attribute in (name, f"single_{name}"):
+                setattr(self, attribute, convert_space(getattr(envs, attribute), package))
         self._step = envs.step
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
@@ -145,7 +145,7 @@ class GymnasiumVectorEnv(VectorAdapter, gymnasium.vector.VectorEnv):
 
     def __init__(self, envs: VectorEnv) -> None:
         """Adapt a vector environment."""
-        super().__init__(envs, gymnasium.spaces, _THEIR_MODES)
+        super().__init__(envs, gymnasium.spaces, _GYMNASIUM_MODES)
 
 
 class ForeignVectorEnv(VectorAdapter, VectorEnv):

@@ -78,8 +78,8 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._action_layout = action_layout(self.single_action_space, self.action_space)
-        nothing = create_empty_array(self.single_observation_space, self.num_envs, np.zeros)
-        self._nothing = list(iterate(self.observation_space, nothing))
+        zeros = create_empty_array(self.single_observation_space, self.num_envs, np.zeros)
+        self._zeros = list(iterate(self.observation_space, zeros))
         self._rows: list[Any] = []  # the observation of each agent
         # The last observation and info of each agent that has ended.
         self._last: list[tuple[Any, Info]] = [(None, {})] * self.num_envs
@@ -103,11 +103,11 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
         if isinstance(seed, (Sequence, np.ndarray)) and len(seed) == self.num_envs:
             seed = [seeds_per_env(seed, self.num_envs)[lanes.start] for _, lanes in self._lanes]
         seeds = seeds_per_env(seed, len(self.games))
-        self._rows = self._rows or list(self._nothing)
+        self._rows = self._rows or list(self._zeros)
         infos: Info = {}
-        for (game, lanes), one in zip(self._lanes, seeds, strict=True):
+        for (game, lanes), game_seed in zip(self._lanes, seeds, strict=True):
             if chosen[lanes.start]:
-                self._begin(game, lanes, infos, seed=one, options=options)
+                self._begin(game, lanes, infos, seed=game_seed, options=options)
         return self._observations(), infos
 
     def step(self, actions: object) -> VectorStep[Any, Array]:
@@ -120,11 +120,11 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
             raise ResetNeeded("step: expected reset() before the first step()")
         if self._action_layout is not None:
             actions = checked_actions(self._action_layout, actions, self.num_envs)
-        given = list(iterate(self.action_space, actions))
-        if len(given) != self.num_envs:
-            raise InvalidAction(f"actions: expected {self.num_envs}, got {len(given)}")
+        agent_actions = list(iterate(self.action_space, actions))
+        if len(agent_actions) != self.num_envs:
+            raise InvalidAction(f"actions: expected {self.num_envs}, got {len(agent_actions)}")
         try:
-            return self._step_games(given)
+            return self._step_games(agent_actions)
         except BaseException:
             self._rows = []  # only some of the games were stepped
             raise
@@ -133,18 +133,18 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
         if self.closed:
             raise ClosedEnvironmentError(f"{method}: the environment is closed")
 
-    def _step_games(self, given: list[Any]) -> VectorStep[Any, Array]:
+    def _step_games(self, agent_actions: list[Any]) -> VectorStep[Any, Array]:
         rewards = np.zeros(self.num_envs)
         terminated, truncated, active = np.zeros((3, self.num_envs), np.bool_)
         infos: Info = {}
         for game, lanes in self._lanes:
             numbers = dict(zip(game.possible_agents, lanes, strict=True))
             playing = {numbers[agent]: agent for agent in game.agents}
-            results = game.step({agent: given[lane] for lane, agent in playing.items()})
+            results = game.step({agent: agent_actions[lane] for lane, agent in playing.items()})
             for lane in lanes:
                 agent = playing.get(lane)
                 active[lane] = agent is not None
-                self._rows[lane] = self._nothing[lane] if agent is None else results[0][agent]
+                self._rows[lane] = self._zeros[lane] if agent is None else results[0][agent]
                 info = results[4].get(agent, {})
                 if agent is not None:
                     rewards[lane] = results[1][agent]
@@ -166,8 +166,8 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
         observations, agent_infos = game.reset(**arguments)
         self._flags[:, lanes] = False
         for lane, agent in zip(lanes, game.possible_agents, strict=True):
-            self._rows[lane] = observations.get(agent, self._nothing[lane])
-            self._last[lane] = self._nothing[lane], {}
+            self._rows[lane] = observations.get(agent, self._zeros[lane])
+            self._last[lane] = self._zeros[lane], {}
             merge_info(infos, agent_infos.get(agent, {}), lane, self.num_envs)
 
     def _observations(self) -> Any:

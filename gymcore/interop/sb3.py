@@ -72,7 +72,7 @@ class SB3VecEnv(VecEnv):
         self.envs: Any = envs
         self._done_envs = DoneVectorEnv(envs)
         self._monitored = getattr(envs.unwrapped, "episode_statistics", False)
-        self._began = time.time()
+        self._start_time = time.time()
         super().__init__(
             envs.num_envs,
             to_gymnasium_space(envs.single_observation_space),
@@ -115,7 +115,7 @@ class SB3VecEnv(VecEnv):
                 info["episode"] = {
                     "r": round(float(info["episode"]["r"]), 6),
                     "l": int(info["episode"]["l"]),
-                    "t": round(time.time() - self._began, 6),
+                    "t": round(time.time() - self._start_time, 6),
                 }
         return observations, rewards.astype(np.float32), dones, infos
 

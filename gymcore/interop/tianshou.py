@@ -117,7 +117,7 @@ class TianshouVectorEnv(BaseVectorEnv):
     def seed(self, seed: int | list[int] | None = None) -> list[Any]:
         """Seed the next reset of each environment; `s` seeds environment `i` with `s + i`."""
         self._seeds = seeds_per_env(seed, self.env_num)
-        return [None if one is None else [one] for one in self._seeds]
+        return [None if env_seed is None else [env_seed] for env_seed in self._seeds]
 
     def get_env_attr(self, key: str, id: Ids = None) -> list[Any]:
         """Return an attribute of the given environments; spaces are Gymnasium's."""

@@ -74,8 +74,8 @@ class TorchRLEnv(EnvBase):
         options = {} if mask is None else {"reset_mask": mask.reshape(-1).numpy()}
         seed, self._seed = self._seed, None
         observations, _ = self.envs.reset(seed=seed, options=options)
-        none = np.zeros(self.envs.num_envs, np.bool_)
-        return self._tensors(observations, none, none)
+        no_flags = np.zeros(self.envs.num_envs, np.bool_)
+        return self._tensors(observations, no_flags, no_flags)
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         actions = tensordict["action"].numpy()

@@ -33,8 +33,8 @@ def read_code(path: Path) -> Code | None:
     """
     try:
         with path.open("rb") as file:
-            for one in (path.parent, file.fileno()):
-                if not is_private(os.stat(one)):
+            for location in (path.parent, file.fileno()):
+                if not is_private(os.stat(location)):
                     logger.warn(
                         f"{path.parent}: expected a folder and files that belong to you and nobody "
                         "else can write to; compiled code is not loaded from there"

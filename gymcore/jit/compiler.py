@@ -106,7 +106,7 @@ class StructAttributes(AttributeTemplate):
         return struct.members.get(name)
 
 
-def _place(builder: ir.IRBuilder, pointer: ir.Value, struct: StructType, name: str) -> ir.Value:
+def _field_ptr(builder: ir.IRBuilder, pointer: ir.Value, struct: StructType, name: str) -> ir.Value:
     return cgutils.gep_inbounds(builder, pointer, 0, list(struct.members).index(name))
 
 
@@ -114,12 +114,12 @@ def _place(builder: ir.IRBuilder, pointer: ir.Value, struct: StructType, name: s
 def _get_field(
     context: BaseContext, builder: ir.IRBuilder, struct: StructType, pointer: ir.Value, name: str
 ) -> ir.Value:
-    return builder.load(_place(builder, pointer, struct, name))
+    return builder.load(_field_ptr(builder, pointer, struct, name))
 
 
 @lower_setattr_generic(StructType)
 def _set_field(context: Any, builder: Any, signature: Any, args: Any, name: str) -> Any:
-    builder.store(args[1], _place(builder, args[0], signature.args[0], name))
+    builder.store(args[1], _field_ptr(builder, args[0], signature.args[0], name))
 
 
 def struct_constructor(name: str, fields: tuple[Field, ...]) -> type:
@@ -144,8 +144,8 @@ def struct_constructor(name: str, fields: tuple[Field, ...]) -> type:
         pointer = cgutils.alloca_once(builder, model.get_value_type().pointee)
         members = list(struct.members.values())
         for k, (value, kind) in enumerate(zip(args, signature.args, strict=True)):
-            place = cgutils.gep_inbounds(builder, pointer, 0, k)
-            builder.store(context.cast(builder, value, kind, members[k]), place)
+            field_ptr = cgutils.gep_inbounds(builder, pointer, 0, k)
+            builder.store(context.cast(builder, value, kind, members[k]), field_ptr)
         return pointer
 
     return cls
@@ -333,7 +333,7 @@ class _Widened(ast.NodeTransformer):
         """Widen the elements in an iteration over an array, by assigning the variables anew."""
         self.generic_visit(node)
         if not (isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "range"):
-            names = [one for one in ast.walk(node.target) if isinstance(one, ast.Name)]
+            names = [target for target in ast.walk(node.target) if isinstance(target, ast.Name)]
             values = [_widened(ast.Name(name.id, ast.Load())) for name in names]
             assigned = zip(names, values, strict=True)
             node.body[:0] = [
@@ -350,7 +350,7 @@ class _Widened(ast.NodeTransformer):
         )
 
 
-class _Named(ast.NodeTransformer):
+class _ReplaceModuleConstants(ast.NodeTransformer):
     """Replaces constants of modules, `module.NAME`, by names."""
 
     def __init__(self, names: dict[str, str]) -> None:
@@ -372,10 +372,10 @@ class _NoAlias(compiler.CompilerBase):
         return [compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)]
 
 
-def _compilable(function: FunctionType, key: str, done: dict[FunctionType, Any]) -> Any:
+def _compilable(function: FunctionType, key: str, compiled: dict[FunctionType, Any]) -> Any:
     """Return a function as a Numba function, with the functions it calls; names include the key."""
-    if function in done:
-        return done[function]
+    if function in compiled:
+        return compiled[function]
     tree = syntax_of(function)
     if tree is None:
         raise error.InvalidArgument(
@@ -386,13 +386,13 @@ def _compilable(function: FunctionType, key: str, done: dict[FunctionType, Any])
     tree = _Widened(uses).visit(tree)
     namespace = {name: computed_with(value) for name, value in names_of(function).items()}
     namespace["_wide"] = wide
-    of_modules = {
+    constants = {
         name: f"_constant_{name.replace('.', '_')}"
         for name, value in uses.items()
         if "." in name and isinstance(value, (np.ndarray, np.generic, tuple))
     }
-    namespace.update((own, computed_with(uses[name])) for name, own in of_modules.items())
-    tree = _Named(of_modules).visit(tree)
+    namespace.update((plain, computed_with(uses[name])) for name, plain in constants.items())
+    tree = _ReplaceModuleConstants(constants).visit(tree)
     tree.name, tree.decorator_list, tree.returns = f"{function.__name__}_{key}", [], None
     for argument in tree.args.args:
         argument.annotation = None
@@ -402,11 +402,11 @@ def _compilable(function: FunctionType, key: str, done: dict[FunctionType, Any])
     exec(compile(module, function.__code__.co_filename, "exec"), namespace)
     namespace[tree.name].__defaults__ = computed_with(function.__defaults__)
     # Arguments of helpers may be overlapping parts of one array.
-    pipeline = compiler.Compiler if done else _NoAlias
+    pipeline = compiler.Compiler if compiled else _NoAlias
     options = {"forceinline": True, "pipeline_class": pipeline, **_OPTIONS}
-    done[function] = result = numba.njit(namespace[tree.name], **options)
+    compiled[function] = result = numba.njit(namespace[tree.name], **options)
     for name, helper in helpers_of(function):
-        namespace[name] = _compilable(helper, key, done)
+        namespace[name] = _compilable(helper, key, compiled)
     return result
 
 
@@ -444,7 +444,7 @@ class CompiledLoops:
 
 def _compile(program: Program, key: str) -> Code:
     """Return code and symbol of each loop."""
-    short = key[:16]
+    short_key = key[:16]
     namespace = {
         **program.names(),
         "carray": carray,
@@ -452,23 +452,23 @@ def _compile(program: Program, key: str) -> Code:
         "outcome": outcome,
         "State": struct_constructor("State", program.state),
         "Info": struct_constructor("Info", program.infos),
-        "__name__": f"gymcore_jit_{short}",
+        "__name__": f"gymcore_jit_{short_key}",
     }
     saved: Code = {}
     try:
         for name, function in program.functions.items():
-            namespace[f"{name}_lane"] = _compilable(function, short, {})
+            namespace[f"{name}_lane"] = _compilable(function, short_key, {})
         run_text(program.source(), program.name, namespace)
         # Columns, outputs and actions share no memory. Without this knowledge, LLVM compares their
         # addresses before it runs vector code, and does not vectorize a loop that needs more than
         # eight comparisons.
-        namespace["step_arrays"].__name__ = f"step_arrays_{short}"
+        namespace["step_arrays"].__name__ = f"step_arrays_{short_key}"
         namespace["step_arrays"] = numba.njit(
             namespace["step_arrays"], forceinline=True, pipeline_class=_NoAlias, **_OPTIONS
         )
         for name in program.loops():
             loop = namespace[name]
-            loop.__name__ = loop.__qualname__ = f"{name}_{short}"
+            loop.__name__ = loop.__qualname__ = f"{name}_{short_key}"
             function = numba.cfunc(_SIGNATURE, **_OPTIONS)(loop)
             library = function._library.serialize_using_object_code()
             saved[name] = library, function.native_name
@@ -480,10 +480,10 @@ def _compile(program: Program, key: str) -> Code:
 
 def _reason(text: str, program: Program) -> str:
     """Extract the place in the class's functions and the reason from Numba's long message."""
-    functions = [one for f in program.functions.values() for one in reachable(f)]
-    files = "|".join({re.escape(one.__code__.co_filename) for one in functions})
-    place = re.search(rf" at ({files}) \((\d+)\)", text)
-    title = f"{place[1]}:{place[2]}: {program.name}" if place else program.name
+    functions = [used for f in program.functions.values() for used in reachable(f)]
+    files = "|".join({re.escape(used.__code__.co_filename) for used in functions})
+    location = re.search(rf" at ({files}) \((\d+)\)", text)
+    title = f"{location[1]}:{location[2]}: {program.name}" if location else program.name
     if "NRT required" in text or "Only accept returning of array passed" in text:
         return f"{title} cannot be compiled: functions cannot create arrays; write to each element"
     lines = (line.strip() for line in text.splitlines())

@@ -30,7 +30,7 @@ __all__ = ["check_constants", "computed_with", "digest_of", "interpreted", "is_f
 _KNOWN = frozenset(("numpy", "numba", "gymcore", *sys.stdlib_module_names))
 
 # NumPy functions that create an array; compiled functions cannot allocate memory.
-_MAKES_ARRAYS = (
+_ARRAY_MAKERS = (
     *(np.zeros, np.ones, np.empty, np.full, np.array, np.asarray, np.arange, np.linspace, np.eye),
     *(np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.concatenate, np.stack),
 )
@@ -46,8 +46,8 @@ def computed_with(value: Any) -> Any:
     if isinstance(value, np.generic) and value.dtype.kind in "biuf":
         return value.item()
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        wide = {"b": np.bool_, "f": np.float64}.get(value.dtype.kind, np.int64)
-        widened: np.ndarray = np.ascontiguousarray(value, wide)
+        wide_dtype = {"b": np.bool_, "f": np.float64}.get(value.dtype.kind, np.int64)
+        widened: np.ndarray = np.ascontiguousarray(value, wide_dtype)
         widened.flags.writeable = False
         return widened
     if isinstance(value, tuple):
@@ -57,8 +57,8 @@ def computed_with(value: Any) -> Any:
 
 def _tuple_like(value: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
     """Return a tuple of the items, of the same class as `value`, which may be a named tuple."""
-    made: tuple[Any, ...] = getattr(value, "_make", tuple)(items)
-    return made
+    result: tuple[Any, ...] = getattr(value, "_make", tuple)(items)
+    return result
 
 
 def is_foreign(value: Any) -> bool:
@@ -91,54 +91,54 @@ def uses_of(function: FunctionType) -> Iterator[tuple[ast.AST | None, str, Any]]
         if isinstance(statement, ast.AnnAssign)
         for node in ast.walk(statement.annotation)
     }
-    inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    own = set(function.__code__.co_varnames)
+    owners = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    local_names = set(function.__code__.co_varnames)
     for node in itertools.chain.from_iterable(map(ast.walk, tree.body)):
         if id(node) in annotations:
             continue
-        if isinstance(node, ast.Name) and node.id in values and node.id not in own:
-            if not (isinstance(values[node.id], ModuleType) and id(node) in inner):
+        if isinstance(node, ast.Name) and node.id in values and node.id not in local_names:
+            if not (isinstance(values[node.id], ModuleType) and id(node) in owners):
                 yield node, node.id, values[node.id]
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-            owner = _module(node.value, values, own)
+            owner = _module(node.value, values, local_names)
             value = getattr(owner, node.attr, None)
-            if owner is not None and not (isinstance(value, ModuleType) and id(node) in inner):
+            if owner is not None and not (isinstance(value, ModuleType) and id(node) in owners):
                 yield node, ast.unparse(node), value
 
 
-def _module(node: ast.AST, values: dict[str, Any], own: set[str]) -> ModuleType | None:
+def _module(node: ast.AST, values: dict[str, Any], local_names: set[str]) -> ModuleType | None:
     """Return the module that a name, which may have dots, refers to."""
-    if isinstance(node, ast.Name) and node.id not in own:
-        found = values.get(node.id)
+    if isinstance(node, ast.Name) and node.id not in local_names:
+        value = values.get(node.id)
     elif isinstance(node, ast.Attribute):
-        found = getattr(_module(node.value, values, own), node.attr, None)
+        value = getattr(_module(node.value, values, local_names), node.attr, None)
     else:
-        found = None
-    return found if isinstance(found, ModuleType) else None
+        value = None
+    return value if isinstance(value, ModuleType) else None
 
 
 def _defaults(function: FunctionType) -> dict[str, Any]:
     """Return the default values of a function's arguments by name."""
-    arguments = inspect.signature(function).parameters.values()
-    return {one.name: one.default for one in arguments if one.default is not one.empty}
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not p.empty}
 
 
 def check_constants(functions: Iterable[FunctionType], title: str) -> None:
     """Raise `InvalidArgument`, with file and line, for values that a key cannot include."""
     for function in functions:
-        for one in reachable(function):
-            for node, name, value in uses_of(one):
+        for used in reachable(function):
+            for node, name, value in uses_of(used):
                 try:
                     digest_of(value)
-                    if any(value is maker for maker in _MAKES_ARRAYS):
+                    if any(value is maker for maker in _ARRAY_MAKERS):
                         raise TypeError("functions cannot create arrays; use a field or a tuple")
                     if getattr(value, "dtype", None) == np.uint64 and np.max(value) >> 63:
                         raise TypeError("integers must fit into int64")
                 except TypeError as problem:
-                    line = getattr(node, "lineno", one.__code__.co_firstlineno)
+                    line = getattr(node, "lineno", used.__code__.co_firstlineno)
                     raise InvalidArgument(
-                        f"{one.__code__.co_filename}:{line}: {title}: `{name}` cannot be compiled: "
-                        f"{problem}"
+                        f"{used.__code__.co_filename}:{line}: {title}: `{name}` cannot be compiled"
+                        f": {problem}"
                     ) from None
 
 
@@ -166,14 +166,14 @@ def _add(update: Callable[[bytes], None], value: Any, seen: set[FunctionType]) -
         update(f"{value.dtype.str} {value.shape} {value.tobytes('C').hex()};".encode())
     elif kind is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")):
         update(f"{kind.__qualname__} {getattr(value, '_fields', '')} {len(value)};".encode())
-        for one in value:
-            _add(update, one, seen)
+        for item in value:
+            _add(update, item, seen)
     elif kind is slice:
         _add(update, (value.start, value.stop, value.step), seen)
     elif isinstance(value, enum.Enum):
         _add(update, (kind.__qualname__, value.name, value.value), seen)
     elif isinstance(value, type) and issubclass(value, enum.Enum):
-        _add(update, tuple((one.name, one.value) for one in value), seen)
+        _add(update, tuple((member.name, member.value) for member in value), seen)
     elif isinstance(value, np.dtype):
         update(f"dtype {value.str};".encode())
     elif (name := _known_name(value)) is not None:
@@ -210,11 +210,11 @@ def _known_name(value: Any) -> str | None:
     name = getattr(value, "__qualname__", getattr(value, "__name__", None))
     if not isinstance(module, str) or not isinstance(name, str):
         return None
-    found: Any = sys.modules.get(module, builtins)
+    resolved: Any = sys.modules.get(module, builtins)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    known = module.partition(".")[0] in _KNOWN
-    return f"{module}.{name}" if known and found is value else None
+        resolved = getattr(resolved, part, None)
+    is_known = module.partition(".")[0] in _KNOWN
+    return f"{module}.{name}" if is_known and resolved is value else None
 
 
 def _source(value: Any) -> FunctionType | None:
@@ -236,48 +236,48 @@ class _Constants:
         self._module, self._array = module, array
 
     def __getattr__(self, name: str) -> Any:
-        return _seen_by_interpreter(getattr(self._module, name), self._array, {})
+        return _for_interpreter(getattr(self._module, name), self._array, {})
 
 
 def interpreted(
-    function: FunctionType, array: type, done: dict[FunctionType, Any] | None = None
+    function: FunctionType, array: type, replaced: dict[FunctionType, Any] | None = None
 ) -> FunctionType:
     """Return a copy of a function that uses the same constants as compiled code.
 
     Args:
         function: Function of a class. Functions that it calls by name are replaced as well.
         array: The class for arrays, whose elements are Python numbers.
-        done: Functions that have already been replaced.
+        replaced: Functions that have already been replaced, with their copies.
     """
-    done = {} if done is None else done
-    if function in done:
-        result: FunctionType = done[function]
+    replaced = {} if replaced is None else replaced
+    if function in replaced:
+        result: FunctionType = replaced[function]
         return result
     names = {**function.__globals__}
     cells = tuple(types.CellType() for _ in function.__closure__ or ())
     defaults = computed_with(function.__defaults__)
-    done[function] = result = FunctionType(
+    replaced[function] = result = FunctionType(
         function.__code__, names, function.__name__, defaults, cells or None
     )
     result.__qualname__ = function.__qualname__
     outer = inspect.getclosurevars(function).nonlocals
     for name, value in names_of(function).items():
         if name not in outer:
-            names[name] = _seen_by_interpreter(value, array, done)
-    for cell, own, name in zip(
+            names[name] = _for_interpreter(value, array, replaced)
+    for cell, original, name in zip(
         cells, function.__closure__ or (), function.__code__.co_freevars, strict=True
     ):
         if name in outer:
-            cell.cell_contents = _seen_by_interpreter(own.cell_contents, array, done)
+            cell.cell_contents = _for_interpreter(original.cell_contents, array, replaced)
     return result
 
 
-def _seen_by_interpreter(value: Any, array: type, done: dict[FunctionType, Any]) -> Any:
+def _for_interpreter(value: Any, array: type, replaced: dict[FunctionType, Any]) -> Any:
     if isinstance(value, ModuleType):
-        known = value.__name__.partition(".")[0] in _KNOWN and value is not np
-        return value if known else _Constants(value, array)
+        is_known = value.__name__.partition(".")[0] in _KNOWN and value is not np
+        return value if is_known else _Constants(value, array)
     if isinstance(value, FunctionType):
-        return value if _known_name(value) else interpreted(value, array, done)
+        return value if _known_name(value) else interpreted(value, array, replaced)
     if is_foreign(value):
         return lambda *arguments: computed_with(value(*arguments))
     value = computed_with(value)

@@ -28,7 +28,7 @@ Functions: TypeAlias = dict[str, FunctionType]
 
 _DTYPES = tuple(map(np.dtype, ("f8", "f4", "i8", "i4", "i2", "i1", "u1", "?", "u2", "u4")))
 # Syntax that functions cannot use.
-_REFUSED = (
+_FORBIDDEN = (
     *(ast.Try, ast.With, ast.Raise, ast.Assert, ast.Delete, ast.Import, ast.ImportFrom, ast.Global),
     *(ast.Nonlocal, ast.Lambda, ast.FunctionDef, ast.ClassDef, ast.Yield, ast.YieldFrom, ast.Await),
     *(ast.List, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
@@ -66,11 +66,11 @@ def fields_of(owner: type, name: str) -> tuple[Field, ...]:
     declared = getattr(owner, name, None)
     if declared is None:
         return ()
-    place = place_of(declared)
+    where = location_of(declared)
     try:
         annotations = inspect.get_annotations(declared, eval_str=True)
     except Exception as problem:
-        raise InvalidArgument(f"{place}{owner.__name__}.{name}: {problem}") from problem
+        raise InvalidArgument(f"{where}{owner.__name__}.{name}: {problem}") from problem
     fields = []
     for field, kind in annotations.items():
         kind, shape = (kind.dtype, kind.shape) if isinstance(kind, array) else (kind, ())
@@ -78,15 +78,15 @@ def fields_of(owner: type, name: str) -> tuple[Field, ...]:
             dtype = np.dtype(kind)
         except TypeError:
             dtype = None
-        whole = all(isinstance(length, int) and length > 0 for length in shape)
-        if dtype not in _DTYPES or dtype is None or not whole or not field.isidentifier():
+        valid_shape = all(isinstance(length, int) and length > 0 for length in shape)
+        if dtype not in _DTYPES or dtype is None or not valid_shape or not field.isidentifier():
             raise InvalidArgument(
-                f"{place}{owner.__name__}.{name}.{field}: expected float, int, bool, a NumPy type "
+                f"{where}{owner.__name__}.{name}.{field}: expected float, int, bool, a NumPy type "
                 f"of these, or jit.array(type, length, ...), got {kind!r} {shape or ''}"
             )
         fields.append(Field(field, dtype, shape))
     if not fields and name == "State":
-        raise InvalidArgument(f"{place}{owner.__name__}.State: expected at least one field")
+        raise InvalidArgument(f"{where}{owner.__name__}.State: expected at least one field")
     return tuple(fields)
 
 
@@ -97,14 +97,14 @@ def numbers_of(owner: type, name: str) -> dict[str, Any]:
         value = getattr(getattr(owner, name), field.name, None)
         if field.shape or not isinstance(value, (float, int, bool, np.number)):
             raise InvalidArgument(
-                f"{place_of(owner)}{owner.__name__}.{name}.{field.name}: expected a number "
+                f"{location_of(owner)}{owner.__name__}.{name}.{field.name}: expected a number "
                 f"with a default value, as in `{field.name}: float = 1.0`, got {value!r}"
             )
         values[field.name] = field.python_type(value)
     return values
 
 
-def place_of(item: Any) -> str:
+def location_of(item: Any) -> str:
     """Return "file:line: " for a class or function, or an empty string if unknown."""
     try:
         if isinstance(item, FunctionType):
@@ -141,10 +141,10 @@ def helpers_of(function: FunctionType) -> Iterator[tuple[str, FunctionType]]:
 
 def reachable(function: FunctionType) -> list[FunctionType]:
     """Return a function and all functions that it calls, directly or indirectly."""
-    found = [function]
-    for one in found:
-        found += [helper for _, helper in helpers_of(one) if helper not in found]
-    return found
+    functions = [function]
+    for called in functions:
+        functions += [helper for _, helper in helpers_of(called) if helper not in functions]
+    return functions
 
 
 def check_functions(
@@ -155,15 +155,15 @@ def check_functions(
         names = ARGUMENTS[name]
         if name == "reset" and fields["options"]:
             names += ("options",)
-        given = tuple(inspect.signature(function).parameters)
-        if len(given) != len(names):
+        arguments = tuple(inspect.signature(function).parameters)
+        if len(arguments) != len(names):
             raise InvalidArgument(
-                f"{place_of(function)}{owner.__name__}.{name}: expected the arguments "
-                f"({', '.join(names)}), got ({', '.join(given)})"
+                f"{location_of(function)}{owner.__name__}.{name}: expected the arguments "
+                f"({', '.join(names)}), got ({', '.join(arguments)})"
             )
         if name == "render":
             continue
-        known = dict(zip(given, names, strict=True))
+        known = dict(zip(arguments, names, strict=True))
         _check_syntax(function, f"{owner.__name__}.{name}", known, fields)
         for helper in reachable(function)[1:]:
             _check_syntax(helper, helper.__name__, {}, fields)
@@ -186,7 +186,7 @@ def _check_syntax(
         for target in getattr(node, "targets", [getattr(node, "target", None)])
     }
     for node in ast.walk(tree):
-        if node is not tree and isinstance(node, _REFUSED):
+        if node is not tree and isinstance(node, _FORBIDDEN):
             text = ast.unparse(node).partition("\n")[0]
             refuse(node, f"`{text}` cannot be compiled; a kernel is arithmetic, if, for and while")
         is_power = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
@@ -228,7 +228,7 @@ def needs_live_state(step: FunctionType) -> bool:
     for function in reachable(step):
         code, tree = function.__code__, syntax_of(function)
         assert tree is not None  # `indexes` has read it
-        if any(function in dict(helpers_of(each)).values() for each in reachable(function)):
+        if any(function in dict(helpers_of(called)).values() for called in reachable(function)):
             return True  # recursion
         variables = set(code.co_varnames) - {code.co_varnames[1] if function is step else ""}
         if set(DRAWS) & set(code.co_names) or any(
@@ -245,9 +245,9 @@ def needs_live_state(step: FunctionType) -> bool:
 
 def indexes(function: FunctionType) -> bool:
     """Return whether a function may read or write arrays at computed indices."""
-    for one in reachable(function):
-        tree = syntax_of(one)
-        action = tree.args.args[2].arg if tree is not None and one is function else ""
+    for called in reachable(function):
+        tree = syntax_of(called)
+        action = tree.args.args[2].arg if tree is not None and called is function else ""
         if tree is None or any(
             isinstance(node, ast.Subscript)
             and not (isinstance(node.value, ast.Name) and node.value.id == action)

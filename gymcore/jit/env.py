@@ -23,8 +23,8 @@ from gymcore.jit.declarations import (
     check_functions,
     fields_of,
     indexes,
+    location_of,
     numbers_of,
-    place_of,
 )
 from gymcore.jit.loops import InterpretedLoops, Program
 from gymcore.native.env import NativeEnv
@@ -69,16 +69,16 @@ class _Kernel:
     """Data that is computed once for a class and stored on it, but not pickled with it."""
 
     def __init__(self, cls: type[Env]) -> None:
-        self.owner, place = cls, f"{place_of(cls)}{cls.__name__}"
+        self.owner, where = cls, f"{location_of(cls)}{cls.__name__}"
         if not {"State", "observation_space", "action_space"} <= set(dir(cls)):
             raise error.InvalidArgument(
-                f"{place}: expected observation_space, action_space, State, reset, step and observe"
+                f"{where}: expected observation_space, action_space, State, reset, step and observe"
             )
         layout = array_layout("observation_space", cls.observation_space)
         checked = checked_action(cls.action_space)
         if checked is None:
             raise error.InvalidArgument(
-                f"{place}.action_space: expected Discrete, MultiDiscrete, "
+                f"{where}.action_space: expected Discrete, MultiDiscrete, "
                 f"MultiBinary, or Box of float32 or float64 with an axis, got {cls.action_space}"
             )
         action, ranges = checked
@@ -107,7 +107,7 @@ class _Kernel:
                 infos=tuple((f.name, f.dtype, _length(f.shape)) for f in program.infos),
             )
         except ValueError as problem:
-            raise error.InvalidArgument(f"{place}: {problem}") from problem
+            raise error.InvalidArgument(f"{where}: {problem}") from problem
         self.spec = kernel_spec(self.kernel.capsule)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -117,7 +117,7 @@ class _Kernel:
     @functools.cached_property
     def compiled(self) -> Any:
         """The compiled loops; the interpreter tests the class first."""
-        with _one_thread:
+        with _lock:
             from gymcore.jit.compiler import CompiledLoops
 
             self.owner.check_source()
@@ -132,13 +132,13 @@ class _Kernel:
 
 
 # Neither Numba nor `ast.parse` of Python 3.11 is thread-safe.
-_one_thread = threading.RLock()
+_lock = threading.RLock()
 
 
 def _kernel_of(cls: type[Env]) -> _Kernel:
     kernel: _Kernel | None = cls.__dict__.get("_kernel")
     if kernel is None or kernel.owner is not cls:  # a copied class has the original's kernel
-        with _one_thread:  # the lock is only taken if there is no kernel yet
+        with _lock:  # the lock is only taken if there is no kernel yet
             kernel = cls.__dict__.get("_kernel")
             if kernel is None or kernel.owner is not cls:
                 cls._kernel = kernel = _Kernel(cls)
@@ -245,17 +245,17 @@ class Env(NativeEnv[Any]):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         # The functions are removed from the class, so that they do not override the base's methods.
-        own = {name: cls.__dict__[name] for name in ARGUMENTS if name in cls.__dict__}
-        own = {name: getattr(one, "__func__", one) for name, one in own.items()}
-        for name in own:
+        functions = {name: cls.__dict__[name] for name in ARGUMENTS if name in cls.__dict__}
+        functions = {name: getattr(f, "__func__", f) for name, f in functions.items()}
+        for name in functions:
             delattr(cls, name)
-        if own:
-            cls._functions = {**cls._functions, **own}
+        if functions:
+            cls._functions = {**cls._functions, **functions}
         for field in fields_of(cls, "Parameters"):
             if hasattr(Env, field.name) or field.name in ("action_space", "observation_space"):
                 raise error.InvalidArgument(
-                    f"{place_of(cls)}{cls.__name__}.Parameters.{field.name}: expected a name that "
-                    "environments do not use themselves"
+                    f"{location_of(cls)}{cls.__name__}.Parameters.{field.name}: expected a name "
+                    "that environments do not use themselves"
                 )
             if field.name not in cls.parameters:
                 encode = functools.partial(_encoded, field.python_type)
@@ -267,7 +267,7 @@ class Env(NativeEnv[Any]):
             return
         if missing := {"reset", "step", "observe"} - cls._functions.keys():
             raise error.InvalidArgument(
-                f"{place_of(cls)}{cls.__name__}: expected functions {sorted(missing)}"
+                f"{location_of(cls)}{cls.__name__}: expected functions {sorted(missing)}"
             )
         roles = {
             **{"state": "State", "parameters": "Parameters", "options": "Options"},
@@ -276,14 +276,14 @@ class Env(NativeEnv[Any]):
         fields = {role: fields_of(cls, name) for role, name in roles.items()}
         if bool(fields["info"]) != ("info" in cls._functions):
             raise error.InvalidArgument(
-                f"{place_of(cls)}{cls.__name__}: expected both `class Infos` and "
+                f"{location_of(cls)}{cls.__name__}: expected both `class Infos` and "
                 "`info(state, parameters, info)`, or neither"
             )
         for name in ("Parameters", "Options"):
             numbers_of(cls, name)
         if any(field.name == RESET_MASK for field in fields["options"]):
             raise error.InvalidArgument(
-                f"{place_of(cls)}{cls.__name__}.Options.{RESET_MASK}: expected another name, as "
+                f"{location_of(cls)}{cls.__name__}.Options.{RESET_MASK}: expected another name, as "
                 "`reset(options=...)` uses this one to select lanes"
             )
         check_functions(cls, cls._functions, fields)
@@ -346,21 +346,21 @@ class Env(NativeEnv[Any]):
 
     def make_batch(self, num_envs: int, **options: Any) -> Batch:
         """Return a batch of lanes with compiled or interpreted loops."""
-        made = _kernel_of(type(self))
+        kernel = _kernel_of(type(self))
         interpreted = self._debug or not is_compiled()
-        loops = InterpretedLoops(made.program, num_envs) if interpreted else made.compiled
-        fields = [np.zeros((num_envs, *f.shape), f.dtype) for f in made.program.state]
-        lanes = LaneState(made.kernel, fields, loops.addresses, loops)
-        lanes.saved_dtype = made.saved_dtype
+        loops = InterpretedLoops(kernel.program, num_envs) if interpreted else kernel.compiled
+        fields = [np.zeros((num_envs, *f.shape), f.dtype) for f in kernel.program.state]
+        lanes = LaneState(kernel.kernel, fields, loops.addresses, loops)
+        lanes.saved_dtype = kernel.saved_dtype
         if interpreted:
             options.update(num_threads=1)
         batch = Batch(
-            made.kernel.capsule,
+            kernel.kernel.capsule,
             num_envs,
             errors=error,
             store=lanes,
-            layout=made.program.layout,
-            copies_actions=made.copies_actions,
+            layout=kernel.program.layout,
+            copies_actions=kernel.copies_actions,
             **options,
         )
         if interpreted:

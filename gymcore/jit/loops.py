@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from gymcore.error import InvalidArgument
 from gymcore.jit.constants import interpreted
-from gymcore.jit.declarations import DRAWS, Field, Functions, needs_live_state, place_of
+from gymcore.jit.declarations import DRAWS, Field, Functions, location_of, needs_live_state
 from gymcore.native.kernel_spaces import leaves_of
 from gymcore.spaces.layouts import Layout
 from gymcore_ext.lanes.custom_kernel import FIRST_ARRAYS, LOOPS
@@ -145,7 +145,7 @@ class Program(NamedTuple):
             f"def {loop}(arrays, varied, listed, lo, hi):",
             *(array.line(_ALL_LANES) for array in self._columns(outputs=outputs)),
             _Array("lanes", 1, (), np.dtype("u8")).line(),
-            *(_Array(each, 0, (5,), np.dtype("u8")).line(_ALL_LANES) for each in extra),
+            *(_Array(array, 0, (5,), np.dtype("u8")).line(_ALL_LANES) for array in extra),
         ]
         if loop == "reset" and self.options:
             values = [f"given[0, {k}]" for k in range(len(self.options))]
@@ -224,7 +224,7 @@ class _Array(NamedTuple):
     """An array over all lanes, with its index in the list of addresses that a loop gets."""
 
     name: str
-    place: int
+    slot: int
     shape: tuple[int, ...]
     dtype: np.dtype
 
@@ -232,7 +232,7 @@ class _Array(NamedTuple):
         """Return the line that creates the array; `length` is the expression for its first axis."""
         kind = "bool_" if self.dtype.kind == "b" else self.dtype.name
         sizes = "".join(f", {size}" for size in self.shape)
-        return f"    {self.name} = carray(arrays[{self.place}], ({length}{sizes or ','}), {kind})"
+        return f"    {self.name} = carray(arrays[{self.slot}], ({length}{sizes or ','}), {kind})"
 
 
 def run_text(text: str, name: str, namespace: Namespace) -> Namespace:
@@ -385,11 +385,11 @@ class InterpretedLoops:
 
 def _checked(program: Program, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of a class with checks for nan and for the form of its results."""
-    title = f"{place_of(function)}{program.name}.{name}"
+    title = f"{location_of(function)}{program.name}.{name}"
 
-    def check(values: npt.ArrayLike, what: str) -> None:
+    def check(values: npt.ArrayLike, value_name: str) -> None:
         if np.isnan(values).any():
-            raise InvalidArgument(f"{title}: {what} is nan")
+            raise InvalidArgument(f"{title}: {value_name} is nan")
 
     def observe(state: Struct, parameters: object, observation: object) -> None:
         parts, results = list(_arrays(observation)), []
@@ -399,15 +399,15 @@ def _checked(program: Program, name: str, function: Callable[..., Any]) -> Calla
                 np.asarray(part).view(np.uint8)[...] = fill
             function(state, parameters, observation)
             results.append([np.array(part) for part in parts])
-        for k, (one, other) in enumerate(zip(*results, strict=True)):
-            left = np.argwhere((one != other) & ~(np.isnan(one) & np.isnan(other)))
-            if len(left):
+        for k, (first, second) in enumerate(zip(*results, strict=True)):
+            unwritten = np.argwhere((first != second) & ~(np.isnan(first) & np.isnan(second)))
+            if len(unwritten):
                 array = f" of array {k}" if len(parts) > 1 else ""
                 raise InvalidArgument(
                     f"{title}: expected all of the observation to be written, but element "
-                    f"{left[0].tolist()}{array} is not"
+                    f"{unwritten[0].tolist()}{array} is not"
                 )
-            check(one, "an observation")
+            check(first, "an observation")
 
     def step(state: Struct, *arguments: object) -> tuple[Any, ...]:
         result = function(state, *arguments)

@@ -44,8 +44,8 @@ _ARRAYS: dict[str, tuple[type, int]] = {
     "curve": (np.float64, 2),
     "gain": (np.float64, 1),
 }
-_OF_LANES = {"gain", "lanes", "observations"}
-_NAMES = {*_ARRAYS, *_OF_LANES, "metadata"}
+_LANE_ARRAYS = {"gain", "lanes", "observations"}
+_NAMES = {*_ARRAYS, *_LANE_ARRAYS, "metadata"}
 
 # Limits on what a file alone can request: lanes, steps of a rollout, epochs, bytes of a rollout's
 # observations, and outputs of hidden layers in a minibatch.
@@ -76,22 +76,22 @@ class Checkpoint:
     shapes: list[list[int]] | None
     arrays: dict[str, Array]
 
-    def check_size(self, given: Mapping[str, object], observation_bytes: int) -> None:
+    def check_size(self, overrides: Mapping[str, object], observation_bytes: int) -> None:
         """Raise `InvalidArgument` if an update is larger than a file alone may request.
 
-        `given` contains the settings that the caller has set explicitly.
+        `overrides` contains the settings that the caller has set explicitly.
         """
         settings = self.settings
         steps = settings.num_envs * settings.num_steps
         outputs = min(settings.minibatch, steps) * sum(settings.hidden)
-        if "num_envs" not in given:
+        if "num_envs" not in overrides:
             count("num_envs", settings.num_envs, maximum=MAX_LANES)
-            if "num_steps" not in given:
+            if "num_steps" not in overrides:
                 count("num_envs * num_steps", steps, maximum=MAX_STEPS)
                 count("bytes of a rollout", steps * observation_bytes, maximum=MAX_BYTES)
-        if "epochs" not in given:
+        if "epochs" not in overrides:
             count("epochs", settings.epochs, maximum=MAX_EPOCHS)
-        if "minibatch" not in given:
+        if "minibatch" not in overrides:
             count("minibatch * hidden", outputs, maximum=MAX_OUTPUTS)
 
     def write(self, path: str | os.PathLike[str], *, overwrite: bool) -> None:
@@ -157,8 +157,8 @@ def _env_kwargs(value: object) -> dict[str, Any]:
     kwargs = {} if value is None else value
     if not isinstance(kwargs, dict):
         raise ArgumentTypeError(f"env_kwargs: expected a dict, got {kwargs!r:.80}")
-    if taken := kwargs.keys() & inspect.signature(make_vec).parameters.keys():
-        raise InvalidArgument(f"env_kwargs: expected arguments of the environment, got {taken}")
+    if reserved := kwargs.keys() & inspect.signature(make_vec).parameters.keys():
+        raise InvalidArgument(f"env_kwargs: expected arguments of the environment, got {reserved}")
     check_no_module(kwargs)
     return kwargs
 
@@ -166,7 +166,7 @@ def _env_kwargs(value: object) -> dict[str, Any]:
 def _read_arrays(file: IO[bytes]) -> dict[str, Array]:
     """Return the arrays in the file after checking dtypes, numbers of axes and values."""
     arrays: dict[str, Array] = {}
-    left = os.fstat(file.fileno()).st_size
+    remaining = os.fstat(file.fileno()).st_size
     with ZipFile(file) as archive:
         for entry in archive.infolist():
             name = entry.filename.removesuffix(".npy")
@@ -174,14 +174,14 @@ def _read_arrays(file: IO[bytes]) -> dict[str, Array]:
                 raise ValueError(f"expected each array of a checkpoint once, got {name!r:.80}")
             if entry.compress_type != ZIP_STORED:
                 raise ValueError(f"{name}: expected an entry that is not compressed")
-            if (left := left - entry.file_size) < 0:
+            if (remaining := remaining - entry.file_size) < 0:
                 raise ValueError(f"{name}: expected entries that are smaller than the file")
             with archive.open(entry) as content:
                 arrays[name] = _read_array(name, content, entry.file_size)
-    if missing := _NAMES - _OF_LANES - arrays.keys():
+    if missing := _NAMES - _LANE_ARRAYS - arrays.keys():
         raise ValueError(f"expected the arrays {', '.join(sorted(missing))}")
-    if (of_lanes := _OF_LANES & arrays.keys()) not in (set(), _OF_LANES):
-        raise ValueError(f"expected all or none of {sorted(_OF_LANES)}, got {sorted(of_lanes)}")
+    if (present := _LANE_ARRAYS & arrays.keys()) not in (set(), _LANE_ARRAYS):
+        raise ValueError(f"expected all or none of {sorted(_LANE_ARRAYS)}, got {sorted(present)}")
     for name, (dtype, axes) in _ARRAYS.items():
         array = arrays.get(name)
         if array is None:
@@ -201,10 +201,10 @@ def _read_array(name: str, content: Any, size: int) -> Array:
     if npy.read_magic(content) != (1, 0):
         raise ValueError(f"{name}: expected version 1.0 of the format")
     shape, fortran_order, dtype = npy.read_array_header_1_0(content)
-    left = size - content.tell()
-    if dtype.hasobject or fortran_order or math.prod(shape) * dtype.itemsize != left:
-        raise ValueError(f"{name}: expected an array of {left} bytes, got {dtype} {shape}")
-    data = bytearray(left)
-    if content.readinto(data) != left or content.read(1):
-        raise ValueError(f"{name}: expected {left} bytes")
+    remaining = size - content.tell()
+    if dtype.hasobject or fortran_order or math.prod(shape) * dtype.itemsize != remaining:
+        raise ValueError(f"{name}: expected an array of {remaining} bytes, got {dtype} {shape}")
+    data = bytearray(remaining)
+    if content.readinto(data) != remaining or content.read(1):
+        raise ValueError(f"{name}: expected {remaining} bytes")
     return np.frombuffer(data, dtype).reshape(shape)

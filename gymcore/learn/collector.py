@@ -171,21 +171,21 @@ class RolloutCollector(NoCopies):
             policy = self.policy
             for (targets, observations), step in zip(part.acting, part.steps, strict=True):
                 store(targets, policy(observations), error)
-                self._note(step())
+                self._record_infos(step())
         else:
             self._collect_halves()
         rollout = self.rollout
         if self._mode is AutoresetMode.NEXT_STEP:
             np.logical_or(rollout.terminated, rollout.truncated, out=self._reset_steps[1:])
         else:
-            cut = rollout.truncated & ~rollout.terminated
-            if cut.any():
-                self._final_values[cut] = self._value_of(rollout.final_observations[cut])
+            cut_off = rollout.truncated & ~rollout.terminated
+            if cut_off.any():
+                self._final_values[cut_off] = self._value_of(rollout.final_observations[cut_off])
         for part in self._parts:
             self._values[-1, part.rows] = self.policy(self._observations[-1, part.rows])[2]
         return rollout
 
-    def _note(self, infos: Info) -> None:
+    def _record_infos(self, infos: Info) -> None:
         """Store the returns and lengths of episodes that ended, and pass on the infos."""
         if "episode" in infos:
             episodes, ended = infos["episode"], infos["_episode"]
@@ -203,10 +203,10 @@ class RolloutCollector(NoCopies):
                     targets, observations = part.acting[t]
                     store(targets, self.policy(observations), error)
                     if pending is not None:
-                        self._note(pending.result())
+                        self._record_infos(pending.result())
                     pending = thread.submit(part.steps[t])
             if pending is not None:
-                self._note(pending.result())
+                self._record_infos(pending.result())
 
     def _value_of(self, observations: Array) -> Floats:
         """Return the values [k] of observations [k, ...]; calls have as many rows as for steps."""
@@ -260,11 +260,11 @@ class _Part:
         if self._bounds is not None or mode is AutoresetMode.DISABLED:
             bind = None
         self.acting, self.steps = [], []
-        for t, after in enumerate(collector._observations[1:, rows]):
+        for t, next_observations in enumerate(collector._observations[1:, rows]):
             targets = [
                 array[t, rows] for array in (rollout.actions, rollout.log_probs, rollout.values)
             ]
-            results = {"observations": after}
+            results = {"observations": next_observations}
             for name in ("rewards", "terminated", "truncated", "final_observations"):
                 results[name] = getattr(rollout, name)[t, rows]
             self.acting.append((tuple(targets), rollout.observations[t, rows]))

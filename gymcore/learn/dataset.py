@@ -107,27 +107,27 @@ class DatasetWriter(NoCopies):
         self.total_episodes = self.total_steps = 0
         self._mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         n, budget = int(envs.num_envs), positive("buffer_bytes", buffer_bytes)
-        space, acts = envs.single_observation_space, envs.single_action_space
+        space, action_space = envs.single_observation_space, envs.single_action_space
         self._described: Info = {
             "observation_space": json.dumps(_described("observations", space), default=_plain),
-            "action_space": json.dumps(_described("actions", acts), default=_plain),
+            "action_space": json.dumps(_described("actions", action_space), default=_plain),
             "env_spec": None if envs.spec is None else _env_spec(envs.spec),
         }
         self._paths = {
             "observations": dict(_leaves(space, "observations")),
-            "actions": dict(_leaves(acts, "actions")),
+            "actions": dict(_leaves(action_space, "actions")),
         }
         # The buffer: arrays [T, num_envs, ...]. Row t + 1 has the observations after step t.
         row = self._leaves_of("observations", empty_rows(space, 1, n))
-        row |= self._leaves_of("actions", empty_rows(acts, 1, n))
+        row |= self._leaves_of("actions", empty_rows(action_space, 1, n))
         self._capacity = max(1, budget // (10 * n + sum(array.nbytes for array in row.values())))
-        self.actions = empty_rows(acts, self._capacity, n)
+        self.actions = empty_rows(action_space, self._capacity, n)
         observations = empty_rows(space, self._capacity + 1, n)
         self.steps, self.rows = Steps.empty(self._capacity, n, observations), 0
         self._observations = self._leaves_of("observations", observations)
         self._columns = {**self._observations, **self._leaves_of("actions", self.actions)}
         self._columns["rewards"] = self.steps.rewards
-        self._searched = 0  # rows that were searched for ends of episodes
+        self._num_searched = 0  # rows that were searched for ends of episodes
         self._first = [0] * n  # first row of each lane's episode that is not in the file
         self._finals: dict[tuple[int, int], Arrays] = {}
         self._has_begun, self._is_intact, self._is_closed = False, True, False
@@ -170,11 +170,11 @@ class DatasetWriter(NoCopies):
             raise ResetNeeded("reset: expected a call with the first observations before add")
         self.reserve(1)
         t, steps = self.rows, self.steps
-        after, acted = (
+        next_observations, step_arrays = (
             self._checked("observations", observations),
             self._checked("actions", actions),
         )
-        acted["rewards"] = _checked("rewards", rewards, steps.rewards[t])
+        step_arrays["rewards"] = _checked("rewards", rewards, steps.rewards[t])
         ends = [
             _checked("terminated", terminated, steps.terminated[t]),
             _checked("truncated", truncated, steps.truncated[t]),
@@ -186,9 +186,9 @@ class DatasetWriter(NoCopies):
                     raise InvalidArgument("infos: expected final_obs, because an episode ended")
                 final = infos["final_obs"]
             self.add_finals(t, ended, rows_at(final, ended))
-        for name, array in acted.items():
+        for name, array in step_arrays.items():
             self._columns[name][t] = array
-        for name, array in after.items():
+        for name, array in next_observations.items():
             self._columns[name][t + 1] = array
         steps.terminated[t], steps.truncated[t] = ends
         self.advance(1)
@@ -207,7 +207,7 @@ class DatasetWriter(NoCopies):
         """
         self._check_open()
         if self.rows + rows > self._capacity:
-            self._make_room()
+            self._free_rows()
         return min(rows, self._capacity - self.rows)
 
     def advance(self, rows: int) -> None:
@@ -218,25 +218,25 @@ class DatasetWriter(NoCopies):
         if self._is_closed or not self._is_intact:
             raise Error(f"{self.path}: expected an open data set, which no error interrupted")
 
-    def _make_room(self) -> None:
+    def _free_rows(self) -> None:
         """Write all episodes of the first half of the buffer, and move the second half there."""
         self._write_ended()
         self._is_intact = False
-        cut, rows = max(self.rows - self._capacity // 2, 0), self.rows
+        num_freed, rows = max(self.rows - self._capacity // 2, 0), self.rows
         for lane, first in enumerate(self._first):
-            if first < cut:
-                self._file.extend(lane, self._part(lane, first, cut))
-            self._first[lane] = max(first - cut, 0)
+            if first < num_freed:
+                self._file.extend(lane, self._part(lane, first, num_freed))
+            self._first[lane] = max(first - num_freed, 0)
         arrays = *self._columns.values(), self.steps.terminated, self.steps.truncated
         for array in arrays:
-            moved = array[cut : rows + 1]
+            moved = array[num_freed : rows + 1]
             array[: len(moved)] = moved
-        self.rows = self._searched = rows - cut
+        self.rows = self._num_searched = rows - num_freed
         self._is_intact = True
 
     def _write_ended(self, cut_lanes: Lanes | tuple[()] = ()) -> None:
         """Write the episodes that ended, and truncate the others of some lanes."""
-        lo, hi, next_step = self._searched, self.rows, self._mode is AutoresetMode.NEXT_STEP
+        lo, hi, next_step = self._num_searched, self.rows, self._mode is AutoresetMode.NEXT_STEP
         terminated, truncated = self.steps.terminated[lo:hi], self.steps.truncated[lo:hi]
         self._is_intact = False
         for t, lane in np.argwhere(terminated | truncated).tolist():
@@ -246,7 +246,7 @@ class DatasetWriter(NoCopies):
         for lane in np.asarray(cut_lanes, int).tolist():
             self._write(lane, hi, None, (False, True))
         self._finals.clear()
-        self._searched, self._is_intact = hi, True
+        self._num_searched, self._is_intact = hi, True
 
     def _part(self, lane: int, first: int, stop: int) -> Arrays:
         return {name: array[first:stop, lane] for name, array in self._columns.items()}
@@ -340,19 +340,19 @@ class _EpisodeFile:
         self._data = self._folder / "data"
         self._data.mkdir(parents=True)
         self._file = h5py.File(self._data / "main_data.hdf5", "x")
-        self._begun: dict[int, int] = {}  # lane -> steps of its episode that are in the file
+        self._num_written: dict[int, int] = {}  # lane -> steps of its episode that are in the file
 
     def write(self, number: int, lane: int, part: Arrays, ends: tuple[bool, bool]) -> int:
         """Write the last part of a lane's episode, and return the length unless it is 0."""
-        length = self._begun.get(lane, 0) + len(part["rewards"])
+        length = self._num_written.get(lane, 0) + len(part["rewards"])
         if not length:
             return 0
         h5py, name = self._h5py, f"episode_{number}"
         flags = np.zeros((2, length), np.bool_)
         flags[:, -1] = ends
-        if self._begun.pop(lane, 0):
+        if self._num_written.pop(lane, 0):
             self.extend(lane, part)
-            del self._begun[lane]
+            del self._num_written[lane]
             self._file.move(f"lane_{lane}", name)
             group, part = self._file[name].id, {}
         else:
@@ -380,12 +380,12 @@ class _EpisodeFile:
                 group[name].resize(written + len(array), 0)
                 group[name][written:] = array
                 continue
-            shape, least = array.shape[1:], 4096 // max(1, array[:1].nbytes)
-            chunks = (max(1, least, len(array)), *shape) if array.size else True
+            shape, min_rows = array.shape[1:], 4096 // max(1, array[:1].nbytes)
+            chunks = (max(1, min_rows, len(array)), *shape) if array.size else True
             group.create_dataset(
                 name, data=self._typed(array), maxshape=(None, *shape), chunks=chunks
             )
-        self._begun[lane] = self._begun.get(lane, 0) + len(part["rewards"])
+        self._num_written[lane] = self._num_written.get(lane, 0) + len(part["rewards"])
 
     def _typed(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return an array with the dtype that h5py needs for texts."""

@@ -54,8 +54,8 @@ class Evaluation:
         summary: dict[str, Any] = {"episodes": len(self.returns)}
         for name, values in (("return", self.returns), ("length", self.lengths)):
             summary[name] = {
-                each: float(getattr(np, each)(values))
-                for each in ("mean", "std", "median", "min", "max")
+                statistic: float(getattr(np, statistic)(values))
+                for statistic in ("mean", "std", "median", "min", "max")
             }
         if self.successes is not None:
             summary["success_rate"] = float(self.successes.mean())
@@ -126,13 +126,13 @@ def play(
     shape = (n, int(quotas[0]))
     returns, lengths = np.zeros(shape), np.zeros(shape, np.int64)
     successes, reported = np.zeros(shape, np.bool_), False
-    played, lengths_so_far = np.zeros((2, n), np.int64)
+    num_played, lengths_so_far = np.zeros((2, n), np.int64)
     returns_so_far = np.zeros(n)
     rollout = Rollout(envs)
     next_step = rollout.mode is AutoresetMode.NEXT_STEP
     rollout.reset(seed)
     begins, resetting = np.ones(n, np.bool_), np.zeros(n, np.bool_)
-    while (played < quotas).any():
+    while (num_played < quotas).any():
         result = rollout.step(act(rollout.observations, begins), finals=False)
         rollout.observations, rewards, terminated, truncated, *_, infos = result
         returns_so_far += np.where(resetting, 0.0, rewards)
@@ -143,15 +143,15 @@ def play(
         if not ended.any():
             continue
         _use_statistics(infos, returns_so_far, lengths_so_far)
-        lanes = np.flatnonzero(ended & (played < quotas))
-        places = lanes, played[lanes]
+        lanes = np.flatnonzero(ended & (num_played < quotas))
+        places = lanes, num_played[lanes]
         returns[places], lengths[places] = returns_so_far[lanes], lengths_so_far[lanes]
         last = infos.get("final_info", infos)
         for name in ("is_success", "success"):
             if isinstance(last, Mapping) and name in last:
                 values, reported = np.asarray(last[name])[lanes].astype(np.bool_), True
                 successes[places] |= values & _mask(last, name, n)[lanes]
-        played[lanes] += 1
+        num_played[lanes] += 1
         returns_so_far[ended], lengths_so_far[ended] = 0.0, 0
         if progress is not None:
             progress(len(lanes))

@@ -44,10 +44,10 @@ def policy_function(policy: Any, envs: Any) -> Act:
         policy = _load(policy, envs)
     predict = getattr(policy, "predict", None)
     if callable(predict) and "episode_start" in (argument_names(predict) or ()):
-        return _of_predict(predict)
+        return _predict_function(predict)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(policy, torch.nn.Module):
-        return _of_module(torch, policy, envs.single_action_space)
+        return _module_function(torch, policy, envs.single_action_space)
     function = policy if callable(policy) else getattr(policy, "act", None)
     if not callable(function):
         raise ArgumentTypeError(
@@ -71,7 +71,7 @@ def _load(path: str | os.PathLike[str], envs: Any) -> PPO:
     return ppo
 
 
-def _of_predict(predict: Callable[..., Any]) -> Act:
+def _predict_function(predict: Callable[..., Any]) -> Act:
     """Return a function that passes the states of a recurrent policy on to the next step."""
     state = None
 
@@ -85,14 +85,14 @@ def _of_predict(predict: Callable[..., Any]) -> Act:
     return act
 
 
-def _of_module(torch: Any, module: Any, space: Space) -> Act:
+def _module_function(torch: Any, module: Any, space: Space) -> Act:
     """Return a function that calls a torch module in evaluation mode, without gradients."""
-    floats = [each for each in module.parameters() if each.is_floating_point()]
+    floats = [parameter for parameter in module.parameters() if parameter.is_floating_point()]
     device = floats[0].device if floats else None
 
     def tensor(array: Any) -> Any:
-        made = torch.tensor(np.asarray(array), device=device)  # a copy, which the module may change
-        return made.to(floats[0].dtype) if floats and made.is_floating_point() else made
+        result = torch.tensor(np.asarray(array), device=device)  # copied: the module may change it
+        return result.to(floats[0].dtype) if floats and result.is_floating_point() else result
 
     def act(observations: object, begins: Begins) -> object:
         modes = [(part, part.training) for part in module.modules()]

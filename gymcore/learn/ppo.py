@@ -116,8 +116,8 @@ class Network:
         """Return the shapes of all weights and biases in order."""
         sizes = (inputs, *hidden)
         shapes: list[tuple[int, ...]] = []
-        for before, after in pairwise(sizes):
-            shapes += [(2, before, after), (2, 1, after)]
+        for size_in, size_out in pairwise(sizes):
+            shapes += [(2, size_in, size_out), (2, 1, size_out)]
         shapes += [(sizes[-1], outputs), (outputs,), (sizes[-1], 1), (1,)]
         return shapes + [(outputs,)] * continuous
 
@@ -129,8 +129,8 @@ class Network:
         rows, so pass False if it is arbitrary.
         """
         layers = [x]
-        outs = [z for z, *_ in self._buffers_of(len(x))] if reuse else [None] * self._depth
-        for k, out in enumerate(outs):
+        buffers = [z for z, *_ in self._buffers_of(len(x))] if reuse else [None] * self._depth
+        for k, out in enumerate(buffers):
             z = np.matmul(layers[-1], self._weights[2 * k], out=out)
             z += self._weights[2 * k + 1]
             layers.append(np.tanh(z, out=z))
@@ -264,8 +264,8 @@ class PPO:
         self._network = Network(inputs, self.settings.hidden, outputs, continuous, self._random)
         self._adam = np.zeros((2, len(self._network.parameters)), np.float32)
         self._adam_steps = 0
-        self._seen, self._gains = Moments(inputs), Moments(1)
-        self._gain = np.zeros(num_envs)  # discounted reward sums of the lanes
+        self._moments, self._return_moments = Moments(inputs), Moments(1)
+        self._lane_returns = np.zeros(num_envs)  # discounted reward sums of the lanes
         self.steps = 0
         self.curve: list[tuple[int, int, float]] = []
         self.recent: deque[float] = deque(maxlen=WINDOW)
@@ -281,8 +281,8 @@ class PPO:
     @property
     def learning_rate(self) -> float:
         """The learning rate of the next update."""
-        left = 1 - self.steps / self.settings.total_steps if self.settings.anneal else 1
-        return self.settings.learning_rate * max(left, 0)
+        remaining = 1 - self.steps / self.settings.total_steps if self.settings.anneal else 1
+        return self.settings.learning_rate * max(remaining, 0)
 
     def close(self) -> None:
         """Close the environment."""
@@ -319,7 +319,7 @@ class PPO:
     def _scale(self, rows: Array) -> Array:
         """Return the network's inputs for flattened observations [n, size]."""
         if self.settings.normalize:
-            rows = np.clip((rows - self._seen.values[0]) / self._seen.deviation, -10, 10)
+            rows = np.clip((rows - self._moments.values[0]) / self._moments.deviation, -10, 10)
         return rows.astype(np.float32, copy=False)
 
     def _sample(self, observations: Array) -> tuple[Array, Array, Array]:
@@ -384,7 +384,7 @@ class PPO:
             if losses[-1].kl > settings.target_kl:
                 break
         if settings.normalize:
-            self._seen.add(columns[0])
+            self._moments.add(columns[0])
         metrics = {}
         if ended := len(collector.episode_returns):
             metrics["return"] = float(np.mean(collector.episode_returns))
@@ -411,10 +411,11 @@ class PPO:
         """Divide the rewards by the standard deviation of their discounted sums so far."""
         sums = np.empty_like(rollout.rewards)
         for t, rewards in enumerate(rollout.rewards):
-            self._gain = sums[t] = self._gain * self.settings.gamma + rewards
-            self._gain = self._gain * ~(rollout.terminated[t] | rollout.truncated[t])
-        self._gains.add(sums.reshape(-1, 1))
-        np.divide(rollout.rewards, self._gains.deviation, out=rollout.rewards)
+            self._lane_returns = sums[t] = self._lane_returns * self.settings.gamma + rewards
+            ended = rollout.terminated[t] | rollout.truncated[t]
+            self._lane_returns = self._lane_returns * ~ended
+        self._return_moments.add(sums.reshape(-1, 1))
+        np.divide(rollout.rewards, self._return_moments.deviation, out=rollout.rewards)
 
     def _learn(
         self,
@@ -459,10 +460,10 @@ class PPO:
         if losses.kl > settings.target_kl:
             return losses
         # No gradient where the policy or the value has already moved far enough.
-        far = np.where(advantages > 0, ratio > 1 + settings.clip, ratio < 1 - settings.clip)
-        slope = np.where(far, 0, -advantages * ratio / n)[:, None]  # d loss / d log-probability
-        far = (abs(changes) > settings.clip_value) & (abs(clipped_errors) > abs(errors))
-        by_value = np.where(far, 0, 2 * settings.value / n * errors)
+        is_flat = np.where(advantages > 0, ratio > 1 + settings.clip, ratio < 1 - settings.clip)
+        slope = np.where(is_flat, 0, -advantages * ratio / n)[:, None]  # d loss / d log-probability
+        is_flat = (abs(changes) > settings.clip_value) & (abs(clipped_errors) > abs(errors))
+        by_value = np.where(is_flat, 0, 2 * settings.value / n * errors)
         if log_std is None:
             by_output = -slope * probs
             by_output[rows, actions] += slope[:, 0]
@@ -472,10 +473,10 @@ class PPO:
             by_output = slope * noise * np.exp(-log_std)
             network.log_std_slope[...] = (slope * (noise**2 - 1)).sum(axis=0) - settings.entropy
         network.backward(layers, by_output, by_value)
-        self._descend()
+        self._take_adam_step()
         return losses
 
-    def _descend(self) -> None:
+    def _take_adam_step(self) -> None:
         """Take a step of Adam (Kingma and Ba 2015) with the gradients, clipped by their norm."""
         gradients, (mean, square) = self._network.gradients, self._adam
         length = float(np.sqrt(gradients @ gradients))
@@ -503,7 +504,7 @@ class PPO:
         }
         engine: Any = self.envs.unwrapped
         if engine.state_is_array:
-            arrays |= {"lanes": engine.get_state(), "gain": self._gain}
+            arrays |= {"lanes": engine.get_state(), "gain": self._lane_returns}
             arrays["observations"] = self._collector.next_observations
         Checkpoint(
             self.env_id,
@@ -518,11 +519,11 @@ class PPO:
 
     def _arrays(self) -> dict[str, Array]:
         """Return the arrays of fixed shapes, which `load` fills."""
-        moments = (self._seen, self._gains)
+        moments = (self._moments, self._return_moments)
         return {
             "parameters": self._network.parameters,
             "adam": self._adam,
-            **{f"moments_{k}": each.values for k, each in enumerate(moments)},
+            **{f"moments_{k}": moment.values for k, moment in enumerate(moments)},
         }
 
     @classmethod
@@ -599,10 +600,10 @@ class PPO:
             observations = self._collector.next_observations
             if arrays["observations"].shape != observations.shape:
                 raise ValueError(f"observations: expected shape {observations.shape}")
-            if arrays["gain"].shape != self._gain.shape:
-                raise ValueError(f"gain: expected shape {self._gain.shape}")
+            if arrays["gain"].shape != self._lane_returns.shape:
+                raise ValueError(f"gain: expected shape {self._lane_returns.shape}")
             engine.set_state(lanes)
-            self._gain[...] = arrays["gain"]
+            self._lane_returns[...] = arrays["gain"]
             observations[...] = arrays["observations"]
 
 

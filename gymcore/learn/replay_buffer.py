@@ -153,7 +153,7 @@ class ReplayBuffer(NoCopies):
             )
         spaces = list(map(convert_space, spaces))
         self._observation, self._action = layouts = tuple(map(layout_of, spaces))
-        self._plain = layouts[0][0] == layouts[1][0] == "array"
+        self._are_arrays = layouts[0][0] == layouts[1][0] == "array"
         self._has_objects = any(map(has_objects, layouts))
         if self._has_objects and (stack > 1 or path is not None):
             raise UnsupportedMode(
@@ -168,16 +168,16 @@ class ReplayBuffer(NoCopies):
             for name, part, _ in _leaves(layout, name, create_empty_array(space, 1))
         ]
         self._objects = _Objects(n, 4 * n * (rows + 2) * len(parts) if self._has_objects else 0)
-        observed = sum(name.startswith("observations") for name, _, _ in parts)
+        num_observed = sum(name.startswith("observations") for name, _, _ in parts)
         fields: list[Any] = []
         for k, (name, dtype, shape) in enumerate(parts):
             if dtype.kind not in "biufc" or not dtype.isnative:
                 raise InvalidArgument(f"{name}: expected arrays of numbers, got {dtype}")
-            if k < observed and stack > 1 and shape[:1] != (stack,):
+            if k < num_observed and stack > 1 and shape[:1] != (stack,):
                 raise InvalidArgument(
                     f"stack: expected {stack} frames along the first axis of {name}, got {shape}"
                 )
-            fields.append((name, dtype, shape[1:] if k < observed and stack > 1 else shape))
+            fields.append((name, dtype, shape[1:] if k < num_observed and stack > 1 else shape))
         fields += [("reward", np.float32), ("flags", np.uint8)]
         self._prioritized = bool(prioritized)
         if self._prioritized:
@@ -195,7 +195,7 @@ class ReplayBuffer(NoCopies):
         else:
             steps, lanes = _map(path, record, (n, rows), lanes)
         self._memory = ReplayMemory(
-            steps, lanes, tuple(parts), observed, n_steps=n_steps,
+            steps, lanes, tuple(parts), num_observed, n_steps=n_steps,
             discount=_fraction("discount", discount), stack=stack, alpha=alpha,
             autoreset_mode=AUTORESET_NUMBERS[AutoresetMode(getattr(mode, "value", mode))],
             tree=tree, errors=error,
@@ -231,7 +231,7 @@ class ReplayBuffer(NoCopies):
             ArgumentTypeError: If a part of an observation or action has the wrong type.
             ConcurrentUseError: If another thread is using the buffer.
         """
-        if self._plain:
+        if self._are_arrays:
             self._memory.add(
                 (observations,), (actions,), (next_observations,), rewards, terminated, truncated,
                 infos, next_observations, self._finals,
@@ -241,8 +241,8 @@ class ReplayBuffer(NoCopies):
         before = self._split(self._observation, "observations", observations)
         acted = self._split(self._action, "actions", actions)
         after = self._split(self._observation, "next_observations", next_observations)
-        rest = infos, next_observations, self._finals
-        self._memory.add(before, acted, after, rewards, terminated, truncated, *rest)
+        arguments = infos, next_observations, self._finals
+        self._memory.add(before, acted, after, rewards, terminated, truncated, *arguments)
         self._objects.commit()
 
     def _split(self, layout: Layout, name: str, batch: Any) -> tuple[Any, ...]:
@@ -262,7 +262,7 @@ class ReplayBuffer(NoCopies):
                 f"ends, got {list(infos)}"
             )
         last = infos["final_obs"]
-        if self._plain and last.dtype != object:
+        if self._are_arrays and last.dtype != object:
             return (last,)
         rows = list(iterate(self._batch_space, after))
         try:
@@ -303,7 +303,7 @@ class ReplayBuffer(NoCopies):
         )
         if out is not None and not self._has_objects:
             return out
-        if self._plain:
+        if self._are_arrays:
             return Transitions._make(arrays)
         rest = iter(arrays if targets is None else targets)
 
@@ -320,7 +320,7 @@ class ReplayBuffer(NoCopies):
         """Return the arrays of `out`; tensors become arrays that share their memory."""
         if not isinstance(out, tuple) or len(out) != len(Transitions._fields):
             raise ArgumentTypeError(f"out: expected Transitions, got {type(out)}")
-        if self._plain and all(type(array) is np.ndarray for array in out):
+        if self._are_arrays and all(type(array) is np.ndarray for array in out):
             return tuple(out)
         layouts = {"actions": self._action, "observations": self._observation}
         layouts["next_observations"] = self._observation

@@ -154,7 +154,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
                 not arrays.
             ArgumentTypeError: If a number is not an integer.
         """
-        self._begin(
+        self._set_options(
             positive("num_envs", num_envs),
             autoreset_mode,
             copy=copy,
@@ -302,8 +302,8 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
             self._is_inside = was_inside
 
     def _copy_observations(self, arrays: list[Any], name: str, values: Any) -> None:
-        wrong = error.InvalidArgument
-        parts = leaves(self._layout, name, values, wrong, wrong)
+        error_type = error.InvalidArgument
+        parts = leaves(self._layout, name, values, error_type, error_type)
         for array, (where, _, rows) in zip(arrays, parts, strict=True):
             _copy_rows(array, where, rows)
 

@@ -201,10 +201,10 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
 
         The constructor takes only Gymnasium's arguments; other parameters are set afterwards.
         """
-        others = cls.parameters.keys() & arguments.keys()
-        for argument in inspect.signature(cls).parameters.values() if others else ():
-            others = set() if argument.kind is argument.VAR_KEYWORD else others - {argument.name}
-        settings = {name: arguments.pop(name) for name in others}
+        extra = cls.parameters.keys() & arguments.keys()
+        for argument in inspect.signature(cls).parameters.values() if extra else ():
+            extra = set() if argument.kind is argument.VAR_KEYWORD else extra - {argument.name}
+        settings = {name: arguments.pop(name) for name in extra}
         make: Callable[..., Self] = cls
         self = make(**arguments)
         for name, value in settings.items():
@@ -466,10 +466,10 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Return a copy; copies of objects that hold the generator then hold that of the copy."""
-        made = memo[id(self)] = type(self).__new__(type(self))
-        made.__setstate__(copy.deepcopy(self.__getstate__(), memo))
-        memo[id(self._generator)] = made._generator
-        return made
+        copied = memo[id(self)] = type(self).__new__(type(self))
+        copied.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+        memo[id(self._generator)] = copied._generator
+        return copied
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Create the batch again and restore the lane; a copied lane gets a batch of its own."""
@@ -524,9 +524,9 @@ def warn_of_python(cls: type, name: str) -> None:
     )
 
 
-def _is_built_in(made: Any) -> bool:
+def _is_built_in(definition: Any) -> bool:
     """Return whether a class or function belongs to this package."""
-    return str(made.__module__).partition(".")[0] == "gymcore"
+    return str(definition.__module__).partition(".")[0] == "gymcore"
 
 
 @cache

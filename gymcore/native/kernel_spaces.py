@@ -66,18 +66,18 @@ def checked_action(space: Any) -> Action | None:
 def check_spaces(env: Any) -> None:
     """Raise `InvalidArgument` if the spaces of an environment do not match its kernel."""
     kernel, name = env._batch.spec, type(env).__name__
-    observed = kernel["observation_parts"]
+    observation_parts = kernel["observation_parts"]
     layout = layout_of(env.observation_space)
-    if has_objects(layout) or leaves_of(layout) != observed:
+    if has_objects(layout) or leaves_of(layout) != observation_parts:
         raise error.InvalidArgument(
-            f"{name}.observation_space: expected {_shown(observed)}, as kernel "
+            f"{name}.observation_space: expected {_arrays_as_text(observation_parts)}, as kernel "
             f"{kernel['name']!r} observes, got {env.observation_space}"
         )
     shape, ranges = kernel["action_shape"], kernel["action_ranges"]
     action = checked_action(env.action_space)
     # Float actions are converted. The range of integers may depend on the shared table (None).
     if action is None or action[0][1] != shape or (action[1] != ranges and ranges is not None):
-        expected = _shown(((kernel["action_dtype"], shape),)) + "".join(
+        expected = _arrays_as_text(((kernel["action_dtype"], shape),)) + "".join(
             f", {lowest} to {lowest + n - 1}" for lowest, n in ranges or ()
         )
         raise error.InvalidArgument(
@@ -86,5 +86,5 @@ def check_spaces(env: Any) -> None:
         )
 
 
-def _shown(arrays: Any) -> str:
+def _arrays_as_text(arrays: Any) -> str:
     return ", ".join(f"{np.dtype(dtype).name} {list(shape)}" for dtype, shape in arrays)

@@ -117,10 +117,10 @@ def write_states(batch: Batch, values: Sequence[Any], indices: Indices) -> None:
     external = batch.store if hasattr(batch.store, "fields") else None
     if len(indices) < batch.num_envs and not batch.is_ready:
         raise InvalidArgument("lanes: expected all lanes, or reset() before setting some")
-    names, what = batch.spec["state_names"], "numbers"
+    names, unit = batch.spec["state_names"], "numbers"
     dtype = np.dtype((np.float64, (len(names),)))
     if external is not None:
-        dtype, names, what = external.saved_dtype, external.saved_dtype.names, "fields"
+        dtype, names, unit = external.saved_dtype, external.saved_dtype.names, "fields"
     if not names:
         raise ArgumentTypeError("state: these lanes have no numbers to set; call set_state()")
     states = np.zeros(len(values), dtype)
@@ -136,7 +136,7 @@ def write_states(batch: Batch, values: Sequence[Any], indices: Indices) -> None:
             valid = False
         if not valid:
             raise InvalidArgument(
-                f"state: expected {len(names)} {what} ({', '.join(names)}), got {value!r}"
+                f"state: expected {len(names)} {unit} ({', '.join(names)}), got {value!r}"
             )
         states[row : row + 1] = numbers
 
@@ -150,7 +150,7 @@ def write_states(batch: Batch, values: Sequence[Any], indices: Indices) -> None:
     batch.exclusively(write)
 
 
-def _store_of(batch: Batch) -> StateStore | None:
+def _external_store(batch: Batch) -> StateStore | None:
     """Return the object that stores states outside the batch, or None."""
     return batch.store if hasattr(batch.store, "load") else None
 
@@ -161,7 +161,7 @@ def save_lanes(batch: Batch, model: Model, spec: EnvSpec | None, indices: Indice
     if parameters.shape[1] > 1:
         parameters = parameters[:, indices]
     ended, elapsed, returns = batch.view_lifecycle()
-    external = _store_of(batch)
+    external = _external_store(batch)
     saved = np.empty(len(indices), lane_dtype(batch.spec, external))
     saved["identity"] = _identity(model, spec)
     saved["steps_after_end"] = -1
@@ -193,44 +193,44 @@ def checked_lanes(
             some of them were ever reset, or a value is impossible.
         ArgumentTypeError: If `saved` is not an array.
     """
-    external = _store_of(batch)
-    wanted = lane_dtype(batch.spec, external)
+    external = _external_store(batch)
+    expected_dtype = lane_dtype(batch.spec, external)
     if not isinstance(saved, np.ndarray):
         raise ArgumentTypeError(f"state: expected what get_state() returned, got {type(saved)}")
     name = batch.spec["name"] if spec is None else spec.id
-    if saved.dtype != wanted or saved.shape != (len(indices),):
+    if saved.dtype != expected_dtype or saved.shape != (len(indices),):
         raise InvalidArgument(
-            f"state: expected {len(indices)} lanes of {name} ({wanted}), "
+            f"state: expected {len(indices)} lanes of {name} ({expected_dtype}), "
             f"got shape {saved.shape} of {saved.dtype}"
         )
     # Copied, so that no other thread can change the values after the check.
-    fields = {name: np.copy(saved[name]) for name in wanted.names or ()}
-    (own_id, fixed), ids = _identity(model, spec), fields["identity"][:, 0]
-    of_another_id = (ids != own_id) & (ids != 0) & (own_id != 0)
-    if of_another_id.any() or (fields["identity"][:, 1] != fixed).any():
+    fields = {name: np.copy(saved[name]) for name in expected_dtype.names or ()}
+    (env_id, fixed), ids = _identity(model, spec), fields["identity"][:, 0]
+    has_other_id = (ids != env_id) & (ids != 0) & (env_id != 0)
+    if has_other_id.any() or (fields["identity"][:, 1] != fixed).any():
         raise InvalidArgument(
             f"state: expected lanes of {name}, got some of another id, kernel, table, model or "
             "version of the records"
         )
-    fresh = fields["elapsed"] == NEVER_RESET
-    for field, valid in _valid_fields(batch, model, fields, fresh, indices):
+    never_reset = fields["elapsed"] == NEVER_RESET
+    for field, valid in _valid_fields(batch, model, fields, never_reset, indices):
         if not valid.all():
             lane = int(np.flatnonzero(~valid)[0])
             with np.printoptions(threshold=8):  # a world or a game has thousands of numbers
-                shown = str(saved[field][lane])
+                value = str(saved[field][lane])
             raise InvalidArgument(
-                f"state: expected a {field} that lanes of {name} can have, got {shown} at {lane}"
+                f"state: expected a {field} that lanes of {name} can have, got {value} at {lane}"
             )
-    if fresh.any() and not (len(indices) == batch.num_envs and fresh.all()):
+    if never_reset.any() and not (len(indices) == batch.num_envs and never_reset.all()):
         raise InvalidArgument(
-            f"state: lanes {np.flatnonzero(fresh).tolist()} were saved before their first reset; "
-            "only a whole batch can go back to that"
+            f"state: lanes {np.flatnonzero(never_reset).tolist()} were saved before their first "
+            "reset; only a whole batch can go back to that"
         )
     return fields
 
 
 def _valid_fields(
-    batch: Batch, model: Model, saved: Fields, fresh: npt.NDArray[np.bool_], indices: Indices
+    batch: Batch, model: Model, saved: Fields, never_reset: npt.NDArray[np.bool_], indices: Indices
 ) -> Iterable[tuple[str, npt.NDArray[np.bool_]]]:
     """Yield field names of saved lanes, each with whether its values are possible, bool [lanes]."""
     yield "elapsed", saved["elapsed"] >= NEVER_RESET
@@ -240,7 +240,7 @@ def _valid_fields(
     # PCG64's increment is odd. The last number holds a flag for a buffered half draw, and the half.
     halves = np.ascontiguousarray(saved["random"][:, 4:]).view(np.uint32)
     yield "random", (saved["random"][:, 3] % 2 == 1) & (halves[:, 0] <= 1)
-    external = _store_of(batch)
+    external = _external_store(batch)
     if external is not None and hasattr(external, "valid"):
         valid = batch.exclusively(lambda: external.valid(saved["state"]))  # uses its threads
     else:
@@ -248,7 +248,7 @@ def _valid_fields(
     names = batch.spec["state_names"]
     for name, (low, high) in model.state_bounds().items():
         column = saved["state"][:, names.index(name)]
-        valid &= fresh | ((low <= column) & (column <= high))
+        valid &= never_reset | ((low <= column) & (column <= high))
         if isinstance(low, int):
             valid &= column == np.floor(column)
     yield "state", valid
@@ -267,20 +267,20 @@ def _is_encoded(
     current: npt.NDArray[np.float64],
 ) -> bool:
     """Return whether setting attributes can produce these columns from a lane's current ones."""
-    reached = current.copy()
+    settable = current.copy()
     for parameter in model.parameters.values():
         rows = parameter.rows(batch.spec)
         try:
-            reached[rows] = parameter.encoded(parameter.decode(columns[rows].tolist()))
+            settable[rows] = parameter.encoded(parameter.decode(columns[rows].tolist()))
         except (IndexError, ValueError, OverflowError):
             return False
-    return bool((reached == columns).all())
+    return bool((settable == columns).all())
 
 
 def write_lanes(batch: Batch, saved: Fields | Records, indices: Indices) -> None:
     """Write checked fields of saved lanes into the lanes of a batch."""
-    external = _store_of(batch)
-    fresh = saved["elapsed"] == NEVER_RESET
+    external = _external_store(batch)
+    never_reset = saved["elapsed"] == NEVER_RESET
     table = batch.get_parameters()
     if (saved["parameters"] != table[:, indices % table.shape[1]].T).any():
         table = np.repeat(table, batch.num_envs // table.shape[1], axis=1)
@@ -295,10 +295,10 @@ def write_lanes(batch: Batch, saved: Fields | Records, indices: Indices) -> None
             external.load(indices, saved["state"])
         batch.view_random()[indices] = saved["random"]
         returns[indices] = saved["episode_return"]
-        elapsed[indices] = np.where(fresh, 0, saved["elapsed"])
+        elapsed[indices] = np.where(never_reset, 0, saved["elapsed"])
         ended[indices] = saved["ended"]
         batch.mark_ready(indices)
-        if fresh.all():
+        if never_reset.all():
             batch.require_reset()
 
     batch.exclusively(load)
@@ -314,9 +314,9 @@ class LaneSeeds:
     def __init__(self, batch: Batch) -> None:
         """Store the batch, whose streams are not seeded yet."""
         self._batch = batch
-        # An int if lane i has the seed `known + i` (a million lanes need no list), a list with a
+        # An int if lane i has the seed `seeds + i` (a million lanes need no list), a list with a
         # seed for each lane, or None.
-        self.known: int | list[int] | None = None
+        self.seeds: int | list[int] | None = None
         self._generators: dict[int, np.random.Generator] = {}
 
     def _seed(self, first: int, lo: int, hi: int) -> None:
@@ -326,22 +326,22 @@ class LaneSeeds:
     def seed_all(self, first: int) -> None:
         """Seed lane i with `first + i`."""
         self._seed(first, 0, self._batch.num_envs)
-        self.known = first
+        self.seeds = first
 
     def ensure(self) -> None:
         """Seed the lanes from the system's entropy if they are not seeded."""
-        if self.known is None:
+        if self.seeds is None:
             self.seed_all(seeding.np_random()[1])
 
     def seed_lanes(self, seeds: list[int | None], mask: npt.NDArray[np.bool_] | None) -> None:
         """Seed the lanes of the mask (None for all) that have a seed."""
         self.ensure()
-        known = list(self.as_tuple())
+        new_seeds = list(self.as_tuple())
         for lane, seed in enumerate(seeds):
             if seed is not None and (mask is None or mask[lane]):
                 self._seed(seed, lane, lane + 1)
-                known[lane] = seed
-        self.known = known
+                new_seeds[lane] = seed
+        self.seeds = new_seeds
 
     def reset(
         self, seed: int | list[int | None] | None, mask: npt.NDArray[np.bool_] | None
@@ -362,23 +362,23 @@ class LaneSeeds:
     def forget(self, lanes: Indices) -> None:
         """Record that the streams of these lanes were not seeded by this object."""
         unseeded = [UNKNOWN] * self._batch.num_envs
-        known = unseeded if self.known is None else list(self.as_tuple())
+        seeds = unseeded if self.seeds is None else list(self.as_tuple())
         for lane in lanes.tolist():
-            known[lane] = UNKNOWN
-        self.known = known
+            seeds[lane] = UNKNOWN
+        self.seeds = seeds
 
     def generators(self, lanes: Iterable[int]) -> list[np.random.Generator]:
         """Return a generator for each lane; drawing from it advances the lane's random stream."""
         self.ensure()
-        known = self._generators
+        generators = self._generators
         for lane in lanes:
-            if lane not in known:
-                known[lane] = lane_generator(self._batch, lane)
-        return [known[lane] for lane in lanes]
+            if lane not in generators:
+                generators[lane] = lane_generator(self._batch, lane)
+        return [generators[lane] for lane in lanes]
 
     def as_tuple(self) -> tuple[int, ...]:
         """Return the seed of every lane."""
         self.ensure()
-        if isinstance(self.known, int):
-            return tuple(range(self.known, self.known + self._batch.num_envs))
-        return tuple(self.known or ())
+        if isinstance(self.seeds, int):
+            return tuple(range(self.seeds, self.seeds + self._batch.num_envs))
+        return tuple(self.seeds or ())

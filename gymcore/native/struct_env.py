@@ -104,10 +104,10 @@ class StructEnv(NativeEnv[Any]):
             "infos_of_lane": tuple(starmap(_checked_info, (infos or {}).items())),
             "shared": shared,
         }
-        made: type[Self] = type(name, (cls,), attributes)
-        made.fits_kernel = True
-        made.vector_class = NativeVectorEnv.of(made)
-        return made
+        env_class: type[Self] = type(name, (cls,), attributes)
+        env_class.fits_kernel = True
+        env_class.vector_class = NativeVectorEnv.of(env_class)
+        return env_class
 
     def __init__(self, render_mode: str | None = None, **parameters: Any) -> None:
         """Create the environment; the arguments are its parameters."""
@@ -176,8 +176,8 @@ class StructEnv(NativeEnv[Any]):
 def _checked_info(name: str, dtype: npt.DTypeLike) -> tuple[str, np.dtype, int]:
     """Return the name of an info, the dtype of its numbers, and how many there are."""
     try:
-        whole = np.dtype(dtype)
-        fits = whole.base in map(np.dtype, TYPES) and len(whole.shape) < 2
+        info_dtype = np.dtype(dtype)
+        fits = info_dtype.base in map(np.dtype, TYPES) and len(info_dtype.shape) < 2
     except (TypeError, ValueError):
         fits = False
     if not fits or not isinstance(name, str) or name.startswith("_") or name in _ENGINE_INFOS:
@@ -185,4 +185,4 @@ def _checked_info(name: str, dtype: npt.DTypeLike) -> tuple[str, np.dtype, int]:
             "infos: expected names other than the engine's, and dtypes of numbers or (dtype, n), "
             f"got {name!r}: {dtype!r}"
         )
-    return name, whole.base, (whole.shape or (1,))[0]
+    return name, info_dtype.base, (info_dtype.shape or (1,))[0]

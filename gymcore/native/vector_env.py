@@ -148,7 +148,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
                 f"{self.env_class.__name__}: expected a class that compiled code steps, got one "
                 f"that overrides {names[0]}; use SyncVectorEnv or AsyncVectorEnv"
             )
-        self._begin(
+        self._set_options(
             positive("num_envs", num_envs, _MAX_LANES),
             autoreset_mode,
             copy=copy,
@@ -160,13 +160,13 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         )
         limit = None if max_episode_steps in (None, -1) else max_episode_steps
         self.max_episode_steps = None if limit is None else positive("max_episode_steps", limit)
-        known = {*self.env_class.parameters, *self.env_class.arguments}
-        if unknown := parameters.keys() - known:
+        accepted = {*self.env_class.parameters, *self.env_class.arguments}
+        if unknown := parameters.keys() - accepted:
             options = inspect.signature(NativeVectorEnv).parameters.keys() - {
                 "num_envs",
                 "parameters",
             }
-            raise unexpected_arguments(type(self).__name__, unknown, options, known)
+            raise unexpected_arguments(type(self).__name__, unknown, options, accepted)
         self.render_mode = render_mode
         self._last_actions: np.ndarray | None = None
         self._keeps_frames = False
@@ -389,12 +389,12 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         """
         arrays = (observations, rewards, terminated, truncated, final_observations)
         lanes = None if env_ids is None else lane_indices(env_ids, self.num_envs, "env_ids")
-        bound: Callable[[], dict[str, Any]] = self._batch.bind_step(actions, *arrays, lanes)
+        bound_step: Callable[[], dict[str, Any]] = self._batch.bind_step(actions, *arrays, lanes)
         if not self._keeps_frames and self.render_mode is None:
-            return bound
+            return bound_step
         names = ("observations", "rewards", "terminated", "truncated", "final_observations")
-        given = dict(zip(names, arrays, strict=True))
-        return partial(self.step_into, actions, **given, env_ids=lanes)
+        named_arrays = dict(zip(names, arrays, strict=True))
+        return partial(self.step_into, actions, **named_arrays, env_ids=lanes)
 
     def rollout(
         self,
@@ -452,11 +452,11 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             np.empty(shape, np.bool_) if truncated is None else truncated,
             final_observations,
         )
-        reported = self._batch.rollout(actions, *arrays, reports=infos)
+        reported_infos = self._batch.rollout(actions, *arrays, reports=infos)
         if self.render_mode is not None:
             self._remember_actions(np.asarray(actions)[-1])
             self._show()
-        return Rollout(*arrays, reported)
+        return Rollout(*arrays, reported_infos)
 
     def _empty_observations(self, shape: tuple[int, ...]) -> Any:
         """Return new arrays [*shape, ...] for observations."""
@@ -547,12 +547,12 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             self._set_streams(per_lane)
         elif name in env_class.settable:
             lanes = list(self.lane_envs())
-            before = [getattr(env, name) for env in lanes]
+            previous = [getattr(env, name) for env in lanes]
             for lane, value in enumerate(per_lane):
                 try:
                     setattr(lanes[lane], name, value)
                 except Exception:
-                    for env, old in zip(lanes[:lane], before, strict=False):
+                    for env, old in zip(lanes[:lane], previous, strict=False):
                         setattr(env, name, old)
                     raise
         elif name in env_class.derived:
@@ -609,7 +609,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
     def __getstate__(self) -> dict[str, Any]:
         """Return the settings and the lanes as an array, so that copies continue bit for bit."""
         state = {k: v for k, v in self.__dict__.items() if k not in self._not_pickled}
-        state["_saved"] = self._save_lanes(np.arange(self.num_envs)), self._seeds.known
+        state["_saved"] = self._save_lanes(np.arange(self.num_envs)), self._seeds.seeds
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -620,7 +620,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         self._window = None
         self._make_batch()
         self._write_lanes(saved, np.arange(self.num_envs))
-        self._seeds.known = seeds
+        self._seeds.seeds = seeds
         self._keep_frames(self._keeps_frames)
         if self.closed:
             self._batch.close()

@@ -95,7 +95,7 @@ class Client:
         self._request: list[Frame] = []
         self._connection: Connection | None = None
         self._selector = getattr(selectors, "PollSelector", selectors.SelectSelector)()
-        self._problem = "it cannot be reached"  # the last reason for a lost connection
+        self._last_problem = "it cannot be reached"  # the last reason for a lost connection
         greeting = None
         try:
             self._send_request([])
@@ -104,7 +104,7 @@ class Client:
         except BaseException as problem:
             unreachable = self._connection is None and isinstance(problem, RemoteTimeout)
             if unreachable or (greeting is None and isinstance(problem, RemoteRefused)):
-                self._drop()
+                self._disconnect()
                 self._closed = True
             self.close()  # the server may have begun a session
             raise
@@ -116,13 +116,13 @@ class Client:
                 self.hello, self._max_bytes = hello, max_bytes
             case _:
                 raise self.malformed("a description and a size", greeting)
-        told, told_kind = hello.pop("hash", None), hello.get("kind")
+        sent_hash, sent_kind = hello.pop("hash", None), hello.get("kind")
         self.specification_hash = message_hash(hello)
-        if not isinstance(told, str) or told != self.specification_hash:
+        if not isinstance(sent_hash, str) or sent_hash != self.specification_hash:
             raise RemoteRefused(f"{self.address}: expected the hash of its description")
-        if not isinstance(told_kind, str) or told_kind != kind:
+        if not isinstance(sent_kind, str) or sent_kind != kind:
             raise RemoteRefused(
-                f"{self.address}: expected a server of kind {kind!r}, got one of kind {told_kind!r}"
+                f"{self.address}: expected a server of kind {kind!r}, got one of kind {sent_kind!r}"
             )
 
     def malformed(self, expected: str, got: object) -> RemoteError:
@@ -167,8 +167,8 @@ class Client:
         limit = self._timeout if seconds is None else seconds
         deadline = time.monotonic() + limit
         while True:
-            left = max(0.0, deadline - time.monotonic())
-            frames = self._receive_frames(left)
+            remaining = max(0.0, deadline - time.monotonic())
+            frames = self._receive_frames(remaining)
             if frames is not None:
                 try:
                     reply = decode(frames)
@@ -181,12 +181,12 @@ class Client:
                     case _:
                         raise self.malformed("a reply of four values", reply)
             # Checked after each message: late replies do not extend the wait.
-            if left == 0.0:
+            if remaining == 0.0:
                 if limit == 0.0:
                     return None
                 raise RemoteTimeout(
                     f"{self.address} has not answered {self._verb} in {limit:g} s"
-                    + (f": {self._problem}" if self._connection is None else "")
+                    + (f": {self._last_problem}" if self._connection is None else "")
                 )
 
     # --- the connection ------------------------------------------------------------------------
@@ -200,24 +200,24 @@ class Client:
             connection.flush()
             frames = connection.receive()  # first: `select` does not see data buffered by TLS
             if frames is None and seconds > 0.0:
-                wanted = selectors.EVENT_READ | connection.is_sending * selectors.EVENT_WRITE
-                self._selector.modify(connection.socket, wanted)
+                events = selectors.EVENT_READ | connection.is_sending * selectors.EVENT_WRITE
+                self._selector.modify(connection.socket, events)
                 self._selector.select(min(seconds, WAIT_SECONDS))
             return frames
         except NotTheProtocol as problem:
-            self._drop()
+            self._disconnect()
             if connection.greeted:
                 raise RemoteError(f"{self.address}: {problem}") from None
             raise self._refused_connection(problem) from None
         except OSError as problem:
-            self._lose(problem)
+            self._handle_loss(problem)
             time.sleep(min(seconds, RETRY_SECONDS))
             return None
 
     def _connected(self, seconds: float) -> Connection | None:
         """Return the connection. If there is none, make one and send the last request."""
         if self._connection is None:
-            end = time.monotonic() + seconds
+            deadline = time.monotonic() + seconds
             try:
                 limit = min(max(seconds, RETRY_SECONDS), WAIT_SECONDS)
                 peer = socket.create_connection(self._target, limit)
@@ -231,21 +231,21 @@ class Client:
                     self._connection.send(resume)
                 self._connection.send(self._request)
             except OSError as problem:
-                self._lose(problem)
-                time.sleep(max(0.0, min(RETRY_SECONDS, end - time.monotonic())))
+                self._handle_loss(problem)
+                time.sleep(max(0.0, min(RETRY_SECONDS, deadline - time.monotonic())))
         return self._connection
 
-    def _lose(self, problem: OSError) -> None:
+    def _handle_loss(self, problem: OSError) -> None:
         """Close a broken connection; raise if the server rejected it.
 
         A server that does not know the client's key rejects it only after the handshake.
         """
-        self._drop()
+        self._disconnect()
         if isinstance(problem, ssl.SSLError) and not isinstance(
             problem, (ssl.SSLEOFError, ssl.SSLZeroReturnError)
         ):
             raise self._refused_connection(problem) from None
-        self._problem = str(problem)
+        self._last_problem = str(problem)
 
     def _refused_connection(self, problem: Exception) -> RemoteRefused:
         return RemoteRefused(
@@ -253,7 +253,7 @@ class Client:
             f"the same protocol ({problem!s:.200})"
         )
 
-    def _drop(self) -> None:
+    def _disconnect(self) -> None:
         if self._connection is not None:
             self._selector.unregister(self._connection.socket)
             self._connection.close()
@@ -269,7 +269,7 @@ class Client:
                     self.send(BYE)
                     self.receive(CLOSE_SECONDS)
         finally:
-            self._drop()
+            self._disconnect()
             self._closed = True
 
     def __enter__(self) -> Client:
@@ -303,11 +303,11 @@ class Client:
             return  # `receive` makes a connection
         try:
             if connection.is_sending:  # the rest of an obsolete request
-                self._drop()
+                self._disconnect()
             else:
                 connection.send(frames)
         except OSError as problem:
-            self._lose(problem)
+            self._handle_loss(problem)
 
     def _result(self, status: str, value: Any) -> Any:
         match status, value:
@@ -343,6 +343,6 @@ def failed(kinds: list[str], verb: str, text: str, trace: str) -> EnvironmentFai
     for name in kinds:
         kind = getattr(error, name, None) or getattr(builtins, name, None)
         if isinstance(kind, type) and issubclass(kind, Exception):
-            shown = text if name == kinds[0] else f"{kinds[0]}: {text}"
-            return environment_failed([0], verb, None, trace, kind=kind, text=shown)
+            message = text if name == kinds[0] else f"{kinds[0]}: {text}"
+            return environment_failed([0], verb, None, trace, kind=kind, text=message)
     return environment_failed([0], verb, None, trace, name=kinds[0], text=text)

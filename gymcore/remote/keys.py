@@ -41,8 +41,9 @@ def make_keys(directory: str | Path) -> list[Path]:
     texts: dict[Path, bytes] = {}
     for name in ("server", "client"):
         texts[folder / f"{name}.crt"], texts[folder / f"{name}.key"] = _new_pair(name)
-    if there := [str(path) for path in texts if os.path.lexists(path)]:
-        raise InvalidArgument(f"directory: expected a folder without keys, got {', '.join(there)}")
+    if existing := [str(path) for path in texts if os.path.lexists(path)]:
+        got = ", ".join(existing)
+        raise InvalidArgument(f"directory: expected a folder without keys, got {got}")
     with contextlib.ExitStack() as undo:
         for missing in reversed([path for path in (folder, *folder.parents) if not path.exists()]):
             missing.mkdir(mode=0o700)

@@ -123,13 +123,13 @@ class Server(NoCopies):
         self._session_seconds = time_limit("session_seconds", session_seconds)
         self._session = ""
         self._number = 0
-        self._heard = -float("inf")
+        self._last_message_at = -float("inf")
         self._reply: list[Frame] = []
         self._stopping = False
-        self._ended = 0
+        self._num_ended = 0
         self.refused = 0
         self._lines = 0  # since the last report
-        self._reported = time.monotonic()
+        self._last_report_at = time.monotonic()
         self._reported_steps = 0
         self._tls = None if keys is None else server_context(keys)
         self.fingerprint = None if keys is None else fingerprint(keys)
@@ -145,8 +145,8 @@ class Server(NoCopies):
         self._listener.setblocking(False)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ)
-        shown = f"[{host}]" if address.version == 6 else host
-        self.address = f"tcp://{shown}:{self._listener.getsockname()[1]}"
+        host_text = f"[{host}]" if address.version == 6 else host
+        self.address = f"tcp://{host_text}:{self._listener.getsockname()[1]}"
 
     def stop(self) -> None:
         """Make `run` return soon; call it from another thread or a signal handler.
@@ -158,9 +158,9 @@ class Server(NoCopies):
 
     def run(self, sessions: int | None = None) -> None:
         """Answer requests until `stop` is called or clients have ended `sessions` sessions."""
-        until = None if sessions is None else self._ended + positive("sessions", sessions)
+        limit = None if sessions is None else self._num_ended + positive("sessions", sessions)
         next_check = 0.0
-        while not self._stopping and self._ended != until:
+        while not self._stopping and self._num_ended != limit:
             # A turn answers one message of each connection: none delays the others or `stop`.
             events = self._selector.select(0.0 if self._unread else POLL_SECONDS)
             unread, self._unread = self._unread, set()
@@ -188,9 +188,9 @@ class Server(NoCopies):
                 time.sleep(POLL_SECONDS)
                 return
             if len(self._connections) == MAX_CONNECTIONS:
-                others = (one for one in self._connections if one is not self._owner)
+                others = (other for other in self._connections if other is not self._owner)
                 # Close the oldest, but first those that have not greeted (with keys: strangers).
-                self._close(min(others, key=lambda one: one.greeted), "refused: too many")
+                self._close(min(others, key=lambda other: other.greeted), "refused: too many")
             peer.setblocking(False)
             try:
                 if self._tls is not None:
@@ -230,9 +230,9 @@ class Server(NoCopies):
         peer = connection.socket
         if isinstance(peer, ssl.SSLSocket) and peer.pending() and not connection.is_sending:
             self._unread.add(connection)
-        wanted = selectors.EVENT_WRITE if connection.is_sending else selectors.EVENT_READ
-        if self._selector.get_key(connection.socket).events != wanted:
-            self._selector.modify(connection.socket, wanted, connection)
+        events = selectors.EVENT_WRITE if connection.is_sending else selectors.EVENT_READ
+        if self._selector.get_key(connection.socket).events != events:
+            self._selector.modify(connection.socket, events, connection)
 
     def _close(self, connection: Connection, reason: str) -> None:
         """Close a connection, and log the reason."""
@@ -248,8 +248,8 @@ class Server(NoCopies):
 
     def _close_silent(self, now: float) -> None:
         """Close connections that have not greeted in time."""
-        for connection, since in list(self._connections.items()):
-            if not connection.greeted and now - since > GREETING_SECONDS:
+        for connection, connected_at in list(self._connections.items()):
+            if not connection.greeted and now - connected_at > GREETING_SECONDS:
                 self._close(connection, "refused: not the protocol: no greeting")
 
     def _log(self, line: str) -> None:
@@ -281,7 +281,7 @@ class Server(NoCopies):
             return self._refuse(
                 number, "an open session; it has ended, or the server has restarted"
             )
-        self._heard = time.monotonic()
+        self._last_message_at = time.monotonic()
         if connection is not self._owner:
             self._give_session(connection)
         if verb == RESUME:
@@ -308,14 +308,14 @@ class Server(NoCopies):
         if len(session) != 32:
             return self._refuse(number, "a session of 32 characters")
         if session != self._session:
-            if self._session and now - self._heard < self._session_seconds:
+            if self._session and now - self._last_message_at < self._session_seconds:
                 return self._refuse(number, "a free server; this one serves another client")
             self._log(f"session {session[:8]} begins")
         if connection is not self._owner:
             self._give_session(connection)
-        self._session, self._number, self._heard = session, 0, now
-        described = self._hosted.hello()
-        hello = {**described, "hash": message_hash(described)}
+        self._session, self._number, self._last_message_at = session, 0, now
+        description = self._hosted.hello()
+        hello = {**description, "hash": message_hash(description)}
         return encode((VERSION, number, "ok", (hello, self._max_bytes)))
 
     def _performed(self, number: int, verb: str, arguments: list[object]) -> list[Frame]:
@@ -324,7 +324,7 @@ class Server(NoCopies):
             if verb == BYE:
                 self._log(f"session {self._session[:8]} ends")
                 self._session = ""
-                self._ended += 1
+                self._num_ended += 1
                 return encode((VERSION, number, "ok", None))
             return encode((VERSION, number, "ok", self._hosted.respond(verb, arguments)))
         except BaseException as problem:
@@ -347,15 +347,15 @@ class Server(NoCopies):
     def _report(self) -> None:
         """Log the number of steps per second, and of lines that were not logged, if any."""
         now = time.monotonic()
-        if now - self._reported >= REPORT_SECONDS:
+        if now - self._last_report_at >= REPORT_SECONDS:
             omitted, self._lines = self._lines - MAX_LINES, 0
             if omitted > 0:
                 self._log(f"{omitted:,} more lines were not logged")
             steps = self._hosted.steps()
             if steps != self._reported_steps:
-                rate = (steps - self._reported_steps) / (now - self._reported)
+                rate = (steps - self._reported_steps) / (now - self._last_report_at)
                 self._log(f"{rate:,.0f} steps/s")
-            self._reported, self._reported_steps = now, steps
+            self._last_report_at, self._reported_steps = now, steps
 
     def close(self) -> None:
         """Free the address; the environment stays open. Calling it again does nothing."""

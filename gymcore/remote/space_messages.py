@@ -38,12 +38,12 @@ def space_message(space: Space) -> list[object]:
     if isinstance(space, Text):
         return ["Text", space.min_length, space.max_length, "".join(space.character_list)]
     if isinstance(space, Tuple):
-        return ["Tuple", [space_message(one) for one in space.spaces]]
+        return ["Tuple", [space_message(subspace) for subspace in space.spaces]]
     if isinstance(space, Dict):
         for key in space.spaces:
             if type(key) is not str:
                 raise ArgumentTypeError(f"space: expected strings as keys, got {key!r}")
-        items = [[key, space_message(one)] for key, one in space.spaces.items()]
+        items = [[key, space_message(subspace)] for key, subspace in space.spaces.items()]
         return ["Dict", items, space.sort_keys]
     raise ArgumentTypeError(f"space: expected one of arrays, texts, tuples or dicts, got {space}")
 
@@ -56,7 +56,7 @@ def space_of(message: Iterable[Any]) -> Space:
     """
     try:
         name, *arguments = message
-        return _MADE[name](*arguments)
+        return _CONSTRUCTORS[name](*arguments)
     except Exception as problem:
         raise InvalidArgument(f"space: expected a space, got {message!r:.80} ({problem})") from None
 
@@ -84,7 +84,7 @@ def is_batch(space: Space, value: object, count: int) -> bool:
         return (
             isinstance(value, dict)
             and value.keys() == space.spaces.keys()
-            and all(is_batch(one, value[key], count) for key, one in space.spaces.items())
+            and all(is_batch(subspace, value[key], count) for key, subspace in space.spaces.items())
         )
     if isinstance(space, Text):
         return (
@@ -120,14 +120,14 @@ def _box(low: Any, high: Any, dtype: str, *bounded: Any) -> Box:
     return space
 
 
-_MADE: dict[str, Callable[..., Space]] = {
+_CONSTRUCTORS: dict[str, Callable[..., Space]] = {
     "Box": _box,
     "Discrete": lambda n, start, dtype: Discrete(n, start=start, dtype=_dtype(dtype)),
     "MultiBinary": lambda shape: MultiBinary(shape),
     "MultiDiscrete": lambda nvec, start, dtype: MultiDiscrete(nvec, _dtype(dtype), start=start),
-    "Text": lambda least, most, characters: Text(most, min_length=least, charset=characters),
-    "Tuple": lambda spaces: Tuple([space_of(one) for one in spaces]),
+    "Text": lambda low, high, characters: Text(high, min_length=low, charset=characters),
+    "Tuple": lambda spaces: Tuple([space_of(subspace) for subspace in spaces]),
     "Dict": lambda items, sort_keys: Dict(
-        [(key, space_of(one)) for key, one in items], sort_keys=bool(sort_keys)
+        [(key, space_of(subspace)) for key, subspace in items], sort_keys=bool(sort_keys)
     ),
 }

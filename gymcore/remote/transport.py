@@ -33,7 +33,7 @@ MAGIC = b"gym3"
 JOINED_BYTES = 1 << 16  # messages up to this size are sent in one piece
 
 # Exceptions of a socket that would have to wait.
-_WAITS = (BlockingIOError, TimeoutError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+_WOULD_WAIT = (BlockingIOError, TimeoutError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 class NotTheProtocol(Error):
@@ -57,7 +57,7 @@ class Connection:
         self.max_bytes = max_bytes
         self.greeted = False
         self.refused = 0
-        self._shakes_hands = isinstance(peer, ssl.SSLSocket)
+        self._needs_handshake = isinstance(peer, ssl.SSLSocket)
         self._unsent: list[memoryview] = [memoryview(GREETING)]
         self._lengths: tuple[int, int] | None = None  # frames and bytes, once they are known
         self._expect(len(GREETING))
@@ -94,28 +94,28 @@ class Connection:
     @property
     def is_sending(self) -> bool:
         """Whether there is data that the socket has not accepted yet."""
-        return bool(self._unsent) and not self._shakes_hands
+        return bool(self._unsent) and not self._needs_handshake
 
     def flush(self) -> bool:
         """Continue to send; return whether everything has been sent."""
         unsent = self._unsent
         try:
-            self._shake_hands()
+            self._do_handshake()
             while unsent:
                 sent = self.socket.send(unsent[0])
                 if sent == len(unsent[0]):
                     del unsent[0]
                 else:
                     unsent[0] = unsent[0][sent:]
-        except _WAITS:
+        except _WOULD_WAIT:
             return False
         return True
 
-    def _shake_hands(self) -> None:
-        if self._shakes_hands:
+    def _do_handshake(self) -> None:
+        if self._needs_handshake:
             assert isinstance(self.socket, ssl.SSLSocket)
             self.socket.do_handshake()
-            self._shakes_hands = False
+            self._needs_handshake = False
 
     def refuse_without_keys(self) -> None:
         """Answer a client whose handshake failed; only one without keys reads the answer."""
@@ -136,7 +136,7 @@ class Connection:
             ssl.SSLError: If the peer's key is not known here, or it does not use encryption.
         """
         try:
-            self._shake_hands()
+            self._do_handshake()
             while True:
                 while self._received < len(self._part):
                     count = self.socket.recv_into(self._part[self._received :])
@@ -145,7 +145,7 @@ class Connection:
                     self._received += count
                 if (frames := self._next_part()) is not None:
                     return frames
-        except _WAITS:
+        except _WOULD_WAIT:
             return None
 
     def _next_part(self) -> list[memoryview] | None:
@@ -174,10 +174,10 @@ class Connection:
             lengths = struct.unpack_from(f"<{count}Q", part)
             if sum(lengths) != size:
                 raise NotTheProtocol(f"expected frames of {size} bytes, got {sum(lengths)}")
-            frames, begin = [], 8 * count
+            frames, start = [], 8 * count
             for length in lengths:
-                frames.append(part[begin : begin + length])
-                begin += length
+                frames.append(part[start : start + length])
+                start += length
             self._lengths = None
             self._expect(HEAD.size)
             return frames

@@ -185,12 +185,12 @@ class RemoteVectorEnv(NoCopies, VectorEngine[Any, Any]):
         """
         self._client = Client(address, KIND, keys, connect_timeout, timeout, max_message_bytes)
         try:
-            self._accept(env_id, num_envs, max_message_bytes)
+            self._set_spaces(env_id, num_envs, max_message_bytes)
         except BaseException:
             self._client.close()
             raise
 
-    def _accept(self, env_id: str | None, num_envs: int | None, max_message_bytes: int) -> None:
+    def _set_spaces(self, env_id: str | None, num_envs: int | None, max_message_bytes: int) -> None:
         """Check the server's description of itself, and set spaces and options from it."""
         client, hello = self._client, self._client.hello
         for name, kinds in _HELLO.items():
@@ -216,7 +216,7 @@ class RemoteVectorEnv(NoCopies, VectorEngine[Any, Any]):
                 raise client.malformed(
                     f"1 or more lanes in messages of {max_message_bytes} bytes", hello["num_envs"]
                 )
-        self._begin(hello["num_envs"], mode)
+        self._set_options(hello["num_envs"], mode)
         self.steps_some_lanes = hello["steps_some_lanes"]
         self.render_mode = hello["render_mode"]
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
@@ -271,8 +271,8 @@ class RemoteVectorEnv(NoCopies, VectorEngine[Any, Any]):
 
     def _send_lanes(self, actions: Any, lanes: Lanes) -> None:
         self._check_call("send")
-        in_order = np.array_equal(lanes, np.arange(self.num_envs))
-        self._client.send("step", deepcopy(actions), None if in_order else lanes)
+        is_all = np.array_equal(lanes, np.arange(self.num_envs))
+        self._client.send("step", deepcopy(actions), None if is_all else lanes)
         self._sent = lanes, None
         self.batch_size = len(lanes)
 

@@ -127,7 +127,7 @@ class _Encoder:
         raise ArgumentTypeError(f"message: expected numbers, strings and arrays, got {type(value)}")
 
     def values(self, values: Iterable[object], depth: int) -> list[object]:
-        return [one if type(one) in _PLAIN else self.value(one, depth + 1) for one in values]
+        return [item if type(item) in _PLAIN else self.value(item, depth + 1) for item in values]
 
     def array(self, array: Array, depth: int) -> list[object]:
         if array.dtype.kind in "OU":
@@ -235,16 +235,16 @@ class _Decoder:
         raise InvalidArgument(f"message: expected a tag below 5, got {tag}")
 
     def values(self, values: Iterable[object], depth: int) -> list[object]:
-        return [one if type(one) in _PLAIN else self.value(one, depth + 1) for one in values]
+        return [item if type(item) in _PLAIN else self.value(item, depth + 1) for item in values]
 
     def objects(self, shape: object, items: object, depth: int) -> Array:
         values = self.values(_checked(items, list, "items"), depth)
         # The values are already in memory; check the shape against their number.
-        places = _array("|u1", shape, bytes(len(values)))
+        template = _array("|u1", shape, bytes(len(values)))
         array = np.empty(len(values), object)
         for k, value in enumerate(values):
             array[k] = value
-        return array.reshape(places.shape)
+        return array.reshape(template.shape)
 
 
 def _array(name: object, shape: Any, data: Frame) -> Array:
@@ -263,10 +263,10 @@ def _array(name: object, shape: Any, data: Frame) -> Array:
     return array.copy() if sys.byteorder == "little" else array.astype(dtype.newbyteorder("="))
 
 
-def _checked(value: object, kind: type[T], what: str) -> T:
+def _checked(value: object, kind: type[T], description: str) -> T:
     if type(value) is kind:
         return value
-    raise InvalidArgument(f"message: expected {what}, got {type(value)}")
+    raise InvalidArgument(f"message: expected {description}, got {type(value)}")
 
 
 def _scalar(dtype: object, value: object) -> Any:

@@ -72,7 +72,7 @@ __all__ = ["AsyncState", "AsyncVectorEnv", "CustomWorkerVectorEnv"]
 _ACCEPT_SECONDS = 60.0
 
 # Seconds between checks for dead workers while results of other workers arrive.
-_LOOK_SECONDS = 0.2
+_CHECK_SECONDS = 0.2
 
 _Result = TypeVar("_Result")
 
@@ -173,13 +173,13 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         """
         if worker is not None and not isinstance(self, CustomWorkerVectorEnv):
             cls, bases = type(self), (type(self), CustomWorkerVectorEnv)
-            own = cls is AsyncVectorEnv
-            self.__class__ = CustomWorkerVectorEnv if own else type(cls.__name__, bases, {})
+            is_plain = cls is AsyncVectorEnv
+            self.__class__ = CustomWorkerVectorEnv if is_plain else type(cls.__name__, bases, {})
         self._state = AsyncState.DEFAULT
         self._owner = os.getpid()
         self._engine: WorkerPool | CustomWorkers | None = None
         self.env_fns = checked_functions(env_fns)
-        self._begin(
+        self._set_options(
             len(self.env_fns),
             autoreset_mode,
             copy=copy,
@@ -262,18 +262,18 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             functools.partial(pool.lane_message, key="overflow"),
             self._restarts,
         )
-        self._all = list(range(self.num_envs))
+        self._all_lanes = list(range(self.num_envs))
         self._ended = np.zeros(self.num_envs, dtype=np.bool_)
         # The pending request: its number, its workers and, for a reset, the arguments.
         self._request = 0
         self._awaited: Iterable[int] = ()
         self._resets: dict[int, tuple[Any, ...]] = {}
         # Lanes of restarted workers whose restart is not reported yet, and their last observations.
-        self._lost: set[int] = set()
+        self._restarted: set[int] = set()
         self._last_observations: dict[int, Any] = {}
         # For `send` and `recv`: sent lanes whose step was lost in a restart, whether messages of
         # withdrawn lanes may still arrive, and when the workers were last checked.
-        self._given_up: list[int] = []
+        self._abandoned: list[int] = []
         self._checked_at = 0.0
 
     @property
@@ -344,7 +344,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             if not self._awaited:
                 return {}, []
             return self._pool.wait(
-                self._request, self._awaited, call, timeout, survive=self._restarts
+                self._request, self._awaited, call, timeout, allow_deaths=self._restarts
             )
         except EnvironmentFailed as problem:
             if call in ("reset_wait", "step_wait") or isinstance(problem, WorkerDied):
@@ -386,9 +386,9 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         self, seeds: list[int | None], env_options: dict[str, Any] | None, mask: Mask | None
     ) -> None:
         """Ask the workers to reset the lanes of a mask; None for all."""
-        lanes = self._all if mask is None else np.flatnonzero(mask).tolist()
+        lanes = self._all_lanes if mask is None else np.flatnonzero(mask).tolist()
         if mask is None:  # withdraw the lanes that were sent and not received
-            self._given_up.clear()
+            self._abandoned.clear()
             sent = self._channel.outstanding()
             if len(sent):
                 # A worker that finds a lane and a reset must not step the lane after the reset.
@@ -414,20 +414,20 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
     def _finish_reset(self, timeout: float | None) -> tuple[Any, Info]:
         """Wait for the results of a reset."""
         lanes = list(self._resets)
-        _, died = self._collect("reset_wait", timeout)
-        if died:
-            self._restart(died)
-            lost = {lane for index in died for lane in range(*self._pool.bounds[index])}
+        _, dead_workers = self._collect("reset_wait", timeout)
+        if dead_workers:
+            self._restart(dead_workers)
+            lost = {lane for index in dead_workers for lane in range(*self._pool.bounds[index])}
             self._post_calls("reset", {lane: self._resets[lane] for lane in lanes if lane in lost})
-            _, died = self._collect("reset_wait", timeout)
-            if died:  # the same reset killed a worker again: do not retry
-                raise self._pool.death(died, "reset_wait")
+            _, dead_workers = self._collect("reset_wait", timeout)
+            if dead_workers:  # the same reset killed a worker again: do not retry
+                raise self._pool.death(dead_workers, "reset_wait")
         infos = self._infos(lanes, lanes, self.num_envs, True)
         if len(lanes) == self.num_envs:
             self._pool.drop_lane_messages()  # which came with results that were not received
             self._clear_queue()
         self._ended[lanes] = False
-        self._lost.difference_update(lanes)
+        self._restarted.difference_update(lanes)
         self._needs_reset = True
         observations = self._results.observations()  # raises if one does not fit its space
         self._needs_reset = False
@@ -444,9 +444,9 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         """
         if env_ids is not None:
             return self._step_some("step", actions, env_ids)
-        cls, own = type(self), AsyncVectorEnv
+        cls, base = type(self), AsyncVectorEnv
         # As in Gymnasium, a subclass may define its own halves.
-        if cls.step_async is not own.step_async or cls.step_wait is not own.step_wait:
+        if cls.step_async is not base.step_async or cls.step_wait is not base.step_wait:
             return self._call_whole(lambda: self.step_async(actions), self.step_wait)
         pending = self._state
         try:
@@ -474,8 +474,8 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
 
     def _begin_step(self, checked: Any) -> None:
         """Ask the workers to step all lanes."""
-        if self._action_layout is None or self._lost:
-            self._post_lanes(self._all, slice(None), checked)
+        if self._action_layout is None or self._restarted:
+            self._post_lanes(self._all_lanes, slice(None), checked)
         else:
             self._store_actions(checked, slice(None))
             self._awaited = range(self.num_workers)
@@ -494,7 +494,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             self._memory.single_precision[lanes] = actions.dtype == np.float32
 
     def _post_lanes(self, lanes: list[int], index: Lanes | slice, actions: Any) -> None:
-        """Request a step of lanes, which `index` selects: `self._all` or some.
+        """Request a step of lanes, which `index` selects: `self._all_lanes` or some.
 
         Lanes whose worker was restarted are not stepped; they only report the restart.
         """
@@ -503,7 +503,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             args = {lane: (action,) for lane, action in zip(lanes, actions, strict=True)}
         else:
             self._store_actions(actions, index)
-        for lane in self._lost:
+        for lane in self._restarted:
             args.pop(lane, None)
         self._post_calls("step_lanes", args)
 
@@ -525,19 +525,19 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
 
     def _finish_step(self, timeout: float | None) -> StepResult:
         """Wait for the results of a step."""
-        _, died = self._collect("step_wait", timeout)
-        if died:
-            self._restart(died)
-        return self._results_of(self._all, slice(None))
+        _, dead_workers = self._collect("step_wait", timeout)
+        if dead_workers:
+            self._restart(dead_workers)
+        return self._results_of(self._all_lanes, slice(None))
 
     # --- stepping some lanes -------------------------------------------------------------------
 
     def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
         assert lanes is not None  # `step_async` steps all
         self._post_lanes(lanes.tolist(), lanes, actions)
-        _, died = self._collect("step_wait", None)
-        if died:
-            self._restart(died)
+        _, dead_workers = self._collect("step_wait", None)
+        if dead_workers:
+            self._restart(dead_workers)
         self._memory.failed[lanes] = False
         return self._lane_results(lanes)
 
@@ -554,9 +554,9 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             )
         self._store_actions(actions, lanes)
         self._received = []  # before lanes are sent: `_check_call` relies on it
-        if self._lost:
-            lost = np.isin(lanes, list(self._lost))
-            self._given_up += lanes[lost].tolist()
+        if self._restarted:
+            lost = np.isin(lanes, list(self._restarted))
+            self._abandoned += lanes[lost].tolist()
             lanes = lanes[~lost]
         self._channel.submit(lanes)
 
@@ -567,31 +567,31 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         return lanes, self._lane_results(lanes)
 
     def _sent_lanes(self) -> Sequence[int]:
-        return [*self._channel.outstanding().tolist(), *self._given_up]
+        return [*self._channel.outstanding().tolist(), *self._abandoned]
 
     def _num_sent(self) -> int:
-        return self._channel.num_outstanding + len(self._given_up)
+        return self._channel.num_outstanding + len(self._abandoned)
 
     def _wait_ready(self, timeout: float | None) -> Lanes:
         pool, size = self._pool, self.batch_size
         started = time.monotonic()
         # Check at intervals: if the other lanes are fast enough, `recv` never waits for a dead one.
-        check_workers = started > self._checked_at + _LOOK_SECONDS
+        check_workers = started > self._checked_at + _CHECK_SECONDS
         while True:
-            done = self._given_up[:size]
-            wanted = size - len(done)
-            if wanted == 0:
-                del self._given_up[:size]
-                return np.array(done, np.int64)
-            left = SLICE_SECONDS
+            ready = self._abandoned[:size]
+            num_missing = size - len(ready)
+            if num_missing == 0:
+                del self._abandoned[:size]
+                return np.array(ready, np.int64)
+            remaining = SLICE_SECONDS
             if timeout is not None:
-                left = min(left, max(0.0, started + timeout - time.monotonic()))
+                remaining = min(remaining, max(0.0, started + timeout - time.monotonic()))
             lanes = None
-            if self._channel.num_outstanding >= wanted and not check_workers:
-                lanes = self._channel.ready(wanted, left, pool.spin)
+            if self._channel.num_outstanding >= num_missing and not check_workers:
+                lanes = self._channel.ready(num_missing, remaining, pool.spin)
             if lanes is not None:
-                del self._given_up[: len(done)]
-                return np.concatenate((np.array(done, np.int64), lanes)) if done else lanes
+                del self._abandoned[: len(ready)]
+                return np.concatenate((np.array(ready, np.int64), lanes)) if ready else lanes
             pool.pump()
             check_workers = False
             self._checked_at = time.monotonic()
@@ -600,18 +600,18 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
                 if not self._restarts:
                     self._needs_reset = True
                     raise pool.death(dead, "recv")
-                self._give_up(dead)
+                self._abandon(dead)
             elif timeout is not None and time.monotonic() >= started + timeout:
                 raise worker_timeout(self._channel.outstanding().tolist(), "recv", timeout)
 
-    def _give_up(self, workers: Sequence[int]) -> None:
+    def _abandon(self, workers: Sequence[int]) -> None:
         """Restart workers, and count the lanes that they were stepping as done."""
         before = set(self._channel.outstanding().tolist())
         lanes = [
             lane for index in workers for lane in range(*self._pool.bounds[index]) if lane in before
         ]
         self._restart(workers)
-        self._given_up += lanes
+        self._abandoned += lanes
 
     def _lane_results(self, lanes: Lanes) -> StepResult:
         """Return the results of lanes that have been stepped, or raise their failures."""
@@ -631,33 +631,33 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
     # --- results -------------------------------------------------------------------------------
 
     def _results_of(self, lanes: list[int], index: Lanes | slice) -> StepResult:
-        """Return the results of stepped lanes, which `index` selects: `self._all` or some."""
-        memory, results = self._memory, self._results
-        whole = lanes is self._all
+        """Return the results of stepped lanes, which `index` selects: `self._all_lanes` or some."""
+        memory, results, restarted = self._memory, self._results, self._restarted
+        is_whole = lanes is self._all_lanes
         rewards = memory.rewards[index].copy()
         terminations = memory.terminated[index].copy()
         truncations = memory.truncated[index].copy()
         rows: Sequence[int] = range(len(lanes))
         alive = lanes
-        if self._lost:  # skip lost lanes, whose infos are from the reset in the new worker
-            rows = [row for row in rows if lanes[row] not in self._lost]
+        if restarted:  # skip lost lanes, whose infos are from the reset in the new worker
+            rows = [row for row in rows if lanes[row] not in restarted]
             alive = [lanes[row] for row in rows]
-        infos = self._infos(alive, rows, len(lanes), whole) if memory.slots.filled() else {}
+        infos = self._infos(alive, rows, len(lanes), is_whole) if memory.slots.filled() else {}
         try:
             if results.vectors:
                 rewards = results.rewards(rewards, lanes)
-            observations = results.observations() if whole else results.some_observations(lanes)
+            observations = results.observations() if is_whole else results.some_observations(lanes)
         except EnvironmentFailed:  # a reward or an observation does not fit
             self._needs_reset = True
             raise
-        lost = [row for row, lane in enumerate(lanes) if lane in self._lost] if self._lost else ()
+        lost = [row for row, lane in enumerate(lanes) if lane in restarted] if restarted else ()
         for row in lost:  # the episodes were cut off
             rewards[row], terminations[row], truncations[row] = 0.0, False, True
             last = self._last_observations.pop(lanes[row], None)
             if self.autoreset_mode is AutoresetMode.SAME_STEP:
                 merge_info(infos, {"final_obs": last, "final_info": {}}, row, len(lanes))
             merge_info(infos, {"worker_restarted": True}, row, len(lanes))
-            self._lost.remove(lanes[row])
+            restarted.remove(lanes[row])
         ended = terminations | truncations
         if memory.episodes is not None:
             results.episodes(infos, ended, index)
@@ -665,11 +665,11 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         return observations, rewards, terminations, truncations, infos
 
     def _infos(
-        self, lanes: Sequence[int], rows: Sequence[int], num_rows: int, whole: bool
+        self, lanes: Sequence[int], rows: Sequence[int], num_rows: int, is_whole: bool
     ) -> dict[str, Any]:
         """Return the merged infos of lanes; subclasses may override the merge of whole batches."""
-        own = whole and type(self)._add_info is not VectorEnv._add_info
-        add_info = self._add_info if own else None
+        is_overridden = is_whole and type(self)._add_info is not VectorEnv._add_info
+        add_info = self._add_info if is_overridden else None
         return self._results.infos(lanes, rows, num_rows, add_info)
 
     # --- restarted workers ---------------------------------------------------------------------
@@ -689,7 +689,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             self._results.infos(lanes, lanes, self.num_envs)
             if self._needs_reset:
                 continue
-            self._lost.update(lanes)
+            self._restarted.update(lanes)
             self._last_observations.update(last)
             if self.autoreset_mode is not AutoresetMode.SAME_STEP:
                 for lane in lanes:
@@ -731,13 +731,13 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
 
     def _begin_call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Ask the workers to call a method of every lane."""
-        self._post_calls("call", dict.fromkeys(self._all, (name, args, kwargs)))
+        self._post_calls("call", dict.fromkeys(self._all_lanes, (name, args, kwargs)))
 
     def _post_calls(self, call: str, args: dict[int, tuple[Any, ...]]) -> None:
         """Send a request about single lanes."""
         messages: dict[int, tuple[Any, ...]] = {}
         for index, (lo, hi) in enumerate(self._pool.bounds):
-            chosen = [(lane - lo, *given) for lane, given in args.items() if lo <= lane < hi]
+            chosen = [(lane - lo, *values) for lane, values in args.items() if lo <= lane < hi]
             if chosen:
                 messages[index] = (chosen,)
         self._awaited = []
@@ -745,16 +745,16 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             self._post_messages(call, messages)
 
     def _call_results(self, timeout: float | None) -> list[Any]:
-        replies, died = self._collect("call_wait", timeout)
-        if died:
-            problem = self._pool.death(died, "call")
-            self._restart(died)
+        replies, dead_workers = self._collect("call_wait", timeout)
+        if dead_workers:
+            problem = self._pool.death(dead_workers, "call")
+            self._restart(dead_workers)
             raise problem
-        return [one for index in sorted(replies) for one in replies[index].get("result", ())]
+        return [value for index in sorted(replies) for value in replies[index].get("result", ())]
 
     def _set_lanes_attr(self, name: str, values: Any) -> None:
         values = values_per_env(values, self.num_envs)
-        self._post_calls("set_attr", {lane: (name, values[lane]) for lane in self._all})
+        self._post_calls("set_attr", {lane: (name, values[lane]) for lane in self._all_lanes})
         self._call_results(None)
 
     def _end_lanes(self, mask: Mask) -> None:
@@ -767,7 +767,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         """Render before resets in SAME_STEP; see `VectorEnv.keep_final_frames`."""
         self._check_call("keep_final_frames")
         self._final_frames = bool(keep)
-        self._post_calls("keep_final_frames", dict.fromkeys(self._all, (bool(keep),)))
+        self._post_calls("keep_final_frames", dict.fromkeys(self._all_lanes, (bool(keep),)))
         self._call_results(None)
 
     @without_mode
@@ -795,7 +795,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
 
     def _load_lanes(self, states: Sequence[LaneState], lanes: Lanes) -> None:
         states_by_lane = dict(zip(lanes.tolist(), states, strict=True))
-        args = {lane: (one,) for lane, one in states_by_lane.items()}
+        args = {lane: (state,) for lane, state in states_by_lane.items()}
         self._post_calls("check_state", args)
         self._call_results(None)
         self._post_calls("set_state", args)
@@ -804,10 +804,10 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         except Exception:
             self._needs_reset = True
             raise
-        for lane, one in states_by_lane.items():
-            self._results.store(lane, one.observation)
-            self._ended[lane] = one.ended
-            self._lost.discard(lane)
+        for lane, state in states_by_lane.items():
+            self._results.store(lane, state.observation)
+            self._ended[lane] = state.ended
+            self._restarted.discard(lane)
         self._needs_reset = False
 
     # --- closing -------------------------------------------------------------------------------
@@ -883,13 +883,13 @@ class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):
     _checked_actions = VectorEngine._checked_actions
 
     def _start(self, num_workers: int, start_timeout: float | None) -> None:
-        for name, wanted in (
+        for name, is_set in (
             ("batch_size", self.batch_size != self.num_envs),
             ("on_worker_death='restart'", self._restarts),
             ("episode_statistics", self.episode_statistics),
             ("worker_affinity", str(self.worker_affinity) not in ("auto", "None")),
         ):
-            if wanted:
+            if is_set:
                 raise InvalidArgument(f"{name}: cannot be combined with a custom `worker`")
         if self.worker is None:
             raise InvalidArgument("worker: expected the loop that workers run, got None")
@@ -908,11 +908,11 @@ class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):
                 envs.append(make_adopted(env_fn))
             self.metadata = {**envs[0].metadata, "autoreset_mode": self.autoreset_mode}
             self.render_mode = envs[0].render_mode
-            missing = 0 if different else self.num_envs - 1
+            num_copies = 0 if different else self.num_envs - 1
             adopt_spaces(
                 self,
-                [env.observation_space for env in envs] + [envs[0].observation_space] * missing,
-                [env.action_space for env in envs] + [envs[0].action_space] * missing,
+                [env.observation_space for env in envs] + [envs[0].observation_space] * num_copies,
+                [env.action_space for env in envs] + [envs[0].action_space] * num_copies,
             )
         finally:
             for env in envs:

@@ -94,7 +94,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
     # Lanes that the next `send` without indices uses: None after a reset, empty after a `send`.
     _received: Sequence[int] | Lanes | None
 
-    def _begin(
+    def _set_options(
         self,
         num_envs: int,
         autoreset_mode: str | AutoresetMode,
@@ -205,10 +205,10 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         """
         actions = deepcopy(actions)
         if self._sent:
-            before, first = self._sent
-            lanes = np.concatenate((before, lanes))
+            queued_lanes, queued = self._sent
+            lanes = np.concatenate((queued_lanes, lanes))
             actions = (
-                first + actions if isinstance(actions, list) else np.concatenate((first, actions))
+                queued + actions if isinstance(actions, list) else np.concatenate((queued, actions))
             )
         self._sent = lanes, actions
 

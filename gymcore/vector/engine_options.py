@@ -114,28 +114,28 @@ def check_equal_spaces(
     Raises:
         SpaceMismatch: If some differ (a `RuntimeError`); the message names them.
     """
-    odd = [
+    differing = [
         i for i, space in enumerate(spaces) if space is not single_space and space != single_space
     ]
-    if not odd:
+    if not differing:
         return
     message = (
         f"Some environments have an {kind} space different from `{single_space}`. "
         f"In order to batch {kind}s, the {kind} spaces from all environments must be equal: "
-        f"{_named(single_space, spaces, odd, eq)}."
+        f"{_differences(single_space, spaces, differing, eq)}."
     )
     if kind == "observation":
         message += (
             f" {vector_class}(..., observation_mode='same') however "
             f"{'some of ' if 'Async' in vector_class else ''}the sub-environments observation "
             f"spaces are not equivalent. single_observation_space={single_space}, "
-            f"sub-environment observation_space={spaces[odd[0]]}. "
+            f"sub-environment observation_space={spaces[differing[0]]}. "
             "If this is intentional, use `observation_mode='different'` instead."
         )
     else:
         message += (
             " Sub-environment action space doesn't make the `single_action_space`, "
-            f"action_space={spaces[odd[0]]}, single_action_space={single_space}"
+            f"action_space={spaces[differing[0]]}, single_action_space={single_space}"
         )
     raise SpaceMismatch(message)
 
@@ -148,45 +148,45 @@ def check_equivalent_spaces(
     Raises:
         SpaceMismatch: If some differ (a `RuntimeError`); the message names them.
     """
-    odd = [
+    differing = [
         i for i, space in enumerate(spaces) if not is_space_dtype_shape_equiv(space, single_space)
     ]
-    if odd:
+    if differing:
         # The messages of Gymnasium's two engines differ, and programs match on them.
         lanes = "sub-environment's" if "Async" in vector_class else "sub-environments"
         raise SpaceMismatch(
             f"{vector_class}(..., observation_mode='different' or custom space) however the "
             f"{lanes} observation spaces do not share a common shape and dtype, "
             f"single_observation_space={single_space}, "
-            f"sub-environment observation space={spaces[odd[0]]}: "
-            f"{_named(single_space, spaces, odd, is_space_dtype_shape_equiv)}."
+            f"sub-environment observation space={spaces[differing[0]]}: "
+            f"{_differences(single_space, spaces, differing, is_space_dtype_shape_equiv)}."
         )
 
 
-def _named(expected: Space, spaces: Sequence[Space], odd: list[int], fits: Fits) -> str:
+def _differences(expected: Space, spaces: Sequence[Space], differing: list[int], fits: Fits) -> str:
     """Return "env 1 has Box(...) (shape (3,) instead of (2,)), env 4 has ... and 12 more"."""
     parts = []
-    for i in odd[:_MAX_NAMED]:
-        words = _difference(expected, spaces[i], fits)
-        parts.append(f"env {i} has {spaces[i]}{f' ({words})' if words else ''}")
-    if len(odd) > _MAX_NAMED:
-        parts.append(f"and {len(odd) - _MAX_NAMED} more")
+    for i in differing[:_MAX_NAMED]:
+        difference = _difference(expected, spaces[i], fits)
+        parts.append(f"env {i} has {spaces[i]}{f' ({difference})' if difference else ''}")
+    if len(differing) > _MAX_NAMED:
+        parts.append(f"and {len(differing) - _MAX_NAMED} more")
     return ", ".join(parts)
 
 
 def _difference(expected: Space, space: Space, fits: Fits) -> str:
     """Describe the part, shape or dtype in which `space` differs; "" if the spaces show it."""
     parts = named_leaves(space)
-    for path, wanted in named_leaves(expected).items():
+    for path, expected_part in named_leaves(expected).items():
         part = parts.get(path)
         if part is None:
             return f"without {path}" if path else ""
-        if not fits(part, wanted):
+        if not fits(part, expected_part):
             where = f"{path}: " if path else ""
-            if type(part) is type(wanted):
+            if type(part) is type(expected_part):
                 for name in ("shape", "dtype"):
-                    value, other = getattr(wanted, name), getattr(part, name)
+                    value, other = getattr(expected_part, name), getattr(part, name)
                     if value != other:
                         return f"{where}{name} {other} instead of {value}"
-            return f"{where}{part} instead of {wanted}" if path else ""
+            return f"{where}{part} instead of {expected_part}" if path else ""
     return ""

@@ -36,9 +36,9 @@ class AutoresetMode(Enum):
 
     @classmethod
     def _missing_(cls, value: object) -> AutoresetMode:
-        plain = str(value).replace("_", "").replace("-", "").lower()
+        normalized = str(value).replace("_", "").replace("-", "").lower()
         for mode in cls:
-            if mode.value.lower() == plain:
+            if mode.value.lower() == normalized:
                 return mode
         expected = ", ".join(repr(mode.value) for mode in cls)
         raise ValueError(f"{value!r} is not a valid AutoresetMode: expected one of {expected}")
@@ -82,9 +82,9 @@ class LaneEpisodes:
         self.mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         self.same_step = self.mode is AutoresetMode.SAME_STEP
         self._num_envs = env.num_envs
-        self._none = np.zeros(env.num_envs, np.bool_)
-        self._none.flags.writeable = False
-        self.ended: Mask = self._none
+        self._no_lanes = np.zeros(env.num_envs, np.bool_)
+        self._no_lanes.flags.writeable = False
+        self.ended: Mask = self._no_lanes
 
     def reset(self, options: dict[str, Any] | None) -> Mask:
         """Record a reset with these options; return the lanes that have begun an episode.
@@ -109,7 +109,7 @@ class LaneEpisodes:
         ended: Mask = terminated | truncated
         if self.same_step:
             return ended, ended
-        begun = self.ended if self.mode is AutoresetMode.NEXT_STEP else self._none
+        begun = self.ended if self.mode is AutoresetMode.NEXT_STEP else self._no_lanes
         if lanes is None:
             self.ended = ended
         else:

@@ -171,20 +171,20 @@ class Rollout:
         space, rows = self.envs.observation_space, len(actions)
         if self._scratch is None or self._scratch.shape[1] < rows:
             self._scratch = np.empty((2, rows, *(space.shape or ())), space.dtype)
-        after, finals = self._scratch[:, :rows]
+        next_observations, finals = self._scratch[:, :rows]
         if steps.observations is not None:
-            after = cast("npt.NDArray[np.generic]", steps.observations)[1:]
-        takes_finals = on_end is not None and self.mode is AutoresetMode.SAME_STEP
+            next_observations = cast("npt.NDArray[np.generic]", steps.observations)[1:]
+        writes_finals = on_end is not None and self.mode is AutoresetMode.SAME_STEP
         cast("RunsRollouts", self.envs).rollout(
             actions,
-            observations=after,
+            observations=next_observations,
             rewards=steps.rewards,
             terminated=steps.terminated,
             truncated=steps.truncated,
-            final_observations=finals if takes_finals else None,
+            final_observations=finals if writes_finals else None,
             infos=False,
         )
-        if on_end is not None and takes_finals:
+        if on_end is not None and writes_finals:
             t, lane = np.nonzero(steps.terminated | steps.truncated)
             on_end(t, lane, finals[t, lane])
 

@@ -93,7 +93,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
             EnvironmentFailed: If a constructor raises; the environments made before are closed.
         """
         self.env_fns = checked_functions(env_fns)
-        self._begin(
+        self._set_options(
             len(self.env_fns),
             autoreset_mode,
             copy=copy,

@@ -392,8 +392,8 @@ class VectorWrapper(
         wrapper whose `step` takes `env_ids` overrides this.
         """
         cls = type(self)
-        lanes_too = cls.step is VectorWrapper.step or cls.step_lanes is not VectorWrapper.step_lanes
-        return lanes_too and bool(self.env.steps_some_lanes)
+        supported = cls.step is VectorWrapper.step or cls.step_lanes is not VectorWrapper.step_lanes
+        return supported and bool(self.env.steps_some_lanes)
 
     def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
         """End episodes of the wrapped environment; see `VectorEnv.end_episodes`.

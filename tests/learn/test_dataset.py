@@ -369,7 +369,7 @@ def test_whole_episodes_survive_an_error_of_the_file(tmp_path, monkeypatch):
 
     monkeypatch.setattr(writer._file, "write", fail_at_the_third)
     with pytest.raises(OSError, match="no space left"):
-        writer._make_room()
+        writer._free_rows()
     with pytest.raises(error.Error, match="expected an open data set"):
         writer.reserve(1)
     writer.close()

@@ -56,7 +56,7 @@ def test_gradients_are_those_of_the_loss(env_id, clip_value, monkeypatch):
     network, n = ppo._network, 32
     # Larger weights than the initial ones, in float64 for exact differences.
     flat = network.parameters + random.normal(size=len(network.parameters)) * 0.3
-    monkeypatch.setattr(ppo, "_descend", lambda: None)
+    monkeypatch.setattr(ppo, "_take_adam_step", lambda: None)
     network.parameters[...] = flat
     observations = random.normal(size=(n, ppo._space.shape[0])).astype(np.float32)
     values = network.forward(ppo._inputs(observations))[2]

@@ -314,7 +314,7 @@ def test_late_replies_do_not_extend_a_wait():
             client.request("echo")
         assert client.receive(0.0) is None
         stop.set()
-        client._drop()  # without waiting for a reply
+        client._disconnect()  # without waiting for a reply
         thread.join()
         peers[0].close()
 

@@ -139,7 +139,7 @@ class TwoEngines(RuleBasedStateMachine):
         if how == "state":
             self.native.set_state(self.native.get_state())
             assert self.native.np_random_seed == (-1,) * self.num_envs
-            self.native._seeds.known = list(known)
+            self.native._seeds.seeds = list(known)
         elif how == "copy":
             self.native = copy.deepcopy(self.native)
         else:

@@ -52,9 +52,9 @@ from gymcore.vector.workers import pool
 from gymcore.vector.workers.failures import (
     Failure,
     describe_failure,
+    describe_lanes,
     environment_failed,
     failures_raised,
-    shown_lanes,
 )
 from gymcore.vector.workers.messages import (
     FULL_PIPE_SECONDS,
@@ -123,7 +123,7 @@ class _Worker(pool.WorkerProcess):
         # None for each request, and the messages received since the first, which `poll` unpickles.
         self.log: list[Any] = []
 
-    def ask(self, request: Pickled) -> None:
+    def post(self, request: Pickled) -> None:
         """Send a request; `poll` sends the part that the pipe does not accept now."""
         if self.poll()[0]:
             self.log = []
@@ -140,7 +140,7 @@ class _Worker(pool.WorkerProcess):
         self.stream.pump()
         messages = itertools.islice(iter(self.stream.take, None), _MAX_MESSAGES)
         append_results(self.log, memoryview, messages)
-        earlier = self.log.count(None) - 1
+        num_abandoned = self.log.count(None) - 1
         answer: list[Any] = []
         failures: list[Failure] = []
         for i, entry in enumerate(self.log):
@@ -149,8 +149,8 @@ class _Worker(pool.WorkerProcess):
             if isinstance(entry, Failure):
                 self.crash = entry.traceback
                 failures.append(entry)
-            elif entry is not None and earlier > 0:
-                earlier -= 1
+            elif entry is not None and num_abandoned > 0:
+                num_abandoned -= 1
                 failures.clear()
             elif entry is not None:
                 answer = entry
@@ -197,8 +197,8 @@ class CustomWorkers:
                 lanes, name = range(index, index + 1), f"Worker<{type(envs).__name__}>-{index}"
                 functions = CloudpickleWrapper(envs.worker), CloudpickleWrapper(env_fn)
                 run = _run_loop, functions, (index, *shared)
-                started = context, index, lanes, name, envs.daemon, self._workers, *run
-                self._workers.append(_Worker(*started))
+                arguments = context, index, lanes, name, envs.daemon, self._workers, *run
+                self._workers.append(_Worker(*arguments))
             spaces = envs.observation_mode, self._space, envs.single_action_space
             self.post("starting", [("_check_spaces", spaces)] * envs.num_envs)
             _check_reported_fits(envs, self.wait("__init__", start_timeout, 2))
@@ -218,7 +218,7 @@ class CustomWorkers:
         if dead := [worker for worker in self._workers if not worker.alive()]:
             raise self._died(dead)
         for worker, request in zip(self._workers, pickled, strict=True):
-            worker.ask(request)
+            worker.post(request)
 
     def reset_wait(self, timeout: float | None = None) -> tuple[Any, list[dict[str, Any]]]:
         """Return the batch of observations and the info of each environment."""
@@ -242,7 +242,7 @@ class CustomWorkers:
                     numbers[index] = array.item()  # an array of one element counts as a number
             except (TypeError, ValueError) as problem:
                 raise environment_failed([index], "step (its reward)", problem) from problem
-        flags = [np.array([bool(flag) for flag in each]) for each in (terminated, truncated)]
+        flags = [np.array([bool(flag) for flag in column]) for column in (terminated, truncated)]
         if vectors:
             numbers = stacked_rewards(numbers, vectors, range(len(numbers)))
         return self._batch(observations), numbers, *flags, [info or {} for info in infos]
@@ -258,13 +258,13 @@ class CustomWorkers:
             WorkerTimeout: If the deadline passes; late answers will be discarded.
         """
         deadline = float("inf") if timeout is None else time.monotonic() + timeout
-        while missing := self._missing():
-            left = deadline - time.monotonic()
-            if not left > 0:  # NaN must not wait forever
-                raise pool.timed_out(missing, method, timeout or 0)
-            full = any(worker.stream.unsent for worker in missing)
+        while unanswered := self._unanswered():
+            remaining = deadline - time.monotonic()
+            if not remaining > 0:  # NaN must not wait forever
+                raise pool.timed_out(unanswered, method, timeout or 0)
+            full = any(worker.stream.unsent for worker in unanswered)
             pause = FULL_PIPE_SECONDS if full else SLICE_SECONDS
-            wait([worker.stream.fileno() for worker in missing], min(pause, left))
+            wait([worker.stream.fileno() for worker in unanswered], min(pause, remaining))
         results: list[Any] = []
         failed: list[_Worker] = []
         for worker in self._workers:
@@ -282,14 +282,14 @@ class CustomWorkers:
             raise self._failed(failed)
         return results
 
-    def _missing(self) -> list[_Worker]:
+    def _unanswered(self) -> list[_Worker]:
         """Return the workers that have not answered; raise if one of them has ended."""
         # Checked before `poll`, so that everything an ended process has sent can be read.
         ended = [worker for worker in self._workers if not worker.alive()]
-        missing = [worker for worker in self._workers if not worker.poll()[0]]
-        if dead := [worker for worker in missing if worker in ended or worker.stream.ended]:
+        unanswered = [worker for worker in self._workers if not worker.poll()[0]]
+        if dead := [worker for worker in unanswered if worker in ended or worker.stream.ended]:
             raise self._died(dead)
-        return missing
+        return unanswered
 
     def _died(self, workers: list[_Worker]) -> EnvironmentFailed:
         """Return the exception for workers that have ended: the one their loop reported, if any."""
@@ -343,7 +343,7 @@ class CustomWorkers:
             with contextlib.suppress(Exception):
                 if timeout != 0.0:
                     for worker in alive:
-                        worker.ask(Pickled.of(("close", None)))
+                        worker.post(Pickled.of(("close", None)))
                     pool.wait_for_end(alive, timeout, any(w.slow for w in self._workers))
                     failures = self._reported(alive)
         finally:
@@ -370,8 +370,8 @@ def _check_reported_fits(envs: LoopEngine, fits: Sequence[Sequence[Any]]) -> Non
         "actions, the action spaces from all environments must be equal.",
     )
     for k, space in enumerate((observations, actions)):
-        if odd := [i for i, pair in enumerate(fits) if not pair[k]]:
-            raise SpaceMismatch(f"{problems[k]} {shown_lanes(odd)} differ from {space}.")
+        if differing := [i for i, pair in enumerate(fits) if not pair[k]]:
+            raise SpaceMismatch(f"{problems[k]} {describe_lanes(differing)} differ from {space}.")
 
 
 def _check_worker_signature(worker: Any) -> None:

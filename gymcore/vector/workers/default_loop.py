@@ -64,11 +64,11 @@ class _Lane:
 
     def check_spaces(self, data: Any) -> tuple[bool, bool]:
         mode, observation_space, action_space = data
-        mine = self.env.observation_space
+        own_space = self.env.observation_space
         if mode == "same":
-            fits = mine == observation_space
+            fits = own_space == observation_space
         else:
-            fits = is_space_dtype_shape_equiv(mine, observation_space)
+            fits = is_space_dtype_shape_equiv(own_space, observation_space)
         return fits, self.env.action_space == action_space
 
     def reset(self, data: Any) -> tuple[Any, Any]:

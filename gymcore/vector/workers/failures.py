@@ -14,9 +14,9 @@ from gymcore.error import EnvironmentFailed, WorkerDied, WorkerTimeout
 __all__ = [
     "Failure",
     "describe_failure",
+    "describe_lanes",
     "environment_failed",
     "failures_raised",
-    "shown_lanes",
     "worker_died",
     "worker_timeout",
 ]
@@ -104,7 +104,7 @@ def environment_failed(
         text = _text(exception) if text is None else text
     if kind is not None:
         name = kind.__name__
-    message = f"{shown_lanes(lanes)} raised {name} in {call}{f': {text}' if text else ''}"
+    message = f"{describe_lanes(lanes)} raised {name} in {call}{f': {text}' if text else ''}"
     combined = _combined(kind) if kind is not None else EnvironmentFailed
     try:
         return combined(message, lanes, traceback_text or "")
@@ -117,7 +117,7 @@ def worker_died(
 ) -> WorkerDied:
     """Return the exception for a worker process that ended."""
     return WorkerDied(
-        f"worker {worker} with {shown_lanes(lanes)} died in {call}: {_exit_text(exit_code)}",
+        f"worker {worker} with {describe_lanes(lanes)} died in {call}: {_exit_text(exit_code)}",
         lanes,
         traceback_text,
         exit_code,
@@ -135,13 +135,13 @@ def worker_timeout(lanes: Sequence[int], call: str, seconds: float) -> WorkerTim
     """Return the exception for results that did not arrive in time."""
     return _WorkerTimeout(
         f"The call to `{call}` has timed out after {seconds} second(s). No result from "
-        f"{shown_lanes(lanes)}. The vector environment can still be used; late results are "
+        f"{describe_lanes(lanes)}. The vector environment can still be used; late results are "
         "dropped.",
         lanes,
     )
 
 
-def shown_lanes(lanes: Sequence[int]) -> str:
+def describe_lanes(lanes: Sequence[int]) -> str:
     """Return "environment 3" or "environments 0-4, 9", shortened if there are many pieces."""
     if len(lanes) == 1:
         return f"environment {lanes[0]}"
@@ -226,10 +226,10 @@ def _pickled_class(kind: type) -> bytes | None:
     return None
 
 
-def _pickled(thing: Any) -> bytes | None:
+def _pickled(value: Any) -> bytes | None:
     """Return the pickle of a class or exception, or None if it cannot be pickled and loaded."""
     try:
-        data = pickle.dumps(thing)
+        data = pickle.dumps(value)
         pickle.loads(data)
     except Exception:
         return None

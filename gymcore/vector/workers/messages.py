@@ -132,7 +132,7 @@ class MessageStream:
             Exception: If the message cannot be pickled; nothing is sent.
         """
         self.put(message)
-        while not self._flushed():
+        while not self._flush():
             self._wait(deadline, alive)
             self.pump()
 
@@ -163,10 +163,10 @@ class MessageStream:
     def pump(self) -> None:
         """Receive data and send queued data, without waiting."""
         for _ in range(_MAX_READS):
-            if not self._take_in():
+            if not self._read():
                 break
         with contextlib.suppress(ConnectionError):
-            self._flushed()
+            self._flush()
 
     # --- bytes ---------------------------------------------------------------------------------
 
@@ -174,20 +174,20 @@ class MessageStream:
         """Wait for the pipe for at most `SLICE_SECONDS`."""
         if self.ended:
             raise ConnectionError("the other process has closed the pipe")
-        lives = alive()
-        left = max(0.0, deadline - time.monotonic())
+        is_alive = alive()
+        remaining = max(0.0, deadline - time.monotonic())
         poll = select.poll()
-        poll.register(self._socket, select.POLLIN | (lives and self.unsent and select.POLLOUT))
+        poll.register(self._socket, select.POLLIN | (is_alive and self.unsent and select.POLLOUT))
         # `alive` was called first, so everything that an ended process has sent is readable.
-        ready = poll.poll(math.ceil(min(SLICE_SECONDS, left) * 1000) if lives else 0)
-        if ready and (left > 0 or not lives):
+        ready = poll.poll(math.ceil(min(SLICE_SECONDS, remaining) * 1000) if is_alive else 0)
+        if ready and (remaining > 0 or not is_alive):
             return
-        if not lives:
+        if not is_alive:
             raise ConnectionError("the other process has ended")
-        if left <= 0:
+        if remaining <= 0:
             raise TimeoutError("the other process did not answer in time")
 
-    def _take_in(self) -> bool:
+    def _read(self) -> bool:
         """Read once; return whether there was any data."""
         if self.ended:
             return False
@@ -232,7 +232,7 @@ class MessageStream:
         """Whether queued data has not been sent yet."""
         return bool(self._outgoing[0])
 
-    def _flushed(self) -> bool:
+    def _flush(self) -> bool:
         """Write as much as there is room for; return whether all queued data is sent."""
         if self._socket.fileno() < 0:
             raise ConnectionError("this end of the pipe is closed")
@@ -284,12 +284,12 @@ class _BlockingStream:
     def receive(self, deadline: float, alive: Callable[[], bool]) -> Any:
         """Return the next object; see `MessageStream`."""
         while not self._incoming:
-            lives = alive()
-            left = max(0.0, deadline - time.monotonic())
-            if not self._take_in(min(SLICE_SECONDS, left) if lives else 0.0):
-                if not lives:
+            is_alive = alive()
+            remaining = max(0.0, deadline - time.monotonic())
+            if not self._read(min(SLICE_SECONDS, remaining) if is_alive else 0.0):
+                if not is_alive:
                     raise ConnectionError("the other process has ended")
-                if left <= 0:
+                if remaining <= 0:
                     raise TimeoutError("the other process did not answer in time")
         return pickle.loads(self._incoming.popleft())
 
@@ -301,10 +301,10 @@ class _BlockingStream:
         """Receive data without waiting."""
         with contextlib.suppress(ConnectionError):
             for _ in range(_MAX_READS):
-                if not self._take_in(0.0):
+                if not self._read(0.0):
                     break
 
-    def _take_in(self, seconds: float) -> bool:
+    def _read(self, seconds: float) -> bool:
         try:
             if not self._connection.poll(seconds):
                 return False

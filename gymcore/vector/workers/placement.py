@@ -36,23 +36,23 @@ class Placement:
     may use a single CPU while it waits. It gets its affinity back before environments run: their
     threads and child processes may use all CPUs, and the system can still move the worker.
 
-    Unless the program has named the CPU, the worker pauses this when others use the CPU.
+    Unless the program chose the CPU, the worker pauses this while other programs use the CPU.
     """
 
-    def __init__(self, cpu: int, named: bool) -> None:
-        """Choose the CPU; `named` means that the program has named it."""
-        self._cpu, self._named = {cpu}, named
+    def __init__(self, cpu: int, is_pinned: bool) -> None:
+        """Set the CPU; `is_pinned` means that the program chose it, so the worker never pauses."""
+        self._cpu, self._is_pinned = {cpu}, is_pinned
         self._affinity: set[int] | None = None  # to restore
         self._paused, self._pause = False, _MIN_PAUSE
-        self._ran = self._waited = 0
-        self._woken = self._check_at = 0.0
+        self._run_ns = self._wait_ns = 0
+        self._woke_at = self._check_at = 0.0
 
     def __enter__(self) -> None:
         """Begin to wait."""
         now = time.monotonic()
-        if now >= self._check_at and not self._named:
+        if now >= self._check_at and not self._is_pinned:
             self._check(now)
-        if self._paused or (now - self._woken < _MIN_BUSY and not self._named):
+        if self._paused or (now - self._woke_at < _MIN_BUSY and not self._is_pinned):
             return
         with contextlib.suppress(OSError):  # the CPU was removed, or a sandbox forbids the call
             affinity = os.sched_getaffinity(0)
@@ -67,14 +67,14 @@ class Placement:
                 if os.sched_getaffinity(0) == self._cpu:
                     os.sched_setaffinity(0, self._affinity)
             self._affinity = None
-        self._woken = time.monotonic()
+        self._woke_at = time.monotonic()
 
     def _check(self, now: float) -> None:
         """Begin or end a pause, by the time that the worker has waited for a CPU."""
-        ran, waited = _times()
-        limit = _MAX_WAITING * (ran - self._ran + waited - self._waited)
-        crowded = ran == 0 or waited - self._waited > limit  # 0: the system does not count
-        self._ran, self._waited = ran, waited
+        run_ns, wait_ns = _cpu_times()
+        limit = _MAX_WAITING * (run_ns - self._run_ns + wait_ns - self._wait_ns)
+        crowded = run_ns == 0 or wait_ns - self._wait_ns > limit  # 0: the system does not count
+        self._run_ns, self._wait_ns = run_ns, wait_ns
         interval = _TRY_SECONDS if self._paused else self._pause if crowded else _CHECK_SECONDS
         if not self._paused:
             self._pause = min(max(self._pause * (2 if crowded else 0.5), _MIN_PAUSE), _MAX_PAUSE)
@@ -83,13 +83,13 @@ class Placement:
         self._check_at = (now // interval + 1) * interval
 
 
-def _times() -> tuple[int, int]:
+def _cpu_times() -> tuple[int, int]:
     """Return the nanoseconds for which this thread has run, and has waited for a CPU."""
     try:
-        ran, waited, _ = Path("/proc/thread-self/schedstat").read_text().split()
+        run_ns, wait_ns, _ = Path("/proc/thread-self/schedstat").read_text().split()
     except (OSError, ValueError):
         return 0, 0
-    return int(ran), int(waited)
+    return int(run_ns), int(wait_ns)
 
 
 def placements(affinity: Any, num_workers: int) -> list[Place]:
@@ -101,8 +101,8 @@ def placements(affinity: Any, num_workers: int) -> list[Place]:
     """
     cpus: list[int] = []
     allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else []
-    named = affinity is not None and str(affinity) != "auto"
-    if named:
+    is_pinned = affinity is not None and str(affinity) != "auto"
+    if is_pinned:
         if not isinstance(affinity, (list, tuple, range, np.ndarray)):
             raise ArgumentTypeError(
                 "worker_affinity: expected 'auto', None or a list with the CPU of each worker, "
@@ -120,7 +120,7 @@ def placements(affinity: Any, num_workers: int) -> list[Place]:
         cpus = [allowed[i] for i in order[:num_workers]]
     if not allowed or not cpus:
         return [contextlib.nullcontext()] * num_workers
-    return [Placement(cpu, named) for cpu in cpus]
+    return [Placement(cpu, is_pinned) for cpu in cpus]
 
 
 def _core(cpu: int) -> str:

@@ -112,12 +112,12 @@ class WorkerProcess:
         self._exit_code: int | None = None
         self._ended = False
         forked = context.get_start_method() == "fork"
-        ours, theirs = context.Pipe()
+        parent_end, child_end = context.Pipe()
         self._crash_log = CrashLog()
         inherited = [other.stream.fileno() for other in others if other is not None]
-        inherited.append(ours.fileno())
+        inherited.append(parent_end.fileno())
         setup = worker.ProcessSetup(
-            theirs,
+            child_end,
             os.getpid(),
             self._crash_log,
             tuple(inherited) if forked else (),
@@ -135,16 +135,16 @@ class WorkerProcess:
                 _check_descriptors()
                 self.process.start()
         except BaseException as problem:
-            ours.close()
+            parent_end.close()
             self._crash_log.close()
             # Since Python 3.14, the fork server itself imports the program and may end with that.
             if isinstance(problem, (ConnectionError, EOFError)):
                 raise worker_died(lanes, "starting", None, index, _MAIN_GUARD) from problem
             raise
         finally:
-            theirs.close()
+            child_end.close()
         _started.add(self)
-        self.stream = MessageStream(ours)
+        self.stream = MessageStream(parent_end)
         if not forked:
             self.stream.put((worker.pickled_registered(), functions))
         self._pidfd = worker.open_pidfd(self.process.pid)
@@ -193,7 +193,7 @@ class WorkerProcess:
         except TimeoutError:
             raise timed_out([self], call) from None
 
-    def arrived(self) -> tuple[int, dict[str, Any]] | None:
+    def next_message(self) -> tuple[int, dict[str, Any]] | None:
         """Return a message that has arrived, without waiting; None if there is none."""
         try:
             number, message = self.stream.receive(0.0, self.alive)
@@ -275,10 +275,10 @@ def wait_for_end(
         grace = timeout
         if grace is None:
             grace = _HURRIED_CLOSE_SECONDS if hurried or handle.slow else _CLOSE_SECONDS
-        while handle.alive() and (left := started + grace - time.monotonic()) > 0:
-            for each in workers:
-                each.stream.pump()
-            handle.join(min(SLICE_SECONDS, left))
+        while handle.alive() and (remaining := started + grace - time.monotonic()) > 0:
+            for other in workers:
+                other.stream.pump()
+            handle.join(min(SLICE_SECONDS, remaining))
 
 
 def end_all(workers: Sequence[WorkerProcess]) -> None:
@@ -377,14 +377,14 @@ class WorkerPool:
         waiting = list(workers)
         while waiting:
             for handle in list(waiting):
-                lived = handle.alive()
-                arrived = handle.arrived()
-                if arrived is not None and "failures" in arrived[1]:
-                    raise failures_raised(arrived[1]["failures"])
-                if arrived is not None and "spec" in arrived[1]:
-                    specs[handle.index] = arrived[1]["spec"]
+                was_alive = handle.alive()
+                received = handle.next_message()
+                if received is not None and "failures" in received[1]:
+                    raise failures_raised(received[1]["failures"])
+                if received is not None and "spec" in received[1]:
+                    specs[handle.index] = received[1]["spec"]
                     waiting.remove(handle)
-                elif not lived:
+                elif not was_alive:
                     forked = self._context.get_start_method() == "fork"
                     raise self._died([handle], "starting", "" if forked else _MAIN_GUARD)
             if waiting and time.monotonic() >= deadline:
@@ -427,11 +427,11 @@ class WorkerPool:
         call: str,
         args: dict[int, tuple[Any, ...]],
         timeout: float,
-        survive: bool = False,
+        allow_deaths: bool = False,
     ) -> int:
         """Send a request with separate arguments to each of some workers; return its number.
 
-        With `survive`, a dead worker is left for `wait` to detect.
+        With `allow_deaths`, a dead worker is left for `wait` to detect.
         """
         assert self.memory is not None
         deadline = time.monotonic() + timeout
@@ -446,7 +446,7 @@ class WorkerPool:
             try:
                 self._workers[index].send(message, deadline, call)
             except error.WorkerDied:
-                if not survive:
+                if not allow_deaths:
                     raise
         return request
 
@@ -457,7 +457,7 @@ class WorkerPool:
         call: str,
         timeout: float | None,
         *,
-        survive: bool = False,
+        allow_deaths: bool = False,
     ) -> tuple[Replies, list[int]]:
         """Wait for the replies to a request; `lane_message` returns overflows.
 
@@ -474,9 +474,9 @@ class WorkerPool:
         lost: list[int] = []
         spin = self.spin
         while True:
-            left = deadline - time.monotonic()
+            remaining = deadline - time.monotonic()
             try:
-                if channel.wait(request, min(SLICE_SECONDS, left), spin):
+                if channel.wait(request, min(SLICE_SECONDS, remaining), spin):
                     break
             except ValueError:
                 self._check_open()
@@ -487,12 +487,12 @@ class WorkerPool:
             ended = [k for k in channel.unanswered(request) if not self._workers[k].alive()]
             waiting = channel.unanswered(request)
             lost = [k for k in ended if k in waiting]
-            if lost and not survive:
+            if lost and not allow_deaths:
                 raise self.death(lost, call)
             if len(lost) == len(waiting):
                 break
             self.pump()
-            if left <= 0:
+            if remaining <= 0:
                 raise timed_out([self._workers[k] for k in waiting], call, timeout or 0)
 
         replies: Replies = {}
@@ -510,7 +510,7 @@ class WorkerPool:
                         self._lane_messages.setdefault(lane, {})["overflow"] = blob
         if lost:
             problem = self.death(lost, call)
-            if not survive:
+            if not allow_deaths:
                 raise problem
         if failures:
             raise failures_raised(failures)
@@ -529,7 +529,7 @@ class WorkerPool:
                 raise timed_out([handle], call) from None
             if number == request:
                 return message
-            self._keep(number, message)
+            self._store_lane_message(number, message)
 
     def _check_open(self) -> None:
         if self._closing:
@@ -549,17 +549,17 @@ class WorkerPool:
                 number, message = handle.stream.receive(_FOREVER, handle.alive)
             except ConnectionError:
                 raise self._died([handle], "recv") from None
-            self._keep(number, message)
+            self._store_lane_message(number, message)
         return self._lane_messages[lane].pop(key)
 
     def drop_lane_messages(self) -> None:
         """Discard messages about single lanes; no other messages may be pending."""
         for handle in self._workers:
-            while handle.arrived() is not None:
+            while handle.next_message() is not None:
                 pass
         self._lane_messages.clear()
 
-    def _keep(self, number: int, message: dict[str, Any]) -> None:
+    def _store_lane_message(self, number: int, message: dict[str, Any]) -> None:
         """Store the message of a lane, and discard messages of abandoned requests."""
         if number == 0 and "lane" in message:
             self._lane_messages.setdefault(message["lane"], {}).update(message)
@@ -582,7 +582,7 @@ class WorkerPool:
     def _died(self, workers: list[WorkerProcess], call: str, hint: str = "") -> error.WorkerDied:
         self.dead += [handle.index for handle in workers if handle.index not in self.dead]
         for handle in workers:
-            while not handle.crash and handle.arrived() is not None:
+            while not handle.crash and handle.next_message() is not None:
                 pass
         return died(workers, call, hint)
 
@@ -616,9 +616,9 @@ class WorkerPool:
         wait_for_end(workers, timeout, hurried=bool(self.dead))
         failures: list[Any] = []
         for handle in workers:
-            while (arrived := handle.arrived()) is not None:
-                if arrived[0] == request:
-                    failures += arrived[1].get("failures", [])
+            while (received := handle.next_message()) is not None:
+                if received[0] == request:
+                    failures += received[1].get("failures", [])
         return failures
 
 

@@ -150,8 +150,8 @@ def split_lanes(num_envs: int, num_workers: int) -> Bounds:
         >>> split_lanes(5, 2)
         [(0, 3), (3, 5)]
     """
-    share, more = divmod(num_envs, num_workers)
-    ends = [i * share + min(i, more) for i in range(num_workers + 1)]
+    share, remainder = divmod(num_envs, num_workers)
+    ends = [i * share + min(i, remainder) for i in range(num_workers + 1)]
     return list(itertools.pairwise(ends))
 
 
@@ -336,12 +336,12 @@ class Results:
         num_envs: int,
         copy: bool,
         overflow: Callable[[int], bytes],
-        keep: bool = False,
+        keeps_last: bool = False,
     ) -> None:
         """Allocate the batches that are returned.
 
-        `overflow` returns the pickled infos of a lane that did not fit into its slot; `keep` means
-        that the last observations are also stored in this process.
+        `overflow` returns the pickled infos of a lane that did not fit into its slot. `keeps_last`
+        means that the last observations are also stored in this process.
         """
         self._memory = memory
         self._overflow = overflow
@@ -354,7 +354,7 @@ class Results:
         self._rows = BatchBuffer(layout, num_envs, reuse=not copy)
         self._parts: dict[int, BatchBuffer] = {}
         self._last: BatchBuffer | None = None
-        if keep and self._shared is not None:
+        if keeps_last and self._shared is not None:
             self._last = BatchBuffer(layout, num_envs, reuse=True)
             self._last.begin()
 

@@ -56,7 +56,7 @@ DONE, MESSAGE = 1, 2
 
 # A worker ends with its parent (`watch_parent`), so its waits need no limit. It wakes up at this
 # interval only to be safe.
-_LOOK_UP_SECONDS = 5.0
+_WAKE_SECONDS = 5.0
 _FOREVER = float("inf")
 
 # How often a worker that waits for a message checks for a newer request, in seconds: the parent may
@@ -172,8 +172,8 @@ def install_registered(pickled: list[bytes]) -> None:
 
 
 def _is_builtin(spec: Any) -> bool:
-    entry_points = [each for each in (spec.entry_point, spec.vector_entry_point) if each]
-    return all(isinstance(each, str) and each.startswith("gymcore.") for each in entry_points)
+    entry_points = [point for point in (spec.entry_point, spec.vector_entry_point) if point]
+    return all(isinstance(point, str) and point.startswith("gymcore.") for point in entry_points)
 
 
 # --- the loop ----------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def run_worker(
             _send(stream, (0, {"failures": [failure]}))
             return
         _send(stream, (0, {"spec": _worker_spec(envs)}))
-        plan: Plan = stream.receive(_FOREVER, _always)
+        plan: Plan = stream.receive(_FOREVER, _parent_is_alive)
         memory = Memory(plan, block.map(plan.nbytes))
         block.close()
         Worker(index, plan, memory, stream, envs).run(place, spin)
@@ -232,7 +232,7 @@ class Worker:
         self._channel = memory.channel
         self._stream = stream
         self._envs = envs
-        self._early: tuple[int, str, tuple[Any, ...]] | None = None
+        self._pending_message: tuple[int, str, tuple[Any, ...]] | None = None
         self._action_rows = None if memory.actions is None else memory.actions.batch()
         self._loop = EnvLoop(
             envs,
@@ -261,18 +261,18 @@ class Worker:
     def run(self, place: Place, spin: int) -> None:
         """Answer requests until one asks to close."""
         channel, index = self._channel, self._index
-        last = 0
+        last_request = 0
         while True:
             lane = channel.take(index)
             if lane >= 0:
                 self._step_one(lane)
                 continue
             with place:
-                task = channel.next(index, last, _LOOK_UP_SECONDS, spin)
+                task = channel.next(index, last_request, _WAKE_SECONDS, spin)
             if task is None:
                 continue
             request, opcode = task
-            last = request
+            last_request = request
             if opcode == STEP:
                 self._answer(request, "step", self._step, ())
             elif opcode == MESSAGE_FOLLOWS:
@@ -291,18 +291,18 @@ class Worker:
         Return None if this request was abandoned before its message was sent.
         """
         while True:
-            if self._early is None:
+            if self._pending_message is None:
                 try:
                     deadline = time.monotonic() + _MESSAGE_SECONDS
-                    self._early = self._stream.receive(deadline, _always)
+                    self._pending_message = self._stream.receive(deadline, _parent_is_alive)
                 except TimeoutError:
                     if self._channel.next(self._index, request, 0.0) is not None:
                         return None
                     continue
-            number, call, args = self._early
+            number, call, args = self._pending_message
             if _is_later(number, request):  # keep it for the request that it belongs to
                 return None
-            self._early = None
+            self._pending_message = None
             if number == request:
                 return call, args
 
@@ -352,8 +352,8 @@ class Worker:
         if single_precision is not None and single_precision[first]:
             assert isinstance(rows, np.ndarray)
             return list(rows[first : first + count].astype(np.float32))
-        mine = map_leaves(lambda batch: batch[first : first + count], rows)
-        return split_batch(self._plan.actions, mine, count)
+        lane_rows = map_leaves(lambda batch: batch[first : first + count], rows)
+        return split_batch(self._plan.actions, lane_rows, count)
 
     def _step(self) -> None:
         self._loop.step(self._actions(self._lo, self._hi - self._lo))
@@ -365,9 +365,7 @@ class Worker:
     def _step_lanes(self, calls: list[tuple[int, Any]] | list[tuple[int]]) -> None:
         """Step lanes with actions from the calls or, if there are none, from shared memory."""
         actions = [
-            action
-            for lane, *given in calls
-            for action in given or self._actions(self._lo + lane, 1)
+            action for lane, *sent in calls for action in sent or self._actions(self._lo + lane, 1)
         ]
         self._loop.step(actions, [call[0] for call in calls])
 
@@ -476,12 +474,12 @@ def _worker_spec(envs: list[Env]) -> WorkerSpec:
     return WorkerSpec(
         dict(envs[0].metadata),
         envs[0].render_mode,
-        _shared([env.observation_space for env in envs]),
-        _shared([env.action_space for env in envs]),
+        _deduplicated([env.observation_space for env in envs]),
+        _deduplicated([env.action_space for env in envs]),
     )
 
 
-def _shared(spaces: list[Any]) -> list[Any]:
+def _deduplicated(spaces: list[Any]) -> list[Any]:
     """Return the spaces with one object for equal spaces, which a pickle then holds once."""
     first = spaces[0]
     return [first if space is first or space == first else space for space in spaces]
@@ -505,9 +503,9 @@ def _is_later(number: int, request: int) -> bool:
 
 
 def _send(stream: MessageStream, message: Any) -> None:
-    stream.send(message, _FOREVER, _always)
+    stream.send(message, _FOREVER, _parent_is_alive)
 
 
-def _always() -> bool:
+def _parent_is_alive() -> bool:
     """Return whether the parent is alive, which is always true while this process runs."""
     return True

@@ -11,9 +11,9 @@ import pytest
 from gymcore import error
 from gymcore.vector.workers.failures import (
     describe_failure,
+    describe_lanes,
     environment_failed,
     failures_raised,
-    shown_lanes,
     worker_died,
     worker_timeout,
 )
@@ -121,6 +121,6 @@ def test_timeouts_are_those_of_multiprocessing():
 
 
 def test_many_pieces_are_shortened():
-    assert shown_lanes([7]) == "environment 7"
-    assert shown_lanes([1, 2, 3, 7]) == "environments 1-3, 7"
-    assert shown_lanes(list(range(0, 100, 2))).endswith("14, ...")
+    assert describe_lanes([7]) == "environment 7"
+    assert describe_lanes([1, 2, 3, 7]) == "environments 1-3, 7"
+    assert describe_lanes(list(range(0, 100, 2))).endswith("14, ...")
