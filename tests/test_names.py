@@ -26,18 +26,26 @@ BANNED = frozenset(
         *("note", "one", "ours", "own", "room", "theirs", "thing", "told"),
     )
 )
-"""Words that say how a value was come by, or stand for a noun. Public names may be such words."""
+"""Words that say how a value was come by, or stand for a noun."""
+
+ALLOWED = {"envs/minigrid/env.py": "room"}
+"""A room of MiniGrid."""
 
 
 def local_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Yield the names that a module binds or defines, and the attributes it sets, with lines."""
+    """Yield the names that a module binds and the attributes it sets, with their lines.
+
+    Of functions and classes, only private ones count: public names are part of the interface.
+    """
     for node in ast.walk(tree):
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
             yield getattr(node, "id", "") or getattr(node, "attr", ""), node.lineno
         elif isinstance(node, ast.arg):
             yield node.arg, node.lineno
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler)):
+        elif isinstance(node, ast.ExceptHandler):
             yield node.name or "", node.lineno
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name.startswith("_"):
+            yield node.name, node.lineno
 
 
 def banned_names(text: str) -> list[str]:
@@ -47,11 +55,23 @@ def banned_names(text: str) -> list[str]:
 
 
 def test_names_say_what_they_hold() -> None:
-    paths = sorted(ROOT.rglob("*.py"))
-    assert len(paths) > 200
-    assert [f"{p}:{name}" for p in paths for name in banned_names(p.read_text())] == []
+    names = {
+        str(path.relative_to(ROOT)): banned_names(path.read_text())
+        for path in sorted(ROOT.rglob("*.py"))
+    }
+    assert len(names) > 200
+    assert [
+        f"{path}:{name}"
+        for path, banned in names.items()
+        for name in banned
+        if name.split()[1] != ALLOWED.get(path)
+    ] == []
 
 
 def test_banned_names_are_reported_with_their_line() -> None:
     text = "def f(one, *, two):\n    self._kept = made = 1\n    [x for room in y]\n"
     assert banned_names(text) == ["1 one", "2 _kept", "2 made", "3 room"]
+
+
+def test_names_of_public_functions_are_not_reported() -> None:
+    assert banned_names("def every(x): ...\ndef _every(x): ...\n") == ["2 _every"]

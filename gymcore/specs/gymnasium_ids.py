@@ -18,19 +18,19 @@ GYMNASIUM = "gymnasium:"
 """The prefix of ids of environments that are registered with Gymnasium."""
 
 
-def from_gymnasium_spec(theirs: GymnasiumSpec | EnvSpec | None) -> EnvSpec | None:
+def from_gymnasium_spec(foreign: GymnasiumSpec | EnvSpec | None) -> EnvSpec | None:
     """Convert a Gymnasium spec to a gymcore spec, whose id begins with "gymnasium:".
 
     The result is None for None, and for a spec with wrappers, because the wrappers only accept
     Gymnasium's classes. A gymcore spec (under the alias) is returned unchanged.
     """
-    if theirs is None or isinstance(theirs, EnvSpec):
-        return theirs
-    if theirs.additional_wrappers:
+    if foreign is None or isinstance(foreign, EnvSpec):
+        return foreign
+    if foreign.additional_wrappers:
         return None
-    ours = {field.name for field in dataclasses.fields(EnvSpec) if field.init}
-    fields = {name: value for name, value in vars(theirs).items() if name in ours}
-    fields.update(id=GYMNASIUM + theirs.id, kwargs=dict(theirs.kwargs), vector_entry_point=None)
+    field_names = {field.name for field in dataclasses.fields(EnvSpec) if field.init}
+    fields = {name: value for name, value in vars(foreign).items() if name in field_names}
+    fields.update(id=GYMNASIUM + foreign.id, kwargs=dict(foreign.kwargs), vector_entry_point=None)
     return EnvSpec(**fields)
 
 
@@ -50,10 +50,10 @@ def gymnasium_spec(name: str) -> EnvSpec:
             f"{env_id} is made by the package gymnasium: run `{pip_install('gymnasium')}`"
         ) from missing
     try:
-        theirs = registration.spec(name)
+        foreign = registration.spec(name)
     except registration.error.Error as problem:
         raise error.UnregisteredEnv(f"{env_id}: Gymnasium has no such id: {problem}") from problem
-    spec = from_gymnasium_spec(theirs)
+    spec = from_gymnasium_spec(foreign)
     if spec is None:
         raise error.Error(
             f"{env_id} is registered with wrappers: make it with gymnasium.make, and convert "
