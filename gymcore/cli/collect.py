@@ -337,8 +337,8 @@ class Collector:
     """Steps a vector environment a given number of times and counts the episodes.
 
     If the environment can take many steps in one call (`rollout`) and no policy needs the
-    observations in between, this is used; otherwise single steps. Both use the same random actions,
-    so the episodes are the same.
+    observations in between, blocks of steps are taken that way, otherwise one by one. Both ways use
+    the same random actions, so the episodes are the same.
 
     Attributes:
         mode: The `AutoresetMode` of the environment.

@@ -24,8 +24,8 @@ class Family(NamedTuple):
     Attributes:
         needs: Modules required to make the environments.
         renders: Modules required only for rendering.
-        replaces: Whether a new version replaces an old one. Those of Atari are settings: -v0 has
-            sticky actions, -v4 has not.
+        replaces: Whether a new version replaces an old one. Atari's versions are settings: -v0 has
+            sticky actions, -v4 does not.
     """
 
     needs: tuple[str, ...] = ()

@@ -40,7 +40,7 @@ def connected_ray(address: str | None = None) -> Any:
 
 
 def actor_class(ray: Any, cls: type, options: Options) -> Any:
-    """Return a class as a Ray actor class, with one CPU per actor, spread over the nodes.
+    """Return the Ray actor class of `cls`: one CPU per actor, and actors spread over the nodes.
 
     `options` are options of `ray.remote`. Ray never restarts the actors, because a new process
     would lose its episodes without notice.

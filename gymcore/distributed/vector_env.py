@@ -284,7 +284,7 @@ def joined(layout: Layout, parts: list[Any]) -> Any:
 
 
 def joined_infos(parts: list[Info], bounds: list[tuple[int, int]]) -> Info:
-    """Return the infos of consecutive lanes as one dict; parts without a key have zeros or None.
+    """Return the infos of consecutive lanes as one dict, with zeros or None where a key is missing.
 
     Examples:
         >>> infos = [{"x": np.array([1]), "_x": np.array([True])}, {}]

@@ -501,9 +501,9 @@ class EnvironmentWrapper(Environment):
 class RemoteEnvironment(NoCopies, Environment):
     """An environment in another process, where the time limit and reward shaping are applied.
 
-    An exception of the environment is raised here as an `EnvironmentFailed` that is also of its
-    class; the environment remains usable. After the process has ended, calls that need it raise
-    `WorkerDied` or `ClosedEnvironmentError`; the specifications can still be read.
+    An exception of the environment is raised here as an `EnvironmentFailed` that is also an
+    instance of its class; the environment remains usable. After the process has ended, calls that
+    need it raise `WorkerDied` or `ClosedEnvironmentError`; the specifications can still be read.
     """
 
     def __init__(self, connection: Any, blocking: bool) -> None:
@@ -660,7 +660,7 @@ def _shaping(shaping: Shaping) -> RewardShaping | None:
 
 
 def _reward_and_terminal(shaped: Any, terminal: Any) -> Any:
-    """Return shaped rewards and terminals; the latter are the environment's if not shaped."""
+    """Return the shaped rewards and terminals; unshaped terminals are the environment's."""
     reward, new_terminal = shaped if isinstance(shaped, tuple) else (shaped, terminal)
     _check_terminal(new_terminal)
     if np.ndim(terminal) == 0:

@@ -104,7 +104,7 @@ class GymAdapter:
         self._to_values, self._from_values = self._states.to_values, self._actions.from_values
         self._live: Any = None
         self._no_terminals: Any = None  # the terminals of steps in which no episode ends
-        self._all_live: Any = None  # the same two arrays after a reset, for this many environments
+        self._all_live: Any = None  # both arrays as they are after a reset
         self._final_states: Any = None
 
     def _open(self, level: Any, limit: int | None, kwargs: dict[str, Any]) -> None:
@@ -162,7 +162,7 @@ class GymAdapter:
         return self._limit
 
     def is_vectorizable(self) -> bool:
-        """Return whether environments can run in parallel; one given instance cannot."""
+        """Return whether environments can run in parallel; an existing instance cannot."""
         return self.envs is not None or self._make_batch is not None
 
     def seed(self, seed: int) -> None:

@@ -78,7 +78,7 @@ class ProcessConnection:
             create: Function that makes the environment; it is pickled with cloudpickle.
 
         Raises:
-            EnvironmentFailed: If `create` raises an error; it is also of that error's class.
+            EnvironmentFailed: If `create` raises; the error is also of the original class.
             WorkerDied: If the process has ended.
         """
         self._number = 0
@@ -125,7 +125,7 @@ class ProcessConnection:
             The reply; None if there is none and `seconds` is 0.
 
         Raises:
-            EnvironmentFailed: If the environment raised an error; it is also of that error's class.
+            EnvironmentFailed: If the environment raised; the error is also of the original class.
             ClosedEnvironmentError: If the environment is closed, or its process ended earlier.
             WorkerDied: If the process has ended.
             WorkerTimeout: If there is no reply in time. A late reply is discarded.

@@ -33,7 +33,7 @@ class HostedEnvironment:
     """
 
     def __init__(self, environment: Any, max_parallel: int | None = None) -> None:
-        """Host an environment, of which a client can run at most `max_parallel` in parallel."""
+        """Host an environment; a client can run at most `max_parallel` copies in parallel."""
         self.environment = environment
         self._max_parallel = max_parallel
         self._steps = 0
@@ -58,7 +58,7 @@ class HostedEnvironment:
             arguments: Arguments of the method.
 
         Returns:
-            The result of the method; for `execute`, a pair of it and `final_states()`.
+            The result of the method; for `execute`, a pair of the result and `final_states()`.
 
         Raises:
             InvalidArgument: If there is no such request.

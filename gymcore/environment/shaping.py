@@ -286,7 +286,7 @@ def _call(node: ast.Call) -> Evaluate:
 
 
 def _check_arguments(node: ast.Call, function: Any) -> None:
-    """Raise if a NumPy function has too few arguments, or one to which it would write."""
+    """Raise if a NumPy function has too few arguments, or an argument that it would write to."""
     if isinstance(function, np.ufunc):
         min_count = max_count = function.nin
     else:
@@ -307,7 +307,7 @@ def _largest(value: Any) -> int:
 
 
 def _check_size(variables: Variables, size: int) -> None:
-    """Raise if an array of this size is larger than expressions may make."""
+    """Raise if an expression must not make an array of this size."""
     if size > MIN_ELEMENTS and size > (limit := max(MIN_ELEMENTS, _largest(variables))):
         raise InvalidArgument(
             f"reward_shaping: expected arrays of at most {limit} elements, got {size}"
@@ -379,7 +379,7 @@ def _check_indices(variables: Variables, items: np.ndarray, key: Any) -> None:
     arrays = [part for part in map(np.asarray, parts) if part.ndim and part.dtype.kind in "iu"]
     if arrays:
         repeated = math.prod(np.broadcast_shapes(*(array.shape for array in arrays)))
-        # Beside a mask, this is more than the number of selected items.
+        # If some indices are masks, this is more than the number of selected items.
         size = math.prod(items.shape[len(arrays) :]) if len(arrays) == len(parts) else items.size
         _check_size(variables, repeated * size)
 

@@ -63,7 +63,7 @@ def spec_of_space(space: Space, kind: Kind) -> SpaceSpec:
         kind: "states" or "actions".
 
     Raises:
-        ArgumentTypeError: If the space is, or contains, one that has no specification.
+        ArgumentTypeError: If the space is or contains one that has no specification.
         InvalidArgument: If bounds of actions are unequal and some are infinite.
 
     Examples:

@@ -46,8 +46,8 @@ class TorchRLEnv(EnvBase):
 
     TorchRL resets ended environments with a `"_reset"` mask. Observations, which may be nested, are
     under `"observation"`, with texts as indices of characters (`flatten` in gymcore.spaces.utils);
-    rewards are float32; discrete actions are indices, not one-hot. CPU
-    tensors share the memory of the arrays returned by the environment.
+    rewards are float32; discrete actions are indices, not one-hot. CPU tensors share
+    the memory of the arrays returned by the environment.
     """
 
     def __init__(self, envs: VectorEnv) -> None:

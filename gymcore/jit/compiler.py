@@ -330,7 +330,7 @@ class _Widened(ast.NodeTransformer):
         return _widened(node) if is_method or is_foreign(self._uses.get(name)) else node
 
     def visit_For(self, node: ast.For) -> ast.AST:
-        """Widen the elements in an iteration over an array, by assigning the variables anew."""
+        """Widen the elements in an iteration over an array by reassigning the loop variables."""
         self.generic_visit(node)
         if not (isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "range"):
             names = [target for target in ast.walk(node.target) if isinstance(target, ast.Name)]
@@ -499,7 +499,7 @@ def _cached_file(key: str) -> Path:
 
 @cache
 def _machine() -> bytes:
-    """Return everything except the class that compiled code depends on."""
+    """Return what compiled code depends on besides the class: versions, CPU and this package."""
     versions = numba.__version__, llvmlite.__version__, np.__version__, sys.version
     cpu = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     files = sorted(Path(__file__).parent.glob("*.py"))

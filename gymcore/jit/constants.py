@@ -64,7 +64,7 @@ def _tuple_like(value: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]
 def is_foreign(value: Any) -> bool:
     """Return whether a value is a function of NumPy or Numba, or a NumPy type.
 
-    Its results may have narrow types, which are converted at once (interpreted and compiled).
+    Its results may have narrow types, which interpreted and compiled code convert at once.
     """
     if isinstance(value, type):
         return issubclass(value, np.generic)
@@ -77,7 +77,7 @@ def is_foreign(value: Any) -> bool:
 def uses_of(function: FunctionType) -> Iterator[tuple[ast.AST | None, str, Any]]:
     """Yield the values that a function uses: syntax node, name with dots, and value.
 
-    Attributes of modules are followed. Default values have no node, and the names of arguments.
+    Attributes of modules are resolved. A default value has no node, and its argument's name.
     """
     for name, value in _defaults(function).items():
         yield None, name, value
@@ -149,7 +149,7 @@ def digest_of(value: Any) -> bytes:
     """Return a digest of a constant's value; for a function, of everything that it uses too.
 
     Raises:
-        TypeError: If no digest of the value can be made.
+        TypeError: If the value has no digest.
     """
     digest = hashlib.sha256()
     _add(digest.update, value, set())

@@ -140,7 +140,7 @@ def helpers_of(function: FunctionType) -> Iterator[tuple[str, FunctionType]]:
 
 
 def reachable(function: FunctionType) -> list[FunctionType]:
-    """Return a function and all functions that it calls, directly or indirectly."""
+    """Return a function and those it calls by name, directly or not, except `gymcore.jit.math`."""
     functions = [function]
     for called in functions:
         functions += [helper for _, helper in helpers_of(called) if helper not in functions]
@@ -220,7 +220,7 @@ def _check_syntax(
 def needs_live_state(step: FunctionType) -> bool:
     """Return whether a step must not run in the state of a lane whose episode has ended.
 
-    Indices may be outside of an array there, loops may not end, and draws would advance the stream.
+    In that state, indices may be invalid, loops may not end, and draws would advance the stream.
     A `for` whose range depends only on constants and parameters ends in every state.
     """
     if indexes(step):

@@ -1,4 +1,4 @@
-"""The functions of the built-in kernels, whose results are the same bits on every machine.
+"""The functions of the built-in kernels, whose results are bit-identical on every machine.
 
 Each performs the operations of its counterpart in `gymcore_ext/include/gymcore/math.h`, in the same
 order. Numba inlines the functions, and loops that call them are vectorized.

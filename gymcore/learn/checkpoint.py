@@ -1,7 +1,7 @@
 """Checkpoints of PPO as files, whose contents are checked before use.
 
-A checkpoint is an uncompressed .npz file of arrays and JSON text. The sizes that it states are
-compared with its own size, which thus bounds the memory allocated to read it.
+A checkpoint is an uncompressed .npz file of arrays and JSON text. The sizes stated in it are
+checked against the size of the file, which thus bounds the memory needed to read it.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
         metadata = json.loads(str(arrays.pop("metadata")))
         if metadata["version"] != _VERSION:
             raise ValueError(f"expected version {_VERSION}, got {metadata['version']!r:.20}")
-        # Files without this setting are older than it.
+        # Older files lack this setting.
         settings = Settings(**{"scale_actions": False, **metadata["settings"]})
         return Checkpoint(
             metadata["id"],

@@ -209,7 +209,7 @@ class RolloutCollector(NoCopies):
                 self._record_infos(pending.result())
 
     def _value_of(self, observations: Array) -> Floats:
-        """Return the values [k] of observations [k, ...]; calls have as many rows as for steps."""
+        """Return the values [k] of observations [k, ...], in batches as large as those of steps."""
         size, count = self.envs.num_envs // len(self._parts), len(observations)
         batches = np.resize(observations, (-(-count // size), size, *observations.shape[1:]))
         return np.concatenate([np.asarray(self.policy(batch)[2]) for batch in batches])[:count]

@@ -343,7 +343,7 @@ class _EpisodeFile:
         self._num_written: dict[int, int] = {}  # lane -> steps of its episode that are in the file
 
     def write(self, number: int, lane: int, part: Arrays, ends: tuple[bool, bool]) -> int:
-        """Write the last part of a lane's episode, and return the length unless it is 0."""
+        """Write the last part of a lane's episode, if it has steps, and return its length."""
         length = self._num_written.get(lane, 0) + len(part["rewards"])
         if not length:
             return 0
@@ -417,7 +417,7 @@ def _dataset_id(path: Path) -> str:
 
 
 def _env_spec(spec: EnvSpec) -> str | None:
-    """Return how Gymnasium makes the environment; None if an argument cannot be written as JSON."""
+    """Return Gymnasium's spec of the environment; None if JSON cannot represent an argument."""
     try:
         kwargs = json.loads(spec.to_json())["kwargs"]
     except Error:

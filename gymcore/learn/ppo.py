@@ -124,9 +124,9 @@ class Network:
     def forward(self, x: Array, *, reuse: bool = True) -> tuple[list[Array], Array, Array]:
         """Return the inputs of all layers, the policy's outputs [n, outputs], and values [n].
 
-        With `reuse`, the next call with the same number of rows overwrites the inputs: allocating
-        new arrays would take longer than filling them. These arrays are kept for each number of
-        rows, so pass False if it is arbitrary.
+        With `reuse`, the inputs are buffers that the next call with the same number of rows
+        overwrites, because allocating arrays takes longer than filling them. There is a set of
+        buffers for each number of rows: pass False if this number varies.
         """
         layers = [x]
         buffers = [z for z, *_ in self._buffers_of(len(x))] if reuse else [None] * self._depth
@@ -145,7 +145,7 @@ class Network:
         return self._buffers[n]
 
     def backward(self, layers: list[Array], outputs: Array, values: Array) -> None:
-        """Compute the gradients from those of the outputs [n, outputs] and values [n]."""
+        """Compute all gradients from those for the outputs [n, outputs] and for the values [n]."""
         heads = slice(2 * self._depth, 2 * self._depth + 4)
         policy, _, value, _ = self._weights[heads]
         slopes, last = self._slopes[heads], layers[-1]
@@ -308,7 +308,7 @@ class PPO:
         return outputs.argmax(axis=1) + self._offset
 
     def _env_actions(self, outputs: Array) -> Array:
-        """Return continuous actions [n, ...] of the environment for those of the network."""
+        """Return the environment's continuous actions [n, ...] for the outputs of the network."""
         shape = self.envs.single_action_space.shape
         return (self._offset + self._factor * outputs).reshape(-1, *(shape or ()))
 
@@ -459,7 +459,7 @@ class PPO:
         losses = Losses(-gain, error, float(entropies.mean()), kl, clip_fraction)
         if losses.kl > settings.target_kl:
             return losses
-        # No gradient where the policy or the value has already moved far enough.
+        # Where the policy or the value has moved far enough, the clipped loss is flat.
         is_flat = np.where(advantages > 0, ratio > 1 + settings.clip, ratio < 1 - settings.clip)
         slope = np.where(is_flat, 0, -advantages * ratio / n)[:, None]  # d loss / d log-probability
         is_flat = (abs(changes) > settings.clip_value) & (abs(clipped_errors) > abs(errors))
@@ -626,8 +626,8 @@ def _sizes(envs: VectorEnv, env_id: str) -> tuple[int, int, bool]:
 def _action_scale(space: Any, scale: bool) -> tuple[Array, Array]:
     """Return the offset and factor, flattened, that turn the network's actions into the space's.
 
-    From -1 to 1, the network's actions cover the range of a bounded number. A range so large that
-    a sixteenfold action would overflow counts as unbounded.
+    The network's actions from -1 to 1 cover the range of a bounded number. A range so large that a
+    sixteenfold action would overflow counts as unbounded.
     """
     if isinstance(space, Discrete):
         return np.array(space.start), np.array(1)

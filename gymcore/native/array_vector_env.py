@@ -214,7 +214,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         """Step all lanes; return observations, rewards, flags and infos of all lanes.
 
         Args:
-            actions: A batch of the action space, a copy if `checked_action` has its space.
+            actions: A batch of the action space; a copy if the engine checks such actions.
         """
         raise NotImplementedError(f"{type(self).__name__}.step_lanes")
 

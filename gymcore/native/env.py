@@ -82,7 +82,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
     arguments: ClassVar[tuple[str, ...]] = ()
     # Whether rewards and infos are NumPy scalars, as Gymnasium's are if it computes with NumPy.
     numpy_scalars: ClassVar[bool] = False
-    # The least memory that the objects of a lane take outside of arrays, in bytes.
+    # Minimum size of the objects of a lane outside of arrays, in bytes.
     object_bytes: ClassVar[int] = 0
     # Names of infos, or "reward", that are float32 after a float32 action.
     float32_numbers: ClassVar[tuple[str, ...]] = ()
@@ -92,14 +92,14 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
     # Methods and properties, in addition to the bases' ones, that compiled code replaces. An
     # override would have no effect and is an error, except for `observation_method`.
     compiled_methods: ClassVar[frozenset[str]] = frozenset()
-    # Those of them that `step_in_python` calls: a class that overrides one steps in Python.
+    # The compiled methods that `step_in_python` calls: a class that overrides one steps in Python.
     python_methods: ClassVar[frozenset[str]] = frozenset()
     batch_type: ClassVar[type[Batch]] = Batch
     # The overrides for which the class steps in Python.
     in_python: ClassVar[tuple[str, ...]] = ()
     instead: ClassVar[str] = "change what super().step() returns"
     observation_method: ClassVar[str | None] = None
-    # Override that observes in Python after a reset and a step, or that rejects the step.
+    # Overrides that observe in Python after a reset and after a step, or that reject the step.
     _observe: ClassVar[Callable[[Any], Any] | None] = None
     _observe_step: ClassVar[Callable[[Any], Any] | None] = None
 
@@ -227,7 +227,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
                 write_parameter(batch, parameter, [parameter.default], None)
 
     def _step_as_defined(self, batch: Batch) -> None:
-        """Let a batch of one that steps in Python call this environment."""
+        """If the batch steps in Python, let it call this environment."""
         if isinstance(batch, PythonStepBatch):
             batch.env = weakref.ref(self)
 
@@ -250,7 +250,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
         return {}
 
     def fixed_digest(self) -> int:
-        """Return a digest of everything fixed at construction; states only fit the same digest."""
+        """Return a digest of everything fixed at construction, which saved states must match."""
         return digest(self.kernel_module.encode())
 
     def state_bounds(self) -> dict[str, tuple[float, float]]:
@@ -465,7 +465,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
         return state
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Return a copy; copies of objects that hold the generator then hold that of the copy."""
+        """Return a copy. Objects copied with it that hold the generator then hold the copy's."""
         copied = memo[id(self)] = type(self).__new__(type(self))
         copied.__setstate__(copy.deepcopy(self.__getstate__(), memo))
         memo[id(self._generator)] = copied._generator
@@ -517,7 +517,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
 
 
 def warn_of_python(cls: type, name: str) -> None:
-    """Say that a class steps in Python because it overrides `name`."""
+    """Warn that a class steps in Python because it overrides `name`."""
     logger.warn(
         f"{cls.__name__}.{name}: overrides a part of the compiled step, so the class steps in "
         "Python, more slowly, and has no compiled batches"

@@ -42,7 +42,7 @@ Action = tuple[tuple[Any, tuple[int, ...]], tuple[tuple[int, int], ...]]
 def checked_action(space: Any) -> Action | None:
     """Return the data that a kernel needs to check actions, or None if it cannot check them.
 
-    This is dtype and shape, and the lowest value and the number of values of each integer.
+    The data are dtype and shape, and the lowest value and the number of values of each integer.
 
     Examples:
         >>> checked_action(MultiDiscrete([2, 3], start=[0, 1]))

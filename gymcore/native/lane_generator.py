@@ -93,7 +93,7 @@ class PCG64(np.random.PCG64):
             raise ValueError(f"{expected}, got {value!r} ({problem!r})") from None
         is_negative = min(state, increment, *halves) < 0
         is_large = max(state, increment) >> 128 or max(halves) >> 32
-        # With an even increment all draws may be the same, and one below a bound may never end.
+        # With an even increment, all draws may be equal, and drawing below a bound may never end.
         if name != "PCG64" or is_negative or is_large or not increment & 1:
             raise ValueError(
                 f"{expected}, with 128-bit numbers, an odd increment and a 32-bit half draw, "

@@ -55,7 +55,7 @@ def as_positive(value: Number) -> tuple[float, ...]:
 
 
 def as_flag(value: object) -> tuple[float, ...]:
-    """Return True or False, or a number that stands for it, as the only column of a parameter."""
+    """Return a bool, or a number as a bool, as the only column of a parameter."""
     if not isinstance(value, (bool, int, float, np.generic)):
         raise ArgumentTypeError(f"expected True or False, got {value!r} ({type(value)})")
     return (float(bool(value)),)
@@ -86,7 +86,7 @@ class Parameter:
     """
 
     default: Any = None
-    """The default value if it is not the kernel's."""
+    """The default value; None for the kernel's."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class Derived:
     """An attribute that is computed from parameters: it can only be set to its own value."""
 
     def __init__(self, value: Callable[[Any], float], formula: str) -> None:
-        """Store the function of the environment, and its formula for messages."""
+        """Store the function that computes the value from an environment, and its formula text."""
         self.value = value
         self.formula = formula
         self.name = ""

@@ -93,7 +93,7 @@ def digest(*parts: Any) -> int:
 
 
 def _identity(model: Model, spec: EnvSpec | None) -> npt.NDArray[np.uint64]:
-    """Return the `identity` of records of an environment made from `spec` (None if from none)."""
+    """Return the `identity` of records of an environment; `spec` is None if it has no id."""
     name = 0 if spec is None else digest(spec.id.encode())
     return np.array([name, digest(b"%d %d" % (LAYOUT, model.fixed_digest()))], np.uint64)
 

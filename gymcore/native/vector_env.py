@@ -188,7 +188,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
 
     def _make_batch(self) -> None:
         size = self._model.object_bytes
-        try:  # objects of C++ end the process if there is no memory for them
+        try:  # C++ would end the process if the objects of the lanes did not fit into memory
             np.empty((self.num_envs, size), np.uint8)
         except (MemoryError, ValueError):
             raise MemoryError(
@@ -236,10 +236,10 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         return results
 
     def set_lazy_infos(self, makers: dict[str, Maker]) -> None:
-        """Let infos with final observations have more entries, which are made when they are read.
+        """Add entries to infos with final observations; each is made when it is first read.
 
-        The infos of such a step are a `LazyDict` with these makers, which costs less to create than
-        another dict of the same entries.
+        The infos of such a step are a `LazyDict` with these makers, which is cheaper to create than
+        a second dict with the same entries.
         """
         self._lazy_infos = self._batch.lazy_infos = makers
 
@@ -423,9 +423,9 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         Returns:
             The arrays, of which `final_observations` is None unless requested, and the infos: the
             entries that `step` returns except for `final_obs`, as arrays [T, num_envs, ...]. Row t
-            is that of `step(actions[t])`, and all False in masks of entries that it lacks. With
-            `episode_statistics`, `episode` has the ended episodes of the rollout, if there are any.
-            Infos own their memory as the results of `step` do.
+            has the infos of `step(actions[t])`; the mask of an entry that it lacks is all False.
+            With `episode_statistics`, `episode` has the ended episodes of the rollout, if any.
+            Infos own their memory, like the results of `step`.
 
         Raises:
             InvalidArgument: If a dtype, shape or layout is wrong, autoreset is disabled, or infos

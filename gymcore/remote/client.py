@@ -339,7 +339,7 @@ def _parsed(address: str) -> tuple[str, tuple[str, int]]:
 
 
 def failed(kinds: list[str], verb: str, text: str, trace: str) -> EnvironmentFailed:
-    """Return an environment's exception as an instance of its nearest class that is known here."""
+    """Return an environment's exception as an instance of its nearest base class known here."""
     for name in kinds:
         kind = getattr(error, name, None) or getattr(builtins, name, None)
         if isinstance(kind, type) and issubclass(kind, Exception):

@@ -96,7 +96,7 @@ class Server(NoCopies):
                 (`keys.make_keys`). Without keys, only clients on this machine are served.
             max_message_bytes: Maximum size of a received message.
             session_seconds: Time after which a silent client loses its session to another client;
-                None or `inf` if it keeps its session until it ends it.
+                with None or `inf`, it keeps the session until it ends it.
             log: Function called with a line for each connection, each rejection and the step rate:
                 at most 100 lines in 10 s, and one that counts the others.
 
@@ -136,7 +136,7 @@ class Server(NoCopies):
         # The time at which each connection was made, oldest first.
         self._connections: dict[Connection, float] = {}
         self._owner: Connection | None = None  # the connection of the session
-        self._unread: set[Connection] = set()  # those that `select` would not report
+        self._unread: set[Connection] = set()  # with data that `select` does not report
         family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
         try:
             self._listener = socket.create_server((host, port), family=family)
@@ -161,7 +161,7 @@ class Server(NoCopies):
         limit = None if sessions is None else self._num_ended + positive("sessions", sessions)
         next_check = 0.0
         while not self._stopping and self._num_ended != limit:
-            # A turn answers one message of each connection: none delays the others or `stop`.
+            # A turn answers one message per connection, so no client delays the others or `stop`.
             events = self._selector.select(0.0 if self._unread else POLL_SECONDS)
             unread, self._unread = self._unread, set()
             for connection in {key.data for key, _ in events} | unread:
@@ -177,7 +177,7 @@ class Server(NoCopies):
     # --- connections ---------------------------------------------------------------------------
 
     def _accept(self) -> None:
-        """Accept waiting connections, as many as there may be at a time."""
+        """Accept waiting connections, at most `MAX_CONNECTIONS` of them."""
         for _ in range(MAX_CONNECTIONS):
             try:
                 peer, _ = self._listener.accept()
@@ -189,7 +189,7 @@ class Server(NoCopies):
                 return
             if len(self._connections) == MAX_CONNECTIONS:
                 others = (other for other in self._connections if other is not self._owner)
-                # Close the oldest, but first those that have not greeted (with keys: strangers).
+                # Close the oldest that has not greeted (with keys: a stranger), else the oldest.
                 self._close(min(others, key=lambda other: other.greeted), "refused: too many")
             peer.setblocking(False)
             try:

@@ -17,16 +17,16 @@ __all__ = ["is_array", "is_batch", "lane_bytes", "space_message", "space_of"]
 
 
 def space_message(space: Space) -> list[object]:
-    """Return the name and arguments of a space: all that defines it, except for its generator.
+    """Return the name and the arguments that define a space, without its generator.
 
-    Dtypes arrive in the byte order of the other machine, and classes derived from a space as it.
+    Dtypes arrive in the receiver's byte order, and instances of subclasses as the base class.
 
     Raises:
-        ArgumentTypeError: If it is or contains a space that cannot be sent.
+        ArgumentTypeError: If the space is or contains one that cannot be sent.
     """
     if isinstance(space, Box):
         message: list[object] = ["Box", space.low, space.high, dtype_name(space.dtype)]
-        if space.dtype.kind == "i":  # integer bounds do not show where there is none
+        if space.dtype.kind == "i":  # bounds of integers do not show where there is no bound
             message += map(np.asarray, (space.bounded_below, space.bounded_above))
         return message
     if isinstance(space, Discrete):

@@ -24,7 +24,7 @@ GREETING = b"gymcore remote 3"
 """The first bytes that each side sends."""
 
 NEEDS_KEYS = b"gymcore: no keys"
-"""What a server with keys answers to a client without, in place of the greeting."""
+"""The answer of a server with keys to a client without keys, instead of the greeting."""
 
 HEAD = struct.Struct("<4sIQ")
 """Head of a message: `MAGIC`, number of frames, their total size; then the length of each frame."""
@@ -118,7 +118,7 @@ class Connection:
             self._needs_handshake = False
 
     def refuse_without_keys(self) -> None:
-        """Answer a client whose handshake failed; only one without keys reads the answer."""
+        """Answer a client whose handshake failed; only a client without keys reads the answer."""
         with contextlib.suppress(OSError):
             socket.socket.send(self.socket, NEEDS_KEYS)
             for _ in range(16):  # closing a socket with unread data may discard the answer
@@ -133,7 +133,7 @@ class Connection:
         Raises:
             NotTheProtocol: If the peer violates the protocol or sends a message that is too large.
             ConnectionError: If the peer has closed the connection.
-            ssl.SSLError: If the peer's key is not known here, or it does not use encryption.
+            ssl.SSLError: If the peer's key is not known here, or the peer does not use encryption.
         """
         try:
             self._do_handshake()

@@ -79,7 +79,7 @@ class HostedVectorEnv:
             "render_mode": envs.render_mode,
             "render_fps": envs.metadata.get("render_fps"),
         }
-        encode(self._hello)  # raises what cannot be sent
+        encode(self._hello)  # raises if something cannot be sent
 
     def hello(self) -> dict[str, Any]:
         """Return the properties that never change."""

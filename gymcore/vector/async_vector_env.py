@@ -96,8 +96,8 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
     Workers send other infos, results of calls, states and failures as pickles. Loading a pickle can
     run any code in this process, so use only environments that you trust.
 
-    If you pass `worker`, your own worker loop, the object becomes a `CustomWorkerVectorEnv`, and
-    that of a class of yours becomes both.
+    If you pass `worker`, your own worker loop, the object becomes a `CustomWorkerVectorEnv`. An
+    object of your own subclass becomes an instance of both classes.
 
     Examples:
         >>> import gymcore as gym
@@ -271,8 +271,8 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         # Lanes of restarted workers whose restart is not reported yet, and their last observations.
         self._restarted: set[int] = set()
         self._last_observations: dict[int, Any] = {}
-        # For `send` and `recv`: sent lanes whose step was lost in a restart, whether messages of
-        # withdrawn lanes may still arrive, and when the workers were last checked.
+        # For `send` and `recv`: sent lanes whose step was lost in a restart, and when the workers
+        # were last checked.
         self._abandoned: list[int] = []
         self._checked_at = 0.0
 

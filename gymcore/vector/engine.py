@@ -183,7 +183,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         raise UnsupportedMode(f"set_state: {self} does not support this method")
 
     def _copy_lanes(self, source: Lanes, target: Lanes) -> None:
-        """Continue lanes of `target`, which are distinct, as copies of those of `source`."""
+        """Copy the lanes `source` over the lanes `target`, which are distinct."""
         if type(self)._save_lanes is VectorEngine._save_lanes:
             VectorEnv.copy_lanes(self, source, target)  # raises
         lanes, rows = np.unique(source, return_inverse=True)
@@ -241,7 +241,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
             )
 
     def _check_call(self, method: str, *, sending: bool = False) -> None:
-        """Raise unless a call may begin; with `sending`, it may while lanes wait for `recv`."""
+        """Raise unless a call may begin. With `sending`, lanes may be waiting for `recv`."""
         self._check_open()
         if not sending and (count := self._num_sent()):
             raise AlreadyPendingCallError(
@@ -377,7 +377,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         return results
 
     def _checked_actions(self, actions: Any, count: int) -> Any:
-        """Return copies of the actions of `count` lanes, as `_step_engine` takes them: a list."""
+        """Return copies of the actions of `count` lanes as a list, for `_step_engine`."""
         layout = self._action_layout
         if layout is not None:
             return split_batch(layout, checked_actions(layout, actions, count), count)
@@ -411,7 +411,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
 
         Raises:
             InvalidArgument: If an environment is already being stepped (a `ValueError`).
-            Error: If `step` would raise it for its arguments.
+            Error: If `step` would raise it for these arguments.
         """
         self._check_some_lanes("send")
         self._check_call("send", sending=True)
@@ -580,7 +580,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
     def copy_lanes(
         self, source: Sequence[int] | np.ndarray, target: Sequence[int] | np.ndarray
     ) -> None:
-        """Let environments continue as copies of others; see `VectorEnv.copy_lanes`."""
+        """Copy environments over others; see `VectorEnv.copy_lanes`."""
         self._check_call("copy_lanes")
         self._check_reset("copy_lanes")
         originals = lane_indices(source, self.num_envs, "source", distinct=False)

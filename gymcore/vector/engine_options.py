@@ -1,4 +1,4 @@
-"""Checks of the functions, values and spaces that engines of Python environments are given."""
+"""Checks of the functions, values and spaces passed to engines of Python environments."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _differences(expected: Space, spaces: Sequence[Space], differing: list[int],
 
 
 def _difference(expected: Space, space: Space, fits: Fits) -> str:
-    """Describe the part, shape or dtype in which `space` differs; "" if the spaces show it."""
+    """Describe the part, shape or dtype in which `space` differs; "" if its text shows it."""
     parts = named_leaves(space)
     for path, expected_part in named_leaves(expected).items():
         part = parts.get(path)

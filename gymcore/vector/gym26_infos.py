@@ -68,11 +68,11 @@ class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
 
 
 def _final_infos(merged: dict[str, Any] | None, mask: npt.NDArray[np.bool_]) -> FinalInfos:
-    """Return `FinalInfos.from_merged`, of no entries for engines without final infos."""
+    """Return the `FinalInfos` of `merged`; without entries if the engine has no final infos."""
     return FinalInfos.from_merged({} if merged is None else merged, mask)
 
 
-# What the names of Gym 0.26 hold: a function and the entries that it gets, or the same as an entry.
+# What the names of Gym 0.26 stand for: a function and the entries it is called with, or an entry.
 GYM26_MAKERS: dict[str, Maker] = {
     "final_observation": (split_rows, "final_obs", "_final_obs"),
     "_final_observation": "_final_obs",
@@ -84,8 +84,8 @@ GYM26_MAKERS: dict[str, Maker] = {
 def add_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
     """Return infos of a same-step batch with `final_observation` and Gym 0.26's `final_info`.
 
-    The values are made when they are first read. The argument is not changed; it is returned itself
-    if it lacks `final_obs` or has these names.
+    The values are made when they are first read. `infos` is not changed. It is returned as it is if
+    it lacks `final_obs` or already has these names.
 
     Examples:
         >>> import numpy as np

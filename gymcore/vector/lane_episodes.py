@@ -44,7 +44,7 @@ class AutoresetMode(Enum):
         raise ValueError(f"{value!r} is not a valid AutoresetMode: expected one of {expected}")
 
 
-AutoresetMode.__module__ = "gymcore.vector.vector_env"  # Gymnasium's place, stored in pickles
+AutoresetMode.__module__ = "gymcore.vector.vector_env"  # its module in Gymnasium, for pickles
 
 # The numbers of the modes in compiled code (gymcore_ext/engine/episodes.pxd).
 AUTORESET_NUMBERS = {mode: number for number, mode in enumerate(AutoresetMode)}
@@ -78,7 +78,7 @@ class LaneEpisodes:
     """
 
     def __init__(self, env: Any) -> None:
-        """Start with no episode begun; only the size and the mode of `env` are read."""
+        """Record that no episode has begun; only the size and the mode of `env` are read."""
         self.mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         self.same_step = self.mode is AutoresetMode.SAME_STEP
         self._num_envs = env.num_envs

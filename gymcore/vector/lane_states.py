@@ -44,13 +44,13 @@ def save_env(env: Env, lane: int) -> tuple[Any, Layers]:
 
 
 def check_state(env: Env, state: Any, lane: int) -> None:
-    """Check that `state` is a `LaneState` of such an environment with the same wrappers.
+    """Check that `state` is a `LaneState` of an environment like `env`, with the same wrappers.
 
     The environment's own part is checked by its `check_state`, if it has one.
 
     Raises:
         ArgumentTypeError: If it is not a `LaneState`.
-        InvalidArgument: If it belongs to another environment or other wrappers, or is impossible.
+        InvalidArgument: If it belongs to another environment or other wrappers, or cannot occur.
         StateNotSupported: If the environment has no `get_state` and `set_state`.
     """
     where = f"environment {lane}"

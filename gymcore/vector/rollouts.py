@@ -29,7 +29,7 @@ __all__ = ["Rollout", "Steps", "empty_rows", "rows_like", "write_row"]
 Bools = npt.NDArray[np.bool_]
 Lanes = npt.NDArray[np.intp]
 OnEnd = Callable[["int | Lanes", Lanes, object], None]
-"""Function of the steps [K] (or one for all), lanes [K] and last observations of ended episodes."""
+"""Receives the steps [K] (or one for all), lanes [K] and last observations of K ended episodes."""
 
 
 class Steps(NamedTuple):

@@ -210,16 +210,16 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     def copy_lanes(
         self, source: Sequence[int] | np.ndarray, target: Sequence[int] | np.ndarray
     ) -> None:
-        """Let environments continue as copies of others, as if all were read before any is set.
+        """Copy environments over others; all are read before any is overwritten.
 
-        A copy has everything that continues the episode: the state, the random stream, parameters,
-        the number of steps and the return so far, and whether the episode has ended. The next steps
-        of both are equal if their actions are. Durations of episodes are not copied.
+        A copy continues the same episode: it has the original's state, random stream, parameters,
+        number of steps and return so far, and whether the episode has ended. Equal actions then
+        give equal steps. Durations of episodes are not copied.
 
         Args:
             source: Indices or a mask of the environments to copy; one may be given several times.
-            target: Indices or a mask of the environments that become the copies, one for each in
-                `source`, which may be among them.
+            target: Indices or a mask of the environments to overwrite, one for each in `source`;
+                an environment may be in both.
 
         Raises:
             InvalidArgument: If an index is out of range, one is given twice in `target`, or the
@@ -245,7 +245,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     def lane_generators(self, lanes: Sequence[int]) -> list[np.random.Generator] | None:
         """Return the random generators of some environments, so that callers can draw from them.
 
-        None if they are in another process or if all environments share one generator.
+        Return None if they are in another process or if all environments share one generator.
         """
         return None
 
@@ -326,8 +326,8 @@ class VectorWrapper(
         array([2., 2.])
     """
 
-    # Names of the attributes that are arrays with a row for each environment, if these are all the
-    # state that the wrapper keeps of environments; None if that is not known.
+    # Names of the attributes that are arrays with a row for each environment. None unless they are
+    # all the state that the wrapper keeps for environments.
     _lane_arrays: tuple[str, ...] | None = None
 
     observation_space = overridable("observation_space", "Space of a batch of observations.")
@@ -388,8 +388,8 @@ class VectorWrapper(
     def steps_some_lanes(self) -> bool:
         """Whether `step_lanes` can step some of the environments.
 
-        True if the wrapped environment can and `step` is not overridden without `step_lanes`. A
-        wrapper whose `step` takes `env_ids` overrides this.
+        True if the wrapped environment can, unless the wrapper overrides `step` but not
+        `step_lanes`. A wrapper whose `step` takes `env_ids` overrides this property.
         """
         cls = type(self)
         supported = cls.step is VectorWrapper.step or cls.step_lanes is not VectorWrapper.step_lanes
@@ -407,7 +407,7 @@ class VectorWrapper(
     ) -> None:
         """Copy environments of the wrapped environment; see `VectorEnv.copy_lanes`.
 
-        A wrapper with a `step` or `reset` of its own must define this method: call that of `env`,
+        A wrapper that overrides `step` or `reset` must define this method: call `env.copy_lanes`,
         then copy the state that the wrapper keeps for each environment, if any.
         """
         cls, names = type(self), self._lane_arrays

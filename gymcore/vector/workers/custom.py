@@ -120,7 +120,7 @@ class _Worker(pool.WorkerProcess):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        # None for each request, and the messages received since the first, which `poll` unpickles.
+        # None for each request, and the messages received since the first; `poll` unpickles these.
         self.log: list[Any] = []
 
     def post(self, request: Pickled) -> None:
@@ -375,7 +375,7 @@ def _check_reported_fits(envs: LoopEngine, fits: Sequence[Sequence[Any]]) -> Non
 
 
 def _check_worker_signature(worker: Any) -> None:
-    """Raise `InvalidArgument` if a loop does not take 8 arguments; `TypeError` if no function."""
+    """Raise `InvalidArgument` if a loop does not take 8 arguments, `TypeError` if not callable."""
     try:
         signature = inspect.signature(worker)
     except ValueError:  # a function without an accessible signature

@@ -28,10 +28,10 @@ _MAX_SHORT = 0x7FFFFFFF
 
 _READ_BYTES = 1 << 20
 
-# How often a call reads without looking at its deadline: a process may send forever.
+# Number of reads after which a call checks its deadline: a process may send forever.
 _MAX_READS = 8
 
-# Messages of at least this size are sent separately, not copied behind their header.
+# Messages of at least this size are sent after their header, without being joined to it.
 _COPIED_BYTES = 1 << 16
 
 # How often a waiting process checks whether the other one is alive, in seconds.

@@ -21,8 +21,8 @@ Place: TypeAlias = contextlib.AbstractContextManager[None]
 _MIN_BUSY = 250e-6
 
 # Seconds between checks of how long the worker waited for the CPU, the largest share of its time
-# that it may wait, and the range of pauses. A try after a pause is short, and pauses are long,
-# because a step beside busy programs can take several times as long on the CPU.
+# that it may wait, and the range of pauses. Pauses are long and tries between them short, because
+# a step can take several times as long on a CPU that other programs use.
 _CHECK_SECONDS, _TRY_SECONDS = 0.1, 0.01
 _MAX_WAITING = 0.4
 _MIN_PAUSE, _MAX_PAUSE = 1.0, 32.0
@@ -70,7 +70,7 @@ class Placement:
         self._woke_at = time.monotonic()
 
     def _check(self, now: float) -> None:
-        """Begin or end a pause, by the time that the worker has waited for a CPU."""
+        """Begin or end a pause, depending on how long the worker has waited for a CPU."""
         run_ns, wait_ns = _cpu_times()
         limit = _MAX_WAITING * (run_ns - self._run_ns + wait_ns - self._wait_ns)
         crowded = run_ns == 0 or wait_ns - self._wait_ns > limit  # 0: the system does not count
@@ -96,8 +96,8 @@ def placements(affinity: Any, num_workers: int) -> list[Place]:
     """Return where each worker waits, for the argument `worker_affinity`.
 
     Raises:
-        ArgumentTypeError: If `affinity` is none of "auto", None and a sequence of integers.
-        InvalidArgument: If there is not one CPU for each worker, or this process may not use it.
+        ArgumentTypeError: If `affinity` is neither "auto", None nor a sequence of integers.
+        InvalidArgument: If there is not one CPU for each worker, or this process may not use one.
     """
     cpus: list[int] = []
     allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else []
@@ -114,7 +114,7 @@ def placements(affinity: Any, num_workers: int) -> list[Place]:
                 f"worker_affinity: expected a CPU for each of {num_workers} workers, of those that "
                 f"this process may use, {allowed}, got {cpus}"
             )
-    elif affinity is not None and 1 < num_workers <= len(allowed):  # one of each core first
+    elif affinity is not None and 1 < num_workers <= len(allowed):  # one CPU per core first
         cores = [_core(cpu) for cpu in allowed]
         order = sorted(range(len(cores)), key=lambda i: cores[:i].count(cores[i]))
         cpus = [allowed[i] for i in order[:num_workers]]

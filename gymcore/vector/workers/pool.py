@@ -48,7 +48,7 @@ _EXIT_CODE_SECONDS = 1.0
 
 _FOREVER = float("inf")
 
-# The usual reason why a process that imports the program again ends before it has environments.
+# Hint for a process that imports the program again and ends before it has made its environments.
 _MAIN_GUARD = (
     "a program that starts processes by spawn or forkserver must make the vector "
     'environment under if __name__ == "__main__":'
@@ -137,7 +137,7 @@ class WorkerProcess:
         except BaseException as problem:
             parent_end.close()
             self._crash_log.close()
-            # Since Python 3.14, the fork server itself imports the program and may end with that.
+            # Since Python 3.14, the fork server itself imports the program, which may end it.
             if isinstance(problem, (ConnectionError, EOFError)):
                 raise worker_died(lanes, "starting", None, index, _MAIN_GUARD) from problem
             raise
@@ -184,7 +184,7 @@ class WorkerProcess:
 
         Raises:
             WorkerDied: If the worker has ended.
-            WorkerTimeout: If the worker does not accept it in time; it is delivered later.
+            WorkerTimeout: If the worker does not accept the message in time; it is delivered later.
         """
         try:
             self.stream.send(message, deadline, self.alive)

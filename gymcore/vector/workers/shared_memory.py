@@ -224,7 +224,7 @@ class Memory:
     Attributes:
         channel: Requests and replies.
         slots: Infos of each lane.
-        transitions: BatchBuffer of `TRANSITION`, which has the next three.
+        transitions: BatchBuffer of `TRANSITION`, which contains the next three.
         rewards: float64 `[num_envs]`.
         terminated: bool `[num_envs]`.
         truncated: bool `[num_envs]`.
@@ -368,7 +368,7 @@ class Results:
                 self._last.write(lane, observation)
 
     def observation(self, lane: int) -> Any:
-        """Return a copy of the last observation of one lane."""
+        """Return the last observation of one lane, copied if it is in shared memory."""
         if self._shared is None:
             return self._objects[lane]
         return (self._last or self._shared).read(lane)
@@ -423,7 +423,7 @@ class Results:
         """Return the merged infos of lanes, and store their pickled observations."""
         infos: dict[str, Any] = {}
         slots = self._memory.slots
-        # All of them now, even if `add_info` raises: a later step must not find them.
+        # Fetched now: if `add_info` raises, a later step must not receive them.
         overflow = {lane: self._overflow(lane) for lane in slots.overflowed(lanes)}
 
         def merge(infos: dict[str, Any], info: dict[str, Any], row: int) -> dict[str, Any]:
@@ -452,7 +452,7 @@ class Results:
     def rewards(
         self, numbers: npt.NDArray[np.float64], lanes: Sequence[int]
     ) -> npt.NDArray[np.float64]:
-        """Return the rewards of the lanes whose infos were taken, which have vectors."""
+        """Return the rewards of the lanes whose infos were last read, some of which are vectors."""
         vectors, self.vectors = self.vectors, {}
         return stacked_rewards(numbers, vectors, lanes)
 

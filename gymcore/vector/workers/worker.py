@@ -462,7 +462,7 @@ class _LaneError(Exception):
 def _make_envs(first: int, functions: Any, envs: list[Env]) -> Failure | None:
     """Make the environments one by one and append them to `envs`, also if a later one fails."""
     try:
-        # Functions are pickled unless the process is a fork; here a failure can be reported.
+        # Unless the process is a fork, functions are pickled; failures to load them are reported.
         for function in pickle.loads(functions) if isinstance(functions, bytes) else functions:
             envs.append(make_adopted(function))
     except (Exception, SystemExit) as error:
