@@ -88,9 +88,13 @@ class Learner:
 def main() -> None:
     """Train until the target is reached."""
     args = arguments()
+    torch.set_num_threads(1)  # faster for small networks
     torch.manual_seed(args.seed)
     random = np.random.default_rng(args.seed)
     envs = gym.make_vec(args.id, num_envs=args.num_envs)
+    spaces = envs.single_observation_space, envs.single_action_space
+    if len(spaces[0].shape or ()) != 1 or not isinstance(spaces[1], gym.spaces.Discrete):
+        raise SystemExit(f"{args.id}: expected vectors and discrete actions, got {spaces}")
     test_envs = gym.make_vec(args.id, num_envs=20)
     buffer = ReplayBuffer(
         envs, args.capacity, n_steps=args.n_steps, discount=args.gamma,

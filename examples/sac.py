@@ -142,8 +142,12 @@ class Learner:
 def main() -> None:
     """Train until the target is reached."""
     args = arguments()
+    torch.set_num_threads(1)  # faster for small networks
     torch.manual_seed(args.seed)
     envs = gym.make_vec(args.id, num_envs=args.num_envs)
+    spaces = envs.single_observation_space, envs.single_action_space
+    if len(spaces[0].shape or ()) != 1 or not isinstance(spaces[1], gym.spaces.Box):
+        raise SystemExit(f"{args.id}: expected vectors and continuous actions, got {spaces}")
     test_envs = gym.make_vec(args.id, num_envs=20)
     buffer = ReplayBuffer(envs, args.capacity, discount=args.gamma, seed=args.seed)
     learner = Learner(envs, args)

@@ -77,6 +77,20 @@ def test_sac_learns_and_is_evaluated():
     assert -2000 < float(lines[-1].rsplit(" ", 1)[1]) < 0
 
 
+@pytest.mark.parametrize(
+    ("program", "env_id"),
+    [("dqn", "Pendulum-v1"), ("sac", "CartPole-v1")],
+)
+def test_off_policy_examples_name_the_spaces_they_need(program, env_id):
+    pytest.importorskip("torch")
+    done = subprocess.run(
+        [sys.executable, f"examples/{program}.py", env_id],
+        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{env_id}: expected vectors and ")
+
+
 def test_ppo_atari_continues_from_its_checkpoint(tmp_path):
     for name in ("torch", "ale_py", "tensorboardX"):
         pytest.importorskip(name, reason=f"{name} is not installed")
