@@ -156,7 +156,7 @@ def check_functions(
         if name == "reset" and fields["options"]:
             names += ("options",)
         arguments = tuple(inspect.signature(function).parameters)
-        if len(arguments) != len(names):
+        if len(arguments) != len(names) or arguments[0] == "self":
             raise InvalidArgument(
                 f"{location_of(function)}{owner.__name__}.{name}: expected the arguments "
                 f"({', '.join(names)}), got ({', '.join(arguments)})"

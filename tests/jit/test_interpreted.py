@@ -397,6 +397,10 @@ def too_few(state, rng):
     state.x = 1.0
 
 
+def method(self, state, rng):
+    state.x = 1.0
+
+
 def makes_a_list(state, parameters, rng):
     state.x = len([1.0])
 
@@ -456,6 +460,10 @@ CLASS_MISTAKES: list[tuple[dict[str, Any], str]] = [
     (
         {"reset": too_few},
         r"\.py:\d+: Wrong.reset: expected the arguments \(state, parameters, rng\), got \(state",
+    ),
+    (
+        {"reset": method},
+        r"\.py:\d+: Wrong.reset: expected the arguments \(state, parameters, rng\), got \(self",
     ),
     (
         {"State": Grid},
