@@ -134,7 +134,7 @@ class RemoteVectorEnv(NoCopies, VectorEngine[Any, Any]):
     Attributes:
         batch_size: Number of environments that `recv` returns, which is the number sent.
         address: Address of the server.
-        specification_hash: Hash of the spaces and options of the vector environment.
+        specification_hash: Hash of the id, size, spaces and modes of the vector environment.
 
     Examples:
         >>> import threading
