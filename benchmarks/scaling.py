@@ -138,7 +138,7 @@ class Sessions:
         self._name = "/".join(map(str, member))
 
     def rate(self, seconds: float) -> float:
-        """Measure for about so long, all processes at once; return their steps a second."""
+        """Measure all processes at once for about `seconds`; return their steps per second."""
         for worker in self._workers:
             worker.send(measure=self._name, seconds=seconds)
         answers = [worker.receive() for worker in self._workers]

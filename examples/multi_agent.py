@@ -73,7 +73,7 @@ class Orchard:
 
 
 def greedy(observations, rng):
-    """Walk towards the apple."""
+    """Walk toward the apple."""
     dy, dx = observations[:, 0], observations[:, 1]
     vertical = np.where(dy > 0, 3, 4)
     return np.where(dy != 0, vertical, np.where(dx > 0, 1, np.where(dx < 0, 2, 0)))

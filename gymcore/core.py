@@ -163,7 +163,7 @@ class Env(Generic[ObsType, ActType]):
         if cls.__init__ is object.__init__ and (args or kwargs):
             raise TypeError(f"{cls.__name__}() takes no arguments")
         new = super().__new__
-        env = new(cls) if new is object.__new__ else new(cls, *args, **kwargs)  # a mixin's
+        env = new(cls) if new is object.__new__ else new(cls, *args, **kwargs)  # of a mixin
         if cls.close is not Env.close and cls.close is not Wrapper.close:
             _environments[id(env)] = env
         return env
@@ -482,7 +482,7 @@ class Wrapper(
         load_layers(layers, *state)
 
     # The methods that every wrapper has. `get_wrapper_attr` and the `call` of vector environments
-    # pass these by, so that they find the environment's own.
+    # skip these, so that they find the environment's own.
     inherited_states: tuple[object, ...] = (get_state, set_state)
 
     def _is_inherited(self, name: str) -> bool:

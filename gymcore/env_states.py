@@ -27,7 +27,7 @@ __all__ = ["EnvState", "Layers", "check_layers", "load_layers", "save_layers", "
 # For each layer, outermost first: the name of its class, and attributes by name.
 Layers = tuple[tuple[str, dict[str, Any]], ...]
 
-# Attributes with values of these types, or tuples of them, are no part of a state.
+# Attributes with values of these types, or tuples of them, are not part of a state.
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, partial)
 _CONFIGURATION = (Space, EnvSpec, type, types.ModuleType, *_FUNCTIONS)
 # Nor are these: the inner layer, and the arguments of constructors.
@@ -187,8 +187,8 @@ def _fits_env(env: Any, name: str, value: Any) -> bool:
 def _fits_wrapper(wrapper: Any, name: Any, value: Any) -> bool:
     """Return whether an attribute of a wrapper can have a value.
 
-    Nothing replaces methods or the configuration. Attributes of gymcore's own wrappers keep their
-    kind, and counts are counts; what those of other classes can be is not known.
+    A state cannot replace methods or the configuration. Attributes of gymcore's own wrappers keep
+    their type, and counts must not be negative; attributes of other classes may have any value.
     """
     is_excluded = not isinstance(name, str) or name in (*_NOT_STATE, *wrapper._not_state)
     default = None if is_excluded else getattr(type(wrapper), name, None)
@@ -206,7 +206,7 @@ def _fits_wrapper(wrapper: Any, name: Any, value: Any) -> bool:
 
 
 def _comparable_type(value: Any) -> Any:
-    """Return what a value of an attribute has in common with others; None for None."""
+    """Return what an attribute's old and new values must share; None for None."""
     if isinstance(value, (Number, np.bool_, np.ndarray)):
         return Number
     if isinstance(value, deque):

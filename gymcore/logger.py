@@ -29,7 +29,7 @@ def set_level(level: int) -> None:
     min_level = level
 
 
-setLevel = set_level  # another name of it in Gym 0.26
+setLevel = set_level  # its other name in Gym 0.26
 
 
 def _formatted(msg: str, args: tuple[object, ...]) -> str:

@@ -149,7 +149,7 @@ def bars_against(rows: dict[str, float], peer: str) -> list[tuple[str, float]]:
 
 
 def draw_chart(shown: list[tuple[str, float]], title: str, path: Path) -> None:
-    """Draw how many times as many steps per second as its peers gymcore was measured to take."""
+    """Draw the measured steps per second of gymcore as a multiple of those of its peers."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -93,7 +93,7 @@ class _Finder(MetaPathFinder, Loader):
                 if rest.startswith(f"{joined}.") and rest.removeprefix(f"{joined}.") in modules:
                     candidates[1:] = [f"{self.namespace}.{joined}", f"gymcore.{joined}"]
         parent, _, module = rest.partition(".")
-        if parent == "envs" and "." in module:  # a family has the names of its files
+        if parent == "envs" and "." in module:  # a family's package has the names of its modules
             candidates.insert(1, f"{self.namespace}.envs.{module.partition('.')[0]}")
         for candidate in candidates:
             with contextlib.suppress(ModuleNotFoundError):  # a parent is missing

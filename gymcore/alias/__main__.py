@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def _run_text(source: str | bytes, name: str, **attributes: object) -> None:
-    """Run source code as the module `__main__`, which has these attributes."""
+    """Run source code as the module `__main__`, with these attributes."""
     main_module = ModuleType("__main__")
     vars(main_module).update(attributes)
     sys.modules["__main__"] = main_module

@@ -41,5 +41,5 @@ class EzPickle:
 
     def __setstate__(self, d: dict[str, Any]) -> None:
         """Call the constructor of this object with the arguments in `d`."""
-        # A second, temporary object would be collected, and would close what both share.
+        # A temporary second object would close what both share when it is collected.
         type(self).__init__(self, *d["_ezpickle_args"], **d["_ezpickle_kwargs"])

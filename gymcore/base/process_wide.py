@@ -1,4 +1,4 @@
-"""The one lock over what a whole process shares and gymcore exchanges for a moment.
+"""The lock for state of the whole process that gymcore replaces temporarily.
 
 Examples are the filters of Python's warnings, MuJoCo's handler of warnings, and the buffer in which
 pygame sorts the corners of a polygon. Code that holds the lock must not import modules of gymcore,
@@ -19,7 +19,7 @@ from types import ModuleType
 _loaded: dict[str, ModuleType] = {}
 
 lock = threading.RLock()
-"""Use it as `process_wide.lock`: a forked child has another one."""
+"""Refer to it as `process_wide.lock`, because a forked child replaces it."""
 
 
 def _replace_lock() -> None:

@@ -13,9 +13,9 @@ from gymcore_ext.atari.frames import COLUMNS, Resizer
 def area_weights(size: int, target: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
     """Return which of `size` source pixels each of `target` pixels covers.
 
-    The result is the first ones, `[target]`, and the weights of these and the next ones,
-    `[target, taps]`. The weights are OpenCV's: a thousandth of a pixel does not count. If `size` is
-    a multiple of `target`, they are 1, and the sum is divided at the end.
+    The result is the index of each target's first source pixel, `[target]`, and the weights of the
+    pixels from there on, `[target, taps]`. As in OpenCV, a thousandth of a pixel does not count. If
+    `size` is a multiple of `target`, weights are 1, and the sum is divided at the end.
     """
     scale = 1.0 / (target / size)
     is_multiple = size % target == 0

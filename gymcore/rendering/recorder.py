@@ -41,7 +41,7 @@ def always(episode: int) -> bool:
 
 
 class RecordedFrames:
-    """The frames of a video, of which only the number is known: they are in the file."""
+    """The frames of a video, which are in its file: only their number is known."""
 
     def __init__(self, count: int) -> None:
         self._count = count

@@ -226,7 +226,7 @@ class VideoWriter(NoCopies):
         self._finalizer = weakref.finalize(self, self._encoder.finish, quiet=True)
 
     def close(self) -> None:
-        """Finish the file, and wait for it; further calls do nothing. No frames, no file.
+        """Finish the file; further calls do nothing. Without frames, there is no file.
 
         Raises:
             VideoEncodingFailed: If ffmpeg failed; the file is removed.

@@ -240,7 +240,7 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
         return np.clip(integers, low, high, out=integers)
 
     def _draw_large(self, integers: Array) -> None:
-        """Draw elements with a bound that doubles may not hold again, in integer arithmetic."""
+        """Draw again, in integers, the elements with a bound that a double may not hold."""
         rng, below, above = self.np_random, self.bounded_below, self.bounded_above
         low, high, dtype = self.low, self.high, self.dtype
         far_low, far_high = ((bound < -MAX_EXACT) | (bound > MAX_EXACT) for bound in (low, high))

@@ -85,7 +85,7 @@ def _import_prefix(env_id: str) -> str:
 
 
 def registered_id(env_id: object) -> str:
-    """Return an id from a file in a form with which `make` does not import a module.
+    """Return an id from a file, without the module that `make` would import.
 
     Args:
         env_id: `[module:][namespace/]name[-v(version)]`, which must be registered; the module is

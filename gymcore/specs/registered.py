@@ -27,7 +27,7 @@ aliases: dict[str, Alias] = {}
 """Replacements of retired ids, by id. If an id is also registered, `registry` takes precedence."""
 
 keeps_batches: ContextVar[bool] = ContextVar("keeps_batches", default=False)
-"""Whether gymcore itself imports ale-py, whose batches are then not registered, in this thread."""
+"""Whether gymcore itself is importing ale-py in this thread, so that its batches are ignored."""
 
 
 def versioned_specs(ns: str | None, name: str) -> dict[int, EnvSpec]:

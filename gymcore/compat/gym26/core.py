@@ -66,8 +66,8 @@ class Wrapper(
     def _with_first(self, result: Any, change: Callable[[Any], Any]) -> Any:
         """Return the result of a reset with a changed observation.
 
-        Only this method differs in wrappers of Gym 0.21, where `reset` returns the observation
-        alone, if they pass the flags of a step through, whether one or two.
+        Wrappers of Gym 0.21, where `reset` returns the observation alone, override only this method
+        if they pass on the flags of a step, one or two.
         """
         observation, info = result
         return change(observation), info

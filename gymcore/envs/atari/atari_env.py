@@ -38,7 +38,7 @@ STATE_VERSION = 1
 _KEYS = {"UP": "w", "DOWN": "s", "LEFT": "a", "RIGHT": "d", "FIRE": " "}
 
 
-# Emulators that live when Python ends are reported as leaks by nanobind.
+# nanobind reports emulators that still exist when Python exits as leaks.
 _alive: weakref.WeakSet[AtariEnv] = weakref.WeakSet()
 
 
@@ -59,7 +59,7 @@ def _release_emulators() -> None:
 
 
 def block_daemons_at_exit() -> None:
-    """Block a daemon thread once Python has begun to end, and to release the emulators."""
+    """Block a daemon thread once Python has begun to shut down and to release the emulators."""
     while python_ends.is_set() and threading.current_thread() is not threading.main_thread():
         time.sleep(1.0)
 
@@ -92,7 +92,7 @@ def load_ale() -> ModuleType:
 def rom_path(game: str) -> str:
     """Return the file of a game: in the folder `ALE_ROMS_DIR`, or in that of ale-py.
 
-    The emulator ends the process at a file that it does not know, so this is asked first.
+    The emulator exits the process if it does not know a file, so the file is checked first.
 
     Args:
         game: The name of the ROM, such as "space_invaders".
@@ -183,7 +183,7 @@ class AtariEnv(Env, EzPickle):
     """
 
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 30}  # noqa: RUF012
-    # The batch of ids that register none, if one of these arguments is given to `make_vec`.
+    # `make_vec` uses it for ids without a batch of their own, if one of these arguments is given.
     vector_class = "gymcore.envs.atari.vector_env:PresetAtariVectorEnv"
     vector_arguments = frozenset({"preset", *STAGES}) - {"frameskip", "max_num_frames_per_episode"}
 
@@ -202,7 +202,7 @@ class AtariEnv(Env, EzPickle):
         render_mode: str | None = None,
         sound_obs: bool = False,
     ) -> None:
-        """Load the game. The defaults are those of Machado et al. (2018), of the ids of version 5.
+        """Load the game. The defaults are those of Machado et al. (2018), as in ids of version 5.
 
         Args:
             game: The name of the ROM, such as "space_invaders".
@@ -354,7 +354,7 @@ class AtariEnv(Env, EzPickle):
         )
 
     def _restart(self) -> None:
-        """Do what `load_game` does after `seed_game`, but restore a state, which takes no time.
+        """Do what `load_game` does after `seed_game`, but restore a state, which is fast.
 
         States lack the phase of the sound, and settings of `ale` that a program has changed.
         """
@@ -371,7 +371,7 @@ class AtariEnv(Env, EzPickle):
 
         Args:
             seed: Seeds `np_random` and the emulator, whose frames begin at 0 again.
-            options: None or {}: there are none.
+            options: None or {}; there are no options.
 
         Returns:
             The observation and the info: "lives", "episode_frame_number", "frame_number", and with
@@ -400,7 +400,7 @@ class AtariEnv(Env, EzPickle):
 
         Returns:
             The observation, a new array; the sum of the rewards of the frames; whether the game is
-            over; whether the limit of frames cut it off; and the info of `reset`.
+            over; whether the frame limit ended it; and the info of `reset`.
 
         Raises:
             InvalidAction: If `action` is not such an index, or not three finite numbers if
@@ -434,7 +434,7 @@ class AtariEnv(Env, EzPickle):
         raise invalid_action(action, f"an integer from 0 to {len(self._action_set) - 1}")
 
     def _joystick(self, action: Any) -> tuple[Any, float]:
-        """Return the emulator's action that radius, angle and fire amount to, and how far."""
+        """Return the emulator's action for radius, angle and fire, and how far it is pressed."""
         try:
             radius, angle, fire = np.asarray(action, np.float32)
             finite = bool(np.isfinite([radius, angle, fire]).all())
@@ -553,7 +553,7 @@ class AtariEnv(Env, EzPickle):
         }
 
     def _identity(self) -> dict[str, Any]:
-        """Return what states are accepted by: the arguments that later steps depend on."""
+        """Return the arguments that later steps depend on; a state must have equal ones."""
         unimportant = ("obs_type", "render_mode", "sound_obs")
         arguments = {k: v for k, v in self._ezpickle_kwargs.items() if k not in unimportant}
         return {"environment": "AtariEnv", "version": STATE_VERSION, "settings": arguments}
@@ -606,9 +606,9 @@ class AtariEnv(Env, EzPickle):
 
         Frames, rewards and flags are the same from then on, given the same actions. The screen is
         drawn by the next step. After the end of a game the emulator draws nothing: until a reset,
-        observations show the screen from before this call. ALE's states lack where in a frame the
-        console is: a state that was saved while the game computed for longer than a frame, as
-        tic_tac_toe_3d does, may continue differently.
+        observations show the screen from before this call. ALE's states do not record where in a
+        frame the console is: a state that was saved while the game computed for longer than a
+        frame, as tic_tac_toe_3d does, may continue differently.
 
         Args:
             state: What `get_state` returned; it is not changed.
@@ -622,7 +622,7 @@ class AtariEnv(Env, EzPickle):
         self.check_state(state)
         ale_py = load_ale()
         emulator = ale_py.ALEState(bytes(state["emulator"]))
-        # States lack whether the console is in the middle of a frame, and where: it stays there.
+        # States do not record whether and where in a frame the console is: it stays there.
         position = self._frame_position(state["emulator"])
         if position != COMPLETE:
             self.ale.reset_game()

@@ -30,7 +30,7 @@ GAMES = sorted(
 """Games that one player can play, by the names of their ROMs."""
 
 NOT_RESTORED = ("miniature_golf",)
-"""Games whose states ALE does not restore: it writes numbers of theirs as booleans."""
+"""Games whose states ALE does not restore: it writes some of their numbers as booleans."""
 
 GAMES_FOR_SEVERAL = ("combat", "joust", "maze_craze", "warlords")
 """Games whose ROMs ale-py ships for several players (PettingZoo); it cannot run them for one."""
@@ -51,13 +51,13 @@ def environment_ids() -> Iterator[tuple[str, dict[str, Any]]]:
 
     Version 5 is that of ale-py and Gymnasium. Versions 0 (with sticky actions) and 4 (without) are
     the older names; ale-py no longer has their Deterministic and "-ram" forms, nor "-ram-v5", but
-    published code does. Episodes of all are at most 108,000 frames long: half an hour.
+    published code does. All episodes are at most 108,000 frames long: half an hour.
     """
     for observed, obs_type in (("", {}), ("-ram", {"obs_type": "ram"})):
         for game in GAMES:
             yield f"ALE/{title(game)}{observed}-v5", _arguments(game, 0.25, 4) | obs_type
         for game in GAMES_OF_V0:
-            # Every fourth frame of Space Invaders would never show the shots, which blink.
+            # Every fourth frame of Space Invaders would never show the shots, because they blink.
             fixed = 3 if game == "space_invaders" else 4
             for form, frameskip in (("", (2, 5)), ("Deterministic", fixed), ("NoFrameskip", 1)):
                 name = f"{title(game)}{observed}{form}"

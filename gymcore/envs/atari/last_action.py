@@ -1,4 +1,4 @@
-"""The action that the emulator is repeating, which its states leave out."""
+"""The emulator's last action, which sticky actions repeat and which its states do not record."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 # A state ends with the emulator's two Mersenne Twisters as text; the second draws sticky actions.
 _TWISTER = re.compile(rb"(?:\d+ ){624}\d+")
 
-# How many steps are looked back at. Actions that stick for longer than that are those of chance
-# below 1e-40 at the usual probability of 0.25.
+# Number of past steps to search. At the usual probability of 0.25, the chance that an action sticks
+# for longer is below 1e-40.
 _STEPS = 100
 
 # A state is a head, the size of its memory and the memory, which also has sizes before texts, and
@@ -24,13 +24,13 @@ Press = tuple[Any, float]
 
 
 def seeded(state: bytes, seed: int) -> bytes:
-    """Return the state in which a game is loaded with a seed, from the one with another seed.
+    """Return the state of a just loaded game, converted to another seed.
 
-    They differ in the last generator alone, which has drawn nothing.
+    Only the last generator differs, which has not drawn any numbers yet.
 
     Args:
         state: A serialized state, with generators.
-        seed: The emulator's, as an unsigned number of 32 bits.
+        seed: Seed of the emulator, an unsigned 32-bit integer.
     """
     *_, old = _TWISTER.finditer(state)
     _, words, position, *_ = np.random.RandomState(seed).get_state()
@@ -41,11 +41,11 @@ def seeded(state: bytes, seed: int) -> bytes:
 
 
 class LastAction:
-    """Keeps track of what the emulator pressed last, which a sticky frame repeats.
+    """Tracks the emulator's last action, which a sticky frame repeats.
 
-    Each frame it draws a number, and ignores the new action if that is too small. So the last
-    action follows from the last steps and the same numbers, which are drawn when it is asked for,
-    by the generator that the emulator had after a reset. Some games draw in the reset itself.
+    In each frame the emulator draws a number, and ignores the new action if it is too small. The
+    last action is computed, when it is needed, from the last steps and the same numbers, drawn from
+    a copy of the emulator's generator after the reset. Some games draw in the reset itself.
     """
 
     def __init__(self, no_press: Press, probability: float, ale: Any) -> None:
@@ -53,7 +53,7 @@ class LastAction:
 
         Args:
             no_press: The action, and how far it was pressed, after a reset.
-            probability: That of repeating an action.
+            probability: Probability of repeating an action.
             ale: The emulator.
         """
         self._no_press = no_press
@@ -65,12 +65,12 @@ class LastAction:
         self.reset(ale)
 
     def record(self, press: Press, frames: int) -> None:
-        """Note a step."""
+        """Record a step."""
         self._steps.append((press, frames))
         self._undrawn += frames
 
     def reset(self, ale: Any) -> None:
-        """Note that a game begins: nothing is pressed."""
+        """Begin a game, in which nothing is pressed yet."""
         self._last_press = self._no_press
         self._reset_history(ale.cloneState(include_rng=True))
 
@@ -92,12 +92,12 @@ class LastAction:
         return self._last_press
 
     def restore(self, ale: Any, state: Any, press: Press) -> None:
-        """Restore a state of the emulator that has its generator, and the last action with it."""
+        """Restore a state of the emulator, including its generator, and the last action."""
         ale.restoreState(state)
         self._reset_history(state)
         self._last_press = press
         if 0 < self._probability < 1:
-            # Press it until it is taken; then go back again.
+            # Press the action until the emulator takes it, then restore the state again.
             numbers = np.random.RandomState()
             numbers.set_state(self._generator().get_state())
             while True:
@@ -107,7 +107,7 @@ class LastAction:
             ale.restoreState(state)
 
     def follow(self, ale: Any) -> None:
-        """Take over the emulator's generator, after something else has set it."""
+        """Copy the emulator's generator again, after other code has set it."""
         self._last_press = self.now()
         self._reset_history(ale.cloneState(include_rng=True))
 
@@ -117,7 +117,7 @@ class LastAction:
         self._state = state.serialize()
 
     def _generator(self) -> np.random.RandomState:
-        """Return the generator, in the state that is followed since, read when it is needed."""
+        """Return the copy of the generator; its state is parsed when it is first needed."""
         if self._state:
             *words, position = _TWISTER.findall(self._state)[1].split()
             key = np.array(words, np.uint32)

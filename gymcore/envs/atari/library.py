@@ -24,7 +24,7 @@ _FLAGS, _READY_AND_DIRECT = 0b111, 0b110
 # Where an ALEState has the memory of its emulator, a std::string.
 _MEMORY_OFFSET = 24
 
-# Actions that functions are tried with.
+# Actions with which the functions are tested.
 _TRIED = (1, 3, 0, 4, 1)
 
 
@@ -108,7 +108,7 @@ def state_offset() -> int:
 
 @cache
 def library_functions() -> dict[str, int]:
-    """Return the addresses of ALE's C++ functions by their names in FUNCTIONS; not tried yet.
+    """Return the addresses of ALE's C++ functions by their names in FUNCTIONS; not tested yet.
 
     Raises:
         DependencyNotInstalled: If ale-py is not installed, or lacks one of the functions.
@@ -142,9 +142,9 @@ def screen_of(addresses: dict[str, int], ale: Any) -> npt.NDArray[np.uint8]:
 
 
 def try_functions(addresses: dict[str, int], ale: Any) -> None:
-    """Play the same frames by ale-py and by the functions, and raise if they differ."""
+    """Play the same frames with ale-py and with the functions; raise if results differ."""
     call, address = {name: _function(addresses, name) for name in FUNCTIONS}, address_of(ale)
-    begun = ale.cloneState(include_rng=True)  # what a reset draws may change the game
+    begun = ale.cloneState(include_rng=True)  # numbers drawn in a reset may change the game
     ale.reset_game()
     expected: list[Any] = []
     for action in _TRIED:
@@ -216,14 +216,14 @@ def load_game(
 
 @dataclasses.dataclass(frozen=True)
 class Cartridge:
-    """What is known of a game when its ROM has been loaded.
+    """Properties of a game, read from its loaded ROM.
 
     Attributes:
         screen: Rows and columns.
         minimal: ALE's numbers of the actions that do something.
         legal: ALE's numbers of all actions.
-        gray: What each color is in gray, uint8 [1, 256].
-        colors: Red, green and blue of each, uint8 [3, 256].
+        gray: Luminance of each palette entry, uint8 [1, 256].
+        colors: Red, green and blue of each palette entry, uint8 [3, 256].
         first_state: The serialized state in which the ROM was loaded.
         memory: What states of the game may contain.
         resets_draw: Whether ALE draws numbers when it resets the game.
@@ -241,7 +241,7 @@ class Cartridge:
 
 @cache
 def cartridge(path: str, game: str, mode: int | None, difficulty: int | None) -> Cartridge:
-    """Load a ROM to find out about its game.
+    """Load a ROM, and read the properties of its game.
 
     Raises:
         InvalidArgument: If the game has no such mode or difficulty.
@@ -257,7 +257,7 @@ def cartridge(path: str, game: str, mode: int | None, difficulty: int | None) ->
     ale.reset_game()
     begun = ale.cloneState(include_rng=True).serialize()
     screen = screen_of(library_functions(), ale)
-    # Every color on the screen, and what ale-py says of it.
+    # Put every color on the screen, and read ale-py's values for it.
     screen.reshape(-1)[:256] = np.arange(256)
     gray = ale.getScreenGrayscale().reshape(-1)[:256]
     colors = ale.getScreenRGB().reshape(-1, 3)[:256]

@@ -1,4 +1,4 @@
-"""What a serialized state of ALE has: where its numbers are, and their ranges.
+"""The layout of ALE's serialized states: offsets and ranges of their numbers.
 
 A state is a head of int32 (paddles, frames, mode and difficulty), the size of the emulator's memory
 and that memory, and a tail, the limits of paddles.
@@ -34,11 +34,11 @@ CUT_OFF = -2
 """Position of a frame that the game has ended earlier."""
 
 # What the serialized memory of an emulator has after the text of its generator: the names of its
-# parts, and for each part the least and the greatest value of so many numbers, all int32.
+# parts, and for each part (minimum, maximum, count) of its numbers, all int32.
 _Numbers = tuple[tuple[int, int, int], ...]
 _TRUE, _FALSE = 0xFAB1FAB2 - 2**32, 0xBAD1BAD2 - 2**32
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
-_LARGE = 2**28  # of rewards and scores: sums and differences of some do not overflow
+_LARGE = 2**28  # of rewards and scores, so that sums and differences do not overflow
 _PARTS: tuple[tuple[str, _Numbers], ...] = (
     # Registers; flags; what execution waits for.
     ("M6502Low", ((0, 255, 5), (0, 65535, 1), (_TRUE, _FALSE, 7), (0, 15, 1))),
@@ -108,8 +108,8 @@ _CARTRIDGES: dict[str, _Numbers] = {  # banks, memory
 def memory_fields(state: bytes) -> npt.NDArray[np.int32]:
     """Return what the memory of an emulator may contain, int32 [numbers, 3].
 
-    Each number has its offset from the end of the generator's text, its least value and its
-    greatest one; if the least is the greater one of both, it is one of these two.
+    A row has a number's offset from the end of the generator's text, its minimum and its maximum.
+    If the minimum is above the maximum, only these two values are possible.
 
     Args:
         state: A serialized state of the game.
@@ -150,7 +150,7 @@ def memory_fields(state: bytes) -> npt.NDArray[np.int32]:
     if kind not in _CARTRIDGES:
         raise ValueError(f"a saved game has an unknown {kind}")
     add(_CARTRIDGES[kind])
-    # The game's own numbers, and at last whether a generator of sticky actions follows.
+    # The game's own numbers, and finally whether a generator of sticky actions follows.
     while offset < len(memory) - 4:
         is_flag = value(offset) in (_TRUE, _FALSE)
         add(((_TRUE, _FALSE, 1),) if is_flag else ((-_LARGE, _LARGE, 1),))
@@ -164,7 +164,7 @@ def frame_position(memory: Any) -> int:
     """Return how many clocks of the display of an unfinished frame are drawn, given the memory.
 
     When a frame ends, its lines become those of the last frame, which are counted besides the
-    current ones. The result is COMPLETE or CUT_OFF then.
+    current ones. The result is then COMPLETE or CUT_OFF.
     """
     (length,) = struct.unpack_from("<i", memory, GENERATOR - _MEMORY - 4)
     clocks = struct.unpack_from("<7i", memory, GENERATOR - _MEMORY + length + _CLOCKS)
@@ -187,7 +187,7 @@ class GameMemory:
     """What states of one game in one mode may contain.
 
     Attributes:
-        known_position: The position of the state that was given.
+        known_position: Position of the state from which this object was made.
     """
 
     def __init__(self, state: bytes) -> None:
@@ -235,7 +235,7 @@ class GameMemory:
         ):
             return None
         numbers = np.frombuffer(state, np.uint8, offset=end)[self._offsets].view(np.int32)[:, 0]
-        # Where the least exceeds the greatest, as in pairs of _TRUE and _FALSE, only these two fit.
+        # Where the minimum exceeds the maximum, as for _TRUE and _FALSE, only these two values fit.
         is_inside = (self._minimums < numbers) & (numbers < self._maximums)
         if not (is_inside | (numbers == self._minimums) | (numbers == self._maximums)).all():
             return None

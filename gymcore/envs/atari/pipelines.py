@@ -21,9 +21,9 @@ class Pipeline:
     frameskip: int = 4
     """Frames of a step."""
     maxpool: bool = True
-    """Whether a step shows the brighter of its last two frames, or the last one."""
+    """Whether a step observes the brighter of its last two frames, instead of the last one."""
     grayscale: bool = True
-    """Whether frames are gray [height, width], or colors with an axis of three."""
+    """Whether frames are gray [height, width], instead of color with an axis of three."""
     channels_first: bool = False
     """Whether colors are [stack_num * 3, height, width], not [stack_num, height, width, 3]."""
     img_height: int = 84
@@ -35,36 +35,36 @@ class Pipeline:
     stack_padding: str = "zero"
     """What is in the stack before the first frame: "zero", or "reset" for that frame."""
     noop_max: int = 30
-    """How many numbers of no-ops there are; 0 for none."""
+    """Number of different counts of no-ops; 0 for no no-ops."""
     noop_min: int = 0
-    """The smallest of them."""
+    """The smallest count of no-ops."""
     noop_seeding: str = "mt19937"
-    """What draws them and how it is seeded: "mt19937" takes the seed itself, as C++ libraries do;
+    """What draws the count, and its seed: "mt19937" takes the seed itself, as C++ libraries do;
     "gymnasium" is the environment's `np_random`, seeded as ale-py's environment seeds it."""
     use_fire_reset: bool = True
     """Whether a reset presses FIRE in games that have it."""
     fire_first: bool = True
-    """Whether it does so before the no-ops, or after them."""
+    """Whether it does so before the no-ops, instead of after them."""
     episodic_life: bool = False
     """Whether a lost life ends an episode."""
     life_loss_info: bool = False
     """Whether a lost life is reported as `terminated` while the episode goes on."""
     last_life_counts: bool = False
-    """Whether the last life counts as a lost one, in games that go on without lives."""
+    """Whether losing the last life counts, in games that go on without lives."""
     life_loss_ends_step: bool = True
-    """Whether an episode that a lost life ends does so at once, or after all frames of the step."""
+    """Whether a lost life ends the episode at once, instead of after all frames of the step."""
     life_loss_continues: bool = False
     """Whether the next episode after a lost life continues the game."""
     shows_end: bool = False
-    """Whether a frame that ends an episode is observed. If not, what was seen before it is."""
+    """Whether the frame that ends an episode is observed, instead of the ones before it."""
     reward_clipping: bool = True
-    """Whether rewards are -1, 0 or 1. Returns that are reported are those of the game."""
+    """Whether rewards are clipped to -1, 0 or 1. Reported returns are not clipped."""
     max_num_frames_per_episode: int = 108_000
     """Frames after which an episode is truncated; 0 for never."""
     frame_limit: str = "frames"
-    """What that counts: "frames" of the episode without its reset, "game_frames" with it, or
+    """What the limit counts: "frames" of the episode without its reset, "game_frames" with it, or
     "steps" of `frameskip` frames each, over all lives of a game."""
-    reports_lanes: bool = dataclasses.field(default=True, repr=False)  # no part of states' digests
+    reports_lanes: bool = dataclasses.field(default=True, repr=False)  # not in digests of states
     """Whether every info has `env_id`, the indices of the lanes."""
 
     def __post_init__(self) -> None:
@@ -103,7 +103,7 @@ class Pipeline:
         return self.stack_num, height, width, 3
 
     def numbers(self, has_fire: bool, continuous: bool) -> dict[str, Any]:
-        """Return what compiled code takes, by the names in its struct, and fields it ignores."""
+        """Return the fields of the compiled struct by name, and some that it ignores."""
         limit = self.max_num_frames_per_episode
         return {
             **vars(self),

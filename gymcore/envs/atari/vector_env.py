@@ -46,21 +46,21 @@ from gymcore.spaces import Box, Discrete
 from gymcore_ext.atari.games import Games
 from gymcore_ext.engine.batch import Batch
 
-# Emulators that live when Python ends are reported as leaks by nanobind.
+# nanobind reports emulators that still exist when Python exits as leaks.
 _alive: weakref.WeakSet[PreprocessedAtariEnv | AtariVectorEnv] = weakref.WeakSet()
 
-# Values with which programs tell ale-py's `AtariVectorEnv` to choose; the same as no argument here.
+# Values that mean the default in ale-py's `AtariVectorEnv`; here they mean no argument.
 _NOT_CHOSEN = {"batch_size": 0, "num_threads": 0, "thread_affinity_offset": -1}
 
 _loading: set[object] = set()  # blocks of `_loads_games` that have begun
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_loading.clear)  # no thread of the child would end them
+    os.register_at_fork(after_in_child=_loading.clear)  # the child has no thread to end them
 
 
 @contextlib.contextmanager
 def _loads_games() -> Iterator[None]:
-    """Let the end of Python wait for the block, which has emulators that `_alive` does not know.
+    """Make the exit of Python wait for the block, whose emulators `_alive` does not list.
 
     This is not a lock: an interrupt just before the block would leave it locked.
 
@@ -99,10 +99,10 @@ class LaneGames(Games):
     """`Games` whose lanes can be seeded and saved."""
 
     opener: Callable[[], Any]  # returns an emulator with the game
-    # Loads it with a probability of sticky actions and a seed; None if ALE draws none in resets.
+    # Loads the game, given stickiness and a seed; None if ALE draws no numbers in resets.
     drawing_loader: Callable[[Any, float, int], None] | None = None
     game: str
-    path: str  # of its ROM
+    path: str  # of the ROM
     cartridge: Cartridge
 
     def load_roms(self) -> None:
@@ -122,7 +122,7 @@ class LaneGames(Games):
         self.set_ale(lane, ale, address_of(ale))
 
     def _has_game(self, lane: int) -> bool:
-        """Whether a lane has an emulator with its ROM: a program may have loaded another one."""
+        """Return whether a lane's emulator has its ROM; a program may have loaded another one."""
         ale = self.ales[lane]
         return ale is not None and ale.getString("rom_file") == self.path
 
@@ -189,8 +189,8 @@ class LaneGames(Games):
     def _end_frame(self, ale: Any, game: np.void) -> None:
         """Bring an emulator to a position in a frame from which it can continue a saved game.
 
-        ALE's states lack whether the console is in the middle of a frame, and where in its buffer:
-        it stays where it is. Drawing the rest of another frame from there may leave the buffer.
+        ALE's states do not record whether the console is in the middle of a frame, and where in its
+        buffer: it stays there. Drawing the rest of another frame from there may overrun the buffer.
         After a reset the console is at the beginning of a frame, or elsewhere in some games.
         """
         position = frame_position(game["memory"])
@@ -203,7 +203,7 @@ class LaneGames(Games):
             ale.act(0)
 
     def release(self) -> None:
-        """Let go of the emulators; the lanes cannot be stepped any more."""
+        """Release the emulators; the lanes cannot be stepped anymore."""
         for lane in range(len(self)):
             self.set_ale(lane, None, 0)
 
@@ -248,7 +248,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
     """One lane of `AtariVectorEnv`, as an environment: for its arguments see there.
 
     Attributes:
-        repeat_action_probability: How likely a frame repeats the action of the one before.
+        repeat_action_probability: Probability that a frame repeats the previous action.
 
     Examples:
         >>> env = PreprocessedAtariEnv("pong", preset="gymnasium")
@@ -380,7 +380,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         rom = self._path, self.game, self._mode, self._difficulty
         games.opener = partial(open_game, *rom, limit)
         if known.resets_draw:
-            # Lane and emulator hand the generator to each other, at addresses of this version.
+            # Lane and emulator exchange the generator, at addresses of this version.
             if load_ale().__version__ != TESTED:
                 raise unusable(f"resets of {self.game} are random, which needs ale-py {TESTED}")
             games.drawing_loader = partial(load_game, *rom)
@@ -407,11 +407,11 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         self._generator = lane_generator(self._batch, 0)
 
     def seeds_of(self, batch: Any) -> LaneSeeds:
-        """Return what seeds the lanes of a batch of this game."""
+        """Return the object that seeds the lanes of a batch of this game."""
         return _GameSeeds(batch, self.pipeline.noop_seeding == "gymnasium")
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Step by an action; see `Env.step`.
+        """Take one action; see `Env.step`.
 
         Raises:
             InvalidAction: If `action` is not an element of `action_space`.
@@ -503,7 +503,7 @@ class AtariVectorEnv(NativeVectorEnv):
 
     - Infos: `lives`, `frame_number`, `episode_frame_number`; `reward` before it is clipped; and
       `game_return`, `game_length` (in steps) and `game_over` of the game, which has many episodes
-      where a lost life ends one and the next one continues. Returns of `episode_statistics` are
+      if lost lives end them without ending the game. Returns of `episode_statistics` are
       sums of rewards before they are clipped. Except with the preset "gymnasium", every info has
       `env_id`, the indices of the lanes, as in the other two libraries (`reports_lanes`).
     - `get_attr("ale")` returns the emulators, for reading between steps. Lanes may differ in
@@ -584,7 +584,7 @@ class AtariVectorEnv(NativeVectorEnv):
 
 
 class PresetAtariVectorEnv(AtariVectorEnv):
-    """An `AtariVectorEnv` of ids for which `make_vec` preprocesses frames only if it is asked to.
+    """An `AtariVectorEnv` of ids for which `make_vec` preprocesses frames only on request.
 
     Ids without frame skipping leave it to the preprocessing: the preset sets `frameskip`.
     """

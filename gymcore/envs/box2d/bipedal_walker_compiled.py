@@ -41,7 +41,7 @@ class BipedalWalker(Lidar, CompiledBox2DEnv[npt.NDArray[np.float32]]):
       fraction of each of 10 rays of 5.3 m, from straight down to the front.
     - Actions float32 [4] in [-1, 1]: hip and knee of one leg, then of the other. The sign is the
       direction of the motor, the magnitude its torque.
-    - Reward: 4.3 per metre forward, minus changes of the hull's angle, minus 0.028 for each motor's
+    - Reward: 4.3 per meter forward, minus changes of the hull's angle, minus 0.028 for each motor's
       torque; -100 for a fall. A fall or the end of the ground terminates.
 
     Terrain, pushes, observations, rewards and flags are Gymnasium's for the same seeds and actions,
@@ -53,7 +53,7 @@ class BipedalWalker(Lidar, CompiledBox2DEnv[npt.NDArray[np.float32]]):
         fresh_worlds: Whether `reset` begins with a new world; False, as in Gymnasium. It can be
             set at any time.
         hull, legs, joints, terrain, world: Box2D's bodies, joints and world.
-        terrain_x, terrain_y: The points of the ground, metres.
+        terrain_x, terrain_y: The points of the ground, meters.
         terrain_poly, cloud_poly, lidar: The pieces of the ground, the clouds and the rays, in
             Gymnasium's form; changing them changes nothing.
 
@@ -107,7 +107,7 @@ class BipedalWalker(Lidar, CompiledBox2DEnv[npt.NDArray[np.float32]]):
     def step(
         self, action: npt.ArrayLike
     ) -> tuple[npt.NDArray[np.float32], float, bool, bool, Info]:
-        """Step by four numbers; the torques are clipped to [-1, 1].
+        """Take an action of four numbers; the torques are clipped to [-1, 1].
 
         Raises:
             InvalidAction: If `action` is not four numbers (also an `AssertionError`).
@@ -118,7 +118,7 @@ class BipedalWalker(Lidar, CompiledBox2DEnv[npt.NDArray[np.float32]]):
         except error.InvalidAction:
             raise invalid_action(action, "four numbers, none of them NaN") from None
         if self._observe_step is not None:
-            self._observe_step()  # refuses
+            self._observe_step()  # raises
         if terminated and reward == -100.0:
             reward = -100  # an int, as in Gymnasium
         if self.render_mode == "human":
@@ -169,28 +169,28 @@ class BipedalWalker(Lidar, CompiledBox2DEnv[npt.NDArray[np.float32]]):
 
     @property
     def prev_shaping(self) -> float | None:
-        """What the next reward counts from; None before the first step."""
+        """The shaping term that the next reward is relative to; None before the first step."""
         episode = self._episode
         return float(episode["prev_shaping"]) if episode["has_shaping"] else None
 
     @property
     def terrain_y(self) -> list[float]:
-        """The heights of the points of the ground, metres; empty before the first reset."""
+        """The heights of the points of the ground, meters; empty before the first reset."""
         return self._episode["heights"].tolist() if self._bodies else []
 
     @property
     def clouds(self) -> Clouds:
-        """The corners of the clouds, metres."""
+        """The corners of the clouds, meters."""
         return make_clouds(self._episode["clouds"]) if self._bodies else ()
 
     @property
     def terrain_poly(self) -> list[tuple[list[Point], Color]]:
-        """The corners [4] and the color of each piece of the ground, metres."""
+        """The corners [4] and the color of each piece of the ground, meters."""
         return ground_polygons(self.terrain_x, self.terrain_y)
 
     @property
     def cloud_poly(self) -> list[tuple[list[Point], float, float]]:
-        """The corners of each cloud, and its lowest and highest x, metres."""
+        """The corners of each cloud, and its lowest and highest x, meters."""
         return cloud_polygons(self.clouds)
 
     @property

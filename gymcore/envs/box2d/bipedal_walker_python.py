@@ -69,7 +69,7 @@ __all__ = [
 ]
 
 FPS = 50
-SCALE = 30.0  # pixels a metre
+SCALE = 30.0  # pixels a meter
 MOTORS_TORQUE = 80
 SPEED_HIP = 4
 SPEED_KNEE = 6
@@ -119,7 +119,7 @@ GROUND_BODY = Box2D.b2BodyDef()
 GRASS, STUMP, STAIRS, PIT = range(4)
 
 # The x of each point of the ground, and the end of each lidar ray relative to the hull, from
-# straight down to the front. Metres.
+# straight down to the front. Meters.
 GROUND_X = [i * TERRAIN_STEP for i in range(TERRAIN_LENGTH)]
 RAY_ENDS = [
     (math.sin(1.5 * i / 10.0) * LIDAR_RANGE, -(math.cos(1.5 * i / 10.0) * LIDAR_RANGE))
@@ -138,13 +138,13 @@ Clouds = tuple[tuple[Point, ...], ...]
 
 
 def ground_polygons(x: list[float], y: list[float]) -> list[tuple[list[Point], Color]]:
-    """Return the corners [4] and the color of each piece of the ground, metres."""
+    """Return the corners [4] and the color of each piece of the ground, meters."""
     points = itertools.pairwise(zip(x, y, strict=False))
     return [([a, b, (b[0], 0), (a[0], 0)], (102, 153, 76)) for a, b in points]
 
 
 def cloud_polygons(clouds: Clouds) -> list[tuple[list[Point], float, float]]:
-    """Return the corners of each cloud, and its lowest and highest x, metres."""
+    """Return the corners of each cloud, and its lowest and highest x, meters."""
     return [(list(cloud), min(cloud)[0], max(cloud)[0]) for cloud in clouds]
 
 
@@ -268,7 +268,7 @@ class BipedalWalker(Lidar, Box2DEnv[npt.NDArray[np.float32]]):
 
     @property
     def clouds(self) -> Clouds:
-        """The corners of the clouds, metres."""
+        """The corners of the clouds, meters."""
         return tuple(tuple(corners) for corners, *_ in self.cloud_poly)
 
     # --- a step --------------------------------------------------------------------------------
@@ -367,7 +367,7 @@ def walker_spaces() -> tuple[spaces.Box, spaces.Box]:
 
 
 class Terrain(NamedTuple):
-    """The ground of an episode, in metres: its outline, and the boxes of its obstacles."""
+    """The ground of an episode, in meters: its outline, and the boxes of its obstacles."""
 
     heights: tuple[float, ...]
     boxes: tuple[tuple[Point, ...], ...]
@@ -533,7 +533,7 @@ class WalkerParts:
 
 
 def make_clouds(numbers: npt.NDArray[np.float64]) -> Clouds:
-    """Return the corners of the clouds, metres, from random numbers [10, 11]."""
+    """Return the corners of the clouds, meters, from random numbers [10, 11]."""
     turns = [3.14 * 2 * corner / 5 for corner in range(_CLOUD_CORNERS)]
     y = _HEIGHT * 3 / 4
     clouds = []

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 STATE_VERSION = 3
 
-# What is random about the start of an episode, and about a step; and a saved state.
+# The random values of the start of an episode, and of a step; and a saved state.
 Start = tuple[Any, ...]
 Move = tuple[Any, ...]
 EpisodeState = dict[str, Any]
@@ -49,7 +49,7 @@ def load_box2d() -> ModuleType:
 Box2D: Any = load_box2d()
 
 
-# Objects of the package, which says nothing of types; programs may add attributes.
+# Objects of the package, which has no type annotations; programs may add attributes.
 PackageObject: TypeAlias = Any
 World: TypeAlias = Any
 """A `b2World`."""
@@ -73,7 +73,7 @@ def edges(points: Iterable[Point], **definition: object) -> Iterator[Definition]
 
 
 def corners(body: Body) -> list[Point]:
-    """Return the corners of a body's first fixture in the world, metres."""
+    """Return the corners of a body's first fixture in the world, meters."""
     return [body.GetWorldPoint(corner) for corner in body.fixtures[0].shape.vertices]
 
 
@@ -113,7 +113,7 @@ class DrawnBox2DEnv(DrawnEnv[ObsType, ActType]):
     metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array"], "render_fps": 50}  # noqa: RUF012
 
     def _has_begun(self) -> bool:
-        """Return whether there was a reset."""
+        """Return whether `reset` has been called."""
         raise NotImplementedError
 
     def _draw(self, surface: pygame.Surface) -> None:
@@ -150,7 +150,7 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
     """
 
     counters: ClassVar[tuple[str, ...]] = ()
-    # Constructor arguments that later steps depend on: states are of equal ones.
+    # Constructor arguments that later steps depend on; a state must have equal ones.
     settings: ClassVar[tuple[str, ...]] = ()
     # Attributes that hold parts of the world: copies and pickles build them again.
     _not_pickled: ClassVar[tuple[str, ...]] = ()
@@ -196,7 +196,7 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
         }
 
     def _identity(self) -> dict[str, object]:
-        """Return what states are accepted by: class, version and constructor arguments."""
+        """Return class, version and constructor arguments; a state must have equal ones."""
         settings = {name: getattr(self, name) for name in self.settings}
         name, version = type(self).__name__, STATE_VERSION
         return {"environment": name, "version": version, "settings": settings}

@@ -1,6 +1,6 @@
-"""The car of CarRacing: a hull, four wheels on joints, and the friction of the tyres.
+"""The car of CarRacing: a hull, four wheels on joints, and the friction of the tires.
 
-The model is a top-down one: each wheel rotates at its own speed, a tyre pulls the wheel
+The model is a top-down one: each wheel rotates at its own speed, a tire pulls the wheel
 toward rolling without slip, and it skids where that takes more force than friction allows.
 Constants and order of the arithmetic are those of Gymnasium's CarRacing-v3, with which the car
 agrees bit for bit.
@@ -70,7 +70,7 @@ class Particle:
 
     Attributes:
         color: Red, green and blue, 0 to 255.
-        poly: Points along the mark, in metres.
+        poly: Points along the mark, in meters.
         grass: Whether it is on grass.
         ttl: Not used.
     """
@@ -140,7 +140,7 @@ class Car:
     leaves_marks: bool = True
 
     def __init__(self, world: World, init_angle: float, init_x: float, init_y: float) -> None:
-        """Put a car into the world at (x, y) metres; angles are radians, 0 along the y axis."""
+        """Put a car into the world at (x, y) meters; angles are radians, 0 along the y axis."""
         self.world = world
         self.hull: Any = world.CreateDynamicBody(
             position=(init_x, init_y),
@@ -192,7 +192,7 @@ class Car:
         self.wheels[1].steer = s
 
     def step(self, dt: float) -> None:
-        """Turn the wheels and apply the tyres' forces for `dt` seconds; then step the world."""
+        """Turn the wheels and apply the tires' forces for `dt` seconds; then step the world."""
         push = dt * ENGINE_POWER
         for wheel in self.wheels:
             joint = wheel.joint
@@ -271,7 +271,7 @@ class Car:
 
         Args:
             surface: The surface to draw on.
-            zoom: Pixels a metre.
+            zoom: Pixels a meter.
             translation: Pixels from the surface's corner to the world's origin.
             angle: Rotation of the world around its origin, in radians.
             draw_particles: Whether the marks of skidding wheels are drawn, below the car.
@@ -305,7 +305,7 @@ class View:
     """A mapping from the world to the pixels of an image whose y axis points up.
 
     Attributes:
-        zoom: Pixels a metre.
+        zoom: Pixels a meter.
         translation: Pixels from the image's corner to the world's origin.
         cosine, sine: Of the angle by which the world is rotated.
     """

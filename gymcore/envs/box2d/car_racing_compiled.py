@@ -90,7 +90,7 @@ class _Wheel(BodyOf):
     def __init__(
         self, body: Body, joint: Joint, index: int, episode: np.void, road: Sequence[Body]
     ) -> None:
-        """Take the joint to the hull, the number of the wheel, the episode, and the road."""
+        """Store the joint to the hull, the number of the wheel, the episode, and the road."""
         super().__init__(body)
         self.joint, self.index, self._episode, self._road = joint, index, episode, road
 
@@ -109,7 +109,7 @@ class _Tile(BodyOf):
     """A piece of road."""
 
     def __init__(self, body: Body, idx: int, episode: np.void) -> None:
-        """Take the number of the piece, and the episode of its lane."""
+        """Store the number of the piece, and the episode of its lane."""
         super().__init__(body)
         self.idx, self._episode = idx, episode
 
@@ -284,7 +284,7 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
 
     @classmethod
     def reset_bounds(cls, options: Options) -> tuple[float, ...] | None:
-        """Whether to draw new colors, as the options say."""
+        """Return whether to draw new colors, as the options say."""
         check_options(options, ("randomize",))
         return (float(bool((options or {}).get("randomize", True))),)
 
@@ -330,7 +330,7 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
         except error.InvalidAction:
             raise invalid_action(action, f"an element of {self.action_space}") from None
         if self._observe_step is not None:
-            self._observe_step()  # refuses
+            self._observe_step()  # raises
         if self.render_mode == "human":
             self.render()
         if not terminated:

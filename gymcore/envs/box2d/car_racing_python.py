@@ -456,7 +456,7 @@ class TrackPoint(NamedTuple):
     Attributes:
         alpha: Its direction from the origin, in radians.
         beta: Angle of the car there, 0 along the y axis.
-        x, y: Position, metres.
+        x, y: Position, meters.
     """
 
     alpha: float
@@ -480,7 +480,7 @@ class Track(NamedTuple):
 
 
 def draw_checkpoints(np_random: np.random.Generator) -> Draws:
-    """Draw the noise of the angle (radians) and the radius (metres) of each checkpoint."""
+    """Draw the noise of the angle (radians) and the radius (meters) of each checkpoint."""
     return tuple(
         (
             float(np_random.uniform(0, 2 * math.pi * 1 / CHECKPOINTS)),

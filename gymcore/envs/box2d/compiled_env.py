@@ -22,12 +22,12 @@ class EpisodeField:
     """An attribute of an environment that is a field of its lane's episode."""
 
     def __init__(self, kind: type[bool | float]) -> None:
-        """Take the type of its values."""
+        """Store the type of the values."""
         self.kind = kind
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Learn the attribute's name."""
+        """Store the attribute's name."""
         self.name = name
 
     def __get__(self, env: Any, owner: type) -> Any:
@@ -51,10 +51,10 @@ class BodyOf(Box2D.b2Body):
 
 
 class Foot(BodyOf):
-    """A body that says whether it touches the ground."""
+    """A body with an attribute for contact with the ground."""
 
     def __init__(self, body: Body, joint: Joint, touches: npt.NDArray[np.int32]) -> None:
-        """Take the joint to the part above, and the element of the lane's episode."""
+        """Store the joint to the part above, and the element of the lane's episode."""
         super().__init__(body)
         self.joint, self._touches = joint, touches
 
@@ -68,7 +68,7 @@ class Foot(BodyOf):
         self._touches[0] = bool(value)
 
 
-# Version of what worlds.pyx saves of a lane: states of another one are refused.
+# Version of what worlds.pyx saves of a lane: states of another one are rejected.
 STATE_VERSION = 4
 
 
@@ -111,9 +111,9 @@ class CompiledBox2DEnv(
     # The same environment in Python, which calls `python_methods`.
     python_class: ClassVar[type]
     _not_pickled = (*NativeEnv._not_pickled, "_view")
-    # How often the world had been built when its bodies were viewed, and the package's bodies.
+    # The number of builds of the world when its bodies were read, and these bodies.
     _view: tuple[int, list[Body]] = (0, [])
-    # The action of the step that `reset` makes, which is by a subclass's `step`, as in Gymnasium;
+    # The action of the step that `reset` makes, through a subclass's `step`, as in Gymnasium;
     # None if `reset` never calls `step`.
     first_action: Any = None
 

@@ -54,7 +54,7 @@ def heuristic(env: Any, s: npt.NDArray[np.float32]) -> Any:
         True
     """
     x, y, x_speed, y_speed, angle, turn, leg_1, leg_2 = s
-    # Lean towards the pad, the more the farther and the faster the craft is away from it.
+    # Lean toward the pad, the more the farther and the faster the craft is away from it.
     wanted_angle = np.minimum(np.maximum(x * 0.5 + x_speed * 1.0, -0.4), 0.4)
     wanted_height = 0.55 * np.abs(x)
     turning = (wanted_angle - angle) * 0.5 - turn * 1.0

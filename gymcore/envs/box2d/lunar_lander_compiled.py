@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class _Number(Parameter):
-    """A number that is checked like the argument of its name."""
+    """A number that is checked like the constructor argument of its name."""
 
     def encoded(self, value: Any) -> tuple[float, ...]:
         """Return the number as the entry of its column."""
@@ -54,7 +54,7 @@ class LunarLander(ParticleBodies, CompiledBox2DEnv[Any]):
 
     Attributes:
         lander, legs, moon, world: Box2D's bodies and world; None before the first reset.
-        helipad_x1, helipad_x2, helipad_y: The pad, metres.
+        helipad_x1, helipad_x2, helipad_y: The pad, meters.
         wind_idx, torque_idx: Positions in the course of the wind, with `enable_wind`.
         main_engine_power, side_engine_power: Impulses of the engines, 13 and 0.6 in Gymnasium.
         dispersion: Scale of the engines' scatter, 1 in Gymnasium.
@@ -140,7 +140,7 @@ class LunarLander(ParticleBodies, CompiledBox2DEnv[Any]):
         ]
 
     def step(self, action: Any) -> tuple[npt.NDArray[np.float32], float, bool, bool, Info]:
-        """Step by an action of `action_space`; see the class.
+        """Take an action of `action_space`; see the class.
 
         With `continuous`, an action is two numbers, which are clipped to [-1, 1].
 
@@ -160,7 +160,7 @@ class LunarLander(ParticleBodies, CompiledBox2DEnv[Any]):
                 numbers = self._as_numbers(action)
                 observation, reward, terminated = self._batch.step_single_numbers(numbers)
         if self._observe_step is not None:
-            self._observe_step()  # refuses
+            self._observe_step()  # raises
         if terminated:
             reward = int(reward)  # -100 or 100, in Gymnasium too
         if self.render_mode == "human":
@@ -168,7 +168,7 @@ class LunarLander(ParticleBodies, CompiledBox2DEnv[Any]):
         return observation, reward, terminated, False, {}
 
     def _as_numbers(self, action: Any) -> npt.NDArray[np.float64]:
-        """Return two numbers of another type or shape; NaN runs no engine, as in Gymnasium."""
+        """Return an action of another type or shape as two numbers; NaN runs no engine."""
         try:
             numbers = np.array(action, np.float64).ravel()
         except (TypeError, ValueError, OverflowError):
@@ -213,7 +213,7 @@ class LunarLander(ParticleBodies, CompiledBox2DEnv[Any]):
 
     @property
     def prev_shaping(self) -> float | None:
-        """What the next reward counts from; None before the first step."""
+        """The shaping term that the next reward is relative to; None before the first step."""
         episode = self._episode
         return float(episode["prev_shaping"]) if episode["has_shaping"] else None
 
@@ -224,12 +224,12 @@ class LunarLander(ParticleBodies, CompiledBox2DEnv[Any]):
 
     @property
     def ground_y(self) -> list[float]:
-        """The heights of the points of the ground, metres."""
+        """The heights of the points of the ground, meters."""
         return smooth_ground(self._episode["heights"].tolist())
 
     @property
     def sky_polys(self) -> list[list[tuple[float, float]]]:
-        """The sky above each piece of ground: four corners in metres."""
+        """The sky above each piece of ground: four corners in meters."""
         return sky_over(self.ground_y)
 
     @property

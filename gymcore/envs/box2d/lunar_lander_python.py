@@ -61,7 +61,7 @@ __all__ = [
 ]
 
 FPS = 50
-SCALE = 30.0  # pixels a metre
+SCALE = 30.0  # pixels a meter
 MAIN_ENGINE_POWER = 13.0
 SIDE_ENGINE_POWER = 0.6
 INITIAL_RANDOM = 1000.0  # N, the push at the start
@@ -204,7 +204,7 @@ class LunarLander(ParticleBodies, Box2DEnv[Any]):
 
     @property
     def sky_polys(self) -> list[list[Point]]:
-        """The sky above each piece of ground: four corners in metres."""
+        """The sky above each piece of ground: four corners in meters."""
         return sky_over(self.ground_y)
 
     # --- an episode ----------------------------------------------------------------------------
@@ -464,7 +464,7 @@ def smooth_ground(heights: Sequence[float]) -> list[float]:
 
 
 def sky_over(ground_y: list[float]) -> list[list[Point]]:
-    """Return the sky above each piece of ground: four corners in metres."""
+    """Return the sky above each piece of ground: four corners in meters."""
     points = zip(GROUND_X, ground_y, strict=True)
     return [
         [left, right, (right[0], HEIGHT), (left[0], HEIGHT)]
@@ -505,7 +505,7 @@ def _leg_definition(side: int) -> tuple[Definition, Definition]:
 def make_world(gravity: float, ground_y: list[float]) -> tuple[World, Body, Body, list[Body]]:
     """Build a world: ground, hull and two legs. Box2D lists contacts in the order of creation.
 
-    Heights are in metres. Returns the world, the ground, the hull and the legs.
+    Heights are in meters. Returns the world, the ground, the hull and the legs.
     """
     world = Box2D.b2World(gravity=(0, gravity))
     moon = world.CreateBody(GROUND_BODY)

@@ -172,8 +172,8 @@ class AcrobotEnv(NativeDiscreteEnv):
             surface: Surface to draw on, by default 500 x 500 pixels; every pixel is overwritten.
             state: `(theta1, theta2, dtheta1, dtheta2)`; theta1 in radians from hanging down,
                 theta2 from the direction of the first link, both positive counter-clockwise.
-            link_length_1: Length of the upper link in metres.
-            link_length_2: Length of the lower link in metres.
+            link_length_1: Length of the upper link in meters.
+            link_length_2: Length of the lower link in meters.
         """
         theta1, theta2, _, _ = map(float, state)
         width, height = surface.get_size()
@@ -205,7 +205,7 @@ AcrobotVectorEnv = NativeVectorEnv.of(AcrobotEnv)
 LINK: Color = (0, 204, 204)
 JOINT: Color = (204, 204, 0)
 
-# Lengths in metres.
+# Lengths in meters.
 MARGIN = 0.2
 HALF_WIDTH = 0.1
 TARGET_HEIGHT = 1.0

@@ -136,10 +136,10 @@ class CartPoleEnv(NativeDiscreteEnv):
 
         Args:
             surface: Surface to draw on, by default 600 x 400 pixels; every pixel is overwritten.
-            state: `(x, x_dot, theta, theta_dot)`; x in metres from the middle, theta in radians
+            state: `(x, x_dot, theta, theta_dot)`; x in meters from the middle, theta in radians
                 from the vertical, positive to the right.
-            length: Half the length of the pole in metres.
-            x_threshold: Half the visible length of the track in metres.
+            length: Half the length of the pole in meters.
+            x_threshold: Half the visible length of the track in meters.
         """
         x, _, theta, _ = map(float, state)
         width, height = surface.get_size()

@@ -163,7 +163,7 @@ PendulumVectorEnv = NativeVectorEnv.of(PendulumEnv)
 
 ROD: Color = (204, 77, 77)
 
-# Lengths in metres. The image shows a square of 4.4 m around the axle.
+# Lengths in meters. The image shows a square of 4.4 m around the axle.
 VIEW = 4.4
 ROD_LENGTH = 1.0
 ROD_HALF_WIDTH = 0.1
@@ -176,7 +176,7 @@ ARROW_HEAD_LENGTH = 0.17
 
 
 def _draw_torque(surface: pygame.Surface, axle: Point, scale: float, share: float) -> None:
-    """Draw three quarters of a ring with an arrow head; `share`, from -1 to 1, is its size."""
+    """Draw a curved arrow, scaled by `share`, the torque as a signed share of its maximum."""
     size = abs(share) * scale
     radius = ARROW_RADIUS * size
     # If it were thinner, the arrow of a small torque would fade instead of getting smaller.

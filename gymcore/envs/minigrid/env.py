@@ -155,12 +155,12 @@ class MiniGridEnv(StructEnv):
                 for the level's own setting.
             agent_view_size: Cells that the agent sees ahead and across, odd, at least 3.
             observes: "partial" or "one_hot" for what the agent sees, "full" or "symbolic" for the
-                whole grid, "rgb_partial" or "rgb" for pictures of the two.
+                whole grid, "rgb_partial" or "rgb" for images of the two.
             layout: "dict"; "image" for the image alone; "flat" for a vector of image and mission.
             goal_direction: "slope", "angle" or "angle_atan2" to observe the direction to the goal,
                 too; or None.
-            obs_tile_size: Side of a cell in observed pictures, in pixels.
-            highlight: Whether pictures of the whole grid highlight what the agent sees.
+            obs_tile_size: Side of a cell in observed images, in pixels.
+            highlight: Whether images of the whole grid highlight what the agent sees.
             tile_size: Side of a cell in frames, in pixels.
             agent_pov: Whether frames show what the agent sees instead of the whole grid.
             screen_size: Side of the window, in pixels.
@@ -225,7 +225,7 @@ class MiniGridEnv(StructEnv):
         except (TypeError, ValueError, OverflowError) as problem:
             raise error.InvalidArgument(f"{type(self).__name__}: {problem}") from problem
         self.lane_bytes, self.shared = level.lane_bytes, level.capsule
-        # A lane takes the actions that a level with fewer than seven treats as `left`.
+        # Lanes also accept the actions that a level with fewer than seven treats as `left`.
         actions = len(Actions) if level.num_actions == len(Actions) else 2**31
         (dtype, image_shape), *others = level.parts
         low = -1 if self._observed["observes"] == "symbolic" else 0  # an empty cell
@@ -258,7 +258,7 @@ class MiniGridEnv(StructEnv):
         return self._with_mission(observation), infos
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, Info]:
-        """Step by one action of `action_space`; see `StructEnv.step`."""
+        """Take one action of `action_space`; see `StructEnv.step`."""
         results = super().step(action)
         self._with_mission(results[0])
         return results
@@ -422,7 +422,7 @@ class MiniGridEnv(StructEnv):
     def get_frame(
         self, highlight: bool = True, tile_size: int = 32, agent_pov: bool = False
     ) -> npt.NDArray[np.uint8]:
-        """Return a picture of the level, uint8 [height, width, 3].
+        """Return an image of the level, uint8 [height, width, 3].
 
         Args:
             highlight: Whether to highlight what the agent sees.
@@ -533,7 +533,7 @@ class _ObstaclesEnv(MiniGridEnv):
     """A level that takes other actions than its three as `left`, as minigrid does."""
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, Info]:
-        """Step by any non-negative action; see `MiniGridEnv.step`."""
+        """Take any non-negative action; see `MiniGridEnv.step`."""
         is_other = spaces.Discrete(2**31, start=3).contains(action)
         return super().step(Actions.left if is_other else action)
 
@@ -567,7 +567,7 @@ class MiniGridVectorEnv(NativeVectorEnv):
         memory, elapsed = self._batch.store.view(), self._batch.view_lifecycle()[1]
         self._missions = Missions(self._model._level, memory, elapsed)
 
-    # Missions are current before a step or reset; after it, those of lanes that it reset are read.
+    # Missions are current before a step or reset; afterwards, those of reset lanes are read again.
 
     def _read_all_missions(self) -> None:
         if not self._missions.are_current:

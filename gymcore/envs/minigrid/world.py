@@ -89,7 +89,7 @@ class WorldObj:
         return WorldObj, self._values()
 
     def __eq__(self, other: object) -> bool:
-        """Return whether type, color, state and contents are equal, and the level's object is."""
+        """Return whether both are the same object of the level, with equal state and contents."""
         if not isinstance(other, WorldObj) or self._values() != other._values():
             return False
         identities = {self._identity, other._identity}

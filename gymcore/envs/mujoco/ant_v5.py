@@ -111,7 +111,7 @@ class AntEnv(
         return simulation.parameter("contact_cost_weight") * total(square(forces))
 
     def _get_obs(self) -> npt.NDArray[np.float64]:
-        """Return the observation, which ends with the forces of an override, if they are seen."""
+        """Return the observation, which ends with the forces of an override if it has forces."""
         observation = super()._get_obs()
         if "contact_forces" in self.in_python:
             forces = np.ravel(self.contact_forces)

@@ -246,7 +246,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """Write what overrides return for the current simulation to their parameters.
 
         Args:
-            prefix: With what the names of these overrides begin.
+            prefix: First part of the names of these overrides.
             action: The action of the step, for `control_cost`.
 
         Raises:
@@ -533,7 +533,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         arguments, for a single environment; batches follow `describe`.
 
         Args:
-            *arguments: Those that the override was called with.
+            *arguments: The arguments with which the override was called.
 
         Raises:
             InvalidArgument: If the arguments are not those of the last step: no other reward is
@@ -643,7 +643,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         state = super().__getstate__()
         del state["_simulations"]
         # MuJoCo 3.1 cannot read an MjData that it has pickled. The lane is saved anyway, but not
-        # what `mj_step` computed before it moved, which frames show.
+        # what `mj_step` computed before it moved, although frames show it.
         if mujoco_module().mj_version() < 320:
             del state["data"]
         state["mujoco_renderer"] = renderer = copy.copy(self.mujoco_renderer)

@@ -124,8 +124,8 @@ class Simulation:
     Attributes:
         data: The arrays of `mujoco.MjData`, such as `simulation.data.cfrc_ext`.
         model: The arrays of `mujoco.MjModel`, such as `simulation.model.body_mass`.
-        positions: What `state_vector()` of the environment begins with; as a rule `qpos`.
-        velocities: The rest of it; as a rule `qvel`.
+        positions: The first part of the environment's `state_vector()`, usually `qpos`.
+        velocities: The rest of `state_vector()`, usually `qvel`.
         init_qpos: The model's initial positions, float64 [nq].
         init_qvel: The model's initial velocities, float64 [nv].
         dt: Simulated seconds in a step of the environment.

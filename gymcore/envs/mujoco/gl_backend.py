@@ -120,7 +120,7 @@ def free_contexts(backend: str, context: GLContext, rendering: mujoco.MjrContext
         rendering.free()
     finally:
         context.free()  # with an old MuJoCo, nothing is current after this
-        with contextlib.suppress(Exception):  # it may have been this one that was current
+        with contextlib.suppress(Exception):  # the freed one may have been current
             restore()
 
 
@@ -135,7 +135,7 @@ def _restoring(backend: str) -> Callable[[], None]:
         no_context = (egl.EGL_NO_SURFACE, egl.EGL_NO_SURFACE, egl.EGL_NO_CONTEXT)
         context = egl.eglGetCurrentContext()
         if not context:
-            # MuJoCo's display is there when its first context is.
+            # MuJoCo opens its display with its first context.
             return lambda: egl.eglMakeCurrent(library.EGL_DISPLAY, *no_context)
         surfaces = (egl.eglGetCurrentSurface(kind) for kind in (egl.EGL_DRAW, egl.EGL_READ))
         before = (egl.eglGetCurrentDisplay(), *surfaces, context)

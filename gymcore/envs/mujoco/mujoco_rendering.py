@@ -641,9 +641,9 @@ class MujocoRenderer:
         self.max_geom = max_geom
         self.camera_id = -1 if camera_id is None else camera_id
         self.viewer: OffScreenViewer | WindowViewer | None = None
-        # Where the camera of the environment stood that this one was copied from.
+        # The camera view of the environment from which this one was copied.
         self._copied_camera: dict[str, Any] | None = None
-        # Where the camera of each lane of a batch stands that has been drawn.
+        # The camera view of each lane of a batch that has been drawn.
         self._lane_cameras: dict[int, dict[str, Any]] = {}
         self._vopt = {} if visual_options is None else visual_options
         self._offscreen: OffScreenViewer | None = None

@@ -143,9 +143,9 @@ class Version4(Task):
 
 
 class Joints(Task):
-    """Observes positions and velocities of joints; an argument leaves out where the body is."""
+    """Observes positions and velocities of joints; an argument leaves out the body's position."""
 
-    # Count of the positions that say where the body is: x, or x and y.
+    # Number of coordinates of the body's position: x, or x and y.
     coordinates: ClassVar[int] = 1
     _exclude_current_positions_from_observation: bool = True
 
@@ -227,7 +227,7 @@ class Health(Task):
         return bool(self.value_of(self.health(s))[0])
 
     def with_health(self, quantity: Callable[[Simulation, Quantity], Quantity]) -> float:
-        """Return the value of `survival` or `ending` if `is_healthy` is right."""
+        """Return the value of `survival` or `ending` for the current value of `is_healthy`."""
         healthy = as_quantity(bool(self.is_healthy))
         return float(self.value_of(lambda s: quantity(s, healthy))[0])
 

@@ -139,7 +139,7 @@ class VectorForm:
         def wrap(lane: Env) -> object:
             return self._single(lane, *args, **kwargs)
 
-        begin: Callable[..., None] = super().__init__  # that of the other base
+        begin: Callable[..., None] = super().__init__  # of the other base class
         begin(env, wrap)
 
 

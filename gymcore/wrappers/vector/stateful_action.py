@@ -38,7 +38,7 @@ class LaneRepeats(LaneWrapper):
     """
 
     _lane_arrays: tuple[str, ...] | None = ()
-    _maximum = False  # whether to take that of the last two observations
+    _maximum = False  # whether observations are the maximum of the last two
 
     def __init__(self, env: VectorEnv, times: int) -> None:
         """Wrap `env`; raise `UnsupportedMode` if it cannot step some lanes only."""
@@ -152,7 +152,7 @@ class LaneRepeats(LaneWrapper):
             previous[ended] = observations[ended]
 
     def _raise_final(self, infos: Info, dtype: Any, before: Any) -> None:
-        """Replace final observations by the maximum of them and the ones before, if given."""
+        """Replace final observations by their maximum with the ones before, if given."""
         higher = infos["final_obs"].copy()
         for i in np.flatnonzero(infos["_final_obs"]).tolist():
             last = np.asarray(higher[i], dtype)
