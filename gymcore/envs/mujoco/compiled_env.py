@@ -606,7 +606,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     @state.setter
     def state(self, value: Any) -> None:
         if value is not None:
-            numbers = np.asarray(value, np.float64)
+            numbers = np.asarray(value)
             if numbers.shape != (self.model.nq + self.model.nv,):
                 raise InvalidArgument(
                     f"state: expected {self.model.nq} positions and {self.model.nv} velocities, "

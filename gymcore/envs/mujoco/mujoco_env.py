@@ -321,7 +321,11 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
                 raise error.FailedCheck(
                     f"{name}: expected an array of shape {(size,)}, got {np.shape(given)}"
                 )
-            if not np.isfinite(given).all():
+            try:
+                finite = np.isfinite(np.asarray(given, np.float64)).all()
+            except (TypeError, ValueError, OverflowError):
+                finite = False
+            if not finite:
                 raise error.InvalidArgument(f"{name}: expected finite numbers, got {given!r}")
         self.data.qpos[:] = qpos
         self.data.qvel[:] = qvel

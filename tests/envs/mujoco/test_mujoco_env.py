@@ -354,6 +354,21 @@ def test_set_state_of_another_shape(env, qpos, qvel, name):
     assert np.array_equal(env.state_vector(), before)
 
 
+@pytest.mark.parametrize(
+    "number", [np.nan, "x", None, 10**400], ids=["nan", "text", "none", "huge"]
+)
+def test_set_state_takes_finite_numbers(env, number):
+    before = env.state_vector()
+    qpos, qvel = env.init_qpos.tolist(), env.init_qvel.tolist()
+    for name, positions, velocities in (
+        ("qpos", [number, *qpos[1:]], qvel),
+        ("qvel", qpos, [number, *qvel[1:]]),
+    ):
+        with pytest.raises(error.InvalidArgument, match=f"{name}: expected finite numbers"):
+            env.set_state(positions, velocities)
+    assert np.array_equal(env.state_vector(), before)
+
+
 def test_set_state_computes_what_follows(env):
     positions = env.init_qpos.copy()
     positions[0] = 4.0
