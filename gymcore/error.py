@@ -1,4 +1,4 @@
-"""The exceptions that gymcore raises on purpose, one tree under `Error`.
+"""The exceptions of gymcore, one tree under `Error`.
 
 Exceptions also derive from the matching built-in (`ValueError`, `TypeError`, ...), so that
 `except ValueError` and `except gymcore.error.Error` both work. Where the Gym API has always
@@ -12,7 +12,11 @@ from collections.abc import Sequence
 
 
 class Error(Exception):
-    """Base of every exception that gymcore raises on purpose."""
+    """Base of the exceptions in this module, of which most are also instances of a built-in class.
+
+    Attributes that do not exist raise `AttributeError`, methods that a subclass has to define
+    `NotImplementedError`, and files `OSError`.
+    """
 
 
 # Registry

@@ -1,6 +1,6 @@
 """`make` and `make_vec`: create an environment, or a batch of environments, from an id.
 
-An argument that both functions accept has the same meaning and raises the same errors in both.
+An argument that both functions accept has the same meaning in both.
 """
 
 from __future__ import annotations
