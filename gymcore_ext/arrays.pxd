@@ -10,8 +10,8 @@ cdef extern from *:
 
     /* Copy rows of kilobytes. On AMD's Zen processors `rep movsb`, by which glibc's memcpy copies from 2 KiB on, takes
      * twelve times as long where the target lies a few bytes behind the source within a page: 9.5 us instead of 0.8 for
-     * 28 KiB and a distance of 16 bytes. Where arrays lie is chance, so that the same program was fast one day and slow
-     * the next. From 4 MiB on memcpy writes past the caches, as this loop does not. */
+     * 28 KiB and a distance of 16 bytes. Array addresses vary from run to run, so the same program was sometimes fast
+     * and sometimes slow. From 4 MiB on, memcpy bypasses the caches, which this loop cannot. */
     static inline void gymcore_copy(void *GYMCORE_RESTRICT target, const void *GYMCORE_RESTRICT source, size_t bytes)
     {
     #if defined(__SSE2__)
@@ -63,12 +63,12 @@ cdef cnp.ndarray as_column(object array, int typenum, Py_ssize_t n, str name)
 cdef const int64_t* lane_pointer(object lanes, str name, Py_ssize_t num_envs, object errors) except NULL
 
 
-# How often this process is the child of a fork, plus 1. A thread that had claimed an object is not in the child.
+# 1 plus the number of forks that lead to this process. A thread that was using an object does not exist in the child.
 cdef int fork_generation
 
 
 cdef inline int claim(int* busy, str use, object errors) except -1:
-    """Mark an object as busy. The caller must clear the mark in a `finally` block; a second call meanwhile is an error.
+    """Mark an object as busy, or raise if it is. The caller must clear the mark in a `finally` block.
 
     The `finally` block must be compiled too and follow at once, because a signal handler may raise between two lines of
     Python.
@@ -80,7 +80,7 @@ cdef inline int claim(int* busy, str use, object errors) except -1:
 
 
 cdef inline bint cut_off(int* busy) noexcept:
-    """Return whether a fork has cut off the call that raised the busy flag, which is lowered then."""
+    """Return whether a fork has cut off the call that set the busy flag; if so, clear the flag."""
     if busy[0] == 0 or busy[0] == fork_generation:
         return False
     busy[0] = 0
@@ -88,12 +88,12 @@ cdef inline bint cut_off(int* busy) noexcept:
 
 
 cdef class CurrentCaller:
-    cdef unsigned long thread   # that is inside, or 0
-    cdef int generation         # in which it came
+    cdef unsigned long thread   # the one that is inside, or 0
+    cdef int generation         # `fork_generation` when it entered
 
 
 cdef inline int make_room(dict by_size) except -1:
-    """Empty a cache of arrays by their number of rows, if it is full."""
+    """Clear a cache of arrays, whose keys are numbers of rows, if it is full."""
     if len(by_size) == MAX_CACHED_SIZES:
         by_size.clear()
     return 0

@@ -58,7 +58,7 @@ cdef class ArrayRing:
         self.arrays = []
 
     cdef bint intact(self, cnp.ndarray array, int k) noexcept:
-        """Return whether the array is as it was made: a caller may have changed its shape or flags in place."""
+        """Return whether the array still has its shape and flags, which a caller may have changed in place."""
         return (
             cnp.PyArray_NDIM(array) == self.rank and cnp.PyArray_ISCARRAY(array)
             and cnp.PyArray_TYPE(array) == self.typenum and cnp.PyArray_DATA(array) == self.pointers[k]
@@ -103,9 +103,9 @@ cdef bint has_shape(cnp.ndarray array, tuple shape):
 cdef void* array_pointer(
     object array, str name, int typenum, tuple shape, bint writable, object errors
 ) except NULL:
-    """The first byte of a C-contiguous array of just this dtype and shape; anything else is an error naming it.
+    """Return the address of a C-contiguous array of exactly this dtype and shape; raise for anything else.
 
-    `errors` holds the exception classes: InvalidArgument and ArgumentTypeError.
+    `errors` has the exception classes InvalidArgument and ArgumentTypeError, whose messages begin with `name`.
     """
     cdef cnp.ndarray checked
     if not isinstance(array, cnp.ndarray):
@@ -128,7 +128,7 @@ cdef void* array_pointer(
 cdef int check_no_overlap(list named, object errors) except -1:
     """Raise if two C-contiguous arrays share memory: the engine writes each of them as if it were the only one.
 
-    `named` has a pair (name, array) for each.
+    `named` is a list of pairs (name, array).
     """
     cdef Py_ssize_t i, k, count = len(named)
     cdef cnp.ndarray one, other
@@ -147,7 +147,7 @@ cdef int check_no_overlap(list named, object errors) except -1:
 
 
 cdef cnp.ndarray as_column(object array, int typenum, Py_ssize_t n, str name):
-    """The array itself if it is contiguous, of this type and shape (n,), else a converted copy."""
+    """Return the array itself if it is contiguous, of this type and shape (n,), otherwise a converted copy."""
     cdef cnp.ndarray column
     if isinstance(array, cnp.ndarray):
         column = array
@@ -161,7 +161,7 @@ cdef cnp.ndarray as_column(object array, int typenum, Py_ssize_t n, str name):
 
 
 cdef const int64_t* lane_pointer(object lanes, str name, Py_ssize_t num_envs, object errors) except NULL:
-    """The first of the indices of lanes, int64 [n], every one of which is below `num_envs`."""
+    """Return a pointer to lane indices, int64 [n], or raise if one of them is not in [0, num_envs)."""
     cdef Py_ssize_t k, count = np.size(lanes)
     cdef const int64_t* indices = <const int64_t*> array_pointer(
         lanes, name, cnp.NPY_INT64, (count,), False, errors)
@@ -195,7 +195,7 @@ def are_lanes(cnp.ndarray lanes not None, Py_ssize_t num_envs):
 # --- one caller at a time --------------------------------------------------------------------------------------------
 
 cdef class CurrentCaller:
-    """Which thread is inside the methods of an object that `one_at_a_time` wraps; a copy or pickle is nobody's."""
+    """The thread that is inside a method wrapped by `one_at_a_time`. Copies and pickles begin without a thread."""
 
     def __reduce__(self):
         return CurrentCaller, ()
@@ -204,7 +204,7 @@ cdef class CurrentCaller:
 def one_at_a_time(errors):
     """Decorate a method so that a second thread gets `errors.ConcurrentUseError`; methods may call each other.
 
-    The object has a `CurrentCaller` as `_caller`, which all of its methods share.
+    The object's attribute `_caller` is a `CurrentCaller`, which all of its decorated methods share.
     """
     def decorate(method):
         @functools.wraps(method)

@@ -1,4 +1,4 @@
-"""What this build of the package is: compiler, flags, versions and instruction sets, for bug reports."""
+"""How this package was built, for bug reports: compiler, flags, versions and instruction sets."""
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memset
@@ -31,10 +31,10 @@ cdef extern from *:
 
 
 cdef bint is_scalar(object capsule, int isa):
-    """Return whether a step loop takes one lane at a time, found out by running it.
+    """Run a step loop to find out whether it processes one lane at a time.
 
-    The reward of a lane is written where the next lane's first state variable is. A scalar loop reads the reward there,
-    vector code has read the variable by then: it loads several lanes before it stores the first.
+    The reward of each lane overwrites the first state variable of the next lane. A scalar loop then reads that reward.
+    Vector code has read the variable before, because it loads several lanes before it stores the first.
     """
     cdef const kernel_t* kernel = <const kernel_t*> PyCapsule_GetPointer(capsule, KERNEL_CAPSULE)
     cdef double[8 * 65] memory
@@ -63,12 +63,12 @@ cdef bint is_scalar(object capsule, int isa):
     if kernel.action_size:
         actions = &floats[0]
     kernel.step[isa].shared(&columns, actions, &parts, memory + 1, ends, 0, 64)
-    # Both lanes began in the same state.
+    # Lanes 0 and 1 began in the same state.
     return memcmp(observations, observations + size, 4 * size) != 0
 
 
 def build_info():
-    """Facts of the build, ready for JSON.
+    """Return how this package was built, in values that JSON can hold.
 
     Returns:
         A dict with `compiler` and its version, `flags`, `cython` and `numpy_headers` (versions it was built with),
@@ -78,7 +78,7 @@ def build_info():
         batches are several times slower).
 
     Raises:
-        ValueError: the environment variable GYMCORE_ISA names an instruction set that this machine does not have.
+        ValueError: If the environment variable GYMCORE_ISA names an instruction set that this machine does not have.
 
     Examples:
         >>> from gymcore_ext.build_info import build_info

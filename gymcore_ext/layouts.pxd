@@ -1,4 +1,4 @@
-"""Layouts: what the elements of a space are made of."""
+"""Layouts: which arrays the elements of a space consist of."""
 
 cdef object parts_of(tuple layout)
 cpdef object grouped(tuple layout, object arrays)

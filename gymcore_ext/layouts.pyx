@@ -1,11 +1,11 @@
-"""Layouts: what the elements of a space are made of (gymcore/spaces/layouts.py makes them of spaces).
+"""Layouts: which arrays the elements of a space consist of (gymcore/spaces/layouts.py derives them from spaces).
 
-    ("array", dtype, shape)             an array, or a number where the shape is ()
+    ("array", dtype, shape)             an array, or a number if the shape is ()
     ("tuple", (layout, ...))            a tuple of parts
     ("dict", (key, ...), (layout, ...)) a dict of parts
-    ("objects", finish)                 any objects; finish(list of them) makes the batch
+    ("objects", finish)                 any objects; finish(list of them) returns the batch
 
-`leaves` takes a value apart, and `grouped` puts one together: all else is a loop over arrays.
+`leaves` splits a value into arrays, and `grouped` joins arrays to a value; everything else is a loop over arrays.
 """
 
 
@@ -15,7 +15,7 @@ cdef object parts_of(tuple layout):
 
 
 cpdef object grouped(tuple layout, object arrays):
-    """Return a value of this layout that has the arrays of an iterator."""
+    """Return a value of this layout that consists of the arrays of an iterator."""
     if layout[0] == "tuple":
         return tuple([grouped(part, arrays) for part in layout[1]])
     if layout[0] == "dict":
@@ -27,8 +27,8 @@ cpdef list leaves(tuple layout, str name, object value, object type_error, objec
     """Return the arrays of a value of this layout, as triples (name, layout, array).
 
     Raises:
-        type_error: A part is not a tuple or a dict where there should be one, or of another length.
-        value_error: A dict lacks a key; further keys are ignored.
+        type_error: If a part should be a tuple or a dict and is not, or a tuple has another length.
+        value_error: If a dict lacks a key. Further keys are ignored.
     """
     cdef list arrays = []
     if layout[0] == "tuple":

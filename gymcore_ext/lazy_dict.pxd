@@ -1,9 +1,9 @@
-"""A dict of which some values are made when they are first read."""
+"""A dict some of whose values are computed when they are first read."""
 
 
 cdef class LazyDict(dict):
-    cdef dict makers  # None: the names are among the keys
-    cdef dict made    # values by name, until then
+    cdef dict makers  # None once their names are among the keys
+    cdef dict made    # computed values by name, before that
 
     cdef object stored(self, object key)
     cdef object make(self, object name)

@@ -1,29 +1,29 @@
-"""A dict of which some values are made when they are first read.
+"""A dict some of whose values are computed when they are first read.
 
-`dict` offers no hook for that: each of its methods that could show such a value, or the order of keys, is overridden
-here. Those that only depend on keys call `list_names` first, those that show values `make_all`. The calls of C's API
-in this file read what is stored, without these methods.
+`dict` has no hook for that, so each of its methods that returns values or depends on the keys is overridden here.
+Methods that only depend on keys call `list_names` first, those that return values `find` or `plain`. The calls of the
+C API in this file bypass these methods and read what is stored.
 """
 from cpython.dict cimport PyDict_Contains, PyDict_GetItemWithError, PyDict_Next, PyDict_SetItem, PyDict_Update
 from cpython.object cimport PyObject
 
 
 cdef class _Unmade:
-    """Stored in place of a value that is not made."""
+    """Stored in place of a value that is not computed yet."""
     cdef object function, given
     cdef list arguments
 
 
 cdef class LazyDict(dict):
-    """The dict `{**entries, **{name: function(*entries of keys)}}`, whose functions are called when a value is read.
+    """The dict `{**entries, **{name: function(*entries of keys)}}`, which calls each function when its value is read.
 
-    Functions get the entries that were given, whatever is stored in the dict afterwards. Copies, pickles and unions
-    are plain dicts. Functions of C that read dicts without their methods find the entries as they were given.
+    The arguments of functions are the original entries, whatever is stored in the dict afterwards. Copies, pickles and
+    unions are plain dicts. C functions that read a dict without its methods find the original entries.
 
     Args:
         entries: a mapping or pairs, as for `dict`; not changed.
-        makers: by name, a function and the keys of its arguments, None for entries that do not exist; or a key, whose
-            entry has this name too. Not copied. Entries of these names are replaced, in their place.
+        makers: for each name, a function and the keys of its arguments (None for entries that do not exist), or the
+            key of an entry that the name refers to as well. Not copied. Entries of these names are replaced in place.
 
     Examples:
         >>> lazy = LazyDict({"numbers": [1, 2]}, {"total": (sum, "numbers")})
@@ -40,7 +40,7 @@ cdef class LazyDict(dict):
         return None if place == NULL else <object> place
 
     cdef object make(self, object name):
-        """Return the value of a name that is not among the keys."""
+        """Return the value of a name of the makers."""
         maker = self.makers[name]
         if type(maker) is str:
             return self.stored(maker)
@@ -52,7 +52,7 @@ cdef class LazyDict(dict):
         return value
 
     cdef int list_names(self) except -1:
-        """Insert the names, so that the keys are complete and in order."""
+        """Insert the names of the makers, so that the keys are complete and in order."""
         cdef _Unmade unmade
         if self.makers is None:
             return 0
@@ -71,7 +71,7 @@ cdef class LazyDict(dict):
         return 0
 
     cdef object find(self, object key, object default):
-        """Return a value, which is made if it has to be, or the default."""
+        """Return the value of a key, computed if necessary, or the default."""
         cdef PyObject* place
         if self.makers is not None and key in self.makers:
             return self.make(key)
@@ -85,7 +85,7 @@ cdef class LazyDict(dict):
         return value
 
     cdef dict plain(self, bint make):
-        """Return a plain dict, with values that are made or, instead of those that are not, the given ones."""
+        """Return a plain dict. Values that are not computed yet are computed if `make`, else the original entries."""
         cdef PyObject* key
         cdef PyObject* value
         cdef Py_ssize_t position = 0
@@ -99,7 +99,7 @@ cdef class LazyDict(dict):
         return plain
 
     def unmade(self):
-        """Return a plain dict in which names whose values are not made have the values given, or None.
+        """Return a plain dict, in which values that are not computed yet are the original entries, or None.
 
         Examples:
             >>> lazy = LazyDict({"a": [1]}, {"a": (len, "a"), "b": (sum, "a")})
@@ -215,14 +215,14 @@ cdef LazyDict lazy_dict(object entries, dict makers):
 
 
 def with_lazy_infos(str present, str absent, dict makers, results):
-    """Return the results of a step, whose infos become a `LazyDict` if they have one key and not the other.
+    """Return the results of a step, with infos that are a `LazyDict` if they have one key and not the other.
 
     Args:
         present: a key that the makers need.
-        absent: a key that says that infos already have what the makers add.
+        absent: a key that infos have if they already contain what the makers add.
         makers: see `LazyDict`.
-        results: observations, rewards, terminations, truncations and infos; not changed. Returned as they are if infos
-            are a `LazyDict` already.
+        results: observations, rewards, terminations, truncations and infos; not changed. They are returned as they are
+            if infos are a `LazyDict` already.
 
     Examples:
         >>> makers = {"total": (sum, "numbers")}

@@ -1,14 +1,14 @@
-"""ReplayMemory: the steps of every lane in a ring of records, and batches of transitions that are drawn from them.
+"""ReplayMemory: a ring of records per lane, which stores its steps, and batches of transitions drawn from the records.
 
 A record is an element of a structured array [num_envs, rows]: an observation, and the action, the reward and the flags
 of the step that acted on it. The next record of the lane has the observation after that step, so each observation is
-stored once. The last observation of an episode has a record without a step, and so has the newest observation of a
-lane. An episode thus looks the same in every autoreset mode, and nothing reads beyond a record without a step.
+stored once. The last observation of an episode is in a record without a step, and so is the newest observation of a
+lane. Records thus look the same in every autoreset mode, and no transition extends beyond a record without a step.
 
-If observations are stacks of frames, a record has the newest frame only. The other frames of the first stack of an
-episode precede it in records without a step, so the stack before any step is in the records that end with its own.
+If observations are stacks of frames, a record has only the newest frame. The other frames of the first stack of an
+episode are in preceding records without a step. So the stack of any step is in the records up to that of the step.
 
-Compiled because a step of 64 CartPoles takes a microsecond; with NumPy, adding it takes ten.
+This module is compiled because a step of 64 CartPoles takes a microsecond; adding it with NumPy takes ten.
 """
 cimport cython
 cimport numpy as cnp
@@ -30,7 +30,7 @@ cdef extern from *:
     """
     #include "gymcore/rng.h"
 
-    /* Return an integer below n, and replace the random 64 bits by those that it leaves for the next one. */
+    /* Return a random integer below n, and replace the 64 random bits by the remaining ones, for the next integer. */
     static inline uint64_t gymcore_take_below(uint64_t *bits, uint64_t n)
     {
     #if defined(__SIZEOF_INT128__)
@@ -42,7 +42,7 @@ cdef extern from *:
         return high;
     }
 
-    /* The usual sizes of items are one instruction, which makes adding and drawing CartPoles half as fast again. */
+    /* With constants for the usual sizes, an item is copied by one instruction: 1.5 times as fast for CartPole. */
     #define GYMCORE_FOR_SIZE(bytes, work) do { \
         if ((bytes) == 16) work(16) else if ((bytes) == 8) work(8) else if ((bytes) == 4) work(4) else work(bytes) \
     } while (0)
@@ -96,10 +96,10 @@ cdef enum:
     NO_STEP = 4      # and no other
     # States of a lane.
     UNKNOWN = 0      # its next step begins an episode
-    RUNNING = 1      # its newest observation is one of an episode that goes on
+    RUNNING = 1      # its newest observation belongs to an episode that continues
     ENDED = 2        # its newest observation is the last one of an episode
     # What `add` does with a lane.
-    SKIP = 0         # nothing, since the step only resets it
+    SKIP = 0         # nothing, because the step only resets it
     CONTINUE = 1
     BEGIN = 2
     # Autoreset modes, as in engine/episodes.pxd.
@@ -113,12 +113,12 @@ cdef double EPSILON = 1e-6   # added to priorities, so that each transition is d
 cdef struct Part:
     # An array of observations or actions.
     Py_ssize_t offset        # in a record
-    Py_ssize_t bytes         # of a frame, which is what a record has
+    Py_ssize_t bytes         # of a frame: a record has one
     Py_ssize_t frames        # of an observation
     int typenum
     const char* before       # observations before the step, or actions
     const char* after        # observations after the step
-    const char* last         # the same of lanes whose episode ended
+    const char* last         # the same, for lanes whose episodes ended
 
 
 @cython.final
@@ -130,10 +130,10 @@ cdef class ReplayMemory:
             (float32) and, for prioritized sampling, `priority` (float32).
         lanes: structured array [1] with the rest of the state, which is kept up to date: version, stack, alpha,
             max_priority, random (uint64 [4]: a state of PCG64), heads and states (int64 [num_envs]: the number of
-            records that a lane has written, and its state). Both arrays may come from a stranger; they are checked.
-        parts: tuples (field, dtype, shape) of the arrays of observations, and then of actions.
-        num_observations: how many of them are of observations.
-        n_steps, discount, stack, alpha, autoreset_mode: as ReplayBuffer has them; the mode as a number.
+            records that a lane has written, and its state). Both arrays are checked, because they may be untrusted.
+        parts: tuples (field, dtype, shape) for the arrays of observations, followed by those of actions.
+        num_observations: number of the parts that belong to observations.
+        n_steps, discount, stack, alpha, autoreset_mode: as in ReplayBuffer; the mode is a number.
         tree: zeros, float64 [twice a power of two that is at least `steps.size`], or None if sampling is uniform.
         errors: module of exception classes: InvalidArgument, ArgumentTypeError, ConcurrentUseError.
     """
@@ -152,16 +152,16 @@ cdef class ReplayMemory:
     cdef int64_t* heads
     cdef int64_t* states
     cdef int64_t* slots
-    cdef int64_t* ready         # before it, records of the lane have all that a transition needs
+    cdef int64_t* ready         # records of a lane before this number have all that a transition needs
     cdef int64_t* changed       # leaves
     cdef uint8_t* plan
     cdef uint8_t* ended
     cdef double* sums
-    cdef char** newest          # record of each lane
-    cdef char** acted_on        # the one before it
+    cdef char** newest          # newest record of each lane
+    cdef char** acted_on        # the record before it
     cdef Part* parts
-    cdef void** pointers        # arrays of the batch that is drawn
-    cdef char* saved_at[4]      # where `save` writes
+    cdef void** pointers        # arrays of the batch that is being drawn
+    cdef char* saved_at[4]      # addresses to which `save` writes
     cdef rng_t rng
 
     def __cinit__(
@@ -177,7 +177,7 @@ cdef class ReplayMemory:
         self.num_observations, self.num_parts = num_observations, len(parts)
         fields = steps.dtype.fields
         self.flags_at, self.reward_at = fields["flags"][1], fields["reward"][1]
-        # A step may complete all transitions of a lane that are not complete, and overwrite others.
+        # A step may complete all incomplete transitions of a lane, and overwrite others.
         self.heads = <int64_t*> calloc(self.num_envs * (4 + n_steps + 2 * stack + 2), sizeof(int64_t))
         self.plan = <uint8_t*> calloc(2, self.num_envs)
         self.parts = <Part*> calloc(self.num_parts + 1, sizeof(Part))
@@ -216,7 +216,7 @@ cdef class ReplayMemory:
     # --- records of a lane -------------------------------------------------------------------------------------------
 
     cdef inline Py_ssize_t slot_of(self, Py_ssize_t lane, int64_t number) noexcept nogil:
-        """Return the slot of a record by its number, which is at least that of the oldest record in the ring."""
+        """Return the slot of the record with this number, which must be in the ring."""
         cdef Py_ssize_t slot = self.slots[lane] - (self.heads[lane] - 1 - number)
         return slot + self.rows if slot < 0 else slot
 
@@ -238,7 +238,7 @@ cdef class ReplayMemory:
         self.num_changed += 1
 
     cdef inline void complete(self, Py_ssize_t lane, int64_t end) noexcept nogil:
-        """Offer the transitions before record `end`, whose steps and next observations are there, for sampling."""
+        """Make the transitions before record `end`, which are complete now, available for sampling."""
         cdef int64_t number
         cdef Py_ssize_t slot
         for number in range(max(self.ready[lane], self.oldest(lane)), end):
@@ -251,7 +251,7 @@ cdef class ReplayMemory:
             self.ready[lane] = end
 
     cdef inline int new_record(self, Py_ssize_t lane, char* first) noexcept nogil:
-        """Begin a record, which has no step, and return how many transitions that takes away: 0 or 1.
+        """Begin a record, which has no step yet, and return how many transitions it makes unavailable: 0 or 1.
 
         `first` is the first record in the memory of the lane.
         """
@@ -279,7 +279,7 @@ cdef class ReplayMemory:
     cdef const char* read(
         self, list holders, object array, int typenum, tuple shape, str prefix, str name,
     ) except NULL:
-        """Return the first byte of an array, or of a converted copy, which is held."""
+        """Return the address of an array, or of a converted copy, which is appended to `holders` to keep it alive."""
         if isinstance(array, cnp.ndarray) and cnp.PyArray_TYPE(<cnp.ndarray> array) == typenum:
             if cnp.PyArray_ISCARRAY_RO(<cnp.ndarray> array) and has_shape(<cnp.ndarray> array, shape):
                 return <const char*> cnp.PyArray_DATA(<cnp.ndarray> array)
@@ -301,10 +301,10 @@ cdef class ReplayMemory:
         Args:
             observations, actions, next_observations: arrays [num_envs, ...].
             rewards, terminated, truncated: arrays [num_envs].
-            infos: of the step.
-            batch: of next observations, as the environment returned it.
-            finals: called with infos, batch, terminated and truncated if a step ended an episode in same-step mode;
-                returns arrays like `next_observations` with the last observations of these lanes.
+            infos: infos of the step.
+            batch: next observations as the environment returned them.
+            finals: function that is called with infos, batch, terminated and truncated if a step ended an episode in
+                same-step mode. It returns arrays like `next_observations`, with the last observations of these lanes.
         """
         cdef Py_ssize_t k, i
         cdef list holders = []
@@ -347,7 +347,7 @@ cdef class ReplayMemory:
             self.busy = 0
 
     cdef Py_ssize_t make_plan(self) noexcept nogil:
-        """Decide what to do with each lane. Return a lane whose frames are not those of a stack, or -1."""
+        """Decide what to do with each lane. Return a lane whose observations are not stacks of frames, or -1."""
         cdef Py_ssize_t i, k, f, bytes, n = self.num_envs
         cdef uint8_t* same = self.plan   # whether the step acted on the newest observation; then the plan
         cdef int64_t skipped_state = ENDED if self.autoreset_mode == NEXT_STEP else -1
@@ -390,7 +390,7 @@ cdef class ReplayMemory:
     cdef void write(self, const double* rewards, const uint8_t* terminal, const uint8_t* cut) noexcept nogil:
         """Write the records of a step."""
         cdef Py_ssize_t i, k, skipped, n = self.num_envs
-        cdef Py_ssize_t change = 0   # of `size`, which this loop would otherwise wait for
+        cdef Py_ssize_t change = 0   # of `size`; updating `size` itself would slow down the loop
         cdef int64_t widest = 0
         cdef Part* part
         cdef char* first = self.steps
@@ -411,7 +411,7 @@ cdef class ReplayMemory:
                 change -= self.new_record(i, first)
                 prefetch(self.newest[i] + self.record)  # for the next step
                 self.states[i] = ENDED if self.ended[i] else RUNNING
-                if self.n_steps == 1:  # as below, faster
+                if self.n_steps == 1:  # a faster form of the general case below
                     self.ready[i] = self.heads[i] - 1
                     change += 1
                     if self.prioritized:
@@ -439,8 +439,8 @@ cdef class ReplayMemory:
     def sample(self, Py_ssize_t batch_size, double beta, tuple out):
         """Draw transitions, with replacement, and return a list of arrays [batch_size, ...].
 
-        They are those of observations, those of actions, rewards, discounts, those of next observations, weights and
-        indices. Their memory is that of `out`, or is used again only after nobody holds them any more.
+        The list has the arrays of observations, of actions, rewards, discounts, the arrays of next observations,
+        weights and indices. They are those of `out`, or arrays that are recycled only if nobody refers to them.
         """
         cdef Py_ssize_t k
         cdef ArrayRing ring
@@ -477,7 +477,7 @@ cdef class ReplayMemory:
         return arrays
 
     cdef inline int64_t any_record(self, int64_t* index) noexcept nogil:
-        """Draw a record of those that may begin a transition. Return its slot, and write its index."""
+        """Draw a record at which a transition may begin. Return its slot, and write its index."""
         cdef uint64_t bits
         cdef Py_ssize_t lane
         cdef int64_t number
@@ -490,7 +490,7 @@ cdef class ReplayMemory:
                 return lane * self.rows + self.slot_of(lane, number)
 
     cdef void draw(self, Py_ssize_t count, int64_t* drawn, double* targets, double beta) noexcept nogil:
-        """Write slots (lane * rows + slot) of transitions, and their indices and weights to the batch."""
+        """Draw transitions. Write their slots (lane * rows + slot) to `drawn`, and indices and weights to the batch."""
         cdef Py_ssize_t b, lane, rewards = self.num_parts
         cdef float* weights = <float*> self.pointers[rewards + 2 + self.num_observations]
         cdef int64_t* indices = <int64_t*> self.pointers[rewards + 3 + self.num_observations]
@@ -503,11 +503,11 @@ cdef class ReplayMemory:
                 prefetch(self.steps + (drawn[b] + 1) * self.record)
                 weights[b] = 1
             for b in range(count):
-                # Episodes have few records without a step.
+                # Draw again for records without a step, of which episodes have few.
                 while (<uint8_t*> self.steps)[drawn[b] * self.record + self.flags_at] == NO_STEP:
                     drawn[b] = self.any_record(indices + b)
             return
-        # One from each of `count` parts of equal weight (Schaul et al. 2016, appendix B.2.1).
+        # Draw one from each of `count` ranges of equal weight (Schaul et al. 2016, appendix B.2.1).
         for b in range(count):
             targets[b] = (b + rng_double(&self.rng)) / count * self.sums[1]
         find_leaves(self.sums, self.leaves, targets, drawn, count)
@@ -523,7 +523,7 @@ cdef class ReplayMemory:
             weights[b] = <float> pow(targets[b] / least, -beta)
 
     cdef void gather(self, Py_ssize_t count, int64_t* drawn, int64_t* drawn_next) noexcept nogil:
-        """Write the transitions that begin at slots to the batch."""
+        """Write the transitions that begin at the slots `drawn` to the batch."""
         cdef Py_ssize_t b, k, j, slot
         cdef float* rewards = <float*> self.pointers[self.num_parts]
         cdef float* discounts = <float*> self.pointers[self.num_parts + 1]
@@ -552,7 +552,7 @@ cdef class ReplayMemory:
                 self.parts + j, <char*> self.pointers[k if j == k else k + 2], count, drawn if j == k else drawn_next)
 
     cdef void gather_part(self, const Part* part, char* out, Py_ssize_t count, int64_t* drawn) noexcept nogil:
-        """Write the frames that end with those in slots."""
+        """Write the stacks of frames that end at the slots `drawn` to `out`."""
         cdef Py_ssize_t b, f, slot
         if part.frames == 1:
             gather_items(self.steps, self.record, part.offset, drawn, out, part.bytes, part.bytes, count)
@@ -564,7 +564,7 @@ cdef class ReplayMemory:
                 out += part.bytes
 
     def update_priorities(self, indices, priorities):
-        """Set the priorities of transitions [n]. Those that have been overwritten since are skipped."""
+        """Set the priorities of transitions [n]. Transitions that have been overwritten meanwhile are skipped."""
         cdef Py_ssize_t k, lane, slot, live = 0, count = np.asarray(indices).size
         cdef list holders = []
         cdef tuple shape = (count,)
@@ -602,14 +602,14 @@ cdef class ReplayMemory:
     # --- state -------------------------------------------------------------------------------------------------------
 
     cdef void save(self) noexcept nogil:
-        """Write the state that the next `load` begins with."""
+        """Write the state that `load` reads."""
         memcpy(self.saved_at[0], &self.max_priority, sizeof(double))
         memcpy(self.saved_at[1], &self.rng, 4 * sizeof(uint64_t))
         memcpy(self.saved_at[2], self.heads, self.num_envs * sizeof(int64_t))
         memcpy(self.saved_at[3], self.states, self.num_envs * sizeof(int64_t))
 
     cdef int load(self, object saved) except -1:
-        """Begin with the state in the arrays, after checking it."""
+        """Check the state in the arrays, and continue with it."""
         cdef Py_ssize_t i, k, gap
         cdef int64_t number, end, head
         cdef uint8_t flags, before
@@ -634,13 +634,14 @@ cdef class ReplayMemory:
             before = NO_STEP
             for number in range(max(head - self.rows, 0), head if good else 0):
                 flags = (<uint8_t*> self.at(i, number % self.rows))[self.flags_at]
-                # Known flags; episodes that begin with a stack, and end with a record without a step, as lanes do.
+                # Flags must be known. An episode begins with a stack of frames. It ends with a record without a step,
+                # and so do the records of a lane.
                 good &= flags <= NO_STEP and (flags == NO_STEP or number < head - 1 and (
                     before == 0 or before == NO_STEP and gap >= self.stack - 1))
                 gap, before = gap + 1 if flags == NO_STEP else 0, flags
             if good and head:
                 self.slots[i] = (head - 1) % self.rows
-                # As far back as the steps that lack others, in an episode that goes on.
+                # If the episode continues, go back to the first step that still lacks later steps for its transition.
                 end = head - 1
                 while self.states[i] == RUNNING and end > max(head - self.n_steps, 0):
                     if not self.has_step(i, (end - 1) % self.rows):

@@ -1,7 +1,7 @@
-"""Rollouts [T, num_envs] of a policy: storing what it returns, and advantages.
+"""Rollouts [T, num_envs] of a policy: `store` for its outputs, and advantages.
 
-Compiled because a step of 64 CartPoles takes a microsecond: with NumPy, storing three rows takes half of that, and
-advantages for 128 steps take 40 times as long.
+This module is compiled because a step of 64 CartPoles takes a microsecond: with NumPy, storing three rows takes half of
+that, and advantages for 128 steps take 40 times as long.
 """
 cimport numpy as cnp
 from gymcore_ext.arrays cimport array_pointer, copy_bytes
@@ -16,7 +16,7 @@ cdef extern from *:
     """
     #include "gymcore/platform.h"
 
-    /* Advantages of one step of all lanes from those of the step after it. */
+    /* Compute the advantages of one step of all lanes from those of the next step. */
     static void gymcore_advantages_row(
         int64_t n, float gamma, float decay, const double *GYMCORE_RESTRICT rewards,
         const float *GYMCORE_RESTRICT values, const float *GYMCORE_RESTRICT next_values,
@@ -51,20 +51,19 @@ class _Errors:
 def compute_advantages(
     rewards, values, terminated, truncated, final_values, reset_steps, *, float gamma, float gae_lambda,
 ):
-    """Return generalised advantage estimates (Schulman et al. 2016, eq. 16), and the returns that values aim at.
+    """Return generalized advantage estimates (Schulman et al. 2016, eq. 16), and the targets of the value function.
 
-    A step that terminates its episode is followed by nothing, whether it also truncates it or not; one that only
-    truncates it by its final value; any other one by the value of the next step. Nothing passes from one episode to
-    another. All arrays are C-contiguous.
+    The value after a step is 0 if the step terminates its episode, the final value if it only truncates it, and
+    otherwise the value of the next step. Advantages never cross the end of an episode. All arrays are C-contiguous.
 
     Args:
         rewards: float64 [T, N].
-        values: float32 [T + 1, N], of the observation that each step acts on, and of the one after the last step.
+        values: float32 [T + 1, N], values of the observations before each step and after the last step.
         terminated: bool [T, N].
         truncated: bool [T, N].
-        final_values: float32 [T, N], of the last observations of episodes, in rows that truncate one; the other rows
-            may hold anything.
-        reset_steps: bool [T, N], steps that only reset a lane, which get the advantage 0.
+        final_values: float32 [T, N], values of the last observations of truncated episodes, at the steps that truncate
+            them; the other elements may be anything.
+        reset_steps: bool [T, N], steps that only reset a lane; their advantage is 0.
         gamma: discount factor.
         gae_lambda: how far estimates look ahead, from one step (0) to the end of the rollout (1).
 
@@ -72,8 +71,8 @@ def compute_advantages(
         Advantages and returns, new arrays float32 [T, N]; returns are `values[:-1] + advantages`.
 
     Raises:
-        ValueError: an array of another shape, dtype or layout.
-        TypeError: not an array.
+        ValueError: If an array has another shape, dtype or layout.
+        TypeError: If an argument is not an array.
 
     Examples:
         >>> import numpy as np
@@ -115,16 +114,16 @@ _NAMES = ("actions", "log_probs", "values")
 
 
 def store(tuple targets not None, outputs, errors):
-    """Copy what a policy returned into rows.
+    """Copy the outputs of a policy into arrays.
 
     Args:
         targets: arrays for actions, log-probabilities and values.
-        outputs: a tuple of as many arrays of the same shapes, or what `numpy.asarray` makes such arrays of.
+        outputs: a tuple of as many arrays of the same shapes, or of objects that `numpy.asarray` converts to these.
         errors: namespace of exception classes: InvalidArgument, ArgumentTypeError.
 
     Raises:
-        ArgumentTypeError: not a tuple of as many.
-        InvalidArgument: of another shape, or of a dtype that is not of the same kind.
+        ArgumentTypeError: If `outputs` is not a tuple of as many arrays.
+        InvalidArgument: If an array has another shape, or a dtype of another kind.
     """
     cdef Py_ssize_t k
     cdef cnp.ndarray target, output

@@ -1,7 +1,4 @@
-"""Bounds of spaces: rows repeated for a batch, and arrays compared.
-
-Only arrays of bounds are known here. What a space is, and what happens to bounds that do not fit, is Python's part.
-"""
+"""Arrays of the bounds of spaces: repeating them for a batch, and comparing them."""
 cimport numpy as cnp
 from libc.string cimport memcmp
 
@@ -14,8 +11,8 @@ def repeat(cnp.ndarray row not None, Py_ssize_t n):
     """Return `n` copies of an array as the rows of a new C-contiguous array.
 
     Raises:
-        ValueError: `n` is negative.
-        TypeError: `row` holds Python objects.
+        ValueError: If `n` is negative.
+        TypeError: If `row` holds Python objects.
     """
     cdef cnp.ndarray source = cnp.PyArray_GETCONTIGUOUS(row)
     cdef const char* first = <const char*> cnp.PyArray_DATA(source)
@@ -25,12 +22,12 @@ def repeat(cnp.ndarray row not None, Py_ssize_t n):
     if n < 0:
         raise ValueError("negative dimensions are not allowed")
     if size > 0 and first[0] == 0 and memcmp(first, first + 1, size - 1) == 0:
-        return np.zeros((n, *(<object> row).shape), row.dtype)  # pages that nobody reads are never touched
+        return np.zeros((n, *(<object> row).shape), row.dtype)  # the system allocates its pages only when they are used
     return source[np.newaxis].repeat(n, axis=0)
 
 
 def identical(one, other):
-    """Return whether both are NumPy arrays (of no subclass) of one shape and dtype, C-contiguous, with the same bytes.
+    """Return whether both are NumPy arrays (not subclasses) of one shape and dtype, C-contiguous, with the same bytes.
 
     Arrays that are not identical may still have equal numbers.
     """

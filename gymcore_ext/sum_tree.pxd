@@ -1,9 +1,9 @@
-"""A sum tree: draws leaves in proportion to their values.
+"""A sum tree, from which leaves are drawn in proportion to their values.
 
-A tree of `leaves` values, a power of two, is an array of `2 * leaves` numbers: leaf k is number `leaves + k`, and any
-number above the leaves is the sum of the numbers 2k and 2k + 1. A sum is computed anew from both of its parts, so
-rounding errors do not add up. Batches go up and down level by level: the steps of one leaf wait for one another, those
-of different leaves do not.
+A tree of `leaves` values, a power of two, is an array of `2 * leaves` numbers: leaf k is number `leaves + k`, and
+number k < `leaves` is the sum of numbers 2k and 2k + 1. A sum is always computed from both parts, so rounding errors do
+not accumulate. A batch goes up or down one level at a time: the steps of one leaf depend on each other, those of
+different leaves do not.
 """
 from libc.stdint cimport int64_t
 
@@ -29,10 +29,10 @@ cdef inline void update_sums(double* tree, Py_ssize_t leaves, int64_t* nodes, Py
 cdef inline void find_leaves(
     const double* tree, Py_ssize_t leaves, double* targets, int64_t* nodes, Py_ssize_t count,
 ) noexcept nogil:
-    """Write the first leaves at which the sum of all leaves up to them exceeds the targets.
+    """Write to `nodes`, for each target, the first leaf at which the sum of all leaves up to it exceeds the target.
 
-    The targets are at least 0 and below the sum of all leaves, which is positive. They are overwritten. No leaf of
-    value 0 is found, however sums are rounded.
+    The targets are at least 0 and below the sum of all leaves, which is positive. They are overwritten. A leaf of value
+    0 is never chosen, however sums are rounded.
     """
     cdef Py_ssize_t k, level = leaves
     cdef double left

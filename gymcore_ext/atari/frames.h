@@ -1,8 +1,8 @@
-/* Frames of a screen as observations: a palette, the maximum of two frames, and rescaling by areas.
+/* Observations from frames of a screen: palette, maximum of two frames, and rescaling by areas.
  *
  * Rescaling equals cv2.resize with INTER_AREA, to the bit: each row is rescaled from left to right and added to those
- * above it, all in float32 and in this order. Rows that equal the row above them, most rows of most games, cost a
- * comparison.
+ * above it, all in float32 and in this order. A row that equals the row above it, as most rows of most games do, costs
+ * only a comparison.
  */
 #ifndef GYMCORE_FRAMES_H
 #define GYMCORE_FRAMES_H
@@ -12,13 +12,13 @@
 
 #include "gymcore/platform.h"
 
-/* Pixels of a row of the screen, at most. */
+/* Maximum number of pixels of a row of the screen. */
 #define GYMCORE_MAX_COLUMNS 256
 
 typedef struct {
     int32_t rows, columns;          /* of the screen */
     int32_t height, width;          /* of an observed frame */
-    int32_t row_taps, column_taps;  /* how many rows, and columns, one observed pixel covers at most */
+    int32_t row_taps, column_taps;  /* maximum number of rows, and of columns, that one observed pixel covers */
     const int32_t *first_row, *first_column;   /* [height], [width] */
     const float *row_weights, *column_weights; /* [height, row_taps], [width, column_taps] */
     float scale, offset;            /* of the weighted sum, before it is rounded */
@@ -37,7 +37,7 @@ GYMCORE_INLINE void gymcore_rescale_row(const gymcore_rescaling *self, const uin
     }
 }
 
-/* Rescale a plane [rows, columns] into every `stride`-th byte from `target` on. */
+/* Rescale a plane [rows, columns], and write every `stride`-th byte from `target` on. */
 static void gymcore_rescale(const gymcore_rescaling *self, const uint8_t *plane, uint8_t *target, int stride)
 {
     float narrow[GYMCORE_MAX_COLUMNS], sums[GYMCORE_MAX_COLUMNS];
@@ -52,7 +52,7 @@ static void gymcore_rescale(const gymcore_rescaling *self, const uint8_t *plane,
             if (weight == 0)
                 continue;
             if (!last || memcmp(last, source, (size_t)self->columns)) {
-                if (self->column_taps == 3) /* 160 to 84: known, it is twice as fast */
+                if (self->column_taps == 3) /* 160 to 84 pixels: twice as fast with a constant */
                     gymcore_rescale_row(self, source, narrow, 3);
                 else
                     gymcore_rescale_row(self, source, narrow, self->column_taps);
@@ -62,7 +62,7 @@ static void gymcore_rescale(const gymcore_rescaling *self, const uint8_t *plane,
                 sums[x] += weight * narrow[x];
         }
         for (int x = 0; x < width; x++, target += stride) {
-            /* Adding 1.5 * 2^23 rounds half to even, into the lowest bits. */
+            /* Adding 1.5 * 2^23 rounds half to even and leaves the integer in the lowest bits. */
             float rounded = (sums[x] * self->scale + self->offset) + 12582912.0f;
             uint32_t bits;
             memcpy(&bits, &rounded, 4);
@@ -71,7 +71,7 @@ static void gymcore_rescale(const gymcore_rescaling *self, const uint8_t *plane,
     }
 }
 
-/* Look a frame of colours [rows, columns] up in a palette; of two (`other` is not NULL), take the brighter pixels. */
+/* Convert a frame of color indices [rows, columns] with a palette. If `other` is not NULL, take the brighter pixel of both. */
 static void gymcore_apply_palette(const uint8_t *frame, const uint8_t *other, const uint8_t *palette, uint8_t *plane,
                                   int rows, int columns)
 {

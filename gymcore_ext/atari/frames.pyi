@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 COLUMNS: int
-"""Columns that frames have at most."""
+"""Maximum number of columns of a frame."""
 
 @final
 class Resizer:
@@ -15,11 +15,11 @@ class Resizer:
     Args:
         size: rows and columns.
         first_row: the first row that each row of the target covers, [height].
-        row_weights: weights of this row and the next ones, [height, taps].
-        first_column: likewise, [width].
-        column_weights: likewise, [width, taps].
+        row_weights: weights of this row and the following ones, [height, taps].
+        first_column: the first column that each column of the target covers, [width].
+        column_weights: weights of this column and the following ones, [width, taps].
         scale: factor of the weighted sum, before it is rounded.
-        offset: summand of it.
+        offset: number that is then added.
     """
 
     def __init__(

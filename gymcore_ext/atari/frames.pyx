@@ -1,4 +1,4 @@
-"""Resizer: frames rescaled by weights of rows and columns, which gymcore.rendering.area_resizer computes."""
+"""Resizer: rescales frames with weights of rows and columns, which gymcore.rendering.area_resizer computes."""
 cimport numpy as cnp
 from libc.stdint cimport int32_t, uint8_t
 
@@ -15,11 +15,11 @@ cdef class Resizer:
     Args:
         size: rows and columns.
         first_row: the first row that each row of the target covers, [height].
-        row_weights: weights of this row and the next ones, [height, taps].
-        first_column: likewise, [width].
-        column_weights: likewise, [width, taps].
+        row_weights: weights of this row and the following ones, [height, taps].
+        first_column: the first column that each column of the target covers, [width].
+        column_weights: weights of this column and the following ones, [width, taps].
         scale: factor of the weighted sum, before it is rounded.
-        offset: summand of it.
+        offset: number that is then added.
     """
 
     def __cinit__(
@@ -37,7 +37,7 @@ cdef class Resizer:
         to.scale, to.offset = scale, offset
 
     def __call__(self, cnp.ndarray frame not None, cnp.ndarray out not None):
-        """Rescale a frame into an array [height, width] or [height, width, 3] of the caller, which is returned."""
+        """Rescale a frame into the caller's array [height, width] or [height, width, 3], and return it."""
         cdef int channels = 3 if frame.ndim == 3 else 1, channel
         cdef tuple tail = (3,) if channels == 3 else ()
         cdef cnp.ndarray plane

@@ -1,13 +1,13 @@
-"""Games: lanes whose physics is the Arcade Learning Environment's (ALE), as a kernel for a `Batch`.
+"""Games: lanes whose physics is that of the Arcade Learning Environment (ALE), with a kernel for a `Batch`.
 
-A lane is an ALEInterface of the package ale-py, the last frame that was observed at the size of the screen, and the
+A lane consists of an ALEInterface of the package ale-py, the last observed frame at the size of the screen, and the
 stack of observed frames. ALE's C++ functions are called by address, without the GIL; one thread at a time steps a lane.
 
-Python loads ROMs, which may raise an exception; none of the functions called here throws once a ROM is loaded.
+Python loads ROMs, which may raise an exception. None of the functions called here throws once a ROM is loaded.
 
-Sticky actions are drawn here, as ALE draws them: its saved states lack the action that it repeats. So the emulators of
-lanes have no random numbers, and a lane is seeded by restoring the state that its ROM was loaded with. In some games
-ALE itself draws in each reset, as it chooses the mode: for these resets the emulator gets the lane's generator.
+Sticky actions are drawn here, in the same way as in ALE, because ALE's saved states lack the action that it repeats. So
+emulators draw no random numbers, and a lane is seeded by restoring the state after its ROM was loaded. In some games,
+ALE draws a mode in each reset; for these resets the emulator gets the lane's generator.
 """
 cimport numpy as cnp
 from libc.math cimport cos, fabs, sin
@@ -29,8 +29,8 @@ from gymcore_ext.lanes.custom_kernel import CustomKernel
 cnp.import_array()
 
 
-# The functions of ALE that are called, and the `operator delete` of its C++ library, by the names of `ale_t`: the C++
-# symbols.
+# C++ symbols of the functions of ALE that are called, and of the `operator delete` of its C++ library, by the names of
+# the members of `ale_t`.
 FUNCTIONS = {
     "act": "_ZN3ale12ALEInterface3actENS_6ActionEf",
     "reset_game": "_ZN3ale12ALEInterface10reset_gameEv",
@@ -45,8 +45,8 @@ FUNCTIONS = {
     "free": "_ZdlPv",
 }
 
-# What the limit of an episode's length counts: the frames of the game, which ALE itself counts, no-ops included; the
-# frames of the episode after its reset; or the steps of the game, tested after a whole step.
+# What the limit of an episode's length counts: frames of the game, including no-ops, as counted by ALE; frames of the
+# episode after its reset; or steps of the game, tested after a whole step.
 LIMITS = ("game_frames", "frames", "steps")
 cdef enum:
     GAME_FRAMES, FRAMES, STEPS
@@ -57,7 +57,7 @@ cdef enum:
     ACTIONS = 18
     # Words of the state of MT19937.
     WORDS = 624
-    # Spare bytes of a saved memory: the numbers of its random generator differ in length.
+    # Spare bytes of a saved emulator: the numbers of its random generator are text of varying length.
     SPARE = 512
     # Offset of the address of the environment in an ALEInterface, and offsets in that environment: of the address of
     # the generator of sticky actions, and of their probability.
@@ -65,7 +65,7 @@ cdef enum:
     RANDOM = 0x80020
     PROBABILITY = 0x80158
 
-cdef int64_t MAX_COUNT = <int64_t> 1 << 52  # of frames and steps of a lane: no count overflows
+cdef int64_t MAX_COUNT = <int64_t> 1 << 52  # limit of frames and steps in a saved lane, so that no count overflows
 cdef double MAX_SCORE = 1e15
 
 
@@ -80,7 +80,7 @@ ctypedef struct state_t:  # ALE's ALEState, which `clone` returns by value
     int32_t frames, episode_frames
     const uint8_t* memory    # of the emulator, serialized: a std::string of libstdc++
     int64_t size
-    int64_t local[2]         # where such a string has up to 15 characters
+    int64_t local[2]         # such a string stores up to 15 characters here
     int32_t mode, difficulty
 
 
@@ -117,11 +117,11 @@ ctypedef struct twister_t:  # MT19937
 
 ctypedef struct episode_t:
     twister_t noop_twister, sticky_twister  # generators of counts of no-ops, and of sticky actions
-    int32_t action           # the last one, which may be repeated
+    int32_t action           # the last action, which may be repeated
     float strength           # of paddles
     int32_t lives
     int32_t is_new           # whether the next reset begins a new game in any case
-    int32_t life_loss_ends   # whether a lost life is reported as `terminated`, while the episode goes on
+    int32_t life_loss_ends   # whether a lost life is reported as `terminated` although the episode continues
     int32_t game_over
     int32_t oldest           # index of the oldest frame in the stack
     int64_t frames, steps    # of the episode, of the game
@@ -131,16 +131,16 @@ ctypedef struct episode_t:
 ctypedef struct lane_t:
     void* ale                # NULL without a ROM
     uint8_t* plane           # [channels, rows, columns]: the last frame that was observed, before it was rescaled
-    uint8_t* captured        # [rows, columns]: the last frame but one of a step, before the palette
+    uint8_t* captured        # [rows, columns]: the second last frame of a step, without the palette
     uint8_t* stack           # [stack_num, frame_bytes]
     float repeat_probability  # of sticky actions, the parameter of the kernel
-    int32_t wrong_screen     # whether the screen has another size than it had: a program loaded another ROM
+    int32_t wrong_screen     # whether the size of the screen has changed, because a program loaded another ROM
     int64_t index            # of the lane
     episode_t episode
 
 
-ctypedef struct saved_t:     # the head of a saved game, which the memory of its emulator, plane and stack follow
-    int64_t size             # of that memory; 0 without an emulator
+ctypedef struct saved_t:     # the head of a saved lane; the memory of its emulator, plane and stack follow
+    int64_t size             # of the emulator's memory; 0 without an emulator
     episode_t episode
     state_t state            # without its memory
 
@@ -150,13 +150,13 @@ ctypedef struct games_t:
     stages_t stages
     rescaling_t rescaling
     const uint8_t* palette   # [channels, 256]
-    const int32_t* actions   # ALE's action for each of ours; with continuous ones [3, 3, 2]: horizontal, vertical, fire
-    int32_t last_action      # the highest of ours
+    const int32_t* actions   # ALE's action for each of ours; if continuous, [3, 3, 2]: horizontal, vertical, fire
+    int32_t last_action      # the highest of our actions
     float threshold
     int32_t reports_lanes    # whether infos have the index of a lane
     int32_t resets_draw      # whether ALE draws random numbers when it resets the game
     int64_t frame_bytes, screen_bytes
-    int64_t memory_bytes     # of an emulator in a saved game, at most
+    int64_t memory_bytes     # maximum size of the memory of an emulator in a saved lane
 
 
 # --- MT19937, which draws no-ops as C++ libraries do: std::mt19937, libstdc++'s std::uniform_int_distribution ---------
@@ -198,12 +198,12 @@ cdef uint32_t twister_below(twister_t* self, uint32_t choices) noexcept nogil:
 # --- frames -----------------------------------------------------------------------------------------------------------
 
 cdef inline uint8_t* stacked_frame(const games_t* self, const lane_t* lane, int age) noexcept nogil:
-    """Return a frame of the stack; 0 is the oldest one."""
+    """Return a frame of the stack; `age` 0 is the oldest one."""
     return lane.stack + ((lane.episode.oldest + age) % self.stages.stack_num) * self.frame_bytes
 
 
 cdef inline void push_frame(const games_t* self, lane_t* lane, bint is_new) noexcept nogil:
-    """Replace the oldest frame of the stack by the plane, or by the newest frame again."""
+    """Replace the oldest frame of the stack by the plane, or by a copy of the newest frame if `is_new` is false."""
     cdef uint8_t* target = stacked_frame(self, lane, 0)
     cdef int channel
     cdef int64_t pixels = self.frame_bytes // self.stages.channels
@@ -228,7 +228,7 @@ cdef inline void apply_palettes(
 
 
 cdef inline const uint8_t* screen_pixels(const games_t* self, lane_t* lane) noexcept nogil:
-    """Return the pixels of the screen; any others if it has another size, for which `faulted` raises."""
+    """Return the pixels of the screen. If its size is wrong, set `wrong_screen` and return other pixels."""
     cdef const screen_t* screen = self.calls.screen(lane.ale)
     if screen.rows == self.rescaling.rows and screen.columns == self.rescaling.columns:
         return screen.pixels
@@ -251,7 +251,7 @@ cdef inline int act(const games_t* self, lane_t* lane, int action, float strengt
 
 
 cdef inline float* probability_of(void* ale) noexcept nogil:
-    """Return where an emulator has its probability of sticky actions."""
+    """Return the address of an emulator's probability of sticky actions."""
     return <float*> ((<char**> (<char*> ale + ENVIRONMENT))[0] + PROBABILITY)
 
 
@@ -261,7 +261,7 @@ cdef inline random_t* random_of(void* ale) noexcept nogil:
 
 
 cdef void lend_generator(lane_t* lane) noexcept nogil:
-    """Copy the lane's generator of sticky actions to its emulator, which draws them from now on."""
+    """Copy the lane's generator of sticky actions to its emulator, which then draws them."""
     cdef random_t* random = random_of(lane.ale)
     cdef int i
     for i in range(WORDS):
@@ -271,7 +271,7 @@ cdef void lend_generator(lane_t* lane) noexcept nogil:
 
 
 cdef void take_generator(lane_t* lane) noexcept nogil:
-    """Copy the emulator's generator of sticky actions to its lane, which draws them from now on."""
+    """Copy the emulator's generator of sticky actions to its lane, which then draws them."""
     cdef const random_t* random = random_of(lane.ale)
     cdef int i
     for i in range(WORDS):
@@ -290,7 +290,7 @@ cdef inline void reset_game(const games_t* self, lane_t* lane) noexcept nogil:
 
 
 cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float strength) noexcept nogil:
-    """Play one step; return the flags of an episode that it ended."""
+    """Play one step; return the flags that say how it ended the episode, or 0."""
     cdef const stages_t* stages = &self.stages
     cdef episode_t* episode = &lane.episode
     cdef const ale_t* ale = &self.calls
@@ -321,7 +321,7 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
     if stages.limit_unit == STEPS:
         limit_reached = stages.limit and episode.steps >= stages.limit
 
-    # A step that ends early shows the frames up to its end.
+    # If a step ends early, the observation is made of the frames before its end.
     if last:
         apply_palettes(self, lane, screen_pixels(self, lane), lane.captured if first and stages.maxpool else NULL)
     elif first and stages.shows_end:
@@ -349,7 +349,7 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
 cdef void reset(
     void* memory, const void* shared, const double* parameters, const double* options, rng_t* rng
 ) noexcept nogil:
-    """Begin an episode: a new game, or the rest of the game after a lost life."""
+    """Begin an episode: a new game, or the continuation of a game after a lost life."""
     cdef const games_t* self = <const games_t*> shared
     cdef lane_t* lane = <lane_t*> memory
     cdef const stages_t* stages = &self.stages
@@ -395,7 +395,7 @@ cdef void reset(
 
 
 cdef inline int continuous_action(const games_t* self, const float* action) noexcept nogil:
-    """Return ALE's action of a radius, an angle and the strength of fire."""
+    """Return ALE's action for a radius, an angle and the strength of fire."""
     cdef float x = action[0] * <float> cos(action[1]), y = action[0] * <float> sin(action[1])
     cdef int horizontal = (x > self.threshold) - (x < -self.threshold) + 1
     cdef int vertical = (y > self.threshold) - (y < -self.threshold) + 1
@@ -416,7 +416,7 @@ cdef int step(
     if self.stages.continuous:
         flags = play(self, lane, continuous_action(self, numbers), numbers[0])
     else:
-        # Limited again: another thread may have changed the action since it was checked.
+        # The index is limited here too: another thread may have changed the action after its check.
         flags = play(self, lane, self.actions[min((<const uint64_t*> action)[0], <uint64_t> self.last_action)], 1.0)
     reward[0] = lane.episode.reward
     return flags
@@ -442,8 +442,8 @@ cdef int faulted(const void* lane) noexcept nogil:
     return (<const lane_t*> lane).wrong_screen
 
 
-# The infos: lives and frame numbers are ALE's; the reward is not clipped; the return and the length are those of the
-# game so far, over all of its lives, and `game_over` says whether it is over. `env_id` is the index of the lane, in the
+# The infos. Lives and frame numbers are those of ALE. The reward is not clipped. Return and length are those of the
+# game so far, over all of its lives; `game_over` is whether the game is over. `env_id` is the index of the lane, in
 # presets of libraries that report it.
 INFOS = (
     ("lives", np.int64, 1), ("frame_number", np.int64, 1), ("episode_frame_number", np.int64, 1),
@@ -512,7 +512,7 @@ cdef void load(void* memory, const void* shared, const void* saved) noexcept nog
 
 
 cdef int check(const void* saved, const void* shared) noexcept nogil:
-    """Check every number of the episode; Python checks the emulator's state, and frames may be any bytes."""
+    """Check every number of the episode. Python checks the emulator's state, and frames may be any bytes."""
     cdef const games_t* self = <const games_t*> shared
     cdef const saved_t* head = <const saved_t*> saved
     cdef const episode_t* episode = &head.episode
@@ -539,17 +539,17 @@ cdef class Games(LaneStore):
         functions: Addresses of FUNCTIONS by name.
         num_lanes: Number of games.
         stages: Integers by the names in `stages_t`.
-        resizer: Rescales frames of the size of the screen to that of observed frames.
-        palette: The observed value of each colour, uint8 [channels, 256].
+        resizer: Rescales frames from the size of the screen to the size of observed frames.
+        palette: The observed value of each color, uint8 [channels, 256].
         actions: ALE's number of each action, int32.
-        threshold: The value above which numbers of a continuous action count as pressed.
+        threshold: The value above which a number of a continuous action counts as pressed.
         observation_shape: The shape of an observation of one lane.
         state_size: Bytes of a serialized state of the game.
         resets_draw: Whether ALE draws random numbers when it resets the game.
         reports_lanes: Whether infos have `env_id`, the index of a lane.
 
     Raises:
-        ValueError: The arguments do not fit each other.
+        ValueError: If the arguments do not fit each other.
     """
 
     cdef games_t games
@@ -610,7 +610,7 @@ cdef class Games(LaneStore):
             lane.stack = lane.captured + self.games.screen_bytes
 
     def set_ale(self, Py_ssize_t lane, object ale, size_t address):
-        """Give a lane an ALEInterface with a ROM and without sticky actions, at its address; or None and 0."""
+        """Set the ALEInterface of a lane and its address. It has a ROM and no sticky actions. Or set None and 0."""
         (<lane_t*> self._lane(lane)).ale = <void*> address
         self.ales[lane] = ale
 
@@ -624,14 +624,14 @@ cdef class Games(LaneStore):
         twister_seed(&episode.sticky_twister, sticky_seed)
 
     def take_generator(self, Py_ssize_t lane, float probability):
-        """Take the generator of sticky actions from the emulator of a lane, which was loaded with this probability.
+        """Copy the generator of sticky actions from the emulator of a lane, which was loaded with this probability.
 
         Raises:
-            ValueError: The emulator is not laid out as expected.
+            ValueError: If the memory layout of the emulator is not the expected one.
         """
         cdef lane_t* game = <lane_t*> self._lane(lane)
         cdef const float* place = NULL if game.ale == NULL else probability_of(game.ale)
-        # The number of frames of an action precedes it.
+        # The probability follows the number of frames per action, which is 1.
         if place == NULL or place[0] != probability or (<const int64_t*> place - 1)[0] != 1:
             raise ValueError(f"probability: expected that of the emulator, got {probability}")
         if random_of(game.ale).used > WORDS:

@@ -27,13 +27,13 @@ cdef enum:
     CHUNKS = 11        # points of the ground
     HEIGHTS = 12
     OBSERVED = 8
-    SMOKE_STEPS = 26   # steps that a particle is visible, from the one that emits it on
+    SMOKE_STEPS = 26   # number of steps for which a particle is visible, including the one that emits it
 
 cdef double FPS = 50.0, SCALE = 30.0
 cdef double WIDTH = 600 / SCALE, HEIGHT = 400 / SCALE
 cdef double HALF_WIDTH = WIDTH / 2, HALF_HEIGHT = HEIGHT / 2
 cdef double HELIPAD_Y = HEIGHT / 4
-cdef double REST_Y = HELIPAD_Y + 18 / SCALE       # where a lander stands on the pad
+cdef double REST_Y = HELIPAD_Y + 18 / SCALE       # height of a lander that stands on the pad
 cdef double MAIN_ENGINE_AT = 4 / SCALE, SIDE_ENGINE_AWAY = 12.0, SIDE_ENGINE_HEIGHT = 14.0  # the latter in pixels
 cdef dict PARAMETERS = {
     "gravity": -10.0, "enable_wind": 0.0, "wind_power": 15.0, "turbulence_power": 1.5, "main_engine_power": 13.0,
@@ -50,24 +50,24 @@ cdef enum:  # indices of the definitions that Python makes
 
 
 ctypedef struct episode_t:
-    double heights[HEIGHTS]  # drawn, as are the members up to torque_idx
+    double heights[HEIGHTS]  # the members up to torque_idx are drawn
     double push[2]
     double gravity
     int64_t wind_idx, torque_idx
-    int64_t steps            # changed by steps, as are the members that follow
+    int64_t steps            # steps change this member and the following ones
     double prev_shaping
     int32_t has_shaping, game_over
     int32_t legs[2]          # whether they touch the ground
 
 
-ctypedef struct particle_t:  # where it began, and its velocity
+ctypedef struct particle_t:  # its initial position and its velocity
     double x, y, x_speed, y_speed, is_there
 
 
 ctypedef struct lander_t:
     lane_t lane
     episode_t episode
-    particle_t particles[SMOKE_STEPS][2]  # what the main engine and a side engine have emitted in the last steps
+    particle_t particles[SMOKE_STEPS][2]  # particles of the main engine and of a side engine in the last steps
 
 
 ctypedef struct engines_t:
@@ -103,7 +103,7 @@ cdef void begin(
 
 
 cdef void build(const worlds_t* self, lane_t* lane) noexcept nogil:
-    """Make ground, hull and legs, and apply the push. Box2D lists contacts in the order of creation."""
+    """Create ground, hull and legs, and apply the push. The order of creation decides that of contacts in Box2D."""
     cdef lander_t* lander = <lander_t*> lane
     cdef body_t* body = add_body(self, lane, self.definitions[<int> GROUND], self.definitions[<int> BEDROCK])
     cdef double[CHUNKS] ground
@@ -144,7 +144,7 @@ cdef inline engines_t engines_of(const double* action) noexcept nogil:
 
 
 cdef inline double gust(int64_t index) noexcept nogil:
-    """Return the wind at an index of its course: Gymnasium's sum of two sines, which never repeats."""
+    """Return the wind at an index: Gymnasium's sum of two sines, which never repeats."""
     return tanh(sin(0.02 * index) + sin(PI * 0.01 * index))
 
 
@@ -162,7 +162,7 @@ cdef inline void emit_particle(
 cdef void run_engines(
     lander_t* lander, const double* parameters, engines_t engines, double along, double across
 ) noexcept nogil:
-    """Emit smoke, then push the hull. Two random numbers, metres, scatter both. Numbers are Gymnasium's."""
+    """Emit smoke, then push the hull. Two random numbers, in meters, scatter both. The constants are Gymnasium's."""
     cdef body_t* hull = lander.lane.moving[0]
     cdef particle_t* particles = lander.particles[lander.episode.steps % SMOKE_STEPS]
     cdef double x, y, at, up_x = sin(hull.angle), up_y = cos(hull.angle)
@@ -285,6 +285,6 @@ cdef class Landers(Worlds):
 
     @property
     def smoke(self):
-        """float64 [lanes, steps, 2, 5]: what the main engine and a side engine have emitted in the last steps."""
+        """float64 [lanes, steps, 2, 5], a view: particles of the main engine and of a side engine in the last steps."""
         return self._columns(
             sizeof(lane_t) + sizeof(episode_t), np.dtype((np.float64, (SMOKE_STEPS, 2, sizeof(particle_t) // 8))))

@@ -5,8 +5,8 @@ from gymcore_ext.box2d.racing cimport car_t, texts_t
 
 
 cdef enum:
-    STATE = 96  # pixels in a row and in a column
+    STATE = 96  # number of pixels in a row and in a column
 
 
-# Write uint8 [STATE, STATE, 3].
+# Write an observation, uint8 [STATE, STATE, 3].
 cdef void draw_observation(const car_t* car, const texts_t* texts, uint8_t* observation) noexcept nogil

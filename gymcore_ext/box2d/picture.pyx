@@ -1,10 +1,10 @@
 """CarRacing's observation: the car from above, and the instruments. Nothing here changes the lane.
 
-Gymnasium's operations, in their order and precision. Numbers of pixels, colors and scales are those of Gymnasium's
-`CarRacing._render` and `Car.draw`. The image of 1000 x 800 pixels is rescaled to 96 x 96. Every pixel is the one that
-pygame-ce sets, whose functions Gymnasium draws with: `gfxdraw.aapolygon` and `gfxdraw.filled_polygon` (ground),
-`draw.polygon` (car), and `transform.smoothscale` as it computes on x86-64. Their arithmetic is kept; tests compare with
-them. The old pygame sets other pixels at the edges of the car.
+The operations are Gymnasium's, in their order and precision. Numbers of pixels, colors and scales are those of
+Gymnasium's `CarRacing._render` and `Car.draw`. The image of 1000 x 800 pixels is rescaled to 96 x 96. Every pixel
+equals that of pygame-ce, which Gymnasium draws with: `gfxdraw.aapolygon` and `gfxdraw.filled_polygon` for the ground,
+`draw.polygon` for the car, and `transform.smoothscale` as it computes on x86-64. Their arithmetic is reproduced, and
+tests compare with them. The old pygame sets other pixels at the edges of the car.
 """
 cimport numpy as cnp
 from libc.limits cimport INT_MAX, INT_MIN
@@ -23,20 +23,20 @@ cnp.import_array()
 cdef enum:
     WIDTH = 1000
     HEIGHT = 800
-    HIDDEN_ROWS = 100  # the lowest rows, which the instruments cover
+    HIDDEN_ROWS = 100  # number of the lowest rows, which the instruments cover
     MAX_CORNERS = 16   # of a polygon
     SQUARES = 20       # squares of darker grass in a row
 
 cdef enum:
-    # The image is rescaled to cells, each the sum of an area that begins and ends within pixels. Areas are in 1 / 16384
-    # of a pixel; sums are multiplied by the inverse of a cell's area in 1 / 65536.
+    # The image is rescaled to cells. Each is the sum over an area whose edges may lie inside of pixels. The unit of
+    # areas is 1 / 16384 pixel. Sums are multiplied by the inverse of a cell's area, whose unit is 1 / 65536.
     ONE = 0x4000
     X_SPACE = 0x4000 * 1000 // 96
     Y_SPACE = 0x4000 * 800 // 96
     X_INVERSE = 0x40000000 // X_SPACE
     Y_INVERSE = 0x40000000 // Y_SPACE
 
-# Red, green and blue in 16 bits each, which hold sums of a run's pixels, and products with 256.
+# Red, green and blue in 16 bits each, which suffice for sums of the pixels of a run, and for products with 256.
 ctypedef uint64_t rgb_t
 
 cdef extern from *:
@@ -44,17 +44,18 @@ cdef extern from *:
     #include "gymcore/platform.h"
     typedef struct { uint64_t runs[800][96], pixels[800][1000]; } image_t;
 
-    /* 7 MB, too much for one in every lane. Inlined, it would be looked up at every pixel. */
+    /* There is one image per thread, because 7 MB per lane would be too much. If this function were inlined, the
+     * address of the thread's image would be computed for every pixel. */
     static GYMCORE_NOINLINE image_t *image_of_thread(void)
     {
         static GYMCORE_THREAD image_t image;
         return &image;
     }
     """
-    # A row of pixels is kept as 96 runs of the 10 or 11 pixels that end in one cell: 24 of 25 runs have one color.
+    # A row of pixels is stored as 96 runs of the 10 or 11 pixels that end in a cell: 24 of 25 runs have one color.
     ctypedef struct image_t:
         rgb_t runs[HEIGHT][STATE]    # the color of a run, or MIXED
-        rgb_t pixels[HEIGHT][WIDTH]  # those of mixed runs; others are not set
+        rgb_t pixels[HEIGHT][WIDTH]  # set only for mixed runs
 
     image_t* image_of_thread() noexcept nogil
     const rgb_t MIXED "UINT64_MAX"
@@ -62,7 +63,7 @@ cdef extern from *:
 ctypedef struct pixel_t:  # coordinates are 16-bit numbers, as in pygame-ce
     int x, y
 
-cdef double COLUMN = WIDTH / 40.0, ROW = HEIGHT / 40.0  # pixels; the grid of the instruments
+cdef double COLUMN = WIDTH / 40.0, ROW = HEIGHT / 40.0  # the grid of the instruments, in pixels
 cdef double SCALE = 6.0, PI = 3.141592653589793
 cdef double PLAYFIELD = 2000 / SCALE, GRASS_DIM = PLAYFIELD / 20.0, ZOOM = 2.7
 cdef double SIZE = 0.02, WHEEL_WIDTH = 14 * SIZE
@@ -91,7 +92,7 @@ cdef inline int clamped(int value, int size) noexcept nogil:
 
 
 cdef inline int run_of(int x) noexcept nogil:
-    """Return the run of a pixel; STATE for the pixel after the last."""
+    """Return the run of a pixel, or STATE for the pixel after the last one."""
     return x * ONE // X_SPACE
 
 
@@ -101,7 +102,7 @@ cdef inline int first_of(int run) noexcept nogil:
 
 
 cdef inline rgb_t* mixed(image_t* image, int row, int run) noexcept nogil:
-    """Return the pixels of a row, for changing some of this run."""
+    """Return the pixels of a row, after marking this run as mixed, so that its pixels may be changed."""
     cdef rgb_t* color = &image.runs[row][run]
     if color[0] != MIXED:
         fill(&image.pixels[row][first_of(run)], first_of(run + 1) - first_of(run), color[0])
@@ -110,14 +111,14 @@ cdef inline rgb_t* mixed(image_t* image, int row, int run) noexcept nogil:
 
 
 cdef inline void paint_within(image_t* image, int row, int run, int begin, int end, rgb_t color) noexcept nogil:
-    """Set those of the pixels `begin` to `end` - 1 that are in one run."""
+    """Set those of the pixels `begin` to `end` - 1 that belong to a run."""
     cdef int first = max(begin, first_of(run)), count = min(end, first_of(run + 1)) - first
     if count > 0:
         fill(mixed(image, row, run) + first, count, color)
 
 
 cdef inline void paint(image_t* image, int row, int x1, int x2, rgb_t color) noexcept nogil:
-    """Set the pixels between two of a row, both included."""
+    """Set the pixels of a row from `x1` to `x2`, inclusive, in either order."""
     cdef int begin = clamped(min(x1, x2), WIDTH), end = clamped(max(x1, x2) + 1, WIDTH)
     cdef int run = run_of(begin), last = run_of(end)
     if run == last or first_of(run) < begin:
@@ -136,7 +137,7 @@ cdef inline void draw_span(image_t* image, int x1, int x2, int y, rgb_t color) n
 
 
 cdef inline void blend(image_t* image, int x, int y, rgb_t color, int alpha) noexcept nogil:
-    """Mix a color into a pixel, by alpha of 0 to 254."""
+    """Blend a color into a pixel, with alpha from 0 to 254."""
     cdef rgb_t* pixel
     if 0 <= x < WIDTH and HIDDEN_ROWS <= y < HEIGHT:
         pixel = mixed(image, HEIGHT - 1 - y, run_of(x)) + x
@@ -149,7 +150,7 @@ cdef inline int side_of(int value, int size) noexcept nogil:
 
 
 cdef bint clip_line(pixel_t* first, pixel_t* last) noexcept nogil:
-    """Cut a line to the image, to whole pixels; false if nothing is left. The ends may change places."""
+    """Clip a line to the image, to whole pixels; return false if nothing is left. This may swap the ends."""
     cdef int x, y, aside, above, last_aside, last_above
     cdef float slope
     while True:
@@ -175,7 +176,7 @@ cdef bint clip_line(pixel_t* first, pixel_t* last) noexcept nogil:
 
 
 cdef void draw_line(image_t* image, pixel_t first, pixel_t last, rgb_t color) noexcept nogil:
-    """Draw an anti-aliased line without its last pixel: two pixels a step, which share the color."""
+    """Draw an anti-aliased line without its last pixel: two pixels per step, which share the color."""
     cdef pixel_t low, high
     cdef int rise, run, direction, length, k, x, y, aside, weight
     cdef uint64_t slope
@@ -207,11 +208,11 @@ cdef inline void draw_polygon(
 ) noexcept nogil:
     """Draw ground, with an anti-aliased outline, or a part of the car.
 
-    Rows are filled between every other edge that crosses them and the next one. Crossings with the edges of the ground
-    are in 1 / 65536. Those with edges of a part of the car, in the order of the corners, are rounded down and up by
-    turns.
+    Each row is filled between its first and second crossing with an edge, its third and fourth, and so on. For the
+    ground, the unit of crossings is 1 / 65536 pixel. For a part of the car, crossings are alternately rounded down and
+    up, in the order of the corners.
     """
-    cdef pixel_t[MAX_CORNERS] low, high  # the ends of the edge to each corner from the one before it
+    cdef pixel_t[MAX_CORNERS] low, high  # the ends of the edge from the previous corner to each corner
     cdef int[MAX_CORNERS] crossings
     cdef int lowest = INT_MAX, highest = INT_MIN, crossing, found, i, k, y
     cdef int64_t share
@@ -245,24 +246,24 @@ cdef inline void draw_polygon(
                 draw_span(image, (crossings[i] + 1 + 32768) >> 16, (crossings[i + 1] - 1 + 32768) >> 16, y, color)
             else:
                 draw_span(image, crossings[i], crossings[i + 1], y, color)
-    for i in range(0 if is_ground else count):  # horizontal edges: between the others, or of a polygon without height
+    for i in range(0 if is_ground else count):  # inner horizontal edges, and those of a polygon without height
         if low[i].y == high[i].y and (lowest < low[i].y < highest or (lowest == highest and i > 0)):
             draw_span(image, low[i].x, high[i].x, low[i].y, color)
 
 
 # --- the world --------------------------------------------------------------------------------------------------------
 
-ctypedef struct view_t:    # from the world to the image
+ctypedef struct view_t:    # the transformation from the world to the image
     double zoom, x, y, cosine, sine
-    double car_x, car_y, reach  # the ground that is drawn: less than `reach` from the car
+    double car_x, car_y, reach  # ground is drawn if it is less than `reach` from the car
 
 
 cdef view_t view_behind(const body_t* hull, double t) noexcept nogil:
-    """Return the view that follows the car: from far away at first, near after a second."""
+    """Return the view that follows the car. It zooms in during the first second."""
     cdef view_t view
     cdef double x, y, angle = fmod(-hull.angle, 2 * PI), near = 1e-6, quarter = PI / 2
     cdef int turns
-    # Cosine and sine as pygame's vectors have them: exact near quarter turns.
+    # Cosine and sine are exact near quarter turns, as in pygame's vectors.
     if angle < 0:
         angle += 2 * PI
     view.cosine, view.sine = cos(angle), sin(angle)
@@ -283,8 +284,8 @@ cdef view_t view_behind(const body_t* hull, double t) noexcept nogil:
 cdef inline void draw_shape(
     image_t* image, const view_t* view, const double* corners, int count, rgb_t color, bint is_ground
 ) noexcept nogil:
-    """Draw corners [count, 2] of the world, unless all are outside of the image, or one is so far away that pygame has
-    no such number."""
+    """Draw a polygon of corners [count, 2] in the world, unless all are outside of the image, or one is so far away
+    that pygame cannot represent it."""
     cdef pixel_t[MAX_CORNERS] pixels
     cdef double x, y, left = 1e9, right = -1e9, low = 1e9, high = -1e9
     cdef int k
@@ -300,9 +301,9 @@ cdef inline void draw_shape(
 
 
 cdef inline void draw_ground(image_t* image, const view_t* view, const double* corners, rgb_t color) noexcept nogil:
-    """Draw four corners of the ground, unless they are far from the car: a tenth of a step."""
+    """Draw a quadrilateral of the ground, unless it is far from the car, which saves a tenth of a step."""
     cdef double x = corners[0] - view.car_x, y = corners[1] - view.car_y
-    cdef double reach = view.reach + 1.5 * GRASS_DIM  # more than from one corner to another
+    cdef double reach = view.reach + 1.5 * GRASS_DIM  # more than the distance between two corners
     if x * x + y * y < reach * reach:
         draw_shape(image, view, corners, 4, color, True)
 
@@ -312,7 +313,7 @@ cdef inline rgb_t brightened(const double* color, double more) noexcept nogil:
 
 
 cdef void draw_scenery(image_t* image, const view_t* view, const car_t* car) noexcept nogil:
-    """Draw the field, its darker squares of grass, road and borders."""
+    """Draw the field, its darker squares of grass, the road and its borders."""
     cdef const episode_t* episode = &car.episode
     cdef rgb_t field_color = brightened(episode.bg_color, 0.0), grass_color = brightened(episode.grass_color, 0.0)
     cdef rgb_t[3] road_colors
@@ -350,7 +351,7 @@ cdef void draw_part(
 
 
 cdef void draw_stripe(image_t* image, const view_t* view, const body_t* body, double phase) noexcept nogil:
-    """Draw the white stripe across a turning wheel, unless it is on the lower side."""
+    """Draw the stripe across a turning wheel, unless it is on the lower side."""
     cdef vec_t[4] corners
     cdef double near = cos(phase), far = cos(phase + 1.2)
     cdef bint is_below = sin(phase) > 0, far_is_below = sin(phase + 1.2) > 0
@@ -384,7 +385,7 @@ cdef void draw_car(image_t* image, const view_t* view, const car_t* car) noexcep
             draw_stripe(image, view, body, car.episode.phase[k - 1])
 
 
-# --- the instruments, over the world: y points down -------------------------------------------------------------------
+# --- the instruments, in front of the world: y points down ------------------------------------------------------------
 
 cdef inline int to_pixel(double value) noexcept nogil:
     """Cut off the fraction of a coordinate, and limit it to values that fit into an int."""
@@ -392,7 +393,7 @@ cdef inline int to_pixel(double value) noexcept nogil:
 
 
 cdef void draw_rectangle(image_t* image, double x1, double y1, double x2, double y2, rgb_t color) noexcept nogil:
-    """Draw a rectangle between two corners, both included."""
+    """Draw a rectangle between two corners, inclusive."""
     cdef int y, top = to_pixel(min(y1, y2)), bottom = to_pixel(max(y1, y2))
     for y in range(clamped(top, HEIGHT), clamped(bottom + 1, HEIGHT)):
         paint(image, y, to_pixel(x1), to_pixel(x2), color)
@@ -401,13 +402,13 @@ cdef void draw_rectangle(image_t* image, double x1, double y1, double x2, double
 cdef void draw_bar(
     image_t* image, double value, double left, double right, double top, double bottom, rgb_t color
 ) noexcept nogil:
-    """Draw a bar for a value that is not zero: from one of 40 columns to another, in rows counted from below."""
+    """Draw a bar for a value that is not zero, between two of 40 columns; `top` and `bottom` count from below."""
     if fabs(value) > 1e-4:
         draw_rectangle(image, left * COLUMN, HEIGHT - top, right * COLUMN, HEIGHT - bottom, color)
 
 
 cdef void draw_text(image_t* image, const texts_t* texts, int index) noexcept nogil:
-    """Draw a text around a place at the lower left."""
+    """Draw a text at the lower left."""
     cdef int width = texts.widths[index], left = 60 - width // 2, top = HEIGHT - HEIGHT // 16 - texts.height // 2
     cdef const uint8_t* shades = texts.shades + <int64_t> index * texts.height * texts.width
     cdef int row, x
@@ -417,7 +418,7 @@ cdef void draw_text(image_t* image, const texts_t* texts, int index) noexcept no
 
 
 cdef void draw_instruments(image_t* image, const car_t* car, const texts_t* texts) noexcept nogil:
-    """Draw speeds, steering, turning and the score into the lowest eighth of the image."""
+    """Draw speeds, steering, rotation and the score in the lowest eighth of the image."""
     cdef const body_t* hull = car.lane.moving[0]
     cdef double speed = sqrt(
         <double> hull.velocity.x * hull.velocity.x + <double> hull.velocity.y * hull.velocity.y)
@@ -432,7 +433,7 @@ cdef void draw_instruments(image_t* image, const car_t* car, const texts_t* text
         draw_bar(image, omega, 7 + k, 8 + k, ROW + ROW * (0.01 * omega), ROW, VIOLET if k >= 2 else BLUE)
     draw_bar(image, angle, 20, 20 + -10.0 * angle, 4 * ROW, 2 * ROW, GREEN)
     draw_bar(image, turning, 30, 30 + -0.8 * turning, 4 * ROW, 2 * ROW, RED)
-    if not reward >= texts.lowest:  # nor if it is not a number
+    if not reward >= texts.lowest:  # or if it is nan
         reward = texts.lowest
     if reward != 0.0 or not signbit(reward):
         score = 1 + <int> min(reward, <double> texts.highest) - texts.lowest
@@ -442,7 +443,7 @@ cdef void draw_instruments(image_t* image, const car_t* car, const texts_t* text
 # --- rescaling --------------------------------------------------------------------------------------------------------
 
 cdef inline uint32_t overlap(int pixel, int begin, int end) noexcept nogil:
-    """Return how much of a pixel is between two places."""
+    """Return how much of a pixel lies between `begin` and `end`, in 1 / 16384 pixel."""
     return min((pixel + 1) * ONE, end) - max(pixel * ONE, begin)
 
 
@@ -479,7 +480,7 @@ cdef void rescale_cell(const image_t* image, int row, int cell, uint8_t* rgb) no
 cdef void rescale(const image_t* image, uint8_t* state) noexcept nogil:
     """Rescale the image to an observation [STATE, STATE, 3].
 
-    A cell of one color loses 1 of each shade by the rounding of its rows, and another 1 by that of their sum.
+    In a cell of one color, rounding reduces each shade by 1 in the rows, and by another 1 in their sum.
     """
     cdef rgb_t[STATE] changes
     cdef const rgb_t* top
@@ -510,9 +511,10 @@ cdef void draw_observation(const car_t* car, const texts_t* texts, uint8_t* obse
 
 
 def draw_shapes(list shapes):
-    """Return an observation of shapes on black, uint8 [STATE, STATE, 3], for tests.
+    """Return an observation of shapes on a black image, uint8 [STATE, STATE, 3], for tests.
 
-    A shape is "ground", "car" or "rectangle", three numbers of its color, and its corners in pixels: 3 to 16, or two.
+    A shape is a tuple of "ground", "car" or "rectangle", a color (red, green, blue), and corners in pixels: 3 to 16, or
+    2 of a rectangle.
     """
     cdef image_t* image = image_of_thread()
     cdef pixel_t[MAX_CORNERS] pixels

@@ -27,7 +27,7 @@ cnp.import_array()
 
 cdef enum:
     MAX_POINTS = 2500    # of a curve
-    BORDER_LENGTH = 4    # pieces of a hard turn, at least
+    BORDER_LENGTH = 4    # minimum number of pieces of a hard turn
 
 cdef double SCALE = 6.0, FPS = 50.0
 cdef double TRACK_RAD = 900 / SCALE, TRACK_WIDTH = 40 / SCALE, BORDER = 8 / SCALE
@@ -52,20 +52,20 @@ cpdef enum:
 
 
 ctypedef struct track_point_t:
-    double alpha, beta, x, y   # its direction from the origin, the car's angle there, its position
+    double alpha, beta, x, y   # direction from the origin, angle of the car, position
 
 ctypedef struct curve_t:
     track_point_t points[MAX_POINTS]
-    int first, tiles           # the track is the points from `first` on, one for each of its tiles
+    int first, tiles           # the track consists of the points from `first` on, one for each tile
 
 
 # --- the track --------------------------------------------------------------------------------------------------------
 
 cdef bint compute_curve(const double* draws, curve_t* curve) noexcept nogil:
-    """Compute a curve from the noise of the angle and the radius of each checkpoint. False if it is not closed.
+    """Compute a curve from the drawn angle and radius of each checkpoint. Return false if it is not closed.
 
-    The curve is Gymnasium's: it starts on the x axis and turns toward one checkpoint after the other, five times round;
-    the last lap that closes is the track. The same draws give the same track, to the bit.
+    The curve is Gymnasium's. It starts on the x axis and turns toward one checkpoint after the other, for five laps.
+    The last complete lap is the track. The same draws result in the same track, to the bit.
     """
     cdef double[CHECKPOINTS] alphas, to_x, to_y
     cdef double alpha, radius, before, turn, sideways, ahead_x, ahead_y, x = 1.5 * TRACK_RAD, y = 0.0, beta = 0.0
@@ -90,7 +90,7 @@ cdef bint compute_curve(const double* draws, curve_t* curve) noexcept nogil:
         if alpha < 0:
             on_other_side = True
             alpha += 2 * PI
-        # The next checkpoint ahead; after the last one the angle goes on below the first.
+        # Find the next checkpoint ahead; after the last one, the angle continues below that of the first.
         while alpha > alphas[target % CHECKPOINTS]:
             target += 1
             if target % CHECKPOINTS == 0:
@@ -98,7 +98,7 @@ cdef bint compute_curve(const double* draws, curve_t* curve) noexcept nogil:
         k = target % CHECKPOINTS
         ahead_x = cos(beta)
         ahead_y = sin(beta)
-        # How far the checkpoint is to the side, in pixels of the original.
+        # Distance of the checkpoint to the side, in pixels of the original.
         sideways = (ahead_x * (to_x[k] - x) + ahead_y * (to_y[k] - y)) * SCALE
         while beta - alpha > 1.5 * PI:
             beta -= 2 * PI
@@ -117,7 +117,7 @@ cdef bint compute_curve(const double* draws, curve_t* curve) noexcept nogil:
         points[count].x = x
         points[count].y = y
         count += 1
-    # Where the curve passes the start, from the end: the last two passes bound the track.
+    # Search backward for the points where the curve passes the start: the last two bound the track.
     curve.first = 0
     for k in range(count - 1, 0, -1):
         if points[k].alpha > START_ALPHA and points[k - 1].alpha <= START_ALPHA:
@@ -134,7 +134,7 @@ cdef bint compute_curve(const double* draws, curve_t* curve) noexcept nogil:
 
 
 cdef void find_borders(const track_point_t* track, int count, char* borders) noexcept nogil:
-    """Find whether each piece of the track has a red and white border: it is in a hard turn."""
+    """Determine whether each piece of the track is in a hard turn, and so has a red and white border."""
     cdef double turn
     cdef int k, back, left, right
     for k in range(count):
@@ -154,7 +154,7 @@ cdef void find_borders(const track_point_t* track, int count, char* borders) noe
 cdef void set_corners(
     double* corners, const track_point_t* here, const track_point_t* before, double near, double far
 ) noexcept nogil:
-    """Set the corners of what is drawn between two points of the track, from `near` to `far` metres beside it."""
+    """Set the corners of a quadrilateral between two points of the track, from `near` to `far` meters beside it."""
     cdef const track_point_t* point
     cdef double aside
     cdef int k
@@ -224,7 +224,7 @@ cdef void begin(
 
 
 cdef void build(const worlds_t* self, lane_t* lane) noexcept nogil:
-    """Make the road of the episode's draws, and the car on it. Box2D lists contacts in the order of creation."""
+    """Create road and car from the episode's draws. The order of creation decides the order of contacts in Box2D."""
     cdef car_t* car = <car_t*> lane
     cdef curve_t curve
     cdef const track_point_t* start
@@ -258,7 +258,7 @@ cdef void build(const worlds_t* self, lane_t* lane) noexcept nogil:
 
 
 cdef void report_contact(lane_t* lane, const contact_t* contact, bint touches) noexcept nogil:
-    """Count on how many pieces of road each wheel is, and reward the first visit of each."""
+    """Count the pieces of road that each wheel is on, and reward the first visit of each piece."""
     cdef car_t* car = <car_t*> lane
     cdef episode_t* episode = &car.episode
     cdef body_t* tile = contact.fixture_a.body
@@ -270,7 +270,7 @@ cdef void report_contact(lane_t* lane, const contact_t* contact, bint touches) n
         index += 1
     if index == episode.tiles:
         return
-    episode.touched[index] = 1  # also by the hull: it is drawn in the plain color from now on
+    episode.touched[index] = 1  # by a wheel or the hull: from now on, the piece has the plain color
     while wheel < WHEELS and lane.moving[1 + wheel] != other:
         wheel += 1
     if wheel == WHEELS:
@@ -281,7 +281,7 @@ cdef void report_contact(lane_t* lane, const contact_t* contact, bint touches) n
     episode.visited[index] = 1
     episode.reward += 1000.0 / episode.tiles
     episode.tile_visited_count += 1
-    # As in Gymnasium, only the first visit of the start counts.
+    # As in Gymnasium, a lap is complete only at the first visit of the start.
     if index == 0 and <double> episode.tile_visited_count / episode.tiles > episode.lap_complete_percent:
         episode.new_lap = 1
 
@@ -293,7 +293,7 @@ cdef inline double sign(double value) noexcept nogil:
 
 
 cdef void mark_skid(episode_t* episode, int wheel, const vec_t* here, bint skids, bint on_grass) noexcept nogil:
-    """Begin, extend or end the mark that a wheel leaves. The oldest mark makes room, even while it grows."""
+    """Begin, extend or end the mark of a wheel. A new mark replaces the oldest one, even while that one grows."""
     cdef int64_t mark = episode.skid_mark[wheel]
     cdef int points = episode.skid_points[wheel], slot
     if not skids:
@@ -319,12 +319,12 @@ cdef void mark_skid(episode_t* episode, int wheel, const vec_t* here, bint skids
 
 
 cdef inline void drive_wheel(const worlds_t* self, lane_t* lane, episode_t* episode, int k) noexcept nogil:
-    """Turn a wheel and apply its tyre's force."""
+    """Turn a wheel and apply the force of its tire."""
     cdef body_t* body = lane.moving[1 + k]
     cdef bint on_grass = episode.wheel_tiles[k] == 0
     cdef double missing = episode.steer[k] - joint_angle(lane.joints[k])
     cdef double grip = FRICTION_LIMIT * GRASS_FRICTION if on_grass else FRICTION_LIMIT * 1.0
-    # The wheel's own axes in the world: to its side, and ahead a quarter turn from that.
+    # The axes of the wheel in the world: to its side, and a quarter turn from that, ahead.
     cdef double side_x = body.cosine * <float> 1.0 - body.sine * <float> 0.0
     cdef double side_y = body.sine * <float> 1.0 + body.cosine * <float> 0.0
     cdef double ahead_x = -side_y, ahead_y = side_x
@@ -332,7 +332,7 @@ cdef inline void drive_wheel(const worlds_t* self, lane_t* lane, episode_t* epis
     cdef double speed_side = side_x * body.velocity.x + side_y * body.velocity.y
     cdef double omega = episode.omega[k], force_ahead, force_side, force
     self.calls.set_motor_speed(lane.joints[k], <float> (sign(missing) * min(50.0 * fabs(missing), 3.0)))
-    # Power is torque times omega; the 5 keeps the torque finite at rest.
+    # Power is torque times omega; adding 5 keeps the torque finite at rest.
     omega += PUSH * episode.gas[k] / WHEEL_INERTIA / (fabs(omega) + 5.0)
     episode.fuel_spent += PUSH * episode.gas[k]
     if episode.brake[k] >= 0.9:
@@ -356,7 +356,7 @@ cdef int step(
     const worlds_t* self, lane_t* lane, const double* parameters, const double* action, bint float32_action, rng_t* rng,
     double* reward
 ) noexcept nogil:
-    """Drive for a fiftieth of a second; without an action (NULL) nothing is paid for it."""
+    """Drive for a fiftieth of a second. Without an action (NULL), the step costs no reward."""
     cdef episode_t* episode = &(<car_t*> lane).episode
     cdef const body_t* hull = lane.moving[0]
     cdef int flags = 0
@@ -371,7 +371,7 @@ cdef int step(
         drive_wheel(self, lane, episode, k)
     step_world(self, lane)
     episode.t += 1.0 / FPS
-    episode.shown_reward = episode.reward  # without the step's cost
+    episode.shown_reward = episode.reward  # without the cost of this step
     episode.lap = 0
     reward[0] = 0.0
     if action == NULL:
@@ -427,8 +427,8 @@ cdef class Cars(Worlds):
 
     Args:
         lowest: the lowest score that can be shown.
-        shades: uint8 [scores, height, width]: the texts "-000", and of all scores from `lowest` on, white on black.
-        widths: int32 [scores], of the texts.
+        shades: uint8 [scores, height, width]: the text "-000" and those of all scores from `lowest` on, white on black.
+        widths: int32 [scores], widths of the texts.
     """
 
     cdef texts_t texts

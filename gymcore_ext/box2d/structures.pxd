@@ -1,8 +1,8 @@
-"""Box2D 2.3 as the package `box2d` ships it: its structures, its functions, and what its headers have inline.
+"""Box2D 2.3 as the package `box2d` ships it: its structures, its functions, and the inline functions of its headers.
 
-The functions are C++ members of the package's extension module, called through their addresses with `this` as the first
-argument, as the C++ ABI of Linux and macOS passes it. Layouts are those of Box2D's public headers; pybox2d has polygons
-of 16 corners. gymcore/envs/box2d/library.py compares all of them with what the package says before anything is stepped.
+The functions are C++ members of the package's extension module. They are called by address, with `this` as the first
+argument, as the C++ ABI of Linux and macOS passes it. Layouts are those of Box2D's public headers, with polygons of up
+to 16 corners as in pybox2d. gymcore/envs/box2d/library.py compares them with the package before any world is stepped.
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 
@@ -102,7 +102,7 @@ cdef struct joint_t:            # a revolute joint, up to the last member that i
     uint8_t enable_limit
     float reference_angle, lower_angle, upper_angle
     int32_t index_a, index_b
-    float solver[22]            # computed in each step
+    float solver[22]            # recomputed in each step
     int32_t limit_state
 
 ctypedef struct node_t:

@@ -21,10 +21,10 @@ from gymcore_ext.lanes.custom_kernel import CustomKernel
 
 
 cdef enum:
-    POINTS = 200          # of the ground
-    START = 20            # flat steps at the start
+    POINTS = 200          # points of the ground
+    START = 20            # number of flat steps at the start
     GRASS_STEPS = 10      # longest stretch between obstacles
-    BOXES = 40            # at most: pits have two in ten steps, stumps one in six, stairs four in seventeen
+    BOXES = 40            # maximum: pits have two in ten steps, stumps one in six, stairs four in seventeen
     RAYS = 10
     OBSERVED = 24
     GRASS = 0
@@ -37,7 +37,7 @@ cdef double FPS = 50.0, SCALE = 30.0
 cdef double WIDTH = 600 / SCALE, HEIGHT = 400 / SCALE
 cdef double STEP = 14 / SCALE, LEVEL = 400 / SCALE / 4
 cdef double GOAL = (POINTS - GRASS_STEPS) * STEP
-cdef double LIDAR_RANGE = 160 / SCALE, MARGIN = 0.125  # of what rays can reach, because of rounding
+cdef double LIDAR_RANGE = 160 / SCALE, MARGIN = 0.125  # margin of the range of rays, because of rounding
 cdef double GRAVITY = -10.0, MOTORS_TORQUE = 80.0, TORQUE_COST = 0.00035 * 80
 cdef double[4] SPEEDS = [4.0, 6.0, 4.0, 6.0]
 
@@ -46,14 +46,14 @@ cdef enum:  # indices of the definitions that Python makes; from LEGS on a body,
 
 
 ctypedef struct episode_t:
-    double heights[POINTS]    # drawn, as are the members up to box_count
+    double heights[POINTS]    # the members up to box_count are drawn
     double boxes[BOXES][4][2]
-    double clouds[10][11]     # a place and five corners for each
+    double clouds[10][11]     # position and five corners of each cloud
     double push
     int64_t box_count
-    int64_t steps             # changed by steps, as are the members that follow
+    int64_t steps             # steps change this member and the following ones
     double prev_shaping, scroll
-    float fractions[RAYS]     # the free part of each ray of the lidar
+    float fractions[RAYS]     # the part of each ray of the lidar before its first hit
     int32_t has_shaping, game_over
     int32_t feet[2]           # whether they touch the ground
 
@@ -62,7 +62,7 @@ ctypedef struct walker_t:
     lane_t lane
     episode_t episode
     vec_t ground[POINTS]      # corners that rays can hit
-    vec_t boxes[4 * BOXES]    # counter-clockwise, from a left one on
+    vec_t boxes[4 * BOXES]    # corners of boxes, counter-clockwise from a left one
 
 
 cdef double[RAYS][2] ray_ends
@@ -71,10 +71,10 @@ for _ray in range(RAYS):
     ray_ends[_ray] = [sin(1.5 * _ray / 10.0) * LIDAR_RANGE, -(cos(1.5 * _ray / 10.0) * LIDAR_RANGE)]
 
 
-# --- the lidar: rays from one point onto ground of line segments and boxes -------------------------------------------
+# --- the lidar: rays from one point to ground that consists of line segments and boxes --------------------------------
 
 cdef inline vec_t normal_of(const vec_t* corner, const vec_t* following) noexcept nogil:
-    """Return the normal of the side from one corner to the next one."""
+    """Return the normal of the side from a corner to the following one."""
     cdef vec_t normal
     cdef float x = following.y - corner.y, y = -(following.x - corner.x)
     cdef float length = sqrtf(x * x + y * y), inverse = 1.0
@@ -87,7 +87,7 @@ cdef inline vec_t normal_of(const vec_t* corner, const vec_t* following) noexcep
 cdef inline float hit_segment(
     const vec_t* corner, vec_t normal, float x1, float y1, float dx, float dy, float best
 ) noexcept nogil:
-    """Return the fraction of a ray before the side from one corner to the next one, if less than `best`."""
+    """Return the fraction of a ray before it hits the side from a corner to the next one; at most `best`."""
     cdef float denominator = normal.x * dx + normal.y * dy
     cdef float t, rx, ry, s
     if denominator == 0:
@@ -127,7 +127,7 @@ cdef inline float hit_box(
 
 
 cdef void cast_rays(const walker_t* walker, double x, double y, float* fractions) noexcept nogil:
-    """Compute the fraction of each ray of the lidar from (x, y) before its first hit; 1 for no hit.
+    """Compute the fraction of each ray of the lidar from (x, y) before its first hit, or 1 without a hit.
 
     The operations are those of Box2D 2.3's `b2EdgeShape::RayCast` and `b2PolygonShape::RayCast`, in their order and
     single precision, so that fractions agree to the bit with `b2World::RayCast`. Ten rays take 1 us.
@@ -259,7 +259,7 @@ cdef void begin(
 
 
 cdef void build(const worlds_t* self, lane_t* lane) noexcept nogil:
-    """Make ground and walker, and apply the push. Box2D lists contacts in the order of creation."""
+    """Create ground and walker, and apply the push. The order of creation decides the order of contacts in Box2D."""
     cdef walker_t* walker = <walker_t*> lane
     cdef episode_t* episode = &walker.episode
     cdef body_t* hull
@@ -310,7 +310,7 @@ cdef void observe(const worlds_t* self, const lane_t* lane, void* observation) n
 
 
 cdef inline double reward_of(double gain, const double* action, bint float32) noexcept nogil:
-    """In the precision of the action, one motor after the other, as Gymnasium rounds."""
+    """Return the reward, computed in the precision of the action, one motor after the other, as Gymnasium rounds."""
     cdef float narrow = <float> gain
     cdef double wide = gain
     cdef int k

@@ -1,4 +1,4 @@
-"""Lanes that are worlds of Box2D: what the kernels of all families share."""
+"""Lanes that are worlds of Box2D: declarations and helpers for the kernels of all families."""
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from gymcore_ext.box2d.structures cimport (
@@ -26,7 +26,7 @@ cdef struct lane_t
 ctypedef void (*report_t)(lane_t* lane, const contact_t* contact, bint touches) noexcept nogil
 
 
-cdef struct lane_t:             # it begins as a b2ContactListener does, and listens to the contacts of its world
+cdef struct lane_t:             # it begins as a b2ContactListener does, and is the listener of its world
     void** virtual_functions
     report_t report
     world_t* world
@@ -34,12 +34,12 @@ cdef struct lane_t:             # it begins as a b2ContactListener does, and lis
     joint_t* joints[MAX_JOINTS]
     int32_t moving_count, joint_count, body_count, proxy_count
     const void* filter          # Box2D's own contact filter
-    int64_t builds              # how often the bodies were made
-    int32_t changed             # a program has changed the world so that it was not stepped, or not reset
-    int32_t busy                # Box2D is changing the world; stays set in a process that was forked meanwhile
+    int64_t builds              # number of times that the bodies were created
+    int32_t changed             # whether the lane was not stepped, or not reset, because a program changed its world
+    int32_t busy                # whether Box2D is changing the world; stays set in a process that was forked meanwhile
 
 
-ctypedef struct worlds_t:       # what the lanes of a batch have in common
+ctypedef struct worlds_t:       # data that the lanes of a batch share
     const family_t* family
     calls_t calls
     void* listener_table[8]
@@ -50,25 +50,24 @@ ctypedef struct worlds_t:       # what the lanes of a batch have in common
 
 
 ctypedef struct family_t:
-    # What an environment supplies. Its lane is a struct that begins with lane_t and the family's episode, which is the
-    # part of a saved state besides the world. The first bytes of an episode are those that `begin` draws. The others
-    # are zero when an episode begins.
+    # What an environment supplies. Its lane is a struct that begins with lane_t and the family's episode. A saved state
+    # consists of that episode and the world. `begin` draws the first bytes of an episode; the others are 0 at first.
     int64_t lane_bytes, episode_bytes, drawn_bytes
-    int64_t world_bytes         # the largest size of a saved world
+    int64_t world_bytes         # maximum size of a saved world
     int64_t definition_count
-    # The numbers that each discrete action stands for, and those of the step that begins an episode.
+    # The continuous action for each discrete action, and the action of the step that begins an episode.
     const double* choices
     const double* first_action
     int64_t choice_count, action_size
     # Draw the random numbers of an episode, and empty the world.
     void (*begin)(
         const worlds_t* self, lane_t* lane, const double* parameters, const double* options, rng_t* rng) noexcept nogil
-    # Whether an episode, whose bytes may be any, is valid for a lane that has been reset, or for one that has not.
+    # Return whether an episode, whose bytes may be any, is valid for a lane that has been reset, or has not.
     bint (*is_valid)(const void* episode, bint was_reset) noexcept nogil
-    # Make the bodies of an episode in an empty world.
+    # Create the bodies of an episode in an empty world.
     void (*build)(const worlds_t* self, lane_t* lane) noexcept nogil
     report_t report
-    # Step by an action, write its reward and return how the episode ended.
+    # Step with an action, write the reward, and return how the step ended the episode.
     int (*step)(
         const worlds_t* self, lane_t* lane, const double* parameters, const double* action, bint float32_action,
         rng_t* rng, double* reward) noexcept nogil
@@ -84,7 +83,7 @@ ctypedef fused number_t:
     uint8_t
 
 
-# Whether all numbers between two addresses are from `low` to `high`, and none is nan.
+# Return whether all numbers between two addresses are from `low` to `high`, and none is nan.
 cdef inline bint are_within(const void* begin, const void* end, number_t low, number_t high) noexcept nogil:
     cdef const number_t* value = <const number_t*> begin
     while value < <const number_t*> end and low <= value[0] <= high:
@@ -115,7 +114,7 @@ cdef inline bint has_all_bodies(const lane_t* lane) noexcept nogil:
     """Return whether the bodies and joints that a lane points to still exist.
 
     A new joint may have the address of one that a program has destroyed, so its type is compared too. Box2D's lists
-    begin with the newest object: the lane's moving bodies come before the ground.
+    begin with the newest object, so the lane's moving bodies come before the ground.
     """
     cdef const body_t* body = lane.world.bodies
     cdef const joint_t* joint = lane.world.joints
@@ -132,9 +131,9 @@ cdef inline bint has_all_bodies(const lane_t* lane) noexcept nogil:
 
 
 cdef inline void remove_bodies(const worlds_t* self, lane_t* lane, double gravity, bint oldest_first) noexcept nogil:
-    """Remove the last episode's bodies, the ground's first; empty the world if it is not as it was built.
+    """Remove the bodies of the last episode, the ground first; or empty the world if a program has changed its bodies.
 
-    The order decides the numbers of later bodies in the broad phase, and these decide the order of contacts.
+    The order decides the numbers of later bodies in the broad phase, and so the order of contacts.
     """
     cdef body_t* body
     cdef body_t* following
@@ -165,7 +164,7 @@ cdef inline body_t* add_body(const worlds_t* self, lane_t* lane, const void* bod
 cdef inline body_t* add_moving_body(
     const worlds_t* self, lane_t* lane, const void* body, const void* fixture, int parent, const void* joint
 ) noexcept nogil:
-    """Create the lane's next moving body, jointed to the moving body `parent`; without a joint if that is NULL."""
+    """Create the next moving body of a lane, with a joint to the moving body `parent` unless `joint` is NULL."""
     cdef joint_def_t definition
     cdef body_t* made = add_body(self, lane, body, fixture)
     lane.moving[lane.moving_count] = made
@@ -182,7 +181,7 @@ cdef inline body_t* add_moving_body(
 cdef inline void add_edge(
     const worlds_t* self, body_t* body, int definition, double x1, double y1, double x2, double y2
 ) noexcept nogil:
-    """Add an edge to a body: `definition` is the number of its fixture's definition, before that of its shape."""
+    """Add an edge to a body. `definition` is the index of its fixture's definition; that of its shape follows."""
     cdef fixture_def_t fixture = (<const fixture_def_t*> self.definitions[definition])[0]
     cdef edge_shape_t shape = (<const edge_shape_t*> self.definitions[definition + 1])[0]
     fixture.shape = &shape
@@ -192,8 +191,8 @@ cdef inline void add_edge(
 
 
 cdef inline body_t* add_quad(const worlds_t* self, lane_t* lane, int definition, const double* corners) noexcept nogil:
-    """Create a body with four corners [4, 2]: `definition` is the number of its definition, before those of the fixture
-    and the shape."""
+    """Create a body with four corners [4, 2]. `definition` is the index of its definition; those of its fixture and its
+    shape follow."""
     cdef fixture_def_t fixture = (<const fixture_def_t*> self.definitions[definition + 1])[0]
     cdef polygon_shape_t shape = (<const polygon_shape_t*> self.definitions[definition + 2])[0]
     cdef vec_t points[4]
@@ -211,8 +210,8 @@ cdef inline void report_feet(
 ) noexcept nogil:
     """Record which of two feet touch the ground, and whether the hull has touched it.
 
-    The feet are the moving bodies `first_foot` and `first_foot + stride`. As in Gymnasium the last event of a foot
-    decides, even if it still touches another piece of ground.
+    The feet are the moving bodies `first_foot` and `first_foot + stride`. As in Gymnasium, the last event of a foot
+    decides, even if the foot still touches another piece of ground.
     """
     cdef const body_t* a = contact.fixture_a.body
     cdef const body_t* b = contact.fixture_b.body

@@ -1,7 +1,8 @@
-"""Lanes that are worlds of Box2D: the functions of a lane, what is saved of it, and what Python reads and writes.
+"""Lanes that are worlds of Box2D: the functions of a lane, its saved states, and its members for Python.
 
-A world is made by the Python package, which may read and change it between steps; kernels step it by Box2D's own
-functions. So attributes such as `env.unwrapped.world` are the package's objects over the same C++ objects.
+The Python package creates a world, and programs may read and change it between steps with the package. Kernels step the
+world with Box2D's own functions. So attributes such as `env.unwrapped.world` are the package's objects for the same C++
+objects.
 """
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
@@ -49,14 +50,14 @@ cdef void end_contact(lane_t* lane, const contact_t* contact) noexcept nogil:
 
 
 cdef void ignore_call(lane_t* lane) noexcept nogil:
-    """Do nothing before and after contacts are solved, nor to destroy the listener: its memory is the lane's."""
+    """Do nothing before and after contacts are solved, or when the listener is destroyed: the lane owns its memory."""
 
 
 cdef int set_calls(worlds_t* self, dict functions) except -1:
     """Set the addresses of Box2D's functions, and the table of the listener's virtual functions.
 
-    Before the first of them the table has the offset of the object and its type, which the Python package asks for when
-    a program reads `world.contactManager`.
+    As in C++, the offset of the object and its type precede the functions. The Python package needs the type when a
+    program reads `world.contactManager`.
     """
     cdef Py_ssize_t k
     for k, name in enumerate(FUNCTIONS):
@@ -68,7 +69,7 @@ cdef int set_calls(worlds_t* self, dict functions) except -1:
 
 
 cdef void listen(const worlds_t* self, lane_t* lane, report_t report) noexcept nogil:
-    """Begin to report contacts, when all bodies are there."""
+    """Begin to report contacts, after all bodies were created."""
     lane.virtual_functions = <void**> &self.listener_table[2]
     lane.report = report
     lane.world.manager.listener = lane
@@ -84,15 +85,15 @@ cdef enum:
 
 
 ctypedef struct archive_t:
-    # Memory that a world is written to, or read from. Both directions run the same code. Values that were read are
-    # checked before they are used, because they must satisfy Box2D's assertions, which need the GIL.
+    # Memory to which a world is written, or from which it is read, by the same code. Values that were read are checked
+    # before they are used, because they must satisfy Box2D's assertions, which need the GIL.
     char* position
     char* end
     bint reading
 
 
 cdef bint copy(archive_t* archive, void* begin, const void* end) noexcept nogil:
-    """Copy the bytes from `begin` to `end`, to or from the archive; false if they do not fit."""
+    """Copy the bytes from `begin` to `end` to or from the archive; return false if they do not fit."""
     cdef Py_ssize_t size = <const char*> end - <const char*> begin
     if archive.end - archive.position < size:
         return False
@@ -105,7 +106,7 @@ cdef bint copy(archive_t* archive, void* begin, const void* end) noexcept nogil:
 
 
 cdef bint copy_numbers(archive_t* archive, void* begin, const void* end, number_t low, number_t high) noexcept nogil:
-    """Copy numbers; false if one of them is not from `low` to `high`."""
+    """Copy numbers; return false if one of them is not from `low` to `high`."""
     return copy(archive, begin, end) and are_within[number_t](begin, end, low, high)
 
 
@@ -118,10 +119,10 @@ cdef inline bint is_child(const tree_t* tree, int32_t index, int32_t parent) noe
 
 
 cdef bint is_tree(const tree_t* tree, int32_t leaves) noexcept nogil:
-    """Return whether each node is either in the tree or in the list of free ones, once, and each leaf is a fixture's.
+    """Return whether each node is once in the tree or in the list of free nodes, and each leaf belongs to a fixture.
 
-    Each parent has two children of its own, so that at least `leaves` of the `2 * leaves - 1` nodes are leaves; no more
-    nodes are a fixture's. Heights grow from child to parent, so there is no ring.
+    No two parents share a child, so at least `leaves` of the `2 * leaves - 1` nodes are leaves, and only `leaves` nodes
+    belong to fixtures. Heights grow from child to parent, so there is no cycle.
     """
     cdef const node_t* node
     cdef int32_t i, used = 0, free_count = 0
@@ -155,7 +156,7 @@ cdef bint is_tree(const tree_t* tree, int32_t leaves) noexcept nogil:
 cdef bint copy_tree(const calls_t* calls, archive_t* archive, world_t* world) noexcept nogil:
     """Copy the tree of the broad phase, node by node.
 
-    The numbers of proxies decide the order of contacts, also of those of bodies that are made later.
+    The numbers of proxies decide the order of contacts, including those of bodies that are created later.
     """
     cdef broad_phase_t* phase = &world.manager.broad_phase
     cdef tree_t* tree = &phase.tree
@@ -174,7 +175,7 @@ cdef bint copy_tree(const calls_t* calls, archive_t* archive, world_t* world) no
     tree.root, tree.free_list, tree.node_count = counts[1], counts[2], counts[3]
     for i in range(tree.node_capacity):
         node = &tree.nodes[i]
-        if node.height == -1 and not archive.reading:  # equal worlds are written as equal bytes
+        if node.height == -1 and not archive.reading:  # so that equal worlds are written as equal bytes
             memset(&node.box, 0, sizeof(node.box))
             node.child1 = node.child2 = 0
         if not copy(archive, &node.box, &node.box + 1) or not copy(archive, &node.parent, &node.height + 1):
@@ -227,7 +228,7 @@ cdef bint copy_contact(archive_t* archive, contact_t* contact) noexcept nogil:
 
 
 cdef bint copy_contacts(const calls_t* calls, archive_t* archive, contact_manager_t* manager) noexcept nogil:
-    """Copy contacts, the oldest first: a new one goes to the front of all lists."""
+    """Copy contacts, the oldest first, because a new contact is inserted at the front of all lists."""
     cdef const tree_t* tree = &manager.broad_phase.tree
     cdef contact_t* contact = manager.contacts
     cdef int32_t i, count = manager.contact_count
@@ -284,8 +285,8 @@ cdef bint copy_world(const worlds_t* self, lane_t* lane, char* saved, int64_t si
     """Write the state of a world to memory, or read it into a world that was just built with the same bodies.
 
     Returns:
-        Whether the state fits into the memory, the world has exactly the bodies that the lane has made, and all values
-        are valid. If reading returns false, the world may only be destructed.
+        Whether the state fits into the memory, the world has exactly the bodies that the lane has created, and all
+        values are valid. If reading returns false, the only valid use of the world is to destruct it.
     """
     cdef world_t* world = lane.world
     cdef archive_t memory
@@ -316,16 +317,16 @@ cdef inline char* episode_of(void* lane) noexcept nogil:
 
 
 cdef bint calls_no_program(const lane_t* lane) noexcept nogil:
-    """Return whether Box2D would call no Python code of the program, which could not run without the GIL.
+    """Return whether Box2D would not call any Python code of the program, which could not run without the GIL.
 
-    A locked world is in the middle of a step. It stays locked if a listener has raised an exception.
+    A locked world is in the middle of a step. It stays locked after a listener has raised an exception.
     """
     return (lane.world.manager.filter == lane.filter and lane.world.destruction_listener == NULL
             and not lane.world.flags & LOCKED)
 
 
 cdef void build_world(const worlds_t* self, lane_t* lane) noexcept nogil:
-    """Make the bodies of an episode in an empty world, and set the rest of the episode to zero."""
+    """Create the bodies of an episode in an empty world, and zero the rest of the episode."""
     cdef int64_t drawn = self.family.drawn_bytes
     memset(episode_of(lane) + drawn, 0, self.family.episode_bytes - drawn)
     lane.moving_count = lane.joint_count = 0
@@ -345,7 +346,7 @@ cdef int step(
                     or not has_all_bodies(lane))
     if lane.changed:
         return 0
-    if self.discrete:  # in bounds even if another thread changes the array of actions after their check
+    if self.discrete:  # limited here too, because another thread may change an action after its check
         numbers = self.family.choices + self.family.action_size * min(
             max((<const int64_t*> action)[0], 0), self.family.choice_count - 1)
     lane.busy = 1
@@ -357,7 +358,7 @@ cdef int step(
 cdef void reset(
     void* memory, const void* shared, const double* parameters, const double* options, rng_t* rng
 ) noexcept nogil:
-    """Begin an episode: draw it, build it, and step once, as Gymnasium does, unless the caller will."""
+    """Begin an episode: draw and build it, and step once, as Gymnasium does, unless the caller will do so."""
     cdef const worlds_t* self = <const worlds_t*> shared
     cdef lane_t* lane = <lane_t*> memory
     cdef double reward
@@ -387,7 +388,7 @@ cdef void observe(
 ) noexcept nogil:
     cdef const worlds_t* self = <const worlds_t*> shared
     cdef lane_t* lane = <lane_t*> memory
-    if lane.builds and not lane.changed:  # its bodies are there
+    if lane.builds and not lane.changed:  # its bodies exist
         self.family.observe(self, lane, parts[0])
 
 
@@ -397,14 +398,14 @@ cdef int has_changed(const void* lane) noexcept nogil:
 
 
 cdef void release(void* memory, const void* shared) noexcept nogil:
-    """Remove the listener from a world, which may live longer than the lane."""
+    """Remove the listener from a world, because the world may outlive the lane."""
     cdef lane_t* lane = <lane_t*> memory
     if lane.builds:
         lane.world.manager.listener = NULL
 
 
 cdef bint restore(const worlds_t* self, lane_t* lane, char* saved) noexcept nogil:
-    """Build a lane's world anew as it was saved; false if the state is invalid."""
+    """Rebuild the world of a lane as it was saved; return false if the state is invalid."""
     cdef int64_t size = self.family.episode_bytes
     cdef int32_t nodes
     memcpy(&nodes, saved + size, sizeof(nodes))
@@ -412,7 +413,7 @@ cdef bint restore(const worlds_t* self, lane_t* lane, char* saved) noexcept nogi
         return False
     memcpy(episode_of(lane), saved, size)
     if nodes == 0:
-        return True  # the lane was never reset: the tree of a world with bodies has nodes
+        return True  # the lane was never reset, because the tree of a world with bodies has nodes
     empty_world(self, lane, 0.0)
     build_world(self, lane)
     memcpy(episode_of(lane), saved, size)  # building has changed it
@@ -467,9 +468,9 @@ cdef class Worlds(LaneStore):
     Args:
         kernel: capsule of one of the family's kernels.
         functions: addresses of FUNCTIONS by name.
-        worlds: a `Box2D.b2World` for each lane, of which nobody else may be in the middle of a step.
-        definitions: of bodies, fixtures and joints, objects of the package, in the family's order.
-        error: the class of exceptions for worlds that programs have changed.
+        worlds: a `Box2D.b2World` for each lane, which must not be in the middle of a step.
+        definitions: the package's definitions of bodies, fixtures and joints, in the family's order.
+        error: exception class for worlds that programs have changed.
     """
 
     def __cinit__(
@@ -480,7 +481,7 @@ cdef class Worlds(LaneStore):
         set_calls(&self.shared, functions)
 
     cdef int set_up_worlds(self, const family_t* family, object episode_dtype) except -1:
-        """Make the lanes of a family."""
+        """Set up the lanes of a family."""
         cdef Py_ssize_t k
         cdef lane_t* lane
         if len(self.definitions) != family.definition_count:
@@ -489,8 +490,8 @@ cdef class Worlds(LaneStore):
         self.shared.family = family
         for k, definition in enumerate(self.definitions):
             self.shared.definitions[k] = <const void*> <size_t> int(definition.this)
-        # The owners of the C++ objects, in a tuple: the garbage collector, which may run before `release`, would clear
-        # a list, and a `b2World`, which is an object of Python.
+        # Keep the owners of the C++ objects, in a tuple. The garbage collector, which may run before `release`, would
+        # clear a list, or a `b2World`, which is a Python object.
         owners = tuple([each.this for each in (*self.worlds, *self.definitions)])
         self.set_up(
             self.kernel, len(self.worlds), family.lane_bytes, &self.shared, owners,
@@ -515,7 +516,7 @@ cdef class Worlds(LaneStore):
         self.shared.stays = True
 
     def builds(self, Py_ssize_t lane):
-        """Return how often the bodies of a lane were made: they are new if it has grown."""
+        """Return how often the bodies of a lane were created. If the number has grown, the bodies are new."""
         return (<lane_t*> self._lane(lane)).builds
 
     def raise_faults(self):
@@ -534,7 +535,7 @@ cdef class Worlds(LaneStore):
             "than fit into a state, or numbers that are not finite")
 
 
-# --- whether Box2D is laid out as structures.pxd says -----------------------------------------------------------------
+# --- checks that the layouts of Box2D are those of structures.pxd -----------------------------------------------------
 
 cdef tuple pair(vec_t vector):
     return vector.x, vector.y
@@ -543,7 +544,7 @@ cdef tuple pair(vec_t vector):
 def read_members(str kind, size_t address):
     """Return the members of a structure, read with the layouts of structures.pxd.
 
-    Names are those of the package's attributes. Addresses are ints; that of a list is its newest object's.
+    Names are those of the package's attributes. Addresses are ints; the address of a list is that of its newest object.
     """
     cdef const body_def_t* definition = <const body_def_t*> address
     cdef const world_t* world = <const world_t*> address
@@ -594,7 +595,7 @@ def read_members(str kind, size_t address):
             "touching": contact.flags & TOUCHING != 0, "friction": contact.friction,
             "restitution": contact.restitution, "tangentSpeed": contact.tangent_speed,
             "manifold": <size_t> contact.points, "manifold.pointCount": contact.point_count}
-        if contact.point_count:  # or they are undefined
+        if contact.point_count:  # otherwise they are undefined
             members["manifold.localNormal"] = pair(contact.local_normal)
             members["manifold.localPoint"] = pair(contact.local_point)
             members["manifold.type_"] = contact.type
@@ -616,10 +617,10 @@ cdef void count_contact(lane_t* lane, const contact_t* contact, bint touches) no
 def step_and_save(dict functions, size_t world, int steps, bytes state=None):
     """Restore a state of a world with two moving bodies and a joint, then push the newest body and step several times.
 
-    A world with a state must have been made as the one of the state, and not been stepped.
+    To restore a state, the world must have been created in the same way as that of the state, and not stepped.
 
     Returns:
-        The new state, None if the world cannot be saved or restored; and how many contacts have begun or ended.
+        The new state, or None if the world cannot be saved or restored; and how many contacts have begun or ended.
     """
     cdef worlds_t shared
     cdef trial_t trial
@@ -629,7 +630,7 @@ def step_and_save(dict functions, size_t world, int steps, bytes state=None):
     set_calls(&shared, functions)
     trial.changes = 0
     lane.world = <world_t*> world
-    lane.moving[0] = lane.world.bodies  # they come before the ground
+    lane.moving[0] = lane.world.bodies  # moving bodies precede the ground
     lane.moving[1] = lane.world.bodies.next
     lane.joints[0] = lane.world.joints
     lane.moving_count, lane.joint_count = 2, 1

@@ -1,4 +1,4 @@
-"""The one check between a caller's actions and the kernels, which trust what they get."""
+"""Checks of a caller's actions, on which kernels rely."""
 cimport numpy as cnp
 
 from gymcore_ext.engine.step cimport lanes_t

@@ -10,8 +10,8 @@ import numpy as np
 
 cnp.import_array()
 
-# Nanoseconds to check a value, by which `Threads.run` decides how many threads share a check. On one thread it takes a
-# tenth of the time that two threads need for a step of 65536 lanes of CartPole.
+# Nanoseconds to check one value, from which `Threads.run` decides how many threads share a check. A check on one thread
+# takes a tenth of the time that two threads need for a step of 65536 lanes of CartPole.
 cdef double CHECK_TIME = 0.125
 
 cdef tuple FLOATS = (cnp.NPY_FLOAT32, cnp.NPY_FLOAT64)
@@ -88,9 +88,9 @@ cdef cnp.ndarray checked_actions(
     cnp.ndarray array, tuple shape, const lanes_t* lanes, int typenum, bint copies, cnp.ndarray scratch,
     Threads threads, object errors
 ):
-    """Return actions in this type, all values checked; the array itself if it has the type, unless it `copies`.
+    """Return actions of this type whose values were checked: the array itself if it has the type, unless `copies`.
 
-    A copy is in `scratch` if that has the shape. No other thread writes to copies.
+    A copy is made in `scratch` if the shapes agree. No other thread can write to it.
     """
     cdef check_t check
     cdef int given = cnp.PyArray_TYPE(array)
@@ -111,11 +111,11 @@ cdef cnp.ndarray checked_actions(
 
 
 def action_array(object actions, object dtype, tuple shape, str name, object errors, bint numbers=False):
-    """Return actions as a C-contiguous array of this shape, or raise `errors.InvalidAction`, which calls them `name`.
+    """Return actions as a C-contiguous array of this shape, or raise `errors.InvalidAction`, which names `name`.
 
-    `numbers` is whether an action is a number, as those of Discrete are. Integers get the dtype, if it can hold them.
-    For a floating-point dtype, float32 and float64 are kept; other numbers get the type to which NumPy promotes theirs
-    and the dtype, at most float64. The result may share memory with `actions`.
+    `numbers` is whether an action is a number, as those of Discrete are. An integer dtype must be able to hold all
+    values. For a floating-point dtype, float32 and float64 actions keep their type; others get the type to which NumPy
+    promotes theirs and the dtype, at most float64. The result may share memory with `actions`.
     """
     expected = f"{name}: expected {dtype} array of shape {shape}"
     try:

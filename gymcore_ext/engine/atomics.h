@@ -1,7 +1,8 @@
-/* Atomic words, which threads and processes share, the pause of a spinning loop, and the clock.
+/* Atomic words that threads and processes share, the pause of a spin loop, and the clock.
  *
- * Every access is sequentially consistent: "I published, then I look whether you sleep" against "I say that I sleep, then
- * I look whether you published" is right under no weaker order, and stand-alone fences are invisible to ThreadSanitizer.
+ * Every access is sequentially consistent. One side publishes work, then checks for a sleeper; the other announces its
+ * sleep, then checks for work. With acquire and release alone, each side could miss the other. Stand-alone fences would
+ * be invisible to ThreadSanitizer.
  */
 #ifndef GYMCORE_ATOMICS_H
 #define GYMCORE_ATOMICS_H
@@ -28,15 +29,15 @@ GYMCORE_INLINE uint32_t gymcore_swap32(gymcore_word *a, uint32_t v) { return ato
 GYMCORE_INLINE void gymcore_increment32(gymcore_word *a) { atomic_fetch_add(a, 1); }
 GYMCORE_INLINE uint64_t gymcore_load64(gymcore_word64 *a) { return atomic_load(a); }
 GYMCORE_INLINE void gymcore_store64(gymcore_word64 *a, uint64_t v) { atomic_store(a, v); }
-/* Add v; the sum. */
+/* Add v and return the sum. */
 GYMCORE_INLINE uint64_t gymcore_add64(gymcore_word64 *a, uint64_t v) { return atomic_fetch_add(a, v) + v; }
-/* Whether `*a` was `from` and is `to` now. */
+/* Set `*a` to `to` if it is `from`; return whether it was. */
 GYMCORE_INLINE int gymcore_replace64(gymcore_word64 *a, uint64_t from, uint64_t to)
 {
     return atomic_compare_exchange_strong(a, &from, to);
 }
 
-/* One turn of a spinning loop. */
+/* Pause for one turn of a spin loop. */
 GYMCORE_INLINE void gymcore_pause(void)
 {
 #if defined(_MSC_VER)
@@ -48,7 +49,7 @@ GYMCORE_INLINE void gymcore_pause(void)
 #endif
 }
 
-/* Nanoseconds of a clock that nobody sets. */
+/* Monotonic time in nanoseconds. */
 GYMCORE_INLINE int64_t gymcore_clock(void)
 {
 #if defined(_WIN32)

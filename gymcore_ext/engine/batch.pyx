@@ -1,8 +1,8 @@
-"""Batch: lane memory of one environment kernel, its output arrays, and stepping, resetting and rolling them out.
+"""Batch: the lanes of one kernel and the output arrays of their steps, with methods to step, reset and roll them out.
 
-Python validates what actions mean (spaces, options) and turns ended lanes into infos; here arrays are checked once, the
-GIL is released, and everything per lane happens in step.pxd. kernels.pyx reads kernels, actions.pyx checks actions,
-outputs.pyx has the arrays of a step, and threads.pyx the threads that share one.
+Python checks options and spaces. A batch checks arrays once and releases the GIL; step.pxd has the work for each lane.
+kernels.pyx reads kernels, actions.pyx checks actions, outputs.pyx has the arrays of a step, and threads.pyx the threads
+that share a step.
 """
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
@@ -39,18 +39,18 @@ from gymcore_ext.engine.kernels import ISA_NAMES, choose_isa, kernel_spec
 cnp.import_array()
 
 
-# What a batch is claimed for.
+# Why a batch is marked as busy; selects the checks of `_enter`.
 cdef enum:
     ANY_USE = 0
-    STEP = 1             # of lanes that must have been reset
+    STEP = 1             # the lanes must have been reset
 
 
-# For checks of actions while other threads may use a batch and its threads.
+# Checks actions without the threads of a batch, which another caller may be using.
 cdef Threads ALONE = Threads(1, False)
 
 
 cdef list zeroed(list fields):
-    """Return zeroed arrays of (dtype, shape), one behind the other, of which the first one begins at a cache line."""
+    """Return a zeroed array for each (dtype, shape). They adjoin in memory, and the first begins at a cache line."""
     cdef list sizes = [np.dtype(dtype).itemsize * prod(shape) for dtype, shape in fields]
     cdef list arrays = []
     cdef cnp.ndarray memory = np.zeros(sum(sizes) + 64, np.uint8)
@@ -84,15 +84,15 @@ cdef class Batch:
         store: owner of the lanes, for a kernel whose lanes are not columns.
         choices: how many discrete actions there are, if the kernel leaves that to the shared table.
         layout: how the arrays of an observation are grouped (see batch_buffer.pyx); None for one array, or a tuple.
-        copies_actions: whether the kernel wants actions that nobody changes while it reads them, as struct lanes do.
+        copies_actions: whether the kernel, like struct lanes, needs actions that no other thread can change meanwhile.
         isa: name of the instruction set to use; the best one by default.
 
-    Views keep the lanes' memory alive, also after the batch was closed. After an error nothing has changed. One
-    thread at a time may use a batch; a second one gets ConcurrentUseError. Signals are handled every few milliseconds;
-    after an exception of their handlers all lanes must be reset.
+    Views keep the memory of the lanes alive, even after `close`. A call that refuses its arguments has changed nothing.
+    One thread at a time may use a batch; a second one gets ConcurrentUseError. Signals are handled every few
+    milliseconds; if a handler raises, all lanes must be reset.
     """
 
-    cdef kernel_t kernel           # a copy of what the capsule has
+    cdef kernel_t kernel           # a copy of the capsule's kernel
     cdef lanes_t lanes
     cdef const step_loops_t* loops
     # Lane memory: state [state_count, lanes], the others [lanes], where `lanes` may be more than num_envs.
@@ -102,7 +102,7 @@ cdef class Batch:
     cdef int busy
     cdef bint ready, closed, statistics
     cdef object errors, references
-    cdef readonly object store     # what owns lanes that are not columns, or None
+    cdef readonly object store     # the owner of lanes that are not columns, or None
     cdef readonly Py_ssize_t num_envs
     cdef readonly str isa
     cdef Threads threads
@@ -118,7 +118,7 @@ cdef class Batch:
     cdef cost_t step_cost, reset_cost
     cdef int64_t rollout_part      # steps of lanes between two checks for signals in a rollout, as last measured
     # Names of infos, and in a batch of one "reward", that are float32 after a float32 action. A batch of one converts
-    # them itself, because NumPy would take 9 % of a step of Reacher for it.
+    # them here: NumPy would take 9 % of a step of Reacher.
     cdef public tuple float32_numbers
     cdef public bint numpy_scalars  # whether a batch of one returns its reward and infos as NumPy's scalars
     cdef readonly bint truncated   # whether the last step of a batch of one truncated its episode
@@ -184,7 +184,7 @@ cdef class Batch:
         self.rollout_part = 1
 
     cdef int _set_store(self, object kernel, object store) except -1:
-        """Take lanes that are not columns from their owner."""
+        """Use the lanes of `store`, which are not columns."""
         cdef LaneOwner owner
         if not isinstance(store, LaneOwner):
             raise self.errors.ArgumentTypeError(f"store: expected the owner of lanes, got {type(store).__name__}")
@@ -198,7 +198,7 @@ cdef class Batch:
         return 0
 
     cdef int _allocate(self) except -1:
-        """Allocate zeroed lane memory, every column at a cache line."""
+        """Allocate zeroed lane memory, in which each column begins at a cache line."""
         cdef Py_ssize_t n = (self.num_envs + 63) & ~63 if self.num_envs > 64 else self.num_envs
         try:
             self.state, self.returns, self.started, self.rngs, self.elapsed, self.ended = zeroed([
@@ -225,7 +225,7 @@ cdef class Batch:
     # --- one caller at a time -------------------------------------------------------------------------------------
 
     cdef int _enter(self, int use) except -1:
-        """Claim the batch for one call, which must end with `busy = 0`, also after an exception."""
+        """Mark the batch as busy for one call. The caller must set `busy = 0` at its end, even after an exception."""
         if cut_off(&self.busy):  # a fork in the middle of a step
             self.ready = False
         if use != ANY_USE and not self.busy:
@@ -236,15 +236,15 @@ cdef class Batch:
         return claim(&self.busy, "this batch is being stepped", self.errors)
 
     def close(self):
-        """Stop the threads; every later call but `close` raises."""
+        """Stop the threads. Later steps and resets raise ClosedEnvironmentError."""
         self._enter(ANY_USE)
         self.closed = True
         self.busy = 0
         self.threads.stop()
-        self.threads.count = 1  # saving lanes starts no new ones
+        self.threads.count = 1  # so that saving lanes later does not start them again
 
     def exclusively(self, function):
-        """Call a function that reads or writes views, while other callers are kept out; return its result."""
+        """Call a function that reads or writes views, and return its result. Other callers get an error meanwhile."""
         self._enter(ANY_USE)
         try:
             return function()
@@ -255,7 +255,7 @@ cdef class Batch:
         """Allow steps without a reset: the caller has written every lane's state.
 
         Args:
-            lanes: indices of lanes whose episodes begin now by the clock; None for all of a batch that was not ready.
+            lanes: indices of lanes whose duration counts from now; None for all lanes of a batch that was not ready.
         """
         if self.statistics and (lanes is not None or not self.ready):
             self.started[slice(None) if lanes is None else lanes] = time.perf_counter()
@@ -267,7 +267,7 @@ cdef class Batch:
 
     @property
     def is_ready(self):
-        """Whether the lanes have a state: reset was called, or mark_ready."""
+        """Whether the lanes have a state, because `reset` or `mark_ready` was called."""
         if cut_off(&self.busy):
             self.ready = False
         return self.ready
@@ -287,7 +287,7 @@ cdef class Batch:
         self.busy = 0
 
     def random(self, object lanes, Py_ssize_t size):
-        """Uniform draws of lanes, int64 [n], on [0, 1): float64 [n, size], each row as Generator.random(size) draws."""
+        """Draw float64 [n, size] on [0, 1) for lanes, int64 [n]; each row is what Generator.random(size) returns."""
         cdef const int64_t* indices = lane_pointer(lanes, "lanes", self.num_envs, self.errors)
         cdef Py_ssize_t k, i, n = len(lanes)
         cdef cnp.ndarray drawn = np.empty((n, size))
@@ -305,23 +305,23 @@ cdef class Batch:
     # --- views and parameters -------------------------------------------------------------------------------------
 
     def view_state(self):
-        """float64 [state_count, num_envs], a view: a row for every state column."""
+        """Return a view, float64 [state_count, num_envs], with a row for each state column."""
         return self.state[:, :self.num_envs]
 
     def view_random(self):
-        """uint64 [num_envs, 5], a view: state (high, low), increment (high, low), and the buffered 32-bit half."""
+        """Return a view, uint64 [num_envs, 5]: state (high, low), increment (high, low), buffered 32-bit half."""
         return self.rngs[:self.num_envs]
 
     def view_lifecycle(self):
-        """Views [num_envs]: ended (bool), elapsed (int32), returns (float64)."""
+        """Return three views [num_envs]: ended (bool), elapsed (int32), returns (float64)."""
         return self.ended[:self.num_envs], self.elapsed[:self.num_envs], self.returns[:self.num_envs]
 
     def get_parameters(self):
-        """float64 [parameter_count, 1] when all lanes share them, else [parameter_count, num_envs]; a copy."""
+        """Return a copy, float64 [parameter_count, num_envs], or [parameter_count, 1] if all lanes share them."""
         return self.parameters.copy()
 
     def set_parameters(self, cnp.ndarray values not None):
-        """Take float64 [parameter_count, 1] for all lanes or [parameter_count, num_envs] for each."""
+        """Copy parameters: float64 [parameter_count, 1] for all lanes, or [parameter_count, num_envs] for each."""
         cdef bint shared = cnp.PyArray_NDIM(values) == 2 and cnp.PyArray_DIM(values, 1) == 1
         array_pointer(
             values, "parameters", cnp.NPY_FLOAT64, (self.kernel.parameter_count, 1 if shared else self.num_envs),
@@ -344,21 +344,21 @@ cdef class Batch:
     # --- stepping -------------------------------------------------------------------------------------------------
 
     cdef cnp.ndarray _actions(self, object actions, tuple shape, bint keep=False):
-        """Return checked actions in the layout of the kernel; copies if `keep`, otherwise valid in this call only."""
+        """Return checked actions in the layout of the kernel. Only copies (`keep`) stay valid after this call."""
         cdef int typenum = self.action_typenum
         cdef cnp.ndarray given = given_actions(actions, shape, &self.lanes, typenum, self.errors)
-        # NumPy computes costs of float32 actions in float32: a kernel for float64 learns which type was given.
+        # NumPy computes costs of float32 actions in float32, so a kernel with float64 actions is told the given type.
         if keep and typenum == cnp.NPY_FLOAT64:
             typenum = cnp.PyArray_TYPE(given)
         elif not keep:
             self.lanes.columns.float32_actions = cnp.PyArray_TYPE(given) == cnp.NPY_FLOAT32
-        # Another thread, which uses scratch and pool, may step while actions to keep are checked.
+        # Actions to keep are checked without `scratch` and the pool: another thread may be stepping with them.
         return checked_actions(
             given, shape, &self.lanes, typenum, keep or self.copies_actions, None if keep else self.scratch,
             ALONE if keep else self.threads, self.errors)
 
     cdef int _check_ended(self, cnp.ndarray lanes) except -1:
-        """Raise in DISABLED mode if one of the lanes, or of all for None, has ended: it must be reset first."""
+        """In DISABLED mode, raise if one of these lanes (None: of all) has ended and was not reset."""
         if self.lanes.episodes.mode != DISABLED or memchr(self.lanes.episodes.ended, 1, self.num_envs) == NULL:
             return 0
         flags = self.view_lifecycle()[0]
@@ -371,15 +371,15 @@ cdef class Batch:
             "call reset(options={'reset_mask': terminations | truncations})")
 
     cdef int64_t _share(self, job_t job, void* context, int64_t n, int64_t steps, cost_t* cost) except -1:
-        """Run a job on [0, n), one step (steps = 0) or many of each lane, by one thread or several."""
-        # An exception of a signal handler ends the job in the middle: all lanes must be reset then.
+        """Run a job on [0, n), with one step (steps = 0) or many of each lane, on one thread or several."""
+        # If a signal handler raises, the job stops in the middle, and all lanes must be reset.
         self.ready = False
         cdef int64_t count = self.threads.run(job, context, n, steps, cost)
         self.ready = True
         return count
 
     cdef int _raise_faults(self) except -1:
-        """Raise the faults of lanes, if there are any; after an exception all lanes must be reset."""
+        """Raise the faults of lanes, if there are any. After an exception, all lanes must be reset."""
         if self.lanes.kernel.faulted == NULL or not self.lanes.kernel.faulted(self.lanes.columns.lanes):
             return 0
         try:
@@ -390,7 +390,7 @@ cdef class Batch:
         return 0
 
     cdef int _set_clock(self) except -1:
-        """Set the time of the statistics."""
+        """Set the current time for the statistics."""
         if self.statistics:
             self.lanes.episodes.clock = time.perf_counter()
         return 0
@@ -399,8 +399,8 @@ cdef class Batch:
         """Step every lane.
 
         Args:
-            actions: int64 [num_envs], or float32 or float64 [num_envs, action_size] as the
-                kernel wants; other integer and float types are converted.
+            actions: int64 [num_envs], or float32 or float64 [num_envs, action_size], as the
+                kernel needs them; other integer and float types are converted.
 
         Returns:
             observations (float32 [num_envs, size], or int64 [num_envs], or a tuple of these), rewards float64
@@ -410,7 +410,7 @@ cdef class Batch:
         return self._step(actions, None)
 
     cdef tuple _step(self, object actions, cnp.ndarray lanes):
-        """Step every lane, or some of them: an optional argument of `step` would take 4 % of a step of 64 lanes."""
+        """Step every lane, or some. (An optional argument of `step` itself would cost 4 % of a step of 64 lanes.)"""
         cdef outputs_t out
         cdef StepArrays arrays = self.arrays
         cdef tuple shape = self.action_shape
@@ -429,7 +429,7 @@ cdef class Batch:
         return observations, rewards, terminated, truncated, infos
 
     cdef dict _advance(self, cnp.ndarray actions, outputs_t* out, StepArrays arrays, cnp.ndarray lanes):
-        """Step every lane, or some of them, by checked actions, and return the infos."""
+        """Step every lane, or some of them, with checked actions, and return the infos."""
         cdef call_t call
         cdef job_t job = step_job
         cdef int64_t ended
@@ -463,21 +463,21 @@ cdef class Batch:
 
         Args:
             before_reset: `before_reset(ended, lanes)` returns more entries for the final infos of a step in which
-                episodes ended: `ended` bool [n] marks these rows, and `lanes` int64 [n] are the lanes of all rows
-                (None for all lanes). Lanes still have their last state. None for no function.
+                episodes ended, or None for no function. `ended`, bool [n], marks the rows of these episodes; `lanes`,
+                int64 [n], has the lane of each row (None for all lanes). Lanes still have their last state.
         """
         self.before_reset = before_reset
         self.lanes.defers_resets = before_reset is not None and self.lanes.episodes.mode == SAME_STEP
 
     def step_lanes(self, actions, cnp.ndarray lanes not None):
-        """Step some lanes; the others are not touched.
+        """Step some lanes, and leave the others unchanged.
 
         Args:
             actions: int64 [n] or float32 [n, action_size]; other integer and float types are converted.
-            lanes: int64 [n], which lanes, each at most once.
+            lanes: int64 [n], indices of the lanes, each at most once.
 
         Returns:
-            As `step`, with a row for each of the lanes in their order.
+            As `step`, with one row per lane, in the order of `lanes`.
         """
         return self._step(actions, lanes)
 
@@ -496,14 +496,14 @@ cdef class Batch:
         """Check arrays once for many steps.
 
         Args:
-            actions: of every lane, read and checked at each step.
-            observations: as `step` returns them; like the following, written at each step.
-            rewards: float64, or float32, rounded.
+            actions: those of all lanes, read and checked at each step.
+            observations: as `step` returns them; these and the following arrays are written at each step.
+            rewards: float64, or float32, to which rewards are rounded.
             terminated: bool [num_envs].
             truncated: bool [num_envs].
             final_observations: None, or in same-step autoreset arrays for the last observations of lanes that ended,
                 which become `final_obs` of the infos; zeros elsewhere.
-            lanes: int64 [n], as for `step_lanes`: arrays then have n rows. None for all lanes.
+            lanes: int64 [n], as for `step_lanes`; arrays then have n rows. None for all lanes.
 
         Returns:
             A function without arguments, which steps the lanes and returns the infos.
@@ -514,7 +514,7 @@ cdef class Batch:
         self, outputs_t* out, object actions, object observations, object rewards, object terminated, object truncated,
         tuple lead, object final_observations=None
     ):
-        """Let `out` write into these arrays, which may share no memory with each other or the actions; return them."""
+        """Point `out` to these arrays, which must not share memory with each other or the actions; return them all."""
         errors = self.errors
         taken = bind_parts(out.observations, observations, "observations", lead, self.spec, errors)
         out.rewards = <double*> array_pointer(rewards, "rewards", cnp.NPY_FLOAT64, lead, True, errors)
@@ -540,11 +540,11 @@ cdef class Batch:
     def rollout(
         self, actions, observations, rewards, terminated, truncated, final_observations=None, bint reports=False
     ):
-        """Step every lane through actions [T, num_envs, ...], writing arrays [T, num_envs, ...] of the caller.
+        """Step every lane through actions [T, num_envs, ...], and write to the caller's arrays [T, num_envs, ...].
 
         The GIL is released nearly all the time. `final_observations` (float32 [T, num_envs, size], same-step autoreset)
-        gets the last observation of every lane that ended at t, and zeros elsewhere. Returns the infos if `reports`,
-        arrays [T, num_envs, ...] laid out as the infos of a step but without `final_obs`; otherwise an empty dict.
+        receives the last observation of every lane that ended at t, and zeros elsewhere. If `reports`, the returned
+        dict has arrays [T, num_envs, ...] laid out as the infos of a step, without `final_obs`; otherwise it is empty.
         """
         cdef outputs_t out
         cdef call_t call
@@ -596,7 +596,7 @@ cdef class Batch:
         return infos
 
     def step_single(self, int64_t action):
-        """Step the only lane by a discrete action: observation float32 [size], reward, terminated."""
+        """Step the only lane with a discrete action; return observation (float32 [size]), reward and terminated."""
         self._check_single()
         cdef int64_t first = 0 if self.lanes.choices == 0 else self.lanes.kernel.action_ranges[0]
         if not 0 <= action - first < self.lanes.choices:
@@ -605,7 +605,7 @@ cdef class Batch:
         return self._single(&action)
 
     def step_single_numbers(self, action):
-        """Step the only lane by a continuous action [action_size]; returns as `step_single`."""
+        """Step the only lane with a continuous action [action_size]; return the same as `step_single`."""
         self._check_single()
         return self._single(cnp.PyArray_DATA(self._actions(action, self.action_shape[1:])))
 
@@ -641,7 +641,7 @@ cdef class Batch:
         return self._observations(observation, numbers), number, terminated != 0
 
     cdef object _take_observations(self, outputs_t* out, int64_t* numbers):
-        """Bind arrays for observations and return them; in a batch of one, integers go to `numbers` instead."""
+        """Point `out` to new observation arrays and return them; in a batch of one, integers go to `numbers`."""
         cdef int k
         if self.observes_numbers:
             for k in range(self.lanes.sizes.parts):
@@ -652,7 +652,7 @@ cdef class Batch:
         return self.arrays.take_observations(out.observations)
 
     cdef object _observations(self, object arrays, int64_t* numbers):
-        """Return what was written; in a batch of one, an array, an int, or a tuple or dict of these."""
+        """Return the written observations; in a batch of one, an array, an int, or a tuple or dict of these."""
         layout = self.arrays.layout
         if self.observes_numbers:
             return numbers[0] if layout is None else tuple([numbers[k] for k in range(self.lanes.sizes.parts)])
@@ -670,8 +670,8 @@ cdef class Batch:
             options: values of the kernel's reset options in order (see `kernel_spec`), or None for its defaults.
 
         Returns:
-            Observations of all lanes as `step` returns them (those of lanes left alone are what they were), and the
-            infos of the lanes that were reset.
+            Observations of all lanes as `step` returns them (those of the other lanes are unchanged), and the infos of
+            the lanes that were reset.
         """
         cdef const kernel_t* spec = self.lanes.kernel
         cdef double[MAX_NUMBERS + 1] limits
@@ -716,7 +716,7 @@ cdef class Batch:
         return self._observations(arrays, numbers), infos
 
     def empty_observations(self, tuple lead):
-        """New arrays [*lead, ...] for observations, grouped as `step` returns them."""
+        """Return new arrays [*lead, ...] for observations, grouped as `step` returns them."""
         arrays = [np.empty(lead + shape, dtype) for dtype, shape in self.spec["observation_parts"]]
         return arrays[0] if self.spec["layout"] is None else grouped(self.spec["layout"], iter(arrays))
 
@@ -735,7 +735,7 @@ cdef class Batch:
         return self._observations(arrays, numbers)
 
     def infos(self, bint beginning=False):
-        """Return the infos of the only lane as a dict; `beginning`: only those that it has before its first step."""
+        """Return the infos of the only lane as a dict; if `beginning`, only those that exist before its first step."""
         self._check_single()
         infos = self.arrays.infos_of_lane(&self.lanes, beginning, self.numpy_scalars)
         if self.lanes.columns.float32_actions and not beginning:
@@ -746,16 +746,13 @@ cdef class Batch:
 
 
 cdef class BoundStep:
-    """A step of lanes from and into arrays that were checked before; see `Batch.bind_step`.
-
-    `step` takes arrays and returns them; this does neither, so that a rollout in arrays of the caller is as fast.
-    """
+    """A function that steps lanes between arrays that were checked once; see `Batch.bind_step`."""
 
     cdef Batch batch
     cdef outputs_t out
     cdef void* finals[MAX_PARTS]
     cdef object actions, final_observations
-    cdef list written               # keeps the arrays that `out` points to, also if a dict of them changes
+    cdef list written               # the arrays that `out` points to, in case the caller changes a dict of them
     cdef object wide_rewards        # float64, as they are computed
     cdef object rewards             # float32, or None if the rewards are written as they are
     cdef cnp.ndarray lanes          # None for all

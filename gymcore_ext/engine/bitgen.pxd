@@ -1,4 +1,4 @@
-"""The random stream of a lane as NumPy's C interface for bit generators, which its distributions draw from."""
+"""NumPy's C interface for bit generators over the random stream of a lane, for NumPy's distributions."""
 from libc.stdint cimport uint32_t, uint64_t
 
 from gymcore_ext.engine.kernel cimport rng_double, rng_next32, rng_next64, rng_t
@@ -26,5 +26,5 @@ cdef inline double next_double(void* state) noexcept nogil:
 
 
 cdef inline bitgen_t bitgen_of(rng_t* rng) noexcept nogil:
-    """Return a generator that draws from this stream."""
+    """Return a bit generator that draws from this stream."""
     return bitgen_t(rng, next_uint64, next_uint32, next_double, next_uint64)

@@ -8,7 +8,7 @@ cdef inline void drop_owner(object capsule) noexcept:
 
 
 cdef inline object owned_capsule(void* pointer, const char* name, object owner):
-    """A capsule that keeps the owner of the memory alive."""
+    """Return a capsule that keeps the owner of the memory alive."""
     capsule = PyCapsule_New(pointer, name, drop_owner)
     PyCapsule_SetContext(capsule, <void*> owner)
     Py_INCREF(owner)

@@ -1,10 +1,10 @@
-"""Episodes of lanes: their beginning, their return and length, and their reports.
+"""Episodes of lanes: how they begin, how steps are counted, and how ended episodes are reported.
 
-The compiled physics (step.pxd) and the environments written in Python (env_loop.pyx) count with the same code. The mode
-decides when lanes are reset, in the same way for both:
+Compiled environments (step.pxd) and environments written in Python (env_loop.pyx) share this code. The mode decides
+when a lane is reset, in the same way for both:
 
-    NEXT_STEP   a lane whose `ended` is set begins a new one instead of being stepped: reward 0, no flags, not counted
-    SAME_STEP   a lane that has ended is reported, and begins a new one within the step: its `ended` is never seen set
+    NEXT_STEP   a lane whose `ended` is set is reset instead of stepped: reward 0, no flags, the step is not counted
+    SAME_STEP   a lane whose episode ends is reported and reset in the same step, so callers never observe `ended` set
     DISABLED    a lane whose `ended` is set must not be stepped
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -24,16 +24,16 @@ cdef enum:
 
 
 ctypedef struct episodes_t:
-    uint8_t* ended           # the lane's last step ended its episode
+    uint8_t* ended           # whether the lane's last step ended its episode
     int32_t* elapsed         # steps of the episode
     double* returns          # sum of the episode's rewards
-    double* started          # clock at the episode's start, or NULL
-    double clock             # seconds; what `started` is measured against
-    int32_t limit            # steps of an episode; the largest number is none
+    double* started          # `clock` at the episode's start, or NULL
+    double clock             # the current time in seconds
+    int32_t limit            # maximum number of steps of an episode; INT32_MAX for none
     int mode
 
 
-# Where episodes that ended are reported: a row each, or NULL for no reports.
+# Arrays for the reports of ended episodes, a row for each lane; NULL for no reports.
 ctypedef struct reports_t:
     double* returns
     int64_t* lengths
@@ -41,7 +41,7 @@ ctypedef struct reports_t:
 
 
 cdef inline void clear_reports(const reports_t* out, int64_t lo, int64_t hi) noexcept nogil:
-    """Zero rows [lo, hi), if there are any: only episodes that end are reported."""
+    """Zero rows [lo, hi), if there are reports: lanes whose episodes do not end have zeros."""
     if out.returns != NULL:
         memset(out.returns + lo, 0, (hi - lo) * sizeof(double))
         memset(out.lengths + lo, 0, (hi - lo) * sizeof(int64_t))
@@ -57,7 +57,7 @@ cdef inline void begin_episode(const episodes_t* self, int64_t lane) noexcept no
 
 
 cdef inline bint count_step(const episodes_t* self, int64_t lane, double reward, bint ends) noexcept nogil:
-    """Count a step that was taken; lifecycle.h does this for many lanes at once."""
+    """Count a step of a lane; lifecycle.h does this for many lanes at once."""
     self.elapsed[lane] += 1
     self.returns[lane] += reward
     self.ended[lane] = ends

@@ -6,7 +6,7 @@ from gymcore_ext.engine.step cimport sizes_t
 from gymcore_ext.engine.threads cimport Threads
 
 
-# How many parameters, and how many reset options, a kernel may have.
+# Maximum number of parameters of a kernel, and of its reset options.
 cdef enum:
     MAX_NUMBERS = 64
 

@@ -27,12 +27,12 @@ cdef tuple axes(const int32_t* shape):
 
 
 cdef tuple parts_of(const kernel_t* kernel):
-    """(dtype, shape) of each array that an observation consists of."""
+    """Return (dtype, shape) of each array that an observation consists of."""
     return tuple([(TYPES[kernel.parts[k].type], axes(kernel.parts[k].shape)) for k in range(kernel.part_count)])
 
 
 cdef object ranges_of(const kernel_t* kernel):
-    """(lowest value, number of values) of each integer of an action; None if the shared table decides."""
+    """Return (lowest value, number of values) for each integer of an action; None if the shared table decides."""
     cdef const int64_t* ranges = kernel.action_ranges
     if ranges == NULL:
         return ()
@@ -42,12 +42,12 @@ cdef object ranges_of(const kernel_t* kernel):
 
 
 cdef int64_t choices_of(const kernel_t* kernel) noexcept:
-    """How many discrete actions there are: 0 for arrays, -1 if the shared table decides."""
+    """Return the number of discrete actions: 0 if actions are arrays, -1 if the shared table decides."""
     return 0 if kernel.action_size or kernel.action_ranges == NULL else kernel.action_ranges[1]
 
 
 cdef int set_sizes(const kernel_t* kernel, sizes_t* sizes) except -1:
-    """Compute the sizes of rows."""
+    """Compute the sizes of the rows of a lane in each array."""
     cdef int k
     sizes.parts, sizes.infos = kernel.part_count, kernel.info_count
     for k, (dtype, shape) in enumerate(parts_of(kernel)):
@@ -59,7 +59,7 @@ cdef int set_sizes(const kernel_t* kernel, sizes_t* sizes) except -1:
 
 
 def kernel_spec(object capsule):
-    """Sizes, names and defaults of a kernel capsule, as a dict."""
+    """Return the sizes, names and defaults of a kernel as a dict."""
     cdef kernel_t memory
     cdef const kernel_t* kernel = &memory
     read_kernel(capsule, &memory)
@@ -94,7 +94,7 @@ cdef void* pointer_of(object capsule, const char* name, str argument, object typ
 
 
 cdef int read_kernel(object capsule, kernel_t* kernel) except -1:
-    """Copy the kernel of a capsule, whose module may have been compiled for an engine with fewer members."""
+    """Copy the kernel of a capsule. Its module may have been compiled when kernels had fewer members."""
     cdef const kernel_t* given = <const kernel_t*> pointer_of(capsule, KERNEL_CAPSULE, "kernel", TypeError)
     if given.abi != KERNEL_ABI or given.size < OLDEST_KERNEL:
         raise ValueError(f"kernel: built for engine ABI {given.abi}, this engine has {KERNEL_ABI}: build it again")
@@ -111,7 +111,7 @@ cdef int read_kernel(object capsule, kernel_t* kernel) except -1:
 
 
 def choose_isa(name=None):
-    """Index into ISA_NAMES: the best one this processor has, or the one named by the argument or GYMCORE_ISA."""
+    """Return an index of ISA_NAMES: the best for this processor, or the one that the argument or GYMCORE_ISA names."""
     best = best_isa()
     name = os.environ.get("GYMCORE_ISA") if name is None else name
     if not name:
@@ -130,7 +130,7 @@ cdef class LaneOwner:
     """
 
     cdef int own(self, object kernel, void* lanes, Py_ssize_t num_lanes) except -1:
-        """Set what steps the lanes, `lanes` of its columns, and how many there are."""
+        """Set the kernel that steps the lanes, the pointer `lanes` of its columns, and the number of lanes."""
         self.kernel, self.columns_lanes, self.num_lanes = kernel, lanes, num_lanes
         return 0
 

@@ -30,9 +30,9 @@ typedef struct {
 #define LIFECYCLE_LOOPS(isa) { LIFECYCLE_LOOP(count_step, isa), LIFECYCLE_LOOP(outside, isa) },
 static const gymcore_lifecycle gymcore_lifecycles[] = { GYMCORE_EACH_ISA(LIFECYCLE_LOOPS) };
 
-/* A pointer moved by any number of bytes: a base that stands for lane 0 of memory that begins with a later lane. Such a
- * place outside of an array is never read or written, but adding to a pointer must not even lead there; to an integer it
- * may. */
+/* Move a pointer by any number of bytes: the result stands for lane 0 of an array that begins with a later lane. It may
+ * lie outside of the array, where it is never dereferenced. Pointer arithmetic past an array is undefined behavior, so
+ * the sum is computed on integers. */
 GYMCORE_INLINE void *gymcore_shifted(const void *pointer, int64_t bytes)
 {
     return (void *)((uintptr_t)pointer + (uintptr_t)bytes);
@@ -40,7 +40,7 @@ GYMCORE_INLINE void *gymcore_shifted(const void *pointer, int64_t bytes)
 
 /* --- listing lanes whose flag is set --- */
 
-/* How many bits are set. */
+/* Return how many bits are set. */
 GYMCORE_INLINE int gymcore_set_bits(uint64_t x)
 {
     x -= (x >> 1) & 0x5555555555555555ULL;
@@ -48,7 +48,7 @@ GYMCORE_INLINE int gymcore_set_bits(uint64_t x)
     return (int)((((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fULL) * 0x0101010101010101ULL) >> 56);
 }
 
-/* Index of the lowest bit that is set; x is not 0. */
+/* Return the index of the lowest bit that is set; x is not 0. */
 GYMCORE_INLINE int gymcore_lowest_bit(uint64_t x)
 {
 #if defined(_MSC_VER)
@@ -58,7 +58,7 @@ GYMCORE_INLINE int gymcore_lowest_bit(uint64_t x)
 #endif
 }
 
-/* Bit k is whether flags[k] is not 0, of 64 flags. */
+/* Return a word whose bit k is set if flags[k] is not 0, for 64 flags. */
 GYMCORE_INLINE uint64_t gymcore_sixty_four_bits(const uint8_t *flags)
 {
     uint64_t bits = 0;
@@ -82,11 +82,11 @@ GYMCORE_INLINE uint64_t gymcore_sixty_four_bits(const uint8_t *flags)
     return bits;
 }
 
-/* Lanes that gymcore_flagged may write beyond the last one that it lists. */
+/* Number of elements that gymcore_flagged may write after the last lane of its list. */
 #define GYMCORE_LIST_MARGIN 4
 
-/* Write the indices i of [lo, hi) with flags[i] != 0 to `lanes`, in order; return how many. There has to be room for
- * GYMCORE_LIST_MARGIN more: they are written four at a time, since a branch for each would be mispredicted for each. */
+/* Write the indices i of [lo, hi) with flags[i] != 0 to `lanes`, in order, and return their number. `lanes` must hold
+ * GYMCORE_LIST_MARGIN more: indices are written four at a time, because a branch for each would be mispredicted. */
 GYMCORE_INLINE int64_t gymcore_flagged(const uint8_t *flags, int64_t lo, int64_t hi, int64_t *lanes)
 {
     int64_t count = 0, i = lo;
@@ -104,8 +104,8 @@ GYMCORE_INLINE int64_t gymcore_flagged(const uint8_t *flags, int64_t lo, int64_t
     return count;
 }
 
-/* The best instruction set that this processor has and this build contains, as an index of gymcore_kernel.step. Levels are
- * tested as a whole, because a hypervisor may mask any of their features. */
+/* Return the best instruction set that this processor has and this build contains, as an index of gymcore_kernel.step.
+ * All features of a level are tested, because a hypervisor may mask any of them. */
 static int gymcore_best_isa(void)
 {
 #if GYMCORE_ISA_COUNT == 1
@@ -142,7 +142,7 @@ static GYMCORE_TARGET int64_t LIFECYCLE_LOOP(count_step, GYMCORE_ISA)(
     uint8_t *GYMCORE_RESTRICT truncated, uint8_t *GYMCORE_RESTRICT ended, int32_t *GYMCORE_RESTRICT elapsed,
     double *GYMCORE_RESTRICT returns, int32_t limit, int64_t lo, int64_t hi)
 {
-    uint16_t count = 0; /* not as wide as the sum of a batch: adding up bytes in eight at a time is a third of the loop */
+    uint16_t count = 0; /* wide enough for a block; int64 would take a third of the time of this loop */
     GYMCORE_INDEPENDENT_LANES
     for (int64_t i = lo; i < hi; i++) { /* loop: count steps */
         int32_t steps = elapsed[i] + (elapsed[i] < GYMCORE_NO_LIMIT - 1); /* an endless episode stops counting */
@@ -160,7 +160,7 @@ static GYMCORE_TARGET int64_t LIFECYCLE_LOOP(count_step, GYMCORE_ISA)(
 
 static GYMCORE_TARGET int64_t LIFECYCLE_LOOP(outside, GYMCORE_ISA)(const int64_t *actions, int64_t choices, int64_t count)
 {
-    /* The highest bit says negative: of the action, or of what is left up to the last choice. */
+    /* The highest bit is set if an action, or the number of choices after it, is negative. */
     uint64_t bits = 0;
     GYMCORE_UNROLLED
     for (int64_t i = 0; i < count; i++) /* loop: check actions */

@@ -12,7 +12,7 @@ cdef class StepArrays:
     cdef ArrayRing rewards, terminated, truncated, ends, returns, lengths, times
     cdef ArrayRing observation            # the array of an observation that is one array, or None
     cdef tuple observations, final        # rings of the arrays of observations, and in same-step mode of final ones
-    cdef tuple layout                     # of observations of several arrays, or None
+    cdef tuple layout                     # of observations that consist of several arrays, or None
     cdef tuple fields                     # of the infos: name, name of the mask, and `when` of kernel.h
     cdef tuple values                     # an array for each entry of the infos of one lane
     cdef tuple infos, final_infos         # rings of the arrays of infos, or None

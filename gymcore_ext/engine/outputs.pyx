@@ -1,7 +1,7 @@
 """The results of a step: recycled arrays, and the infos of lanes.
 
-An entry of the infos is an array, of which the kernel writes every row, and a mask of the rows that have the entry. As
-`when` of kernel.h says, these are all rows with infos, those that did not begin an episode, or those that terminated.
+An entry of the infos consists of an array, whose rows the kernel writes, and a mask of the rows that have the entry:
+according to `when` of kernel.h, all rows with infos, those that did not begin an episode, or those that terminated.
 """
 cimport cython
 from libc.string cimport memchr, memcpy, memset
@@ -29,13 +29,13 @@ cdef tuple rings(object shapes, bint reuse):
 
 
 cdef tuple take_all(tuple sources, void** parts):
-    """Return the next array of each ring, and store where they begin."""
+    """Return the next array of each ring, and store their addresses in `parts`."""
     cdef Py_ssize_t k
     return tuple([(<ArrayRing> sources[k]).take(&parts[k]) for k in range(len(sources))])
 
 
 cdef dict named_infos(tuple fields, tuple arrays, object always, object steps, object terminations):
-    """Return infos in Gymnasium's layout: each entry's array and mask; a mask of None leaves the entries out."""
+    """Return infos in Gymnasium's layout: an array and a mask for each entry. Entries without a mask are omitted."""
     cdef tuple rows = (always, steps, terminations)  # by `when`
     cdef dict infos = {}
     cdef Py_ssize_t k
@@ -53,7 +53,7 @@ cdef class StepArrays:
     Args:
         n: number of rows.
         spec: sizes and types of the kernel (`kernel_spec`).
-        mode: autoreset mode (`episodes.pxd`). In SINGLE, observations have no axis of lanes, and `infos_of_lane` makes
+        mode: autoreset mode (`episodes.pxd`). In SINGLE, observations have no lane axis, and `infos_of_lane` returns
             the infos.
         reuse: hand out the same arrays at every step, instead of arrays that the caller may keep.
         statistics: whether there are returns, lengths and durations of episodes.
@@ -88,16 +88,16 @@ cdef class StepArrays:
             if any([when for _, _, when in self.fields]):
                 self.begun = np.zeros(n, np.bool_)
 
-    # References to arrays are dropped before a ring hands out the next one: an array would never be free otherwise.
+    # These methods drop their own references first: a ring recycles an array only if nobody else refers to it.
 
     cdef object take_observations(self, void** parts):
-        """Return an array, or a tuple or dict of arrays, for observations, and store where each begins."""
+        """Return an array, or a tuple or dict of arrays, for observations, and store their addresses in `parts`."""
         if self.observation is not None:
             return self.observation.take(&parts[0])
         return grouped(self.layout, iter(take_all(self.observations, parts)))
 
     cdef int take_infos(self, void** parts, bint zeros) except -1:
-        """Take arrays for infos, and store where each begins."""
+        """Take arrays for infos, and store their addresses in `parts`."""
         self.taken_infos = None
         if self.infos is not None:
             self.taken_infos = take_all(self.infos, parts)
@@ -106,7 +106,7 @@ cdef class StepArrays:
         return 0
 
     cdef int take_extras(self, outputs_t* out, bint finals) except -1:
-        """Take what a step writes besides observations, rewards and flags; final observations only if `finals`."""
+        """Take the arrays of a step besides observations, rewards and flags; final observations only if `finals`."""
         out.ended = out.begun = NULL
         out.final_observations[0] = out.infos[0] = out.final_infos[0] = NULL
         out.reports.returns = NULL
@@ -132,7 +132,7 @@ cdef class StepArrays:
         return 0
 
     cdef tuple take(self, outputs_t* out):
-        """Take all that a step writes; return the arrays of observations, rewards and flags."""
+        """Take all arrays of a step; return those of observations, rewards and flags."""
         observations = self.take_observations(out.observations)
         rewards = self.rewards.take(<void**> &out.rewards)
         terminated = self.terminated.take(<void**> &out.terminated)
@@ -141,10 +141,10 @@ cdef class StepArrays:
         return observations, rewards, terminated, truncated
 
     cdef dict finish(self, int64_t count, uint8_t* terminated, dict more_infos, dict makers):
-        """Return the infos of a step in which `count` episodes ended, in Gymnasium's layout, and give up their arrays.
+        """Return the infos of a step in which `count` episodes ended, in Gymnasium's layout, and drop their arrays.
 
-        In same-step mode `more_infos` are further final infos, and infos with final observations are a `LazyDict` with
-        the makers, unless these are None.
+        In same-step mode, `more_infos` is added to the final infos, and infos with final observations are a `LazyDict`
+        with these makers, unless `makers` is None.
         """
         cdef dict infos = {}
         cdef object always, steps, terminations = None
@@ -176,13 +176,13 @@ cdef class StepArrays:
         return infos
 
     cdef dict infos_of_reset(self, cnp.ndarray mask):
-        """Return the infos of a reset of the lanes of a mask, or of all for None."""
+        """Return the infos of a reset of the lanes of a mask (None: of all lanes)."""
         infos = {} if self.infos is None else named_infos(self.fields, self.taken_infos, self._rows(mask), None, None)
         self.taken_infos = None
         return infos
 
     cdef dict infos_of_lane(self, const lanes_t* lanes, bint beginning, bint numpy_scalars):
-        """Return the infos of the only lane but those of a termination; `beginning`: only those that a reset gives."""
+        """Return the infos of the only lane, without those of terminations; if `beginning`, only those of a reset."""
         cdef const sizes_t* sizes = &lanes.sizes
         cdef void* parts[MAX_INFOS]
         cdef cnp.ndarray value, array
@@ -207,7 +207,7 @@ cdef class StepArrays:
         return infos
 
     cdef object _rows(self, cnp.ndarray mask):
-        """Return which rows have infos, bool [n]: those of a mask, or all for None."""
+        """Return a mask of the rows with infos, bool [n]: a copy of `mask`, or all rows if it is None."""
         cdef void* rows
         array = self.have_infos.take(&rows)
         if mask is None:
@@ -217,7 +217,7 @@ cdef class StepArrays:
         return array
 
     cdef object _terminations(self, const uint8_t* terminated):
-        """Return which lanes terminated, a new array; None if no lane did."""
+        """Return a new mask of the lanes that terminated, or None if no lane did."""
         cdef cnp.ndarray rows
         if memchr(terminated, 1, self.n) == NULL:
             return None
@@ -227,7 +227,7 @@ cdef class StepArrays:
 
 
 cdef object final_rows(tuple columns, tuple layout, object mask):
-    """Return observations of several arrays as an object array: those of lanes of the mask, None elsewhere."""
+    """Return an object array with the grouped observation of each lane of the mask, and None elsewhere."""
     rows = np.full(len(mask), None, object)
     for lane in np.flatnonzero(mask).tolist():
         rows[lane] = grouped(layout, iter([unboxed(np.array(column[lane])) for column in columns]))
@@ -235,13 +235,13 @@ cdef object final_rows(tuple columns, tuple layout, object mask):
 
 
 cdef object unboxed(cnp.ndarray part):
-    """Return the observation of one lane: an int where it is one, otherwise the array."""
+    """Return the observation of one lane: an int for an int64 scalar, otherwise the array."""
     is_int = cnp.PyArray_NDIM(part) == 0 and cnp.PyArray_TYPE(part) == cnp.NPY_INT64
     return (<int64_t*> cnp.PyArray_DATA(part))[0] if is_int else part
 
 
 cdef list bind_parts(void** parts, object arrays, str name, tuple lead, dict spec, object errors):
-    """Check a caller's arrays of observations [*lead, ...], store where they begin, and return pairs (name, array)."""
+    """Check a caller's observation arrays [*lead, ...], store their addresses, and return pairs (name, array)."""
     cdef list named = [(name, arrays)]
     cdef Py_ssize_t k
     if spec["layout"] is not None:
@@ -269,7 +269,7 @@ cdef object float32_scalar(double number):
 
 
 cdef int narrow_infos(object infos, tuple names) except -1:
-    """Convert some of the infos of a batch, if there are any, to float32."""
+    """Convert the named entries of the infos of a batch to float32, if there are any."""
     for name in names:
         if infos and name in infos:
             infos[name] = infos[name].astype(np.float32)

@@ -1,13 +1,13 @@
 /* A small pool of threads that share the lanes of a batch with the calling thread.
  *
- * The calling thread works too, and waits only for lanes that a worker has begun, so that a worker that the system does not
- * run cannot delay it. Every thread takes fewer lanes each time, so that a slow one hardly delays the others. The caller
- * takes lanes from the top and workers from the bottom, so that most lanes stay in the caches of one core from step to
- * step. Threads and locks are Python's portable ones, which need no GIL. Waking a sleeping core costs more than the step of
- * a small batch, so workers spin for a moment before they sleep. They are woken only for work that is worth it, or when
- * calls follow each other so closely that they will stay awake. Sharing is slower than not sharing if other processes use
- * the processors, so an adaptive pool decides by the clock. A pool does not survive fork(): its owner (`Threads` in
- * threads.pyx) drops it in the child.
+ * The calling thread works too, and waits only for lanes that a worker has claimed, so a worker that the scheduler has
+ * preempted cannot delay it unless it already holds lanes. Each thread claims fewer lanes each time, so that a slow
+ * thread hardly delays the others. The caller claims lanes from the top and workers from the bottom, so that most lanes
+ * stay in the caches of one core from step to step. Threads and locks are Python's portable ones, which need no GIL.
+ * Waking a sleeping core costs more than the step of a small batch, so workers spin for a moment before they sleep. They
+ * are woken only if the work is worth it, or if calls follow each other so closely that they will stay awake. If other
+ * processes use the processors, sharing can be slower than not sharing, so an adaptive pool measures both. A pool does
+ * not survive fork(): its owner (`Threads` in threads.pyx) drops it in the child.
  */
 #ifndef GYMCORE_POOL_H
 #define GYMCORE_POOL_H
@@ -16,15 +16,15 @@
 #include "pythread.h"
 #include "atomics.h"
 
-/* Work on lanes [lo, hi); results are added up. */
+/* Work on lanes [lo, hi). The results of all calls are summed. */
 typedef int64_t gymcore_job(void *context, int64_t lo, int64_t hi);
 
-/* Lanes that are to be done. */
+/* A range of lanes. */
 typedef struct {
     int64_t lo, hi;
 } gymcore_range;
 
-/* The time of a deadline that does not exist. */
+/* A deadline that never passes. */
 #define GYMCORE_NEVER INT64_MAX
 
 struct gymcore_pool;
@@ -35,12 +35,12 @@ typedef struct {
     gymcore_word64 asleep;
 } gymcore_worker;
 
-/* Whether jobs that follow each other closely are shared. Short trials of the other way alternate with longer and longer
- * periods of the better one. Sharing has to be worth the processors that it takes. */
+/* Whether jobs that follow each other closely are shared. Short trials of the other choice alternate with longer and
+ * longer periods of the better one. Sharing must gain GYMCORE_MIN_GAIN, because it occupies more processors. */
 typedef struct {
-    int shared, is_trial;       /* the current way, and whether it is on trial */
-    int64_t until, hold_time;   /* when this period ends, and how long the better way is kept */
-    int64_t lanes[2], spent[2]; /* lanes and nanoseconds of the last period of either way: alone, shared */
+    int shared, is_trial;       /* the current choice, and whether it is on trial */
+    int64_t until, hold_time;   /* when this period ends, and how long the better choice is used */
+    int64_t lanes[2], spent[2]; /* lanes and nanoseconds of the last period of each choice: alone, shared */
 } gymcore_choice;
 
 #define GYMCORE_TRIAL_NS 5000000
@@ -73,34 +73,34 @@ GYMCORE_INLINE void gymcore_choose(gymcore_choice *choice, int64_t lanes, int64_
 typedef struct gymcore_pool {
     gymcore_job *job;
     void *context;
-    int64_t first;               /* the lane that is counted from */
-    gymcore_word64 left;         /* lanes that nobody has begun: [lower half, upper half) of the word */
-    gymcore_word64 lanes_open;   /* how many are not finished */
-    gymcore_word64 min_lanes, max_lanes; /* to take at a time */
+    int64_t first;               /* the lane that `left` counts from */
+    gymcore_word64 left;         /* lanes that no thread has claimed: [lower half, upper half) of the word */
+    gymcore_word64 lanes_open;   /* number of lanes that are not finished */
+    gymcore_word64 min_lanes, max_lanes; /* to claim at a time */
     gymcore_word64 sum, stop, caller_asleep;
     PyThread_type_lock finished;
     int64_t ended; /* when the last call ended */
-    int adaptive;  /* whether it does not share jobs that are faster alone */
+    int adaptive;  /* whether the caller does a job alone if that is faster */
     int threads;   /* number of threads that shared the last call */
     gymcore_choice choice;
     int workers;
     gymcore_worker worker[1]; /* [workers] */
 } gymcore_pool;
 
-/* A worker without work is awake for so long, and a call that comes sooner after another one finds it so. Two threads for
- * 4096 lanes of CartPole: a call takes 0.6 of the time of one thread if the next follows at once, and twice the time if a
- * sleeping worker is woken for it. */
+/* An idle worker spins for AWAKE_NS before it sleeps. A call that begins within SOON_NS of the previous one can rely on
+ * workers that are awake. Two threads for 4096 lanes of CartPole: a call takes 0.6 of the time of one thread if it begins
+ * at once after another, and twice the time if a sleeping worker is woken for it. */
 #define GYMCORE_AWAKE_NS 80000
 #define GYMCORE_SOON_NS 50000
 /* Polls of the work between readings of the clock. */
 #define GYMCORE_SPINS 64
-/* While others still work on the batch, waiting is worth more: a lane of heavy physics takes up to half a millisecond, and
- * a thread that sleeps meanwhile is late for the next batch. */
+/* Polls while other threads still work on the batch. Here longer spinning pays: a lane of heavy physics takes up to half a
+ * millisecond, and a thread that sleeps meanwhile is late for the next batch. */
 #define GYMCORE_BUSY_SPINS 64000
-/* A thread that takes as many lanes or more takes whole cache lines of their flags. */
+/* Flags of one cache line. A thread that claims as many lanes or more claims whole cache lines of flags. */
 #define GYMCORE_LINE 64
 
-/* Lanes of one job: they are counted in halves of a word. */
+/* Maximum number of lanes of one job: each half of a 64-bit word holds a bound of the range of unclaimed lanes. */
 #define GYMCORE_MAX_LANES ((int64_t)1 << 31)
 #define GYMCORE_LANES(lo, hi) ((int64_t)((uint64_t)(hi) << 32 | (uint64_t)(lo)))
 #define GYMCORE_LOWEST(left) ((int64_t)((uint64_t)(left) & 0xffffffff))
@@ -112,8 +112,9 @@ GYMCORE_INLINE int gymcore_pool_empty(gymcore_pool *pool)
     return GYMCORE_LOWEST(left) >= GYMCORE_HIGHEST(left);
 }
 
-/* Begin and finish some lanes; 0 when none are left. The job is read only after lanes were claimed: the caller cannot change
- * it before they are finished. How many lanes to take may be that of a job before: any number is right. */
+/* Claim and process some lanes; return 0 if none are left. The job is read only after lanes were claimed, because the
+ * caller cannot change it before they are finished. The number of lanes to claim may be stale (from the previous job),
+ * which is harmless: every number is correct. */
 GYMCORE_INLINE int gymcore_pool_take(gymcore_pool *pool, int caller)
 {
     int64_t left, lo, hi, rest;
@@ -144,7 +145,7 @@ GYMCORE_INLINE int gymcore_pool_take(gymcore_pool *pool, int caller)
     return 1;
 }
 
-/* Wait for work or the end, awake; 0 when it is time to sleep. */
+/* Spin until there is work or the pool stops; return 0 when it is time to sleep. */
 GYMCORE_INLINE int gymcore_pool_spin(gymcore_pool *pool)
 {
     int64_t until = gymcore_clock() + GYMCORE_AWAKE_NS;
@@ -173,7 +174,8 @@ static void gymcore_pool_worker(void *argument)
         if (gymcore_pool_spin(pool))
             continue;
         gymcore_store64(&self->asleep, 1);
-        /* Look again: work that came before the flag was up woke nobody. Whoever lowers the flag owns the wake-up. */
+        /* Check again: work that was posted before `asleep` was set did not wake this thread. If another thread clears
+         * `asleep` first, it also releases the lock, so this thread must acquire it. */
         if ((!gymcore_pool_empty(pool) || gymcore_load64(&pool->stop)) &&
             gymcore_replace64(&self->asleep, 1, 0))
             continue;
@@ -189,7 +191,7 @@ GYMCORE_INLINE void gymcore_pool_wake(gymcore_pool *pool, int count)
             PyThread_release_lock(pool->worker[i].wake);
 }
 
-/* Take the lanes that nobody has begun, and leave them undone. */
+/* Cancel all lanes that no thread has claimed, and return their range. */
 GYMCORE_INLINE gymcore_range gymcore_pool_drop(gymcore_pool *pool)
 {
     int64_t left;
@@ -204,8 +206,8 @@ GYMCORE_INLINE gymcore_range gymcore_pool_drop(gymcore_pool *pool)
     return rest;
 }
 
-/* Do the job that is set on lanes [first, first + lanes), and begin none after a time; returns those that are left, counted
- * from `first`. */
+/* Run the pool's job on lanes [first, first + lanes), but claim none after the time `until`; return the range of lanes
+ * that are left, relative to `first`. */
 static gymcore_range gymcore_pool_share(gymcore_pool *pool, int64_t first, int64_t lanes, int helpers, int64_t until)
 {
     gymcore_range rest = {0, 0};
@@ -227,7 +229,7 @@ static gymcore_range gymcore_pool_share(gymcore_pool *pool, int64_t first, int64
     return rest;
 }
 
-/* Do a job by the calling thread alone, at most `max_lanes` at a time; see `gymcore_pool_run`. */
+/* Run a job on the calling thread alone, on at most `max_lanes` at a time; see `gymcore_pool_run`. */
 GYMCORE_INLINE int64_t gymcore_run_alone(
     gymcore_job *job, void *context, gymcore_range *lanes, int64_t max_lanes, int64_t until)
 {
@@ -240,9 +242,9 @@ GYMCORE_INLINE int64_t gymcore_run_alone(
     return sum;
 }
 
-/* Do a job on lanes, at least one and at most GYMCORE_MAX_LANES, and return the sum of its results. No lane is begun after
- * the time `until`: `lanes` are those left then. A thread takes `min_lanes` to `max_lanes` at a time. `helpers` is the number
- * of workers that the job is worth waking, unless calls follow each other closely. */
+/* Run a job on lanes, at least one and at most GYMCORE_MAX_LANES, and return the sum of its results. No lane is claimed
+ * after the time `until`; `lanes` is set to those that are left. A thread claims `min_lanes` to `max_lanes` at a time.
+ * `helpers` is the number of workers that are worth waking; if calls follow each other closely, all workers help. */
 static int64_t gymcore_pool_run(
     gymcore_pool *pool, gymcore_job *job, void *context, gymcore_range *lanes, int64_t min_lanes, int64_t max_lanes,
     int helpers, int64_t until)
@@ -269,7 +271,7 @@ static int64_t gymcore_pool_run(
     return sum;
 }
 
-/* A lock that is held: acquiring it waits for a release. */
+/* Return a lock that is already held, so that acquiring it waits for a release. */
 static PyThread_type_lock gymcore_closed_lock(void)
 {
     PyThread_type_lock lock = PyThread_allocate_lock();
@@ -284,14 +286,14 @@ static void gymcore_free_lock(PyThread_type_lock lock)
         PyThread_free_lock(lock);
 }
 
-/* Stop the workers, wait until they are gone, free everything. */
+/* Stop the workers, wait until they have exited, and free everything. */
 static void gymcore_pool_free(gymcore_pool *pool)
 {
     gymcore_store64(&pool->stop, 1);
     gymcore_pool_wake(pool, pool->workers);
     for (int i = 0; i < pool->workers; i++)
         PyThread_acquire_lock(pool->worker[i].exited, WAIT_LOCK);
-    for (int i = 0; i <= pool->workers; i++) { /* and those of the one that could not be started */
+    for (int i = 0; i <= pool->workers; i++) { /* <=: includes the locks of a worker that could not be started */
         gymcore_free_lock(pool->worker[i].exited);
         gymcore_free_lock(pool->worker[i].wake);
     }
@@ -299,8 +301,7 @@ static void gymcore_pool_free(gymcore_pool *pool)
     PyMem_RawFree(pool);
 }
 
-/* A pool of `threads` threads, the caller included, that may leave a job to the caller if it is adaptive. NULL if the system
- * has no more locks or threads. */
+/* Return a pool of `threads` threads, including the caller; NULL if the system has no more memory, locks or threads. */
 static gymcore_pool *gymcore_pool_new(int threads, int adaptive)
 {
     size_t size = sizeof(gymcore_pool) + sizeof(gymcore_worker) * (size_t)threads;

@@ -1,8 +1,8 @@
 """The engine's core: one step of a range of lanes. It depends neither on environments nor on Python.
 
-Order of a step: physics and observation of every lane, counting and time limit, then the lanes that need a reset, which
-are observed again. Lanes that ended in the step before (NEXT_STEP) go through the physics with the others and are
-overwritten by their reset, which is cheaper than leaving them out of the vector loop.
+A step computes physics and observation of every lane, then counts steps and applies the time limit, then resets the
+lanes that need it and observes them again. Lanes that ended in the previous step (NEXT_STEP) go through the physics
+with the others, and their reset overwrites the result: this is cheaper than excluding them from the vector loop.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
@@ -35,7 +35,7 @@ cdef extern from "engine/lifecycle.h":
         const uint8_t* flags, int64_t lo, int64_t hi, int64_t* lanes) noexcept nogil
 
 
-# Work on lanes [lo, hi); results are added up.
+# Work on lanes [lo, hi). The results of all calls are summed.
 ctypedef int64_t (*job_t)(void* context, int64_t lo, int64_t hi) noexcept nogil
 
 cdef extern from "engine/pool.h":
@@ -58,11 +58,11 @@ cdef extern from "engine/pool.h":
 
 
 cdef enum:
-    # Lanes that a rollout takes through many steps before it turns to others: their state stays in the caches.
+    # Number of lanes that a rollout takes through many steps before the next lanes: their state stays in the caches.
     ROLLOUT_BLOCK = 4096
 
 
-# Arrays that a step of a kernel reads and writes, and the bytes of a lane in each.
+# How many arrays a step writes, and the bytes of one lane in each of them and in the actions.
 ctypedef struct sizes_t:
     int parts, infos
     int64_t part_bytes[MAX_PARTS]
@@ -79,7 +79,7 @@ ctypedef struct lanes_t:
     episodes_t episodes
     int64_t num_envs
     int64_t choices            # values of a discrete action; 0 for arrays
-    bint defers_resets         # SAME_STEP: leave ended lanes as they are, for `begin_deferred`
+    bint defers_resets         # SAME_STEP: a step does not reset ended lanes; `begin_deferred` does
 
 
 ctypedef struct outputs_t:
@@ -97,13 +97,13 @@ ctypedef struct outputs_t:
 
 
 cdef inline void shift(void** array, int64_t bytes) noexcept nogil:
-    """Move where an array begins, if there is one."""
+    """Move the address of an array, if there is one."""
     if array[0] != NULL:
         array[0] = shifted(array[0], bytes)
 
 
 cdef inline void shift_all(void** arrays, const int64_t* row_bytes, int count, int64_t rows) noexcept nogil:
-    """Move where some arrays begin by a number of rows, if they are there."""
+    """Move the addresses of arrays by a number of rows, if there are any."""
     cdef int k
     for k in range(count if arrays[0] != NULL else 0):
         arrays[k] = shifted(arrays[k], rows * row_bytes[k])
@@ -112,14 +112,14 @@ cdef inline void shift_all(void** arrays, const int64_t* row_bytes, int count, i
 cdef inline void clear_all(
     void* const* arrays, const int64_t* row_bytes, int count, int64_t lo, int64_t hi
 ) noexcept nogil:
-    """Zero rows [lo, hi) of some arrays, if they are there."""
+    """Zero rows [lo, hi) of arrays, if there are any."""
     cdef int k
     for k in range(count if arrays[0] != NULL else 0):
         memset(<char*> arrays[k] + lo * row_bytes[k], 0, (hi - lo) * row_bytes[k])
 
 
 cdef inline void shift_outputs(const lanes_t* self, outputs_t* out, int64_t rows) noexcept nogil:
-    """Move where all arrays begin by a number of rows."""
+    """Move the addresses of all arrays by a number of rows."""
     shift_all(out.observations, self.sizes.part_bytes, self.sizes.parts, rows)
     shift_all(out.final_observations, self.sizes.part_bytes, self.sizes.parts, rows)
     shift_all(out.infos, self.sizes.info_bytes, self.sizes.infos, rows)
@@ -136,8 +136,8 @@ cdef inline void shift_outputs(const lanes_t* self, outputs_t* out, int64_t rows
 
 
 cdef inline void count_begun(const lanes_t* self, uint8_t* begun, const int64_t* lanes, int64_t count) noexcept nogil:
-    """Begin to count the episodes of these lanes."""
-    cdef episodes_t episodes = self.episodes  # a copy: the compiler knows that nothing below writes to it
+    """Set the counters of lanes that have begun an episode."""
+    cdef episodes_t episodes = self.episodes  # a copy, to which the compiler can see that nothing below writes
     cdef int64_t k
     for k in range(count):
         begin_episode(&episodes, lanes[k])
@@ -147,9 +147,9 @@ cdef inline void count_begun(const lanes_t* self, uint8_t* begun, const int64_t*
 
 
 cdef inline void prefetch_streams(const lanes_t* self, const int64_t* lanes, int64_t count) noexcept nogil:
-    """Prefetch random streams, which are used too rarely to stay in a near cache, while physics is computed.
+    """Prefetch random streams, which are used too rarely to stay in a near cache.
 
-    Without it a step of 65,536 CartPoles takes 1.5 times as long.
+    Without this, a step of 65,536 CartPoles takes 1.5 times as long.
     """
     cdef int64_t k
     for k in range(count):
@@ -160,7 +160,7 @@ cdef inline void prefetch_streams(const lanes_t* self, const int64_t* lanes, int
 cdef inline int64_t discard_step(
     double* rewards, uint8_t* terminated, uint8_t* truncated, const uint8_t* ended, const int64_t* lanes, int64_t count
 ) noexcept nogil:
-    """Clear what a step reported of lanes that are reset instead; return how many of them it had ended."""
+    """Clear the results of a step for lanes that are reset instead; return how many of their episodes it had ended."""
     cdef int64_t k, i, count_ended = 0
     for k in range(count):
         i = lanes[k]
@@ -174,7 +174,7 @@ cdef inline int64_t discard_step(
 cdef inline void begin_lanes(
     const lanes_t* self, const outputs_t* out, const int64_t* lanes, int64_t count
 ) noexcept nogil:
-    """Begin new episodes within a step, and observe them in place of what the step has observed."""
+    """Begin new episodes within a step; their observations replace those of the step."""
     self.kernel.reset(&self.columns, self.kernel.reset_option_defaults, lanes, count)
     self.kernel.observe(&self.columns, <void**> out.observations, lanes, 0, count)
     count_begun(self, out.begun, lanes, count)
@@ -183,7 +183,7 @@ cdef inline void begin_lanes(
 cdef inline void observe_ended(
     const lanes_t* self, const outputs_t* out, const int64_t* lanes, int64_t count
 ) noexcept nogil:
-    """Write last observations and infos of lanes that ended."""
+    """Write the last observations and infos of lanes that ended."""
     if out.final_observations[0] != NULL:
         self.kernel.observe(&self.columns, <void**> out.final_observations, lanes, 0, count)
     if out.final_infos[0] != NULL:
@@ -241,7 +241,7 @@ cdef inline int64_t advance_block(
 cdef inline void begin_deferred(
     const lanes_t* self, const outputs_t* out, const int64_t* indices, int64_t n
 ) noexcept nogil:
-    """Begin the episodes that a step of these lanes (NULL for all) has deferred. Row i belongs to lane indices[i]."""
+    """Do the resets that a step has deferred. Row i of `out` belongs to lane indices[i], or to lane i if it is NULL."""
     cdef int64_t row, lane
     cdef outputs_t here
     for row in range(n):
@@ -260,8 +260,8 @@ cdef inline int64_t advance(
 ) noexcept nogil:
     """Step lanes [lo, hi); return how many episodes ended."""
     cdef int64_t count = 0, block = lo, end
-    # Only lanes that end in this step have final observations, infos and reports. All are zeroed at once: a memset of
-    # the 4 KiB of a block of CartPole takes nearly twice as long per byte on Zen processors.
+    # Rows of lanes that do not end in this step must be 0. One memset per array clears rows [lo, hi): a memset of each
+    # block, 4 KiB for CartPole, takes nearly twice as long per byte on Zen processors.
     clear_reports(&out.reports, lo, hi)
     clear_all(out.final_observations, self.sizes.part_bytes, self.sizes.parts, lo, hi)
     clear_all(out.final_infos, self.sizes.info_bytes, self.sizes.infos, lo, hi)
@@ -272,16 +272,16 @@ cdef inline int64_t advance(
     return count
 
 
-# --- jobs: the part of a call that one thread does --------------------------------------------------------------------
+# --- jobs: what one thread does in a call -----------------------------------------------------------------------------
 
 ctypedef struct call_t:
     lanes_t* lanes
     const char* actions
     outputs_t* out
-    int64_t steps              # of a rollout
-    int64_t began              # clock_now() at `lanes.episodes.clock`, for a rollout
-    const int64_t* indices     # of the lanes that are reset, or are stepped alone
-    const double* options      # of a reset
+    int64_t steps              # number of steps of a rollout
+    int64_t began              # for a rollout: clock_now() when `lanes.episodes.clock` was set
+    const int64_t* indices     # of the lanes to reset, or of those to step if not all are
+    const double* options      # reset options
 
 
 cdef inline int64_t step_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
@@ -290,14 +290,14 @@ cdef inline int64_t step_job(void* context, int64_t lo, int64_t hi) noexcept nog
 
 
 cdef inline int64_t rollout_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
-    """Step lanes [lo, hi) through arrays [steps, num_envs, ...]: all steps of one block before the next block."""
+    """Step lanes [lo, hi) through arrays [steps, num_envs, ...], one block of lanes after the other."""
     cdef const call_t* call = <const call_t*> context
     cdef int64_t count = 0, block = lo, step, n = call.lanes.num_envs
     cdef outputs_t here
     cdef const lanes_t* lanes = call.lanes
     cdef lanes_t clocked
     cdef bint has_clock = lanes.episodes.started != NULL
-    if has_clock:  # each thread sets its own
+    if has_clock:  # each thread needs a clock of its own
         clocked = lanes[0]
         lanes = &clocked
     while block < hi:
@@ -313,7 +313,7 @@ cdef inline int64_t rollout_job(void* context, int64_t lo, int64_t hi) noexcept 
 
 
 cdef inline int64_t subset_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
-    """Step the lanes indices[lo:hi], each run of neighbours at once; results go to rows [lo, hi)."""
+    """Step the lanes indices[lo:hi], each run of consecutive lanes at once; results go to rows [lo, hi)."""
     cdef const call_t* call = <const call_t*> context
     cdef outputs_t here
     cdef int64_t first, end, row = lo, count = 0

@@ -6,26 +6,26 @@ from gymcore_ext.engine.step cimport job_t, pool_t, range_t
 
 
 cdef enum:
-    # Nanoseconds below which a call takes less time than releasing and taking the GIL, and is not timed.
+    # Nanoseconds. Shorter calls take less time than releasing and acquiring the GIL, so they hold it and are not timed.
     BRIEF = 2000
-    # The first FIRST_CALLS calls are timed, and then one of TIMED.
+    # The first FIRST_CALLS calls are timed, and then one call in TIMED.
     FIRST_CALLS = 8
     TIMED = 64
-    # Work between two checks for signals, in nanoseconds, and the same where a lane takes long: at the end of every
-    # part threads wait for the last lane.
+    # Nanoseconds of work between checks for signals. LONG_PART is for lanes that take longer than LONG_LANE: threads
+    # wait for each other at the end of each part, so parts must be long relative to one lane.
     PART = 2000000
     LONG_LANE = 20000
     LONG_PART = 10000000
 
 
 ctypedef struct cost_t:
-    # Measured time of a lane in nanoseconds; 0 before.
+    # Measured time of a lane in nanoseconds; 0 before the first measurement.
     double lane
     int64_t calls
 
 
 cdef inline void add_time(cost_t* cost, double lane) noexcept nogil:
-    """Update the time of a lane; a measurement that was interrupted counts little."""
+    """Update the time of a lane. One long measurement, which may have been interrupted, changes it little."""
     if cost.lane == 0.0 or lane < cost.lane and cost.calls < FIRST_CALLS:
         cost.lane = max(lane, 0.1)
     else:
@@ -33,7 +33,7 @@ cdef inline void add_time(cost_t* cost, double lane) noexcept nogil:
 
 
 cdef inline int64_t part_time(const cost_t* cost) noexcept nogil:
-    """Work between two checks for signals."""
+    """Return the nanoseconds of work between two checks for signals."""
     return LONG_PART if cost.lane > LONG_LANE else PART
 
 

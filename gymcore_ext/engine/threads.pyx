@@ -21,9 +21,9 @@ cdef enum:
     # one at 80 us, and 1.2 times as fast at 160 us.
     WORK_TO_SHARE = 10000
     WORK_TO_WAKE = 80000
-    # Work from which on a job is always shared.
+    # A job with at least this much work is always shared.
     LONG_WORK = 1000000
-    # Steps in one call that are worth waking every thread.
+    # A rollout of at least this many steps is worth waking every thread.
     LONG_ROLLOUT = 4
 
 
@@ -31,7 +31,7 @@ cdef enum:
 cdef class Threads:
     """Up to `count` threads, including the calling one.
 
-    They share every job, or if `adaptive`, those that are long enough to be faster when shared.
+    They share every job or, if `adaptive`, those that are faster when shared.
     """
 
     def __cinit__(self, int count, bint adaptive):
@@ -42,7 +42,7 @@ cdef class Threads:
         self.stop()
 
     cdef int _start(self, int64_t wanted) except -1:
-        """Create a pool of at most `wanted` threads, unless this process has one or one thread is enough."""
+        """Create a pool of at most `wanted` threads, unless this process has one already or one thread is enough."""
         if self.pool != NULL and self.generation == fork_generation:
             return 0
         self.pool = NULL
@@ -56,7 +56,7 @@ cdef class Threads:
         return 0
 
     cdef int share(self, job_t job, void* context, int64_t count) except -1:
-        """Run a job on [0, count) without the GIL, on at most `count` threads; the batch must be claimed."""
+        """Run a job on [0, count) without the GIL, on at most `count` threads. The batch must be marked as busy."""
         cdef range_t lanes
         cdef int64_t end = 0
         self._start(min(self.count, count))
@@ -72,9 +72,9 @@ cdef class Threads:
         return 0
 
     cdef int64_t run(self, job_t job, void* context, int64_t n, int64_t steps, cost_t* cost) except -1:
-        """Run a job on lanes [0, n), one step (steps = 0) or many of each, and handle signals every few milliseconds.
+        """Run a job on lanes [0, n), with one step (steps = 0) or many of each lane. Return the sum of its results.
 
-        If a signal handler raises, some of the lanes have not been processed.
+        Signals are handled every few milliseconds. If a handler raises, some lanes have not been processed.
         """
         cdef int64_t end = 0, count = 0, spent
         cdef int threads
@@ -108,7 +108,7 @@ cdef class Threads:
     cdef int64_t _run_part(
         self, job_t job, void* context, range_t* lanes, int64_t steps, const cost_t* cost, int64_t until
     ) except -1:
-        """Run a job on one thread or the pool, and start no lane after time `until`; `lanes` become those left."""
+        """Run a job on one thread or the pool until the time `until`; `lanes` is set to those that are left."""
         cdef int64_t count, n = lanes.hi - lanes.lo, work = <int64_t> (cost.lane * n)
         cdef int64_t min_lanes = max(<int64_t> (MIN_WORK / cost.lane), 1)
         cdef int64_t max_lanes = max(min(<int64_t> (MAX_WORK / cost.lane), MAX_TAKEN), 1)
@@ -134,7 +134,7 @@ cdef class Threads:
         return count
 
     cdef void stop(self) noexcept:
-        """End the threads. In a forked child they do not exist, and their memory is not freed."""
+        """Stop the threads. In a forked child they do not exist, and the memory of their pool is not freed."""
         if self.pool != NULL and self.generation == fork_generation:
             pool_free(self.pool)
         self.pool = NULL

@@ -1,10 +1,10 @@
 """Kernels that are declared in Python.
 
-`CustomKernel` is the declaration. The `store` of its batch is `StructLanes`, structs with the functions of one lane;
-`LaneLoops`, loops over arrays of state, which gymcore.jit generates; or `LaneResults`, the results that an
-ArrayVectorEnv has computed for all lanes.
+`CustomKernel` is the declaration. The `store` of its batch is one of three: `StructLanes` (structs, and functions of
+one lane), `LaneLoops` (arrays of state, and loops over them that gymcore.jit generates), or `LaneResults` (results that
+an ArrayVectorEnv has computed for all lanes).
 
-gymcore.jit generates loops, not functions of one lane, because LLVM can neither inline nor vectorise functions behind
+gymcore.jit generates loops, not functions of one lane, because LLVM can neither inline nor vectorize functions behind
 pointers: a lane of CartPole would take 35 ns instead of 8.
 """
 cimport numpy as cnp
@@ -32,7 +32,7 @@ cdef enum:
     # Maximum number of arrays of a lane's state.
     MAX_FIELDS = 64
 
-# The loops of LaneLoops, and the first arrays that each gets; those of state, parameters and outputs follow.
+# The loops of LaneLoops, and the first arrays of each; those of state, parameters and outputs follow.
 LOOPS = ("step", "reset", "observe", "write_infos")
 FIRST_ARRAYS = ("rngs", "lanes", "actions", "rewards", "ends")
 
@@ -42,9 +42,9 @@ PART = np.dtype([("type", np.int32), ("shape", np.int32, (MAX_AXES,))])
 INFO_FIELD = np.dtype([("name", np.uintp), ("type", np.int32), ("size", np.int32), ("when", np.int32)], align=True)
 
 
-# A loop over lanes [lo, hi), or lanes[lo] to lanes[hi - 1] if they are `listed`; in a step, `lanes` is a mask of lanes
-# that may be left out. `varied` is whether each lane has its own parameters. A reset gets its options in the place of
-# actions.
+# A loop over lanes [lo, hi), or over lanes[lo] to lanes[hi - 1] if `listed`. In a step, `lanes` is instead a mask of
+# lanes that the loop may skip. `varied` is whether each lane has its own parameters. In a reset, the array of actions
+# contains the reset options.
 ctypedef void (*loop_t)(void** arrays, int64_t varied, int64_t listed, int64_t lo, int64_t hi) noexcept nogil
 
 
@@ -69,7 +69,7 @@ cdef inline void run_loop(
     int loop, const columns_t* columns, const void* lanes, const void* inputs, double* rewards, flag_t* ends,
     void* const* parts, bint listed, int64_t lo, int64_t hi
 ) noexcept nogil:
-    """Run a loop over arrays in the order of FIRST_ARRAYS, those of the state and of parameters, and outputs."""
+    """Run a loop over the FIRST_ARRAYS, followed by the arrays of state, parameters and outputs."""
     cdef const loops_t* self = <const loops_t*> columns.lanes
     cdef void* arrays[5 + MAX_FIELDS + MAX_NUMBERS + MAX_INFOS]
     cdef int k
@@ -96,7 +96,7 @@ cdef void step_loops(
 cdef void reset_loops(
     const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
 ) noexcept nogil:
-    """A new state is zero before it is written."""
+    """Zero the state of lanes, and reset them."""
     cdef const loops_t* self = <const loops_t*> columns.lanes
     cdef int64_t k, field
     for k in range(count):
@@ -168,13 +168,13 @@ cdef class CustomKernel:
         action: dtype and shape of one action.
         ranges: lowest value and number of values of each integer of an action; none for floats.
         parameters: default values by name.
-        reset_options: likewise.
-        infos: (name, dtype, size) of the entries of the infos, or (name, dtype, size, when) as kernel.h says.
+        reset_options: default values by name.
+        infos: (name, dtype, size) of each entry of the infos, or (name, dtype, size, when) with `when` of kernel.h.
         functions: capsule of the functions of one lane, if lanes are structs. They must live as long as the process.
-        loops: whether the physics is LaneLoops, not LaneResults; without functions.
+        loops: without functions, whether the store is LaneLoops or LaneResults.
 
     Raises:
-        ValueError: too many arrays, parameters, options or infos, or a dtype that kernels do not have.
+        ValueError: If there are too many arrays, parameters, options or infos, or kernels do not have a dtype.
     """
 
     def __cinit__(
@@ -242,12 +242,12 @@ cdef class CustomKernel:
 
     @property
     def capsule(self):
-        """The kernel, for a `Batch`."""
+        """A new capsule of the kernel, for a `Batch`."""
         return owned_capsule(&self.kernel, KERNEL_CAPSULE, self)
 
 
 cdef int32_t type_number(object dtype) except -1:
-    """The number of a dtype in kernel.h."""
+    """Return the number of a dtype in kernel.h."""
     for k, known in enumerate(TYPES):
         if np.dtype(dtype) == known:
             return k
@@ -264,12 +264,12 @@ cdef class LaneLoops(LaneOwner):
     """The state of lanes, and the loops that step them.
 
     Args:
-        kernel: their kernel.
+        kernel: the kernel of the lanes.
         fields: arrays [num_lanes, ...] of the state, C-contiguous and writable.
         loops: addresses of functions by the names in LOOPS; write_infos only with infos.
-        owner: an object that lives as long as the loops.
+        owner: an object that keeps the loops alive.
 
-    A loop that is written in Python calls `fail` instead of raising; the call of the batch raises then.
+    A loop that is written in Python calls `fail` instead of raising; the method of the batch then raises.
     """
 
     cdef loops_t loops
@@ -294,13 +294,13 @@ cdef class LaneLoops(LaneOwner):
                 self.loops.loops[k] = <loop_t> <size_t> loops[name]
 
     def fail(self, problem):
-        """Make the call that runs the loops raise this exception, unless there is an earlier one."""
+        """Set the exception that the running method of the batch raises, unless an earlier one is set."""
         if not self.loops.failed:
             self.problem = problem
         self.loops.failed = 1
 
     def raise_faults(self):
-        """Raise the exception that a loop failed with."""
+        """Raise the exception that `fail` has set."""
         problem, self.problem = self.problem, None
         self.loops.failed = 0
         raise problem
@@ -310,11 +310,11 @@ cdef class LaneResults(LaneOwner):
     """Results that were computed for all lanes of a batch before its step.
 
     Args:
-        kernel: their kernel.
+        kernel: the kernel of the lanes.
         last: arrays [num_lanes, ...] of the observations after the step; a reset replaces rows by those of `first`.
-        first: likewise, of the first observations of episodes; only rows of lanes that begin one are read.
+        first: such arrays of the first observations of episodes; only the rows of lanes that begin one are read.
         rewards: float64 [num_lanes].
-        ends: uint8 [num_lanes], 1 of lanes that terminated, 2 of those that were truncated, 3 of both.
+        ends: uint8 [num_lanes]: 1 for lanes that terminated, 2 for lanes that were truncated, 3 for both.
     """
 
     cdef results_t results

@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t
 
 from gymcore_ext.engine.kernel cimport rng_t
 
-# Generator.standard_normal()
+# Draw as Generator.standard_normal() does.
 cdef double normal(rng_t* rng) noexcept nogil
-# Generator.integers(low, high); an empty range gives its lower end.
+# Draw as Generator.integers(low, high) does; an empty range returns its lower end.
 cdef int64_t integer(rng_t* rng, int64_t low, int64_t high) noexcept nogil

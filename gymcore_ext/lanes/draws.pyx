@@ -1,4 +1,4 @@
-"""Random draws with NumPy's distributions, equal to those of a numpy.random.Generator over the stream of a lane."""
+"""Random draws with NumPy's distributions, equal to those of a numpy.random.Generator with the stream of a lane."""
 from libc.stdint cimport int64_t, uint64_t
 
 from gymcore_ext.engine.bitgen cimport bitgen_of, bitgen_t
@@ -22,7 +22,7 @@ cdef int64_t integer(rng_t* rng, int64_t low, int64_t high) noexcept nogil:
     return <int64_t> random_bounded_uint64(&bitgen, <uint64_t> low, <uint64_t> high - 1 - <uint64_t> low, 0, False)
 
 
-# Addresses of these functions by the names under which loops of gymcore.jit call them.
+# Addresses of these functions, by the names that loops of gymcore.jit call.
 DRAWS = {
     "gymcore_draw_random": <size_t> &rng_double,
     "gymcore_draw_normal": <size_t> &normal,

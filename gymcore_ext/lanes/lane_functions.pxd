@@ -1,7 +1,7 @@
-"""What an environment whose lanes are structs takes from the engine, also in another package.
+"""Declarations for environments whose lanes are structs, here and in other packages.
 
-Its functions get the struct of a lane, its parameters and its random stream; draws and mathematics for them are in
-gymcore_ext/physics/lane.pxd.
+Such an environment supplies functions that take the struct of a lane, its parameters and its random stream. Draws and
+mathematics for them are in gymcore_ext/physics/lane.pxd.
 """
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -10,7 +10,7 @@ from gymcore_ext.engine.kernel cimport FUNCTIONS_CAPSULE, KERNEL_ABI, TERMINATED
 
 
 cdef extern from "gymcore/kernel.h":
-    # kernel.h says what each function does. Those after `observe` may be left out.
+    # kernel.h describes each function. Pointers after `observe` may be NULL.
     ctypedef struct lane_functions_t "gymcore_lane_functions":
         int64_t size
         int32_t abi
@@ -29,7 +29,7 @@ cdef extern from "gymcore/kernel.h":
 
 
 cdef inline object functions_capsule(lane_functions_t* functions):
-    """A capsule of functions that live as long as the process, for `gymcore.native.struct_env.StructEnv.of`."""
+    """Return a capsule of functions that live as long as the process, for `gymcore.native.struct_env.StructEnv.of`."""
     functions.size = sizeof(lane_functions_t)
     functions.abi = KERNEL_ABI
     return PyCapsule_New(functions, FUNCTIONS_CAPSULE, NULL)

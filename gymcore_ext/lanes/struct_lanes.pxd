@@ -1,4 +1,4 @@
-"""Lanes that are structs of any layout, stepped by the functions of one lane that an environment supplies."""
+"""Lanes that are structs of any layout. An environment supplies the functions that step one lane."""
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint64_t
 
@@ -14,21 +14,21 @@ cdef extern from "engine/atomics.h":
     void store32 "gymcore_store32"(word_t* word, unsigned int value) noexcept nogil
 
 
-# What threads report to the caller of a step.
+# Problems that threads report to the caller of a step.
 cdef enum:
     FAULT = 1                  # a lane has a fault
-    WRONG_FLAGS = 2            # a step returned other flags than those of kernel.h
+    WRONG_FLAGS = 2            # a step returned flags that kernel.h does not define
 
 
 ctypedef struct struct_lanes_t:
-    # What the `lanes` of the kernel's columns point to.
+    # `lanes` of the kernel's columns points to this struct.
     lane_functions_t functions
-    const void* shared         # what all lanes have in common
+    const void* shared         # data that all lanes share
     char* memory
     int64_t stride, num_lanes  # bytes from a lane to the next one
     sizes_t sizes
     int parameters
-    word_t faulted             # FAULT, WRONG_FLAGS or 0; what was not raised yet
+    word_t faulted             # a problem that was not raised yet: FAULT, WRONG_FLAGS or 0
 
 
 cdef inline void* lane_at(const struct_lanes_t* self, int64_t lane) noexcept nogil:

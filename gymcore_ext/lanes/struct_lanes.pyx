@@ -1,8 +1,7 @@
 """Lanes that are structs of any layout: the loops over them, their memory and their saved states.
 
-An environment supplies the functions of one lane (`gymcore_lane_functions` of kernel.h). This module does the rest for
-all of them: it leaves out lanes that are about to be reset, and handles parameters by lane, rows of outputs, faults and
-states.
+An environment supplies the functions of one lane (`gymcore_lane_functions` of kernel.h). This module does the rest: it
+skips lanes that will be reset, and handles parameters by lane, rows of outputs, faults and saved states.
 """
 cimport cython
 cimport numpy as cnp
@@ -28,7 +27,7 @@ cnp.import_array()
 cdef inline const double* parameters_of(
     const columns_t* columns, int count, int64_t lane, double* values
 ) noexcept nogil:
-    """Copy the parameters of a lane to `values`, and return these."""
+    """Copy the parameters of a lane to `values`, and return `values`."""
     cdef int k
     for k in range(count):
         values[k] = columns.parameters[k][lane * columns.parameter_stride]
@@ -38,7 +37,7 @@ cdef inline const double* parameters_of(
 cdef inline void* const* rows_of(
     void* const* arrays, const int64_t* bytes, int count, int64_t lane, void** rows
 ) noexcept nogil:
-    """Store where the row of a lane begins in each array, and return `rows`."""
+    """Store the address of a lane's row in each array in `rows`, and return `rows`."""
     cdef int k
     for k in range(count):
         rows[k] = <char*> arrays[k] + lane * bytes[k]
@@ -136,7 +135,7 @@ cdef int lanes_faulted(const void* lanes) noexcept nogil:
 
 
 cdef int use_functions(kernel_t* kernel, lane_functions_t* functions, object capsule) except -1:
-    """Set the loops of a kernel to those over structs, with a copy of the functions of a capsule, which is kept."""
+    """Copy the functions of a capsule to `functions`, and set the loops of a kernel to those that call them."""
     cdef const lane_functions_t* given = <const lane_functions_t*> pointer_of(
         capsule, FUNCTIONS_CAPSULE, "functions", TypeError)
     if given.abi != KERNEL_ABI or given.size < OLDEST_FUNCTIONS:
@@ -162,7 +161,7 @@ cdef int use_functions(kernel_t* kernel, lane_functions_t* functions, object cap
 # --- memory and states ------------------------------------------------------------------------------------------------
 
 cdef uint64_t digest(const char* data, int64_t size) noexcept nogil:
-    """Return a fast digest of bytes against accidental changes: four interleaved FNV-1a of words of eight bytes."""
+    """Return a fast digest that detects accidental changes: four interleaved FNV-1a hashes of 8-byte words."""
     cdef uint64_t values[4]
     cdef uint64_t word
     cdef int64_t i, k
@@ -183,17 +182,17 @@ cdef enum:
     SAVE, LOAD, CHECK
 
 
-ctypedef struct copying_t:      # of lanes to or from an array of saved lanes, or their check
+ctypedef struct copying_t:      # a job that saves or loads lanes, or checks saved lanes
     int what                    # SAVE, LOAD or CHECK
     struct_lanes_t* lanes
     const int64_t* indices
     char* rows
     int64_t size                # bytes of a saved lane without its digest
-    uint8_t* done               # whether it was saved, is loaded, or is valid
+    uint8_t* done               # whether each lane was saved or loaded, or is valid
 
 
 cdef bint copy_lane(const copying_t* job, int64_t k) noexcept nogil:
-    """Save, load or check a lane; return whether that was done."""
+    """Save, load or check a lane; return whether that succeeded."""
     cdef struct_lanes_t* self = job.lanes
     cdef const lane_functions_t* functions = &self.functions
     cdef void* lane = lane_at(self, job.indices[k])
@@ -226,31 +225,31 @@ cdef int64_t copy_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     return 0
 
 
-@cython.no_gc_clear  # what lanes point to must be there when they are freed
+@cython.no_gc_clear  # the objects that lanes point to must exist when the lanes are freed
 cdef class LaneStore:
-    """Lanes that are structs, zero at first. Classes of lanes derive from it.
+    """Base class of lanes that are structs, whose bytes are 0 at first.
 
-    A saved lane is what `save` of its functions writes, or its bytes, with a digest of that.
+    A saved lane consists of what `save` of its functions writes, or of the bytes of the lane, and a digest of them.
 
     Attributes:
-        saved_dtype: of one saved lane.
+        saved_dtype: dtype of one saved lane.
 
-    Threads of the batch share saving, loading and checking, so that the batch must be claimed.
+    Saving, loading and checking use the threads of the batch, so the batch must be marked as busy.
     """
 
     cdef int set_up(
         self, object kernel, Py_ssize_t num_lanes, Py_ssize_t lane_bytes, const void* shared, object references,
         list saved_fields=None
     ) except -1:
-        """Allocate and make lanes.
+        """Allocate the lanes.
 
         Args:
-            kernel: of the lanes, made with the functions of one.
-            num_lanes: how many lanes.
-            lane_bytes: of the struct.
+            kernel: capsule of their kernel, which was made with the functions of a lane.
+            num_lanes: number of lanes.
+            lane_bytes: size of the struct.
             shared: data that all lanes share.
-            references: objects that `shared` and the lanes point to, which are kept alive.
-            saved_fields: fields that `save` writes, whole words; None for lanes that are saved by copying their bytes.
+            references: objects that `shared` and the lanes point to, to keep them alive.
+            saved_fields: dtype fields that `save` writes, in whole words; None if the bytes of lanes are copied.
         """
         cdef Py_ssize_t k
         if num_lanes < 1 or lane_bytes < 1:
@@ -266,7 +265,7 @@ cdef class LaneStore:
             raise ValueError("saved lanes: expected their fields for functions that save, and only for them")
         self.own(kernel, &self.lanes, num_lanes)
         self.references = references
-        # Whole words, so that all elements are aligned; the memory of a lane is not shorter.
+        # Whole words, so that all elements are aligned. The memory of a lane is at least as long.
         saved_fields = saved_fields or [("lane", np.uint8, ((lane_bytes + 7) // 8 * 8,))]
         self.saved_dtype = np.dtype([("digest", np.uint64), *saved_fields])
         if self.saved_dtype.itemsize % sizeof(uint64_t):
@@ -282,7 +281,7 @@ cdef class LaneStore:
         for k in range(num_lanes):
             if self.lanes.functions.make != NULL and not self.lanes.functions.make(lane_at(&self.lanes, k), shared):
                 raise MemoryError(f"lane {k} of {num_lanes} could not be made")
-            self.lanes.num_lanes = k + 1  # so many are freed
+            self.lanes.num_lanes = k + 1  # __dealloc__ frees this many
         return 0
 
     def __dealloc__(self):
@@ -298,14 +297,14 @@ cdef class LaneStore:
         return <char*> lane_at(&self.lanes, lane)
 
     def view(self):
-        """The bytes of all lanes, uint8 [num_lanes, bytes from a lane to the next one]: a view."""
+        """Return a view of the bytes of all lanes, uint8 [num_lanes, bytes from one lane to the next]."""
         cdef cnp.npy_intp[2] shape = [self.lanes.num_lanes, self.lanes.stride]
         array = cnp.PyArray_SimpleNewFromData(2, shape, cnp.NPY_UINT8, self.lanes.memory)
         cnp.set_array_base(array, self)
         return array
 
     def take_faults(self):
-        """Return the lanes that have a fault, `[(lane, fault), ...]`; the next step does not report them again."""
+        """Return the lanes with faults, `[(lane, fault), ...]`. The next step does not report these faults again."""
         cdef unsigned int faulted = load32(&self.lanes.faulted)
         store32(&self.lanes.faulted, 0)
         if faulted == WRONG_FLAGS:
@@ -318,17 +317,17 @@ cdef class LaneStore:
     # --- states ---------------------------------------------------------------------------------------------------
 
     cdef object _copy(self, int what, object indices, cnp.ndarray saved):
-        """Let threads save, load or check lanes, int64 [n], in an array [n]; return for which it was done."""
+        """Save, load or check lanes, int64 [n], in an array [n]; return a mask of those for which it succeeded."""
         cdef copying_t copying
         if saved.dtype != self.saved_dtype or saved.ndim != 1 or np.shape(saved) != np.shape(indices):
             raise ValueError(
                 f"saved: expected {np.shape(indices)} of {self.saved_dtype}, got {np.shape(saved)} of {saved.dtype}")
         if what == SAVE and not cnp.PyArray_ISWRITEABLE(saved):
             raise ValueError("saved: expected a writable array")
-        indices = np.array(indices, np.int64, order="C")  # which nobody changes
+        indices = np.array(indices, np.int64, order="C")  # a copy that no other thread can change
         for lane in indices.tolist():
             self._lane(lane)
-        cdef cnp.ndarray rows = np.zeros(len(indices), self.saved_dtype)  # aligned, which parts of records are not
+        cdef cnp.ndarray rows = np.zeros(len(indices), self.saved_dtype)  # aligned; fields of records may not be
         if what != SAVE:
             rows[:] = saved
         done = np.zeros(len(indices), np.bool_)
@@ -349,17 +348,17 @@ cdef class LaneStore:
             self.refuse_to_save(indices[np.argmin(done)])
 
     def refuse_to_save(self, lane):
-        """Raise because `save` of the functions could not save a lane."""
+        """Raise the error for a lane that could not be saved."""
         raise ValueError(f"lane {lane} cannot be saved")
 
     def load(self, indices, cnp.ndarray saved not None):
-        """Restore lanes from valid elements, and raise the faults that they have then."""
+        """Restore lanes from valid elements, and raise the faults that the restored lanes have."""
         self._copy(LOAD, indices, saved)
         if load32(&self.lanes.faulted):
             self.raise_faults()
 
     def valid(self, cnp.ndarray saved not None):
-        """Which elements of an array of `saved_dtype` are lanes: bool [len(saved)]."""
+        """Return which elements of an array of `saved_dtype` are valid lanes, bool [len(saved)]."""
         return self._copy(CHECK, np.zeros(np.shape(saved), np.int64), saved)
 
 
@@ -368,16 +367,16 @@ cdef class StructLanes(LaneStore):
 
     Args:
         kernel: capsule of the kernel, which was made with the functions of a lane.
-        num_lanes: how many lanes.
-        lane_bytes: of the struct.
-        saved_bytes: bytes that `save` of the functions writes, a multiple of 8; 0 for lanes whose bytes are copied.
-        shared: capsule of the data that all lanes share, of the `shared_name` of the functions, or None without one.
+        num_lanes: number of lanes.
+        lane_bytes: size of the struct.
+        saved_bytes: bytes that `save` of the functions writes, a multiple of 8; 0 if the bytes of lanes are copied.
+        shared: capsule of the data that all lanes share, named `shared_name` of the functions; None without a name.
         on_fault: function that raises, called with the lanes that have a fault, `[(lane, fault), ...]`. None for
             functions without faults.
 
     Raises:
-        ValueError: a size that is not positive, or a kernel without functions.
-        TypeError: `shared` is another capsule or object than the functions expect.
+        ValueError: If a size is not positive, or the kernel has no functions.
+        TypeError: If `shared` is not the capsule that the functions expect.
     """
 
     def __cinit__(
@@ -398,5 +397,5 @@ cdef class StructLanes(LaneStore):
             [("lane", np.uint8, (saved_bytes,))] if saved_bytes else None)
 
     def raise_faults(self):
-        """Call `on_fault` with the lanes that have one."""
+        """Call `on_fault` with the lanes that have a fault."""
         self.on_fault(self.take_faults())

@@ -1,7 +1,7 @@
-"""BabyAI's levels: grids of rooms with an instruction.
+"""BabyAI's rules: levels that are grids of rooms with an instruction.
 
-Reference environments: BabyAI-*-v0 and -v1 of minigrid 3.2; random numbers are drawn in their order. Levels that its
-`RejectSampling` and `RecursionError` reject are generated again with the next random numbers.
+Reference environments: BabyAI-*-v0 and -v1 of minigrid 3.2; random numbers are drawn in their order. Levels that the
+reference rejects with `RejectSampling` or `RecursionError` are generated again with the next random numbers.
 """
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport uint8_t, uint16_t
@@ -36,13 +36,13 @@ cdef inline description_t describe(int kind, int color=ANY_COLOR, int location=A
 
 
 cdef inline description_t describe_object(build_t* b, int identity) noexcept nogil:
-    """Return the description of an object by kind and color; after a fault, of nothing."""
+    """Return the description of an object by kind and color; after a fault, a description of EMPTY."""
     cdef cell_t cell = <cell_t> EMPTY if b.fault else object_at(b.lane, identity)
     return describe(kind_of(cell), color_of(cell))
 
 
 cdef inline void change_appearance(build_t* b, int identity, cell_t appearance) noexcept nogil:
-    """Change kind, color or state of an object, which keeps its identity."""
+    """Change kind, color or state of an object, but not its identity."""
     put(b, b.lane.objects[identity].x, b.lane.objects[identity].y, appearance | <cell_t> (identity << 9))
 
 
@@ -78,7 +78,7 @@ cdef inline void reject_if(build_t* b, bint condition) noexcept nogil:
 
 
 cdef bint are_reachable(build_t* b) noexcept nogil:
-    """Return whether the agent can reach all objects through doors without moving any."""
+    """Return whether the agent can reach all objects through doors, without moving any object."""
     cdef uint8_t is_reached[MAX_SIDE * MAX_SIDE]
     cdef uint16_t stack[MAX_SIDE * MAX_SIDE]
     cdef const object_t* item
@@ -149,7 +149,7 @@ cdef void generate(build_t* b) noexcept nogil:
             reject_trivial(b)
         if b.fault != REJECTED and b.fault != NO_PLACE and b.fault != NOT_CONNECTED:
             break
-        # This level tried thousands of doors: a hundred times the work of others.
+        # Such a level has tried thousands of doors, which is a hundred times the work of others.
         rounds += 100 if b.fault == NOT_CONNECTED else 1
     if b.fault == REJECTED:
         b.fault = ENDLESS
@@ -183,7 +183,7 @@ cdef inline void place_agent_outside(build_t* b, int room) noexcept nogil:
 cdef int lock_random_room(build_t* b, int distractors, bint other_colors, int* door) noexcept nogil:
     """Lock a room, put its key into any room, connect the other rooms, and place the agent outside of the locked one.
 
-    The reference environment tries to keep the key out of the locked room, but compares rooms by `is`.
+    The reference environment intends to keep the key out of the locked room, but its comparison with `is` never does.
 
     Args:
         b: The level.
@@ -425,7 +425,7 @@ cdef void put_next_local(build_t* b) noexcept nogil:
 
 
 cdef inline void fill_two_rooms(build_t* b, int count, int* left, int* right) noexcept nogil:
-    """Put the agent and objects into a room, and objects into the next one; write the first object of each."""
+    """Put the agent and objects into a room, and objects into the next room; write the first object of each."""
     place_agent_in_room(b, 0, 0)
     left[0] = add_distractors(b, 0, 0, count)
     right[0] = add_distractors(b, 1, 0, count)
@@ -486,7 +486,7 @@ cdef void key_in_box(build_t* b) noexcept nogil:
 
 
 cdef void unlock_pick_up(build_t* b) noexcept nogil:
-    """Parameters: whether there are other objects; whether a ball blocks the door, and the box is called a box only."""
+    """Parameters: whether there are other objects; whether a ball blocks the door, and the mission only says "box"."""
     cdef int box = build_locked_box(b, number(b, 1), 4 if number(b, 0) else 0)
     add_task(b, PICK_UP, describe(BOX) if number(b, 1) else describe_object(b, box))
 
@@ -530,7 +530,7 @@ cdef int lock_room(build_t* b) noexcept nogil:
 cdef description_t draw_description(build_t* b, int first, int count, int locked) noexcept nogil:
     """Draw descriptions of `count` kinds from the `first` one on, until an object matches.
 
-    Parameter 2: whether locations are drawn, too; 4: whether an object in the locked room is enough.
+    Parameter 2: whether locations are drawn, too; 4: whether a matching object may be in the locked room.
     """
     cdef description_t what = describe(BOX)
     cdef const object_t* item
@@ -579,8 +579,8 @@ cdef void draw_task(build_t* b, int clause, int locked) noexcept nogil:
 
 cdef void any_instruction(build_t* b) noexcept nogil:
     """Parameters: objects; the probability of a locked room; whether descriptions have locations; whether objects may
-    be in the way; whether a description may match objects in the locked room only; octal digits of verbs + 1; octal
-    digits of forms of the instruction (1 a task, 2 two tasks, 3 two clauses).
+    block the way; whether all matching objects may be in the locked room; octal digits of verbs + 1; octal digits of
+    forms of the instruction (1 a task, 2 two tasks, 3 two clauses).
     """
     cdef int locked = -1, form, clause, _
     if draw_fraction(b) < b.numbers[1]:

@@ -1,7 +1,7 @@
 """Generating a level: MiniGrid's random draws in its order, walls, objects, and grids of rooms.
 
-After a fault the functions here neither draw nor change anything, and the first fault stays, so that levels need not
-check for faults. Loops of levels must end after a fault and after too many rounds (`is_endless`).
+After a fault, these functions neither draw nor change anything, and the first fault remains, so that their callers need
+not check for faults. Loops of callers must end after a fault and after too many rounds (`is_endless`).
 """
 from libc.stdint cimport uint32_t, uint8_t
 
@@ -20,9 +20,9 @@ cdef extern from "gymcore/rng.h":
 
 cdef enum:
     ANY = -1                  # a random kind, color, side or room
-    MANY_TRIES = 1_000_000    # where MiniGrid tries forever; a grid with one free cell needs far fewer tries
-    ROOM_TRIES = 1000         # tries of placing an object in a room
-    MANY_DOORS = 5000         # tries of connecting rooms
+    MANY_TRIES = 1_000_000    # limit where MiniGrid retries forever; a grid with one free cell needs far fewer tries
+    ROOM_TRIES = 1000         # maximum number of tries to place an object in a room
+    MANY_DOORS = 5000         # maximum number of tries to connect rooms
 
 ctypedef bint (*reject_t)(const build_t* b, int x, int y) noexcept nogil
 
@@ -107,7 +107,7 @@ cdef inline void draw_subset(build_t* b, const uint8_t* elements, int count, int
 
 
 cdef inline void shuffle(build_t* b, uint8_t* elements, int count) noexcept nogil:
-    """Shuffle at most 256 elements as `Generator.shuffle` does: masked random bits, drawn until they are in range."""
+    """Shuffle at most 256 elements as `Generator.shuffle` does, with masked random bits, redrawn if out of range."""
     cdef int k, other, mask
     if b.fault:
         return
@@ -177,7 +177,7 @@ cdef inline bint is_agent_at(const build_t* b, int x, int y) noexcept nogil:
 cdef inline bint draw_place(
     build_t* b, int x, int y, int width, int height, reject_t reject, int max_tries
 ) noexcept nogil:
-    """Draw (b.x, b.y), an empty cell of a rectangle without the agent that `reject` accepts; return whether it did."""
+    """Draw an empty cell (b.x, b.y) of a rectangle, without the agent and not rejected; return whether there is one."""
     cdef int right = min(max(x, 0) + width, b.width), lower = min(max(y, 0) + height, b.height)
     for _ in range(max_tries + 1):
         b.x = draw_int(b, max(x, 0), right)
@@ -224,7 +224,7 @@ cdef inline void place_agent(build_t* b, int x, int y, int width, int height, in
 # --- grids of rooms ---------------------------------------------------------------------------------------------------
 
 cdef inline room_t* room_at(build_t* b, int column, int row) noexcept nogil:
-    """Return a room; the first one, with a fault, if there is no such room."""
+    """Return a room. If it does not exist, record a fault and return the first room."""
     if 0 <= column < b.columns and 0 <= row < b.rows:
         return &b.rooms[row * b.columns + column]
     fail(b, OUTSIDE)
@@ -427,7 +427,7 @@ cdef inline int color_of_object(build_t* b, int identity) noexcept nogil:
 
 
 cdef inline int build_locked_box(build_t* b, bint blocked, int distractors) noexcept nogil:
-    """Put a box behind a locked door, and its key, other objects and the agent before it; return the box."""
+    """Put a box behind a locked door, and the key, other objects and the agent in front of it; return the box."""
     cdef int box = add_object(b, 1, 0, BOX), door = add_door(b, 0, 0, 0, ANY, True), x = b.x - 1, y = b.y
     if blocked:
         put(b, x, y, new_object(b, BALL, draw_color(b)))
@@ -438,7 +438,7 @@ cdef inline int build_locked_box(build_t* b, bint blocked, int distractors) noex
 
 
 cdef inline int build_corridor(build_t* b, int kind) noexcept nogil:
-    """Open the second column of rooms to a corridor, with a locked object on its right and the key on its left."""
+    """Join the second column of rooms to a corridor, with a locked object on its right and the key on its left."""
     cdef int row, door, target
     for row in range(1, b.rows):
         remove_wall(b, 1, row, 3)

@@ -1,4 +1,4 @@
-"""Grid worlds: cells and objects, the lane that holds them, and the seven actions.
+"""Grid worlds: cells and objects, the lane that contains them, and the seven actions.
 
 The rules are those of MiniGrid (M. Chevalier-Boisvert et al., "Minigrid & Miniworld", 2023): a world of `width` x
 `height` cells, x to the right and y down, in which an agent turns, moves, carries one object and opens doors and boxes.
@@ -24,7 +24,8 @@ cdef extern from *:
     const char* RULES_CAPSULE "GYMCORE_RULES_CAPSULE"
     const int* STEP_X "minigrid_step_x"   # a step in each direction
     const int* STEP_Y "minigrid_step_y"
-    const char* name_of "minigrid_name"(int number) noexcept nogil   # of a kind in missions, or of KINDS + a color
+    # The name of a kind, or of KINDS + a color, in missions.
+    const char* name_of "minigrid_name"(int number) noexcept nogil
 
 
 cdef extern from "minigrid/tiles.h":
@@ -32,7 +33,7 @@ cdef extern from "minigrid/tiles.h":
         int size                               # pixels of a side
 
 
-cdef enum:  # what a cell holds, with MiniGrid's numbers
+cdef enum:  # contents of a cell, with MiniGrid's numbers
     UNSEEN, EMPTY, WALL, FLOOR, DOOR, KEY, BALL, BOX, GOAL, LAVA, AGENT
     KINDS
 
@@ -49,43 +50,43 @@ cdef enum:
     ACTIONS
 
 cdef enum:
-    MAX_SIDE = 250      # cells
-    MAX_OBJECTS = 127   # objects with an identity
+    MAX_SIDE = 250      # maximum width and height of a grid, in cells
+    MAX_OBJECTS = 127   # maximum number of objects with an identity
     NOWHERE = 255       # both coordinates of an object that is not in the grid
-    WORDS = 5           # numbers that a mission consists of
-    TARGETS = 4         # numbers that the rules of a level store
-    MAX_TEXT = 512      # bytes of a mission
+    WORDS = 5           # count of numbers that a mission consists of
+    TARGETS = 4         # count of numbers that rules store
+    MAX_TEXT = 512      # maximum number of bytes of a mission
 
 cdef enum:  # why a lane has no level
     NO_FAULT
     NO_PLACE       # no free cell for an object
     NO_CHOICE      # a random choice from an empty range
-    OUTSIDE        # an object, the agent or a wall outside of the grid
-    NOT_CONNECTED  # rooms that are not connected after many tries
+    OUTSIDE        # an object, the agent or a wall is outside of the grid
+    NOT_CONNECTED  # rooms are not connected after many tries
     ENDLESS        # too many tries
     TOO_MANY       # more than MAX_OBJECTS or MAX_ROOMS
-    BAD_DOOR       # a door or an opening where there already is one, or that leads out of the grid
+    BAD_DOOR       # a door or an opening replaces another one, or leads out of the grid
     BAD_START      # the agent starts in an object
-    LONG_MISSION   # a mission that is longer than the observation
-    REJECTED       # a level that its rules reject; another one is generated
+    LONG_MISSION   # the mission is longer than the observation
+    REJECTED       # the rules reject the level, and generate another one
     NO_GOAL        # no goal whose direction could be observed
 
-# A cell: kind | color << 4 | state of a door << 7 | identity of its object << 9. Objects that the rules need not tell
-# apart have identity 0. An empty cell is EMPTY.
+# A cell: kind | color << 4 | state of a door << 7 | identity of its object << 9. Objects that the rules need not
+# distinguish have identity 0. An empty cell is EMPTY.
 ctypedef uint16_t cell_t
 
 
 ctypedef struct object_t:  # an object with an identity
     uint8_t x, y      # NOWHERE while it is carried or in a box
-    cell_t contents   # of a box; EMPTY for nothing
+    cell_t contents   # contents of a box; EMPTY for nothing
 
 
 ctypedef struct lane_t:
     # The cells follow, row by row, and then the bytes that the rules need (`extra_of`). There are no pointers, so that
     # a copy is a saved state. The fields that every step reads come last, next to the cells.
     object_t objects[MAX_OBJECTS + 1]     # by identity; the first one stands for all objects without one
-    uint8_t words[WORDS]                  # the mission: the number of its template, and what fills it
-    uint8_t targets[TARGETS]              # what the mission is about: positions or an identity
+    uint8_t words[WORDS]                  # the mission: the number of its template, and the words that fill it
+    uint8_t targets[TARGETS]              # positions or an identity that the mission refers to
     uint8_t goal_x, goal_y                # the first goal in row order, if its direction is observed
     uint8_t object_count                  # identities 1 to object_count exist
     uint8_t width, height, room_size      # of the level; room_size is 0 unless it is a grid of rooms
@@ -105,11 +106,11 @@ ctypedef struct rules_t:
     generate_t generate
     generate_t attempt                    # generates one level, which `generate` may reject; NULL if unused
     step_t step                           # NULL: `act`
-    # Apply, once, what changes after the first observation of an episode; NULL if nothing does.
+    # Apply, once, the changes after the first observation of an episode; NULL if there are none.
     void (*begin)(lane_t* lane) noexcept nogil
     # Write the mission, at most MAX_TEXT bytes, and return its length; NULL: use the templates of `missions`.
     int (*write_mission)(const lane_t* lane, char* text) noexcept nogil
-    # Templates, one a line; words[0] selects one. "%" is replaced by the next of `words`: a kind, or KINDS + a color.
+    # Templates, one per line; words[0] selects one. Each "%" is the next of `words`: a kind, or KINDS + a color.
     const char* missions
     int32_t mission_count
     # Return whether the extra bytes of a saved lane are valid; NULL if the rules have none.
@@ -124,8 +125,8 @@ ctypedef struct level_t:
     int32_t width, height
     int32_t room_size, columns, rows      # of grids of rooms, otherwise 0
     int32_t see_through_walls
-    int32_t view_size                     # cells that the agent sees ahead and across
-    int32_t observes, layout              # of observations, see level.pyx
+    int32_t view_size                     # number of cells that the agent sees ahead and across
+    int32_t observes, layout              # numbers of OBSERVES and LAYOUTS in level.pyx
     int64_t image_size                    # number of elements of an image
     int32_t highlight                     # whether pictures of the whole grid highlight what the agent sees
     tiles_t* tiles                        # of observed pictures; or NULL
@@ -139,14 +140,14 @@ cdef enum:
 
 
 ctypedef struct room_t:
-    uint8_t door_x[4]   # where a door is or may be: right, down, left, up
+    uint8_t door_x[4]   # positions of doors or possible doors: right, down, left, up
     uint8_t door_y[4]
-    uint8_t doors[4]    # 0: none, REMOVED, or the identity of a door
+    uint8_t doors[4]    # 0 for none, REMOVED, or the identity of a door
     uint8_t locked
 
 
 ctypedef struct build_t:
-    # A level that is being generated. After a fault the functions of building.pxd neither draw nor change anything.
+    # A level that is being generated. After a fault, the functions of building.pxd neither draw nor change anything.
     lane_t* lane
     const level_t* level
     rng_t* rng
@@ -162,7 +163,7 @@ ctypedef struct build_t:
 
 
 cdef inline char* append(char* at, const char* words) noexcept nogil:
-    """Append words to a text, and return its new end."""
+    """Append words at the end of a text, and return the new end."""
     memcpy(at, words, strlen(words))
     return at + strlen(words)
 
@@ -206,7 +207,7 @@ cdef inline cell_t* cells_of(const lane_t* lane) noexcept nogil:
 
 
 cdef inline size_t bytes_of_cells(size_t count) noexcept nogil:
-    """Return the bytes of the fields and the cells of a lane, a multiple of 8."""
+    """Return the size of the fields and the cells of a lane, a multiple of 8."""
     return (sizeof(lane_t) + count * sizeof(cell_t) + 7) // 8 * 8
 
 
@@ -216,12 +217,12 @@ cdef inline void* extra_of(const lane_t* lane) noexcept nogil:
 
 
 cdef inline size_t bytes_of_lane(const level_t* level) noexcept nogil:
-    """Return the bytes of a lane, a multiple of a cache line."""
+    """Return the size of a lane, a multiple of a cache line."""
     return (bytes_of_cells(level.width * level.height) + level.rules.extra_bytes + 63) // 64 * 64
 
 
 cdef inline cell_t cell_at(const lane_t* lane, int x, int y) noexcept nogil:
-    """Return a cell; outside of the grid, a wall."""
+    """Return a cell, or a wall outside of the grid."""
     if 0 <= x < lane.width and 0 <= y < lane.height:
         return cells_of(lane)[y * lane.width + x]
     return make_cell(WALL, GREY)
@@ -235,7 +236,7 @@ cdef inline void set_cell(lane_t* lane, int x, int y, cell_t cell) noexcept nogi
 
 
 cdef inline cell_t object_at(const lane_t* lane, int identity) noexcept nogil:
-    """Return an object in the grid or in the agent's hands; EMPTY if it is in a box, or is a box that was opened."""
+    """Return an object that is in the grid or carried; EMPTY if it is in a box, or is a box that was opened."""
     cdef cell_t cell = lane.carrying
     cdef const object_t* item = &lane.objects[identity]
     if identity_of(cell) == identity:
@@ -260,7 +261,7 @@ cdef inline cell_t front_cell(const lane_t* lane) noexcept nogil:
 
 
 cdef inline double success_reward(const lane_t* lane) noexcept nogil:
-    """Return the reward of a success, which falls with the steps taken."""
+    """Return the reward of a success, which decreases with the number of steps."""
     return 1 - 0.9 * (<double> lane.step_count / lane.max_steps)
 
 
@@ -277,7 +278,7 @@ cdef inline void toggle(lane_t* lane, int x, int y, cell_t cell) noexcept nogil:
 
 
 cdef inline int act(lane_t* lane, int action, double* reward) noexcept nogil:
-    """Apply an action as in every level, write its reward, and return TERMINATED and TRUNCATED flags."""
+    """Apply an action by the common rules, write the reward, and return TERMINATED and TRUNCATED flags."""
     cdef int x = front_x(lane), y = front_y(lane), flags = 0
     cdef cell_t cell = cell_at(lane, x, y)
     lane.step_count += 1

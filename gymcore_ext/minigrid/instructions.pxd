@@ -1,7 +1,8 @@
 """BabyAI's instructions: the objects that they describe, whether they are carried out, and their text.
 
-An instruction consists of one or two clauses, carried out in order, and a clause of one or two tasks, carried out in
-any order. Objects that match a description when the episode begins are marked, and keep the mark.
+An instruction consists of one or two clauses, which are carried out in order, and a clause consists of one or two
+tasks, which are carried out in any order. Objects that match a description when the episode begins are marked
+permanently.
 
 Reference: M. Chevalier-Boisvert et al., "BabyAI: A Platform to Study the Sample Efficiency of Grounded Language
 Learning" (ICLR 2019), and the classes of minigrid's `envs.babyai.core.verifier`.
@@ -30,13 +31,13 @@ cdef enum:
 
 ctypedef struct description_t:
     uint8_t kind, color, location
-    uint8_t several             # whether more than one object matches, so that the text has the article a
+    uint8_t several             # whether more than one object matches, so that the text begins with "a"
 
 
 ctypedef struct task_t:
     uint8_t verb
-    uint8_t strict              # whether to open another door, or to pick up another object, is a failure
-    description_t objects[2]    # the object, and the one to put it next to
+    uint8_t strict              # whether opening another door, or picking up another object, is a failure
+    description_t objects[2]    # the object, and the object to put it next to
 
 
 ctypedef struct missing_t:
@@ -44,17 +45,17 @@ ctypedef struct missing_t:
 
 
 ctypedef struct instruction_t:
-    task_t tasks[4]             # two of the first clause to be carried out, two of the second one
+    task_t tasks[4]             # two tasks of the first clause to be carried out, two of the second one
     uint8_t counts[2]           # number of tasks of each clause
     uint8_t backwards           # whether the text names the second clause first
     uint8_t clause              # the clause that is being carried out
     uint8_t done                # bit k: task k is done
     uint8_t start_object        # identity of the object that the agent gets after the first observation, or 0
-    # Positions and marks of objects that were picked up or opened since the last drop action. "go to" still counts them
-    # as being there, since the reference environment updates positions only when an object is dropped.
+    # Positions and marks of objects that were picked up or opened since the last drop action. For "go to", they are
+    # still there, because the reference environment updates positions only when an object is dropped.
     uint8_t missing_count
     missing_t missing[MAX_OBJECTS]
-    uint8_t marks[MAX_OBJECTS + 1]  # by identity, bit 2 k + i: matches description i of task k
+    uint8_t marks[MAX_OBJECTS + 1]  # by identity; bit 2 k + i: the object matches description i of task k
 
 
 cdef inline instruction_t* instruction_of(const lane_t* lane) noexcept nogil:
@@ -64,7 +65,7 @@ cdef inline instruction_t* instruction_of(const lane_t* lane) noexcept nogil:
 # --- descriptions -----------------------------------------------------------------------------------------------------
 
 cdef inline bint is_located(const lane_t* lane, int location, int x, int y) noexcept nogil:
-    """Return whether a position is in the agent's room, walls included, and in a direction from the agent."""
+    """Return whether a position is in the agent's room, including its walls, and in a direction from the agent."""
     cdef int last = lane.room_size - 1, dx = STEP_X[lane.agent_dir], dy = STEP_Y[lane.agent_dir]
     cdef int left = lane.agent_x // last * last, top = lane.agent_y // last * last, ahead, right
     if not (left <= x <= left + last and top <= y <= top + last):
@@ -99,7 +100,7 @@ cdef inline void mark_objects(const lane_t* lane) noexcept nogil:
         described = &instr.tasks[k >> 1].objects[k & 1]
         if k >> 1 & 1 >= instr.counts[k >> 2] or (k & 1 and instr.tasks[k >> 1].verb != PUT_NEXT):
             continue
-        # Walls are grey objects, too.
+        # Walls are gray objects, too.
         count = 2 * (described.kind == ANY_KIND and described.color == GREY)
         for identity in range(1, lane.object_count + 1):
             if matches(lane, described, identity):
@@ -109,7 +110,7 @@ cdef inline void mark_objects(const lane_t* lane) noexcept nogil:
 
 
 cdef inline bint is_next_to(const lane_t* lane, int x, int y, int mark) noexcept nogil:
-    """Return whether a neighbor of a position holds an object with a mark."""
+    """Return whether a neighbor of a position has an object with a mark."""
     cdef const instruction_t* instr = instruction_of(lane)
     cdef int side
     for side in range(4):
@@ -121,7 +122,7 @@ cdef inline bint is_next_to(const lane_t* lane, int x, int y, int mark) noexcept
 # --- tasks ------------------------------------------------------------------------------------------------------------
 
 cdef inline int task_outcome(const lane_t* lane, int k, int action, int carried_before) noexcept nogil:
-    """Return 1 if an action completed task k, -1 if it made the task fail, otherwise 0.
+    """Return 1 if an action completed task k, -1 if the task failed, otherwise 0.
 
     `carried_before` is the identity of the object that the agent carried when the task was last checked, or 0.
     """
@@ -186,7 +187,7 @@ cdef inline int step_instruction(lane_t* lane, int action, rng_t* rng, double* r
             instr.missing_count += 1
     outcome = clause_outcome(lane, action, carried_before)
     if outcome > 0 and instr.clause == 0 and instr.counts[1]:
-        # The same action is checked against the next clause, for which it is the first.
+        # Check the same action against the next clause, as its first action.
         instr.clause = 1
         outcome = clause_outcome(lane, action, 0)
     if outcome:

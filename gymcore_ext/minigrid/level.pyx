@@ -1,8 +1,8 @@
-"""One lane of a grid world: generating a level, a step, observations, and the checks of saved lanes.
+"""One lane of a grid world: generating a level, a step, observations, and checks of saved lanes.
 
-Observations equal those of MiniGrid and of its wrappers, to the bit. Visibility is that of its `process_vis`: row by
-row, starting at the agent, light spreads to both sides through transparent cells, and from each cell that it reaches
-to the three cells ahead.
+Observations equal those of MiniGrid and its wrappers, to the bit. Visibility is that of its `process_vis`: row by row,
+starting at the agent, light spreads to both sides through transparent cells, and from each cell that it reaches to the
+three cells ahead.
 """
 cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
@@ -39,19 +39,19 @@ cdef extern from "minigrid/tiles.h":
 
 cdef const char* LEVEL_CAPSULE = "gymcore_ext.minigrid.level"
 
-# What an image shows, and which arrays an observation has, by their numbers in `level_t`.
+# What an image shows, and which arrays an observation consists of, by their numbers in `level_t`.
 OBSERVES = ("partial", "one_hot", "full", "symbolic", "rgb_partial", "rgb")
 LAYOUTS = ("dict", "image", "flat")
 
 
 cdef enum:
-    MAX_VIEW = 63          # cells, so that a row is the bits of a word
+    MAX_VIEW = 63          # cells, so that the bits of a word suffice for a row
     MAX_TILE_SIZE = 256    # pixels
     APPEARANCE = 511       # the bits of a cell without the identity of its object
     LETTERS = 28           # a to z, blank and comma
-    FLAT_TEXT = 96         # characters of the mission in a flat observation
+    FLAT_TEXT = 96         # number of characters of the mission in a flat observation
     CHANNELS = KINDS + COLORS + STATES   # of one-hot vectors
-    MANY = 1 << 30         # steps: no count of them overflows
+    MANY = 1 << 30         # maximum number of steps, so that no count of them overflows
 
 cdef enum:  # as OBSERVES
     PARTIAL, ONE_HOT, FULL, SYMBOLIC, RGB_PARTIAL, RGB
@@ -66,10 +66,10 @@ ctypedef struct view_t:
 
 
 # Kind, color, state and transparency of a cell, by its lowest nine bits: one byte each, the kind in the lowest one.
-# Little-endian memory, which all supported processors have, holds them in this order.
+# This is also their order in memory, because all supported processors are little-endian.
 cdef uint32_t appearances[APPEARANCE + 1]
-# Number of the first of the ten pictures of a cell: without an agent and with one in each direction, each first without
-# and then with highlighting.
+# Number of the first of the ten pictures of a cell: without an agent, and with one in each direction; each of them
+# first without, then with highlighting.
 cdef uint16_t first_tiles[APPEARANCE + 1]
 
 
@@ -91,7 +91,7 @@ fill_appearances()
 # --- missions ---------------------------------------------------------------------------------------------------------
 
 cdef int write_mission(const lane_t* lane, const level_t* level, char* text) noexcept nogil:
-    """Write the mission, at most MAX_TEXT bytes, and return how many."""
+    """Write the mission, at most MAX_TEXT bytes, and return its length."""
     cdef const char* template
     cdef char* at = text
     cdef int word = 1
@@ -123,7 +123,7 @@ cdef bint find_goal(lane_t* lane, const level_t* level) noexcept nogil:
 
 
 cdef void clear(lane_t* lane, const level_t* level) noexcept nogil:
-    """Empty the grid, and take the agent out of it."""
+    """Clear the grid, and remove the agent from it."""
     cdef cell_t* cells = cells_of(lane)
     cdef int k
     lane.step_count = 0
@@ -192,7 +192,7 @@ cdef inline void clip_range(int start, int step, int limit, int size, int* low, 
 cdef inline uint64_t spread_up(uint64_t light, uint64_t clear) noexcept nogil:
     """Return the clear cells of a row that light reaches by spreading to higher bits.
 
-    The addition carries each lit bit through the clear bits above it, and so flips all of these except the lit ones.
+    The addition carries each lit bit through the clear bits above it, which flips these except for the lit ones.
     """
     light &= clear
     return ((clear ^ (clear + light)) | light) & clear
@@ -273,7 +273,7 @@ cdef inline void encode_cell(uint32_t appearance, bint one_hot, uint8_t* image) 
 
 
 cdef inline void encode_view(const view_t* view, int size, bint one_hot, uint8_t* image) noexcept nogil:
-    """Write what the agent sees; invisible cells are zeros."""
+    """Write the cells that the agent sees, and zeros for invisible cells."""
     cdef int i, j, channels = CHANNELS if one_hot else 3
     cdef uint32_t appearance
     for i in range(size):
@@ -287,7 +287,7 @@ cdef inline void encode_view(const view_t* view, int size, bint one_hot, uint8_t
 
 
 cdef void encode_grid(const lane_t* lane, const level_t* level, uint8_t* image) noexcept nogil:
-    """Write the whole grid, [width, height, 3]; the agent is an object whose state is its direction."""
+    """Write the whole grid, [width, height, 3], with the agent as an object whose state is its direction."""
     cdef const cell_t* cells = cells_of(lane)
     cdef int x, y
     for x in range(level.width):
@@ -319,10 +319,10 @@ cdef inline void copy_rows(uint8_t* image, const uint8_t* tile, int side, size_t
 cdef inline void copy_tile(
     tiles_t* tiles, cell_t cell, int direction, bint highlight, uint8_t* image, size_t stride
 ) noexcept nogil:
-    """Copy the picture of a cell into an image; `direction` is the agent's if it is in the cell, otherwise -1."""
+    """Copy the picture of a cell to an image. `direction` is that of the agent in the cell, or -1 without an agent."""
     cdef int number = first_tiles[cell & APPEARANCE] + 2 * (direction + 1) + highlight
     cdef const uint8_t* tile = picture_of(tiles, number)
-    if tile == NULL:   # there was no memory for it
+    if tile == NULL:   # out of memory
         draw_tile(tiles, number, image, stride)
     elif tiles.size == 8:   # the default, as copies of a constant size
         copy_rows(image, tile, 8, stride)
@@ -331,7 +331,7 @@ cdef inline void copy_tile(
 
 
 cdef void draw_view(const view_t* view, const level_t* level, uint8_t* image) noexcept nogil:
-    """Draw what the agent sees."""
+    """Draw the cells that the agent sees."""
     cdef int i, j, size = level.view_size
     cdef size_t side = level.tiles.size, stride = 3 * side * size
     cdef bint visible
@@ -426,7 +426,7 @@ cdef bint is_in_itself(const lane_t* lane, int box) noexcept nogil:
 
 
 cdef int check(const void* memory, const void* shared) noexcept nogil:
-    """Return whether every number of a saved lane is in its range; all are zero before the first reset."""
+    """Return whether every number of a saved lane is in its range. All are 0 before the first reset."""
     cdef const lane_t* lane = <const lane_t*> memory
     cdef const level_t* level = <const level_t*> shared
     cdef const object_t* item
@@ -497,7 +497,7 @@ cdef tuple image_shape(const level_t* level):
 
 
 cdef class Tiles:
-    """The pictures of cells of one size, each drawn when it is first needed."""
+    """Pictures of cells of one size. Each is drawn when it is first needed."""
 
     cdef tiles_t tiles
 
@@ -511,19 +511,19 @@ cdef class Tiles:
 
 
 cdef class Level:
-    """What the lanes of a batch share: the rules and the size of their levels, and what an observation is.
+    """What the lanes of a batch share: rules, sizes of grids, and the content of observations.
 
     Args:
         rules: A capsule of `levels.RULES` or `babyai.RULES`.
-        width, height: Cells of the grid.
-        rooms: Size of a room in cells, both walls included, columns and rows; zeros if the level is no grid of rooms.
-        view_size: Cells that the agent sees ahead and across, odd.
-        see_through_walls: Whether the agent sees what is behind walls and closed doors.
+        width, height: Size of the grid in cells.
+        rooms: Size of a room in cells, including both walls, columns and rows; zeros if levels are not grids of rooms.
+        view_size: Number of cells that the agent sees ahead and across; odd.
+        see_through_walls: Whether the agent sees the cells behind walls and closed doors.
         observes: What the image shows, one of OBSERVES.
-        layout: Which arrays an observation has, one of LAYOUTS.
+        layout: Which arrays an observation consists of, one of LAYOUTS.
         highlight: Whether pictures of the whole grid highlight what the agent sees.
         tile_size: Side of a cell in pixels, if the image is a picture.
-        goal_directions: float64 [2 * height - 1, 2 * width - 1], observed as third array: the element at
+        goal_directions: float64 [2 * height - 1, 2 * width - 1] for the third array of an observation: the element at
             [height - 1 + y, width - 1 + x] if the goal is x cells to the right of the agent and y below it.
 
     Attributes:
@@ -534,8 +534,8 @@ cdef class Level:
     """
 
     cdef level_t level
-    cdef Tiles tiles            # of observations
-    cdef dict frame_tiles       # of frames, by their size
+    cdef Tiles tiles            # tiles of observations
+    cdef dict frame_tiles       # tiles of frames, by their size
     cdef object goal_directions
     cdef readonly tuple parts
 
@@ -582,17 +582,17 @@ cdef class Level:
 
     @property
     def capsule(self):
-        """The `shared` data of lanes of this level; the capsule keeps the level alive."""
+        """Capsule of the `shared` data of lanes, which keeps this object alive."""
         return owned_capsule(&self.level, LEVEL_CAPSULE, self)
 
     @property
     def lane_bytes(self):
-        """Bytes of a lane."""
+        """Size of a lane in bytes."""
         return bytes_of_lane(&self.level)
 
     @property
     def lane_dtype(self):
-        """Structured type of the first bytes of a lane; rules append bytes of their own."""
+        """Structured dtype of the first bytes of a lane; rules append bytes of their own."""
         byte = np.uint8
         return np.dtype([
             ("objects", [("x", byte), ("y", byte), ("contents", np.uint16)], (MAX_OBJECTS + 1,)),
@@ -605,7 +605,7 @@ cdef class Level:
 
     @property
     def arguments(self):
-        """Names of the arguments that a lane's parameters after `max_steps` hold; a position takes two of these."""
+        """Names of the arguments in a lane's parameters after `max_steps`; a position consists of two parameters."""
         return self.level.rules.arguments.decode().split()
 
     @property
@@ -615,11 +615,11 @@ cdef class Level:
 
     @property
     def episode(self):
-        """A number that changes whenever a lane begins an episode or gets a state."""
+        """A number that changes whenever a lane begins an episode or its state is set."""
         return load64(<word64*> &self.level.resets)
 
     def renew_episode(self):
-        """Change `episode`, after a lane got a state."""
+        """Change `episode`, after the state of a lane was set."""
         add64(<word64*> &self.level.resets, 1)
 
     cdef lane_t* _checked(self, const uint8_t[::1] lane) except NULL:
@@ -628,12 +628,12 @@ cdef class Level:
         return <lane_t*> &lane[0]
 
     def begin(self, uint8_t[::1] lane):
-        """Apply what the rules change after the first observation of an episode, unless it has been applied."""
+        """Apply the changes after the first observation of an episode, unless they have been applied."""
         if self.level.rules.begin != NULL:
             self.level.rules.begin(self._checked(lane))
 
     def frame(self, const uint8_t[::1] lane, int tile_size, bint agent_pov, bint highlight):
-        """Return a picture of what the agent sees, or of the whole grid, uint8 [height, width, 3]."""
+        """Return a picture of the cells that the agent sees, or of the whole grid, uint8 [height, width, 3]."""
         cdef level_t level = self.level
         cdef Tiles tiles
         if tile_size not in self.frame_tiles:
@@ -652,16 +652,16 @@ cdef class Level:
 
 
 cdef class Missions:
-    """The missions of a batch's lanes.
+    """The missions of the lanes of a batch.
 
     Args:
         level: What the lanes share.
         lanes: Memory of the lanes, uint8 [num_lanes, bytes from one lane to the next].
-        elapsed: Steps of their episodes, int32 [num_lanes].
+        elapsed: Number of steps of their episodes, int32 [num_lanes].
 
     Attributes:
-        texts: The missions as last read, an object array [num_lanes] that cannot be written to. A new mission replaces
-            the array.
+        texts: The missions when they were last read, a read-only object array [num_lanes]. If a mission changes, a new
+            array replaces it.
     """
 
     cdef Level level
@@ -679,11 +679,11 @@ cdef class Missions:
 
     @property
     def are_current(self):
-        """Whether no lane has begun an episode or got a state since the missions were read."""
+        """Whether no lane has begun an episode, and no state was set, since the missions were read."""
         return load64(<word64*> &self.level.level.resets) == self.resets
 
     def read(self, bint all_lanes):
-        """Read the missions of all lanes, or of those in new episodes, if the others are current."""
+        """Read the missions of all lanes, or only of those in new episodes; the others must be current."""
         cdef char text[MAX_TEXT]
         cdef Py_ssize_t lane
         cdef uint64_t resets = load64(<word64*> &self.level.level.resets)

@@ -1,7 +1,7 @@
-"""MiniGrid's own levels: how each is generated, and which events besides a goal and lava end its episodes.
+"""MiniGrid's rules: how levels are generated, and which events besides a goal and lava end episodes.
 
 Reference environments: MiniGrid-*-v0 and -v1 of minigrid 3.2; random numbers are drawn in their order. The table at
-the end lists the arguments of each level in the order in which `number` counts them.
+the end lists the arguments of each set of rules, in the order in which `number` counts them.
 """
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport uint8_t
@@ -21,7 +21,7 @@ from gymcore_ext.minigrid.grid cimport (
 
 
 cdef enum:
-    MANY_LEVELS = 100_000   # tries of a chain of rooms
+    MANY_LEVELS = 100_000   # maximum number of tries to draw a chain of rooms
 
 
 # --- parts of levels --------------------------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ cdef inline cell_t obstacle(bint is_wall=False) noexcept nogil:
 
 
 cdef inline void start_at(build_t* b, int first) noexcept nogil:
-    """Put the agent at the position and in the direction of three parameters; anywhere if the first one is 0."""
+    """Place the agent with the position and direction of three parameters, or anywhere if the first one is 0."""
     if number(b, first):
         set_agent(b, number(b, first), number(b, first + 1), number(b, first + 2))
     else:
@@ -51,7 +51,7 @@ cdef inline void set_mission(build_t* b, int text, int word1=0, int word2=0, int
 
 
 cdef inline void set_target(build_t* b, int first, int x, int y) noexcept nogil:
-    """Store a position that the mission is about."""
+    """Store a position that the mission refers to."""
     b.lane.targets[first], b.lane.targets[first + 1] = <uint8_t> x, <uint8_t> y
 
 
@@ -208,7 +208,7 @@ cdef bint draw_room(build_t* b, box_t* rooms, int count, int door_x, int door_y,
 
 
 cdef int draw_chain(build_t* b, box_t* rooms, int wanted) noexcept nogil:
-    """Draw up to `wanted` rooms, each behind a door of the previous one with eight tries, and return how many."""
+    """Draw up to `wanted` rooms, each behind a door of the previous one, with eight tries; return their number."""
     cdef int x = draw_int(b, 0, b.width - 2), y = draw_int(b, 0, b.width - 2), side = 2, out, count
     cdef box_t* room
     if not draw_room(b, rooms, 0, x, y, side):
@@ -255,7 +255,7 @@ cdef void multi_room(build_t* b) noexcept nogil:
 
 
 cdef void locked_room(build_t* b) noexcept nogil:
-    """Make a hallway between six rooms with doors of all colors, one of which is locked and has the goal."""
+    """Build a hallway between six rooms with doors of all colors. One room is locked and contains the goal."""
     cdef int left = b.width // 2 - 2, right = b.width // 2 + 2, third = b.height // 3, k, locked, key_room, rounds = 0
     cdef uint8_t colors[COLORS]
     wall_around(b, 0, 0, b.width, b.height)
@@ -441,7 +441,7 @@ cdef int step_dynamic_obstacles(lane_t* lane, int action, rng_t* rng, double* re
     for k in range(1, lane.object_count + 1):
         item = lane.objects[k]
         cell = cell_at(lane, item.x, item.y)
-        if identity_of(cell) != k or kind_of(cell) != BALL:  # for example a box of the caller's
+        if identity_of(cell) != k or kind_of(cell) != BALL:  # for example, a box in a state that a caller has set
             continue
         if draw_place(&b, item.x - 1, item.y - 1, 3, 3, NULL, 100):
             put(&b, b.x, b.y, cell)
@@ -454,7 +454,7 @@ cdef int step_dynamic_obstacles(lane_t* lane, int action, rng_t* rng, double* re
 
 
 cdef void memory(build_t* b) noexcept nogil:
-    """Targets: the positions of success and of failure."""
+    """The targets are the positions of success and of failure."""
     cdef int middle = b.height // 2, last, kind, upper
     wall_around(b, 0, 0, b.width, b.height)
     last = draw_int(b, 4, b.width - 2) if number(b, 0) else b.width - 3

@@ -1,7 +1,7 @@
-/* Pictures of cells, drawn as MiniGrid does: at three times the size, and then averaged.
+/* Pictures of cells, drawn as in MiniGrid: at three times the size, and then averaged.
  *
- * Shapes, in fractions of a cell, are those of minigrid 3.2, so that every pixel is equal. A picture is drawn when a frame
- * first needs it, by any thread, without a lock: threads may draw the same picture, and one of them publishes it. */
+ * Shapes, in fractions of a cell, are those of minigrid 3.2, so that every pixel is equal. Any thread that first needs a
+ * picture draws it, without a lock: several threads may draw the same picture, and one of them publishes it. */
 #ifndef GYMCORE_MINIGRID_TILES_H
 #define GYMCORE_MINIGRID_TILES_H
 
@@ -22,7 +22,7 @@ typedef struct {
 #define GYMCORE_DISC(brightness, x, y, radius) {GYMCORE_CIRCLE, brightness, x, y, radius, 0}
 #define GYMCORE_MAX_SHAPES 6
 
-/* Shapes by kind, doors by their state, from top to bottom: empty, wall, floor, door (3), key, ball, box, goal, lava. */
+/* Shapes by kind, the topmost first: empty, wall, floor, door (one for each state), key, ball, box, goal, lava. */
 static const gymcore_shape gymcore_shapes[][GYMCORE_MAX_SHAPES] = {
     {{0}},
     {GYMCORE_INSET(1, 0)},
@@ -50,7 +50,7 @@ typedef struct {
     gymcore_word64 pixels[GYMCORE_TILES]; /* addresses of uint8 [size, size, 3]; 0 if not drawn */
 } gymcore_tiles;
 
-/* Whether a point lies on one of the three zigzags of lava. */
+/* Return whether a point lies on one of the three zigzag lines of lava. */
 static int gymcore_in_waves(double x, double y)
 {
     static const float xs[] = {0.1f, 0.3f, 0.5f, 0.7f, 0.9f};
@@ -81,7 +81,7 @@ static int gymcore_in_shape(const gymcore_shape *s, double x, double y)
     return gymcore_in_waves(x, y);
 }
 
-/* Whether a point belongs to the triangle of an agent that faces right, by its barycentric coordinates. */
+/* Return whether a point lies in the triangle of an agent that faces right, from its barycentric coordinates. */
 static int gymcore_in_agent(double x, double y)
 {
     float x0 = 0.12f, y0 = 0.19f, ax = 0.12f - x0, ay = 0.81f - y0, bx = 0.87f - x0, by = 0.50f - y0;
@@ -106,7 +106,7 @@ static void gymcore_draw_tile(const gymcore_tiles *tiles, int number, uint8_t *i
                 int sums[3] = {0};
                 for (int j = 3 * column; j < 3 * column + 3; j++) {
                     double x = (j + 0.5) / side, y = (i + 0.5) / side, brightness = 1;
-                    int from_i = i, from_j = j; /* where this point of the agent is if it faces right */
+                    int from_i = i, from_j = j; /* position of this point in an agent that faces right */
                     for (int k = 0; k < direction; k++) {
                         int turned = side - 1 - from_j;
                         from_j = from_i, from_i = turned;
@@ -138,7 +138,7 @@ static void gymcore_draw_tile(const gymcore_tiles *tiles, int number, uint8_t *i
         }
 }
 
-/* Draw a picture and publish it; its address, or 0 if there is no memory for it. */
+/* Draw a picture and publish it; return its address, or 0 if there is no memory for it. */
 GYMCORE_COLD static uint64_t gymcore_make_tile(gymcore_tiles *tiles, int number)
 {
     size_t stride = (size_t)tiles->size * 3;
@@ -152,7 +152,7 @@ GYMCORE_COLD static uint64_t gymcore_make_tile(gymcore_tiles *tiles, int number)
     return gymcore_load64(&tiles->pixels[number]);
 }
 
-/* The picture of a cell, uint8 [size, size, 3]; NULL if there is no memory for it. */
+/* Return the picture of a cell, uint8 [size, size, 3], or NULL if there is no memory for it. */
 GYMCORE_INLINE const uint8_t *gymcore_tile(gymcore_tiles *tiles, int number)
 {
     uint64_t pixels = gymcore_load64(&tiles->pixels[number]);

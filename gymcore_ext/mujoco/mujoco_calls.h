@@ -1,7 +1,7 @@
 /* MuJoCo's C functions, called by address, so that the build does not need MuJoCo.
  *
- * MuJoCo reports errors through a handler of the thread. Without a handler it prints them, appends them to a file in the
- * working directory and ends the process. Here the call returns an error instead: the handler jumps out of it, over
+ * MuJoCo reports errors to a handler of the thread. Without a handler it prints them, appends them to a file in the
+ * working directory and ends the process. Here the call returns an error instead: the handler jumps out of the call, over
  * MuJoCo's own C frames, which need no unwinding (MuJoCo's Python package does the same). Warnings are recorded instead of
  * printed. Threads that MuJoCo itself starts (mju_threadpool) have no handler, so `check_simulation` in simulations.pyx
  * rejects simulations with such threads.
@@ -23,7 +23,7 @@
 #if defined(_MSC_VER)
 #define GYMCORE_MARK(place) setjmp(place)
 #else
-/* Without the signal mask, which would be a system call on some systems. */
+/* These do not save the signal mask, which would need a system call on some systems. */
 #define GYMCORE_MARK(place) _setjmp(place)
 #define longjmp _longjmp
 #endif
@@ -50,12 +50,12 @@ typedef struct {
     gymcore_text_handler *(*get_warning_fn)(void);
     void (*set_error_fn)(gymcore_text_handler *handler);
     void (*set_warning_fn)(gymcore_text_handler *handler);
-    gymcore_mujoco_function **control; /* mjcb_control, which calls Python if there is one */
+    gymcore_mujoco_function **control; /* mjcb_control, which may be a callback in Python */
 } gymcore_mujoco_functions;
 static gymcore_mujoco_functions gymcore_mujoco;
 
-/* Outcomes of a call. A warning of a bad state (nan or huge) means divergence: MuJoCo then resets the simulation to its
- * initial state. */
+/* Outcomes of a call. A warning about a bad state (nan or huge) means divergence: MuJoCo has then reset the simulation to
+ * its initial state. */
 enum { GYMCORE_FINE, GYMCORE_WARNED, GYMCORE_DIVERGED, GYMCORE_FAILED };
 
 /* The worst outcome of some calls, and its message. */
@@ -108,7 +108,7 @@ static void gymcore_on_message(const gymcore_log_message *message)
         gymcore_on_warning(message->subject);
 }
 
-/* Handle signals; returns whether a handler raised an exception, which stays set in the thread. */
+/* Handle signals; return whether a handler raised an exception, which remains set in the thread. */
 static int gymcore_handle_signals(void)
 {
     PyGILState_STATE state = PyGILState_Ensure();
@@ -136,14 +136,14 @@ static void gymcore_call_trapped(
         then(model, data);
 }
 
-/* Call `function` `count` times, and `then` once if it is not NULL; returns the outcome, and records it in `fault`. Signals
- * are handled between calls about every 20 ms. An exception of a handler is a failure, and so is `*stop`, which another
- * thread may set. After a failure the data must be reset. */
+/* Call `function` `count` times, then `then` once if it is not NULL. Return the outcome, and record it in `fault`. Signals
+ * are handled between calls, about every 20 ms. The call fails if a handler raises, or if another thread sets `*stop`.
+ * After a failure the data must be reset. */
 static int gymcore_mujoco_call(
     gymcore_mujoco_function *function, int count, gymcore_mujoco_function *then, const void *model, void *data,
     gymcore_fault *fault, const volatile int *stop)
 {
-    gymcore_trap trap, *outer = gymcore_trap_here; /* of a call that has called Python, which makes this call */
+    gymcore_trap trap, *outer = gymcore_trap_here; /* of an outer call, if its Python callback makes this call */
     gymcore_log_handler *log_handler = NULL;
     gymcore_text_handler *error_fn = NULL, *warning_fn = NULL;
     trap.outcome = GYMCORE_FINE;

@@ -1,14 +1,14 @@
 """Programs, which compute observations, rewards, terminations and initial states from the arrays of a simulation.
 
-A program is a list of operations on vectors of float64. An operand is a place in one of the *spaces* of a lane:
-its registers, the constants of the program, its parameters, the initial state of reset options (nan where the program
-decides), the action, the observation, or an array of MuJoCo's model or data.
+A program is a list of operations on vectors of float64. An operand is an offset in one of the *spaces* of a lane:
+its registers, the constants of the program, its parameters, the initial state from the reset options (nan for numbers
+that the program decides), the action, the observation, or an array of MuJoCo's model or data.
 `gymcore.envs.mujoco.program` compiles programs from expressions; `simulations.pyx` checks that every operand stays in
 its space, so that running a program needs no checks.
 
-Results are bit-identical to the same expression in NumPy: sums are in NumPy's order, sines and cosines are NumPy's
-loops, and results with the dtype of the action are rounded to float32 if actions are float32. Rounding the float64
-result of one operation on float32 numbers gives the float32 result.
+Results are bit-identical to those of the same expression in NumPy: sums are computed in NumPy's order, sines and
+cosines by NumPy's loops, and results with the dtype of the action are rounded to float32 if actions are float32.
+Rounding the float64 result of one operation on float32 numbers gives the float32 result.
 """
 from libc.math cimport fabs, isfinite, pow, sqrt
 from libc.stdint cimport int32_t, int64_t
@@ -24,12 +24,12 @@ cdef extern from "numpy/random/distributions.h":
 
 cdef enum:
     COPY, ADD, SUBTRACT, MULTIPLY, DIVIDE, ABSOLUTE, NEGATIVE, ROOT, SINE, COSINE
-    POWER                  # as for NumPy's scalars
+    POWER                  # as NumPy computes it for scalars
     SMALLER, LARGER
     SELECT                 # b where a is not 0, else c
     LESS, LESS_EQUAL, FINITE, BOTH, EITHER
-    SUM, EVERY             # one result of `count` elements
-    UNIFORM                # a random a + b * u, where b is the width of the range
+    SUM, EVERY             # one result from `count` elements
+    UNIFORM                # a random number a + b * u; b is the width of the range
     NORMAL
     REPEAT_UNLESS          # go back to operation `target` if a is 0
     OPCODES
@@ -38,14 +38,14 @@ cdef enum:
 cdef enum:
     REGISTERS, CONSTANTS, PARAMETERS, INITIAL_STATE, ACTION, OBSERVATION, FIRST_ARRAY
 
-# The number of draws after which an unsatisfied condition is a failure.
+# Number of draws after which an unsatisfied condition is a failure.
 cdef enum:
     MAX_DRAWS = 100000
 
 
 ctypedef struct operand_t:
     int32_t space, offset
-    int32_t stride           # of `a`, `b` and `c`; 0: one element for all
+    int32_t stride           # of `a`, `b` and `c`; 0 repeats one element
 
 
 ctypedef packed struct operation_t:

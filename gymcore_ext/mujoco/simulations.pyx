@@ -64,8 +64,8 @@ cdef extern from "numpy/ufuncobject.h":
         void** data
 
 
-# What is called by address, in the order of mujoco_calls.h: functions that every version has, the handlers of MuJoCo 4
-# and those of MuJoCo 3, and the variable with the function that computes controls.
+# Names of what is used by address, in the order of mujoco_calls.h: functions of every version, the handlers of MuJoCo
+# 4, those of MuJoCo 3, and the variable with the callback that computes controls.
 FUNCTIONS = (
     "mj_step", "mj_forward", "mj_resetData", "mj_rnePostConstraint", "mj_stateSize", "mj_getState", "mj_setState",
     "_mjPRIVATE_setTlsLogHandler",
@@ -79,8 +79,8 @@ OPERAND = np.dtype([("space", np.int32), ("offset", np.int32), ("stride", np.int
 OPERATION = np.dtype([*((name, np.int32) for name in ("code", "count", "target", "follows_action")),
                       *((name, OPERAND) for name in ("out", "a", "b", "c"))])
 
-# The programs of a description compute, in this order: the initial state, infos of a reset, what a step needs from
-# before it and the controls, reward, termination and infos, and the observation.
+# The programs compute, in this order: the initial state; infos of a reset; controls, and numbers that are read before a
+# step; reward, termination and infos; and the observation.
 PHASES = ("start", "begun", "before", "after", "observe")
 cdef enum:
     START, BEGUN, BEFORE, AFTER, OBSERVE, PHASE_COUNT
@@ -91,10 +91,10 @@ ctypedef struct program_t:
     int64_t length
 
 
-ctypedef struct lane_t:      # the addresses of its spaces and its registers follow
+ctypedef struct lane_t:      # followed by the addresses of its spaces, and its registers
     const void* model
     void* data
-    double** bases           # where each space begins
+    double** bases           # address of each space
     fault_t fault
 
 
@@ -134,7 +134,7 @@ cdef inline bint run_phase(
 
 
 cdef void take_exception(simulations_t* self) noexcept with gil:
-    """Store this thread's exception, if there is one and it is the first."""
+    """Store the exception of this thread, if it has one, unless an earlier one is stored."""
     try:
         raise_pending()
     except BaseException as exception:
@@ -157,7 +157,7 @@ cdef int call(
 
 
 cdef int call_registered(simulations_t* self, lane_t* lane, void* function, int count, void* then) noexcept with gil:
-    """As `call`, in a thread that Python knows: in others MuJoCo's package would drop exceptions of a callback."""
+    """Do as `call`, in a thread that Python knows: in others, MuJoCo's package would drop exceptions of a callback."""
     with nogil:
         return call(self, lane, function, count, then, registered=True)
 
@@ -172,7 +172,7 @@ cdef int step(
     cdef lane_t* lane = <lane_t*> memory
     cdef const double* results = lane.bases[REGISTERS]
     cdef int outcome
-    if self.stopped:  # all lanes are left out
+    if self.stopped:  # skip all lanes
         return 0
     lane.bases[PARAMETERS] = <double*> parameters
     lane.bases[ACTION] = <double*> action
@@ -224,7 +224,7 @@ cdef int faulted(const void* lane) noexcept nogil:
 
 
 cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
-    """Write MuJoCo's integration state and all arrays that programs read: a restored lane is observed like this one."""
+    """Save MuJoCo's integration state, and all arrays that programs read, so that observations are restored exactly."""
     cdef const simulations_t* self = <const simulations_t*> shared
     cdef lane_t* lane = <lane_t*> memory
     cdef double* numbers = <double*> saved
@@ -244,7 +244,7 @@ cdef void load(void* memory, const void* shared, const void* saved) noexcept nog
     cdef int k
     call(self, lane, mujoco.reset_data)
     mujoco.set_state(lane.model, lane.data, numbers, self.signature)
-    # Updates what programs do not read, such as positions in frames, but changes the state.
+    # This updates values that programs do not read, such as positions in frames, but changes the state.
     call(self, lane, mujoco.forward)
     mujoco.set_state(lane.model, lane.data, numbers, self.signature)
     numbers += self.state_size
@@ -260,13 +260,13 @@ functions_of_lane.save, functions_of_lane.load = save, load
 
 
 cdef check_program(str phase, operations, list sizes, list writable):
-    """Raise if an operand is outside its space, or a result in a space that is read-only.
+    """Raise if an operand is outside its space, or a result is in a read-only space.
 
     Args:
         phase: One of PHASES, or a name for messages.
         operations: An array of OPERATION.
-        sizes: Count of numbers in each space.
-        writable: Spaces for results besides the registers and the observation.
+        sizes: Number of elements of each space.
+        writable: Spaces that may have results, besides the registers and the observation.
     """
     for place, operation in enumerate(operations.tolist()):
         code, count, target, _, *operands = operation
@@ -284,12 +284,12 @@ cdef check_program(str phase, operations, list sizes, list writable):
 
 
 def run(operations, spaces, bint float32_actions, list writable=None):
-    """Run a program without draws over its spaces, contiguous float64 arrays; return the observation.
+    """Run a program without draws on its spaces, which are contiguous float64 arrays; return the observation.
 
-    `writable` are the indices of spaces for results besides the registers and the observation.
+    `writable` has the indices of spaces that may have results, besides the registers and the observation.
 
     Raises:
-        ValueError: An operand is outside its space.
+        ValueError: If an operand is outside its space.
     """
     cdef cnp.ndarray program = np.ascontiguousarray(operations, OPERATION)
     cdef list arrays = [np.ascontiguousarray(space, np.float64) for space in spaces]
@@ -308,26 +308,26 @@ cdef class Simulations(LaneStore):
         program: A `gymcore.envs.mujoco.program.Program`, or an object with these attributes:
 
             - parameters: Maps names to defaults.
-            - registers: Number of registers of a lane: the first ones are the reward, whether the episode has ended,
+            - registers: Number of registers of a lane. The first ones are the reward, whether the episode has ended,
               and the infos.
             - arrays: Pairs ("data" or "model", name) of float64 arrays.
             - constants: Numbers.
             - programs: Maps each of PHASES to an array of OPERATION.
-            - infos: Tuples (name, np.float64 or np.int64, size, whether resets leave it out).
-            - observation_size, action_size: Count of numbers.
+            - infos: Tuples (name, np.float64 or np.int64, size, whether infos of resets lack it).
+            - observation_size, action_size: Counts of numbers.
         models: An mjModel of MuJoCo's Python package for each lane; lanes may share one.
         datas: An mjData for each lane, which must not be stepped elsewhere at the same time.
-        frame_skip: Simulation steps in a step.
+        frame_skip: Number of simulation steps per step.
         signature: MuJoCo's mjSTATE_INTEGRATION.
-        on_fault: Called with lanes, texts and whether one failed, after a call in which a simulation failed, diverged
-            or gave a warning. Raises for a failure, after which all lanes must be reset.
+        on_fault: Called after a call in which a simulation failed, diverged or warned, with the lanes, their texts and
+            whether one failed. It raises for a failure, after which all lanes must be reset.
 
     Raises:
-        ValueError: An operand of a program is outside its space.
+        ValueError: If an operand of a program is outside its space.
     """
 
     cdef simulations_t sims
-    cdef cnp.ndarray starts      # the initial states of reset options, float64 [num_lanes, nq + nv]
+    cdef cnp.ndarray starts      # the initial states from the reset options, float64 [num_lanes, nq + nv]
     cdef list arrays, sizes
     cdef object on_fault, exception
     cdef readonly list models, datas
@@ -395,7 +395,7 @@ cdef class Simulations(LaneStore):
             lane.bases[FIRST_ARRAY + k] = <double*> cnp.PyArray_DATA(array)
 
     def raise_faults(self):
-        """Pass the faults of lanes since the last call to `on_fault`, or raise the exception of a callback."""
+        """Pass the faults since the last call to `on_fault`, or raise the exception of a callback."""
         cdef lane_t* lane
         lanes, texts, failed = [], [], False
         for i, outcome in self.take_faults():
@@ -411,20 +411,20 @@ cdef class Simulations(LaneStore):
             self.on_fault(lanes, texts, failed)
 
     def valid(self, cnp.ndarray saved not None):
-        """As `LaneStore.valid`; all numbers of a lane are finite."""
+        """Return what `LaneStore.valid` does, but all numbers of a valid lane must be finite, too."""
         return LaneStore.valid(self, saved) & np.isfinite(saved["numbers"]).all(axis=1)
 
     def start_from(self, qpos, qvel):
         """Set the initial state of the next resets: float64 [num_lanes, nq] and [num_lanes, nv], or one row for all.
 
-        The program still draws its random numbers. It sets what is nan.
+        The program still draws its random numbers. It sets the elements that are nan.
         """
         cdef int nq = self.models[0].nq
         self.starts[:, :nq] = qpos
         self.starts[:, nq:] = qvel
 
     def set_model(self, Py_ssize_t lane, model):
-        """Give a lane another model of the same sizes."""
+        """Replace the model of a lane by another one of the same sizes."""
         self._lane(lane)
         self.models[lane] = model
         self._bind_lane(lane)
@@ -454,7 +454,7 @@ def set_functions(dict addresses):
     """Set the addresses of FUNCTIONS, for the whole process.
 
     Raises:
-        ValueError: A function is missing. There may be the handlers of one version only, and no "mjcb_control".
+        ValueError: If a function is missing. The handlers of one version are enough, and "mjcb_control" is optional.
     """
     cdef size_t address
     found = [addresses.get(name, 0) for name in FUNCTIONS]
@@ -465,7 +465,7 @@ def set_functions(dict addresses):
 
 
 cdef int check_simulation(object data) except -1:
-    """Raise without functions, or if MuJoCo's own threads, which have no trap (mujoco_calls.h), would compute."""
+    """Raise if functions are not set, or if MuJoCo would use own threads, which have no trap (mujoco_calls.h)."""
     if mujoco.step == NULL:
         raise ValueError("functions: expected a call of set_functions first")
     if getattr(data, "threadpool", 0):

@@ -45,7 +45,7 @@ cdef inline void reset "acrobot_reset"(
 
 
 cdef inline State derivative(State s, const Parameters* p, double torque) noexcept nogil:
-    """Time derivative of the state, term by term as the papers write it: near zero a sum rounds as its terms do."""
+    """Return the time derivative of the state, with the terms of the papers in their order, which decides rounding."""
     cdef double g = 9.8
     cdef double l1 = p.LINK_LENGTH_1, m1 = p.LINK_MASS_1, m2 = p.LINK_MASS_2
     cdef double lc1 = p.LINK_COM_POS_1, lc2 = p.LINK_COM_POS_2, moi = p.LINK_MOI
@@ -70,7 +70,7 @@ cdef inline State derivative(State s, const Parameters* p, double torque) noexce
 
 
 cdef inline State moved(State s, double time, State rate) noexcept nogil:
-    """The state after some time at a constant rate of change."""
+    """Return the state after some time at a constant rate of change."""
     s.theta1 = s.theta1 + time * rate.theta1
     s.theta2 = s.theta2 + time * rate.theta2
     s.dtheta1 = s.dtheta1 + time * rate.dtheta1
@@ -79,7 +79,7 @@ cdef inline State moved(State s, double time, State rate) noexcept nogil:
 
 
 cdef inline double wrapped(double angle) noexcept nogil:
-    """The angle moved by whole turns into [-pi, pi]; angles already there keep their bits."""
+    """Move an angle by whole turns into [-pi, pi]; angles that are already there keep their bits."""
     cdef double above = -floor((PI - angle) / TWO_PI)
     cdef double below = floor((angle + PI) / TWO_PI)
     return angle - (select(above > 0.0, above, 0.0) + select(below < 0.0, below, 0.0)) * TWO_PI

@@ -30,7 +30,7 @@ cdef extern from *:
     """
     kernel_t blackjack_kernel
 
-cdef double TWELVE_CARDS = 16.0 ** 11   # hands below it have less than twelve
+cdef double TWELVE_CARDS = 16.0 ** 11   # hands below this number have fewer than twelve cards
 
 
 cdef inline void take_card(double* total, double* ace, double* cards, rng_t* rng) noexcept nogil:
@@ -43,7 +43,7 @@ cdef inline void take_card(double* total, double* ace, double* cards, rng_t* rng
 
 
 cdef inline bint usable_ace(double total, double ace) noexcept nogil:
-    """Return whether a hand has an ace that counts 11: one that does not make it more than 21."""
+    """Return whether a hand has an ace that counts 11, because the hand is then worth at most 21."""
     return (ace != 0.0) & (total + 10.0 <= 21.0)
 
 
@@ -52,7 +52,7 @@ cdef inline double value(double total, double ace) noexcept nogil:
 
 
 cdef inline bint is_natural(double cards) noexcept nogil:
-    """Return whether a hand is an ace and a ten, and nothing else."""
+    """Return whether a hand consists of an ace and a ten."""
     return (cards == 0x1A) | (cards == 0xA1)
 
 
@@ -74,7 +74,7 @@ cdef inline void draw "blackjack_draw"(State* s, const Parameters* p, int64_t ac
     if action == 1:
         take_card(&s.player_sum, &s.player_ace, &s.player_cards, rng)
         return
-    # A caller may have written a negative sum into the state, which would never reach 17.
+    # Callers may write a negative sum into the state, from which the dealer might never reach 17.
     while 0.0 <= value(s.dealer_sum, s.dealer_ace) < 17.0:
         take_card(&s.dealer_sum, &s.dealer_ace, &s.dealer_cards, rng)
 

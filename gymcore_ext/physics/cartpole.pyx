@@ -44,7 +44,7 @@ cdef inline void reset "cartpole_reset"(
 cdef inline void step "cartpole_step"(State* s, const Parameters* p, int64_t action, outcome_t* out) noexcept nogil:
     cdef double sin_theta, cos_theta, pull, theta_acc, x_acc, x_dot, theta_dot
     cdef bint failed
-    # The paper divides by the total mass four times; this divides once, and never per lane if parameters are shared.
+    # The paper divides by the total mass four times. This divides once, outside of the loop if parameters are shared.
     cdef double per_mass = 1.0 / (p.masspole + p.masscart)
     cdef double pole_share = p.masspole * p.length * per_mass
     sincos(s.theta, &sin_theta, &cos_theta)
@@ -64,7 +64,7 @@ cdef inline void step "cartpole_step"(State* s, const Parameters* p, int64_t act
 
     failed = (fabs(s.x) > p.x_threshold) | (fabs(s.theta) > p.theta_threshold_radians)
     out.terminated = failed
-    # Sutton and Barto give 0 a step and -1 for a failure; otherwise every step is worth 1.
+    # Sutton and Barto's reward is 0 per step and -1 for a failure; otherwise the reward of every step is 1.
     out.reward = select(p.sutton_barto_reward == 0.0, 1.0, select(failed, -1.0, 0.0))
 
 

@@ -1,4 +1,4 @@
-"""What the physics of one lane may use: random draws, deterministic mathematics, and the kernel."""
+"""Random draws, deterministic mathematics and `make_kernel`, for modules that define the physics of one lane."""
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.ref cimport Py_INCREF
@@ -8,13 +8,13 @@ from gymcore_ext.engine.kernel cimport KERNEL_CAPSULE, kernel_t, none_t, outcome
 
 
 cdef extern from "gymcore/rng.h":
-    # Uniform draw on [low, high), as numpy.random.Generator.uniform gives it.
+    # Draw uniformly from [low, high), as numpy.random.Generator.uniform does.
     double uniform "gymcore_rng_uniform"(rng_t* rng, double low, double high) noexcept nogil
-    # Uniform draw on [0, 1), as Generator.random().
+    # Draw uniformly from [0, 1), as Generator.random() does.
     double random "gymcore_rng_double"(rng_t* rng) noexcept nogil
-    # The 53 bits of one draw of `random` from each of `count` streams; `random` is this times 2^-53.
+    # Draw 53 bits from each of `count` streams; `random` is these bits times 2^-53.
     void random_bits "gymcore_rng_bits"(rng_t* rngs, int64_t* bits, int64_t count) noexcept nogil
-    # Uniform draw of 0 to choices - 1, as Generator.integers(choices).
+    # Draw uniformly from 0 to choices - 1, as Generator.integers(choices) does.
     uint32_t below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
 
 
@@ -33,18 +33,18 @@ cdef extern from "gymcore/math.h":
 
 
 cdef inline const char* _joined(dict fields):
-    """The names of a struct's fields as one text, which lives as long as the process, like the kernel."""
+    """Return the names of a struct's fields as one text. Like the kernel, it lives as long as the process."""
     cdef bytes text = " ".join(fields).encode()
     Py_INCREF(text)
     return PyBytes_AS_STRING(text)
 
 
 cdef inline object make_kernel(kernel_t* kernel, dict state, dict parameters, dict reset_options):
-    """Complete a kernel of lanes.h, and return the capsule of it that a `Batch` takes.
+    """Complete a kernel of lanes.h, and return a capsule of it for a `Batch`.
 
     Args:
-        kernel: the environment's, `<name>_kernel`.
-        state: a state; it is turned into a dict by Cython, and only the names of its fields count.
+        kernel: `<name>_kernel` of the environment.
+        state: any state, which Cython converts to a dict; only the names of its fields matter.
         parameters: default values of all parameters.
         reset_options: default values of all reset options.
     """

@@ -1,8 +1,8 @@
 # cython: preliminary_late_includes_cy28=True
 """MountainCar: an underpowered car must swing in a valley to reach the hill on the right.
 
-Equations: A. W. Moore, "Efficient Memory-Based Learning for Robot Control" (1990), in the constants of R. S. Sutton's
-and A. G. Barto's "Reinforcement Learning" (example 10.1). Reference environment: MountainCar-v0.
+Equations: A. W. Moore, "Efficient Memory-Based Learning for Robot Control" (1990), with the constants of R. S. Sutton
+and A. G. Barto, "Reinforcement Learning" (example 10.1). Reference environment: MountainCar-v0.
 State: position, velocity (per step). Observation: the state. Actions: 0 push left, 1 coast, 2 push right.
 """
 from libc.stdint cimport int64_t

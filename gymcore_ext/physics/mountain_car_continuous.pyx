@@ -1,5 +1,5 @@
 # cython: preliminary_late_includes_cy28=True
-"""MountainCarContinuous: the mountain car with a force between -1 and 1 and a cost for using it.
+"""MountainCarContinuous: the mountain car with a force between -1 and 1 and a cost of that force.
 
 Equations: A. W. Moore, "Efficient Memory-Based Learning for Robot Control" (1990). Reference environment:
 MountainCarContinuous-v0, which keeps its state in float32 after the first step of an episode and computes velocities
@@ -32,7 +32,7 @@ cdef extern from *:
 
 
 cdef inline double single(double x) noexcept nogil:
-    """The double nearest x that a float32 can hold."""
+    """Round x to float32."""
     return <double> (<float> x)
 
 
@@ -75,7 +75,7 @@ cdef inline void step "mountain_car_continuous_step"(
     s.velocity = single(velocity)
     s.first_step = 0.0
     out.terminated = reached
-    # The cost is on the action as given, not as clipped.
+    # The cost depends on the action before clipping.
     out.reward = select(reached, 100.0, 0.0) - applied * applied * 0.1
 
 

@@ -1,8 +1,8 @@
 # cython: preliminary_late_includes_cy28=True
-"""Any environment of finitely many states and actions: a table says what an action in a state leads to.
+"""Any environment with finitely many states and actions: a table has the outcomes of each action in each state.
 
-State: s, the action that led there (-1 in a first state), and the probability that it did. Observation: s.
-One draw a step and one a reset, as `categorical_sample` of Gymnasium's tabular environments.
+State: s, the action that led there (-1 in a first state), and the probability of that outcome. Observation: s.
+Each step and each reset draws once, as `categorical_sample` of Gymnasium's tabular environments does.
 """
 from libc.stdint cimport int8_t, int32_t, int64_t
 
@@ -70,7 +70,7 @@ def pack(
     const int64_t[:, ::1] values, const double[::1] starts, const int64_t[:, ::1] limits,
     const int32_t[:, :, ::1] outcomes, int64_t actions, int64_t first, int64_t second, const int8_t[:, ::1] masks=None,
 ):
-    """The table as a capsule, for a batch; arguments are fields of `table_t`, checked."""
+    """Return a table as a capsule for a batch. The arguments are fields of `table_t`, which the caller has checked."""
     cdef Table self = Table()
     cdef table_t* table = &self.table
     self.arrays = values, starts, limits, outcomes, masks

@@ -1,8 +1,8 @@
 # cython: preliminary_late_includes_cy28=True
 """Taxi: a table of transitions, and a passenger who may change destination once.
 
-Reference environment: Taxi-v4. State: s, the action that led there (-1 in a first state), the probability that it did,
-and whether the passenger is still to change destination. Observation: s, which is
+Reference environment: Taxi-v4. State: s, the action that led there (-1 in a first state), the probability of that
+outcome, and whether the passenger will still change destination. Observation: s, which is
 ((row * 5 + column) * 5 + passenger) * 4 + destination, where passenger 4 is in the taxi.
 """
 from libc.stdint cimport int64_t

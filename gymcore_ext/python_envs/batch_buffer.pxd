@@ -11,17 +11,17 @@ cdef class BatchBuffer:
     cdef Py_ssize_t n
     cdef bint reuse
     cdef int kind
-    cdef bint fixed                      # the memory is another owner's
-    cdef str name                        # of this part in the whole, for messages
+    cdef bint fixed                      # whether the memory belongs to another owner
+    cdef str name                        # of this part, for messages
     # An array.
     cdef ArrayRing ring
-    cdef cnp.ndarray array               # what is being written; with own memory only until `batch`
+    cdef cnp.ndarray array               # the array that is being written; in memory of its own, only until `batch`
     cdef char* data
     cdef Py_ssize_t row_bytes
     cdef object dtype
     cdef tuple shape
     cdef int typenum, rank
-    cdef bint plain                      # values are their bytes
+    cdef bint plain                      # whether elements can be copied as raw bytes
     # A tuple or dict.
     cdef list parts
     cdef tuple keys

@@ -1,6 +1,6 @@
 """BatchBuffer: a batch of elements of a space, written element by element, in memory of its own or of another owner.
 
-A layout (layouts.pyx) says what an element is made of.
+A layout (layouts.pyx) describes which arrays an element consists of.
 """
 cimport cython
 cimport numpy as cnp
@@ -20,7 +20,7 @@ cdef enum:
     TUPLE = 1
     DICT = 2
     OBJECTS = 3
-    # Every array over foreign memory begins at a cache line.
+    # Every array in the memory of another owner begins at a cache line.
     ALIGNMENT = 64
 
 cdef dict KINDS = {"array": ARRAY, "tuple": TUPLE, "dict": DICT, "objects": OBJECTS}
@@ -30,20 +30,20 @@ cdef dict KINDS = {"array": ARRAY, "tuple": TUPLE, "dict": DICT, "objects": OBJE
 cdef class BatchBuffer:
     """`n` elements of one layout, which become a batch when all are written.
 
-    A value that is an array of the very dtype and shape is copied byte by byte; anything else goes through NumPy, which
+    A value that is an array of exactly this dtype and shape is copied as raw bytes. NumPy writes any other value, and
     converts between types of the same kind (float64 to float32, not float to int).
 
     Args:
-        layout: what an element is made of.
-        n: how many there are.
-        reuse: whether every batch is the same arrays, instead of arrays that the caller may keep forever.
-        memory: a writable buffer to use instead of memory of its own: `nbytes(layout, n)` of it. Every array begins at
-            a multiple of 64 bytes after the first one. Objects are kept in lists of this process.
-        offset: the byte of it where the batch begins.
-        name: what messages call an element.
+        layout: layout of an element.
+        n: number of elements.
+        reuse: whether every batch consists of the same arrays, instead of arrays that the caller may keep forever.
+        memory: a writable buffer to use instead of memory of its own, `nbytes(layout, n)` bytes of it. The distances
+            between arrays are multiples of 64 bytes. Objects are stored in lists of this process.
+        offset: index of the byte in `memory` where the batch begins.
+        name: name of an element in messages.
 
     Raises:
-        ValueError: the memory is too small or read-only.
+        ValueError: If the memory is too small or read-only.
     """
 
     def __cinit__(
@@ -69,7 +69,7 @@ cdef class BatchBuffer:
             self.plain = self.dtype.isnative and self.dtype.kind in "biufc"
             self.row_bytes = self.dtype.itemsize * prod(self.shape)
             if self.fixed:
-                # frombuffer takes no empty piece.
+                # frombuffer refuses a size of 0.
                 count = n * self.row_bytes
                 flat = np.frombuffer(memory, np.uint8, count, offset) if count else np.empty(0, np.uint8)
                 if not flat.flags.writeable:
@@ -94,7 +94,7 @@ cdef class BatchBuffer:
 
     @staticmethod
     def nbytes(object layout, Py_ssize_t n):
-        """Bytes of memory that a batch needs, a multiple of 64; objects need none."""
+        """Return the bytes of memory that a batch needs, a multiple of 64; objects need none."""
         if layout[0] == "array":
             return -(-n * np.dtype(layout[1]).itemsize * prod(layout[2]) // ALIGNMENT) * ALIGNMENT
         if layout[0] == "objects":
@@ -102,13 +102,13 @@ cdef class BatchBuffer:
         return sum([BatchBuffer.nbytes(part, n) for part in parts_of(layout)])
 
     cdef void* part_data(self, Py_ssize_t part) noexcept:
-        """Return the first byte of a part that is an array; it changes with `begin`."""
+        """Return the address of a part that is an array; it changes with `begin`."""
         return (<BatchBuffer> self.parts[part]).data
 
     # --- writing --------------------------------------------------------------------------------------------------
 
     cpdef int begin(self) except -1:
-        """Begin a batch. With memory of its own the content of every row is undefined until it is written."""
+        """Begin a batch. With memory of its own, the content of each row is undefined until the row is written."""
         cdef BatchBuffer part
         if self.parts is not None:
             for part in self.parts:
@@ -116,7 +116,7 @@ cdef class BatchBuffer:
         elif self.kind == OBJECTS:
             self.objects = [None] * self.n
         elif not self.fixed:
-            self.array = None  # a reference of ours would keep the ring from using the array again
+            self.array = None  # drop our reference, so that the ring may recycle the array
             self.array = self.ring.take(<void**> &self.data)
         return 0
 
@@ -135,13 +135,13 @@ cdef class BatchBuffer:
         """Write one element.
 
         Args:
-            row: where.
+            row: index of the element.
             value: an element of the space, as an environment returns it.
 
         Raises:
-            ValueError: an array of another shape.
-            TypeError: values of another kind, such as floats for integers.
-            KeyError: a dict without one of the keys.
+            ValueError: If an array has another shape.
+            TypeError: If values are of another kind, such as floats for integers.
+            KeyError: If a dict lacks one of the keys.
         """
         cdef Py_ssize_t k
         self.check_row(row)
@@ -173,7 +173,7 @@ cdef class BatchBuffer:
         return self.convert(row, value)
 
     cdef int convert(self, Py_ssize_t row, object value) except -1:
-        """Write a value of another type or layout in memory."""
+        """Write a value that is not an array, or an array of another dtype or memory layout."""
         try:
             array = np.asanyarray(value)
         except ValueError as problem:
@@ -190,7 +190,7 @@ cdef class BatchBuffer:
     cpdef int copy_from(
         self, Py_ssize_t row, BatchBuffer source, Py_ssize_t source_row, Py_ssize_t count=1
     ) except -1:
-        """Copy rows [source_row, source_row + count) of a batch of the same layout to those from `row` on."""
+        """Copy rows [source_row, source_row + count) of a batch of the same layout to the rows from `row` on."""
         cdef Py_ssize_t k
         if source is None:
             raise TypeError("source: expected a BatchBuffer, got None")
@@ -215,7 +215,7 @@ cdef class BatchBuffer:
         return 0
 
     def gather(self, BatchBuffer source, list source_rows not None):
-        """Copy rows of a batch of the same layout to the rows from 0 on, in the order that is given."""
+        """Copy rows of a batch of the same layout to rows 0, 1, ..., in the order of `source_rows`."""
         cdef Py_ssize_t row
         for row in range(len(source_rows)):
             self.copy_from(row, source, source_rows[row])
@@ -223,9 +223,9 @@ cdef class BatchBuffer:
     # --- reading --------------------------------------------------------------------------------------------------
 
     cpdef object batch(self):
-        """The batch: an array [n, ...], a tuple, or a new dict. With memory of its own it needs `begin` again.
+        """Return the batch: an array [n, ...], a tuple, or a new dict. Memory of its own then needs `begin` again.
 
-        Arrays in given memory are views of it, and those of `reuse` always the same.
+        Arrays in the memory of another owner are views of it. With `reuse`, they are always the same arrays.
         """
         cdef BatchBuffer part
         if self.parts is not None:
@@ -237,7 +237,7 @@ cdef class BatchBuffer:
         return batch
 
     def read(self, Py_ssize_t row):
-        """One element: a copy of arrays, a NumPy scalar where the shape is (), and objects themselves."""
+        """Return one element, with copies of arrays, NumPy scalars for shape (), and objects themselves."""
         cdef BatchBuffer part
         self.check_row(row)
         if self.parts is not None:
@@ -248,5 +248,5 @@ cdef class BatchBuffer:
         return self.array[row].copy()
 
     cdef object joined(self, list values):
-        """Return the tuple or dict that has these values of its parts."""
+        """Return the tuple or dict whose parts have these values."""
         return tuple(values) if self.kind == TUPLE else dict(zip(self.keys, values))

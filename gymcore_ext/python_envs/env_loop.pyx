@@ -1,10 +1,10 @@
 """EnvLoop: environments written in Python, stepped one after another.
 
-The synchronous engine has one over all its environments, a worker process of the asynchronous one over the lanes it
-owns, so the two cannot disagree. Episodes are counted by the code of the compiled engine (episodes.pxd).
+The synchronous engine has one loop for all of its environments, and each worker process of the asynchronous engine has
+one for its lanes, so the two cannot disagree. The code of the compiled engine (episodes.pxd) counts episodes.
 
-Methods of environments are looked up at every call: a program may replace `envs[i]` or an environment's `step` at any
-time, and a lookup is a few nanoseconds.
+Methods of environments are looked up at every call, because a program may replace `envs[i]` or the `step` of an
+environment at any time. A lookup takes a few nanoseconds.
 """
 cimport numpy as cnp
 from cpython.dict cimport PyDict_CheckExact
@@ -28,14 +28,14 @@ cnp.import_array()
 
 cdef object ndarray = np.ndarray
 
-# Layouts of what a lane gives besides observations and infos: reward, terminated and truncated for each step; return,
-# length and seconds for each episode that has ended.
+# Layouts of the results of a lane besides observations and infos: reward, terminated and truncated for each step;
+# return, length and seconds for each episode that has ended.
 TRANSITION = ("tuple", (("array", np.float64, ()), ("array", np.bool_, ()), ("array", np.bool_, ())))
 EPISODE = ("dict", ("r", "l", "t"), (("array", np.float64, ()), ("array", np.int64, ()), ("array", np.float64, ())))
 
 
 cdef class Outputs:
-    """Where one call writes what lanes give: batches of the lanes of that call, or shared memory of all lanes."""
+    """The buffers for the results of one call: batches of the lanes of that call, or shared memory of all lanes."""
 
     cdef BatchBuffer observations, transitions, episodes
     cdef double* rewards
@@ -66,7 +66,7 @@ cdef class Outputs:
         return 0
 
     cdef tuple take(self, object infos, bint has_ended, object errors):
-        """The five results of a step, which from now on are the caller's."""
+        """Return the five results of a step, which then belong to the caller."""
         cdef list parts = self.transitions.parts
         rewards = (<BatchBuffer> parts[0]).batch() if self.vectors is None else self.vectors
         terminated = (<BatchBuffer> parts[1]).batch()
@@ -82,7 +82,7 @@ cdef class Outputs:
 
 
 cdef tuple checked_result(object result, Py_ssize_t size, object env, str method, str names):
-    """What a method of an environment returned, as a tuple of this size."""
+    """Return the result of a method of an environment as a tuple of this size, or raise."""
     if isinstance(result, (tuple, list)) and len(result) == size:
         return tuple(result)
     is_sequence = isinstance(result, (tuple, list))
@@ -95,7 +95,7 @@ cdef tuple checked_result(object result, Py_ssize_t size, object env, str method
 
 
 cdef object info_rows(object infos, cnp.ndarray lanes, Py_ssize_t num_envs):
-    """Rows of merged infos, for infos that were merged by a function that knows whole batches only."""
+    """Return some rows of infos that were merged by a function for whole batches."""
     cdef dict rows = {}
     for key, value in infos.items():
         if isinstance(value, dict):
@@ -109,40 +109,40 @@ cdef object info_rows(object infos, cnp.ndarray lanes, Py_ssize_t num_envs):
 cdef class EnvLoop:
     """The lanes [first, first + len(envs)) of a batch, each an environment written in Python.
 
-    It returns batches (without `slots`), or writes every lane's row into memory that is shared with another process
-    (with `slots`: a worker process). Its methods take lanes counted from 0; `failed_lane` counts in the whole batch.
+    Without `slots`, it returns batches. With `slots`, in a worker process, it writes the row of each lane to memory
+    that is shared with another process. Methods count lanes from 0; `failed_lane` is an index of the whole batch.
 
     Args:
-        envs: the environments. The very list is used, so that one may be replaced between two calls.
+        envs: the environments. The list is not copied, so that the caller may replace environments between calls.
         observations: buffer for observations. With `slots` it may be None: observations then go into the slots.
         transitions: buffer of the layout `TRANSITION`.
-        episodes: None, or a buffer of the layout `EPISODE`, which has zeros where the last step ended no episode; it
-            is in the infos of steps that end one, unless there are slots.
+        episodes: None, or a buffer of the layout `EPISODE`, with zeros for lanes whose last step ended no episode.
+            Without slots, the infos of steps that end an episode contain it.
         mode: 0 next-step autoreset, 1 same-step, 2 none.
-        add_info: `add_info(infos, info, lane)` returns the infos with those of a lane merged in; None merges them as
-            `merge_info` does.
+        add_info: `add_info(infos, info, lane)` merges the info of a lane into the infos and returns them; None to merge
+            as `merge_info` does.
         errors: namespace of exception classes: InvalidArgument, ArgumentTypeError, ResetNeeded, InvalidAction,
             ConcurrentUseError.
-        slots: takes the info, final info and `extra` of each lane that is reset or stepped. `extra` is None, or the
+        slots: receives the info, final info and `extra` of each lane that is reset or stepped. `extra` is None, or the
             observation, the final observation and the reward, each None if it is in a buffer. The slots and all buffers
-            have a row for each lane of the whole batch; those from `first` on are written.
-        first: number of the first environment in the whole batch.
+            have a row for each lane of the whole batch; the rows from `first` on are written.
+        first: index of the first environment in the whole batch.
         final_observations: with `slots` and same-step autoreset, buffer for the last observations of episodes.
 
-    With `final_frames`, an environment is rendered before the reset in the step that ends its episode, and its final
-    info gets the result as `final_frame`.
+    With `final_frames`, a step that ends an episode renders the environment before its reset, and adds the result to
+    its final info as `final_frame`.
 
     Rewards are numbers, or vectors of one size k: a step then returns rewards [n, k] instead of [n].
 
-    After an exception in `reset` or `step` of an environment, `failed_lane` and `failed_call` say where it was, and
-    every lane must be reset before the next step. One thread at a time may use a loop.
+    After an exception in `reset` or `step` of an environment, `failed_lane` and `failed_call` identify the call, and
+    all lanes must be reset before the next step. One thread at a time may use a loop.
     """
 
     cdef list envs
-    cdef list last                       # the last observation of each lane; None where the buffer keeps it
+    cdef list last                       # the last observation of each lane; None with slots
     cdef Outputs outputs
     cdef BatchBuffer final_observations
-    cdef dict subsets                    # outputs of fewer rows, by their number
+    cdef dict subsets                    # outputs with fewer rows, by the number of rows
     cdef object errors, add_info
     cdef InfoSlots slots
     cdef episodes_t episodes
@@ -150,11 +150,11 @@ cdef class EnvLoop:
     cdef bint ready
     cdef int busy
     cdef int mode
-    cdef public bint final_frames        # whether lanes are rendered when their episode ends, with same-step autoreset
+    cdef public bint final_frames        # in same-step autoreset: whether lanes are rendered when their episodes end
     cdef Py_ssize_t count, first, num_envs
     cdef readonly Py_ssize_t failed_lane
     cdef readonly object failed_call
-    # The running call: the lane that an exception would come from, and the merged infos.
+    # State of the running call: the lane whose environment is being called, or -1, and the merged infos.
     cdef Py_ssize_t lane
     cdef bint resetting
     cdef object infos
@@ -212,17 +212,17 @@ cdef class EnvLoop:
         PyMem_RawFree(self.memory)
 
     cpdef bint needs_reset(self) noexcept:
-        """Return whether every lane must be reset before the next step: none was yet, or an environment raised."""
-        if cut_off(&self.busy):  # in the middle of a step
+        """Return whether all lanes must be reset before the next step: none was yet, or an environment raised."""
+        if cut_off(&self.busy):  # a fork in the middle of a step
             self.ready = False
         return not self.ready
 
     # --- one call at a time ---------------------------------------------------------------------------------------
 
     cdef Py_ssize_t enter(self, list lanes, list values, str name, bint resetting) except -1:
-        """Claim the loop for a call over lanes, with a value for each or None; return how many lanes these are.
+        """Mark the loop as busy for a call on lanes, with a value for each lane, or None; return the number of lanes.
 
-        Between this and `busy = 0` nothing may raise without lowering it.
+        The caller must set `busy = 0` when its call ends, even with an exception.
         """
         cdef Py_ssize_t count = self.count if lanes is None else len(lanes)
         self.failed_lane = -1
@@ -255,7 +255,7 @@ cdef class EnvLoop:
         return 0
 
     cdef int fail(self) except -1:
-        """Record where an exception comes from, and that lanes have lost their results."""
+        """Record which call of an environment raised, and that all lanes must be reset."""
         self.ready = False
         if self.lane >= 0:
             self.failed_lane = self.first + self.lane
@@ -263,7 +263,7 @@ cdef class EnvLoop:
         return 0
 
     cdef Outputs outputs_for(self, list lanes):
-        """Where results of these lanes go."""
+        """Return the buffers for the results of these lanes."""
         cdef BatchBuffer whole = self.outputs.observations
         cdef Py_ssize_t n
         if lanes is None or self.slots is not None or len(lanes) == self.count:
@@ -286,8 +286,8 @@ cdef class EnvLoop:
     def reset(self, list lanes=None, list seeds=None, options=None):
         """Begin new episodes in these lanes (None: in all), with a seed or None for each.
 
-        Returns without slots the observations of all lanes (the last ones of lanes left alone) and the merged infos.
-        Raises ResetNeeded if lanes are left out while all need a reset.
+        Without slots, return the observations of all lanes (of the other lanes, the last ones) and the merged infos.
+        Raise ResetNeeded if `lanes` lacks some while all lanes need a reset.
         """
         cdef Outputs out = self.outputs
         cdef Py_ssize_t k, lane, count = self.enter(lanes, seeds, "seeds", True)
@@ -314,12 +314,12 @@ cdef class EnvLoop:
             self.busy = 0
 
     cdef object env(self, Py_ssize_t lane):
-        """The environment of a lane; one of them may have changed the list."""
+        """Return the environment of a lane, after a check that no environment has changed the size of the list."""
         self.check_envs()
         return self.envs[lane]
 
     cdef tuple begin_lane(self, Py_ssize_t lane, object seed, object options, bint autoreset):
-        """Reset an environment: its first observation and info."""
+        """Reset an environment, and return its first observation and info."""
         cdef object env = self.env(lane)
         self.lane = lane
         self.resetting = True
@@ -331,9 +331,9 @@ cdef class EnvLoop:
         return <tuple> result
 
     def mark_ended(self, list lanes=None):
-        """End the episodes of these lanes (None: of all), as if their last step had.
+        """End the episodes of these lanes (None: of all), as if their last step had ended them.
 
-        With same-step autoreset this does nothing: the lanes are in new episodes already.
+        With same-step autoreset this does nothing, because the lanes are in new episodes already.
         """
         cdef Py_ssize_t lane
         self.check_lanes(lanes)
@@ -347,11 +347,11 @@ cdef class EnvLoop:
         """Step lanes (None: all; each at most once) with one action for each.
 
         Returns:
-            Without slots: observations, rewards float64, terminated bool, truncated bool and infos, a row for each of
-            the lanes in their order. With slots: how many episodes ended.
+            Without slots: observations, rewards float64, terminated bool, truncated bool and infos, with one row per
+            lane, in the order of `lanes`. With slots: the number of episodes that ended.
 
         Raises:
-            ResetNeeded: before `reset` or after an exception. In mode 2 the caller must not step an ended lane.
+            ResetNeeded: If lanes need a reset (see `needs_reset`). In mode 2 the caller must not step an ended lane.
         """
         cdef Outputs out
         cdef Py_ssize_t k, lane, ended = 0, count = self.enter(lanes, actions, "actions", False)
@@ -376,11 +376,11 @@ cdef class EnvLoop:
             self.busy = 0
 
     def ended_lanes(self):
-        """Return which lanes have ended their episode and have not begun another one, bool [count]."""
+        """Return a mask of the lanes whose episodes have ended and which were not reset since, bool [count]."""
         return np.frombuffer((<char*> self.episodes.ended)[:self.count], np.bool_)
 
     cdef bint step_lane(self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object action) except -1:
-        """Step one lane, or reset it where its episode ended in the step before; return whether it ended now."""
+        """Step one lane, or reset it if its previous step ended the episode; return whether this step ended it."""
         cdef object env, result, observation, info
         cdef tuple values
         cdef double reward
@@ -422,7 +422,7 @@ cdef class EnvLoop:
         return ended
 
     cdef double read_reward(self, Outputs out, object value) except? -1:
-        """Set `vector` to a copy of a reward that is a vector, and to None for a number, which is returned."""
+        """Return a reward that is a number, and set `vector` to None; set it to a copy of a reward that is a vector."""
         cdef Py_ssize_t size = 0
         self.vector = None
         # Most rewards are floats: the other checks take 4 % of a step.
@@ -454,7 +454,7 @@ cdef class EnvLoop:
         self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object observation, object info, object final_info,
         object final_observation,
     ) except -1:
-        """Write an observation, and merge or store its info and what the episode before it has ended with, if any."""
+        """Write an observation, and merge or store the info, the final info and the final observation."""
         cdef object extra = None
         if self.slots is None:
             out.observations.write(row, observation)
@@ -479,9 +479,9 @@ cdef class EnvLoop:
     cdef int deliver_final(
         self, Outputs out, Py_ssize_t row, Py_ssize_t lane, object observation, object info
     ) except -1:
-        """Reset a lane whose episode has ended, and deliver what the two episodes end and begin with."""
+        """Reset a lane whose episode has ended, and deliver the end of that episode and the start of the next."""
         cdef tuple first
-        # Copies: the environment may use the same objects again in reset.
+        # Copy these: the environment may reuse the same objects in its reset.
         info = copied(as_dict(info))
         if self.final_frames:
             info["final_frame"] = deepcopy(self.env(lane).render())
@@ -497,7 +497,7 @@ cdef class EnvLoop:
         info = as_dict(info)
         if not len(<dict> info):
             return 0
-        self.lane = -1  # from here on an exception is not the environment's
+        self.lane = -1  # from here on, an exception does not come from the environment
         if self.add_info is None:
             merge_info(self.infos, info, row, out.transitions.n)
         else:
@@ -507,14 +507,14 @@ cdef class EnvLoop:
     # --- saving and restoring -------------------------------------------------------------------------------------
 
     def save_lane(self, Py_ssize_t lane):
-        """State of a lane: its last observation (None with slots), whether it has ended, elapsed steps, return."""
+        """Return the state of a lane: last observation (None with slots), whether it ended, elapsed steps, return."""
         self.check_lanes([lane])
         return (
             None if self.last is None else deepcopy(self.last[lane]), bool(self.episodes.ended[lane]),
             self.episodes.elapsed[lane], self.episodes.returns[lane])
 
     def load_lane(self, Py_ssize_t lane, tuple saved not None):
-        """Restore what `save_lane` returned; the episode's clock starts anew."""
+        """Restore a state that `save_lane` returned. The duration of the episode counts from now."""
         self.check_lanes([lane])
         observation, ended, elapsed, returns = saved
         self.read_clock()
@@ -526,7 +526,7 @@ cdef class EnvLoop:
             self.last[lane] = deepcopy(observation)
 
     def mark_ready(self):
-        """Allow steps: the caller has brought every lane into a state of its own."""
+        """Allow steps without a reset, because the caller has set the state of every lane."""
         self.ready = True
 
 
@@ -537,7 +537,7 @@ cdef dict as_dict(object info):
 
 
 cdef double as_number(object value) except? -1:
-    """A reward as float64."""
+    """Return a reward as float64."""
     try:
         return value
     except TypeError as problem:

@@ -1,4 +1,4 @@
-"""Infos: what the engines use without going through Python calls."""
+"""Infos: the functions that engines call without Python's calling convention."""
 cimport numpy as cnp
 from libc.stdint cimport uint64_t
 

@@ -1,12 +1,12 @@
 """Infos: merging those of many environments into one dict of arrays, splitting it, passing infos between processes.
 
 The layout of the merged dict is described in gymcore/vector/utils/infos.py. Nearly every value is a number of the type
-of its column: it is written through a pointer. Everything else goes through NumPy.
+of its column, which is written through a pointer. NumPy writes everything else.
 
-`InfoSlots` holds infos in shared memory: a word a lane (0: no info; else flags), then a slot a
-lane. A slot takes dicts of numbers and of arrays of numbers, nested to any depth. An info with anything else, or one
-that does not fit, is pickled, and its owner sends it through a pipe. The word is 0 while its slot is written, so a
-writer that dies in the middle leaves a lane without an info.
+`InfoSlots` stores infos in shared memory: one word per lane (0: no info; else flags), then one slot per lane. A slot
+can store dicts of numbers and of arrays of numbers, nested to any depth. An info with anything else, or one that does
+not fit, is pickled, and its owner sends it through a pipe. The word is 0 while its slot is being written, so a writer
+that dies in the middle leaves a lane without an info.
 """
 cimport numpy as cnp
 from cpython.dict cimport PyDict_CheckExact
@@ -47,13 +47,13 @@ cdef str NUMERIC_KINDS = "biufc"
 cdef dict scalar_numbers = {np.dtype(code).type: np.dtype(code).num for code in "?bBhHiIlLqQefdgFDG"}
 cdef frozenset number_types = frozenset(scalar_numbers.values())
 
-# `_key` by key: forming the text costs as much as storing a value.
+# `_key` by key, because forming the text costs as much as storing a value.
 cdef dict mask_keys = {}
 cdef enum:
     MAX_MASK_KEYS = 256
 
-# How deep dicts may be nested in an info. A dict that contains itself has no end, and each level takes some of the
-# stack. The bound is the same in every process, so that a worker refuses what its parent could not merge.
+# Maximum depth of nested dicts in an info. A dict that contains itself has no end, and each level uses some of the
+# stack. The maximum is the same in every process, so that a worker refuses an info that its parent could not merge.
 cdef enum:
     MAX_DEPTH = 256
 
@@ -74,12 +74,12 @@ cdef int check_nesting(object value, Py_ssize_t depth) except -1:
 
 
 cdef object lookup(object infos, object key):
-    """`infos.get(key)`, in a third of the time for a dict."""
+    """Return `infos.get(key)`; for a dict, this takes a third of the time."""
     return (<dict> infos).get(key) if PyDict_CheckExact(infos) else infos.get(key)
 
 
 cdef object mask_key_of(object key):
-    """The key under which the mask of `key` is stored."""
+    """Return the key of the mask of `key`."""
     if not PyUnicode_CheckExact(key):
         return f"_{key}"
     mask_key = mask_keys.get(key)
@@ -96,15 +96,15 @@ cdef object mask_key_of(object key):
 cpdef void merge_info(
     object vector_infos, object env_info, Py_ssize_t env_num, Py_ssize_t num_envs, Py_ssize_t depth=1
 ) except *:
-    """Write one environment's info dict into the merged dict, in place.
+    """Merge the info dict of one environment into the merged dict, in place.
 
     Args:
-        vector_infos: The merged dict so far; an empty one to begin with.
-        env_info: The info of one environment. Its values are copied into columns where the column
-            is numeric, and referred to where it is an object array.
+        vector_infos: The merged dict so far; empty at first.
+        env_info: The info of one environment. Its values are copied into numeric columns; columns of objects refer to
+            them.
         env_num: Index of that environment.
-        num_envs: Number of environments, the length of every column.
-        depth: 1 for a whole info; more for a dict within it.
+        num_envs: Number of environments, which is the length of every column.
+        depth: 1 for a whole info; more for a dict inside of it.
 
     Raises:
         RecursionError: If more than 256 dicts are nested, as in a dict that contains itself.
@@ -140,7 +140,7 @@ cpdef void merge_info(
 
 
 cpdef object copied(object value):
-    """Return a deep copy of an info or action, in which values that cannot be copied are those of the original.
+    """Return a deep copy of an info or action, which shares values that cannot be copied with the original.
 
     An environment may change the arrays and lists of an info in the next reset, and those of an action in its step.
 
@@ -159,14 +159,14 @@ cpdef object copied(object value):
 
 
 cdef int set_mask(object mask, Py_ssize_t env_num) except -1:
-    """`mask[env_num] = True`."""
+    """Set `mask[env_num] = True`."""
     if type(mask) is not ndarray or not store_number(mask, env_num, True):
         mask[<object> env_num] = True
     return 0
 
 
 cdef bint store_number(cnp.ndarray column, Py_ssize_t env_num, object value) except -1:
-    """Write a number that its column holds exactly; False, with nothing written, for anything else."""
+    """Write a number that the column can hold exactly; for anything else, write nothing and return False."""
     cdef int typenum = cnp.PyArray_TYPE(column), overflow = 0
     cdef char* place
     cdef int64_t number
@@ -204,17 +204,17 @@ cdef bint store_number(cnp.ndarray column, Py_ssize_t env_num, object value) exc
 
 
 cdef cnp.ndarray number_column(cnp.npy_intp num_envs, int typenum):
-    """Zeros, shape (num_envs,)."""
+    """Return zeros of shape (num_envs,)."""
     return cnp.PyArray_ZEROS(1, &num_envs, typenum, 0)
 
 
 cdef cnp.ndarray object_column(cnp.npy_intp num_envs):
-    """An object array of None, shape (num_envs,)."""
+    """Return an object array of None, of shape (num_envs,)."""
     return cnp.PyArray_EMPTY(1, &num_envs, cnp.NPY_OBJECT, 0)
 
 
 cdef object new_column(object key, object value, Py_ssize_t num_envs):
-    """An empty column that fits `value`."""
+    """Return a column of zeros or None that can hold `value`."""
     if key == FINAL_OBSERVATION:
         return object_column(num_envs)
     kind = type(value)
@@ -226,7 +226,7 @@ cdef object new_column(object key, object value, Py_ssize_t num_envs):
 
 
 cdef object number_type(object value):
-    """NumPy's type number for a number of Python; None for anything else, and for integers beyond int64."""
+    """Return NumPy's type number for a Python number; None for anything else, and for integers beyond int64."""
     if isinstance(value, bool):
         return cnp.NPY_BOOL
     if isinstance(value, float):
@@ -235,7 +235,7 @@ cdef object number_type(object value):
 
 
 cdef object store(object column, object mask, Py_ssize_t env_num, object value):
-    """Put `value` into row `env_num`; return the column, a wider one if it had to be replaced."""
+    """Write `value` to row `env_num`; return the column, or a copy of a wider dtype if `value` needs one."""
     if not (column.ndim == 1 and column.dtype == object):
         dtype = common_dtype(column, value)
         if dtype is None:
@@ -247,7 +247,7 @@ cdef object store(object column, object mask, Py_ssize_t env_num, object value):
 
 
 cdef object common_dtype(object column, object value):
-    """The dtype in which a column of this shape holds `value` too; None if there is none."""
+    """Return a dtype in which a column of this shape can hold `value` too; None if there is none."""
     if isinstance(value, (np.generic, np.ndarray)):
         if value.shape not in ((), column.shape[1:]):
             return None
@@ -273,7 +273,7 @@ cdef object common_dtype(object column, object value):
 
 
 cdef cnp.ndarray as_objects(object column, object mask, Py_ssize_t num_envs):
-    """Return what each environment gave, of an array or a merged dict: objects, None where the mask is not set."""
+    """Return an object array with each environment's value of an array or merged dict; None if its mask is not set."""
     objects = object_column(num_envs)
     for env_num in [] if mask is None else np.flatnonzero(mask).tolist():
         objects[env_num] = split_info(column, env_num) if isinstance(column, dict) else column[env_num]
@@ -284,10 +284,10 @@ cdef cnp.ndarray as_objects(object column, object mask, Py_ssize_t num_envs):
 
 
 def split_info(object vector_infos, object env_num):
-    """Return what the merged dict holds for one environment, as the dict that environment gave.
+    """Return the info of one environment from a merged dict.
 
     Args:
-        vector_infos: A merged dict. A column without a mask counts as present everywhere.
+        vector_infos: A merged dict. All environments have the entries of a column without a mask.
         env_num: Index of the environment.
 
     Examples:
@@ -308,12 +308,12 @@ def split_info(object vector_infos, object env_num):
 
 
 def split_rows(object batch, cnp.ndarray mask not None):
-    """Return an object array of what the lanes in `mask` [n] have in a batch, None elsewhere.
+    """Return an object array with the element of a batch for each lane in `mask`, and None elsewhere.
 
     Args:
-        batch: An array, of which the rows are views; or a merged dict, for a dict each as of `split_info`. An object
-            array is returned itself.
-        mask: A bool array.
+        batch: An array, whose elements are views of rows, or a merged dict, whose elements are dicts as `split_info`
+            returns them. An object array is returned itself.
+        mask: A bool array [n].
 
     Examples:
         >>> split_rows(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([False, True]))
@@ -341,20 +341,20 @@ cdef enum:
     FILLED = 1
     HAS_FINAL = 2
     OVERFLOWED = 4
-    # A value is a word, tag | detail << 8, and then its data, in words.
+    # A value consists of a word, tag | detail << 8, followed by its data in whole words.
     BOOL = 1
     INT = 2
     FLOAT = 3
     SCALAR = 4      # detail: NumPy type number
     ARRAY = 5       # detail: NumPy type number | axes << 8; the length of each axis as npy_intp, then the values
-    DICT = 6        # detail: entries, each a word with the length of its key, the key, and a value
+    DICT = 6        # detail: number of entries; each has a word with the length of its key, the key, and a value
 
 ctypedef struct cursor_t:
     char* at
     char* end
 
 cdef char* claim(cursor_t* cursor, size_t nbytes) noexcept:
-    """The next bytes, padded to words; NULL if there is no room."""
+    """Return the address of the next bytes, padded to words, and pass them; NULL if there are not enough."""
     cdef char* place = cursor.at
     nbytes = (nbytes + 7) & ~<size_t> 7
     if nbytes > <size_t> (cursor.end - place):
@@ -375,7 +375,7 @@ cdef bint put_word(cursor_t* cursor, uint64_t word) noexcept:
 
 
 cdef bint put_value(cursor_t* cursor, object value) except -1:
-    """Write a value; False if it does not fit, or is neither a number, nor an array of numbers, nor a dict of these."""
+    """Write a value; return False if it does not fit, or is not a number, an array of numbers, or a dict of these."""
     cdef double real
     cdef int64_t number
     cdef int overflow = 0
@@ -431,7 +431,7 @@ cdef uint64_t take_word(cursor_t* cursor) noexcept:
 
 
 cdef object take_value(cursor_t* cursor):
-    """Read a value that `put_value` wrote."""
+    """Read a value that `put_value` has written."""
     cdef uint64_t word = take_word(cursor)
     cdef uint64_t payload
     cdef int rank, typenum
@@ -461,13 +461,13 @@ cdef object take_value(cursor_t* cursor):
 
 
 cdef class InfoSlots:
-    """Infos of lanes in shared memory: one process puts, another gets after it was told that the lane is done.
+    """Infos of lanes in shared memory. One process writes, and another reads after the lane was reported as done.
 
     Args:
-        memory: a writable buffer; it is held for as long as the slots live. Zeros are lanes without infos.
-        offset: first byte of the slots, a multiple of 8.
+        memory: a writable buffer, to which the slots keep a reference. Zeros mean lanes without infos.
+        offset: index of the first byte of the slots, a multiple of 8.
         num_envs: number of lanes.
-        slot_bytes: bytes a lane; larger infos overflow.
+        slot_bytes: bytes per lane; larger infos overflow.
     """
 
     def __cinit__(self, memory, Py_ssize_t offset, Py_ssize_t num_envs, Py_ssize_t slot_bytes):
@@ -482,32 +482,32 @@ cdef class InfoSlots:
         self.overflow = {}
 
     cdef uint64_t word_of(self, Py_ssize_t lane) except? 0xFF:
-        """The lane's word: 0 for no info."""
+        """Return the word of a lane: 0 for no info."""
         if not 0 <= lane < self.num_envs:
             raise IndexError(f"lane: expected one of {self.num_envs}, got {lane}")
         return self.words[lane]
 
     @staticmethod
     def nbytes(num_envs, slot_bytes):
-        """Bytes of memory that so many slots take."""
+        """Return the bytes of memory that these slots need."""
         if num_envs < 1 or slot_bytes < 0:
             raise ValueError(f"expected at least one lane and slots of some bytes, got {num_envs} of {slot_bytes}")
         return 8 * num_envs * (1 + (slot_bytes + 7) // 8)
 
     cpdef bint put(self, Py_ssize_t lane, object info, object final_info=None, object extra=None) except -1:
-        """Store what a lane reports, in place of what it reported before.
+        """Store the infos of a lane, which replace its previous ones.
 
         Args:
-            lane: the lane.
-            info: the info dict of its environment; any mapping that `dict` takes.
+            lane: index of the lane.
+            info: the info dict of its environment; any mapping that `dict` accepts.
             final_info: the last info of an episode that ended, or None.
             extra: any object, or None.
 
         Returns:
-            Whether it is in the slot; else its pickle waits in `take_overflow`.
+            Whether they fit into the slot; otherwise `take_overflow` will return their pickle.
 
         Raises:
-            TypeError: a value cannot be pickled; the message names the keys that lead to it. The lane is empty then.
+            TypeError: If a value cannot be pickled; the message names the keys that lead to it. The lane is then empty.
         """
         cdef cursor_t cursor
         cdef uint64_t flags = FILLED
@@ -531,32 +531,32 @@ cdef class InfoSlots:
         return False
 
     def take_overflow(self):
-        """Return what is in no slot, pickles by lane, and forget it."""
+        """Return the pickles of infos that do not fit into slots, by lane, and forget them."""
         taken = self.overflow
         self.overflow = {}
         return taken
 
     def filled(self):
-        """Return the lanes that have something to report, in order."""
+        """Return the lanes that have infos, in order."""
         cdef Py_ssize_t lane
         return [lane for lane in range(self.num_envs) if self.words[lane] != 0]
 
     def overflowed(self, lanes):
-        """Return those of the given lanes whose reports have to come another way."""
+        """Return those of the given lanes whose infos do not fit into their slots."""
         return [lane for lane in lanes if self.word_of(lane) == OVERFLOWED]
 
     def get(self, Py_ssize_t lane, bytes overflow=None):
-        """Read what a lane reports.
+        """Return the infos of a lane.
 
         Args:
-            lane: the lane.
-            overflow: its pickle, if it overflowed.
+            lane: index of the lane.
+            overflow: the pickle of its infos, if they overflowed.
 
         Returns:
-            The info dict, the final info or None, the extra or None.
+            The info dict, the final info or None, the extra object or None.
 
         Raises:
-            ValueError: it overflowed and no pickle is given, or one that cannot be loaded here.
+            ValueError: If the infos overflowed and the pickle is missing, or cannot be loaded here.
         """
         cdef cursor_t cursor
         cdef uint64_t word = self.word_of(lane)

@@ -1,17 +1,17 @@
 /* Requests of a parent to its worker processes, and their answers, as words in shared memory.
  *
- * There are two protocols over the same two doorbells:
+ * Two protocols share two doorbells:
  *   requests    the parent posts one numbered request to some workers and waits until all of them have answered it;
- *   lanes       the parent submits single lanes, each worker takes its own so that all get equal time, and the parent
- *               gathers whichever lanes are ready.
+ *   lanes       the parent submits single lanes, each worker takes its own lanes such that they get equal time, and the
+ *               parent gathers whichever lanes are ready.
  *
- * What makes it survive a process that is killed between any two instructions:
- *   - No locks. Every word has one writer, except the countdown, which is replaced only as a whole, together with the
- *     number of its request, and counters that decide when to ring but carry no results.
+ * The channel survives a process that is killed between any two instructions:
+ *   - There are no locks. Each word has one writer, except the countdown, which is replaced only as a whole, together with
+ *     the number of its request, and counters that decide when to ring but carry no results.
  *   - A doorbell only shortens a wait. A waiting thread reads the words again after every slice of at most
  *     GYMCORE_SLICE, so a peer that was killed before it rang costs one slice.
- *   - Answers and ring entries are published last: one that can be seen is complete.
- * Memory of zeros is a channel without requests. C, not Cython, so that it can be tested with ThreadSanitizer.
+ *   - Answers and ring entries are published last, so an entry that is visible is complete.
+ * Zeroed memory is a channel without requests. This is C, not Cython, so that ThreadSanitizer can test it.
  */
 #ifndef GYMCORE_CHANNEL_H
 #define GYMCORE_CHANNEL_H
@@ -19,9 +19,9 @@
 #include "wait.h"
 
 #define GYMCORE_LINE 128                /* processors fetch cache lines of 64 bytes in pairs */
-#define GYMCORE_SLICE ((int64_t)50000000) /* nanoseconds after which a wait handles signals and reads words again */
+#define GYMCORE_SLICE ((int64_t)50000000) /* nanoseconds after which a wait handles signals and reads the words again */
 #define GYMCORE_NEVER UINT64_MAX
-#define GYMCORE_MAX_MEAN_STEPS 64         /* mean steps that a lane can be ahead of, or behind, its worker's clock */
+#define GYMCORE_MAX_MEAN_STEPS 64         /* maximum distance of a lane from its worker's clock, in mean steps */
 
 /* Cache lines that all processes share. */
 typedef struct {
@@ -29,7 +29,7 @@ typedef struct {
     gymcore_word parent_cpu;      /* CPU on which the parent wrote last */
     char pad0[GYMCORE_LINE - 8];
     gymcore_word parent_doorbell, parent_asleep;
-    gymcore_word64 wake_at; /* `completed` at which the parent wants to be woken */
+    gymcore_word64 wake_at; /* value of `completed` at which the parent must be woken */
     char pad1[GYMCORE_LINE - 16];
     gymcore_word64 countdown; /* request << 32 | workers that have not answered */
     gymcore_word64 completed; /* lanes completed so far */
@@ -39,26 +39,26 @@ typedef struct {
 /* The slot of a worker: a cache line that the parent writes and one that the worker writes. */
 typedef struct {
     gymcore_word64 inbox;  /* request << 32 | operation */
-    gymcore_word64 head;   /* ring entries that the parent has seen */
-    gymcore_word activity; /* changes whenever there is something new for this worker */
+    gymcore_word64 head;   /* number of ring entries that the parent has read */
+    gymcore_word activity; /* changes whenever there is new work for this worker */
     char pad0[GYMCORE_LINE - 20];
     gymcore_word64 answer; /* request << 32 | status */
-    gymcore_word64 tail;   /* ring entries that are written */
+    gymcore_word64 tail;   /* number of ring entries that the worker has written */
     gymcore_word asleep;
-    gymcore_word cpu; /* CPU on which the worker was woken last */
-    double clock; /* time used by the lane taken last */
-    double mean;  /* seconds of a step */
+    gymcore_word cpu; /* CPU on which the worker last woke up */
+    double clock; /* time used by the lane that was taken last */
+    double mean;  /* mean seconds of a step */
     char pad1[GYMCORE_LINE - 40];
 } gymcore_worker_slot;
 
-/* Where things are, as one process sees them. Lanes first[k] <= lane < first[k + 1] are worker k's. */
+/* Addresses of the parts of a channel in one process. Lanes first[k] <= lane < first[k + 1] belong to worker k. */
 typedef struct {
     gymcore_doorbells *doorbells;
     gymcore_worker_slot *slots;
-    double *used;            /* [num_envs] seconds, by the lane's worker */
-    gymcore_word *submitted; /* [num_envs] number of the lane's last submission, by the parent */
-    gymcore_word *taken;     /* [num_envs] number that was taken last, by the worker (or the parent, in its stead) */
-    gymcore_word64 *ring;    /* [2 * num_envs] submission << 32 | lane; worker k's part begins at 2 * first[k] */
+    double *used;            /* [num_envs] seconds used by each lane; written by its worker */
+    gymcore_word *submitted; /* [num_envs] number of the lane's last submission; written by the parent */
+    gymcore_word *taken;     /* [num_envs] number that was taken last; written by the worker, or the parent in its stead */
+    gymcore_word64 *ring;    /* [2 * num_envs] submission << 32 | lane; the ring of worker k begins at 2 * first[k] */
     int64_t num_workers, num_envs;
     const int64_t *first; /* [num_workers + 1] */
 } gymcore_channel;
@@ -80,11 +80,11 @@ GYMCORE_INLINE void gymcore_channel_place(gymcore_channel *c, char *memory)
     c->taken = c->submitted + c->num_envs;
 }
 
-/* Bit by which a wake-up selects this worker; workers that share one also share spurious wake-ups. */
+/* Return the bit by which a wake-up selects a worker. Workers with the same bit wake up together. */
 GYMCORE_INLINE uint32_t gymcore_bit(int64_t worker) { return (uint32_t)1 << (worker & 31); }
 
-/* Polls to make before sleeping: none if the peer that is waited for used this very CPU last. It needs the CPU, and it
- * would not interrupt these polls to get it: 64 trivial environments then take 270 us instead of 30. */
+/* Return the number of polls before sleeping: none if the awaited peer last used the CPU of this thread. The peer needs
+ * that CPU, and does not get it during polls: with polls, 64 trivial environments take 270 us instead of 30. */
 GYMCORE_INLINE int64_t gymcore_polls(gymcore_word *peer_cpu, int64_t spin)
 {
     uint32_t cpu = gymcore_cpu();
@@ -93,7 +93,7 @@ GYMCORE_INLINE int64_t gymcore_polls(gymcore_word *peer_cpu, int64_t spin)
 
 /* --- doorbells ----------------------------------------------------------------------------------------------------- */
 
-/* Publish that there is something new; return the bit to ring by if the worker sleeps, else 0. */
+/* Publish that there is new work for a worker; return its bit if it sleeps and must be woken, else 0. */
 GYMCORE_INLINE uint32_t gymcore_notify(gymcore_channel *c, int64_t worker)
 {
     gymcore_increment32(&c->slots[worker].activity);
@@ -108,7 +108,7 @@ GYMCORE_INLINE void gymcore_ring_workers(gymcore_channel *c, uint32_t mask)
     }
 }
 
-/* Only the first of several workers makes the system call. */
+/* Wake the parent if it sleeps. Only the first of several workers makes the system call. */
 GYMCORE_INLINE void gymcore_ring_parent(gymcore_channel *c)
 {
     if (gymcore_load32(&c->doorbells->parent_asleep) && gymcore_swap32(&c->doorbells->parent_asleep, 0)) {
@@ -119,8 +119,8 @@ GYMCORE_INLINE void gymcore_ring_parent(gymcore_channel *c)
 
 /* --- requests: parent ---------------------------------------------------------------------------------------------- */
 
-/* Post a request to `count` workers, those with selected[k] != 0, or to all if `selected` is NULL. The countdown is
- * written first, because a worker may answer before the request has reached the next one. */
+/* Post a request to `count` workers: those with selected[k] != 0, or all if `selected` is NULL. The countdown is written
+ * first, because a worker may answer before the request has reached the next one. */
 static inline void gymcore_post(
     gymcore_channel *c, uint32_t request, uint32_t operation, const uint8_t *selected, int64_t count)
 {
@@ -145,13 +145,13 @@ GYMCORE_INLINE int gymcore_answered(gymcore_channel *c, int64_t worker, uint32_t
     return gymcore_load64(&c->slots[worker].answer) >> 32 == request;
 }
 
-/* Whether what the parent waits for has arrived: `goal` completed lanes or, if `goal` is GYMCORE_NEVER, all replies. */
+/* Return whether `goal` lanes have completed or, if `goal` is GYMCORE_NEVER, whether all replies have arrived. */
 GYMCORE_INLINE int gymcore_arrived(gymcore_channel *c, uint32_t request, uint64_t goal)
 {
     return goal == GYMCORE_NEVER ? gymcore_replied(c, request) : gymcore_load64(&c->doorbells->completed) >= goal;
 }
 
-/* Let the parent wait for one slice; 1 when what it waits for has arrived. */
+/* Let the parent wait for one slice; return whether what it waits for has arrived (`gymcore_arrived`). */
 static inline int gymcore_await_arrival(
     gymcore_channel *c, uint32_t request, uint64_t goal, int64_t until, int64_t spin)
 {
@@ -173,8 +173,8 @@ static inline int gymcore_await_arrival(
 
 /* --- requests: worker ---------------------------------------------------------------------------------------------- */
 
-/* Find what there is for the worker: 1 a request that is not `last` (in *inbox), 2 lanes, 0 nothing. *activity was read
- * before: while the word is still that, there is still nothing. */
+/* Find work for a worker: return 1 for a request other than `last` (in *inbox), 2 for lanes, 0 for nothing. *activity was
+ * read before: as long as the word does not change, there is no new work. */
 static inline int gymcore_find_work(
     gymcore_channel *c, int64_t worker, uint32_t last, uint64_t *inbox, uint32_t *activity)
 {
@@ -188,7 +188,7 @@ static inline int gymcore_find_work(
     return 0;
 }
 
-/* Let a worker wait for one slice, at most until its activity word is no longer `activity`. */
+/* Let a worker wait for one slice, or until its activity word is no longer `activity`. */
 static inline void gymcore_await_activity(
     gymcore_channel *c, int64_t worker, uint32_t activity, int64_t until, int64_t spin)
 {
@@ -206,7 +206,7 @@ static inline void gymcore_await_activity(
     gymcore_store32(&slot->cpu, gymcore_cpu());
 }
 
-/* Answer a request. The answer to an abandoned one does not change the countdown of its successor. */
+/* Answer a request. An answer to an abandoned request does not change the countdown of the next one. */
 static inline void gymcore_reply(gymcore_channel *c, int64_t worker, uint32_t request, uint32_t status)
 {
     if (gymcore_answered(c, worker, request))
@@ -225,9 +225,9 @@ static inline void gymcore_reply(gymcore_channel *c, int64_t worker, uint32_t re
 
 /* --- lanes: worker ------------------------------------------------------------------------------------------------- */
 
-/* Take the submitted lane with the least time used; -1 if there is none. A lane counts as at most GYMCORE_MAX_MEAN_STEPS
- * mean steps before or behind the worker's clock: one that was very slow, or idle for long, neither starves nor starves
- * others. */
+/* Take the submitted lane that has used the least time; return -1 if there is none. The time of a lane is limited to
+ * GYMCORE_MAX_MEAN_STEPS mean steps around the worker's clock, so a lane that was slow or idle for long is not starved, and
+ * does not starve others. */
 static inline int64_t gymcore_take(gymcore_channel *c, int64_t worker)
 {
     gymcore_worker_slot *slot = &c->slots[worker];
@@ -238,7 +238,7 @@ static inline int64_t gymcore_take(gymcore_channel *c, int64_t worker)
         uint32_t number = gymcore_load32(&c->submitted[lane]);
         if (number == gymcore_load32(&c->taken[lane]))
             continue;
-        /* Stored, not only compared: the clock advances and so reaches every lane that waits. */
+        /* The limited time is stored, so that the advancing clock reaches every waiting lane. */
         if (c->used[lane] > slot->clock + slack)
             c->used[lane] = slot->clock + slack;
         else if (c->used[lane] < slot->clock - slack)
@@ -256,8 +256,8 @@ static inline int64_t gymcore_take(gymcore_channel *c, int64_t worker)
     return best;
 }
 
-/* Publish that a lane is ready, after `seconds` of work; 0 if the ring is full, which only broken memory can cause. If
- * the parent has given the lane up since it was taken, `taken` is a number that it does not wait for any more. */
+/* Publish that a lane is ready, after `seconds` of work; return 0 if the ring is full, which only corrupt memory can cause.
+ * If the parent has given up the lane since it was taken, it no longer waits for the number in `taken`. */
 static inline int gymcore_complete(gymcore_channel *c, int64_t worker, int64_t lane, double seconds)
 {
     gymcore_worker_slot *slot = &c->slots[worker];
@@ -265,7 +265,7 @@ static inline int gymcore_complete(gymcore_channel *c, int64_t worker, int64_t l
     uint64_t tail = slot->tail;
     if (tail - gymcore_load64(&slot->head) >= size)
         return 0;
-    if (!(seconds > 1e-6)) /* also NaN; a step that costs nothing would be first forever */
+    if (!(seconds > 1e-6)) /* or NaN; a lane whose steps cost nothing would always be first */
         seconds = 1e-6;
     c->used[lane] += seconds;
     if (!(slot->mean > 0))
@@ -284,18 +284,18 @@ static inline int gymcore_complete(gymcore_channel *c, int64_t worker, int64_t l
 
 /* --- lanes: parent ------------------------------------------------------------------------------------------------- */
 
-/* State that only the parent has. */
+/* State of the parent, which workers do not see. */
 typedef struct {
     uint8_t *state;   /* [num_envs] of gymcore_lane_state */
-    int64_t *queue;   /* [num_envs] ready lanes, in the order they were gathered */
-    int64_t count;    /* of them */
-    int64_t submitted; /* lanes that are not idle */
+    int64_t *queue;   /* [num_envs] ready lanes, in the order in which they were gathered */
+    int64_t count;    /* number of lanes in the queue */
+    int64_t submitted; /* number of lanes that are not idle */
 } gymcore_parent_state;
 
 enum gymcore_lane_state { GYMCORE_IDLE, GYMCORE_SUBMITTED, GYMCORE_READY };
 
-/* Move lanes from the rings to the queue, without those that were given up since; 0 if a ring is broken. *completed is
- * read first: a lane that completes meanwhile is gathered, or not yet counted in it, or both, but never neither. */
+/* Move lanes from the rings to the queue, except those that were given up meanwhile; return 0 if a ring is corrupt.
+ * *completed is read first, so every lane that it counts is gathered. */
 static inline int gymcore_gather(gymcore_channel *c, gymcore_parent_state *parent, uint64_t *completed)
 {
     *completed = gymcore_load64(&c->doorbells->completed);
@@ -322,7 +322,7 @@ static inline int gymcore_gather(gymcore_channel *c, gymcore_parent_state *paren
     return 1;
 }
 
-/* Submit lanes, which the caller has checked to be idle, and notify their workers. */
+/* Submit lanes, which must be idle, and notify their workers. */
 static inline void gymcore_submit(
     gymcore_channel *c, gymcore_parent_state *parent, const int64_t *lanes, int64_t count, const int32_t *owner)
 {
@@ -337,7 +337,8 @@ static inline void gymcore_submit(
     gymcore_ring_workers(c, mask);
 }
 
-/* Give a lane up: it is not delivered, nor taken unless it has been already. The caller has gathered the rings before. */
+/* Give up a lane: the parent does not receive it, and its worker does not take it if it has not done so yet. The caller
+ * must have gathered the rings before. */
 static inline void gymcore_forget(gymcore_channel *c, gymcore_parent_state *parent, int64_t lane)
 {
     if (parent->state[lane] == GYMCORE_IDLE)

@@ -1,7 +1,7 @@
 """Channel: numbered requests, and single lanes, between a parent and its worker processes over shared memory.
 
-The protocol is channel.h; here arguments are checked, waits are cut into slices in which Python handles its signals,
-and waiting releases the GIL. `watch_parent` ends a worker process with its parent (watch.h).
+channel.h has the protocol. This module checks arguments, releases the GIL while waiting, and divides waits into slices,
+between which Python handles signals. `watch_parent` ends a worker process with its parent (watch.h).
 """
 cimport cython
 cimport numpy as cnp
@@ -71,34 +71,34 @@ cdef extern from "workers/watch.h":
 
 
 cdef int64_t deadline_after(double timeout) except -1:
-    """Nanoseconds of the clock at which a wait that begins now is over; what is past the clock's range is forever."""
+    """Return the time in nanoseconds at which a wait that begins now ends, at most 1e9 seconds from now."""
     if isnan(timeout):
         raise ValueError("timeout: expected seconds, got nan")
     return clock_now() + <int64_t> (min(max(timeout, 0.0), 1e9) * 1e9)
 
 
-@cython.no_gc  # what it refers to refers to nothing: the memory of a cycle must outlive it
+@cython.no_gc  # its references cannot form a cycle, and the memory must outlive the object
 cdef class Channel:
-    """One end of a channel; the parent has one, and every worker process its own over the same memory.
+    """One end of a channel. The parent has one, and each worker process has its own, over the same memory.
 
-    Requests: the parent calls `post`, then `wait`; a worker `next`, then `reply`. Only the latest request counts: a
-    worker never sees an older one, and a reply to an older one changes nothing.
+    Requests: the parent calls `post`, then `wait`; a worker calls `next`, then `reply`. Only the latest request counts:
+    a worker never sees an older one, and a reply to an older one changes nothing.
 
-    Lanes: the parent calls `submit`, then `ready`; a worker `take`, then `complete`.
+    Lanes: the parent calls `submit`, then `ready`; a worker calls `take`, then `complete`.
 
     Args:
-        memory: writable buffer shared by the processes, zeros when the channel is used first; kept alive.
-        offset: byte of `memory` where the channel begins, so that its address is a multiple of 64.
-        bounds: (lo, hi) of each worker, which owns lanes lo <= lane < hi. The first one begins with lane 0, every other
-            one where the one before it ends.
+        memory: writable buffer that the processes share, with zeros before the channel is first used. The channel keeps
+            a reference to it.
+        offset: index of the byte in `memory` where the channel begins; its address must be a multiple of 64.
+        bounds: (lo, hi) of each worker, which owns lanes lo <= lane < hi. The first range begins with lane 0, and each
+            other range where the previous one ends.
 
-    Waits take a time-out in seconds and `spin`, the number of polls (some ten nanoseconds each) before sleeping. They
-    sleep at once if the peer uses the CPU of the caller, which it needs.
-    They release the GIL and let Python handle signals, so KeyboardInterrupt comes out of them within 0.1 s; nothing is
-    lost then. Nobody waits past the time-out for a peer that was killed, at whatever instruction.
+    Waits take a time-out in seconds and `spin`, the number of polls (about ten nanoseconds each) before sleeping. They
+    sleep at once if the peer uses the CPU of the caller, because the peer needs it.
+    They release the GIL and let Python handle signals, so they raise KeyboardInterrupt within 0.1 s; nothing is lost
+    then. A wait never outlasts its time-out, wherever the peer was killed.
 
-    Another thread may post or submit while one waits; of two that wait at once, one can sleep 0.05 s longer than it has
-    to.
+    Another thread may post or submit during a wait. If two threads wait, one may wake up to 0.05 s late.
     """
 
     cdef channel_t channel
@@ -106,7 +106,7 @@ cdef class Channel:
     cdef int32_t* owner
     cdef uint8_t* selected
     cdef uint32_t request
-    cdef list arrays  # what the pointers lead to
+    cdef list arrays  # the memory that the pointers point to
 
     def __cinit__(self, object memory, Py_ssize_t offset, list bounds):
         cdef Py_ssize_t k, lane, lo, hi, num_workers = len(bounds)
@@ -135,18 +135,18 @@ cdef class Channel:
             raise ValueError(f"offset: expected an address that is a multiple of 64, got {offset} into the memory")
         self.arrays.append(array)
         channel_place(&self.channel, <char*> cnp.PyArray_DATA(array))
-        # A second parent's end (after the first one was dropped) goes on counting.
+        # A second object of a parent, which replaces a dropped one, continues the numbers of requests.
         self.request = <uint32_t> (load64(&self.channel.doorbells.countdown) >> 32)
 
     cdef void* _zeros(self, Py_ssize_t count, dtype) except NULL:
-        """Memory that lives as long as this object."""
+        """Return zeroed memory that lives as long as this object."""
         array = np.zeros(max(count, 1), dtype)
         self.arrays.append(array)
         return cnp.PyArray_DATA(<cnp.ndarray> array)
 
     @staticmethod
     def nbytes(Py_ssize_t num_workers, Py_ssize_t num_envs):
-        """Bytes of shared memory that a channel takes, a multiple of 128."""
+        """Return the bytes of shared memory that a channel needs, a multiple of 128."""
         return channel_bytes(num_workers, num_envs)
 
     cdef int _check_worker(self, Py_ssize_t worker) except -1:
@@ -157,7 +157,7 @@ cdef class Channel:
     # --- requests: parent -----------------------------------------------------------------------------------------
 
     cdef int64_t _select(self, object workers) except -1:
-        """Mark the workers meant, and count them; nothing changes if one of them does not exist."""
+        """Select workers (None: all), and return their number; change nothing if one of them does not exist."""
         cdef Py_ssize_t worker
         if workers is None:
             memset(self.selected, 1, self.channel.num_workers)
@@ -174,18 +174,18 @@ cdef class Channel:
 
     @property
     def next_request(self):
-        """Number that the next `post` will return, for what has to be in place before it."""
+        """Number that the next `post` will return, for a caller that needs it before."""
         return self.request + 1 if self.request != 0xFFFFFFFF else 1
 
     def post(self, Py_ssize_t opcode, workers=None):
-        """Ask workers for an operation; what was asked before and not answered is abandoned.
+        """Request an operation from workers. An earlier request that was not answered is abandoned.
 
         Args:
-            opcode: 0 to 2147483647, what the operation is.
-            workers: those asked; all by default.
+            opcode: number of the operation, 0 to 2147483647.
+            workers: indices of the workers; all by default.
 
         Returns:
-            The request's number, 1 to 4294967295, then 1 again.
+            The number of the request: 1 to 4294967295, then 1 again.
         """
         cdef int64_t count
         if not 0 <= opcode <= 0x7FFFFFFF:
@@ -201,10 +201,10 @@ cdef class Channel:
         return 0
 
     def wait(self, uint32_t request, double timeout, Py_ssize_t spin=0):
-        """Wait until every worker that was asked has replied: True, or False when the time is over.
+        """Wait until all workers of a request have replied. Return True, or False after the time-out.
 
         Raises:
-            ValueError: `request` is not the latest one.
+            ValueError: If `request` is not the latest one.
         """
         cdef int64_t until
         cdef bint done
@@ -213,18 +213,18 @@ cdef class Channel:
         while True:
             with nogil:
                 done = await_arrival(&self.channel, request, NEVER, min(until, clock_now() + SLICE), spin)
-            # The answers themselves: a worker that was killed between its answer and its decrement has answered.
+            # Check the answers too: a worker that was killed between its answer and its decrement has answered.
             if done or not self.unanswered(request):
                 return True
             spin = 0
             PyErr_CheckSignals()
-            # A signal handler may have asked for something else.
+            # A signal handler may have posted another request.
             self._check_request(request)
             if clock_now() >= until:
                 return False
 
     def unanswered(self, uint32_t request):
-        """Workers that have not replied to the latest request, in order."""
+        """Return the workers that have not replied to the latest request, in order."""
         cdef Py_ssize_t k
         self._check_request(request)
         return [
@@ -232,12 +232,12 @@ cdef class Channel:
             if self.selected[k] and not channel_answered(&self.channel, k, request)]
 
     def status(self, Py_ssize_t worker):
-        """What the worker gave with its last reply, whichever request that answered."""
+        """Return the status in the last reply of a worker, to whichever request."""
         self._check_worker(worker)
         return <int32_t> <uint32_t> load64(&self.channel.slots[worker].answer)
 
     def withdraw(self, Py_ssize_t worker):
-        """Take back what a worker that died was asked last: the one in its place shall not do it too."""
+        """Discard the last request to a dead worker, so that its replacement does not execute it again."""
         self._check_worker(worker)
         store64(&self.channel.slots[worker].inbox, 0)
 
@@ -247,13 +247,13 @@ cdef class Channel:
         """Wait for a request.
 
         Args:
-            worker: number of the caller.
-            last: number of the request it had before, 0 for none.
+            worker: index of the caller.
+            last: number of the previous request of this worker, 0 for none.
             timeout: seconds; 0 polls once.
             spin: number of polls before sleeping.
 
         Returns:
-            (request, opcode), or None: the time is over, or lanes of the worker wait for `take`.
+            (request, opcode), or None after the time-out, or if there are lanes for `take`.
         """
         cdef int64_t until = deadline_after(timeout)
         cdef uint64_t inbox = 0
@@ -272,21 +272,21 @@ cdef class Channel:
             PyErr_CheckSignals()
 
     def reply(self, Py_ssize_t worker, uint32_t request, int32_t status=0):
-        """Answer a request; everything written to shared memory before can be seen by the parent afterwards."""
+        """Answer a request. The parent then sees everything that the worker has written to shared memory before."""
         self._check_worker(worker)
         channel_reply(&self.channel, worker, request, <uint32_t> status)
 
     # --- lanes: parent --------------------------------------------------------------------------------------------
 
     cdef cnp.ndarray _lanes(self, object lanes):
-        """Return lanes as an int64 vector, each in range."""
+        """Return lanes as an int64 vector, or raise if one is out of range."""
         cdef cnp.ndarray vector
         cdef const int64_t* values
         cdef Py_ssize_t i
         array = np.asarray(lanes)
         if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
             raise ValueError(f"lanes: expected a vector of integers, got shape {array.shape} of {array.dtype}")
-        vector = np.array(array, np.int64)  # a copy: nobody else can change it after the check
+        vector = np.array(array, np.int64)  # a copy, which no other thread can change after the check
         values = <const int64_t*> cnp.PyArray_DATA(vector)
         for i in range(cnp.PyArray_SIZE(vector)):
             if not 0 <= values[i] < self.channel.num_envs:
@@ -294,20 +294,20 @@ cdef class Channel:
         return vector
 
     def submit(self, lanes):
-        """Ask for lanes, each of which is not outstanding; nothing changes after an error.
+        """Submit lanes to their workers. A call that raises changes nothing.
 
         Args:
-            lanes: vector of lane numbers, int64 by preference.
+            lanes: vector of lane indices, preferably int64. None of them may be outstanding.
 
         Raises:
-            ValueError: a lane that is outstanding, named twice or does not exist.
+            ValueError: If a lane is outstanding, occurs twice or does not exist.
         """
         cdef cnp.ndarray vector = self._lanes(lanes)
         cdef const int64_t* values = <const int64_t*> cnp.PyArray_DATA(vector)
         cdef Py_ssize_t i, k, count = cnp.PyArray_SIZE(vector)
         for i in range(count):
             if self.parent.state[values[i]] != IDLE:
-                # Marked below by this very call, or by an earlier one.
+                # It was marked by this call (below), or by an earlier one.
                 repeated = values[i] in vector[:i]
                 for k in range(i):
                     self.parent.state[values[k]] = IDLE
@@ -316,14 +316,14 @@ cdef class Channel:
         channel_submit(&self.channel, &self.parent, values, count, self.owner)
 
     def ready(self, Py_ssize_t batch_size, double timeout, Py_ssize_t spin=0):
-        """Wait until `batch_size` lanes are ready, and hand out those that were ready first.
+        """Wait until `batch_size` lanes are ready, and return those that were ready first.
 
         Returns:
-            Lanes, int64 [batch_size], or None when the time is over (none is handed out then).
+            Lanes, int64 [batch_size], or None after the time-out (all lanes then stay outstanding).
 
         Raises:
-            ValueError: fewer lanes than that are outstanding: it would wait forever.
-            RuntimeError: the shared memory was overwritten.
+            ValueError: If fewer lanes are outstanding, so that the wait would never end.
+            RuntimeError: If the shared memory was overwritten.
         """
         cdef int64_t until = deadline_after(timeout)
         cdef uint64_t goal
@@ -337,14 +337,14 @@ cdef class Channel:
             goal += <uint64_t> (batch_size - self.parent.count)
             if clock_now() >= until:
                 return None
-            # The parent is left alone without the GIL: another thread may submit.
+            # This releases the GIL, but does not access `parent`: another thread may submit meanwhile.
             with nogil:
                 await_arrival(&self.channel, 0, goal, min(until, clock_now() + SLICE), spin)
             spin = 0
             PyErr_CheckSignals()
 
     cdef uint64_t _gather(self) except? 0:
-        """Take what is ready out of the rings; how many lanes were completed in all, before that."""
+        """Move ready lanes from the rings to the queue; return how many lanes had completed in total before."""
         cdef uint64_t completed
         if not gather(&self.channel, &self.parent, &completed):
             raise RuntimeError("channel: the shared memory was overwritten")
@@ -364,23 +364,23 @@ cdef class Channel:
 
     @property
     def num_outstanding(self):
-        """Number of lanes that were submitted and not handed out."""
+        """Number of lanes that were submitted and not returned by `ready`."""
         return self.parent.submitted
 
     def outstanding(self):
-        """Lanes that were submitted and not handed out, int64, in order."""
+        """Return the lanes that were submitted and not returned by `ready`, int64, in order."""
         cdef int64_t i
         return np.array([i for i in range(self.channel.num_envs) if self.parent.state[i] != IDLE], np.int64)
 
     def forget(self, lanes):
-        """Give up lanes that are outstanding (others are left alone): they are not handed out any more.
+        """Give up those of the lanes that are outstanding: `ready` will not return them.
 
-        A lane that its worker has not taken is withdrawn; one that it is working on is dropped when it completes.
+        A lane that its worker has not taken is withdrawn; a lane that its worker has taken is dropped on completion.
         """
         cdef cnp.ndarray vector = self._lanes(lanes)
         cdef const int64_t* values = <const int64_t*> cnp.PyArray_DATA(vector)
         cdef Py_ssize_t i
-        # So that a lane has at most two entries in a ring: one given up and one not.
+        # Gather first, so that a ring has at most two entries of a lane: one that was given up, and a current one.
         self._gather()
         for i in range(cnp.PyArray_SIZE(vector)):
             forget_lane(&self.channel, &self.parent, values[i])
@@ -388,16 +388,16 @@ cdef class Channel:
     # --- lanes: worker --------------------------------------------------------------------------------------------
 
     def take(self, Py_ssize_t worker):
-        """The worker's requested lane that used the least time so far, or -1.
+        """Take the submitted lane of a worker that has used the least time so far. Return -1 if there is none.
 
-        Fair in time: a lane that is 20 times slower is stepped a twentieth as often. It never starves: no lane is
-        counted more than 64 mean steps before or behind the others.
+        A lane that is 20 times slower is stepped a twentieth as often. It never starves, because the time of a lane is
+        limited to 64 mean steps around that of the others.
         """
         self._check_worker(worker)
         return channel_take(&self.channel, worker)
 
     def complete(self, Py_ssize_t worker, Py_ssize_t lane, double seconds):
-        """Report that a lane which was taken is ready, after so many seconds; the parent sees what it wrote."""
+        """Report that a taken lane is ready, after `seconds` of work. The parent then sees what was written for it."""
         self._check_worker(worker)
         if not 0 <= lane < self.channel.num_envs or self.owner[lane] != worker:
             raise ValueError(f"lane: expected a lane of worker {worker}, got {lane}")
@@ -406,16 +406,16 @@ cdef class Channel:
 
 
 def watch_parent(long long pid, int pidfd=-1, int exit_code=1):
-    """End this process, without clean-up, as soon as another one has ended; even while Python is stuck.
+    """End this process, without cleanup, as soon as another process has ended, even if Python is stuck.
 
     Args:
         pid: the process to watch.
-        pidfd: a pidfd of it, as `os.pidfd_open(pid)` gives, so that no later process with its number can be meant; it
-            may be closed afterwards. -1: whether the process lives is looked at once a second.
-        exit_code: 0 to 255, what this process ends with.
+        pidfd: its pidfd, as returned by `os.pidfd_open(pid)`, so that no later process with the same number is
+            mistaken for it; the caller may close it afterwards. -1: check once a second whether the process lives.
+        exit_code: exit status of this process, 0 to 255.
 
     Raises:
-        RuntimeError: the system gave no thread.
+        RuntimeError: If the system cannot start a thread.
     """
     if start_watch(pid, pidfd, exit_code):
         raise RuntimeError("watch_parent: the system gave no thread")

@@ -1,7 +1,8 @@
 /* Sleeping until an atomic word (atomics.h) in memory that processes share changes.
  *
- * Linux: a futex, which works between processes wherever each has the page mapped. Elsewhere, or with GYMCORE_NO_FUTEX:
- * short sleeps between polls of the word, because no portable call wakes another process without an object to clean up.
+ * On Linux, this is a futex, which works between processes wherever each has mapped the page. Elsewhere, and with
+ * GYMCORE_NO_FUTEX, short sleeps alternate with polls of the word, because no portable call wakes another process without
+ * an object to clean up.
  */
 #ifndef GYMCORE_WAIT_H
 #define GYMCORE_WAIT_H
@@ -20,7 +21,7 @@
 #define GYMCORE_FUTEX 1
 #endif
 
-/* Number of the CPU that runs this thread, from 1 on; 0 if the system does not tell. */
+/* Return the number of the CPU that runs this thread, counted from 1, or 0 if it is unknown. */
 GYMCORE_INLINE uint32_t gymcore_cpu(void)
 {
 #if defined(GYMCORE_FUTEX)
@@ -31,7 +32,7 @@ GYMCORE_INLINE uint32_t gymcore_cpu(void)
 #endif
 }
 
-/* Whether it slept that long: a signal ends it. */
+/* Sleep. Return 0 if a signal interrupted it. */
 GYMCORE_INLINE int gymcore_nap(int64_t nanoseconds)
 {
 #if defined(_WIN32)
@@ -43,15 +44,15 @@ GYMCORE_INLINE int gymcore_nap(int64_t nanoseconds)
 #endif
 }
 
-/* Sleep while `*word` is `value`, at the latest until the clock says `until`. May return early for no reason: callers look
- * again. `mask` names the sleepers that a wake-up can select; it is not 0. */
+/* Sleep while `*word` is `value`, but not beyond the time `until`. It may return early, so callers must check again. `mask`
+ * has the bits by which a wake-up can select this sleeper; it is not 0. */
 static inline void gymcore_wait(gymcore_word *word, uint32_t value, uint32_t mask, int64_t until)
 {
 #if defined(GYMCORE_FUTEX)
     struct timespec time = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
     if (syscall(SYS_futex, word, FUTEX_WAIT_BITSET, value, &time, NULL, mask) == -1 && errno != EAGAIN &&
         errno != EINTR && errno != ETIMEDOUT)
-        gymcore_nap(1000000); /* a sandbox without futexes: slow, but neither wrong nor busy */
+        gymcore_nap(1000000); /* in a sandbox without futexes; this is slow, but correct */
 #else
     int64_t nap = 20000;
     (void)mask;
@@ -66,7 +67,7 @@ static inline void gymcore_wait(gymcore_word *word, uint32_t value, uint32_t mas
 #endif
 }
 
-/* Wake the sleepers whose mask has a bit of this one. */
+/* Wake the sleepers whose masks share a bit with `mask`. */
 GYMCORE_INLINE void gymcore_wake(gymcore_word *word, uint32_t mask)
 {
 #if defined(GYMCORE_FUTEX)

@@ -1,7 +1,7 @@
 /* End this process when another one has ended, whatever this one is doing.
  *
- * A thread of the system, not of Python: it needs no GIL, so it also ends a worker that is stuck in an environment's C
- * code. It takes no signals, and sleeps until there is something to do.
+ * A system thread does this, which needs no GIL. So it can also end a worker that is stuck in the C code of an environment.
+ * It blocks all signals, and sleeps until the other process ends.
  */
 #ifndef GYMCORE_WATCH_H
 #define GYMCORE_WATCH_H
@@ -25,7 +25,7 @@
 typedef struct {
     long long pid;
     int pidfd;       /* or -1 */
-    int child;       /* it is the parent of this process */
+    int child;       /* whether this process is a child of it */
     int exit_code;
 } gymcore_watched;
 
@@ -39,7 +39,8 @@ static void gymcore_watch_thread(void *argument)
     TerminateProcess(GetCurrentProcess(), (UINT)watched->exit_code);
 }
 #else
-/* Asked once a second. A process that was given to another parent has lost its own, though a number can be used again. */
+/* Return whether the watched process lives; called once a second. A child whose parent process has changed has lost it, even
+ * if another process has its number now. */
 static int gymcore_watched_lives(const gymcore_watched *watched)
 {
     if (watched->child)
@@ -56,7 +57,7 @@ static void gymcore_watch_thread(void *argument)
         if (ready > 0 && (request.revents & POLLIN))
             _exit(watched->exit_code);
         if (ready > 0 || (ready < 0 && errno != EINTR))
-            break; /* no pidfd after all */
+            break; /* this is not a pidfd */
     }
     while (gymcore_watched_lives(watched)) {
         struct timespec second = {1, 0};
@@ -66,7 +67,7 @@ static void gymcore_watch_thread(void *argument)
 }
 #endif
 
-/* Start watching; 0, or -1 if the system gives no thread. A pidfd given is duplicated: the caller may close it. */
+/* Start watching; return 0, or -1 if the system cannot start a thread. The pidfd is duplicated, so the caller may close it. */
 static int gymcore_watch(long long pid, int pidfd, int exit_code)
 {
     gymcore_watched *watched = (gymcore_watched *)PyMem_RawMalloc(sizeof(gymcore_watched));

@@ -1,7 +1,7 @@
 """FrameMemory: the last observations of every lane of a batch, and stacks of them.
 
-A lane's frames lie next to each other, oldest first: a new one moves the others, which is a small part of copying the
-stack for the caller. Lanes begin episodes, and may be stepped, independently of one another.
+The frames of a lane are adjacent in memory, the oldest first. A new frame moves the others, which takes little time
+compared to copying the stack for the caller. Lanes begin episodes, and may be stepped, independently of each other.
 """
 cimport cython
 cimport numpy as cnp
@@ -18,10 +18,10 @@ cnp.import_array()
 
 # What an update does with a lane.
 cpdef enum:
-    ADD         # take one more frame
+    ADD         # add a frame
     BEGIN       # begin an episode with this frame
-    KEEP        # nothing
-    PEEK        # nothing, but return the stack as if it had taken one more frame
+    KEEP        # change nothing
+    PEEK        # change nothing, but return the stack as if the frame had been added
 
 
 @cython.final
@@ -30,15 +30,16 @@ cdef class FrameMemory:
 
     Args:
         num_envs: number of lanes.
-        depth: observations of a stack, at least 1.
-        shape: of one observation.
-        dtype: of one observation; plain numbers.
-        padding: array [*shape] that stands before the first observation of an episode; None for that observation.
+        depth: number of observations in a stack, at least 1.
+        shape: shape of one observation.
+        dtype: dtype of one observation; plain numbers.
+        padding: array [*shape] that fills the stack before the first observation of an episode; None to repeat that
+            observation.
         oldest: return the oldest observation of each stack instead of the stack.
         errors: module of exception classes: InvalidArgument, ArgumentTypeError, ConcurrentUseError.
 
-    Arrays that its methods return belong to the caller: their memory is used again only after nobody holds them (or a
-    view of them) any more. One thread at a time may use an object; a second one gets ConcurrentUseError.
+    Returned arrays belong to the caller: they are recycled only when nobody refers to them or a view of them. One
+    thread at a time may use an object; a second one gets ConcurrentUseError.
     """
 
     cdef Py_ssize_t num_envs, depth, row_bytes
@@ -47,8 +48,8 @@ cdef class FrameMemory:
     cdef object dtype, errors
     cdef cnp.ndarray frames, padding
     cdef char* memory                # [num_envs, depth, *shape]
-    cdef const char* filler          # [*shape], or NULL: a first observation fills its lane's stack
-    cdef dict rings          # ArrayRing of results, by their number of rows
+    cdef const char* filler          # [*shape], or NULL if the first observation of an episode fills the stack
+    cdef dict rings          # ArrayRing of results, by number of rows
     cdef int busy
 
     def __cinit__(
@@ -84,12 +85,12 @@ cdef class FrameMemory:
         return _restored, (self.errors.__name__, arguments, options, self.frames.copy())
 
     def update(self, observations, cnp.ndarray changes not None, cnp.ndarray lanes=None):
-        """Take observations of all lanes, or of some.
+        """Update the stacks of all lanes, or of some, with their new observations.
 
         Args:
             observations: [n, *shape].
             changes: uint8 [n], what to do with each lane: ADD, BEGIN, KEEP or PEEK; or bool [n], ADD or BEGIN.
-            lanes: int64 [n], whose they are; None for all in order.
+            lanes: int64 [n], the lane of each observation; None for all lanes in order.
 
         Returns:
             The stacks [n, depth, *shape] of these lanes, oldest frame first; with `oldest`, [n, *shape].
@@ -101,7 +102,7 @@ cdef class FrameMemory:
         cdef const char* frame
         cdef char* out
         if lanes is not None:
-            lanes = lanes.copy()  # which another thread cannot change after the check
+            lanes = lanes.copy()  # another thread cannot change the copy after the check
             indices, rows = lane_pointer(lanes, "lanes", self.num_envs, self.errors), cnp.PyArray_SIZE(lanes)
         typenum = cnp.NPY_BOOL if cnp.PyArray_TYPE(changes) == cnp.NPY_BOOL else cnp.NPY_UINT8
         change = <const uint8_t*> array_pointer(changes, "changes", typenum, (rows,), False, self.errors)
@@ -127,7 +128,7 @@ cdef class FrameMemory:
         self, const char* frame, const uint8_t* changes, const int64_t* lanes, Py_ssize_t rows, Py_ssize_t count,
         char* out,
     ) noexcept nogil:
-        """Change lanes, and write what is returned: the `count` oldest frames of each, all or one."""
+        """Update lanes, and write the `count` oldest frames of each lane (all, or one) to `out`."""
         cdef Py_ssize_t k, i, bytes = self.row_bytes, last = (self.depth - 1) * bytes
         cdef char* stack
         for k in range(rows):
@@ -150,7 +151,7 @@ cdef class FrameMemory:
 
 
 def _restored(errors, arguments, options, frames):
-    """Return a copy, for pickle, which takes modules by their names only."""
+    """Return a copy, for pickle, which can store modules only by their names."""
     cdef FrameMemory memory = FrameMemory(*arguments, **options, errors=import_module(errors))
     memory.frames[...] = frames
     return memory

@@ -1,7 +1,7 @@
 /* Compiles the loops of a file once for each instruction set (platform.h).
  *
- * The file defines GYMCORE_LOOPS, its own name, and includes this one, which includes it again for each of them: with
- * GYMCORE_ISA, the end of the names of its functions, and GYMCORE_TARGET, their attribute. */
+ * That file defines GYMCORE_LOOPS as its own name and includes this one, which includes it again for each instruction
+ * set. GYMCORE_ISA is then the suffix of the names of its functions, and GYMCORE_TARGET their attribute. */
 #define GYMCORE_ISA _baseline
 #define GYMCORE_TARGET
 #include GYMCORE_LOOPS

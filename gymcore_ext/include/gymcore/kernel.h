@@ -32,14 +32,14 @@ typedef struct {
     gymcore_rng *rngs;        /* the stream of each lane */
     const void *shared;       /* a table that all lanes share, or NULL */
     void *lanes;              /* lanes that are not columns, such as structs, or NULL */
-    /* Lanes whose episodes have ended, which are reset after the step loop; NULL for none. A step loop may skip them or step
-     * them: `step` must then end in any state, and its results are discarded. It must not draw from the streams of these
-     * lanes, unless `shared` is a table: then their draws are undone. */
+    /* Flags of lanes that are reset after the step loop, because their episodes have ended; NULL for none. A step loop may
+     * skip or step them. If it steps them, `step` must return from any state, and its results are discarded. It must not
+     * draw from the streams of these lanes, unless `shared` is a table: then the engine restores the streams. */
     const uint8_t *resetting;
     int32_t float32_actions;  /* whether the float64 actions of this step were given as float32 */
 } gymcore_columns;
 
-/* Types of what a kernel reads and writes. Zeroed memory says int64. */
+/* Types of the numbers that a kernel reads and writes. The value 0, and so a zero-initialized struct, means int64. */
 enum {
     GYMCORE_INT64, GYMCORE_FLOAT32, GYMCORE_FLOAT64, GYMCORE_INT8, GYMCORE_UINT8,
     GYMCORE_INT16, GYMCORE_INT32, GYMCORE_UINT16, GYMCORE_UINT32, GYMCORE_UINT64, GYMCORE_BOOL
@@ -51,7 +51,7 @@ typedef struct {
     int32_t shape[GYMCORE_MAX_AXES]; /* the axes after the lanes, then zeros */
 } gymcore_part;
 
-/* Which lanes have an entry of the infos: all of them, those that did not begin an episode, those that terminate. */
+/* Which lanes have an entry of the infos: all lanes, those that did not begin an episode, or those that terminate. */
 enum { GYMCORE_ALWAYS, GYMCORE_STEPS, GYMCORE_TERMINATIONS };
 
 /* One entry of the infos: an array [lanes], or [lanes, size] if size is more than 1. */
@@ -61,8 +61,8 @@ typedef struct {
     int32_t when;
 } gymcore_info_field;
 
-/* Maximum number of lanes of a step loop: the memory of a whole step of them stays in the first-level cache. 128 to 512
- * are equal within noise for CartPole. */
+/* Maximum number of lanes of a step loop, so that the memory of their step stays in the first-level cache. For CartPole,
+ * 128 to 512 are equal within noise. */
 #define GYMCORE_BLOCK 256
 
 /* The results of a step of one lane. */
@@ -80,14 +80,14 @@ typedef struct { char unused; } gymcore_none;
 typedef int16_t gymcore_flag;
 enum { GYMCORE_TERMINATED = 1, GYMCORE_TRUNCATED = 2 };
 
-/* Step and observe at most GYMCORE_BLOCK lanes. Actions are [lanes], or [lanes, action_size] if that is not 0. `parts`
- * points to the first row of each array of the observations. */
+/* Step and observe at most GYMCORE_BLOCK lanes. Actions are [lanes], or [lanes, action_size] if action_size is not 0.
+ * `parts` has the address of the first row of each array of the observations. */
 typedef void gymcore_step_loop(const gymcore_columns *columns, const void *actions, void *const *parts,
                                double *rewards, gymcore_flag *ends, int64_t lo, int64_t hi);
-/* Change the reported rewards and flags of lanes [lo, hi) after counting: returns are sums of the unchanged rewards. */
+/* Change the rewards and flags that lanes [lo, hi) report, after counting: returns are sums of the unchanged rewards. */
 typedef void gymcore_report_loop(const gymcore_columns *columns, double *rewards, uint8_t *terminated, int64_t lo,
                                  int64_t hi);
-/* Write observations, or infos (an array for each field), of lanes[lo] to lanes[hi - 1]; of lanes lo to hi - 1 if `lanes`
+/* Write observations, or infos (one array per field), of lanes[lo] to lanes[hi - 1], or of lanes lo to hi - 1 if `lanes`
  * is NULL. */
 typedef void gymcore_write_loop(const gymcore_columns *columns, void *const *parts, const int64_t *lanes, int64_t lo,
                                 int64_t hi);
@@ -108,18 +108,18 @@ typedef struct {
                 gymcore_rng *rng, double *reward);
     void (*observe)(const void *lane, const void *shared, const double *parameters, void *const *parts);
     void (*write_infos)(const void *lane, const void *shared, void *const *infos); /* NULL without infos */
-    /* Changes what a step reports, after counting. NULL: a step reports what was counted. */
+    /* Changes the reward and flag that a step reports, after counting. NULL: a step reports what was counted. */
     void (*report)(const void *lane, const void *shared, double *reward, uint8_t *terminated);
-    /* Returns whether these bytes, which may come from any source, are a possible saved lane. NULL: all bytes are. */
+    /* Returns whether these bytes, which may come from any source, are a valid saved lane. NULL: all bytes are valid. */
     int (*check)(const void *saved, const void *shared);
     /* Returns the fault that stops the lane until it is reset, a number that its owner defines, or 0. NULL: no faults. */
     int (*faulted)(const void *lane);
-    /* Allocate and free the memory that a lane points to. A lane is zero before `make`, which returns whether it succeeded.
-     * NULL: a lane of zeros is complete. A `make` needs a `save`, because pointers cannot be copied. */
+    /* Allocate and free the memory that a lane points to. The bytes of a lane are 0 before `make`, which returns whether
+     * it succeeded. NULL: a lane needs no other memory. A `make` needs a `save`, because pointers cannot be copied. */
     int (*make)(void *lane, const void *shared);
     void (*free)(void *lane, const void *shared);
-    /* Write a lane with pointers to memory that is zero, or read it from there. `save` returns whether it succeeded. `saved`
-     * is aligned to 8 bytes. NULL: the bytes of the lane are copied. */
+    /* Save a lane with pointers to zeroed memory, or load it from there. `save` returns whether it succeeded. `saved` is
+     * aligned to 8 bytes. NULL: the bytes of the lane are copied. */
     int (*save)(void *lane, const void *shared, void *saved);
     void (*load)(void *lane, const void *shared, const void *saved);
     const char *shared_name; /* of the capsule that `shared` comes from; NULL without one */
@@ -134,8 +134,8 @@ typedef struct {
     gymcore_step_loop *varied; /* parameters by lane */
 } gymcore_step_loops;
 
-/* A later version of the engine may add members at the end. `size` shows with which members a module was compiled; the
- * others are 0. Any other change of these structs increases GYMCORE_KERNEL_ABI. */
+/* A later version of the engine may add members at the end. `size` shows which members a module was compiled with; for the
+ * engine, the others are 0. Any other change of these structs increases GYMCORE_KERNEL_ABI. */
 typedef struct {
     int64_t size; /* sizeof(gymcore_kernel) */
     int32_t abi;
@@ -149,7 +149,7 @@ typedef struct {
     int32_t action_type; /* GYMCORE_FLOAT32, GYMCORE_FLOAT64 or GYMCORE_INT64 */
     int32_t action_size; /* values of an action that is an array, 0 for a discrete action */
     int32_t action_shape[GYMCORE_MAX_AXES]; /* its axes, then zeros; all zero for one axis */
-    /* Of integers: the lowest value and the number of values of each; the number is -1 if the shared table decides. */
+    /* The lowest value and the number of values of each integer; the number is -1 if the shared table decides. */
     const int64_t *action_ranges;
     int32_t info_count;
     const gymcore_info_field *infos;
@@ -159,14 +159,14 @@ typedef struct {
     gymcore_write_loop *write_infos; /* NULL without infos */
     gymcore_report_loop *report;     /* NULL: a step reports what was counted */
     const char *shared_name; /* of the capsule that `shared` comes from, or NULL */
-    int32_t has_lanes;       /* whether `lanes` point to what the store of a batch owns */
+    int32_t has_lanes;       /* whether the lanes are not columns, but memory that the store of a batch owns */
     const gymcore_lane_functions *functions; /* of lanes that are structs, or NULL */
     /* Returns whether lanes have a fault that Python must raise, such as a failed simulation. NULL: no faults. */
     int (*faulted)(const void *lanes);
     gymcore_step_loops step[GYMCORE_MAX_ISAS]; /* baseline, then x86-64-v2, v3 and v4, as many as isa_count */
 } gymcore_kernel;
 
-/* Bytes of the members that every struct of this ABI has: all but those that were added later. */
+/* Size of the structs when this ABI was introduced, without members that were added later. */
 #define GYMCORE_OLDEST_KERNEL ((int64_t)sizeof(gymcore_kernel))
 #define GYMCORE_OLDEST_FUNCTIONS ((int64_t)offsetof(gymcore_lane_functions, shared_name))
 

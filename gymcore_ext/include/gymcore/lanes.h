@@ -8,8 +8,9 @@
  * and functions for one lane, which the compiler inlines into the loops below and turns into vector code:
  *   void pole_reset(pole_state *, const pole_parameters *, const pole_reset_options *, gymcore_rng *)
  *   void pole_step(pole_state *, const pole_parameters *, int64_t action | const float *action, gymcore_outcome *)
- *                               which also gets lanes whose episodes have ended (their results are discarded), and whatever
- *                               state a caller has set: no loop may depend on a state to end, and no index to be in range
+ *                               is also called for lanes whose episodes have ended (their results are discarded), and for any
+ *                               state that a caller has set: whether a loop ends and an index is in range must not depend
+ *                               on the state
  *   void pole_observe(const pole_state *, float *observation | int64_t *observation)
  *
  * Before it includes this file, it defines
@@ -17,7 +18,8 @@
  *   LANE_OBSERVATION_SIZE       float32 values of one observation, or LANE_OBSERVATION_INTEGERS, int64 values
  *   LANE_DISCRETE_ACTIONS       number of actions (-1: the table decides), or LANE_CONTINUOUS_ACTIONS, float32 values of one
  * and optionally
- *   LANE_STEP_USES_RNG          a step uses random numbers, drawn before it in a separate loop, so that it is vector code:
+ *   LANE_STEP_USES_RNG          a step uses random numbers. They are drawn before, in a separate loop, so that the step is
+ *                               vector code:
  *                               void pole_draw(pole_state *, const pole_parameters *, int64_t action | const float *action,
  *                                              gymcore_rng *)
  *                               With a table, this function does not exist: the last argument of a step is gymcore_rng *
@@ -27,7 +29,7 @@
  *   LANE_INFOS(F)               F(name, FLOAT64 | INT64 | INT8, size) for every entry of the infos; then there is also
  *                               void pole_write_infos(const pole_state *, [const table *,] void *const *infos), which
  *                               writes each entry of the lane to the pointer of its place in the list
- *   LANE_PARAMETERS, LANE_RESET_OPTIONS   the type of the struct if it is not called so: gymcore_none for none
+ *   LANE_PARAMETERS, LANE_RESET_OPTIONS   the type of the struct, if its name is not the above: gymcore_none for none
  */
 #ifndef GYMCORE_ISA
 
@@ -47,8 +49,8 @@
 #define LANE_RESET_OPTIONS LANE(_reset_options)
 #endif
 
-/* The number of columns of a struct, and copying one lane from columns to the struct and back. The counts are constants, so
- * that compilers remove these loops. */
+/* The number of columns of a struct, and loops that copy one lane from columns to the struct and back. The counts are
+ * constants, so compilers unroll these loops. */
 #define LANE_FIELDS(type) ((int)(sizeof(type) / sizeof(double)))
 #define LANE_STATE_COLUMNS                                                                                             \
     double *GYMCORE_RESTRICT column[LANE_FIELDS(LANE(_state))];                                                        \
@@ -106,7 +108,7 @@ static const gymcore_part LANE(_parts)[] = { { GYMCORE_FLOAT32, { LANE_OBSERVATI
 #define LANE_OBSERVE LANE(_observe)(&state, observations + i * LANE_OBSERVATION_SIZE);
 #endif
 
-/* A copy of the table: a compiler need not read a local variable again after every store. */
+/* A copy of the table, because a compiler need not reload a local variable after every store. */
 #ifdef LANE_TABLE
 #define LANE_TABLE_COPY const LANE_TABLE table = *(const LANE_TABLE *)columns->shared;
 #define LANE_TABLE_TYPE const LANE_TABLE *,
@@ -199,7 +201,7 @@ static void LANE(_write_infos_of_lanes)(const gymcore_columns *columns, void *co
 }
 #endif
 
-/* The step, by the second half of this file. */
+/* The step loops, which are the second half of this file. */
 #define GYMCORE_LOOPS "lanes.h"
 #include "instruction_sets.h"
 #define LANE_STEP_LOOPS(isa) { LANE_LOOP(_step_shared, isa), LANE_LOOP(_step_varied, isa) },
@@ -207,7 +209,7 @@ static void LANE(_write_infos_of_lanes)(const gymcore_columns *columns, void *co
 static double LANE(_parameter_defaults)[LANE_FIELDS(LANE_PARAMETERS) + 1];
 static double LANE(_reset_option_defaults)[LANE_FIELDS(LANE_RESET_OPTIONS) + 1];
 
-/* Names and defaults are filled in by `make_kernel`. */
+/* `make_kernel` sets the names and defaults. */
 static gymcore_kernel LANE(_kernel) = {
     .size = sizeof(gymcore_kernel),
     .abi = GYMCORE_KERNEL_ABI,
@@ -240,8 +242,8 @@ static gymcore_kernel LANE(_kernel) = {
 
 #else /* the loops of one instruction set */
 
-/* `varied` is a constant in each call. Lanes are observed in the same loop: a separate one would load what the step has just
- * stored, and could not hide behind the step's latency. */
+/* `varied` is a constant in each call. Lanes are observed in the same loop: a separate loop would reload the state that
+ * this one has in registers, and could not overlap with the latency of the step. */
 GYMCORE_INLINE GYMCORE_TARGET void LANE_LOOP(_step_lanes, GYMCORE_ISA)(
     const gymcore_columns *columns, const void *actions, void *const *parts, double *rewards, gymcore_flag *terminated,
     int64_t lo, int64_t hi, int varied)
@@ -262,7 +264,7 @@ GYMCORE_INLINE GYMCORE_TARGET void LANE_LOOP(_step_lanes, GYMCORE_ISA)(
     gymcore_draw_outcomes(&table, columns->rngs + lo, column[0] + lo, (const int64_t *)actions + lo, outcomes, hi - lo);
 #elif defined(LANE_STEP_USES_RNG)
     int64_t stepped[GYMCORE_BLOCK], count = 0;
-    for (int64_t i = lo; i < hi; i++) { /* all but lanes that are reset; a branch for each would be mispredicted */
+    for (int64_t i = lo; i < hi; i++) { /* list the lanes that are not reset; branches would be mispredicted */
         stepped[count] = i;
         count += !(columns->resetting && columns->resetting[i]);
     }

@@ -1,10 +1,10 @@
 /* Deterministic elementary functions for physics loops.
  *
- * Branch-free, free of libm and of fused multiply-adds: the same bits on every machine, in every instruction set, in a
- * vector or alone. Errors, tested against mpmath (tests/ext/test_array_math.py):
+ * They have no branches, libm calls or fused multiply-adds, so they return the same bits on every machine, in every
+ * instruction set, in a vector or alone. Errors, tested against mpmath (tests/ext/test_array_math.py):
  *   sine, cosine: at most 0.85 ulp for |x| <= 2^18; at most 1.1 ulp up to 2^20 (about one million radians), more than
- *   0.85 only where x is the double nearest a multiple of pi/2; beyond it at most |x| * 2^-52, and from 2^51 on, and for
- *   nan and inf, the result means nothing (it is never a trap or a hang).
+ *   0.85 only where x is the double nearest a multiple of pi/2; beyond it at most |x| * 2^-52. From 2^51 on, and for nan
+ *   and inf, the result is unspecified, but the functions always return and never trap.
  * Coefficients: tools/fit_trigonometry.py.
  */
 #ifndef GYMCORE_LANE_MATH_H
@@ -43,10 +43,10 @@
 GYMCORE_INLINE uint64_t gymcore_bits(double x) { uint64_t u; memcpy(&u, &x, 8); return u; }
 GYMCORE_INLINE double gymcore_from_bits(uint64_t u) { double x; memcpy(&x, &u, 8); return x; }
 
-/* a where the condition is 1, b where it is 0. By masks, since a compiler may turn `?:` into branches when other
- * comparisons of the same numbers stand near, and a loop with branches does not become vector code. There are two ways to
- * make the mask, because GCC 14 turns the second into a product of 64-bit integers, which NEON does not have, and GCC 12
- * does not vectorise Acrobot with the first. */
+/* Return a if the condition is 1, b if it is 0. The code uses masks, because a compiler may turn `?:` into branches if
+ * there are other comparisons of the same numbers nearby, and a loop with branches does not become vector code. There are
+ * two ways to make the mask, because GCC 14 turns the second into a product of 64-bit integers, which NEON does not have,
+ * and GCC 12 does not vectorize Acrobot with the first. */
 GYMCORE_INLINE double gymcore_select(int condition, double a, double b)
 {
 #if defined(__aarch64__) && !defined(__clang__) && __GNUC__ > 12
@@ -58,32 +58,32 @@ GYMCORE_INLINE double gymcore_select(int condition, double a, double b)
 #endif
 }
 
-/* -x where the condition is 1, x where it is 0. */
+/* Return -x if the condition is 1, x if it is 0. */
 GYMCORE_INLINE double gymcore_negated(int64_t condition, double x)
 {
     return gymcore_from_bits(gymcore_bits(x) ^ ((uint64_t)condition << 63));
 }
 
-/* A whole number 0 <= x < 2^52 as an integer, without a conversion instruction (AVX2 has none for vectors). Any other x
- * gives some integer of this range. */
+/* Convert a whole number 0 <= x < 2^52 to an integer, without a conversion instruction (AVX2 has none for vectors). For
+ * any other x the result is some integer of this range. */
 #define GYMCORE_WHOLE 4503599627370496.0
 #define GYMCORE_WHOLE_BITS (((uint64_t)1 << 52) - 1)
 GYMCORE_INLINE uint64_t gymcore_to_whole(double x) { return gymcore_bits(x + GYMCORE_WHOLE) & GYMCORE_WHOLE_BITS; }
 
-/* Nearest integer, ties to even, for |x| < 2^51. */
+/* Return the nearest integer, ties to even, for |x| < 2^51. */
 GYMCORE_INLINE double gymcore_round(double x) { return (x + GYMCORE_ROUND_SHIFT) - GYMCORE_ROUND_SHIFT; }
 
-/* Largest integer not above x, for |x| < 2^51. */
+/* Return the largest integer not above x, for |x| < 2^51. */
 GYMCORE_INLINE double gymcore_floor(double x)
 {
     double nearest = gymcore_round(x);
     return nearest - gymcore_select(nearest > x, 1.0, 0.0);
 }
 
-/* sin(x) and cos(x) together: they share the reduction, which is half of the work. */
+/* Compute sin(x) and cos(x) together: they share the reduction, which is half of the work. */
 GYMCORE_INLINE void gymcore_sincos(double x, double *sine, double *cosine)
 {
-    /* x = n * pi/2 + (y + tail), |y| <= pi/4; the tail keeps what y cannot hold (Cody and Waite 1980). */
+    /* x = n * pi/2 + (y + tail), |y| <= pi/4; the tail is the rounding error of y (Cody and Waite 1980). */
     double shifted = x * GYMCORE_TWO_OVER_PI + GYMCORE_ROUND_SHIFT;
     double n = shifted - GYMCORE_ROUND_SHIFT;
     double first = x - n * GYMCORE_HALF_PI_1;
@@ -106,9 +106,8 @@ GYMCORE_INLINE void gymcore_sincos(double x, double *sine, double *cosine)
     double head = 1.0 - half;
     double cosine_y = head + (((1.0 - head) - half) + (z * c - y * tail));
 
-    /* Odd quadrants swap the two, bit 1 of n and of n + 1 are the signs. Bit masks, not branches; and of the two ways to
-     * make a mask of one bit the one that no compiler recognises as a truth value: GCC 14 and newer cannot vectorise the
-     * conversion of `0 - (quadrant & 1)`. */
+    /* Odd quadrants swap sine and cosine; bit 1 of n and of n + 1 are their signs. This uses bit masks, not branches. The
+     * mask is not `0 - (quadrant & 1)`, which GCC 14 and newer recognize as a truth value and cannot vectorize. */
     uint64_t quadrant = gymcore_bits(shifted);
     uint64_t keep = (quadrant & 1) - 1;
     uint64_t sine_bits = gymcore_bits(sine_y);
@@ -132,13 +131,13 @@ GYMCORE_INLINE double gymcore_cos(double x)
     return cosine;
 }
 
-/* x mod 2 pi in [0, 2 pi], equal to Python's `x % (2 * pi)` for |x| <= 2^30 (2 pi itself comes out for
- * negative numbers too small to make a difference). The double nearest 2 pi is split so that both products and both
- * differences are exact; like Python's, the one rounding is that of adding 2 pi to a negative remainder. */
+/* Return x mod 2 pi in [0, 2 pi], equal to Python's `x % (2 * pi)` for |x| <= 2^30. (The result is 2 pi for negative
+ * numbers so small that adding 2 pi rounds to it.) The double nearest 2 pi is split so that both products and both
+ * differences are exact; as in Python, only adding 2 pi to a negative remainder rounds. */
 GYMCORE_INLINE double gymcore_mod_two_pi(double x)
 {
     const double head = 0x1.921fb50000000p+2, rest = 0x1.110b460000000p-24;
-    double turns = gymcore_round(x * GYMCORE_TURNS_PER_RADIAN); /* one off near half a turn does not matter */
+    double turns = gymcore_round(x * GYMCORE_TURNS_PER_RADIAN); /* near half a turn, an error of 1 is harmless */
     double remainder = (x - turns * head) - turns * rest;
     return gymcore_select(remainder < 0.0, remainder + GYMCORE_TWO_PI, remainder);
 }

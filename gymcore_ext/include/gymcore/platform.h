@@ -1,12 +1,12 @@
-/* What differs between compilers and processors: instruction sets, inlining, thread-local storage.
+/* Macros for what differs between compilers and processors: instruction sets, inlining, thread-local storage.
  *
- * Every batch loop is compiled once per instruction set below and one of them is chosen when a batch is made
- * (`choose_isa` in engine/kernels.pyx). The sets are named rather than left to `target_clones`, so that a program
- * can choose one (GYMCORE_ISA=baseline|x86-64-v2|x86-64-v3|x86-64-v4), tests can compare their bytes in one process, and
- * it works without ifunc (musl, clang). The baseline is what the platform guarantees: NEON, or plain SSE2. GCC 12 does
- * not vectorise comparisons for SSE2, so loops are compiled for x86-64-v2 as well. No loop may contain a fused
- * multiply-add or a reassociated sum: contraction is switched off below, and -ffast-math is an error, so all of them
- * compute the same bits.
+ * Every batch loop is compiled once for each instruction set below, and a new batch chooses one (`choose_isa` in
+ * engine/kernels.pyx). The sets have names rather than being left to `target_clones`, so that a program can choose one
+ * (GYMCORE_ISA=baseline|x86-64-v2|x86-64-v3|x86-64-v4), tests can compare their bytes in one process, and no ifunc is
+ * needed (musl, clang). The baseline is what the platform guarantees: NEON, or plain SSE2. GCC 12 does not vectorize
+ * comparisons for SSE2, so loops are compiled for x86-64-v2 as well. No loop may contain a fused multiply-add or a
+ * reassociated sum, so that all of them compute the same bits: contraction is switched off below, and -ffast-math is an
+ * error.
  */
 #ifndef GYMCORE_PLATFORM_H
 #define GYMCORE_PLATFORM_H
@@ -22,8 +22,8 @@
 #error "gymcore promises the same bits everywhere: build it without -ffast-math"
 #endif
 
-/* Functions that follow, until the end of the file that includes this, have no fused multiply-adds, whatever the flags say.
- * GCC ignores the pragma of the C standard. */
+/* The functions in the rest of the including file have no fused multiply-adds, whatever the compiler flags are. GCC
+ * ignores the pragma of the C standard. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
@@ -41,14 +41,14 @@
 #define GYMCORE_EACH_ISA(x) x(_baseline)
 #endif
 
-/* GYMCORE_INDEPENDENT_LANES: the lanes of the loop that follows do not depend on each other. On Clang, four vectors per
- * variable hide the latency of one behind the others. GCC takes as many because of gymcore_flag (kernel.h); Clang would
- * take one: Pendulum 209 instead of 359 million steps per second (Clang 21, x86-64-v4).
- * GYMCORE_UNROLLED: for short loops that do not become vector code; fully, for loops of a constant count below 64.
- * GYMCORE_FLATTEN: inline the whole physics of a lane into its loops, however long it is, since a call in the loop body
- * would keep it scalar. Clang inlines the calls of one function and not those of its callees, which are therefore always
- * inlined; on GCC, Acrobot would then take 1.6 times as long (GCC 12, x86-64-v4).
- * GYMCORE_COLD: a function for what nearly never happens, out of the way of the loop that calls it. */
+/* GYMCORE_INDEPENDENT_LANES: the lanes of the following loop do not depend on each other. Clang is told to use four vectors
+ * per variable, which hide each other's latency; with one, Pendulum makes 209 instead of 359 million steps per second
+ * (Clang 21, x86-64-v4). GCC uses four because of gymcore_flag (kernel.h).
+ * GYMCORE_UNROLLED: for short loops that do not become vector code. _FULLY: for loops of a constant count below 64.
+ * GYMCORE_FLATTEN: inline the whole physics of a lane into its loops, however long it is, because a call in the loop body
+ * would keep it scalar. Clang inlines only the calls of the function itself, so the functions that these call are always
+ * inlined on Clang; on GCC, Acrobot would then take 1.6 times as long (GCC 12, x86-64-v4).
+ * GYMCORE_COLD: a function that is hardly ever called, kept out of the loop that calls it. */
 #if defined(_MSC_VER)
 #define GYMCORE_RESTRICT __restrict
 #define GYMCORE_THREAD __declspec(thread)

@@ -1,4 +1,4 @@
-/* NumPy's PCG64 and SeedSequence, for one random stream a lane.
+/* NumPy's PCG64 and SeedSequence, for one random stream per lane.
  *
  * A lane that was seeded with entropy s draws exactly what
  * numpy.random.Generator(numpy.random.PCG64(numpy.random.SeedSequence(s))) draws.
@@ -10,7 +10,7 @@
 
 #include "platform.h"
 
-/* One stream: 40 bytes. `has_uint32` and `uinteger` hold the unused half of a 64-bit draw, as NumPy does. */
+/* One stream of 40 bytes. As in NumPy, `has_uint32` and `uinteger` hold the unused half of a 64-bit draw. */
 typedef struct {
     uint64_t state_high, state_low;
     uint64_t increment_high, increment_low;
@@ -31,7 +31,7 @@ GYMCORE_INLINE void gymcore_rng_advance(gymcore_rng *rng)
     rng->state_low = (uint64_t)state;
 }
 #else
-/* High half of a 64 x 64 bit product, by 32-bit halves. */
+/* Return the high half of a 64 x 64 bit product, computed with 32-bit halves. */
 GYMCORE_INLINE uint64_t gymcore_multiply_high(uint64_t a, uint64_t b)
 {
     uint64_t a_low = (uint32_t)a, a_high = a >> 32, b_low = (uint32_t)b, b_high = b >> 32;
@@ -70,13 +70,13 @@ GYMCORE_INLINE uint32_t gymcore_rng_next32(gymcore_rng *rng)
     return (uint32_t)draw;
 }
 
-/* Uniform on [0, 1), 53 bits: Generator.random(). */
+/* Draw uniformly from [0, 1), with 53 bits, as Generator.random() does. */
 GYMCORE_INLINE double gymcore_rng_double(gymcore_rng *rng)
 {
     return (double)(int64_t)(gymcore_rng_next64(rng) >> 11) * (1.0 / 9007199254740992.0);
 }
 
-/* The 53 bits of a draw from each of some streams, in a loop that has all registers to itself. */
+/* Draw 53 bits from each of `count` streams, in a loop of its own, which can use all registers. */
 static GYMCORE_NOINLINE void gymcore_rng_bits(gymcore_rng *GYMCORE_RESTRICT rngs, int64_t *GYMCORE_RESTRICT bits,
                                               int64_t count)
 {
@@ -85,13 +85,13 @@ static GYMCORE_NOINLINE void gymcore_rng_bits(gymcore_rng *GYMCORE_RESTRICT rngs
         bits[i] = (int64_t)(gymcore_rng_next64(rngs + i) >> 11);
 }
 
-/* Uniform on [low, high): Generator.uniform(low, high). */
+/* Draw uniformly from [low, high), as Generator.uniform(low, high) does. */
 GYMCORE_INLINE double gymcore_rng_uniform(gymcore_rng *rng, double low, double high)
 {
     return low + (high - low) * gymcore_rng_double(rng);
 }
 
-/* Draw again until a draw is not refused; `product` is that of the first one. */
+/* Repeat draws until one is accepted; `product` is that of the first draw. */
 static GYMCORE_COLD uint32_t gymcore_rng_draw_again(gymcore_rng *rng, uint32_t choices, uint64_t product)
 {
     uint32_t threshold = (0u - choices) % choices;
@@ -100,8 +100,8 @@ static GYMCORE_COLD uint32_t gymcore_rng_draw_again(gymcore_rng *rng, uint32_t c
     return (uint32_t)(product >> 32);
 }
 
-/* Uniform on 0 to choices - 1, 32 bits of choices: Generator.integers(choices), and the index that Generator.choice of
- * a sequence draws. D. Lemire, "Fast Random Integer Generation in an Interval" (2019); one choice draws nothing. */
+/* Draw uniformly from 0 to choices - 1, as Generator.integers(choices) does, and Generator.choice for the index of a
+ * sequence. D. Lemire, "Fast Random Integer Generation in an Interval" (2019). A single choice draws nothing. */
 GYMCORE_INLINE uint32_t gymcore_rng_below(gymcore_rng *rng, uint32_t choices)
 {
     if (choices <= 1)
@@ -126,7 +126,7 @@ GYMCORE_INLINE uint32_t gymcore_mix_words(uint32_t x, uint32_t y)
     return mixed ^ (mixed >> 16);
 }
 
-/* Seed from an entropy integer given as `count` little-endian 32-bit words (zero is one word 0). */
+/* Seed a stream from an integer, given as `count` 32-bit words, the lowest first (zero is one word 0). */
 GYMCORE_INLINE void gymcore_rng_seed(gymcore_rng *rng, const uint32_t *words, int count)
 {
     uint32_t pool[4], constant = 0x43b0d7e5u, values[8];
@@ -157,8 +157,8 @@ GYMCORE_INLINE void gymcore_rng_seed(gymcore_rng *rng, const uint32_t *words, in
     gymcore_rng_advance(rng);
 }
 
-/* Seed `count_lanes` streams with entropy, entropy + 1, ...; `words` (of `count` + 1 places, the last one spare for a
- * carry) is used up. */
+/* Seed `count_lanes` streams with entropy, entropy + 1, ... `words` has `count` + 1 elements, the last one for a carry,
+ * and is overwritten. */
 GYMCORE_INLINE void gymcore_rng_seed_range(gymcore_rng *rngs, int64_t count_lanes, uint32_t *words, int count)
 {
     for (int64_t lane = 0; lane < count_lanes; lane++) {
