@@ -19,12 +19,12 @@ cdef extern from *:
             __m128i *to = (__m128i *)target;
             const __m128i *from = (const __m128i *)source, *end = from + bytes / 64 * 4;
             for (; from < end; from += 4, to += 4) {
-                __m128i one = _mm_loadu_si128(from), two = _mm_loadu_si128(from + 1);
-                __m128i three = _mm_loadu_si128(from + 2), four = _mm_loadu_si128(from + 3);
-                _mm_storeu_si128(to, one);
-                _mm_storeu_si128(to + 1, two);
-                _mm_storeu_si128(to + 2, three);
-                _mm_storeu_si128(to + 3, four);
+                __m128i a = _mm_loadu_si128(from), b = _mm_loadu_si128(from + 1);
+                __m128i c = _mm_loadu_si128(from + 2), d = _mm_loadu_si128(from + 3);
+                _mm_storeu_si128(to, a);
+                _mm_storeu_si128(to + 1, b);
+                _mm_storeu_si128(to + 2, c);
+                _mm_storeu_si128(to + 3, d);
             }
             memcpy(to, from, bytes & 63);
             return;
@@ -67,7 +67,7 @@ cdef const int64_t* lane_pointer(object lanes, str name, Py_ssize_t num_envs, ob
 cdef int fork_generation
 
 
-cdef inline int claim(int* busy, str use, object errors) except -1:
+cdef inline int mark_busy(int* busy, str use, object errors) except -1:
     """Mark an object as busy, or raise if it is. The caller must clear the mark in a `finally` block.
 
     The `finally` block must be compiled too and follow at once, because a signal handler may raise between two lines of
@@ -92,7 +92,7 @@ cdef class CurrentCaller:
     cdef int generation         # `fork_generation` when it entered
 
 
-cdef inline int make_room(dict by_size) except -1:
+cdef inline int clear_if_full(dict by_size) except -1:
     """Clear a cache of arrays, whose keys are numbers of rows, if it is full."""
     if len(by_size) == MAX_CACHED_SIZES:
         by_size.clear()

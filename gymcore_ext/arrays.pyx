@@ -131,16 +131,16 @@ cdef int check_no_overlap(list named, object errors) except -1:
     `named` is a list of pairs (name, array).
     """
     cdef Py_ssize_t i, k, count = len(named)
-    cdef cnp.ndarray one, other
+    cdef cnp.ndarray array, other
     cdef char* start
     cdef char* place
     for i in range(count):
-        one = named[i][1]
-        start = <char*> cnp.PyArray_DATA(one)
+        array = named[i][1]
+        start = <char*> cnp.PyArray_DATA(array)
         for k in range(i):
             other = named[k][1]
             place = <char*> cnp.PyArray_DATA(other)
-            if start < place + cnp.PyArray_NBYTES(other) and place < start + cnp.PyArray_NBYTES(one):
+            if start < place + cnp.PyArray_NBYTES(other) and place < start + cnp.PyArray_NBYTES(array):
                 raise errors.InvalidArgument(
                     f"{named[i][0]}: expected memory of its own, got that of {named[k][0]}")
     return 0

@@ -44,11 +44,11 @@ cdef class LazyDict(dict):
         maker = self.makers[name]
         if type(maker) is str:
             return self.stored(maker)
-        if self.made is None:
-            self.made = {}
-        elif name in self.made:
-            return self.made[name]
-        value = self.made[name] = maker[0](*[self.stored(key) for key in maker[1:]])
+        if self.computed is None:
+            self.computed = {}
+        elif name in self.computed:
+            return self.computed[name]
+        value = self.computed[name] = maker[0](*[self.stored(key) for key in maker[1:]])
         return value
 
     cdef int list_names(self) except -1:
@@ -56,7 +56,7 @@ cdef class LazyDict(dict):
         cdef _Unmade unmade
         if self.makers is None:
             return 0
-        values = {} if self.made is None else self.made
+        values = {} if self.computed is None else self.computed
         for name, maker in self.makers.items():
             if type(maker) is str:
                 values[name] = self.stored(maker)
@@ -67,7 +67,7 @@ cdef class LazyDict(dict):
                 values[name] = unmade
         for name in self.makers:
             PyDict_SetItem(self, name, values[name])
-        self.makers = self.made = None
+        self.makers = self.computed = None
         return 0
 
     cdef object find(self, object key, object default):
@@ -173,7 +173,7 @@ cdef class LazyDict(dict):
         return self
 
     def clear(self):
-        self.makers = self.made = None
+        self.makers = self.computed = None
         dict.clear(self)
 
     # --- all values -----------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy
 
-from gymcore_ext.arrays cimport ArrayRing, array_pointer, check_no_overlap, claim, has_shape, make_room
+from gymcore_ext.arrays cimport ArrayRing, array_pointer, check_no_overlap, clear_if_full, has_shape, mark_busy
 from gymcore_ext.engine.kernel cimport rng_double, rng_next64, rng_t
 from gymcore_ext.sum_tree cimport find_leaves, update_sums
 
@@ -134,7 +134,7 @@ cdef class ReplayMemory:
         parts: tuples (field, dtype, shape) for the arrays of observations, followed by those of actions.
         num_observations: number of the parts that belong to observations.
         n_steps, discount, stack, alpha, autoreset_mode: as in ReplayBuffer; the mode is a number.
-        tree: zeros, float64 [twice a power of two that is at least `steps.size`], or None if sampling is uniform.
+        tree: zeros, float64 [twice a power of two that is at smallest `steps.size`], or None if sampling is uniform.
         errors: module of exception classes: InvalidArgument, ArgumentTypeError, ConcurrentUseError.
     """
 
@@ -237,7 +237,7 @@ cdef class ReplayMemory:
         self.changed[self.num_changed] = leaf
         self.num_changed += 1
 
-    cdef inline void complete(self, Py_ssize_t lane, int64_t end) noexcept nogil:
+    cdef inline void make_available(self, Py_ssize_t lane, int64_t end) noexcept nogil:
         """Make the transitions before record `end`, which are complete now, available for sampling."""
         cdef int64_t number
         cdef Py_ssize_t slot
@@ -313,13 +313,14 @@ cdef class ReplayMemory:
         cdef tuple shape = (self.num_envs,), last
         cdef const double* reward = <const double*> self.read(
             holders, rewards, cnp.NPY_FLOAT64, shape, "", "rewards")
-        cdef const uint8_t* terminal = <const uint8_t*> self.read(
+        cdef const uint8_t* terminations = <const uint8_t*> self.read(
             holders, terminated, cnp.NPY_BOOL, shape, "", "terminated")
-        cdef const uint8_t* cut = <const uint8_t*> self.read(holders, truncated, cnp.NPY_BOOL, shape, "", "truncated")
-        claim(&self.busy, "this replay buffer is being used", self.errors)
+        cdef const uint8_t* truncations = <const uint8_t*> self.read(
+            holders, truncated, cnp.NPY_BOOL, shape, "", "truncated")
+        mark_busy(&self.busy, "this replay buffer is being used", self.errors)
         try:
             for i in range(self.num_envs):
-                self.ended[i] = terminal[i] | cut[i]
+                self.ended[i] = terminations[i] | truncations[i]
                 any_ended |= self.ended[i]
             last = next_observations
             if any_ended and self.autoreset_mode == SAME_STEP:
@@ -338,7 +339,7 @@ cdef class ReplayMemory:
             with nogil:
                 i = self.make_plan()
                 if i < 0:
-                    self.write(reward, terminal, cut)
+                    self.write(reward, terminations, truncations)
             if i >= 0:
                 raise self.errors.InvalidArgument(
                     f"next_observations[{i}]: expected all frames of observations[{i}] but the first, and one more; "
@@ -378,7 +379,7 @@ cdef class ReplayMemory:
         """Begin an episode with the observation that the step acted on."""
         cdef Py_ssize_t k, f
         cdef Part* part
-        self.complete(lane, self.heads[lane] - 1)
+        self.make_available(lane, self.heads[lane] - 1)
         for f in range(self.stack):
             self.size -= self.new_record(lane, self.at(lane, 0))
             for k in range(self.num_observations):
@@ -387,7 +388,7 @@ cdef class ReplayMemory:
                     self.newest[lane] + part.offset, part.before + (lane * part.frames + f) * part.bytes, part.bytes)
         self.ready[lane] = self.heads[lane] - 1
 
-    cdef void write(self, const double* rewards, const uint8_t* terminal, const uint8_t* cut) noexcept nogil:
+    cdef void write(self, const double* rewards, const uint8_t* terminated, const uint8_t* truncated) noexcept nogil:
         """Write the records of a step."""
         cdef Py_ssize_t i, k, skipped, n = self.num_envs
         cdef Py_ssize_t change = 0   # of `size`; updating `size` itself would slow down the loop
@@ -407,7 +408,7 @@ cdef class ReplayMemory:
                 record = self.acted_on[i] = self.newest[i]
                 reward = <float> rewards[i]
                 memcpy(record + self.reward_at, &reward, sizeof(float))
-                record[self.flags_at] = terminal[i] | cut[i] << 1
+                record[self.flags_at] = terminated[i] | truncated[i] << 1
                 change -= self.new_record(i, first)
                 prefetch(self.newest[i] + self.record)  # for the next step
                 self.states[i] = ENDED if self.ended[i] else RUNNING
@@ -417,7 +418,7 @@ cdef class ReplayMemory:
                     if self.prioritized:
                         self.set_priority(i, (record - first) // self.record, <float> self.max_priority)
                 else:
-                    self.complete(i, self.heads[i] - (1 if self.ended[i] else self.n_steps))
+                    self.make_available(i, self.heads[i] - (1 if self.ended[i] else self.n_steps))
             widest = max(widest, self.ready[i] - max(self.heads[i] - self.rows, 0))
             first += self.rows * self.record
         self.size += change
@@ -447,14 +448,14 @@ cdef class ReplayMemory:
         cdef int64_t[:, ::1] slots
         cdef double[::1] targets
         cdef list arrays = [], named = []
-        claim(&self.busy, "this replay buffer is being used", self.errors)
+        mark_busy(&self.busy, "this replay buffer is being used", self.errors)
         try:
             if self.size == 0:
                 raise self.errors.InvalidArgument(f"batch_size: no transition is complete yet, got {batch_size}")
             if out is not None and len(out) != len(self.outputs):
                 raise self.errors.InvalidArgument(f"out: expected {len(self.outputs)} arrays, got {len(out)}")
             if batch_size not in self.batches:
-                make_room(self.batches)
+                clear_if_full(self.batches)
                 self.batches[batch_size] = (
                     [ArrayRing((batch_size, *shape), dtype) for _, dtype, shape in self.outputs],
                     np.empty((2, batch_size), np.int64), np.empty(batch_size))
@@ -495,7 +496,7 @@ cdef class ReplayMemory:
         cdef float* weights = <float*> self.pointers[rewards + 2 + self.num_observations]
         cdef int64_t* indices = <int64_t*> self.pointers[rewards + 3 + self.num_observations]
         cdef int64_t age
-        cdef double least = INFINITY
+        cdef double smallest = INFINITY
         if not self.prioritized:
             for b in range(count):
                 drawn[b] = self.any_record(indices + b)
@@ -518,9 +519,9 @@ cdef class ReplayMemory:
             age = self.slots[lane] - drawn[b] % self.rows
             indices[b] = (self.heads[lane] - 1 - (age + self.rows if age < 0 else age)) * self.num_envs + lane
             targets[b] = self.sums[self.leaves + drawn[b]]
-            least = min(least, targets[b])
+            smallest = min(smallest, targets[b])
         for b in range(count):
-            weights[b] = <float> pow(targets[b] / least, -beta)
+            weights[b] = <float> pow(targets[b] / smallest, -beta)
 
     cdef void gather(self, Py_ssize_t count, int64_t* drawn, int64_t* drawn_next) noexcept nogil:
         """Write the transitions that begin at the slots `drawn` to the batch."""
@@ -575,7 +576,7 @@ cdef class ReplayMemory:
         cdef int64_t[::1] nodes = np.empty(count + 1, np.int64)
         cdef int64_t number
         cdef float value
-        claim(&self.busy, "this replay buffer is being used", self.errors)
+        mark_busy(&self.busy, "this replay buffer is being used", self.errors)
         try:
             for k in range(count):
                 if not 0 <= priority[k] <= 3e38:

@@ -30,8 +30,8 @@ cdef extern from *:
             /* Factors of 0 and 1 instead of conditions, which would keep the loop scalar. */
             float alive = (float)(terminated[i] ^ 1), going = (float)((terminated[i] | truncated[i]) ^ 1);
             float counts = (float)(reset_steps[i] ^ 1), final_value = final_values[i], next_value = next_values[i];
-            float after = truncated[i] > terminated[i] ? final_value : next_value;
-            float error = (float)rewards[i] + gamma * (after * alive) - values[i];
+            float value_after = truncated[i] > terminated[i] ? final_value : next_value;
+            float error = (float)rewards[i] + gamma * (value_after * alive) - values[i];
             float advantage = (error + decay * (next_advantages[i] * going)) * counts;
             advantages[i] = advantage;
             returns[i] = values[i] + advantage;
@@ -90,23 +90,23 @@ def compute_advantages(
         rewards, "rewards", cnp.NPY_FLOAT64, shape, False, _Errors)
     cdef const float* value = <const float*> array_pointer(
         values, "values", cnp.NPY_FLOAT32, (steps + 1, n), False, _Errors)
-    cdef const uint8_t* terminal = <const uint8_t*> array_pointer(
+    cdef const uint8_t* terminations = <const uint8_t*> array_pointer(
         terminated, "terminated", cnp.NPY_BOOL, shape, False, _Errors)
-    cdef const uint8_t* cut = <const uint8_t*> array_pointer(
+    cdef const uint8_t* truncations = <const uint8_t*> array_pointer(
         truncated, "truncated", cnp.NPY_BOOL, shape, False, _Errors)
     cdef const float* last = <const float*> array_pointer(
         final_values, "final_values", cnp.NPY_FLOAT32, shape, False, _Errors)
     cdef const uint8_t* resets = <const uint8_t*> array_pointer(
         reset_steps, "reset_steps", cnp.NPY_BOOL, shape, False, _Errors)
-    advantages, returns, nothing = np.empty(shape, np.float32), np.empty(shape, np.float32), np.zeros(n, np.float32)
+    advantages, returns, zeros = np.empty(shape, np.float32), np.empty(shape, np.float32), np.zeros(n, np.float32)
     cdef float* advantage = <float*> cnp.PyArray_DATA(advantages)
-    cdef float* aim = <float*> cnp.PyArray_DATA(returns)
-    cdef const float* after = <const float*> cnp.PyArray_DATA(nothing)
+    cdef float* target = <float*> cnp.PyArray_DATA(returns)
+    cdef const float* next_advantage = <const float*> cnp.PyArray_DATA(zeros)
     for step in range(steps - 1, -1, -1):
         t = step * n
-        advantages_row(n, gamma, gamma * gae_lambda, reward + t, value + t, value + t + n, last + t, terminal + t,
-                       cut + t, resets + t, after, advantage + t, aim + t)
-        after = advantage + t
+        advantages_row(n, gamma, gamma * gae_lambda, reward + t, value + t, value + t + n, last + t, terminations + t,
+                       truncations + t, resets + t, next_advantage, advantage + t, target + t)
+        next_advantage = advantage + t
     return advantages, returns
 
 

@@ -26,17 +26,17 @@ def repeat(cnp.ndarray row not None, Py_ssize_t n):
     return source[np.newaxis].repeat(n, axis=0)
 
 
-def identical(one, other):
+def identical(a, b):
     """Return whether both are NumPy arrays (not subclasses) of one shape and dtype, C-contiguous, with the same bytes.
 
     Arrays that are not identical may still have equal numbers.
     """
     cdef cnp.ndarray first, second
-    if one is other:
+    if a is b:
         return True
-    if not (cnp.PyArray_CheckExact(one) and cnp.PyArray_CheckExact(other)):
+    if not (cnp.PyArray_CheckExact(a) and cnp.PyArray_CheckExact(b)):
         return False
-    first, second = one, other
+    first, second = a, b
     return (
         cnp.PyArray_SAMESHAPE(first, second) and cnp.PyArray_EquivArrTypes(first, second)
         and cnp.PyArray_IS_C_CONTIGUOUS(first) and cnp.PyArray_IS_C_CONTIGUOUS(second)

@@ -283,7 +283,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         assert lanes is not None  # `step` steps all
         if self._keeps_frames:
             self._remember_actions(actions, lanes)
-        results: StepResult = self._batch.step_lanes(actions, lanes)
+        results: StepResult = self._batch.step_subset(actions, lanes)
         if self.render_mode is not None:
             self._remember_actions(actions, lanes)
             self._show()

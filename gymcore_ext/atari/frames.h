@@ -84,8 +84,8 @@ static void gymcore_apply_palette(const uint8_t *frame, const uint8_t *other, co
                 plane[x] = palette[frame[x]];
         } else {
             for (int x = 0; x < columns; x++) {
-                uint8_t one = palette[frame[x]], two = palette[other[x]];
-                plane[x] = one > two ? one : two;
+                uint8_t a = palette[frame[x]], b = palette[other[x]];
+                plane[x] = a > b ? a : b;
             }
         }
     }

@@ -115,7 +115,7 @@ ctypedef struct twister_t:  # MT19937
     int32_t used
 
 
-ctypedef struct episode_t:
+ctypedef struct game_episode_t:
     twister_t noop_twister, sticky_twister  # generators of counts of no-ops, and of sticky actions
     int32_t action           # the last action, which may be repeated
     float strength           # of paddles
@@ -128,7 +128,7 @@ ctypedef struct episode_t:
     double reward, game_return
 
 
-ctypedef struct lane_t:
+ctypedef struct game_t:
     void* ale                # NULL without a ROM
     uint8_t* plane           # [channels, rows, columns]: the last frame that was observed, before it was rescaled
     uint8_t* captured        # [rows, columns]: the second last frame of a step, without the palette
@@ -136,12 +136,12 @@ ctypedef struct lane_t:
     float repeat_probability  # of sticky actions, the parameter of the kernel
     int32_t wrong_screen     # whether the size of the screen has changed, because a program loaded another ROM
     int64_t index            # of the lane
-    episode_t episode
+    game_episode_t episode
 
 
 ctypedef struct saved_t:     # the head of a saved lane; the memory of its emulator, plane and stack follow
     int64_t size             # of the emulator's memory; 0 without an emulator
-    episode_t episode
+    game_episode_t episode
     state_t state            # without its memory
 
 
@@ -197,12 +197,12 @@ cdef uint32_t twister_below(twister_t* self, uint32_t choices) noexcept nogil:
 
 # --- frames -----------------------------------------------------------------------------------------------------------
 
-cdef inline uint8_t* stacked_frame(const games_t* self, const lane_t* lane, int age) noexcept nogil:
+cdef inline uint8_t* stacked_frame(const games_t* self, const game_t* lane, int age) noexcept nogil:
     """Return a frame of the stack; `age` 0 is the oldest one."""
     return lane.stack + ((lane.episode.oldest + age) % self.stages.stack_num) * self.frame_bytes
 
 
-cdef inline void push_frame(const games_t* self, lane_t* lane, bint is_new) noexcept nogil:
+cdef inline void push_frame(const games_t* self, game_t* lane, bint is_new) noexcept nogil:
     """Replace the oldest frame of the stack by the plane, or by a copy of the newest frame if `is_new` is false."""
     cdef uint8_t* target = stacked_frame(self, lane, 0)
     cdef int channel
@@ -218,7 +218,7 @@ cdef inline void push_frame(const games_t* self, lane_t* lane, bint is_new) noex
 
 
 cdef inline void apply_palettes(
-    const games_t* self, lane_t* lane, const uint8_t* frame, const uint8_t* other
+    const games_t* self, game_t* lane, const uint8_t* frame, const uint8_t* other
 ) noexcept nogil:
     """Set the plane to a frame, or to the maximum of two frames."""
     cdef int channel
@@ -227,7 +227,7 @@ cdef inline void apply_palettes(
                       self.rescaling.rows, self.rescaling.columns)
 
 
-cdef inline const uint8_t* screen_pixels(const games_t* self, lane_t* lane) noexcept nogil:
+cdef inline const uint8_t* screen_pixels(const games_t* self, game_t* lane) noexcept nogil:
     """Return the pixels of the screen. If its size is wrong, set `wrong_screen` and return other pixels."""
     cdef const screen_t* screen = self.calls.screen(lane.ale)
     if screen.rows == self.rescaling.rows and screen.columns == self.rescaling.columns:
@@ -238,9 +238,9 @@ cdef inline const uint8_t* screen_pixels(const games_t* self, lane_t* lane) noex
 
 # --- one lane ---------------------------------------------------------------------------------------------------------
 
-cdef inline int act(const games_t* self, lane_t* lane, int action, float strength) noexcept nogil:
+cdef inline int play_frame(const games_t* self, game_t* lane, int action, float strength) noexcept nogil:
     """Play one frame; return the reward."""
-    cdef episode_t* episode = &lane.episode
+    cdef game_episode_t* episode = &lane.episode
     cdef bint draws = lane.repeat_probability != 0.0 or self.resets_draw
     if not draws or twister_next(&episode.sticky_twister) / 4294967296.0 >= lane.repeat_probability:
         episode.action = action
@@ -260,7 +260,7 @@ cdef inline random_t* random_of(void* ale) noexcept nogil:
     return (<random_t**> ((<char**> (<char*> ale + ENVIRONMENT))[0] + RANDOM))[0]
 
 
-cdef void lend_generator(lane_t* lane) noexcept nogil:
+cdef void lend_generator(game_t* lane) noexcept nogil:
     """Copy the lane's generator of sticky actions to its emulator, which then draws them."""
     cdef random_t* random = random_of(lane.ale)
     cdef int i
@@ -270,7 +270,7 @@ cdef void lend_generator(lane_t* lane) noexcept nogil:
     probability_of(lane.ale)[0] = lane.repeat_probability
 
 
-cdef void take_generator(lane_t* lane) noexcept nogil:
+cdef void take_generator(game_t* lane) noexcept nogil:
     """Copy the emulator's generator of sticky actions to its lane, which then draws them."""
     cdef const random_t* random = random_of(lane.ale)
     cdef int i
@@ -280,7 +280,7 @@ cdef void take_generator(lane_t* lane) noexcept nogil:
     probability_of(lane.ale)[0] = 0.0
 
 
-cdef inline void reset_game(const games_t* self, lane_t* lane) noexcept nogil:
+cdef inline void reset_game(const games_t* self, game_t* lane) noexcept nogil:
     if self.resets_draw:
         lend_generator(lane)
     self.calls.reset_game(lane.ale)
@@ -289,17 +289,17 @@ cdef inline void reset_game(const games_t* self, lane_t* lane) noexcept nogil:
     lane.episode.action = NOOP
 
 
-cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float strength) noexcept nogil:
+cdef inline flag_t play_step(const games_t* self, game_t* lane, int action, float strength) noexcept nogil:
     """Play one step; return the flags that say how it ended the episode, or 0."""
     cdef const stages_t* stages = &self.stages
-    cdef episode_t* episode = &lane.episode
+    cdef game_episode_t* episode = &lane.episode
     cdef const ale_t* ale = &self.calls
-    cdef int t, lives, colour, score = 0, skip = stages.frameskip
+    cdef int t, lives, color, score = 0, skip = stages.frameskip
     cdef bint over = False, limit_reached = False, lost = False, capturing, ends, first = False, last = False
     cdef flag_t flags
     episode.steps += 1
     for t in range(skip):
-        score += act(self, lane, action, strength)
+        score += play_frame(self, lane, action, strength)
         episode.frames += 1
         over = ale.game_over(lane.ale, 0)
         if stages.limit_unit == GAME_FRAMES:
@@ -328,8 +328,8 @@ cdef inline flag_t play(const games_t* self, lane_t* lane, int action, float str
         apply_palettes(self, lane, lane.captured, NULL)
     elif first and stages.maxpool:
         for t in range(stages.channels * self.screen_bytes):
-            colour = 256 * (t // self.screen_bytes) + lane.captured[t % self.screen_bytes]
-            lane.plane[t] = max(lane.plane[t], self.palette[colour])
+            color = 256 * (t // self.screen_bytes) + lane.captured[t % self.screen_bytes]
+            lane.plane[t] = max(lane.plane[t], self.palette[color])
     push_frame(self, lane, last or (first and (stages.shows_end or stages.maxpool)))
 
     episode.reward = score
@@ -351,9 +351,9 @@ cdef void reset(
 ) noexcept nogil:
     """Begin an episode: a new game, or the continuation of a game after a lost life."""
     cdef const games_t* self = <const games_t*> shared
-    cdef lane_t* lane = <lane_t*> memory
+    cdef game_t* lane = <game_t*> memory
     cdef const stages_t* stages = &self.stages
-    cdef episode_t* episode = &lane.episode
+    cdef game_episode_t* episode = &lane.episode
     cdef const ale_t* ale = &self.calls
     cdef bint continues = stages.episodic_life and stages.life_loss_continues
     cdef bint is_new_game = episode.is_new or episode.game_over or not continues
@@ -369,15 +369,15 @@ cdef void reset(
         episode.steps = 0
         episode.game_return = 0.0
     if stages.fire and stages.fire_first:
-        act(self, lane, FIRE, 1.0)
+        play_frame(self, lane, FIRE, 1.0)
     while noops > 0:
         noops -= 1
-        act(self, lane, NOOP, 1.0)
+        play_frame(self, lane, NOOP, 1.0)
         if ale.game_over(lane.ale, 1):
             reset_game(self, lane)
             is_new_game = True
     if stages.fire and not stages.fire_first:
-        act(self, lane, FIRE, 1.0)
+        play_frame(self, lane, FIRE, 1.0)
     apply_palettes(self, lane, screen_pixels(self, lane), NULL)
     if is_new_game:
         episode.oldest = 0
@@ -409,15 +409,16 @@ cdef int step(
     double* reward
 ) noexcept nogil:
     cdef const games_t* self = <const games_t*> shared
-    cdef lane_t* lane = <lane_t*> memory
+    cdef game_t* lane = <game_t*> memory
     cdef const float* numbers = <const float*> action
     cdef flag_t flags
     lane.repeat_probability = <float> parameters[0]
     if self.stages.continuous:
-        flags = play(self, lane, continuous_action(self, numbers), numbers[0])
+        flags = play_step(self, lane, continuous_action(self, numbers), numbers[0])
     else:
         # The index is limited here too: another thread may have changed the action after its check.
-        flags = play(self, lane, self.actions[min((<const uint64_t*> action)[0], <uint64_t> self.last_action)], 1.0)
+        flags = play_step(
+            self, lane, self.actions[min((<const uint64_t*> action)[0], <uint64_t> self.last_action)], 1.0)
     reward[0] = lane.episode.reward
     return flags
 
@@ -426,12 +427,12 @@ cdef void report(const void* lane, const void* shared, double* reward, uint8_t* 
     """Clip the reward, and report a lost life as an end."""
     if (<const games_t*> shared).stages.reward_clipping:
         reward[0] = (reward[0] > 0.0) - (reward[0] < 0.0)
-    terminated[0] |= (<const lane_t*> lane).episode.life_loss_ends
+    terminated[0] |= (<const game_t*> lane).episode.life_loss_ends
 
 
 cdef void observe(const void* memory, const void* shared, const double* parameters, void* const* parts) noexcept nogil:
     cdef const games_t* self = <const games_t*> shared
-    cdef const lane_t* lane = <const lane_t*> memory
+    cdef const game_t* lane = <const game_t*> memory
     cdef int64_t newest = self.stages.stack_num - lane.episode.oldest  # from the oldest frame to the end of the stack
     cdef uint8_t* row = <uint8_t*> parts[0]
     memcpy(row, stacked_frame(self, lane, 0), newest * self.frame_bytes)
@@ -439,7 +440,7 @@ cdef void observe(const void* memory, const void* shared, const double* paramete
 
 
 cdef int faulted(const void* lane) noexcept nogil:
-    return (<const lane_t*> lane).wrong_screen
+    return (<const game_t*> lane).wrong_screen
 
 
 # The infos. Lives and frame numbers are those of ALE. The reward is not clipped. Return and length are those of the
@@ -454,7 +455,7 @@ INFOS = (
 
 cdef void write_infos(const void* memory, const void* shared, void* const* infos) noexcept nogil:
     cdef const ale_t* calls = &(<const games_t*> shared).calls
-    cdef const lane_t* lane = <const lane_t*> memory
+    cdef const game_t* lane = <const game_t*> memory
     (<int64_t*> infos[0])[0] = lane.episode.lives
     (<int64_t*> infos[1])[0] = 0 if lane.ale == NULL else calls.frame_number(lane.ale)
     (<int64_t*> infos[2])[0] = 0 if lane.ale == NULL else calls.episode_frame_number(lane.ale)
@@ -473,7 +474,7 @@ PLAYER_ACTIONS, STATE_BYTES = ACTIONS, sizeof(state_t)
 
 cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
     cdef const games_t* self = <const games_t*> shared
-    cdef lane_t* lane = <lane_t*> memory
+    cdef game_t* lane = <game_t*> memory
     cdef saved_t* head = <saved_t*> saved
     cdef uint8_t* emulator = <uint8_t*> (head + 1)
     cdef uint8_t* plane = emulator + self.memory_bytes
@@ -498,7 +499,7 @@ cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
 
 cdef void load(void* memory, const void* shared, const void* saved) noexcept nogil:
     cdef const games_t* self = <const games_t*> shared
-    cdef lane_t* lane = <lane_t*> memory
+    cdef game_t* lane = <game_t*> memory
     cdef const saved_t* head = <const saved_t*> saved
     cdef const uint8_t* emulator = <const uint8_t*> (head + 1)
     cdef const uint8_t* plane = emulator + self.memory_bytes
@@ -515,7 +516,7 @@ cdef int check(const void* saved, const void* shared) noexcept nogil:
     """Check every number of the episode. Python checks the emulator's state, and frames may be any bytes."""
     cdef const games_t* self = <const games_t*> shared
     cdef const saved_t* head = <const saved_t*> saved
-    cdef const episode_t* episode = &head.episode
+    cdef const game_episode_t* episode = &head.episode
     return (
         0 <= head.size <= self.memory_bytes
         and 0 <= episode.noop_twister.used <= WORDS and 0 <= episode.sticky_twister.used <= WORDS
@@ -561,7 +562,7 @@ cdef class Games(LaneStore):
         bint reports_lanes,
     ):
         cdef Py_ssize_t k
-        cdef lane_t* lane
+        cdef game_t* lane
         cdef int64_t plane_bytes, stack_bytes
         cdef void** calls = <void**> &self.games.calls
         self.ales = [None] * num_lanes
@@ -595,13 +596,13 @@ cdef class Games(LaneStore):
             functions=functions_capsule(&functions_of_lane))
         self.set_up(
             kernel.capsule, num_lanes,
-            sizeof(lane_t) + plane_bytes + self.games.screen_bytes + stack_bytes, &self.games,
+            sizeof(game_t) + plane_bytes + self.games.screen_bytes + stack_bytes, &self.games,
             [resizer, colors, numbers],
-            [("size", np.int64), ("episode", np.uint8, (sizeof(episode_t),)),
+            [("size", np.int64), ("episode", np.uint8, (sizeof(game_episode_t),)),
              ("state", np.int32, (sizeof(state_t) // 4,)), ("memory", np.uint8, (self.games.memory_bytes,)),
              ("plane", np.uint8, (plane_bytes,)), ("stack", np.uint8, (stack_bytes,))])
         for k in range(num_lanes):
-            lane = <lane_t*> self._lane(k)
+            lane = <game_t*> self._lane(k)
             lane.index = k
             lane.episode.is_new = 1
             lane.episode.strength = 1.0
@@ -611,13 +612,13 @@ cdef class Games(LaneStore):
 
     def set_ale(self, Py_ssize_t lane, object ale, size_t address):
         """Set the ALEInterface of a lane and its address. It has a ROM and no sticky actions. Or set None and 0."""
-        (<lane_t*> self._lane(lane)).ale = <void*> address
+        (<game_t*> self._lane(lane)).ale = <void*> address
         self.ales[lane] = ale
 
     def seed_generators(self, Py_ssize_t lane, uint32_t noop_seed, uint32_t sticky_seed):
         """Seed the generators of no-ops and of sticky actions. The next reset begins a new game."""
-        cdef episode_t* episode = &(<lane_t*> self._lane(lane)).episode
-        memset(episode, 0, sizeof(episode_t))
+        cdef game_episode_t* episode = &(<game_t*> self._lane(lane)).episode
+        memset(episode, 0, sizeof(game_episode_t))
         episode.is_new = 1
         episode.strength = 1.0
         twister_seed(&episode.noop_twister, noop_seed)
@@ -629,7 +630,7 @@ cdef class Games(LaneStore):
         Raises:
             ValueError: If the memory layout of the emulator is not the expected one.
         """
-        cdef lane_t* game = <lane_t*> self._lane(lane)
+        cdef game_t* game = <game_t*> self._lane(lane)
         cdef const float* place = NULL if game.ale == NULL else probability_of(game.ale)
         # The probability follows the number of frames per action, which is 1.
         if place == NULL or place[0] != probability or (<const int64_t*> place - 1)[0] != 1:

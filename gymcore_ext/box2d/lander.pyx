@@ -11,8 +11,8 @@ from gymcore_ext.box2d.structures cimport (
     AWAKE, apply_force, apply_impulse, apply_torque, body_t, contact_t, vec_t, world_point,
 )
 from gymcore_ext.box2d.worlds cimport (
-    MAX_COUNT, MAX_NUMBER, Worlds, add_body, add_edge, add_moving_body, are_within, empty_world, family_t, lane_t,
-    report_feet, step_world, worlds_t,
+    MAX_COUNT, MAX_NUMBER, Worlds, add_body, add_edge, add_moving_body, are_within, empty_world, family_t, report_feet,
+    step_world, world_lane_t, worlds_t,
 )
 from gymcore_ext.lanes.lane_functions cimport TERMINATED
 from gymcore_ext.physics.lane cimport PI, below, random, rng_t, uniform
@@ -49,7 +49,7 @@ cdef enum:  # indices of the definitions that Python makes
     DEFINITIONS
 
 
-ctypedef struct episode_t:
+ctypedef struct lander_episode_t:
     double heights[HEIGHTS]  # the members up to torque_idx are drawn
     double push[2]
     double gravity
@@ -65,8 +65,8 @@ ctypedef struct particle_t:  # its initial position and its velocity
 
 
 ctypedef struct lander_t:
-    lane_t lane
-    episode_t episode
+    world_lane_t lane
+    lander_episode_t episode
     particle_t particles[SMOKE_STEPS][2]  # particles of the main engine and of a side engine in the last steps
 
 
@@ -77,7 +77,7 @@ ctypedef struct engines_t:
 # --- an episode -------------------------------------------------------------------------------------------------------
 
 cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
-    cdef const episode_t* episode = <const episode_t*> saved
+    cdef const lander_episode_t* episode = <const lander_episode_t*> saved
     return (
         are_within[double](episode.heights, episode.push, 0.0, HEIGHT / 2)
         and are_within[double](episode.push, &episode.gravity, -1e6, 1e6) and -12.0 <= episode.gravity <= 0.0
@@ -87,9 +87,9 @@ cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
 
 
 cdef void begin(
-    const worlds_t* self, lane_t* lane, const double* parameters, const double* options, rng_t* rng
+    const worlds_t* self, world_lane_t* lane, const double* parameters, const double* options, rng_t* rng
 ) noexcept nogil:
-    cdef episode_t* episode = &(<lander_t*> lane).episode
+    cdef lander_episode_t* episode = &(<lander_t*> lane).episode
     cdef int k
     for k in range(HEIGHTS):
         episode.heights[k] = uniform(rng, 0.0, HEIGHT / 2)
@@ -102,7 +102,7 @@ cdef void begin(
     empty_world(self, lane, episode.gravity)
 
 
-cdef void build(const worlds_t* self, lane_t* lane) noexcept nogil:
+cdef void build(const worlds_t* self, world_lane_t* lane) noexcept nogil:
     """Create ground, hull and legs, and apply the push. The order of creation decides that of contacts in Box2D."""
     cdef lander_t* lander = <lander_t*> lane
     cdef body_t* body = add_body(self, lane, self.definitions[<int> GROUND], self.definitions[<int> BEDROCK])
@@ -124,8 +124,8 @@ cdef void build(const worlds_t* self, lane_t* lane) noexcept nogil:
     memset(lander.particles, 0, sizeof(lander.particles))
 
 
-cdef void report_contact(lane_t* lane, const contact_t* contact, bint touches) noexcept nogil:
-    cdef episode_t* episode = &(<lander_t*> lane).episode
+cdef void report_contact(world_lane_t* lane, const contact_t* contact, bint touches) noexcept nogil:
+    cdef lander_episode_t* episode = &(<lander_t*> lane).episode
     report_feet(lane, contact, touches, 1, 1, &episode.game_over, episode.legs)
 
 
@@ -204,11 +204,11 @@ cdef inline void observe_numbers(const lander_t* lander, double* observed) noexc
 
 
 cdef int step(
-    const worlds_t* self, lane_t* lane, const double* parameters, const double* action, bint float32_action, rng_t* rng,
-    double* reward
+    const worlds_t* self, world_lane_t* lane, const double* parameters, const double* action, bint float32_action,
+    rng_t* rng, double* reward
 ) noexcept nogil:
     cdef lander_t* lander = <lander_t*> lane
-    cdef episode_t* episode = &lander.episode
+    cdef lander_episode_t* episode = &lander.episode
     cdef body_t* hull = lander.lane.moving[0]
     cdef double observed[OBSERVED]
     cdef double along, across, shaping, force = 0.0, torque = 0.0
@@ -247,7 +247,7 @@ cdef int step(
     return flags
 
 
-cdef void observe(const worlds_t* self, const lane_t* lane, void* observation) noexcept nogil:
+cdef void observe(const worlds_t* self, const world_lane_t* lane, void* observation) noexcept nogil:
     cdef double observed[OBSERVED]
     cdef int k
     observe_numbers(<const lander_t*> lane, observed)
@@ -257,8 +257,8 @@ cdef void observe(const worlds_t* self, const lane_t* lane, void* observation) n
 
 # --- the kernels ------------------------------------------------------------------------------------------------------
 
-cdef episode_t no_episode
-cdef episode_t[:] no_episodes = <episode_t[:1]> &no_episode
+cdef lander_episode_t no_episode
+cdef lander_episode_t[:] no_episodes = <lander_episode_t[:1]> &no_episode
 EPISODE = np.asarray(no_episodes).dtype
 
 cdef family_t family
@@ -266,7 +266,7 @@ family.begin, family.is_valid, family.build, family.report = begin, is_valid, bu
 family.step, family.observe = step, observe
 family.choices, family.choice_count, family.action_size, family.first_action = CHOICES[0], 4, 2, CHOICES[0]
 family.definition_count = DEFINITIONS
-family.lane_bytes, family.episode_bytes, family.world_bytes = sizeof(lander_t), sizeof(episode_t), 8192
+family.lane_bytes, family.episode_bytes, family.world_bytes = sizeof(lander_t), sizeof(lander_episode_t), 8192
 family.drawn_bytes = EPISODE.fields["steps"][1]
 
 kernel = CustomKernel(
@@ -287,4 +287,5 @@ cdef class Landers(Worlds):
     def smoke(self):
         """float64 [lanes, steps, 2, 5], a view: particles of the main engine and of a side engine in the last steps."""
         return self._columns(
-            sizeof(lane_t) + sizeof(episode_t), np.dtype((np.float64, (SMOKE_STEPS, 2, sizeof(particle_t) // 8))))
+            sizeof(world_lane_t) + sizeof(lander_episode_t),
+            np.dtype((np.float64, (SMOKE_STEPS, 2, sizeof(particle_t) // 8))))

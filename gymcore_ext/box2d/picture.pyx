@@ -12,7 +12,7 @@ from libc.math cimport ceilf, copysign, cos, fabs, floorf, fmod, hypot, rint, si
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from gymcore_ext.box2d.racing cimport WHEELS, car_t, episode_t, texts_t
+from gymcore_ext.box2d.racing cimport WHEELS, car_episode_t, car_t, texts_t
 from gymcore_ext.box2d.structures cimport POLYGON, body_t, fixture_t, joint_angle, polygon_shape_t, vec_t, world_point
 
 import numpy as np
@@ -214,7 +214,7 @@ cdef inline void draw_polygon(
     """
     cdef pixel_t[MAX_CORNERS] low, high  # the ends of the edge from the previous corner to each corner
     cdef int[MAX_CORNERS] crossings
-    cdef int lowest = INT_MAX, highest = INT_MIN, crossing, found, i, k, y
+    cdef int lowest = INT_MAX, highest = INT_MIN, crossing, crossing_count, i, k, y
     cdef int64_t share
     cdef float offset
     for i in range(count if is_ground else 0):
@@ -225,7 +225,7 @@ cdef inline void draw_polygon(
             low[i], high[i] = high[i], low[i]
         lowest, highest = min(lowest, low[i].y), max(highest, high[i].y)
     for y in range(max(lowest, HIDDEN_ROWS), min(highest + 1, HEIGHT)):
-        found = 0
+        crossing_count = 0
         for i in range(count):
             if low[i].y == high[i].y or not low[i].y <= y <= high[i].y or y == high[i].y < highest:
                 continue
@@ -234,14 +234,14 @@ cdef inline void draw_polygon(
                 crossing = <int> (share * (high[i].x - low[i].x) + 65536 * <int64_t> low[i].x)
             else:
                 offset = <float> (<int64_t> (y - low[i].y) * (high[i].x - low[i].x)) / <float> (high[i].y - low[i].y)
-                crossing = low[i].x + <int> (ceilf(offset) if found % 2 else floorf(offset))
-            k = found
+                crossing = low[i].x + <int> (ceilf(offset) if crossing_count % 2 else floorf(offset))
+            k = crossing_count
             while k > 0 and crossings[k - 1] > crossing:
                 crossings[k] = crossings[k - 1]
                 k -= 1
             crossings[k] = crossing
-            found += 1
-        for i in range(0, found - 1, 2):
+            crossing_count += 1
+        for i in range(0, crossing_count - 1, 2):
             if is_ground:
                 draw_span(image, (crossings[i] + 1 + 32768) >> 16, (crossings[i + 1] - 1 + 32768) >> 16, y, color)
             else:
@@ -253,36 +253,36 @@ cdef inline void draw_polygon(
 
 # --- the world --------------------------------------------------------------------------------------------------------
 
-ctypedef struct view_t:    # the transformation from the world to the image
+ctypedef struct camera_t:    # the transformation from the world to the image
     double zoom, x, y, cosine, sine
     double car_x, car_y, reach  # ground is drawn if it is less than `reach` from the car
 
 
-cdef view_t view_behind(const body_t* hull, double t) noexcept nogil:
-    """Return the view that follows the car. It zooms in during the first second."""
-    cdef view_t view
+cdef camera_t camera_behind(const body_t* hull, double t) noexcept nogil:
+    """Return the camera that follows the car. It zooms in during the first second."""
+    cdef camera_t camera
     cdef double x, y, angle = fmod(-hull.angle, 2 * PI), near = 1e-6, quarter = PI / 2
     cdef int turns
     # Cosine and sine are exact near quarter turns, as in pygame's vectors.
     if angle < 0:
         angle += 2 * PI
-    view.cosine, view.sine = cos(angle), sin(angle)
+    camera.cosine, camera.sine = cos(angle), sin(angle)
     if fmod(angle + near, quarter) < 2 * near:
         turns = <int> ((angle + near) / quarter) % 4
-        view.cosine = 1.0 if turns == 0 else -1.0 if turns == 2 else 0.0
-        view.sine = 1.0 if turns == 1 else -1.0 if turns == 3 else 0.0
-    view.zoom = 0.1 * SCALE * max(1 - t, 0) + ZOOM * SCALE * min(t, 1)
-    view.car_x, view.car_y = hull.position.x, hull.position.y
-    x = -view.car_x * view.zoom
-    y = -view.car_y * view.zoom
-    view.x = WIDTH / 2.0 + (view.cosine * x - view.sine * y)
-    view.y = HEIGHT / 4.0 + (view.sine * x + view.cosine * y)
-    view.reach = (hypot(WIDTH / 2.0, HEIGHT * 0.75) + 2.0) / view.zoom
-    return view
+        camera.cosine = 1.0 if turns == 0 else -1.0 if turns == 2 else 0.0
+        camera.sine = 1.0 if turns == 1 else -1.0 if turns == 3 else 0.0
+    camera.zoom = 0.1 * SCALE * max(1 - t, 0) + ZOOM * SCALE * min(t, 1)
+    camera.car_x, camera.car_y = hull.position.x, hull.position.y
+    x = -camera.car_x * camera.zoom
+    y = -camera.car_y * camera.zoom
+    camera.x = WIDTH / 2.0 + (camera.cosine * x - camera.sine * y)
+    camera.y = HEIGHT / 4.0 + (camera.sine * x + camera.cosine * y)
+    camera.reach = (hypot(WIDTH / 2.0, HEIGHT * 0.75) + 2.0) / camera.zoom
+    return camera
 
 
 cdef inline void draw_shape(
-    image_t* image, const view_t* view, const double* corners, int count, rgb_t color, bint is_ground
+    image_t* image, const camera_t* camera, const double* corners, int count, rgb_t color, bint is_ground
 ) noexcept nogil:
     """Draw a polygon of corners [count, 2] in the world, unless all are outside of the image, or one is so far away
     that pygame cannot represent it."""
@@ -290,8 +290,8 @@ cdef inline void draw_shape(
     cdef double x, y, left = 1e9, right = -1e9, low = 1e9, high = -1e9
     cdef int k
     for k in range(count):
-        x = (view.cosine * corners[2 * k] - view.sine * corners[2 * k + 1]) * view.zoom + view.x
-        y = (view.sine * corners[2 * k] + view.cosine * corners[2 * k + 1]) * view.zoom + view.y
+        x = (camera.cosine * corners[2 * k] - camera.sine * corners[2 * k + 1]) * camera.zoom + camera.x
+        y = (camera.sine * corners[2 * k] + camera.cosine * corners[2 * k + 1]) * camera.zoom + camera.y
         if not (fabs(x) < 32767 and fabs(y) < 32767):
             return
         left, right, low, high = min(left, x), max(right, x), min(low, y), max(high, y)
@@ -300,46 +300,46 @@ cdef inline void draw_shape(
         draw_polygon(image, pixels, count, color, is_ground)
 
 
-cdef inline void draw_ground(image_t* image, const view_t* view, const double* corners, rgb_t color) noexcept nogil:
+cdef inline void draw_ground(image_t* image, const camera_t* camera, const double* corners, rgb_t color) noexcept nogil:
     """Draw a quadrilateral of the ground, unless it is far from the car, which saves a tenth of a step."""
-    cdef double x = corners[0] - view.car_x, y = corners[1] - view.car_y
-    cdef double reach = view.reach + 1.5 * GRASS_DIM  # more than the distance between two corners
+    cdef double x = corners[0] - camera.car_x, y = corners[1] - camera.car_y
+    cdef double reach = camera.reach + 1.5 * GRASS_DIM  # more than the distance between two corners
     if x * x + y * y < reach * reach:
-        draw_shape(image, view, corners, 4, color, True)
+        draw_shape(image, camera, corners, 4, color, True)
 
 
 cdef inline rgb_t brightened(const double* color, double more) noexcept nogil:
     return rgb(<int> (color[0] + more), <int> (color[1] + more), <int> (color[2] + more))
 
 
-cdef void draw_scenery(image_t* image, const view_t* view, const car_t* car) noexcept nogil:
+cdef void draw_scenery(image_t* image, const camera_t* camera, const car_t* car) noexcept nogil:
     """Draw the field, its darker squares of grass, the road and its borders."""
-    cdef const episode_t* episode = &car.episode
+    cdef const car_episode_t* episode = &car.episode
     cdef rgb_t field_color = brightened(episode.bg_color, 0.0), grass_color = brightened(episode.grass_color, 0.0)
     cdef rgb_t[3] road_colors
     cdef double[4][2] field = [
         [PLAYFIELD, PLAYFIELD], [PLAYFIELD, -PLAYFIELD], [-PLAYFIELD, -PLAYFIELD], [-PLAYFIELD, PLAYFIELD]]
-    cdef bint is_all = max(fabs(view.car_x), fabs(view.car_y)) + view.reach < PLAYFIELD
+    cdef bint is_all = max(fabs(camera.car_x), fabs(camera.car_y)) + camera.reach < PLAYFIELD
     cdef double[4][2] square
     cdef double left, low
     cdef int k
     fill(image.runs[0], (HEIGHT - HIDDEN_ROWS) * STATE, field_color if is_all else 0)
     if not is_all:
-        draw_shape(image, view, field[0], 4, field_color, True)
+        draw_shape(image, camera, field[0], 4, field_color, True)
     for k in range(SQUARES * SQUARES):
         left, low = GRASS_DIM * (2 * (k // SQUARES) - 20), GRASS_DIM * (2 * (k % SQUARES) - 20)
         square = [[left + GRASS_DIM, low], [left, low], [left, low + GRASS_DIM], [left + GRASS_DIM, low + GRASS_DIM]]
-        draw_ground(image, view, square[0], grass_color)
+        draw_ground(image, camera, square[0], grass_color)
     for k in range(3):
         road_colors[k] = brightened(episode.road_color, 0.01 * k * 255)
     for k in range(episode.tiles):
-        draw_ground(image, view, car.roads[k][0], road_colors[0 if episode.touched[k] else k % 3])
+        draw_ground(image, camera, car.roads[k][0], road_colors[0 if episode.touched[k] else k % 3])
         if car.has_border[k]:
-            draw_ground(image, view, car.borders[k][0], RED if k % 2 else WHITE)
+            draw_ground(image, camera, car.borders[k][0], RED if k % 2 else WHITE)
 
 
 cdef void draw_part(
-    image_t* image, const view_t* view, const body_t* body, const vec_t* corners, int count, rgb_t color
+    image_t* image, const camera_t* camera, const body_t* body, const vec_t* corners, int count, rgb_t color
 ) noexcept nogil:
     cdef double[MAX_CORNERS][2] points
     cdef vec_t corner
@@ -347,10 +347,10 @@ cdef void draw_part(
     for k in range(count):
         corner = world_point(body, corners[k].x, corners[k].y)
         points[k][0], points[k][1] = corner.x, corner.y
-    draw_shape(image, view, points[0], count, color, False)
+    draw_shape(image, camera, points[0], count, color, False)
 
 
-cdef void draw_stripe(image_t* image, const view_t* view, const body_t* body, double phase) noexcept nogil:
+cdef void draw_stripe(image_t* image, const camera_t* camera, const body_t* body, double phase) noexcept nogil:
     """Draw the stripe across a turning wheel, unless it is on the lower side."""
     cdef vec_t[4] corners
     cdef double near = cos(phase), far = cos(phase + 1.2)
@@ -365,10 +365,10 @@ cdef void draw_stripe(image_t* image, const view_t* view, const body_t* body, do
     for k in range(4):
         corners[k].x = <float> (WHEEL_WIDTH if k == 1 or k == 2 else -WHEEL_WIDTH)
         corners[k].y = <float> (27 * (near if k < 2 else far) * SIZE)
-    draw_part(image, view, body, corners, 4, STRIPE_COLOR)
+    draw_part(image, camera, body, corners, 4, STRIPE_COLOR)
 
 
-cdef void draw_car(image_t* image, const view_t* view, const car_t* car) noexcept nogil:
+cdef void draw_car(image_t* image, const camera_t* camera, const car_t* car) noexcept nogil:
     cdef const polygon_shape_t* shape
     cdef const body_t* body
     cdef const fixture_t* fixture
@@ -379,10 +379,10 @@ cdef void draw_car(image_t* image, const view_t* view, const car_t* car) noexcep
         while fixture != NULL:
             shape = <const polygon_shape_t*> fixture.shape
             if shape.type == POLYGON:  # a program may have added another shape
-                draw_part(image, view, body, shape.vertices, shape.count, BLACK if k <= WHEELS else HULL_COLOR)
+                draw_part(image, camera, body, shape.vertices, shape.count, BLACK if k <= WHEELS else HULL_COLOR)
             fixture = fixture.next
         if k <= WHEELS:
-            draw_stripe(image, view, body, car.episode.phase[k - 1])
+            draw_stripe(image, camera, body, car.episode.phase[k - 1])
 
 
 # --- the instruments, in front of the world: y points down ------------------------------------------------------------
@@ -503,9 +503,9 @@ cdef void rescale(const image_t* image, uint8_t* state) noexcept nogil:
 
 cdef void draw_observation(const car_t* car, const texts_t* texts, uint8_t* observation) noexcept nogil:
     cdef image_t* image = image_of_thread()
-    cdef view_t view = view_behind(car.lane.moving[0], car.episode.t)
-    draw_scenery(image, &view, car)
-    draw_car(image, &view, car)
+    cdef camera_t camera = camera_behind(car.lane.moving[0], car.episode.t)
+    draw_scenery(image, &camera, car)
+    draw_car(image, &camera, car)
     draw_instruments(image, car, texts)
     rescale(image, observation)
 

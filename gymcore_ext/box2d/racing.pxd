@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from gymcore_ext.box2d.structures cimport body_t
-from gymcore_ext.box2d.worlds cimport lane_t
+from gymcore_ext.box2d.worlds cimport world_lane_t
 
 
 cdef enum:
@@ -13,7 +13,7 @@ cdef enum:
     MAX_TILES = 2504   # a track has about 300
 
 
-ctypedef struct episode_t:
+ctypedef struct car_episode_t:
     double draws[CHECKPOINTS][2]  # members up to retries are drawn, or set when the episode begins
     double road_color[3]
     double bg_color[3]
@@ -51,8 +51,8 @@ ctypedef struct texts_t:          # rendered scores: -0, then all from the lowes
 
 
 ctypedef struct car_t:
-    lane_t lane
-    episode_t episode
+    world_lane_t lane
+    car_episode_t episode
     body_t* tiles[MAX_TILES]
     double roads[MAX_TILES][4][2]    # corners of the pieces of road
     double borders[MAX_TILES][4][2]  # corners of their borders, where they have one

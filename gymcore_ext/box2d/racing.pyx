@@ -10,8 +10,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from gymcore_ext.box2d.picture cimport STATE, draw_observation
 from gymcore_ext.box2d.structures cimport apply_force, body_def_t, body_t, contact_t, joint_angle, vec_t
 from gymcore_ext.box2d.worlds cimport (
-    MAX_COUNT, MAX_NUMBER, Worlds, add_moving_body, add_quad, are_within, family_t, lane_t, remove_bodies, step_world,
-    worlds_t,
+    MAX_COUNT, MAX_NUMBER, Worlds, add_moving_body, add_quad, are_within, family_t, remove_bodies, step_world,
+    world_lane_t, worlds_t,
 )
 from gymcore_ext.engine.kernel cimport TERMINATIONS
 from gymcore_ext.lanes.lane_functions cimport TERMINATED
@@ -166,7 +166,7 @@ cdef void set_corners(
 
 
 cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
-    cdef const episode_t* episode = <const episode_t*> saved
+    cdef const car_episode_t* episode = <const car_episode_t*> saved
     cdef curve_t curve
     cdef int k
     curve.first = curve.tiles = 0
@@ -194,7 +194,7 @@ cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
         and are_within[uint8_t](episode.visited, &episode.touched[MAX_TILES], 0, 1))
 
 
-cdef void draw_colors(episode_t* episode, rng_t* rng) noexcept nogil:
+cdef void draw_colors(car_episode_t* episode, rng_t* rng) noexcept nogil:
     cdef int k
     for k in range(3):
         episode.road_color[k] = uniform(rng, 0.0, 210.0)
@@ -204,9 +204,9 @@ cdef void draw_colors(episode_t* episode, rng_t* rng) noexcept nogil:
 
 
 cdef void begin(
-    const worlds_t* self, lane_t* lane, const double* parameters, const double* options, rng_t* rng
+    const worlds_t* self, world_lane_t* lane, const double* parameters, const double* options, rng_t* rng
 ) noexcept nogil:
-    cdef episode_t* episode = &(<car_t*> lane).episode
+    cdef car_episode_t* episode = &(<car_t*> lane).episode
     cdef curve_t curve
     cdef bint is_closed = False
     cdef int k
@@ -223,7 +223,7 @@ cdef void begin(
     episode.lap_complete_percent = parameters[0]
 
 
-cdef void build(const worlds_t* self, lane_t* lane) noexcept nogil:
+cdef void build(const worlds_t* self, world_lane_t* lane) noexcept nogil:
     """Create road and car from the episode's draws. The order of creation decides the order of contacts in Box2D."""
     cdef car_t* car = <car_t*> lane
     cdef curve_t curve
@@ -257,10 +257,10 @@ cdef void build(const worlds_t* self, lane_t* lane) noexcept nogil:
         add_moving_body(self, lane, &place, self.definitions[<int> WHEEL_FIXTURE], 0, self.definitions[JOINTS + k])
 
 
-cdef void report_contact(lane_t* lane, const contact_t* contact, bint touches) noexcept nogil:
+cdef void report_contact(world_lane_t* lane, const contact_t* contact, bint touches) noexcept nogil:
     """Count the pieces of road that each wheel is on, and reward the first visit of each piece."""
     cdef car_t* car = <car_t*> lane
-    cdef episode_t* episode = &car.episode
+    cdef car_episode_t* episode = &car.episode
     cdef body_t* tile = contact.fixture_a.body
     cdef body_t* other = contact.fixture_b.body
     cdef int index = 0, wheel = 0
@@ -292,7 +292,7 @@ cdef inline double sign(double value) noexcept nogil:
     return 1.0 if value > 0 else -1.0 if value < 0 else value * 0.0
 
 
-cdef void mark_skid(episode_t* episode, int wheel, const vec_t* here, bint skids, bint on_grass) noexcept nogil:
+cdef void mark_skid(car_episode_t* episode, int wheel, const vec_t* here, bint skids, bint on_grass) noexcept nogil:
     """Begin, extend or end the mark of a wheel. A new mark replaces the oldest one, even while that one grows."""
     cdef int64_t mark = episode.skid_mark[wheel]
     cdef int points = episode.skid_points[wheel], slot
@@ -318,7 +318,7 @@ cdef void mark_skid(episode_t* episode, int wheel, const vec_t* here, bint skids
         episode.skid_begins[wheel] = 0
 
 
-cdef inline void drive_wheel(const worlds_t* self, lane_t* lane, episode_t* episode, int k) noexcept nogil:
+cdef inline void drive_wheel(const worlds_t* self, world_lane_t* lane, car_episode_t* episode, int k) noexcept nogil:
     """Turn a wheel and apply the force of its tire."""
     cdef body_t* body = lane.moving[1 + k]
     cdef bint on_grass = episode.wheel_tiles[k] == 0
@@ -353,11 +353,11 @@ cdef inline void drive_wheel(const worlds_t* self, lane_t* lane, episode_t* epis
 
 
 cdef int step(
-    const worlds_t* self, lane_t* lane, const double* parameters, const double* action, bint float32_action, rng_t* rng,
-    double* reward
+    const worlds_t* self, world_lane_t* lane, const double* parameters, const double* action, bint float32_action,
+    rng_t* rng, double* reward
 ) noexcept nogil:
     """Drive for a fiftieth of a second. Without an action (NULL), the step costs no reward."""
-    cdef episode_t* episode = &(<car_t*> lane).episode
+    cdef car_episode_t* episode = &(<car_t*> lane).episode
     cdef const body_t* hull = lane.moving[0]
     cdef int flags = 0
     cdef int k
@@ -388,18 +388,18 @@ cdef int step(
     return flags
 
 
-cdef void observe(const worlds_t* self, const lane_t* lane, void* observation) noexcept nogil:
+cdef void observe(const worlds_t* self, const world_lane_t* lane, void* observation) noexcept nogil:
     draw_observation(<const car_t*> lane, <const texts_t*> self.texts, <uint8_t*> observation)
 
 
-cdef void write_infos(const lane_t* lane, void* const* infos) noexcept nogil:
+cdef void write_infos(const world_lane_t* lane, void* const* infos) noexcept nogil:
     (<uint8_t*> infos[0])[0] = (<const car_t*> lane).episode.lap == LAP_FINISHED
 
 
 # --- the kernels ------------------------------------------------------------------------------------------------------
 
-cdef episode_t no_episode
-cdef episode_t[:] no_episodes = <episode_t[:1]> &no_episode
+cdef car_episode_t no_episode
+cdef car_episode_t[:] no_episodes = <car_episode_t[:1]> &no_episode
 EPISODE = np.asarray(no_episodes).dtype
 
 cdef family_t family
@@ -407,7 +407,7 @@ family.begin, family.is_valid, family.build, family.report = begin, is_valid, bu
 family.step, family.observe, family.write_infos = step, observe, write_infos
 family.choices, family.choice_count, family.action_size = CHOICES[0], 5, 3
 family.definition_count = DEFINITIONS
-family.lane_bytes, family.episode_bytes, family.world_bytes = sizeof(car_t), sizeof(episode_t), 65536
+family.lane_bytes, family.episode_bytes, family.world_bytes = sizeof(car_t), sizeof(car_episode_t), 65536
 family.drawn_bytes = EPISODE.fields["reward"][1]
 
 

@@ -8,8 +8,8 @@ from libc.stdint cimport int32_t, int64_t
 
 from gymcore_ext.box2d.structures cimport apply_force, body_t, contact_t, joint_angle, joint_speed, vec_t
 from gymcore_ext.box2d.worlds cimport (
-    MAX_COUNT, MAX_NUMBER, Worlds, add_edge, add_moving_body, add_quad, are_within, empty_world, family_t, lane_t,
-    remove_bodies, report_feet, step_world, worlds_t,
+    MAX_COUNT, MAX_NUMBER, Worlds, add_edge, add_moving_body, add_quad, are_within, empty_world, family_t,
+    remove_bodies, report_feet, step_world, world_lane_t, worlds_t,
 )
 from gymcore_ext.lanes.lane_functions cimport TERMINATED
 from gymcore_ext.physics.lane cimport below, random, rng_t, uniform
@@ -45,7 +45,7 @@ cdef enum:  # indices of the definitions that Python makes; from LEGS on a body,
     GROUND, BOX, BOX_SHAPE, EDGE, EDGE_SHAPE, HULL, HULL_FIXTURE, LEGS, DEFINITIONS = 19
 
 
-ctypedef struct episode_t:
+ctypedef struct walker_episode_t:
     double heights[POINTS]    # the members up to box_count are drawn
     double boxes[BOXES][4][2]
     double clouds[10][11]     # position and five corners of each cloud
@@ -59,8 +59,8 @@ ctypedef struct episode_t:
 
 
 ctypedef struct walker_t:
-    lane_t lane
-    episode_t episode
+    world_lane_t lane
+    walker_episode_t episode
     vec_t ground[POINTS]      # corners that rays can hit
     vec_t boxes[4 * BOXES]    # corners of boxes, counter-clockwise from a left one
 
@@ -160,11 +160,11 @@ cdef void cast_rays(const walker_t* walker, double x, double y, float* fractions
 
 # --- an episode -------------------------------------------------------------------------------------------------------
 
-cdef inline int integer(rng_t* rng, int low, int high) noexcept nogil:
+cdef inline int draw_integer(rng_t* rng, int low, int high) noexcept nogil:
     return low + <int> below(rng, high - low)
 
 
-cdef void add_box(episode_t* episode, double left, double right, double y1, double y2) noexcept nogil:
+cdef void add_box(walker_episode_t* episode, double left, double right, double y1, double y2) noexcept nogil:
     """Add a box whose first two corners are at y1, the others at y2."""
     cdef int64_t box = episode.box_count
     cdef int k
@@ -176,7 +176,7 @@ cdef void add_box(episode_t* episode, double left, double right, double y1, doub
         episode.boxes[box][k][1] = y1 if k < 2 else y2
 
 
-cdef void draw_ground(episode_t* episode, rng_t* rng, bint hardcore) noexcept nogil:
+cdef void generate_ground(walker_episode_t* episode, rng_t* rng, bint hardcore) noexcept nogil:
     """Draw the ground and its obstacles, in Gymnasium's order."""
     cdef int i, s, kind = GRASS, left = START, stairs = 0, stair_width = 0, rise = 0
     cdef bint begins = False
@@ -190,7 +190,7 @@ cdef void draw_ground(episode_t* episode, rng_t* rng, bint hardcore) noexcept no
                 slope += (-1.0 + 2.0 * random(rng)) / SCALE
             y += slope
         elif kind == PIT and begins:
-            left = integer(rng, 3, 5)
+            left = draw_integer(rng, 3, 5)
             add_box(episode, x, x + STEP, y, y - 4 * STEP)
             add_box(episode, x + STEP * left, x + STEP + STEP * left, y, y - 4 * STEP)
             left += 2
@@ -200,12 +200,12 @@ cdef void draw_ground(episode_t* episode, rng_t* rng, bint hardcore) noexcept no
             if left > 1:
                 y -= 4 * STEP
         elif kind == STUMP and begins:
-            left = integer(rng, 1, 3)
+            left = draw_integer(rng, 1, 3)
             add_box(episode, x, x + left * STEP, y, y + left * STEP)
         elif kind == STAIRS and begins:
             rise = 1 if random(rng) > 0.5 else -1
-            stair_width = integer(rng, 4, 5)
-            stairs = integer(rng, 3, 5)
+            stair_width = draw_integer(rng, 4, 5)
+            stairs = draw_integer(rng, 3, 5)
             base = y
             for s in range(stairs):
                 add_box(episode, x + (s * stair_width) * STEP, x + ((1 + s) * stair_width) * STEP,
@@ -218,13 +218,13 @@ cdef void draw_ground(episode_t* episode, rng_t* rng, bint hardcore) noexcept no
         episode.heights[i] = y
         left -= 1
         if left == 0:
-            left = integer(rng, GRASS_STEPS // 2, GRASS_STEPS)
-            kind = integer(rng, 1, 4) if kind == GRASS and hardcore else GRASS
+            left = draw_integer(rng, GRASS_STEPS // 2, GRASS_STEPS)
+            kind = draw_integer(rng, 1, 4) if kind == GRASS and hardcore else GRASS
             begins = True
 
 
 cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
-    cdef const episode_t* episode = <const episode_t*> saved
+    cdef const walker_episode_t* episode = <const walker_episode_t*> saved
     cdef const double* box
     cdef int k
     if not 0 <= episode.box_count <= BOXES:
@@ -244,11 +244,11 @@ cdef bint is_valid(const void* saved, bint was_reset) noexcept nogil:
 
 
 cdef void begin(
-    const worlds_t* self, lane_t* lane, const double* parameters, const double* options, rng_t* rng
+    const worlds_t* self, world_lane_t* lane, const double* parameters, const double* options, rng_t* rng
 ) noexcept nogil:
-    cdef episode_t* episode = &(<walker_t*> lane).episode
+    cdef walker_episode_t* episode = &(<walker_t*> lane).episode
     cdef int k
-    draw_ground(episode, rng, parameters[<int> HARDCORE] != 0.0)
+    generate_ground(episode, rng, parameters[<int> HARDCORE] != 0.0)
     for k in range(10 * 11):
         (&episode.clouds[0][0])[k] = random(rng)
     episode.push = uniform(rng, -5.0, 5.0)
@@ -258,10 +258,10 @@ cdef void begin(
         remove_bodies(self, lane, GRAVITY, False)
 
 
-cdef void build(const worlds_t* self, lane_t* lane) noexcept nogil:
+cdef void build(const worlds_t* self, world_lane_t* lane) noexcept nogil:
     """Create ground and walker, and apply the push. The order of creation decides the order of contacts in Box2D."""
     cdef walker_t* walker = <walker_t*> lane
-    cdef episode_t* episode = &walker.episode
+    cdef walker_episode_t* episode = &walker.episode
     cdef body_t* hull
     cdef int j, k, corner
     for k in range(<int> episode.box_count):
@@ -282,16 +282,16 @@ cdef void build(const worlds_t* self, lane_t* lane) noexcept nogil:
                         k if k % 2 else 0, self.definitions[LEGS + 3 * k + 2])
 
 
-cdef void report_contact(lane_t* lane, const contact_t* contact, bint touches) noexcept nogil:
-    cdef episode_t* episode = &(<walker_t*> lane).episode
+cdef void report_contact(world_lane_t* lane, const contact_t* contact, bint touches) noexcept nogil:
+    cdef walker_episode_t* episode = &(<walker_t*> lane).episode
     report_feet(lane, contact, touches, 2, 2, &episode.game_over, episode.feet)
 
 
 # --- a step -----------------------------------------------------------------------------------------------------------
 
-cdef void observe(const worlds_t* self, const lane_t* lane, void* observation) noexcept nogil:
+cdef void observe(const worlds_t* self, const world_lane_t* lane, void* observation) noexcept nogil:
     cdef float* observed = <float*> observation
-    cdef const episode_t* episode = &(<const walker_t*> lane).episode
+    cdef const walker_episode_t* episode = &(<const walker_t*> lane).episode
     cdef const body_t* hull = lane.moving[0]
     cdef int leg, k
     observed[0] = hull.angle
@@ -323,11 +323,11 @@ cdef inline double reward_of(double gain, const double* action, bint float32) no
 
 
 cdef int step(
-    const worlds_t* self, lane_t* lane, const double* parameters, const double* action, bint float32_action, rng_t* rng,
-    double* reward
+    const worlds_t* self, world_lane_t* lane, const double* parameters, const double* action, bint float32_action,
+    rng_t* rng, double* reward
 ) noexcept nogil:
     cdef walker_t* walker = <walker_t*> lane
-    cdef episode_t* episode = &walker.episode
+    cdef walker_episode_t* episode = &walker.episode
     cdef const body_t* hull = lane.moving[0]
     cdef double x, shaping
     cdef int flags = 0
@@ -355,8 +355,8 @@ cdef int step(
 
 # --- the kernel -------------------------------------------------------------------------------------------------------
 
-cdef episode_t no_episode
-cdef episode_t[:] no_episodes = <episode_t[:1]> &no_episode
+cdef walker_episode_t no_episode
+cdef walker_episode_t[:] no_episodes = <walker_episode_t[:1]> &no_episode
 EPISODE = np.asarray(no_episodes).dtype
 
 cdef double[4] NO_ACTION = [0.0, 0.0, 0.0, 0.0]
@@ -365,7 +365,7 @@ family.begin, family.is_valid, family.build, family.report = begin, is_valid, bu
 family.step, family.observe = step, observe
 family.action_size, family.first_action = 4, NO_ACTION
 family.definition_count = DEFINITIONS
-family.lane_bytes, family.episode_bytes, family.world_bytes = sizeof(walker_t), sizeof(episode_t), 65536
+family.lane_bytes, family.episode_bytes, family.world_bytes = sizeof(walker_t), sizeof(walker_episode_t), 65536
 family.drawn_bytes = EPISODE.fields["steps"][1]
 
 kernel = CustomKernel(

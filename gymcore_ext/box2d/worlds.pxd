@@ -20,13 +20,13 @@ cdef extern from *:
     const int64_t MAX_COUNT "((int64_t)1 << 52)"
 
 
-cdef struct lane_t
+cdef struct world_lane_t
 
 # Called when a contact begins (`touches` is 1) or ends (0).
-ctypedef void (*report_t)(lane_t* lane, const contact_t* contact, bint touches) noexcept nogil
+ctypedef void (*report_t)(world_lane_t* lane, const contact_t* contact, bint touches) noexcept nogil
 
 
-cdef struct lane_t:             # it begins as a b2ContactListener does, and is the listener of its world
+cdef struct world_lane_t:             # it begins as a b2ContactListener does, and is the listener of its world
     void** virtual_functions
     report_t report
     world_t* world
@@ -50,8 +50,8 @@ ctypedef struct worlds_t:       # data that the lanes of a batch share
 
 
 ctypedef struct family_t:
-    # What an environment supplies. Its lane is a struct that begins with lane_t and the family's episode. A saved state
-    # consists of that episode and the world. `begin` draws the first bytes of an episode; the others are 0 at first.
+    # What an environment supplies. Its lane is a struct that begins with world_lane_t and the family's episode. A saved
+    # state has that episode and the world. `begin` draws the first bytes of an episode; the others are 0 at first.
     int64_t lane_bytes, episode_bytes, drawn_bytes
     int64_t world_bytes         # maximum size of a saved world
     int64_t definition_count
@@ -61,18 +61,19 @@ ctypedef struct family_t:
     int64_t choice_count, action_size
     # Draw the random numbers of an episode, and empty the world.
     void (*begin)(
-        const worlds_t* self, lane_t* lane, const double* parameters, const double* options, rng_t* rng) noexcept nogil
+        const worlds_t* self, world_lane_t* lane, const double* parameters, const double* options, rng_t* rng
+    ) noexcept nogil
     # Return whether an episode, whose bytes may be any, is valid for a lane that has been reset, or has not.
     bint (*is_valid)(const void* episode, bint was_reset) noexcept nogil
     # Create the bodies of an episode in an empty world.
-    void (*build)(const worlds_t* self, lane_t* lane) noexcept nogil
+    void (*build)(const worlds_t* self, world_lane_t* lane) noexcept nogil
     report_t report
     # Step with an action, write the reward, and return how the step ended the episode.
     int (*step)(
-        const worlds_t* self, lane_t* lane, const double* parameters, const double* action, bint float32_action,
+        const worlds_t* self, world_lane_t* lane, const double* parameters, const double* action, bint float32_action,
         rng_t* rng, double* reward) noexcept nogil
-    void (*observe)(const worlds_t* self, const lane_t* lane, void* observation) noexcept nogil
-    void (*write_infos)(const lane_t* lane, void* const* infos) noexcept nogil  # for kernels with infos
+    void (*observe)(const worlds_t* self, const world_lane_t* lane, void* observation) noexcept nogil
+    void (*write_infos)(const world_lane_t* lane, void* const* infos) noexcept nogil  # for kernels with infos
 
 
 ctypedef fused number_t:
@@ -91,17 +92,17 @@ cdef inline bint are_within(const void* begin, const void* end, number_t low, nu
     return value == end
 
 
-cdef inline void step_world(const worlds_t* self, lane_t* lane) noexcept nogil:
+cdef inline void step_world(const worlds_t* self, world_lane_t* lane) noexcept nogil:
     """Step for a fiftieth of a second, with Gymnasium's iterations of the solver."""
     self.calls.step(lane.world, <float> (1.0 / 50), 180, 60)
 
 
-cdef inline void empty_world(const worlds_t* self, lane_t* lane, double gravity) noexcept nogil:
+cdef inline void empty_world(const worlds_t* self, world_lane_t* lane, double gravity) noexcept nogil:
     self.calls.destruct(lane.world)
     construct_world(self, lane, gravity)
 
 
-cdef inline void construct_world(const worlds_t* self, lane_t* lane, double gravity) noexcept nogil:
+cdef inline void construct_world(const worlds_t* self, world_lane_t* lane, double gravity) noexcept nogil:
     cdef vec_t vector
     vector.x = 0.0
     vector.y = <float> gravity
@@ -110,7 +111,7 @@ cdef inline void construct_world(const worlds_t* self, lane_t* lane, double grav
 
 # --- bodies -----------------------------------------------------------------------------------------------------------
 
-cdef inline bint has_all_bodies(const lane_t* lane) noexcept nogil:
+cdef inline bint has_all_bodies(const world_lane_t* lane) noexcept nogil:
     """Return whether the bodies and joints that a lane points to still exist.
 
     A new joint may have the address of one that a program has destroyed, so its type is compared too. Box2D's lists
@@ -118,19 +119,21 @@ cdef inline bint has_all_bodies(const lane_t* lane) noexcept nogil:
     """
     cdef const body_t* body = lane.world.bodies
     cdef const joint_t* joint = lane.world.joints
-    cdef int k, found = 0
-    while body != NULL and found < lane.moving_count:
+    cdef int k, existing = 0
+    while body != NULL and existing < lane.moving_count:
         for k in range(lane.moving_count):
-            found += body == lane.moving[k]
+            existing += body == lane.moving[k]
         body = body.next
     while joint != NULL:
         for k in range(lane.joint_count):
-            found += joint == lane.joints[k] and joint.type == REVOLUTE
+            existing += joint == lane.joints[k] and joint.type == REVOLUTE
         joint = joint.next
-    return found == lane.moving_count + lane.joint_count and lane.world.body_count >= lane.body_count
+    return existing == lane.moving_count + lane.joint_count and lane.world.body_count >= lane.body_count
 
 
-cdef inline void remove_bodies(const worlds_t* self, lane_t* lane, double gravity, bint oldest_first) noexcept nogil:
+cdef inline void remove_bodies(
+    const worlds_t* self, world_lane_t* lane, double gravity, bint oldest_first
+) noexcept nogil:
     """Remove the bodies of the last episode, the ground first; or empty the world if a program has changed its bodies.
 
     The order decides the numbers of later bodies in the broad phase, and so the order of contacts.
@@ -154,28 +157,30 @@ cdef inline void remove_bodies(const worlds_t* self, lane_t* lane, double gravit
         self.calls.destroy_body(lane.world, lane.moving[k])
 
 
-cdef inline body_t* add_body(const worlds_t* self, lane_t* lane, const void* body, const void* fixture) noexcept nogil:
+cdef inline body_t* add_body(
+    const worlds_t* self, world_lane_t* lane, const void* body, const void* fixture
+) noexcept nogil:
     """Create a body and its fixture from their definitions."""
-    cdef body_t* made = self.calls.create_body(lane.world, body)
-    self.calls.create_fixture(made, fixture)
-    return made
+    cdef body_t* created = self.calls.create_body(lane.world, body)
+    self.calls.create_fixture(created, fixture)
+    return created
 
 
 cdef inline body_t* add_moving_body(
-    const worlds_t* self, lane_t* lane, const void* body, const void* fixture, int parent, const void* joint
+    const worlds_t* self, world_lane_t* lane, const void* body, const void* fixture, int parent, const void* joint
 ) noexcept nogil:
     """Create the next moving body of a lane, with a joint to the moving body `parent` unless `joint` is NULL."""
     cdef joint_def_t definition
-    cdef body_t* made = add_body(self, lane, body, fixture)
-    lane.moving[lane.moving_count] = made
+    cdef body_t* created = add_body(self, lane, body, fixture)
+    lane.moving[lane.moving_count] = created
     lane.moving_count += 1
     if joint != NULL:
         definition = (<const joint_def_t*> joint)[0]
         definition.body_a = lane.moving[parent]
-        definition.body_b = made
+        definition.body_b = created
         lane.joints[lane.joint_count] = self.calls.create_joint(lane.world, &definition)
         lane.joint_count += 1
-    return made
+    return created
 
 
 cdef inline void add_edge(
@@ -190,7 +195,9 @@ cdef inline void add_edge(
     self.calls.create_fixture(body, &fixture)
 
 
-cdef inline body_t* add_quad(const worlds_t* self, lane_t* lane, int definition, const double* corners) noexcept nogil:
+cdef inline body_t* add_quad(
+    const worlds_t* self, world_lane_t* lane, int definition, const double* corners
+) noexcept nogil:
     """Create a body with four corners [4, 2]. `definition` is the index of its definition; those of its fixture and its
     shape follow."""
     cdef fixture_def_t fixture = (<const fixture_def_t*> self.definitions[definition + 1])[0]
@@ -205,7 +212,7 @@ cdef inline body_t* add_quad(const worlds_t* self, lane_t* lane, int definition,
 
 
 cdef inline void report_feet(
-    const lane_t* lane, const contact_t* contact, bint touches, int first_foot, int stride, int32_t* hull_touched,
+    const world_lane_t* lane, const contact_t* contact, bint touches, int first_foot, int stride, int32_t* hull_touched,
     int32_t* feet
 ) noexcept nogil:
     """Record which of two feet touch the ground, and whether the hull has touched it.

@@ -41,15 +41,15 @@ FUNCTIONS = {
 
 # --- contacts ---------------------------------------------------------------------------------------------------------
 
-cdef void begin_contact(lane_t* lane, const contact_t* contact) noexcept nogil:
+cdef void begin_contact(world_lane_t* lane, const contact_t* contact) noexcept nogil:
     lane.report(lane, contact, True)
 
 
-cdef void end_contact(lane_t* lane, const contact_t* contact) noexcept nogil:
+cdef void end_contact(world_lane_t* lane, const contact_t* contact) noexcept nogil:
     lane.report(lane, contact, False)
 
 
-cdef void ignore_call(lane_t* lane) noexcept nogil:
+cdef void ignore_call(world_lane_t* lane) noexcept nogil:
     """Do nothing before and after contacts are solved, or when the listener is destroyed: the lane owns its memory."""
 
 
@@ -68,7 +68,7 @@ cdef int set_calls(worlds_t* self, dict functions) except -1:
     return 0
 
 
-cdef void listen(const worlds_t* self, lane_t* lane, report_t report) noexcept nogil:
+cdef void listen(const worlds_t* self, world_lane_t* lane, report_t report) noexcept nogil:
     """Begin to report contacts, after all bodies were created."""
     lane.virtual_functions = <void**> &self.listener_table[2]
     lane.report = report
@@ -281,7 +281,7 @@ cdef bint copy_joint(archive_t* archive, joint_t* joint) noexcept nogil:
         and copy_numbers[int32_t](archive, &joint.limit_state, &joint.limit_state + 1, 0, 3))
 
 
-cdef bint copy_world(const worlds_t* self, lane_t* lane, char* saved, int64_t size, bint reading) noexcept nogil:
+cdef bint copy_world(const worlds_t* self, world_lane_t* lane, char* saved, int64_t size, bint reading) noexcept nogil:
     """Write the state of a world to memory, or read it into a world that was just built with the same bodies.
 
     Returns:
@@ -313,10 +313,10 @@ cdef bint copy_world(const worlds_t* self, lane_t* lane, char* saved, int64_t si
 # --- the functions of a lane ------------------------------------------------------------------------------------------
 
 cdef inline char* episode_of(void* lane) noexcept nogil:
-    return <char*> lane + sizeof(lane_t)
+    return <char*> lane + sizeof(world_lane_t)
 
 
-cdef bint calls_no_program(const lane_t* lane) noexcept nogil:
+cdef bint calls_no_program(const world_lane_t* lane) noexcept nogil:
     """Return whether Box2D would not call any Python code of the program, which could not run without the GIL.
 
     A locked world is in the middle of a step. It stays locked after a listener has raised an exception.
@@ -325,7 +325,7 @@ cdef bint calls_no_program(const lane_t* lane) noexcept nogil:
             and not lane.world.flags & LOCKED)
 
 
-cdef void build_world(const worlds_t* self, lane_t* lane) noexcept nogil:
+cdef void build_world(const worlds_t* self, world_lane_t* lane) noexcept nogil:
     """Create the bodies of an episode in an empty world, and zero the rest of the episode."""
     cdef int64_t drawn = self.family.drawn_bytes
     memset(episode_of(lane) + drawn, 0, self.family.episode_bytes - drawn)
@@ -339,7 +339,7 @@ cdef int step(
     double* reward
 ) noexcept nogil:
     cdef const worlds_t* self = <const worlds_t*> shared
-    cdef lane_t* lane = <lane_t*> memory
+    cdef world_lane_t* lane = <world_lane_t*> memory
     cdef const double* numbers = <const double*> action
     cdef int ends
     lane.changed = (lane.builds == 0 or lane.busy or lane.world.manager.listener != lane or not calls_no_program(lane)
@@ -360,7 +360,7 @@ cdef void reset(
 ) noexcept nogil:
     """Begin an episode: draw and build it, and step once, as Gymnasium does, unless the caller will do so."""
     cdef const worlds_t* self = <const worlds_t*> shared
-    cdef lane_t* lane = <lane_t*> memory
+    cdef world_lane_t* lane = <world_lane_t*> memory
     cdef double reward
     drop_broken(self, lane)
     lane.changed = not calls_no_program(lane)
@@ -374,7 +374,7 @@ cdef void reset(
     lane.busy = 0
 
 
-cdef inline void drop_broken(const worlds_t* self, lane_t* lane) noexcept nogil:
+cdef inline void drop_broken(const worlds_t* self, world_lane_t* lane) noexcept nogil:
     """Replace the world of a lane that a fork has copied in the middle of a step.
 
     Its allocations are leaked: they may be inconsistent, and objects of the package may point to them.
@@ -387,24 +387,24 @@ cdef void observe(
     const void* memory, const void* shared, const double* parameters, void* const* parts
 ) noexcept nogil:
     cdef const worlds_t* self = <const worlds_t*> shared
-    cdef lane_t* lane = <lane_t*> memory
+    cdef world_lane_t* lane = <world_lane_t*> memory
     if lane.builds and not lane.changed:  # its bodies exist
         self.family.observe(self, lane, parts[0])
 
 
 cdef int has_changed(const void* lane) noexcept nogil:
     """Return whether a lane was not stepped, or not reset, because a program has changed its world."""
-    return (<const lane_t*> lane).changed
+    return (<const world_lane_t*> lane).changed
 
 
 cdef void release(void* memory, const void* shared) noexcept nogil:
     """Remove the listener from a world, because the world may outlive the lane."""
-    cdef lane_t* lane = <lane_t*> memory
+    cdef world_lane_t* lane = <world_lane_t*> memory
     if lane.builds:
         lane.world.manager.listener = NULL
 
 
-cdef bint restore(const worlds_t* self, lane_t* lane, char* saved) noexcept nogil:
+cdef bint restore(const worlds_t* self, world_lane_t* lane, char* saved) noexcept nogil:
     """Rebuild the world of a lane as it was saved; return false if the state is invalid."""
     cdef int64_t size = self.family.episode_bytes
     cdef int32_t nodes
@@ -422,7 +422,7 @@ cdef bint restore(const worlds_t* self, lane_t* lane, char* saved) noexcept nogi
 
 cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
     cdef const worlds_t* self = <const worlds_t*> shared
-    cdef lane_t* lane = <lane_t*> memory
+    cdef world_lane_t* lane = <world_lane_t*> memory
     cdef int64_t size = self.family.episode_bytes
     memcpy(saved, episode_of(lane), size)
     return not lane.builds or (
@@ -430,7 +430,7 @@ cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
 
 
 cdef void load(void* memory, const void* shared, const void* saved) noexcept nogil:
-    cdef lane_t* lane = <lane_t*> memory
+    cdef world_lane_t* lane = <world_lane_t*> memory
     drop_broken(<const worlds_t*> shared, lane)
     lane.busy = lane.changed = 0
     restore(<const worlds_t*> shared, lane, <char*> saved)
@@ -439,7 +439,7 @@ cdef void load(void* memory, const void* shared, const void* saved) noexcept nog
 cdef int check(const void* saved, const void* shared) noexcept nogil:
     """Return whether a saved lane is valid: restore it in a temporary lane."""
     cdef const worlds_t* self = <const worlds_t*> shared
-    cdef lane_t* lane = <lane_t*> PyMem_RawCalloc(1, self.family.lane_bytes + sizeof(world_t))
+    cdef world_lane_t* lane = <world_lane_t*> PyMem_RawCalloc(1, self.family.lane_bytes + sizeof(world_t))
     cdef bint possible
     if lane == NULL:
         return False
@@ -452,7 +452,7 @@ cdef int check(const void* saved, const void* shared) noexcept nogil:
 
 
 cdef void write_infos(const void* lane, const void* shared, void* const* infos) noexcept nogil:
-    (<const worlds_t*> shared).family.write_infos(<const lane_t*> lane, infos)
+    (<const worlds_t*> shared).family.write_infos(<const world_lane_t*> lane, infos)
 
 
 cdef lane_functions_t functions
@@ -483,7 +483,7 @@ cdef class Worlds(LaneStore):
     cdef int set_up_worlds(self, const family_t* family, object episode_dtype) except -1:
         """Set up the lanes of a family."""
         cdef Py_ssize_t k
-        cdef lane_t* lane
+        cdef world_lane_t* lane
         if len(self.definitions) != family.definition_count:
             raise ValueError(f"definitions: expected {family.definition_count}, got {len(self.definitions)}")
         self.episode_dtype = episode_dtype
@@ -497,7 +497,7 @@ cdef class Worlds(LaneStore):
             self.kernel, len(self.worlds), family.lane_bytes, &self.shared, owners,
             [("episode", episode_dtype), ("world", np.uint8, (family.world_bytes,))])
         for k, world in enumerate(self.worlds):
-            lane = <lane_t*> self._lane(k)
+            lane = <world_lane_t*> self._lane(k)
             lane.world = <world_t*> <size_t> int(world.this)
             lane.filter = lane.world.manager.filter
         return 0
@@ -509,7 +509,7 @@ cdef class Worlds(LaneStore):
     @property
     def episodes(self):
         """The episode of each lane: a structured array [lanes], a writable view."""
-        return self._columns(sizeof(lane_t), self.episode_dtype)
+        return self._columns(sizeof(world_lane_t), self.episode_dtype)
 
     def leave_first_step(self):
         """Make resets leave the first step of an episode to the caller."""
@@ -517,7 +517,7 @@ cdef class Worlds(LaneStore):
 
     def builds(self, Py_ssize_t lane):
         """Return how often the bodies of a lane were created. If the number has grown, the bodies are new."""
-        return (<lane_t*> self._lane(lane)).builds
+        return (<world_lane_t*> self._lane(lane)).builds
 
     def raise_faults(self):
         """Raise for the lanes that were not stepped, or not reset."""
@@ -606,11 +606,11 @@ def read_members(str kind, size_t address):
 
 
 ctypedef struct trial_t:
-    lane_t lane
+    world_lane_t lane
     int32_t changes  # contacts that have begun or ended
 
 
-cdef void count_contact(lane_t* lane, const contact_t* contact, bint touches) noexcept nogil:
+cdef void count_contact(world_lane_t* lane, const contact_t* contact, bint touches) noexcept nogil:
     (<trial_t*> lane).changes += 1
 
 
@@ -624,7 +624,7 @@ def step_and_save(dict functions, size_t world, int steps, bytes state=None):
     """
     cdef worlds_t shared
     cdef trial_t trial
-    cdef lane_t* lane = &trial.lane
+    cdef world_lane_t* lane = &trial.lane
     cdef bytearray saved = bytearray(1 << 16)
     cdef bint is_valid
     set_calls(&shared, functions)

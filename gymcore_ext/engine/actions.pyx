@@ -27,8 +27,8 @@ cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     """Return 0 if all values [lo, hi) are valid actions."""
     cdef const check_t* check = <const check_t*> context
     cdef const int64_t* ranges = check.lanes.kernel.action_ranges
-    cdef const float* narrow = <const float*> check.values
-    cdef const double* wide = <const double*> check.values
+    cdef const float* floats = <const float*> check.values
+    cdef const double* doubles = <const double*> check.values
     cdef int64_t k, width = max(check.lanes.kernel.action_size, 1), bad = 0
     if check.lanes.choices and ranges[0] == 0:
         return check.lanes.lifecycle.outside(<const int64_t*> check.values + lo, check.lanes.choices, hi - lo)
@@ -38,10 +38,10 @@ cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
                     >= <uint64_t> ranges[k % width * 2 + 1])
     elif check.typenum == cnp.NPY_FLOAT64:
         for k in range(lo, hi):
-            bad += wide[k] != wide[k]
+            bad += doubles[k] != doubles[k]
     else:
         for k in range(lo, hi):
-            bad += narrow[k] != narrow[k]
+            bad += floats[k] != floats[k]
     return bad
 
 
@@ -106,7 +106,7 @@ cdef cnp.ndarray checked_actions(
             narrow(<const double*> cnp.PyArray_DATA(source), <float*> cnp.PyArray_DATA(array), cnp.PyArray_SIZE(array))
     check = check_t(lanes, cnp.PyArray_DATA(array), typenum)
     if count_bad(&check, cnp.PyArray_SIZE(array), threads):
-        refuse(array, lanes.kernel, lanes.choices, errors)
+        raise_invalid(array, lanes.kernel, lanes.choices, errors)
     return array
 
 
@@ -139,7 +139,7 @@ def action_array(object actions, object dtype, tuple shape, str name, object err
     return converted
 
 
-cdef object refuse(cnp.ndarray actions, const kernel_t* kernel, int64_t choices, object errors):
+cdef object raise_invalid(cnp.ndarray actions, const kernel_t* kernel, int64_t choices, object errors):
     """Raise for the first action that is out of range or nan."""
     cdef int64_t k, width = max(kernel.action_size, 1)
     array = actions.copy()

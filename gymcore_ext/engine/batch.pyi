@@ -82,7 +82,7 @@ class Batch:
         ]
         | None,
     ) -> None: ...
-    def step_lanes(
+    def step_subset(
         self, actions: npt.ArrayLike, lanes: npt.NDArray[np.int64]
     ) -> tuple[
         Observations,

@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memchr, memcpy, memset
 
 from gymcore_ext.arrays cimport (
-    array_pointer, check_no_overlap, claim, cut_off, lane_pointer, make_room,
+    array_pointer, check_no_overlap, clear_if_full, cut_off, lane_pointer, mark_busy,
 )
 from gymcore_ext.engine.actions cimport checked_actions, given_actions
 from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
@@ -233,7 +233,7 @@ cdef class Batch:
                 raise self.errors.ClosedEnvironmentError("the environment was closed; make a new one")
             if not self.ready:
                 raise self.errors.ResetNeeded("step: expected reset() before the first step()")
-        return claim(&self.busy, "this batch is being stepped", self.errors)
+        return mark_busy(&self.busy, "this batch is being stepped", self.errors)
 
     def close(self):
         """Stop the threads. Later steps and resets raise ClosedEnvironmentError."""
@@ -292,13 +292,13 @@ cdef class Batch:
         cdef Py_ssize_t k, i, n = len(lanes)
         cdef cnp.ndarray drawn = np.empty((n, size))
         cdef double* place = <double*> cnp.PyArray_DATA(drawn)
-        cdef bint claims = not self.lanes.defers_resets  # otherwise `before_reset` may draw within a step
-        if claims:
+        cdef bint enters = not self.lanes.defers_resets  # otherwise `before_reset` may draw within a step
+        if enters:
             self._enter(ANY_USE)
         for k in range(n):
             for i in range(size):
                 place[k * size + i] = rng_double(self.lanes.columns.rngs + indices[k])
-        if claims:
+        if enters:
             self.busy = 0
         return drawn
 
@@ -370,7 +370,7 @@ cdef class Batch:
             f"step: environments [{shown}] have ended their episodes and autoreset is disabled; "
             "call reset(options={'reset_mask': terminations | truncations})")
 
-    cdef int64_t _share(self, job_t job, void* context, int64_t n, int64_t steps, cost_t* cost) except -1:
+    cdef int64_t _run_job(self, job_t job, void* context, int64_t n, int64_t steps, cost_t* cost) except -1:
         """Run a job on [0, n), with one step (steps = 0) or many of each lane, on one thread or several."""
         # If a signal handler raises, the job stops in the middle, and all lanes must be reset.
         self.ready = False
@@ -439,7 +439,7 @@ cdef class Batch:
         if lanes is not None:
             call.indices = <const int64_t*> cnp.PyArray_DATA(lanes)
             job = subset_job
-        ended = self._share(job, &call, arrays.n, 0, &self.step_cost)
+        ended = self._run_job(job, &call, arrays.n, 0, &self.step_cost)
         if ended and self.lanes.defers_resets:
             try:
                 more_infos = self.before_reset(arrays.ended, lanes)
@@ -469,7 +469,7 @@ cdef class Batch:
         self.before_reset = before_reset
         self.lanes.defers_resets = before_reset is not None and self.lanes.episodes.mode == SAME_STEP
 
-    def step_lanes(self, actions, cnp.ndarray lanes not None):
+    def step_subset(self, actions, cnp.ndarray lanes not None):
         """Step some lanes, and leave the others unchanged.
 
         Args:
@@ -488,7 +488,7 @@ cdef class Batch:
     cdef StepArrays _arrays_for(self, Py_ssize_t n):
         """Return the output arrays for steps of `n` lanes."""
         if n not in self.arrays_by_size:
-            make_room(self.arrays_by_size)
+            clear_if_full(self.arrays_by_size)
             self.arrays_by_size[n] = StepArrays(n, self.spec, self.lanes.episodes.mode, self.reuse, self.statistics)
         return self.arrays_by_size[n]
 
@@ -503,7 +503,7 @@ cdef class Batch:
             truncated: bool [num_envs].
             final_observations: None, or in same-step autoreset arrays for the last observations of lanes that ended,
                 which become `final_obs` of the infos; zeros elsewhere.
-            lanes: int64 [n], as for `step_lanes`; arrays then have n rows. None for all lanes.
+            lanes: int64 [n], as for `step_subset`; arrays then have n rows. None for all lanes.
 
         Returns:
             A function without arguments, which steps the lanes and returns the infos.
@@ -530,7 +530,7 @@ cdef class Batch:
         check_no_overlap(taken, errors)
         return taken
 
-    cdef int64_t _steps(self, object actions) except -1:
+    cdef int64_t _num_steps(self, object actions) except -1:
         """Return T of actions [T, num_envs, ...]."""
         cdef tuple shape = tuple(np.shape(actions))  # that of a tensor is a subclass
         if len(shape) < 1 or shape[0] < 1:
@@ -559,7 +559,7 @@ cdef class Batch:
                 raise self.errors.InvalidArgument(
                     "rollout: expected autoreset_mode NEXT_STEP or SAME_STEP, got DISABLED, whose ended lanes must be "
                     "reset between steps")
-            steps = self._steps(actions)
+            steps = self._num_steps(actions)
             checked = self._actions(actions, (steps,) + self.action_shape)
             memset(&out, 0, sizeof(out))
             if reports and (self.lanes.sizes.infos or self.statistics):
@@ -576,7 +576,7 @@ cdef class Batch:
                 while True:
                     call.steps = min(max(self.rollout_part // min(n, ROLLOUT_BLOCK), 1), steps - done)
                     spent = -clock_now()
-                    count += self._share(rollout_job, &call, n, call.steps, &self.step_cost)
+                    count += self._run_job(rollout_job, &call, n, call.steps, &self.step_cost)
                     spent += clock_now()
                     self.rollout_part = max(
                         min(2 * self.rollout_part, n * call.steps * part_time(&self.step_cost) // max(spent, 1)), 1)
@@ -630,7 +630,7 @@ cdef class Batch:
             out.terminated = &terminated
             out.truncated = &truncated
             call.lanes, call.actions, call.out = &self.lanes, <const char*> action, &out
-            self._share(step_job, &call, 1, 0, &self.step_cost)
+            self._run_job(step_job, &call, 1, 0, &self.step_cost)
             self._raise_faults()
         finally:
             self.busy = 0
@@ -700,7 +700,7 @@ cdef class Batch:
             self._set_clock()
             call.lanes, call.options = &self.lanes, limits
             call.indices = <const int64_t*> cnp.PyArray_DATA(chosen)
-            self._share(reset_job, &call, count, 0, &self.reset_cost)
+            self._run_job(reset_job, &call, count, 0, &self.reset_cost)
             with nogil:
                 spec.observe(&self.lanes.columns, out.observations, NULL, 0, self.num_envs)
                 if out.infos[0] != NULL:

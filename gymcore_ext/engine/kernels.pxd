@@ -18,7 +18,7 @@ cdef class LaneOwner:
     cdef Py_ssize_t num_lanes
     cdef Threads threads              # of the batch
 
-    cdef int own(self, object kernel, void* lanes, Py_ssize_t num_lanes) except -1
+    cdef int set_lanes(self, object kernel, void* lanes, Py_ssize_t num_lanes) except -1
 
 
 cdef int read_kernel(object capsule, kernel_t* kernel) except -1

@@ -26,7 +26,7 @@ cdef tuple axes(const int32_t* shape):
     return tuple([shape[k] for k in range(MAX_AXES) if shape[k]])
 
 
-cdef tuple parts_of(const kernel_t* kernel):
+cdef tuple observation_parts_of(const kernel_t* kernel):
     """Return (dtype, shape) of each array that an observation consists of."""
     return tuple([(TYPES[kernel.parts[k].type], axes(kernel.parts[k].shape)) for k in range(kernel.part_count)])
 
@@ -50,7 +50,7 @@ cdef int set_sizes(const kernel_t* kernel, sizes_t* sizes) except -1:
     """Compute the sizes of the rows of a lane in each array."""
     cdef int k
     sizes.parts, sizes.infos = kernel.part_count, kernel.info_count
-    for k, (dtype, shape) in enumerate(parts_of(kernel)):
+    for k, (dtype, shape) in enumerate(observation_parts_of(kernel)):
         sizes.part_bytes[k] = np.dtype(dtype).itemsize * prod(shape)
     for k in range(kernel.info_count):
         sizes.info_bytes[k] = kernel.infos[k].size * np.dtype(TYPES[kernel.infos[k].type]).itemsize
@@ -74,7 +74,7 @@ def kernel_spec(object capsule):
             kernel.parameter_defaults[k] for k in range(kernel.parameter_count)])),
         "reset_options": dict(zip(names(kernel.reset_option_names), [
             kernel.reset_option_defaults[k] for k in range(kernel.reset_option_count)])),
-        "observation_parts": parts_of(kernel),
+        "observation_parts": observation_parts_of(kernel),
         "discrete_actions": choices_of(kernel),
         "action_size": kernel.action_size,
         "action_shape": axes(kernel.action_shape) or (tuple([kernel.action_size]) if kernel.action_size else ()),
@@ -100,13 +100,13 @@ cdef int read_kernel(object capsule, kernel_t* kernel) except -1:
         raise ValueError(f"kernel: built for engine ABI {given.abi}, this engine has {KERNEL_ABI}: build it again")
     memset(kernel, 0, sizeof(kernel_t))
     memcpy(kernel, given, min(given.size, <int64_t> sizeof(kernel_t)))
-    for what, count, most in (
+    for members, count, maximum in (
         ("parameters", kernel.parameter_count, <int> MAX_NUMBERS),
         ("reset options", kernel.reset_option_count, <int> MAX_NUMBERS),
         ("arrays of an observation", kernel.part_count, <int> MAX_PARTS), ("infos", kernel.info_count, <int> MAX_INFOS),
     ):
-        if count > most:
-            raise ValueError(f"kernel: expected at most {most} {what}, got {count}")
+        if count > maximum:
+            raise ValueError(f"kernel: expected at most {maximum} {members}, got {count}")
     return 0
 
 
@@ -129,7 +129,7 @@ cdef class LaneOwner:
         kernel: capsule of the kernel that steps them.
     """
 
-    cdef int own(self, object kernel, void* lanes, Py_ssize_t num_lanes) except -1:
+    cdef int set_lanes(self, object kernel, void* lanes, Py_ssize_t num_lanes) except -1:
         """Set the kernel that steps the lanes, the pointer `lanes` of its columns, and the number of lanes."""
         self.kernel, self.columns_lanes, self.num_lanes = kernel, lanes, num_lanes
         return 0

@@ -92,11 +92,11 @@ GYMCORE_INLINE int64_t gymcore_flagged(const uint8_t *flags, int64_t lo, int64_t
     int64_t count = 0, i = lo;
     for (; i + 64 <= hi; i += 64) {
         uint64_t set = gymcore_sixty_four_bits(flags + i);
-        int found = gymcore_set_bits(set);
-        for (int k = 0; k < found; k += 4)
+        int flagged = gymcore_set_bits(set);
+        for (int k = 0; k < flagged; k += 4)
             for (int j = 0; j < 4; j++, set &= set - 1)
                 lanes[count + k + j] = i + gymcore_lowest_bit(set | (uint64_t)1 << 63);
-        count += found;
+        count += flagged;
     }
     for (; i < hi; i++)
         if (flags[i])

@@ -25,7 +25,7 @@ typedef struct {
 } gymcore_range;
 
 /* A deadline that never passes. */
-#define GYMCORE_NEVER INT64_MAX
+#define GYMCORE_NO_DEADLINE INT64_MAX
 
 struct gymcore_pool;
 
@@ -73,8 +73,8 @@ GYMCORE_INLINE void gymcore_choose(gymcore_choice *choice, int64_t lanes, int64_
 typedef struct gymcore_pool {
     gymcore_job *job;
     void *context;
-    int64_t first;               /* the lane that `left` counts from */
-    gymcore_word64 left;         /* lanes that no thread has claimed: [lower half, upper half) of the word */
+    int64_t first;               /* the lane that `unclaimed` counts from */
+    gymcore_word64 unclaimed;    /* lanes that no thread has claimed: [lower half, upper half) of the word */
     gymcore_word64 lanes_open;   /* number of lanes that are not finished */
     gymcore_word64 min_lanes, max_lanes; /* to claim at a time */
     gymcore_word64 sum, stop, caller_asleep;
@@ -98,18 +98,18 @@ typedef struct gymcore_pool {
  * millisecond, and a thread that sleeps meanwhile is late for the next batch. */
 #define GYMCORE_BUSY_SPINS 64000
 /* Flags of one cache line. A thread that claims as many lanes or more claims whole cache lines of flags. */
-#define GYMCORE_LINE 64
+#define GYMCORE_LINE_FLAGS 64
 
 /* Maximum number of lanes of one job: each half of a 64-bit word holds a bound of the range of unclaimed lanes. */
 #define GYMCORE_MAX_LANES ((int64_t)1 << 31)
 #define GYMCORE_LANES(lo, hi) ((int64_t)((uint64_t)(hi) << 32 | (uint64_t)(lo)))
-#define GYMCORE_LOWEST(left) ((int64_t)((uint64_t)(left) & 0xffffffff))
-#define GYMCORE_HIGHEST(left) ((int64_t)((uint64_t)(left) >> 32))
+#define GYMCORE_LOWEST(unclaimed) ((int64_t)((uint64_t)(unclaimed) & 0xffffffff))
+#define GYMCORE_HIGHEST(unclaimed) ((int64_t)((uint64_t)(unclaimed) >> 32))
 
 GYMCORE_INLINE int gymcore_pool_empty(gymcore_pool *pool)
 {
-    int64_t left = gymcore_load64(&pool->left);
-    return GYMCORE_LOWEST(left) >= GYMCORE_HIGHEST(left);
+    int64_t unclaimed = gymcore_load64(&pool->unclaimed);
+    return GYMCORE_LOWEST(unclaimed) >= GYMCORE_HIGHEST(unclaimed);
 }
 
 /* Claim and process some lanes; return 0 if none are left. The job is read only after lanes were claimed, because the
@@ -117,28 +117,28 @@ GYMCORE_INLINE int gymcore_pool_empty(gymcore_pool *pool)
  * which is harmless: every number is correct. */
 GYMCORE_INLINE int gymcore_pool_take(gymcore_pool *pool, int caller)
 {
-    int64_t left, lo, hi, rest;
+    int64_t unclaimed, lo, hi, rest;
     do {
-        left = gymcore_load64(&pool->left);
-        lo = GYMCORE_LOWEST(left);
-        hi = GYMCORE_HIGHEST(left);
+        unclaimed = gymcore_load64(&pool->unclaimed);
+        lo = GYMCORE_LOWEST(unclaimed);
+        hi = GYMCORE_HIGHEST(unclaimed);
         if (lo >= hi)
             return 0;
         int64_t min_lanes = gymcore_load64(&pool->min_lanes), max_lanes = gymcore_load64(&pool->max_lanes);
         int64_t share = (hi - lo) / (2 * (pool->workers + 1));
         share = share < min_lanes ? min_lanes : share > max_lanes ? max_lanes : share;
         share = share < hi - lo ? share : hi - lo;
-        int64_t whole = share < GYMCORE_LINE ? 1 : GYMCORE_LINE;
+        int64_t whole = share < GYMCORE_LINE_FLAGS ? 1 : GYMCORE_LINE_FLAGS;
         if (caller) {
             int64_t from = (hi - share) / whole * whole;
             lo = from > lo ? from : lo;
-            rest = GYMCORE_LANES(GYMCORE_LOWEST(left), lo);
+            rest = GYMCORE_LANES(GYMCORE_LOWEST(unclaimed), lo);
         } else {
             int64_t to = (lo + share) / whole * whole;
             hi = to > lo ? to : hi;
-            rest = GYMCORE_LANES(hi, GYMCORE_HIGHEST(left));
+            rest = GYMCORE_LANES(hi, GYMCORE_HIGHEST(unclaimed));
         }
-    } while (!gymcore_replace64(&pool->left, left, rest));
+    } while (!gymcore_replace64(&pool->unclaimed, unclaimed, rest));
     gymcore_add64(&pool->sum, pool->job(pool->context, pool->first + lo, pool->first + hi));
     if (gymcore_add64(&pool->lanes_open, lo - hi) == 0 && gymcore_replace64(&pool->caller_asleep, 1, 0))
         PyThread_release_lock(pool->finished);
@@ -194,14 +194,14 @@ GYMCORE_INLINE void gymcore_pool_wake(gymcore_pool *pool, int count)
 /* Cancel all lanes that no thread has claimed, and return their range. */
 GYMCORE_INLINE gymcore_range gymcore_pool_drop(gymcore_pool *pool)
 {
-    int64_t left;
+    int64_t unclaimed;
     gymcore_range rest;
     do {
-        left = gymcore_load64(&pool->left);
-        rest = (gymcore_range){GYMCORE_LOWEST(left), GYMCORE_HIGHEST(left)};
+        unclaimed = gymcore_load64(&pool->unclaimed);
+        rest = (gymcore_range){GYMCORE_LOWEST(unclaimed), GYMCORE_HIGHEST(unclaimed)};
         if (rest.lo >= rest.hi)
             return (gymcore_range){0, 0};
-    } while (!gymcore_replace64(&pool->left, left, 0));
+    } while (!gymcore_replace64(&pool->unclaimed, unclaimed, 0));
     gymcore_add64(&pool->lanes_open, rest.lo - rest.hi);
     return rest;
 }
@@ -213,10 +213,10 @@ static gymcore_range gymcore_pool_share(gymcore_pool *pool, int64_t first, int64
     gymcore_range rest = {0, 0};
     pool->first = first;
     gymcore_store64(&pool->lanes_open, lanes);
-    gymcore_store64(&pool->left, GYMCORE_LANES(0, lanes));
+    gymcore_store64(&pool->unclaimed, GYMCORE_LANES(0, lanes));
     gymcore_pool_wake(pool, helpers);
     while (gymcore_pool_take(pool, 1))
-        if (until != GYMCORE_NEVER && gymcore_clock() >= until)
+        if (until != GYMCORE_NO_DEADLINE && gymcore_clock() >= until)
             rest = gymcore_pool_drop(pool);
     for (int spins = 0; spins < GYMCORE_BUSY_SPINS && gymcore_load64(&pool->lanes_open) > 0; spins++)
         gymcore_pause();
@@ -238,7 +238,7 @@ GYMCORE_INLINE int64_t gymcore_run_alone(
         int64_t hi = lanes->hi - lanes->lo > max_lanes ? lanes->lo + max_lanes : lanes->hi;
         sum += job(context, lanes->lo, hi);
         lanes->lo = hi;
-    } while (lanes->lo < lanes->hi && (until == GYMCORE_NEVER || gymcore_clock() < until));
+    } while (lanes->lo < lanes->hi && (until == GYMCORE_NO_DEADLINE || gymcore_clock() < until));
     return sum;
 }
 

@@ -47,7 +47,7 @@ cdef extern from "engine/pool.h":
     void pool_free "gymcore_pool_free"(pool_t* pool) noexcept nogil
     ctypedef struct range_t "gymcore_range":
         int64_t lo, hi
-    int64_t NEVER "GYMCORE_NEVER"
+    int64_t NO_DEADLINE "GYMCORE_NO_DEADLINE"
     int64_t MAX_LANES "GYMCORE_MAX_LANES"
     int64_t pool_run "gymcore_pool_run"(
         pool_t* pool, job_t job, void* context, range_t* lanes, int64_t min_lanes, int64_t max_lanes, int helpers,

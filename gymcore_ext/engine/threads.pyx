@@ -7,7 +7,7 @@ cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 
 from gymcore_ext.arrays cimport fork_generation
-from gymcore_ext.engine.step cimport MAX_LANES, NEVER, clock_now, pool_free, pool_new, pool_run, run_alone
+from gymcore_ext.engine.step cimport MAX_LANES, NO_DEADLINE, clock_now, pool_free, pool_new, pool_run, run_alone
 
 # Times in nanoseconds.
 cdef enum:
@@ -68,7 +68,7 @@ cdef class Threads:
                 if pool == NULL:
                     job(context, lanes.lo, lanes.hi)
                 else:
-                    pool_run(pool, job, context, &lanes, 1, 1, self.count - 1, NEVER)
+                    pool_run(pool, job, context, &lanes, 1, 1, self.count - 1, NO_DEADLINE)
         return 0
 
     cdef int64_t run(self, job_t job, void* context, int64_t n, int64_t steps, cost_t* cost) except -1:
@@ -78,7 +78,7 @@ cdef class Threads:
         """
         cdef int64_t end = 0, count = 0, spent
         cdef int threads
-        cdef range_t left
+        cdef range_t lanes
         cdef bint timed = cost.calls < FIRST_CALLS or cost.calls % TIMED == 0
         cost.calls += 1
         if n == 0:
@@ -92,11 +92,11 @@ cdef class Threads:
             end = 1
             cost.lane = max(<double> (spent + clock_now()) / max(steps, 1), 0.1)
         while end < n:
-            left = range_t(end, min(n, end + MAX_LANES))
-            end = left.hi
+            lanes = range_t(end, min(n, end + MAX_LANES))
+            end = lanes.hi
             while True:
-                count += self._run_part(job, context, &left, steps, cost, clock_now() + part_time(cost))
-                if left.lo == left.hi:
+                count += self._run_part(job, context, &lanes, steps, cost, clock_now() + part_time(cost))
+                if lanes.lo == lanes.hi:
                     break
                 PyErr_CheckSignals()
         if timed:

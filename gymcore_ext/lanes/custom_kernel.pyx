@@ -280,7 +280,7 @@ cdef class LaneLoops(LaneOwner):
         cdef int k
         if not 0 < len(fields) <= MAX_FIELDS:
             raise ValueError(f"fields: expected 1 to {MAX_FIELDS} arrays, got {len(fields)}")
-        self.own(kernel.capsule, &self.loops, len(fields[0]))
+        self.set_lanes(kernel.capsule, &self.loops, len(fields[0]))
         self.fields = fields
         self.owner = owner
         for k, array in enumerate(fields):
@@ -322,7 +322,7 @@ cdef class LaneResults(LaneOwner):
 
     def __cinit__(self, CustomKernel kernel not None, list last not None, list first not None, rewards, ends):
         cdef int k
-        self.own(kernel.capsule, &self.results, len(rewards))
+        self.set_lanes(kernel.capsule, &self.results, len(rewards))
         self.references = [*last, *first, rewards, ends]
         for array in self.references:
             if not array.flags.carray or len(array) != self.num_lanes:

@@ -49,7 +49,7 @@ cdef class LaneStore(LaneOwner):
         self, object kernel, Py_ssize_t num_lanes, Py_ssize_t lane_bytes, const void* shared, object references,
         list saved_fields=*) except -1
     cdef char* _lane(self, Py_ssize_t lane) except NULL
-    cdef object _copy(self, int what, object indices, cnp.ndarray saved)
+    cdef object _copy(self, int operation, object indices, cnp.ndarray saved)
 
 
 cdef class StructLanes(LaneStore):

@@ -49,7 +49,7 @@ cdef inline void check_fault(struct_lanes_t* self, const void* lane) noexcept no
         store32(&self.faulted, FAULT)
 
 
-cdef void step_lanes(
+cdef void step_structs(
     const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
     int64_t hi
 ) noexcept nogil:
@@ -79,7 +79,7 @@ cdef void step_lanes(
         check_fault(self, lane)
 
 
-cdef void reset_lanes(
+cdef void reset_structs(
     const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
 ) noexcept nogil:
     cdef struct_lanes_t* self = <struct_lanes_t*> columns.lanes
@@ -94,7 +94,7 @@ cdef void reset_lanes(
         check_fault(self, lane)
 
 
-cdef void observe_lanes(
+cdef void observe_structs(
     const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
 ) noexcept nogil:
     cdef const struct_lanes_t* self = <const struct_lanes_t*> columns.lanes
@@ -108,7 +108,7 @@ cdef void observe_lanes(
             rows_of(parts, self.sizes.part_bytes, self.sizes.parts, i, rows))
 
 
-cdef void write_infos(
+cdef void write_struct_infos(
     const columns_t* columns, void* const* infos, const int64_t* lanes, int64_t lo, int64_t hi
 ) noexcept nogil:
     cdef const struct_lanes_t* self = <const struct_lanes_t*> columns.lanes
@@ -120,7 +120,7 @@ cdef void write_infos(
             lane_at(self, i), self.shared, rows_of(infos, self.sizes.info_bytes, self.sizes.infos, i, rows))
 
 
-cdef void report_lanes(
+cdef void report_structs(
     const columns_t* columns, double* rewards, uint8_t* terminated, int64_t lo, int64_t hi
 ) noexcept nogil:
     cdef const struct_lanes_t* self = <const struct_lanes_t*> columns.lanes
@@ -130,7 +130,7 @@ cdef void report_lanes(
         terminated[i] = terminated[i] != 0
 
 
-cdef int lanes_faulted(const void* lanes) noexcept nogil:
+cdef int structs_faulted(const void* lanes) noexcept nogil:
     return load32(&(<struct_lanes_t*> lanes).faulted)
 
 
@@ -149,12 +149,12 @@ cdef int use_functions(kernel_t* kernel, lane_functions_t* functions, object cap
     if functions.make != NULL and functions.save == NULL:
         raise ValueError("functions: expected save and load with make: the pointers of a lane cannot be copied")
     kernel.functions = functions
-    kernel.step[0].shared, kernel.reset, kernel.observe = step_lanes, reset_lanes, observe_lanes
+    kernel.step[0].shared, kernel.reset, kernel.observe = step_structs, reset_structs, observe_structs
     if functions.write_infos != NULL:
-        kernel.write_infos = write_infos
+        kernel.write_infos = write_struct_infos
     if functions.report != NULL:
-        kernel.report = report_lanes
-    kernel.faulted = lanes_faulted
+        kernel.report = report_structs
+    kernel.faulted = structs_faulted
     return 0
 
 
@@ -183,7 +183,7 @@ cdef enum:
 
 
 ctypedef struct copying_t:      # a job that saves or loads lanes, or checks saved lanes
-    int what                    # SAVE, LOAD or CHECK
+    int operation                  # SAVE, LOAD or CHECK
     struct_lanes_t* lanes
     const int64_t* indices
     char* rows
@@ -199,9 +199,9 @@ cdef bint copy_lane(const copying_t* job, int64_t k) noexcept nogil:
     cdef int64_t size = job.size
     cdef uint64_t* check = <uint64_t*> (job.rows + k * (sizeof(uint64_t) + size))
     cdef char* data = <char*> (check + 1)
-    if job.what == CHECK:
+    if job.operation == CHECK:
         return check[0] == digest(data, size) and (functions.check == NULL or functions.check(data, self.shared))
-    if job.what == LOAD:
+    if job.operation == LOAD:
         if functions.load != NULL:
             functions.load(lane, self.shared, data)
         else:
@@ -263,7 +263,7 @@ cdef class LaneStore:
         self.lanes.functions = (<const lane_functions_t*> declared.functions)[0]
         if (saved_fields is None) != (self.lanes.functions.save == NULL):
             raise ValueError("saved lanes: expected their fields for functions that save, and only for them")
-        self.own(kernel, &self.lanes, num_lanes)
+        self.set_lanes(kernel, &self.lanes, num_lanes)
         self.references = references
         # Whole words, so that all elements are aligned. The memory of a lane is at least as long.
         saved_fields = saved_fields or [("lane", np.uint8, ((lane_bytes + 7) // 8 * 8,))]
@@ -316,28 +316,28 @@ cdef class LaneStore:
 
     # --- states ---------------------------------------------------------------------------------------------------
 
-    cdef object _copy(self, int what, object indices, cnp.ndarray saved):
+    cdef object _copy(self, int operation, object indices, cnp.ndarray saved):
         """Save, load or check lanes, int64 [n], in an array [n]; return a mask of those for which it succeeded."""
         cdef copying_t copying
         if saved.dtype != self.saved_dtype or saved.ndim != 1 or np.shape(saved) != np.shape(indices):
             raise ValueError(
                 f"saved: expected {np.shape(indices)} of {self.saved_dtype}, got {np.shape(saved)} of {saved.dtype}")
-        if what == SAVE and not cnp.PyArray_ISWRITEABLE(saved):
+        if operation == SAVE and not cnp.PyArray_ISWRITEABLE(saved):
             raise ValueError("saved: expected a writable array")
         indices = np.array(indices, np.int64, order="C")  # a copy that no other thread can change
         for lane in indices.tolist():
             self._lane(lane)
         cdef cnp.ndarray rows = np.zeros(len(indices), self.saved_dtype)  # aligned; fields of records may not be
-        if what != SAVE:
+        if operation != SAVE:
             rows[:] = saved
         done = np.zeros(len(indices), np.bool_)
-        copying.what, copying.lanes = what, &self.lanes
+        copying.operation, copying.lanes = operation, &self.lanes
         copying.indices = <const int64_t*> cnp.PyArray_DATA(<cnp.ndarray> indices)
         copying.rows = <char*> cnp.PyArray_DATA(rows)
         copying.size = self.saved_dtype.itemsize - sizeof(uint64_t)
         copying.done = <uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> done)
         self.threads.share(copy_job, &copying, len(indices))
-        if what == SAVE:
+        if operation == SAVE:
             saved[:] = rows
         return done
 

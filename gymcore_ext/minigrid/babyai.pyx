@@ -14,7 +14,7 @@ from gymcore_ext.minigrid.building cimport (
     room_at, room_of,
 )
 from gymcore_ext.minigrid.grid cimport (
-    BALL, BLUE, BOX, COLORS, DOOR, EMPTY, ENDLESS, GREY, KEY, LOCKED, MAX_SIDE, NOT_CONNECTED, NO_CHOICE, NO_FAULT,
+    BALL, BLUE, BOX, COLORS, DOOR, EMPTY, ENDLESS, GRAY, KEY, LOCKED, MAX_SIDE, NOT_CONNECTED, NO_CHOICE, NO_FAULT,
     NO_PLACE, RED, REJECTED, RULES_CAPSULE, STEP_X, STEP_Y, build_t, cell_t, color_of, generate_t, kind_of,
     make_cell, object_at, object_t, rules_t, state_of,
 )
@@ -46,18 +46,18 @@ cdef inline void change_appearance(build_t* b, int identity, cell_t appearance) 
     put(b, b.lane.objects[identity].x, b.lane.objects[identity].y, appearance | <cell_t> (identity << 9))
 
 
-cdef inline task_t* add_task(build_t* b, int verb, description_t what, int clause=0) noexcept nogil:
+cdef inline task_t* add_task(build_t* b, int verb, description_t described, int clause=0) noexcept nogil:
     """Add a task to a clause of the instruction, which has at most two, and return it."""
     cdef instruction_t* instr = instruction_of(b.lane)
     cdef task_t* task = &instr.tasks[2 * clause + (instr.counts[clause] > 0)]
     instr.counts[clause] = 1 + (instr.counts[clause] > 0)
     task.verb = <uint8_t> verb
-    task.objects[0] = what
+    task.objects[0] = described
     return task
 
 
-cdef inline void add_put_next(build_t* b, description_t what, description_t beside, int clause=0) noexcept nogil:
-    add_task(b, PUT_NEXT, what, clause).objects[1] = beside
+cdef inline void add_put_next(build_t* b, description_t described, description_t beside, int clause=0) noexcept nogil:
+    add_task(b, PUT_NEXT, described, clause).objects[1] = beside
 
 
 cdef inline void reverse_clauses(build_t* b) noexcept nogil:
@@ -124,15 +124,15 @@ cdef void reject_trivial(build_t* b) noexcept nogil:
 cdef void reject_needed_keys(build_t* b) noexcept nogil:
     """Reject an instruction about a key that opens a locked door."""
     cdef const instruction_t* instr = instruction_of(b.lane)
-    cdef const description_t* what
+    cdef const description_t* described
     cdef cell_t door
     cdef int k, identity
     for identity in range(1, b.lane.object_count + 1):
         door = object_at(b.lane, identity)
         for k in range(8):
-            what = &instr.tasks[k >> 1].objects[k & 1]
-            reject_if(b, kind_of(door) == DOOR and state_of(door) == LOCKED and what.kind == KEY
-                      and what.color == color_of(door))
+            described = &instr.tasks[k >> 1].objects[k & 1]
+            reject_if(b, kind_of(door) == DOOR and state_of(door) == LOCKED and described.kind == KEY
+                      and described.color == color_of(door))
 
 
 cdef void generate(build_t* b) noexcept nogil:
@@ -143,7 +143,7 @@ cdef void generate(build_t* b) noexcept nogil:
         b.fault = NO_FAULT
         memset(instr, 0, sizeof(instruction_t))
         make_rooms(b)
-        b.level.rules.attempt(b)
+        b.spec.rules.attempt(b)
         if not b.fault:
             mark_objects(b.lane)
             reject_trivial(b)
@@ -243,7 +243,7 @@ cdef void go_to_red_ball(build_t* b) noexcept nogil:
     first = add_distractors(b, ANY, ANY, number(b, 0), False)
     for k in range(first, b.lane.object_count + 1):
         if number(b, 1):
-            change_appearance(b, k, make_cell(describe_object(b, k).kind, GREY))
+            change_appearance(b, k, make_cell(describe_object(b, k).kind, GRAY))
     require_reachable(b)
     add_task(b, GO_TO, describe(BALL, RED))
 
@@ -369,15 +369,15 @@ cdef void pick_up_blocked(build_t* b) noexcept nogil:
 cdef void pick_up_distinct(build_t* b) noexcept nogil:
     """Parameters: whether another object is a failure."""
     cdef int first = add_distractors(b, ANY, ANY, 5), by
-    cdef description_t what
+    cdef description_t described
     place_agent_in_room(b, 0, 0)
-    what = describe_object(b, first + draw_int(b, 0, 5))
+    described = describe_object(b, first + draw_int(b, 0, 5))
     by = draw_int(b, 0, 3)
     if by == 0:
-        what.color = ANY_COLOR
+        described.color = ANY_COLOR
     elif by == 1:
-        what.kind = ANY_KIND
-    add_task(b, PICK_UP, what).strict = number(b, 0) != 0
+        described.kind = ANY_KIND
+    add_task(b, PICK_UP, described).strict = number(b, 0) != 0
 
 
 cdef void pick_up_above(build_t* b) noexcept nogil:
@@ -409,19 +409,19 @@ cdef void key_corridor(build_t* b) noexcept nogil:
 
 cdef void act_on_object_or_door(build_t* b) noexcept nogil:
     cdef int first = add_distractors(b, 1, 1, 5)
-    cdef description_t what
+    cdef description_t described
     add_four_doors(b, False)
     place_agent_in_room(b, 1, 1)
-    what = describe_object(b, first + draw_int(b, 0, 9))
-    add_task(b, GO_TO if draw_bool(b) else OPEN_DOOR if what.kind == DOOR else PICK_UP, what)
+    described = describe_object(b, first + draw_int(b, 0, 9))
+    add_task(b, GO_TO if draw_bool(b) else OPEN_DOOR if described.kind == DOOR else PICK_UP, described)
 
 
 cdef void put_next_local(build_t* b) noexcept nogil:
     """Parameters: objects."""
-    cdef int count = number(b, 0), first = place_agent_and_objects(b, count, True), one, other
-    one = draw_int(b, 0, count)
-    other = draw_int(b, 0, count - 1)
-    add_put_next(b, describe_object(b, first + one), describe_object(b, first + other + (other >= one)))
+    cdef int count = number(b, 0), first = place_agent_and_objects(b, count, True), moved, beside
+    moved = draw_int(b, 0, count)
+    beside = draw_int(b, 0, count - 1)
+    add_put_next(b, describe_object(b, first + moved), describe_object(b, first + beside + (beside >= moved)))
 
 
 cdef inline void fill_two_rooms(build_t* b, int count, int* left, int* right) noexcept nogil:
@@ -434,31 +434,31 @@ cdef inline void fill_two_rooms(build_t* b, int count, int* left, int* right) no
 
 cdef void put_next(build_t* b) noexcept nogil:
     """Parameters: objects in each room; whether the agent gets the object to be moved after the first observation."""
-    cdef int what, beside
-    fill_two_rooms(b, number(b, 0), &what, &beside)
-    what += draw_int(b, 0, number(b, 0))
+    cdef int moved, beside
+    fill_two_rooms(b, number(b, 0), &moved, &beside)
+    moved += draw_int(b, 0, number(b, 0))
     beside += draw_int(b, 0, number(b, 0))
     if draw_bool(b):
-        what, beside = beside, what
-    add_put_next(b, describe_object(b, what), describe_object(b, beside))
+        moved, beside = beside, moved
+    add_put_next(b, describe_object(b, moved), describe_object(b, beside))
     if number(b, 1):
-        instruction_of(b.lane).start_object = <uint8_t> what
+        instruction_of(b.lane).start_object = <uint8_t> moved
 
 
 cdef void move_two_across(build_t* b) noexcept nogil:
     """Parameters: objects in each room."""
     cdef int[2] firsts
-    cdef int[2] one
-    cdef int[2] other
+    cdef int[2] picks
+    cdef int[2] others
     cdef int count = number(b, 0), side
     fill_two_rooms(b, count, &firsts[0], &firsts[1])
     for side in range(2):
-        one[side] = draw_int(b, 0, count)
-        other[side] = draw_int(b, 0, count - 1)
-        other[side] += firsts[side] + (other[side] >= one[side])
-        one[side] += firsts[side]
-    add_put_next(b, describe_object(b, one[0]), describe_object(b, one[1]))
-    add_put_next(b, describe_object(b, other[1]), describe_object(b, other[0]), 1)
+        picks[side] = draw_int(b, 0, count)
+        others[side] = draw_int(b, 0, count - 1)
+        others[side] += firsts[side] + (others[side] >= picks[side])
+        picks[side] += firsts[side]
+    add_put_next(b, describe_object(b, picks[0]), describe_object(b, picks[1]))
+    add_put_next(b, describe_object(b, others[1]), describe_object(b, others[0]), 1)
 
 
 cdef void unlock(build_t* b) noexcept nogil:
@@ -532,25 +532,25 @@ cdef description_t draw_description(build_t* b, int first, int count, int locked
 
     Parameter 2: whether locations are drawn, too; 4: whether a matching object may be in the locked room.
     """
-    cdef description_t what = describe(BOX)
+    cdef description_t described = describe(BOX)
     cdef const object_t* item
     cdef int _, color, identity, last = b.room_size - 1
     cdef int left = locked % b.columns * last, top = locked // b.columns * last
     for _ in range(101):
         color = draw_int(b, 0, COLORS + 1)
-        what = describe(
+        described = describe(
             draw_element(b, &DESCRIBED_KINDS[first], count), COLOR_ORDER[color - 1] if color else <int> ANY_COLOR)
         if number(b, 2) and draw_bool(b):
-            what.location = <uint8_t> (ON_LEFT + draw_int(b, 0, 4))
+            described.location = <uint8_t> (ON_LEFT + draw_int(b, 0, 4))
         for identity in range(1, b.lane.object_count + 1):
             item = &b.lane.objects[identity]
-            if not b.fault and matches(b.lane, &what, identity) and (
+            if not b.fault and matches(b.lane, &described, identity) and (
                 number(b, 4) or locked < 0
                 or not (left <= item.x <= left + last and top <= item.y <= top + last)
             ):
-                return what
+                return described
     fail(b, REJECTED)
-    return what
+    return described
 
 
 cdef int draw_digit(build_t* b, int k) noexcept nogil:
@@ -563,18 +563,18 @@ cdef int draw_digit(build_t* b, int k) noexcept nogil:
 
 cdef void draw_task(build_t* b, int clause, int locked) noexcept nogil:
     cdef int verb = draw_digit(b, 5) - 1
-    cdef description_t what
+    cdef description_t described
     if not 0 <= verb < VERBS:
         fail(b, NO_CHOICE)
         return
     if verb == OPEN_DOOR:
-        what = draw_description(b, 3, 1, locked)
+        described = draw_description(b, 3, 1, locked)
     else:
-        what = draw_description(b, 0, 4 if verb == GO_TO else 3, locked)
+        described = draw_description(b, 0, 4 if verb == GO_TO else 3, locked)
     if verb == PUT_NEXT:
-        add_put_next(b, what, draw_description(b, 0, 4, locked), clause)
+        add_put_next(b, described, draw_description(b, 0, 4, locked), clause)
     else:
-        add_task(b, verb, what, clause)
+        add_task(b, verb, described, clause)
 
 
 cdef void any_instruction(build_t* b) noexcept nogil:

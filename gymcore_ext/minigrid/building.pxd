@@ -6,7 +6,7 @@ not check for faults. Loops of callers must end after a fault and after too many
 from libc.stdint cimport uint32_t, uint8_t
 
 from gymcore_ext.minigrid.grid cimport (
-    BAD_DOOR, BALL, BOX, CLOSED, COLORS, DOOR, EMPTY, ENDLESS, GREY, KEY, LOCKED, MAX_OBJECTS, MAX_ROOMS,
+    BAD_DOOR, BALL, BOX, CLOSED, COLORS, DOOR, EMPTY, ENDLESS, GRAY, KEY, LOCKED, MAX_OBJECTS, MAX_ROOMS,
     NOT_CONNECTED, NOWHERE, NO_CHOICE, NO_PLACE, OUTSIDE, REMOVED, STEP_X, STEP_Y, TOO_MANY, WALL, build_t, cell_t,
     color_of, front_cell, identity_of, kind_of, make_cell, object_at, object_t, rng_t, room_t, set_cell,
 )
@@ -144,7 +144,7 @@ cdef inline void fill(build_t* b, int x, int y, int width, int height, cell_t ce
 
 
 cdef inline void walls(build_t* b, int x, int y, int width, int height) noexcept nogil:
-    fill(b, x, y, width, height, make_cell(WALL, GREY))
+    fill(b, x, y, width, height, make_cell(WALL, GRAY))
 
 
 cdef inline void wall_around(build_t* b, int x, int y, int width, int height) noexcept nogil:

@@ -38,7 +38,7 @@ cdef enum:  # contents of a cell, with MiniGrid's numbers
     KINDS
 
 cdef enum:
-    RED, GREEN, BLUE, PURPLE, YELLOW, GREY
+    RED, GREEN, BLUE, PURPLE, YELLOW, GRAY
     COLORS
 
 cdef enum:  # states of a door
@@ -81,7 +81,7 @@ ctypedef struct object_t:  # an object with an identity
     cell_t contents   # contents of a box; EMPTY for nothing
 
 
-ctypedef struct lane_t:
+ctypedef struct grid_lane_t:
     # The cells follow, row by row, and then the bytes that the rules need (`extra_of`). There are no pointers, so that
     # a copy is a saved state. The fields that every step reads come last, next to the cells.
     object_t objects[MAX_OBJECTS + 1]     # by identity; the first one stands for all objects without one
@@ -97,7 +97,7 @@ ctypedef struct lane_t:
 
 
 ctypedef void (*generate_t)(build_t* build) noexcept nogil
-ctypedef int (*step_t)(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil
+ctypedef int (*step_t)(grid_lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil
 
 
 ctypedef struct rules_t:
@@ -107,26 +107,26 @@ ctypedef struct rules_t:
     generate_t attempt                    # generates one level, which `generate` may reject; NULL if unused
     step_t step                           # NULL: `act`
     # Apply, once, the changes after the first observation of an episode; NULL if there are none.
-    void (*begin)(lane_t* lane) noexcept nogil
+    void (*begin)(grid_lane_t* lane) noexcept nogil
     # Write the mission, at most MAX_TEXT bytes, and return its length; NULL: use the templates of `missions`.
-    int (*write_mission)(const lane_t* lane, char* text) noexcept nogil
+    int (*write_mission)(const grid_lane_t* lane, char* text) noexcept nogil
     # Templates, one per line; words[0] selects one. Each "%" is the next of `words`: a kind, or KINDS + a color.
     const char* missions
     int32_t mission_count
     # Return whether the extra bytes of a saved lane are valid; NULL if the rules have none.
-    bint (*is_possible)(const lane_t* lane) noexcept nogil
+    bint (*is_possible)(const grid_lane_t* lane) noexcept nogil
     int32_t extra_bytes
     int32_t action_count                  # number of actions; 0: all
 
 
-ctypedef struct level_t:
+ctypedef struct grid_spec_t:
     # What the lanes of a batch share.
     const rules_t* rules
     int32_t width, height
     int32_t room_size, columns, rows      # of grids of rooms, otherwise 0
     int32_t see_through_walls
     int32_t view_size                     # number of cells that the agent sees ahead and across
-    int32_t observes, layout              # numbers of OBSERVES and LAYOUTS in level.pyx
+    int32_t observes, layout              # numbers of OBSERVES and LAYOUTS in grid_lane.pyx
     int64_t image_size                    # number of elements of an image
     int32_t highlight                     # whether pictures of the whole grid highlight what the agent sees
     tiles_t* tiles                        # of observed pictures; or NULL
@@ -148,8 +148,8 @@ ctypedef struct room_t:
 
 ctypedef struct build_t:
     # A level that is being generated. After a fault, the functions of building.pxd neither draw nor change anything.
-    lane_t* lane
-    const level_t* level
+    grid_lane_t* lane
+    const grid_spec_t* spec
     rng_t* rng
     const double* numbers   # the lane's parameters after max_steps
     cell_t* cells
@@ -201,41 +201,41 @@ cdef inline bint can_pick_up(cell_t cell) noexcept nogil:
     return KEY <= kind_of(cell) <= BOX
 
 
-cdef inline cell_t* cells_of(const lane_t* lane) noexcept nogil:
+cdef inline cell_t* cells_of(const grid_lane_t* lane) noexcept nogil:
     """Return the cells of the grid, [height, width]."""
     return <cell_t*> (lane + 1)
 
 
 cdef inline size_t bytes_of_cells(size_t count) noexcept nogil:
     """Return the size of the fields and the cells of a lane, a multiple of 8."""
-    return (sizeof(lane_t) + count * sizeof(cell_t) + 7) // 8 * 8
+    return (sizeof(grid_lane_t) + count * sizeof(cell_t) + 7) // 8 * 8
 
 
-cdef inline void* extra_of(const lane_t* lane) noexcept nogil:
+cdef inline void* extra_of(const grid_lane_t* lane) noexcept nogil:
     """Return the bytes that the rules need, aligned for float64."""
     return <char*> lane + bytes_of_cells(lane.width * lane.height)
 
 
-cdef inline size_t bytes_of_lane(const level_t* level) noexcept nogil:
+cdef inline size_t bytes_of_lane(const grid_spec_t* spec) noexcept nogil:
     """Return the size of a lane, a multiple of a cache line."""
-    return (bytes_of_cells(level.width * level.height) + level.rules.extra_bytes + 63) // 64 * 64
+    return (bytes_of_cells(spec.width * spec.height) + spec.rules.extra_bytes + 63) // 64 * 64
 
 
-cdef inline cell_t cell_at(const lane_t* lane, int x, int y) noexcept nogil:
+cdef inline cell_t cell_at(const grid_lane_t* lane, int x, int y) noexcept nogil:
     """Return a cell, or a wall outside of the grid."""
     if 0 <= x < lane.width and 0 <= y < lane.height:
         return cells_of(lane)[y * lane.width + x]
-    return make_cell(WALL, GREY)
+    return make_cell(WALL, GRAY)
 
 
-cdef inline void set_cell(lane_t* lane, int x, int y, cell_t cell) noexcept nogil:
+cdef inline void set_cell(grid_lane_t* lane, int x, int y, cell_t cell) noexcept nogil:
     """Put an object, or EMPTY, into a cell of the grid."""
     cdef object_t* item = &lane.objects[identity_of(cell)]
     cells_of(lane)[y * lane.width + x] = cell
     item.x, item.y = <uint8_t> x, <uint8_t> y
 
 
-cdef inline cell_t object_at(const lane_t* lane, int identity) noexcept nogil:
+cdef inline cell_t object_at(const grid_lane_t* lane, int identity) noexcept nogil:
     """Return an object that is in the grid or carried; EMPTY if it is in a box, or is a box that was opened."""
     cdef cell_t cell = lane.carrying
     cdef const object_t* item = &lane.objects[identity]
@@ -247,25 +247,25 @@ cdef inline cell_t object_at(const lane_t* lane, int identity) noexcept nogil:
 
 # --- a step -----------------------------------------------------------------------------------------------------------
 
-cdef inline int front_x(const lane_t* lane) noexcept nogil:
+cdef inline int front_x(const grid_lane_t* lane) noexcept nogil:
     return lane.agent_x + STEP_X[lane.agent_dir]
 
 
-cdef inline int front_y(const lane_t* lane) noexcept nogil:
+cdef inline int front_y(const grid_lane_t* lane) noexcept nogil:
     return lane.agent_y + STEP_Y[lane.agent_dir]
 
 
-cdef inline cell_t front_cell(const lane_t* lane) noexcept nogil:
+cdef inline cell_t front_cell(const grid_lane_t* lane) noexcept nogil:
     """Return the cell in front of the agent."""
     return cell_at(lane, front_x(lane), front_y(lane))
 
 
-cdef inline double success_reward(const lane_t* lane) noexcept nogil:
+cdef inline double success_reward(const grid_lane_t* lane) noexcept nogil:
     """Return the reward of a success, which decreases with the number of steps."""
     return 1 - 0.9 * (<double> lane.step_count / lane.max_steps)
 
 
-cdef inline void toggle(lane_t* lane, int x, int y, cell_t cell) noexcept nogil:
+cdef inline void toggle(grid_lane_t* lane, int x, int y, cell_t cell) noexcept nogil:
     """Open or close a door, unlock it with a key of its color, or replace a box by its contents."""
     cdef object_t* item = &lane.objects[identity_of(cell)]
     if kind_of(cell) == BOX:
@@ -277,7 +277,7 @@ cdef inline void toggle(lane_t* lane, int x, int y, cell_t cell) noexcept nogil:
         set_cell(lane, x, y, cell ^ LOCKED << 7)
 
 
-cdef inline int act(lane_t* lane, int action, double* reward) noexcept nogil:
+cdef inline int act(grid_lane_t* lane, int action, double* reward) noexcept nogil:
     """Apply an action by the common rules, write the reward, and return TERMINATED and TRUNCATED flags."""
     cdef int x = front_x(lane), y = front_y(lane), flags = 0
     cdef cell_t cell = cell_at(lane, x, y)

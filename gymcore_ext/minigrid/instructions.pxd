@@ -10,9 +10,9 @@ Learning" (ICLR 2019), and the classes of minigrid's `envs.babyai.core.verifier`
 from libc.stdint cimport uint8_t
 
 from gymcore_ext.minigrid.grid cimport (
-    BOX, COLORS, DOOR, DROP, EMPTY, GREY, KINDS, MAX_OBJECTS, NOWHERE, OPEN, PICKUP, STEP_X, STEP_Y, TERMINATED,
+    BOX, COLORS, DOOR, DROP, EMPTY, GRAY, KINDS, MAX_OBJECTS, NOWHERE, OPEN, PICKUP, STEP_X, STEP_Y, TERMINATED,
     TOGGLE, UNSEEN, act, append, can_pick_up, cell_at, cell_t, color_of, extra_of, front_cell, front_x, front_y,
-    identity_of, kind_of, lane_t, name_of, object_at, object_t, rng_t, set_cell, state_of, success_reward,
+    grid_lane_t, identity_of, kind_of, name_of, object_at, object_t, rng_t, set_cell, state_of, success_reward,
 )
 
 
@@ -58,13 +58,13 @@ ctypedef struct instruction_t:
     uint8_t marks[MAX_OBJECTS + 1]  # by identity; bit 2 k + i: the object matches description i of task k
 
 
-cdef inline instruction_t* instruction_of(const lane_t* lane) noexcept nogil:
+cdef inline instruction_t* instruction_of(const grid_lane_t* lane) noexcept nogil:
     return <instruction_t*> extra_of(lane)
 
 
 # --- descriptions -----------------------------------------------------------------------------------------------------
 
-cdef inline bint is_located(const lane_t* lane, int location, int x, int y) noexcept nogil:
+cdef inline bint is_located(const grid_lane_t* lane, int location, int x, int y) noexcept nogil:
     """Return whether a position is in the agent's room, including its walls, and in a direction from the agent."""
     cdef int last = lane.room_size - 1, dx = STEP_X[lane.agent_dir], dy = STEP_Y[lane.agent_dir]
     cdef int left = lane.agent_x // last * last, top = lane.agent_y // last * last, ahead, right
@@ -79,7 +79,7 @@ cdef inline bint is_located(const lane_t* lane, int location, int x, int y) noex
     return ahead > 0 if location == IN_FRONT else ahead < 0
 
 
-cdef inline bint matches(const lane_t* lane, const description_t* described, int identity) noexcept nogil:
+cdef inline bint matches(const grid_lane_t* lane, const description_t* described, int identity) noexcept nogil:
     """Return whether an object in the grid matches a description."""
     cdef cell_t cell = object_at(lane, identity)
     cdef const object_t* item
@@ -91,7 +91,7 @@ cdef inline bint matches(const lane_t* lane, const description_t* described, int
     return described.location == ANYWHERE or is_located(lane, described.location, item.x, item.y)
 
 
-cdef inline void mark_objects(const lane_t* lane) noexcept nogil:
+cdef inline void mark_objects(const grid_lane_t* lane) noexcept nogil:
     """Mark the objects that the instruction describes."""
     cdef instruction_t* instr = instruction_of(lane)
     cdef description_t* described
@@ -101,7 +101,7 @@ cdef inline void mark_objects(const lane_t* lane) noexcept nogil:
         if k >> 1 & 1 >= instr.counts[k >> 2] or (k & 1 and instr.tasks[k >> 1].verb != PUT_NEXT):
             continue
         # Walls are gray objects, too.
-        count = 2 * (described.kind == ANY_KIND and described.color == GREY)
+        count = 2 * (described.kind == ANY_KIND and described.color == GRAY)
         for identity in range(1, lane.object_count + 1):
             if matches(lane, described, identity):
                 instr.marks[identity] |= 1 << k
@@ -109,7 +109,7 @@ cdef inline void mark_objects(const lane_t* lane) noexcept nogil:
         described.several = count > 1
 
 
-cdef inline bint is_next_to(const lane_t* lane, int x, int y, int mark) noexcept nogil:
+cdef inline bint is_next_to(const grid_lane_t* lane, int x, int y, int mark) noexcept nogil:
     """Return whether a neighbor of a position has an object with a mark."""
     cdef const instruction_t* instr = instruction_of(lane)
     cdef int side
@@ -121,7 +121,7 @@ cdef inline bint is_next_to(const lane_t* lane, int x, int y, int mark) noexcept
 
 # --- tasks ------------------------------------------------------------------------------------------------------------
 
-cdef inline int task_outcome(const lane_t* lane, int k, int action, int carried_before) noexcept nogil:
+cdef inline int task_outcome(const grid_lane_t* lane, int k, int action, int carried_before) noexcept nogil:
     """Return 1 if an action completed task k, -1 if the task failed, otherwise 0.
 
     `carried_before` is the identity of the object that the agent carried when the task was last checked, or 0.
@@ -144,7 +144,7 @@ cdef inline int task_outcome(const lane_t* lane, int k, int action, int carried_
     return 0
 
 
-cdef inline int clause_outcome(const lane_t* lane, int action, int carried_before) noexcept nogil:
+cdef inline int clause_outcome(const grid_lane_t* lane, int action, int carried_before) noexcept nogil:
     """Return the outcome of the current clause as `task_outcome` does. A clause of two tasks cannot fail."""
     cdef instruction_t* instr = instruction_of(lane)
     cdef int first = 2 * instr.clause, k
@@ -156,7 +156,7 @@ cdef inline int clause_outcome(const lane_t* lane, int action, int carried_befor
     return instr.done >> first & 3 == 3
 
 
-cdef inline void give_start_object(lane_t* lane) noexcept nogil:
+cdef inline void give_start_object(grid_lane_t* lane) noexcept nogil:
     """Let the agent carry the object that the level gives it after the first observation."""
     cdef instruction_t* instr = instruction_of(lane)
     cdef object_t* item = &lane.objects[instr.start_object]
@@ -170,7 +170,7 @@ cdef inline void give_start_object(lane_t* lane) noexcept nogil:
         instr.start_object = 0
 
 
-cdef inline int step_instruction(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
+cdef inline int step_instruction(grid_lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
     """Apply an action, and end the episode when the instruction is carried out or has failed."""
     cdef instruction_t* instr = instruction_of(lane)
     cdef int x = front_x(lane), y = front_y(lane), flags, outcome
@@ -228,7 +228,7 @@ cdef inline char* append_clause(char* at, const instruction_t* instr, int clause
     return at
 
 
-cdef inline int write_instruction(const lane_t* lane, char* text) noexcept nogil:
+cdef inline int write_instruction(const grid_lane_t* lane, char* text) noexcept nogil:
     """Write the instruction, at most 350 bytes, and return its length."""
     cdef const instruction_t* instr = instruction_of(lane)
     cdef char* at = append_clause(text, instr, instr.backwards)
@@ -237,7 +237,7 @@ cdef inline int write_instruction(const lane_t* lane, char* text) noexcept nogil
     return <int> (at - text)
 
 
-cdef inline bint is_possible_instruction(const lane_t* lane) noexcept nogil:
+cdef inline bint is_possible_instruction(const grid_lane_t* lane) noexcept nogil:
     """Return whether every number of a saved instruction is in its range."""
     cdef const instruction_t* instr = instruction_of(lane)
     cdef const description_t* described

@@ -143,7 +143,7 @@ cdef inline bint run_program(
     cdef const double* b
     cdef const double* c
     cdef int64_t next_op = 0, i, n, draws = 0
-    cdef double every
+    cdef double result
     cdef bint float32
     cdef bitgen_t bitgen
     while next_op < length:
@@ -163,11 +163,11 @@ cdef inline bint run_program(
         elif op.code == SUM:
             out[0] = pairwise_sum(a, n, op.a.stride, float32)
         elif op.code == EVERY:
-            every = 1.0
+            result = 1.0
             for i in range(n):
                 if a[i * op.a.stride] == 0.0:
-                    every = 0.0
-            out[0] = every
+                    result = 0.0
+            out[0] = result
         elif op.code == UNIFORM:
             for i in range(n):
                 out[i] = a[i * op.a.stride] + b[i * op.b.stride] * rng_double(rng)

@@ -91,7 +91,7 @@ ctypedef struct program_t:
     int64_t length
 
 
-ctypedef struct lane_t:      # followed by the addresses of its spaces, and its registers
+ctypedef struct simulation_t:      # followed by the addresses of its spaces, and its registers
     const void* model
     void* data
     double** bases           # address of each space
@@ -127,7 +127,7 @@ set_loop(&sine_cosine[1], np.cos)
 
 
 cdef inline bint run_phase(
-    const simulations_t* self, lane_t* lane, int phase, rng_t* rng=NULL, bint float32=False
+    const simulations_t* self, simulation_t* lane, int phase, rng_t* rng=NULL, bint float32=False
 ) noexcept nogil:
     return run_program(
         self.programs[phase].operations, self.programs[phase].length, lane.bases, sine_cosine, rng, float32)
@@ -144,7 +144,7 @@ cdef void take_exception(simulations_t* self) noexcept with gil:
 
 
 cdef int call(
-    simulations_t* self, lane_t* lane, void* function, int count=1, void* then=NULL, bint registered=False
+    simulations_t* self, simulation_t* lane, void* function, int count=1, void* then=NULL, bint registered=False
 ) noexcept nogil:
     """Call `function` `count` times and then `then` on a lane; return the worst outcome."""
     cdef int outcome
@@ -156,7 +156,9 @@ cdef int call(
     return outcome
 
 
-cdef int call_registered(simulations_t* self, lane_t* lane, void* function, int count, void* then) noexcept with gil:
+cdef int call_registered(
+    simulations_t* self, simulation_t* lane, void* function, int count, void* then
+) noexcept with gil:
     """Do as `call`, in a thread that Python knows: in others, MuJoCo's package would drop exceptions of a callback."""
     with nogil:
         return call(self, lane, function, count, then, registered=True)
@@ -169,7 +171,7 @@ cdef int step(
     double* reward
 ) noexcept nogil:
     cdef simulations_t* self = <simulations_t*> shared
-    cdef lane_t* lane = <lane_t*> memory
+    cdef simulation_t* lane = <simulation_t*> memory
     cdef const double* results = lane.bases[REGISTERS]
     cdef int outcome
     if self.stopped:  # skip all lanes
@@ -189,7 +191,7 @@ cdef void reset(
     void* memory, const void* shared, const double* parameters, const double* options, rng_t* rng
 ) noexcept nogil:
     cdef simulations_t* self = <simulations_t*> shared
-    cdef lane_t* lane = <lane_t*> memory
+    cdef simulation_t* lane = <simulation_t*> memory
     lane.bases[PARAMETERS] = <double*> parameters
     if call(self, lane, mujoco.reset_data) != FAILED:
         if not run_phase(self, lane, START, rng):
@@ -200,7 +202,7 @@ cdef void reset(
 
 
 cdef void observe(const void* memory, const void* shared, const double* parameters, void* const* parts) noexcept nogil:
-    cdef lane_t* lane = <lane_t*> memory
+    cdef simulation_t* lane = <simulation_t*> memory
     lane.bases[PARAMETERS] = <double*> parameters
     lane.bases[OBSERVATION] = <double*> parts[0]
     run_phase(<const simulations_t*> shared, lane, OBSERVE)
@@ -208,7 +210,7 @@ cdef void observe(const void* memory, const void* shared, const double* paramete
 
 cdef void write_infos(const void* memory, const void* shared, void* const* infos) noexcept nogil:
     cdef const simulations_t* self = <const simulations_t*> shared
-    cdef const double* values = (<const lane_t*> memory).bases[REGISTERS] + 2
+    cdef const double* values = (<const simulation_t*> memory).bases[REGISTERS] + 2
     cdef int64_t i, j
     for i in range(self.info_count):
         for j in range(self.fields[i].size):
@@ -220,13 +222,13 @@ cdef void write_infos(const void* memory, const void* shared, void* const* infos
 
 
 cdef int faulted(const void* lane) noexcept nogil:
-    return (<const lane_t*> lane).fault.outcome
+    return (<const simulation_t*> lane).fault.outcome
 
 
 cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
     """Save MuJoCo's integration state, and all arrays that programs read, so that observations are restored exactly."""
     cdef const simulations_t* self = <const simulations_t*> shared
-    cdef lane_t* lane = <lane_t*> memory
+    cdef simulation_t* lane = <simulation_t*> memory
     cdef double* numbers = <double*> saved
     cdef int k
     mujoco.get_state(lane.model, lane.data, numbers, self.signature)
@@ -239,7 +241,7 @@ cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
 
 cdef void load(void* memory, const void* shared, const void* saved) noexcept nogil:
     cdef simulations_t* self = <simulations_t*> shared
-    cdef lane_t* lane = <lane_t*> memory
+    cdef simulation_t* lane = <simulation_t*> memory
     cdef const double* numbers = <const double*> saved
     cdef int k
     call(self, lane, mujoco.reset_data)
@@ -334,7 +336,7 @@ cdef class Simulations(LaneStore):
 
     def __cinit__(self, object program, *, list models, list datas, int frame_skip, int signature, object on_fault):
         cdef Py_ssize_t i
-        cdef lane_t* lane
+        cdef simulation_t* lane
         cdef CustomKernel kernel
         cdef cnp.ndarray operations, saved
         cdef cnp.ndarray constants = np.array(program.constants, np.float64)
@@ -359,23 +361,23 @@ cdef class Simulations(LaneStore):
         self.sims.fields = kernel.kernel.infos
         self.set_up(
             kernel.capsule, len(datas),
-            sizeof(lane_t) + (FIRST_ARRAY + len(saved)) * sizeof(double*) + registers * sizeof(double), &self.sims,
-            [constants, saved], [("numbers", np.float64, (self.sims.state_size + saved.sum(),))])
+            sizeof(simulation_t) + (FIRST_ARRAY + len(saved)) * sizeof(double*) + registers * sizeof(double),
+            &self.sims, [constants, saved], [("numbers", np.float64, (self.sims.state_size + saved.sum(),))])
         self.starts = np.full((len(datas), models[0].nq + models[0].nv), np.nan)
         for i in range(len(datas)):
-            lane = <lane_t*> self._lane(i)
+            lane = <simulation_t*> self._lane(i)
             lane.bases = <double**> (lane + 1)
             lane.bases[REGISTERS] = <double*> (lane.bases + FIRST_ARRAY + len(saved))
             lane.bases[CONSTANTS] = <double*> cnp.PyArray_DATA(constants)
             lane.bases[INITIAL_STATE] = <double*> cnp.PyArray_GETPTR2(self.starts, i, 0)
             self._bind_lane(i)
-        own = [FIRST_ARRAY + k for k, (owner, _) in enumerate(self.arrays) if owner == "data"]
+        data_spaces = [FIRST_ARRAY + k for k, (owner, _) in enumerate(self.arrays) if owner == "data"]
         for phase, name in enumerate(PHASES):
             operations = np.array(program.programs[name], OPERATION)
             sizes = [registers, constants.size, len(program.parameters), self.starts.shape[1],
                      program.action_size if name in ("before", "after") else 0,
                      program.observation_size if name == "observe" else 0, *self.sizes]
-            check_program(name, operations, sizes, own if name in ("start", "before") else [])
+            check_program(name, operations, sizes, data_spaces if name in ("start", "before") else [])
             self.references.append(operations)
             self.sims.programs[<int> phase].operations = <operation_t*> cnp.PyArray_DATA(operations)
             self.sims.programs[<int> phase].length = cnp.PyArray_SIZE(operations)
@@ -383,7 +385,7 @@ cdef class Simulations(LaneStore):
     cdef _bind_lane(self, Py_ssize_t i):
         """Set the addresses of the arrays of a lane's model and data."""
         cdef cnp.ndarray array
-        cdef lane_t* lane = <lane_t*> self._lane(i)
+        cdef simulation_t* lane = <simulation_t*> self._lane(i)
         check_simulation(self.datas[i])
         lane.model = <const void*> <size_t> self.models[i]._address
         lane.data = <void*> <size_t> self.datas[i]._address
@@ -396,10 +398,10 @@ cdef class Simulations(LaneStore):
 
     def raise_faults(self):
         """Pass the faults since the last call to `on_fault`, or raise the exception of a callback."""
-        cdef lane_t* lane
+        cdef simulation_t* lane
         lanes, texts, failed = [], [], False
         for i, outcome in self.take_faults():
-            lane = <lane_t*> self._lane(i)
+            lane = <simulation_t*> self._lane(i)
             lane.fault.outcome = 0
             lanes.append(i)
             texts.append((<bytes> lane.fault.text).decode(errors="replace"))
@@ -457,10 +459,10 @@ def set_functions(dict addresses):
         ValueError: If a function is missing. The handlers of one version are enough, and "mjcb_control" is optional.
     """
     cdef size_t address
-    found = [addresses.get(name, 0) for name in FUNCTIONS]
-    if not all(found[:7]) or not (found[7] or all(found[8:12])):
+    pointers = [addresses.get(name, 0) for name in FUNCTIONS]
+    if not all(pointers[:7]) or not (pointers[7] or all(pointers[8:12])):
         raise ValueError(f"functions: expected {FUNCTIONS}, got {sorted(addresses)}")
-    for k, address in enumerate(found):
+    for k, address in enumerate(pointers):
         (<void**> &mujoco)[<int> k] = <void*> address
 
 

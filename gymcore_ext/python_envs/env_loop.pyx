@@ -12,7 +12,7 @@ from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.tuple cimport PyTuple_CheckExact
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from gymcore_ext.arrays cimport claim, cut_off, make_room
+from gymcore_ext.arrays cimport clear_if_full, cut_off, mark_busy
 from gymcore_ext.engine.episodes cimport (
     DISABLED, NEXT_STEP, SAME_STEP, begin_episode, clear_reports, count_step, episodes_t, report_episode, reports_t,
 )
@@ -236,7 +236,7 @@ cdef class EnvLoop:
         self.check_envs()
         self.check_lanes(lanes)
         infos = {}
-        claim(&self.busy, "these environments are being stepped by one of themselves, or", self.errors)
+        mark_busy(&self.busy, "these environments are being stepped by one of themselves, or", self.errors)
         self.lane = -1
         self.infos = infos
         return count
@@ -254,7 +254,7 @@ cdef class EnvLoop:
                     raise IndexError(f"lane {lane} is not in [0, {self.count})")
         return 0
 
-    cdef int fail(self) except -1:
+    cdef int record_failure(self) except -1:
         """Record which call of an environment raised, and that all lanes must be reset."""
         self.ready = False
         if self.lane >= 0:
@@ -270,7 +270,7 @@ cdef class EnvLoop:
             return self.outputs
         n = len(lanes)
         if n not in self.subsets:
-            make_room(self.subsets)
+            clear_if_full(self.subsets)
             self.subsets[n] = Outputs(
                 BatchBuffer(whole.layout, n, reuse=whole.reuse), BatchBuffer(TRANSITION, n),
                 None if self.outputs.episodes is None else BatchBuffer(EPISODE, n))
@@ -307,7 +307,7 @@ cdef class EnvLoop:
             self.ready = True
             return None if self.slots is not None else (out.observations.batch(), self.infos)
         except BaseException:
-            self.fail()
+            self.record_failure()
             raise
         finally:
             self.infos = None
@@ -369,7 +369,7 @@ cdef class EnvLoop:
                 infos = info_rows(infos, np.array(lanes, np.int64), self.num_envs)
             return out.take(infos, ended > 0, self.errors)
         except BaseException:
-            self.fail()
+            self.record_failure()
             raise
         finally:
             self.infos = None

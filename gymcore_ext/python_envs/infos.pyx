@@ -133,7 +133,7 @@ cpdef void merge_info(
                 column = new_column(key, value, num_envs)
             elif isinstance(column, dict):
                 column = as_objects(column, mask, num_envs)
-            vector_infos[key] = store(column, mask, env_num, value)
+            vector_infos[key] = store_value(column, mask, env_num, value)
         if mask is None:
             mask = vector_infos[mask_key] = number_column(num_envs, cnp.NPY_BOOL)
         set_mask(mask, env_num)
@@ -234,7 +234,7 @@ cdef object number_type(object value):
     return cnp.NPY_INT64 if isinstance(value, int) and -2**63 <= value < 2**63 else None
 
 
-cdef object store(object column, object mask, Py_ssize_t env_num, object value):
+cdef object store_value(object column, object mask, Py_ssize_t env_num, object value):
     """Write `value` to row `env_num`; return the column, or a copy of a wider dtype if `value` needs one."""
     if not (column.ndim == 1 and column.dtype == object):
         dtype = common_dtype(column, value)
@@ -353,7 +353,7 @@ ctypedef struct cursor_t:
     char* at
     char* end
 
-cdef char* claim(cursor_t* cursor, size_t nbytes) noexcept:
+cdef char* next_bytes(cursor_t* cursor, size_t nbytes) noexcept:
     """Return the address of the next bytes, padded to words, and pass them; NULL if there are not enough."""
     cdef char* place = cursor.at
     nbytes = (nbytes + 7) & ~<size_t> 7
@@ -364,7 +364,7 @@ cdef char* claim(cursor_t* cursor, size_t nbytes) noexcept:
 
 
 cdef bint put_bytes(cursor_t* cursor, const void* data, size_t nbytes) noexcept:
-    cdef char* place = claim(cursor, nbytes)
+    cdef char* place = next_bytes(cursor, nbytes)
     if place != NULL and nbytes:
         memcpy(place, data, nbytes)
     return place != NULL
@@ -396,7 +396,7 @@ cdef bint put_value(cursor_t* cursor, object value) except -1:
     typenum = scalar_numbers.get(type(value))
     if typenum is None or not put_word(cursor, SCALAR | <uint64_t> <int> typenum << 8):
         return False
-    place = claim(cursor, value.itemsize)
+    place = next_bytes(cursor, value.itemsize)
     if place != NULL:
         cnp.PyArray_ScalarAsCtype(value, place)
     return place != NULL
@@ -427,7 +427,7 @@ cdef bint put_array(cursor_t* cursor, cnp.ndarray array) except -1:
 
 
 cdef uint64_t take_word(cursor_t* cursor) noexcept:
-    return (<uint64_t*> claim(cursor, 8))[0]
+    return (<uint64_t*> next_bytes(cursor, 8))[0]
 
 
 cdef object take_value(cursor_t* cursor):
@@ -447,16 +447,16 @@ cdef object take_value(cursor_t* cursor):
         result = {}
         for _ in range(word >> 8):
             payload = take_word(cursor)
-            key = PyUnicode_DecodeUTF8(claim(cursor, payload), <Py_ssize_t> payload, NULL)
+            key = PyUnicode_DecodeUTF8(next_bytes(cursor, payload), <Py_ssize_t> payload, NULL)
             result[key] = take_value(cursor)
         return result
     typenum = word >> 8 & 0xFF
     if word & 0xFF == SCALAR:
         dtype = cnp.PyArray_DescrFromType(typenum)
-        return PyArray_Scalar(claim(cursor, dtype.itemsize), dtype, None)
+        return PyArray_Scalar(next_bytes(cursor, dtype.itemsize), dtype, None)
     rank = word >> 16
-    array = cnp.PyArray_EMPTY(rank, <cnp.npy_intp*> claim(cursor, rank * sizeof(cnp.npy_intp)), typenum, 0)
-    memcpy(cnp.PyArray_DATA(array), claim(cursor, cnp.PyArray_NBYTES(array)), cnp.PyArray_NBYTES(array))
+    array = cnp.PyArray_EMPTY(rank, <cnp.npy_intp*> next_bytes(cursor, rank * sizeof(cnp.npy_intp)), typenum, 0)
+    memcpy(cnp.PyArray_DATA(array), next_bytes(cursor, cnp.PyArray_NBYTES(array)), cnp.PyArray_NBYTES(array))
     return array
 
 

@@ -18,22 +18,22 @@
 
 #include "wait.h"
 
-#define GYMCORE_LINE 128                /* processors fetch cache lines of 64 bytes in pairs */
+#define GYMCORE_LINE_PAIR 128                /* processors fetch cache lines of 64 bytes in pairs */
 #define GYMCORE_SLICE ((int64_t)50000000) /* nanoseconds after which a wait handles signals and reads the words again */
-#define GYMCORE_NEVER UINT64_MAX
+#define GYMCORE_ALL_REPLIES UINT64_MAX
 #define GYMCORE_MAX_MEAN_STEPS 64         /* maximum distance of a lane from its worker's clock, in mean steps */
 
 /* Cache lines that all processes share. */
 typedef struct {
     gymcore_word worker_doorbell; /* workers sleep on it */
     gymcore_word parent_cpu;      /* CPU on which the parent wrote last */
-    char pad0[GYMCORE_LINE - 8];
+    char pad0[GYMCORE_LINE_PAIR - 8];
     gymcore_word parent_doorbell, parent_asleep;
     gymcore_word64 wake_at; /* value of `completed` at which the parent must be woken */
-    char pad1[GYMCORE_LINE - 16];
+    char pad1[GYMCORE_LINE_PAIR - 16];
     gymcore_word64 countdown; /* request << 32 | workers that have not answered */
     gymcore_word64 completed; /* lanes completed so far */
-    char pad2[GYMCORE_LINE - 16];
+    char pad2[GYMCORE_LINE_PAIR - 16];
 } gymcore_doorbells;
 
 /* The slot of a worker: a cache line that the parent writes and one that the worker writes. */
@@ -41,14 +41,14 @@ typedef struct {
     gymcore_word64 inbox;  /* request << 32 | operation */
     gymcore_word64 head;   /* number of ring entries that the parent has read */
     gymcore_word activity; /* changes whenever there is new work for this worker */
-    char pad0[GYMCORE_LINE - 20];
+    char pad0[GYMCORE_LINE_PAIR - 20];
     gymcore_word64 answer; /* request << 32 | status */
     gymcore_word64 tail;   /* number of ring entries that the worker has written */
     gymcore_word asleep;
     gymcore_word cpu; /* CPU on which the worker last woke up */
     double clock; /* time used by the lane that was taken last */
     double mean;  /* mean seconds of a step */
-    char pad1[GYMCORE_LINE - 40];
+    char pad1[GYMCORE_LINE_PAIR - 40];
 } gymcore_worker_slot;
 
 /* Addresses of the parts of a channel in one process. Lanes first[k] <= lane < first[k + 1] belong to worker k. */
@@ -67,7 +67,7 @@ GYMCORE_INLINE int64_t gymcore_channel_bytes(int64_t num_workers, int64_t num_en
 {
     int64_t bytes = (int64_t)sizeof(gymcore_doorbells) + num_workers * (int64_t)sizeof(gymcore_worker_slot) +
                     num_envs * (int64_t)(sizeof(double) + 2 * sizeof(uint32_t) + 2 * sizeof(uint64_t));
-    return (bytes + GYMCORE_LINE - 1) / GYMCORE_LINE * GYMCORE_LINE;
+    return (bytes + GYMCORE_LINE_PAIR - 1) / GYMCORE_LINE_PAIR * GYMCORE_LINE_PAIR;
 }
 
 GYMCORE_INLINE void gymcore_channel_place(gymcore_channel *c, char *memory)
@@ -145,10 +145,10 @@ GYMCORE_INLINE int gymcore_answered(gymcore_channel *c, int64_t worker, uint32_t
     return gymcore_load64(&c->slots[worker].answer) >> 32 == request;
 }
 
-/* Return whether `goal` lanes have completed or, if `goal` is GYMCORE_NEVER, whether all replies have arrived. */
+/* Return whether `goal` lanes have completed or, if `goal` is GYMCORE_ALL_REPLIES, whether all replies have arrived. */
 GYMCORE_INLINE int gymcore_arrived(gymcore_channel *c, uint32_t request, uint64_t goal)
 {
-    return goal == GYMCORE_NEVER ? gymcore_replied(c, request) : gymcore_load64(&c->doorbells->completed) >= goal;
+    return goal == GYMCORE_ALL_REPLIES ? gymcore_replied(c, request) : gymcore_load64(&c->doorbells->completed) >= goal;
 }
 
 /* Let the parent wait for one slice; return whether what it waits for has arrived (`gymcore_arrived`). */
@@ -344,11 +344,11 @@ static inline void gymcore_forget(gymcore_channel *c, gymcore_parent_state *pare
     if (parent->state[lane] == GYMCORE_IDLE)
         return;
     if (parent->state[lane] == GYMCORE_READY) {
-        int64_t kept = 0;
+        int64_t count = 0;
         for (int64_t i = 0; i < parent->count; i++)
             if (parent->queue[i] != lane)
-                parent->queue[kept++] = parent->queue[i];
-        parent->count = kept;
+                parent->queue[count++] = parent->queue[i];
+        parent->count = count;
     }
     parent->state[lane] = GYMCORE_IDLE;
     parent->submitted--;

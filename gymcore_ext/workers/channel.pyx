@@ -20,7 +20,7 @@ cdef extern from "workers/channel.h" nogil:
         IDLE "GYMCORE_IDLE"
         SUBMITTED "GYMCORE_SUBMITTED"
     const int64_t SLICE "GYMCORE_SLICE"
-    const uint64_t NEVER "GYMCORE_NEVER"
+    const uint64_t ALL_REPLIES "GYMCORE_ALL_REPLIES"
 
     ctypedef struct doorbells_t "gymcore_doorbells":
         uint64_t countdown
@@ -212,7 +212,7 @@ cdef class Channel:
         until = deadline_after(timeout)
         while True:
             with nogil:
-                done = await_arrival(&self.channel, request, NEVER, min(until, clock_now() + SLICE), spin)
+                done = await_arrival(&self.channel, request, ALL_REPLIES, min(until, clock_now() + SLICE), spin)
             # Check the answers too: a worker that was killed between its answer and its decrement has answered.
             if done or not self.unanswered(request):
                 return True

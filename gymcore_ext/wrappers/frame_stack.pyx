@@ -8,7 +8,7 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memmove
 
-from gymcore_ext.arrays cimport ArrayRing, array_pointer, claim, copy_bytes, lane_pointer, make_room
+from gymcore_ext.arrays cimport ArrayRing, array_pointer, clear_if_full, copy_bytes, lane_pointer, mark_busy
 
 from importlib import import_module
 
@@ -111,10 +111,10 @@ cdef class FrameMemory:
             raise self.errors.InvalidArgument(
                 f"observations: expected shape {(rows, *self.shape)}, got {batch.shape}")
         frame = <const char*> cnp.PyArray_DATA(batch)
-        claim(&self.busy, "these frames are being stacked", self.errors)
+        mark_busy(&self.busy, "these frames are being stacked", self.errors)
         try:
             if rows not in self.rings:
-                make_room(self.rings)
+                clear_if_full(self.rings)
                 shape = (rows, *self.shape) if self.oldest else (rows, self.depth, *self.shape)
                 self.rings[rows] = ArrayRing(shape, self.dtype)
             result = (<ArrayRing> self.rings[rows]).take(<void**> &out)

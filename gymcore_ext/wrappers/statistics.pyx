@@ -72,8 +72,8 @@ def count_episodes(
     cdef cnp.ndarray terminated_array = as_column(terminated, cnp.NPY_BOOL, n, "terminated")
     cdef cnp.ndarray truncated_array = as_column(truncated, cnp.NPY_BOOL, n, "truncated")
     cdef const double* reward = <const double*> cnp.PyArray_DATA(reward_array)
-    cdef const uint8_t* terminal = <const uint8_t*> cnp.PyArray_DATA(terminated_array)
-    cdef const uint8_t* cut = <const uint8_t*> cnp.PyArray_DATA(truncated_array)
+    cdef const uint8_t* terminations = <const uint8_t*> cnp.PyArray_DATA(terminated_array)
+    cdef const uint8_t* truncations = <const uint8_t*> cnp.PyArray_DATA(truncated_array)
     cdef cnp.ndarray last_returns, last_lengths, times
     for i in range(n):
         if next_step and done[i]:
@@ -83,7 +83,7 @@ def count_episodes(
         else:
             total[i] += reward[i]
             length[i] = <int64_t> (<uint64_t> length[i] + 1)  # unsigned, because any length may overflow
-        done[i] = terminal[i] | cut[i]
+        done[i] = terminations[i] | truncations[i]
         count += done[i]
     if not count:
         return 0, None
@@ -165,14 +165,14 @@ def normalize_rewards(
     cdef cnp.ndarray terminated_array = as_column(terminated, cnp.NPY_BOOL, n, "terminated")
     cdef cnp.ndarray truncated_array = as_column(truncated, cnp.NPY_BOOL, n, "truncated")
     cdef const double* reward = <const double*> cnp.PyArray_DATA(reward_array)
-    cdef const uint8_t* terminal = <const uint8_t*> cnp.PyArray_DATA(terminated_array)
-    cdef const uint8_t* cut = <const uint8_t*> cnp.PyArray_DATA(truncated_array)
+    cdef const uint8_t* terminations = <const uint8_t*> cnp.PyArray_DATA(terminated_array)
+    cdef const uint8_t* truncations = <const uint8_t*> cnp.PyArray_DATA(truncated_array)
     cdef cnp.ndarray scaled = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
     cdef float discount = <float> gamma
     cdef double new_mean = 0, new_var = 0, deviation
     for i in range(n):
         if not (next_step and done[i]):
-            total[i] = <float> (<double> (total[i] * discount) * (1 - terminal[i]) + reward[i])
+            total[i] = <float> (<double> (total[i] * discount) * (1 - terminations[i]) + reward[i])
             new_mean += total[i]
             active += 1
     if update and active:
@@ -185,7 +185,7 @@ def normalize_rewards(
     deviation = sqrt(var + epsilon)
     for i in range(n):
         (<double*> cnp.PyArray_DATA(scaled))[i] = reward[i] / deviation
-        done[i] = terminal[i] | cut[i]
+        done[i] = terminations[i] | truncations[i]
         if same_step and done[i]:
             total[i] = 0
     return scaled, mean, var, count

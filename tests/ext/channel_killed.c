@@ -73,7 +73,7 @@ static void survive(char *memory, const parent_memory *before)
 
     /* Worker 1 answers; then either all have answered or only worker 0 has not. A wait whose time is over returns. */
     gymcore_reply(&channel, 1, REQUEST, 0);
-    int replied = gymcore_await_arrival(&channel, REQUEST, GYMCORE_NEVER, gymcore_clock(), 0);
+    int replied = gymcore_await_arrival(&channel, REQUEST, GYMCORE_ALL_REPLIES, gymcore_clock(), 0);
     int answered = gymcore_answered(&channel, 0, REQUEST);
     CHECK(!replied || answered);
     CHECK((gymcore_answered(&channel, 0, REQUEST) && gymcore_answered(&channel, 1, REQUEST)) == answered);
@@ -121,7 +121,7 @@ int main(void)
 {
     const size_t size = (size_t)gymcore_channel_bytes(WORKERS, LANES);
     char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    char *last = calloc(1, size), *copy = aligned_alloc(GYMCORE_LINE, size);
+    char *last = calloc(1, size), *copy = aligned_alloc(GYMCORE_LINE_PAIR, size);
     parent_memory mine = {0};
     gymcore_parent_state parent = {mine.state, mine.queue, 0, 0};
     gymcore_channel channel = open_channel(memory);

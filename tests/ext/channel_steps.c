@@ -116,7 +116,7 @@ static void one_answer_missing(void)
 }
 static void awaits_replies(void)
 {
-    while (!gymcore_await_arrival(&channel, 1, GYMCORE_NEVER, later, 3))
+    while (!gymcore_await_arrival(&channel, 1, GYMCORE_ALL_REPLIES, later, 3))
         ;
 }
 static void two_lanes_out(void)

@@ -64,7 +64,7 @@ static void *work(void *argument)
 
 static void wait_for(gymcore_channel *channel, uint32_t request, int64_t spin)
 {
-    for (int slices = 0; !gymcore_await_arrival(channel, request, GYMCORE_NEVER, soon(), spin); slices++)
+    for (int slices = 0; !gymcore_await_arrival(channel, request, GYMCORE_ALL_REPLIES, soon(), spin); slices++)
         CHECK(slices < 600);
 }
 
@@ -74,7 +74,7 @@ int main(int count, char **words)
     num_workers = atoi(words[1]);
     num_lanes = atoi(words[2]);
     rounds = atoi(words[3]);
-    memory = aligned_alloc(GYMCORE_LINE, (size_t)gymcore_channel_bytes(num_workers, num_lanes));
+    memory = aligned_alloc(GYMCORE_LINE_PAIR, (size_t)gymcore_channel_bytes(num_workers, num_lanes));
     memset(memory, 0, (size_t)gymcore_channel_bytes(num_workers, num_lanes));
     first = calloc((size_t)num_workers + 1, sizeof(int64_t));
     question = calloc((size_t)num_workers, sizeof(int64_t));

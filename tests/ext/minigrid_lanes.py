@@ -10,8 +10,8 @@ from gymcore import error
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.lanes.custom_kernel import CustomKernel
 from gymcore_ext.lanes.struct_lanes import StructLanes
-from gymcore_ext.minigrid.level import FAULT_TEXTS, FUNCTIONS, Level
-from gymcore_ext.minigrid.levels import RULES
+from gymcore_ext.minigrid.grid_lane import FAULT_TEXTS, FUNCTIONS, GridSpec
+from gymcore_ext.minigrid.rules import RULES
 
 
 class Faulted(Exception):
@@ -30,7 +30,7 @@ class Lanes:
         size: Width and height.
         num_lanes: Number of lanes.
         numbers: Numbers of the level after its `max_steps`.
-        kwargs: Further arguments of `Level`.
+        kwargs: Further arguments of `GridSpec`.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Lanes:
         numbers: tuple[float, ...] = (),
         **kwargs: Any,
     ) -> None:
-        self.level = Level(RULES[rules], *size, **kwargs)
+        self.level = GridSpec(RULES[rules], *size, **kwargs)
         parameters = {f"number_{k}": float(number) for k, number in enumerate(numbers)}
         kernel = CustomKernel(
             "grid world",
@@ -63,7 +63,7 @@ class Lanes:
 
     @property
     def lanes(self) -> np.ndarray:
-        """Return the lanes, as a view of `Level.lane_dtype`."""
+        """Return the lanes, as a view of `GridSpec.lane_dtype`."""
         dtype = self.level.lane_dtype
         return self.store.view()[:, : dtype.itemsize].view(dtype)[:, 0]
 

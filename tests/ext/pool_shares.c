@@ -71,7 +71,7 @@ int main(int argc, char **argv)
             int64_t patience = round % 7 < 2 ? round % 7 * 5000 : -1, sum = 0;
             gymcore_range lanes = {0, mine.lanes};
             while (lanes.lo < lanes.hi) {
-                int64_t until = patience < 0 ? GYMCORE_NEVER : gymcore_clock() + patience;
+                int64_t until = patience < 0 ? GYMCORE_NO_DEADLINE : gymcore_clock() + patience;
                 sum += gymcore_pool_run(pool, job, &mine, &lanes, least, most, round % (workers + 1), until);
                 interrupted += lanes.lo < lanes.hi;
             }

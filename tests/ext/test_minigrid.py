@@ -11,8 +11,8 @@ import pytest
 
 import gymcore
 from gymcore import error
-from gymcore_ext.minigrid.level import Level
-from gymcore_ext.minigrid.levels import RULES
+from gymcore_ext.minigrid.grid_lane import GridSpec
+from gymcore_ext.minigrid.rules import RULES
 from tests.ext.minigrid_lanes import Faulted, Lanes
 from tests.for_each import for_each
 
@@ -238,13 +238,13 @@ def test_a_saved_lane_goes_on_alike() -> None:
 )
 def test_bad_levels(size: tuple[int, int], options: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError, match=text):
-        Level(RULES["Empty"], *size, **options)
+        GridSpec(RULES["Empty"], *size, **options)
 
 
 @pytest.mark.parametrize("tile_size", [-1, 0, 257])
 def test_bad_tile_sizes(tile_size: int) -> None:
     with pytest.raises(ValueError, match="tile_size: expected 1 to 256"):
-        Level(RULES["Empty"], 5, 5, observes="rgb_partial", tile_size=tile_size)
+        GridSpec(RULES["Empty"], 5, 5, observes="rgb_partial", tile_size=tile_size)
     lanes = Lanes("Empty", (5, 5), numbers=(1, 1, 0))
     lanes.batch.seed(1, 0, 1)
     lanes.batch.reset()
@@ -253,7 +253,7 @@ def test_bad_tile_sizes(tile_size: int) -> None:
 
 
 def test_missions_of_foreign_bytes() -> None:
-    level = Level(RULES["Fetch"], 5, 5)
+    level = GridSpec(RULES["Fetch"], 5, 5)
     for lane in (np.zeros(10, np.uint8), np.full(level.lane_bytes, 255, np.uint8)):
         with pytest.raises(ValueError, match="lane"):
             level.mission(lane)

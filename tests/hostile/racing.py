@@ -74,7 +74,7 @@ def calls_of(batch: Batch, kernel: str, actions: Any) -> list[Callable[[], objec
         lambda: batch.step(actions[0]),
         lambda: batch.bind_step(actions[0], **one)(),
         lambda: batch.rollout(actions, **many),
-        lambda: batch.step_lanes(actions[0, : len(some)], some),
+        lambda: batch.step_subset(actions[0, : len(some)], some),
     ]
 
 

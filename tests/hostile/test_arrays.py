@@ -327,7 +327,7 @@ def test_parameters_and_lanes_of_a_batch(rng: np.random.Generator, rounds: Itera
     calls: tuple[Callable[[], object], ...] = (
         lambda: batch.set_parameters(hostile(rng, parameters)),
         lambda: batch.set_parameters(hostile(rng, np.repeat(parameters, LANES, axis=1))),
-        lambda: batch.step_lanes(
+        lambda: batch.step_subset(
             hostile(rng, np.zeros(LANES, np.int64)), hostile(rng, np.arange(LANES))
         ),
         lambda: batch.reset(hostile(rng, np.array([True, False, True]))),

@@ -60,7 +60,7 @@ def outputs(*lead: int) -> tuple[Any, ...]:
 
 WAYS = {
     "step": lambda batch, actions: batch.step(actions),
-    "step_lanes": lambda batch, actions: batch.step_lanes(actions, np.array([0, 1])),
+    "step_lanes": lambda batch, actions: batch.step_subset(actions, np.array([0, 1])),
     "bind_step": lambda batch, actions: batch.bind_step(actions, *outputs(2))(),
 }
 
@@ -78,7 +78,7 @@ def test_lanes_do_not_see_what_is_written_during_a_step(holder: str, way: str) -
     elif way == "kept":  # by `send`, until `recv`
         kept = batch.checked_actions(actions, 2)
         numbers[...] = 7.0
-        batch.step_lanes(kept, np.array([0, 1]))
+        batch.step_subset(kept, np.array([0, 1]))
     else:
         WAYS[way](batch, actions)
     assert seen == [1.0, 2.0] and counters.callbacks

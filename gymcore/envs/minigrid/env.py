@@ -33,8 +33,8 @@ from gymcore.spaces.layouts import layout_of, map_layout
 from gymcore.vector.engine import Lanes, StepResult
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.minigrid.babyai import RULES as BABYAI_RULES
-from gymcore_ext.minigrid.level import FAULT_TEXTS, FUNCTIONS, LAYOUTS, OBSERVES, Level, Missions
-from gymcore_ext.minigrid.levels import RULES
+from gymcore_ext.minigrid.grid_lane import FAULT_TEXTS, FUNCTIONS, LAYOUTS, OBSERVES, GridSpec, Missions
+from gymcore_ext.minigrid.rules import RULES
 
 if TYPE_CHECKING:
     import pygame
@@ -126,7 +126,7 @@ class MiniGridEnv(StructEnv):
     defaults = {"max_steps": 0.0}  # noqa: RUF012
     max_steps = _max_steps(1)
     actions = Actions
-    _not_pickled = (*StructEnv._not_pickled, "_level", "shared")
+    _not_pickled = (*StructEnv._not_pickled, "_grid_spec", "shared")
     _mission: str | None = None  # None until it is read or set
 
     def __init__(
@@ -197,7 +197,7 @@ class MiniGridEnv(StructEnv):
         self.screen_size = screen_size
         self.frame_size = (screen_size, screen_size)  # type: ignore[misc]
         super().__init__(render_mode)
-        self.action_space = spaces.Discrete(self._level.num_actions)
+        self.action_space = spaces.Discrete(self._grid_spec.num_actions)
         arrays = self.observation_space
         if isinstance(arrays, spaces.Dict):
             mission = spaces.Text(_MAX_MISSION, min_length=0, charset=_LETTERS)
@@ -212,7 +212,7 @@ class MiniGridEnv(StructEnv):
             if self._goal_direction is not None:
                 directions = _goal_directions(self.width, self.height, self._goal_direction)
                 arrays["goal_directions"] = directions
-            self._level = level = Level(
+            self._grid_spec = grid_spec = GridSpec(
                 self.rules[self.levels[self.kind].rules],
                 self.width,
                 self.height,
@@ -224,10 +224,10 @@ class MiniGridEnv(StructEnv):
             )
         except (TypeError, ValueError, OverflowError) as problem:
             raise error.InvalidArgument(f"{type(self).__name__}: {problem}") from problem
-        self.lane_bytes, self.shared = level.lane_bytes, level.capsule
+        self.lane_bytes, self.shared = grid_spec.lane_bytes, grid_spec.capsule
         # Lanes also accept the actions that a level with fewer than seven treats as `left`.
-        actions = len(Actions) if level.num_actions == len(Actions) else 2**31
-        (dtype, image_shape), *others = level.parts
+        actions = len(Actions) if grid_spec.num_actions == len(Actions) else 2**31
+        (dtype, image_shape), *others = grid_spec.parts
         low = -1 if self._observed["observes"] == "symbolic" else 0  # an empty cell
         image = spaces.Box(low, 255, image_shape, dtype.type)
         # `Dict` sorts the keys of a plain dict; this is the order of `parts`.
@@ -236,7 +236,7 @@ class MiniGridEnv(StructEnv):
             parts["goal_direction"] = spaces.Box(-np.inf, np.inf, (), np.float64)
         observed = spaces.Dict(parts) if others else image
         self.spaces_of_lane = observed, spaces.Discrete(actions)
-        numbers = [number for name in level.arguments for number in shape.numbers[name]]
+        numbers = [number for name in grid_spec.arguments for number in shape.numbers[name]]
         self.defaults = {f"number_{k}": number for k, number in enumerate(numbers)}
         self.defaults = {"max_steps": self._limit, **self.defaults}
         return super().make_batch(num_envs, **options)
@@ -281,12 +281,12 @@ class MiniGridEnv(StructEnv):
     def _lane_bytes(self) -> npt.NDArray[np.uint8]:
         lane = self._batch.store.view()[self._lane, : self.lane_bytes]
         if self._batch.is_ready:
-            self._level.begin(lane)
+            self._grid_spec.begin(lane)
         return lane
 
     def _lane_record(self) -> Any:
         """Return the lane as a structured scalar, a view."""
-        dtype = self._level.lane_dtype
+        dtype = self._grid_spec.lane_dtype
         return self._lane_bytes()[: dtype.itemsize].view(dtype)[0]
 
     @property
@@ -295,15 +295,15 @@ class MiniGridEnv(StructEnv):
         return Grid(self._lane_record(), self._episode)
 
     @property
-    def _episode(self) -> tuple[Level, int, int]:
-        return self._level, self._level.episode, self._lane
+    def _episode(self) -> tuple[GridSpec, int, int]:
+        return self._grid_spec, self._grid_spec.episode, self._lane
 
     @property
     def mission(self) -> str:
         """The mission, a text; empty before the first reset."""
         if self._mission is not None or not self._batch.is_ready:
             return self._mission or ""
-        mission = self._level.mission(self._lane_bytes())
+        mission = self._grid_spec.mission(self._lane_bytes())
         if not self._shares_batch:
             self._mission = mission
         return mission
@@ -414,7 +414,7 @@ class MiniGridEnv(StructEnv):
     def set_state(self, state: np.ndarray) -> None:
         """Continue from a state; see `NativeEnv.set_state`."""
         super().set_state(state)
-        self._level.renew_episode()
+        self._grid_spec.renew_episode()
         self._mission = None
 
     # --- frames --------------------------------------------------------------------------------
@@ -430,7 +430,7 @@ class MiniGridEnv(StructEnv):
             agent_pov: Whether to show only what the agent sees.
         """
         size = count("tile_size", tile_size, 1, _MAX_TILE)
-        return self._level.frame(self._lane_bytes(), size, bool(agent_pov), bool(highlight))
+        return self._grid_spec.frame(self._lane_bytes(), size, bool(agent_pov), bool(highlight))
 
     def _render_frame(self, render_mode: str, state: Any) -> npt.NDArray[np.uint8] | None:
         frame = self.get_frame(self.highlight, self.tile_size, self.agent_pov)
@@ -525,8 +525,8 @@ class BabyAIEnv(RoomsEnv):
     @property
     def instrs(self) -> Any:
         """The instruction, a new object of minigrid's classes; see `instruction_of`."""
-        lane, begin = self._lane_bytes(), -(-self._level.lane_dtype.itemsize // 8) * 8
-        return instruction_of(self, self._level.mission(lane), lane[begin:])
+        lane, begin = self._lane_bytes(), -(-self._grid_spec.lane_dtype.itemsize // 8) * 8
+        return instruction_of(self, self._grid_spec.mission(lane), lane[begin:])
 
 
 class _ObstaclesEnv(MiniGridEnv):
@@ -557,7 +557,7 @@ class MiniGridVectorEnv(NativeVectorEnv):
 
         The array is a view that cannot be written to.
         """
-        dtype = self._model._level.lane_dtype
+        dtype = self._model._grid_spec.lane_dtype
         records = self._batch.store.view()[:, : dtype.itemsize].view(dtype)[:, 0]
         records.flags.writeable = False
         return records
@@ -565,7 +565,7 @@ class MiniGridVectorEnv(NativeVectorEnv):
     def _make_batch(self) -> None:
         super()._make_batch()
         memory, elapsed = self._batch.store.view(), self._batch.view_lifecycle()[1]
-        self._missions = Missions(self._model._level, memory, elapsed)
+        self._missions = Missions(self._model._grid_spec, memory, elapsed)
 
     # Missions are current before a step or reset; afterwards, those of reset lanes are read again.
 
@@ -603,7 +603,7 @@ class MiniGridVectorEnv(NativeVectorEnv):
 
     def _write_lanes(self, saved: Any, lanes: Lanes) -> None:
         super()._write_lanes(saved, lanes)
-        self._model._level.renew_episode()
+        self._model._grid_spec.renew_episode()
 
     def _empty_observations(self, shape: tuple[int, ...]) -> Any:
         if isinstance(self.single_observation_space, spaces.Dict):

@@ -130,7 +130,7 @@ class Grid:
     """
 
     def __init__(self, lane: Any, episode: Any) -> None:
-        """Make the view of a lane, a structured scalar of `Level.lane_dtype`, in an episode."""
+        """Make the view of a lane, a structured scalar of `GridSpec.lane_dtype`, in an episode."""
         self._lane, self._episode = lane, episode
         self.height, self.width = lane["cells"].shape
 

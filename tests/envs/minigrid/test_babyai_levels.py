@@ -12,7 +12,7 @@ from gymcore.envs.minigrid.babyai_levels import IDS, LEVELS
 from gymcore.envs.minigrid.levels import COLORS, SIZES, VERBS, Shape
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore_ext.minigrid.babyai import RULES
-from gymcore_ext.minigrid.level import Level
+from gymcore_ext.minigrid.grid_lane import GridSpec
 from tests.for_each import for_each
 
 with warnings.catch_warnings():
@@ -73,7 +73,7 @@ def compare(name: str, arguments: dict[str, Any], theirs: Any) -> None:
     shape = described(name, arguments)
     assert shape[:2] == (theirs.width, theirs.height)
     assert shape.rooms == (theirs.room_size, theirs.num_cols, theirs.num_rows)
-    level = Level(RULES[LEVELS[name].rules], theirs.width, theirs.height, shape.rooms)
+    level = GridSpec(RULES[LEVELS[name].rules], theirs.width, theirs.height, shape.rooms)
     assert set(level.arguments) == set(shape.numbers)
     assert shape.max_steps == (theirs.max_steps if theirs.fixed_max_steps else 0)
     for key, (number,) in shape.numbers.items():

@@ -9,7 +9,7 @@ LAYOUTS: tuple[str, ...]
 class Tiles:
     def __init__(self, size: int) -> None: ...
 
-class Level:
+class GridSpec:
     def __init__(
         self,
         rules: object,
@@ -52,7 +52,7 @@ class Level:
 
 class Missions:
     def __init__(
-        self, level: Level, lanes: npt.NDArray[np.uint8], elapsed: npt.NDArray[np.int32]
+        self, spec: GridSpec, lanes: npt.NDArray[np.uint8], elapsed: npt.NDArray[np.int32]
     ) -> None: ...
     @property
     def texts(self) -> npt.NDArray[np.object_]: ...

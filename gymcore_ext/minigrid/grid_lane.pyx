@@ -10,14 +10,13 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset, strchr
 
 from gymcore_ext.minigrid.grid cimport (
-    ACTIONS, AGENT, BAD_START, BOX, COLORS, DOOR, EMPTY, GOAL, GREY, KINDS, LAVA, LONG_MISSION,
-    MAX_OBJECTS, MAX_ROOMS, MAX_SIDE, MAX_TEXT, NOWHERE, NO_FAULT, NO_GOAL, OPEN, RED, RULES_CAPSULE, STATES, STEP_X,
-    STEP_Y, TARGETS, WALL, WORDS, act, append, build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t,
-    cells_of, color_of, identity_of, kind_of, lane_t, level_t, make_cell, name_of, object_t, rng_t, rules_t, state_of,
-    tiles_t,
+    ACTIONS, AGENT, BAD_START, BOX, COLORS, DOOR, EMPTY, GOAL, GRAY, KINDS, LAVA, LONG_MISSION, MAX_OBJECTS, MAX_ROOMS,
+    MAX_SIDE, MAX_TEXT, NOWHERE, NO_FAULT, NO_GOAL, OPEN, RED, RULES_CAPSULE, STATES, STEP_X, STEP_Y, TARGETS, WALL,
+    WORDS, act, append, build_t, bytes_of_lane, can_overlap, can_pick_up, cell_at, cell_t, cells_of, color_of,
+    grid_lane_t, grid_spec_t, identity_of, kind_of, make_cell, name_of, object_t, rng_t, rules_t, state_of, tiles_t,
 )
 
-from gymcore_ext.arrays cimport make_room
+from gymcore_ext.arrays cimport clear_if_full
 from gymcore_ext.engine.capsules cimport owned_capsule
 from gymcore_ext.lanes.lane_functions cimport functions_capsule, lane_functions_t
 
@@ -37,9 +36,9 @@ cdef extern from "minigrid/tiles.h":
     uint64_t add64 "gymcore_add64"(word64* word, uint64_t value) noexcept nogil
 
 
-cdef const char* LEVEL_CAPSULE = "gymcore_ext.minigrid.level"
+cdef const char* SPEC_CAPSULE = "gymcore_ext.minigrid.grid_spec"
 
-# What an image shows, and which arrays an observation consists of, by their numbers in `level_t`.
+# What an image shows, and which arrays an observation consists of, by their numbers in `grid_spec_t`.
 OBSERVES = ("partial", "one_hot", "full", "symbolic", "rgb_partial", "rgb")
 LAYOUTS = ("dict", "image", "flat")
 
@@ -90,14 +89,14 @@ fill_appearances()
 
 # --- missions ---------------------------------------------------------------------------------------------------------
 
-cdef int write_mission(const lane_t* lane, const level_t* level, char* text) noexcept nogil:
+cdef int write_mission(const grid_lane_t* lane, const grid_spec_t* spec, char* text) noexcept nogil:
     """Write the mission, at most MAX_TEXT bytes, and return its length."""
     cdef const char* template
     cdef char* at = text
     cdef int word = 1
-    if level.rules.write_mission != NULL:
-        return level.rules.write_mission(lane, text)
-    template = level.rules.missions
+    if spec.rules.write_mission != NULL:
+        return spec.rules.write_mission(lane, text)
+    template = spec.rules.missions
     for _ in range(lane.words[0]):
         template = strchr(template, c"\n") + 1
     while template[0] and template[0] != c"\n":
@@ -113,16 +112,16 @@ cdef int write_mission(const lane_t* lane, const level_t* level, char* text) noe
 
 # --- an episode -------------------------------------------------------------------------------------------------------
 
-cdef bint find_goal(lane_t* lane, const level_t* level) noexcept nogil:
+cdef bint find_goal(grid_lane_t* lane, const grid_spec_t* spec) noexcept nogil:
     cdef int k
-    for k in range(level.width * level.height):
+    for k in range(spec.width * spec.height):
         if kind_of(cells_of(lane)[k]) == GOAL:
-            lane.goal_x, lane.goal_y = <uint8_t> (k % level.width), <uint8_t> (k // level.width)
+            lane.goal_x, lane.goal_y = <uint8_t> (k % spec.width), <uint8_t> (k // spec.width)
             return True
     return False
 
 
-cdef void clear(lane_t* lane, const level_t* level) noexcept nogil:
+cdef void clear(grid_lane_t* lane, const grid_spec_t* spec) noexcept nogil:
     """Clear the grid, and remove the agent from it."""
     cdef cell_t* cells = cells_of(lane)
     cdef int k
@@ -130,42 +129,42 @@ cdef void clear(lane_t* lane, const level_t* level) noexcept nogil:
     lane.max_steps = 1
     lane.agent_x = lane.agent_y = NOWHERE
     lane.agent_dir = lane.object_count = lane.goal_x = lane.goal_y = 0
-    lane.width, lane.height, lane.room_size = <uint8_t> level.width, <uint8_t> level.height, <uint8_t> level.room_size
+    lane.width, lane.height, lane.room_size = <uint8_t> spec.width, <uint8_t> spec.height, <uint8_t> spec.room_size
     lane.fault = NO_FAULT
     lane.carrying = EMPTY
     memset(lane.words, 0, sizeof(lane.words))
     memset(lane.targets, 0, sizeof(lane.targets))
     lane.objects[0].x = lane.objects[0].y = 0
     lane.objects[0].contents = EMPTY
-    for k in range(level.width * level.height):
+    for k in range(spec.width * spec.height):
         cells[k] = EMPTY
 
 
 cdef void reset(
     void* memory, const void* shared, const double* parameters, const double* reset_options, rng_t* rng
 ) noexcept nogil:
-    cdef lane_t* lane = <lane_t*> memory
-    cdef const level_t* level = <const level_t*> shared
+    cdef grid_lane_t* lane = <grid_lane_t*> memory
+    cdef const grid_spec_t* spec = <const grid_spec_t*> shared
     cdef char text[MAX_TEXT]
     cdef build_t build
-    add64(<word64*> &(<level_t*> level).resets, 1)
-    clear(lane, level)
+    add64(<word64*> &(<grid_spec_t*> spec).resets, 1)
+    clear(lane, spec)
     lane.max_steps = <int32_t> parameters[0] if 0.0 < parameters[0] <= MANY else 0
-    build.lane, build.level, build.rng = lane, level, rng
+    build.lane, build.spec, build.rng = lane, spec, rng
     build.numbers = parameters + 1
     build.cells = cells_of(lane)
-    build.width, build.height = level.width, level.height
-    build.room_size, build.columns, build.rows = level.room_size, level.columns, level.rows
+    build.width, build.height = spec.width, spec.height
+    build.room_size, build.columns, build.rows = spec.room_size, spec.columns, spec.rows
     build.fault = build.x = build.y = 0
-    level.rules.generate(&build)
+    spec.rules.generate(&build)
     if not build.fault and not can_overlap(cell_at(lane, lane.agent_x, lane.agent_y)):
         build.fault = BAD_START
-    if not build.fault and level.layout == FLAT and write_mission(lane, level, text) > FLAT_TEXT:
+    if not build.fault and spec.layout == FLAT and write_mission(lane, spec, text) > FLAT_TEXT:
         build.fault = LONG_MISSION
-    if not build.fault and level.goal_directions != NULL and not find_goal(lane, level):
+    if not build.fault and spec.goal_directions != NULL and not find_goal(lane, spec):
         build.fault = NO_GOAL
     if build.fault:
-        clear(lane, level)
+        clear(lane, spec)
         lane.agent_x = lane.agent_y = 1
         lane.fault = <uint8_t> build.fault
 
@@ -174,10 +173,10 @@ cdef int step(
     void* memory, const void* shared, const double* parameters, const void* action, int32_t float32_action, rng_t* rng,
     double* reward
 ) noexcept nogil:
-    cdef lane_t* lane = <lane_t*> memory
-    cdef const level_t* level = <const level_t*> shared
-    if level.rules.step != NULL:
-        return level.rules.step(lane, <int> (<const int64_t*> action)[0], rng, reward)
+    cdef grid_lane_t* lane = <grid_lane_t*> memory
+    cdef const grid_spec_t* spec = <const grid_spec_t*> shared
+    if spec.rules.step != NULL:
+        return spec.rules.step(lane, <int> (<const int64_t*> action)[0], rng, reward)
     return act(lane, <int> (<const int64_t*> action)[0], reward)
 
 
@@ -226,28 +225,28 @@ cdef inline void cast_shadows(view_t* view, int size) noexcept nogil:
         view.rows[j] = row
 
 
-cdef inline void extract_view(const lane_t* lane, const level_t* level, view_t* view, int size) noexcept nogil:
+cdef inline void extract_view(const grid_lane_t* lane, const grid_spec_t* spec, view_t* view, int size) noexcept nogil:
     """Rotate the grid so that the agent faces up, copy the cells ahead of it, and determine which are visible."""
     cdef int ahead_x = STEP_X[lane.agent_dir], ahead_y = STEP_Y[lane.agent_dir], right_x = -ahead_y, right_y = ahead_x
     cdef int x = lane.agent_x + ahead_x * (size - 1) - right_x * (size // 2)
     cdef int y = lane.agent_y + ahead_y * (size - 1) - right_y * (size // 2)
-    cdef int i_step = right_y * level.width + right_x, j_step = -ahead_y * level.width - ahead_x
+    cdef int i_step = right_y * spec.width + right_x, j_step = -ahead_y * spec.width - ahead_x
     cdef int i, j, i_low, i_high, j_low, j_high
     cdef const cell_t* column
     if right_x:
-        clip_range(x, right_x, level.width, size, &i_low, &i_high)
-        clip_range(y, -ahead_y, level.height, size, &j_low, &j_high)
+        clip_range(x, right_x, spec.width, size, &i_low, &i_high)
+        clip_range(y, -ahead_y, spec.height, size, &j_low, &j_high)
     else:
-        clip_range(y, right_y, level.height, size, &i_low, &i_high)
-        clip_range(x, -ahead_x, level.width, size, &j_low, &j_high)
+        clip_range(y, right_y, spec.height, size, &i_low, &i_high)
+        clip_range(x, -ahead_x, spec.width, size, &j_low, &j_high)
     if i_high - i_low < size or j_high - j_low < size:
         for i in range(size * size):
-            view.cells[i] = make_cell(WALL, GREY)
+            view.cells[i] = make_cell(WALL, GRAY)
     for i in range(i_low, i_high):
-        column = cells_of(lane) + y * level.width + x + i * i_step
+        column = cells_of(lane) + y * spec.width + x + i * i_step
         for j in range(j_low, j_high):
             view.cells[i * size + j] = column[j * j_step]
-    if level.see_through_walls:
+    if spec.see_through_walls:
         for j in range(size):
             view.rows[j] = ~<uint64_t> 0
     else:
@@ -255,11 +254,11 @@ cdef inline void extract_view(const lane_t* lane, const level_t* level, view_t* 
     view.cells[(size // 2 + 1) * size - 1] = lane.carrying
 
 
-cdef void view_of(const lane_t* lane, const level_t* level, view_t* view) noexcept nogil:
-    if level.view_size == 7:   # the default, as loops with a constant count
-        extract_view(lane, level, view, 7)
+cdef void view_of(const grid_lane_t* lane, const grid_spec_t* spec, view_t* view) noexcept nogil:
+    if spec.view_size == 7:   # the default, as loops with a constant count
+        extract_view(lane, spec, view, 7)
     else:
-        extract_view(lane, level, view, level.view_size)
+        extract_view(lane, spec, view, spec.view_size)
 
 
 cdef inline void encode_cell(uint32_t appearance, bint one_hot, uint8_t* image) noexcept nogil:
@@ -286,24 +285,24 @@ cdef inline void encode_view(const view_t* view, int size, bint one_hot, uint8_t
             image += channels
 
 
-cdef void encode_grid(const lane_t* lane, const level_t* level, uint8_t* image) noexcept nogil:
+cdef void encode_grid(const grid_lane_t* lane, const grid_spec_t* spec, uint8_t* image) noexcept nogil:
     """Write the whole grid, [width, height, 3], with the agent as an object whose state is its direction."""
     cdef const cell_t* cells = cells_of(lane)
     cdef int x, y
-    for x in range(level.width):
-        for y in range(level.height):
-            encode_cell(appearances[cells[y * level.width + x] & APPEARANCE], False, image + (x * level.height + y) * 3)
-    image += (lane.agent_x * level.height + lane.agent_y) * 3
+    for x in range(spec.width):
+        for y in range(spec.height):
+            encode_cell(appearances[cells[y * spec.width + x] & APPEARANCE], False, image + (x * spec.height + y) * 3)
+    image += (lane.agent_x * spec.height + lane.agent_y) * 3
     image[0], image[1], image[2] = AGENT, RED, lane.agent_dir
 
 
-cdef void write_symbols(const lane_t* lane, const level_t* level, int64_t* image) noexcept nogil:
+cdef void write_symbols(const grid_lane_t* lane, const grid_spec_t* spec, int64_t* image) noexcept nogil:
     """Write position and kind of every cell, [width, height, 3]; the kind of an empty cell is -1."""
     cdef const cell_t* cells = cells_of(lane)
     cdef int x, y, kind
-    for x in range(level.width):
-        for y in range(level.height):
-            kind = kind_of(cells[y * level.width + x])
+    for x in range(spec.width):
+        for y in range(spec.height):
+            kind = kind_of(cells[y * spec.width + x])
             if x == lane.agent_x and y == lane.agent_y:
                 kind = AGENT
             image[0], image[1], image[2] = x, y, -1 if kind == EMPTY else kind
@@ -330,76 +329,78 @@ cdef inline void copy_tile(
         copy_rows(image, tile, tiles.size, stride)
 
 
-cdef void draw_view(const view_t* view, const level_t* level, uint8_t* image) noexcept nogil:
+cdef void draw_view(const view_t* view, const grid_spec_t* spec, uint8_t* image) noexcept nogil:
     """Draw the cells that the agent sees."""
-    cdef int i, j, size = level.view_size
-    cdef size_t side = level.tiles.size, stride = 3 * side * size
+    cdef int i, j, size = spec.view_size
+    cdef size_t side = spec.tiles.size, stride = 3 * side * size
     cdef bint visible
     for j in range(size):
         for i in range(size):
             visible = view.rows[j] >> i & 1
             copy_tile(
-                level.tiles, view.cells[i * size + j] if visible else <cell_t> EMPTY,
+                spec.tiles, view.cells[i * size + j] if visible else <cell_t> EMPTY,
                 3 if i == size // 2 and j == size - 1 else -1, visible, image + (j * stride + i * 3) * side, stride)
 
 
-cdef void draw_grid(const lane_t* lane, const level_t* level, const view_t* view, uint8_t* image) noexcept nogil:
+cdef void draw_grid(
+    const grid_lane_t* lane, const grid_spec_t* spec, const view_t* view, uint8_t* image
+) noexcept nogil:
     """Draw the whole grid."""
     cdef int ahead_x = STEP_X[lane.agent_dir], ahead_y = STEP_Y[lane.agent_dir]
-    cdef int x, y, i, j, size = level.view_size
-    cdef size_t side = level.tiles.size, stride = 3 * side * level.width
+    cdef int x, y, i, j, size = spec.view_size
+    cdef size_t side = spec.tiles.size, stride = 3 * side * spec.width
     cdef bint here, visible
-    for y in range(level.height):
-        for x in range(level.width):
+    for y in range(spec.height):
+        for x in range(spec.width):
             j = size - 1 - (x - lane.agent_x) * ahead_x - (y - lane.agent_y) * ahead_y
             i = size // 2 - (x - lane.agent_x) * ahead_y + (y - lane.agent_y) * ahead_x
-            visible = level.highlight and 0 <= i < size and 0 <= j < size and view.rows[j] >> i & 1
+            visible = spec.highlight and 0 <= i < size and 0 <= j < size and view.rows[j] >> i & 1
             here = x == lane.agent_x and y == lane.agent_y
             copy_tile(
-                level.tiles, cells_of(lane)[y * level.width + x], lane.agent_dir if here else -1, visible,
+                spec.tiles, cells_of(lane)[y * spec.width + x], lane.agent_dir if here else -1, visible,
                 image + (y * stride + x * 3) * side, stride)
 
 
-cdef void write_letters(const lane_t* lane, const level_t* level, uint8_t* letters) noexcept nogil:
+cdef void write_letters(const grid_lane_t* lane, const grid_spec_t* spec, uint8_t* letters) noexcept nogil:
     """Write the mission as one-hot vectors of its characters, [FLAT_TEXT, LETTERS]."""
     cdef char text[MAX_TEXT]
     cdef int k, letter
     memset(letters, 0, LETTERS * FLAT_TEXT)
-    for k in range(min(write_mission(lane, level, text), FLAT_TEXT)):
+    for k in range(min(write_mission(lane, spec, text), FLAT_TEXT)):
         letter = 26 if text[k] == c" " else 27 if text[k] == c"," else text[k] - c"a"
         letters[k * LETTERS + letter] = 1
 
 
-cdef void write_image(const lane_t* lane, const level_t* level, uint8_t* image) noexcept nogil:
+cdef void write_image(const grid_lane_t* lane, const grid_spec_t* spec, uint8_t* image) noexcept nogil:
     cdef view_t view
-    if level.observes == FULL:
-        encode_grid(lane, level, image)
-    elif level.observes == SYMBOLIC:
-        write_symbols(lane, level, <int64_t*> image)
+    if spec.observes == FULL:
+        encode_grid(lane, spec, image)
+    elif spec.observes == SYMBOLIC:
+        write_symbols(lane, spec, <int64_t*> image)
     else:
-        view_of(lane, level, &view)
-        if level.observes == RGB_PARTIAL:
-            draw_view(&view, level, image)
-        elif level.observes == RGB:
-            draw_grid(lane, level, &view, image)
-        elif level.view_size == 7 and level.observes == PARTIAL:
+        view_of(lane, spec, &view)
+        if spec.observes == RGB_PARTIAL:
+            draw_view(&view, spec, image)
+        elif spec.observes == RGB:
+            draw_grid(lane, spec, &view, image)
+        elif spec.view_size == 7 and spec.observes == PARTIAL:
             encode_view(&view, 7, False, image)
         else:
-            encode_view(&view, level.view_size, level.observes == ONE_HOT, image)
+            encode_view(&view, spec.view_size, spec.observes == ONE_HOT, image)
 
 
 cdef void observe(const void* memory, const void* shared, const double* parameters, void* const* parts) noexcept nogil:
-    cdef const lane_t* lane = <const lane_t*> memory
-    cdef const level_t* level = <const level_t*> shared
-    write_image(lane, level, <uint8_t*> parts[0])
-    if level.layout == FLAT:
-        write_letters(lane, level, <uint8_t*> parts[0] + level.image_size)
-    elif level.layout == DICT:
+    cdef const grid_lane_t* lane = <const grid_lane_t*> memory
+    cdef const grid_spec_t* spec = <const grid_spec_t*> shared
+    write_image(lane, spec, <uint8_t*> parts[0])
+    if spec.layout == FLAT:
+        write_letters(lane, spec, <uint8_t*> parts[0] + spec.image_size)
+    elif spec.layout == DICT:
         (<int64_t*> parts[1])[0] = lane.agent_dir
-        if level.goal_directions != NULL:
-            (<double*> parts[2])[0] = level.goal_directions[
-                (lane.goal_y - lane.agent_y + level.height - 1) * (2 * level.width - 1)
-                + lane.goal_x - lane.agent_x + level.width - 1]
+        if spec.goal_directions != NULL:
+            (<double*> parts[2])[0] = spec.goal_directions[
+                (lane.goal_y - lane.agent_y + spec.height - 1) * (2 * spec.width - 1)
+                + lane.goal_x - lane.agent_x + spec.width - 1]
 
 
 # --- saved lanes ------------------------------------------------------------------------------------------------------
@@ -411,11 +412,11 @@ cdef bint is_possible_object(cell_t cell) noexcept nogil:
         and (kind != EMPTY or cell == EMPTY))
 
 
-cdef bint is_possible_cell(cell_t cell, const lane_t* lane) noexcept nogil:
+cdef bint is_possible_cell(cell_t cell, const grid_lane_t* lane) noexcept nogil:
     return is_possible_object(cell) and identity_of(cell) <= lane.object_count
 
 
-cdef bint is_in_itself(const lane_t* lane, int box) noexcept nogil:
+cdef bint is_in_itself(const grid_lane_t* lane, int box) noexcept nogil:
     """Return whether a box contains itself, or another box that does."""
     cdef int _
     for _ in range(lane.object_count + 1):
@@ -427,23 +428,23 @@ cdef bint is_in_itself(const lane_t* lane, int box) noexcept nogil:
 
 cdef int check(const void* memory, const void* shared) noexcept nogil:
     """Return whether every number of a saved lane is in its range. All are 0 before the first reset."""
-    cdef const lane_t* lane = <const lane_t*> memory
-    cdef const level_t* level = <const level_t*> shared
+    cdef const grid_lane_t* lane = <const grid_lane_t*> memory
+    cdef const grid_spec_t* spec = <const grid_spec_t*> shared
     cdef const object_t* item
     cdef size_t byte
     cdef int k
     if lane.max_steps == 0:
-        for byte in range(bytes_of_lane(level)):
+        for byte in range(bytes_of_lane(spec)):
             if (<const char*> memory)[byte]:
                 return False
         return True
     if not (
-        lane.width == level.width and lane.height == level.height and lane.room_size == level.room_size
+        lane.width == spec.width and lane.height == spec.height and lane.room_size == spec.room_size
         and 0 <= lane.step_count <= MANY and 0 < lane.max_steps
-        and lane.agent_x < level.width and lane.agent_y < level.height
+        and lane.agent_x < spec.width and lane.agent_y < spec.height
         and lane.agent_dir < 4 and lane.fault == NO_FAULT and lane.object_count <= MAX_OBJECTS
-        and lane.goal_x < level.width and lane.goal_y < level.height
-        and lane.words[0] < max(level.rules.mission_count, 1)
+        and lane.goal_x < spec.width and lane.goal_y < spec.height
+        and lane.words[0] < max(spec.rules.mission_count, 1)
         and is_possible_cell(lane.carrying, lane) and (lane.carrying == EMPTY or can_pick_up(lane.carrying))
     ):
         return False
@@ -454,16 +455,16 @@ cdef int check(const void* memory, const void* shared) noexcept nogil:
         item = &lane.objects[k]
         if not is_possible_cell(item.contents, lane) or is_in_itself(lane, k):
             return False
-        if not (item.x < level.width and item.y < level.height or item.x == NOWHERE == item.y):
+        if not (item.x < spec.width and item.y < spec.height or item.x == NOWHERE == item.y):
             return False
-    for k in range(level.width * level.height):
+    for k in range(spec.width * spec.height):
         if not is_possible_cell(cells_of(lane)[k], lane):
             return False
-    return level.rules.is_possible == NULL or level.rules.is_possible(lane)
+    return spec.rules.is_possible == NULL or spec.rules.is_possible(lane)
 
 
 cdef int fault_of(const void* memory) noexcept nogil:
-    return (<const lane_t*> memory).fault
+    return (<const grid_lane_t*> memory).fault
 
 
 cdef lane_functions_t functions
@@ -472,7 +473,7 @@ functions.step = step
 functions.observe = observe
 functions.check = check
 functions.faulted = fault_of
-functions.shared_name = LEVEL_CAPSULE
+functions.shared_name = SPEC_CAPSULE
 FUNCTIONS = functions_capsule(&functions)
 
 # Texts of faults, by their numbers in grid.pxd.
@@ -486,14 +487,14 @@ FAULT_TEXTS = ("", *(f"the level {text}" for text in (
 
 # --- for Python -------------------------------------------------------------------------------------------------------
 
-cdef tuple image_shape(const level_t* level):
-    if level.observes == FULL or level.observes == SYMBOLIC:
-        return level.width, level.height, 3
-    if level.observes == RGB:
-        return level.height * level.tiles.size, level.width * level.tiles.size, 3
-    if level.observes == RGB_PARTIAL:
-        return level.view_size * level.tiles.size, level.view_size * level.tiles.size, 3
-    return level.view_size, level.view_size, CHANNELS if level.observes == ONE_HOT else 3
+cdef tuple image_shape(const grid_spec_t* spec):
+    if spec.observes == FULL or spec.observes == SYMBOLIC:
+        return spec.width, spec.height, 3
+    if spec.observes == RGB:
+        return spec.height * spec.tiles.size, spec.width * spec.tiles.size, 3
+    if spec.observes == RGB_PARTIAL:
+        return spec.view_size * spec.tiles.size, spec.view_size * spec.tiles.size, 3
+    return spec.view_size, spec.view_size, CHANNELS if spec.observes == ONE_HOT else 3
 
 
 cdef class Tiles:
@@ -510,11 +511,11 @@ cdef class Tiles:
         free_tiles(&self.tiles)
 
 
-cdef class Level:
+cdef class GridSpec:
     """What the lanes of a batch share: rules, sizes of grids, and the content of observations.
 
     Args:
-        rules: A capsule of `levels.RULES` or `babyai.RULES`.
+        rules: A capsule of `rules.RULES` or `babyai.RULES`.
         width, height: Size of the grid in cells.
         rooms: Size of a room in cells, including both walls, columns and rows; zeros if levels are not grids of rooms.
         view_size: Number of cells that the agent sees ahead and across; odd.
@@ -533,7 +534,7 @@ cdef class Level:
         ValueError: If a number is out of range, or an array has another shape.
     """
 
-    cdef level_t level
+    cdef grid_spec_t spec
     cdef Tiles tiles            # tiles of observations
     cdef dict frame_tiles       # tiles of frames, by their size
     cdef object goal_directions
@@ -544,10 +545,10 @@ cdef class Level:
         str observes="partial", str layout="dict", bint highlight=True, int tile_size=8, goal_directions=None,
     ):
         cdef const double[:, ::1] directions = goal_directions
-        cdef level_t* level = &self.level
+        cdef grid_spec_t* spec = &self.spec
         cdef int64_t room_size, columns, rows
         room_size, columns, rows = rooms
-        level.rules = <const rules_t*> PyCapsule_GetPointer(rules, RULES_CAPSULE)
+        spec.rules = <const rules_t*> PyCapsule_GetPointer(rules, RULES_CAPSULE)
         if not (3 <= width <= MAX_SIDE and 3 <= height <= MAX_SIDE):
             raise ValueError(f"width, height: expected 3 to {MAX_SIDE} cells, got {width} x {height}")
         if room_size and not (
@@ -557,38 +558,38 @@ cdef class Level:
             raise ValueError(f"expected a grid of at most {MAX_ROOMS} rooms that has the given width and height")
         if not 3 <= view_size <= MAX_VIEW or view_size % 2 == 0:
             raise ValueError(f"view_size: expected an odd number from 3 to {MAX_VIEW}, got {view_size}")
-        level.width, level.height, level.highlight = width, height, highlight
-        level.room_size, level.columns, level.rows = room_size, columns, rows
-        level.view_size, level.see_through_walls = view_size, see_through_walls
-        level.observes, level.layout = OBSERVES.index(observes), LAYOUTS.index(layout)
-        if level.layout == FLAT and level.observes == SYMBOLIC:
+        spec.width, spec.height, spec.highlight = width, height, highlight
+        spec.room_size, spec.columns, spec.rows = room_size, columns, rows
+        spec.view_size, spec.see_through_walls = view_size, see_through_walls
+        spec.observes, spec.layout = OBSERVES.index(observes), LAYOUTS.index(layout)
+        if spec.layout == FLAT and spec.observes == SYMBOLIC:
             raise ValueError("layout: symbolic images are not flat")
-        if level.observes >= RGB_PARTIAL:
+        if spec.observes >= RGB_PARTIAL:
             self.tiles = Tiles(tile_size)
-            level.tiles = &self.tiles.tiles
+            spec.tiles = &self.tiles.tiles
         if goal_directions is not None:
             if directions.shape[0] != 2 * height - 1 or directions.shape[1] != 2 * width - 1:
                 raise ValueError("goal_directions: expected an array [2 * height - 1, 2 * width - 1]")
-            level.goal_directions = &directions[0, 0]
+            spec.goal_directions = &directions[0, 0]
         self.goal_directions, self.frame_tiles = goal_directions, {}
-        kind, shape = np.dtype(np.int64 if level.observes == SYMBOLIC else np.uint8), image_shape(level)
-        level.image_size = math.prod(shape)
-        if level.image_size >= 1 << 31:
+        kind, shape = np.dtype(np.int64 if spec.observes == SYMBOLIC else np.uint8), image_shape(spec)
+        spec.image_size = math.prod(shape)
+        if spec.image_size >= 1 << 31:
             raise ValueError(f"expected an image of fewer than 2**31 numbers, got shape {shape}")
-        if level.layout == FLAT:
-            shape = (level.image_size + LETTERS * FLAT_TEXT,)
+        if spec.layout == FLAT:
+            shape = (spec.image_size + LETTERS * FLAT_TEXT,)
         self.parts = (kind, shape), (np.dtype(np.int64), ()), (np.dtype(np.float64), ())
-        self.parts = self.parts[:1 if level.layout else 2 if goal_directions is None else 3]
+        self.parts = self.parts[:1 if spec.layout else 2 if goal_directions is None else 3]
 
     @property
     def capsule(self):
         """Capsule of the `shared` data of lanes, which keeps this object alive."""
-        return owned_capsule(&self.level, LEVEL_CAPSULE, self)
+        return owned_capsule(&self.spec, SPEC_CAPSULE, self)
 
     @property
     def lane_bytes(self):
         """Size of a lane in bytes."""
-        return bytes_of_lane(&self.level)
+        return bytes_of_lane(&self.spec)
 
     @property
     def lane_dtype(self):
@@ -600,62 +601,62 @@ cdef class Level:
             ("object_count", byte), ("width", byte), ("height", byte), ("room_size", byte), ("fault", byte),
             ("agent_x", byte), ("agent_y", byte), ("agent_dir", byte), ("carrying", np.uint16),
             ("step_count", np.int32), ("max_steps", np.int32),
-            ("cells", np.uint16, (self.level.height, self.level.width)),
+            ("cells", np.uint16, (self.spec.height, self.spec.width)),
         ], align=True)
 
     @property
     def arguments(self):
         """Names of the arguments in a lane's parameters after `max_steps`; a position consists of two parameters."""
-        return self.level.rules.arguments.decode().split()
+        return self.spec.rules.arguments.decode().split()
 
     @property
     def num_actions(self):
         """Number of actions."""
-        return self.level.rules.action_count or ACTIONS
+        return self.spec.rules.action_count or ACTIONS
 
     @property
     def episode(self):
         """A number that changes whenever a lane begins an episode or its state is set."""
-        return load64(<word64*> &self.level.resets)
+        return load64(<word64*> &self.spec.resets)
 
     def renew_episode(self):
         """Change `episode`, after the state of a lane was set."""
-        add64(<word64*> &self.level.resets, 1)
+        add64(<word64*> &self.spec.resets, 1)
 
-    cdef lane_t* _checked(self, const uint8_t[::1] lane) except NULL:
-        if lane.shape[0] != self.lane_bytes or not check(&lane[0], &self.level):
+    cdef grid_lane_t* _checked(self, const uint8_t[::1] lane) except NULL:
+        if lane.shape[0] != self.lane_bytes or not check(&lane[0], &self.spec):
             raise ValueError("lane: expected the bytes of a lane of this level")
-        return <lane_t*> &lane[0]
+        return <grid_lane_t*> &lane[0]
 
     def begin(self, uint8_t[::1] lane):
         """Apply the changes after the first observation of an episode, unless they have been applied."""
-        if self.level.rules.begin != NULL:
-            self.level.rules.begin(self._checked(lane))
+        if self.spec.rules.begin != NULL:
+            self.spec.rules.begin(self._checked(lane))
 
     def frame(self, const uint8_t[::1] lane, int tile_size, bint agent_pov, bint highlight):
         """Return a picture of the cells that the agent sees, or of the whole grid, uint8 [height, width, 3]."""
-        cdef level_t level = self.level
+        cdef grid_spec_t spec = self.spec
         cdef Tiles tiles
         if tile_size not in self.frame_tiles:
-            make_room(self.frame_tiles)
+            clear_if_full(self.frame_tiles)
             self.frame_tiles[tile_size] = Tiles(tile_size)
         tiles = self.frame_tiles[tile_size]
-        level.observes, level.highlight, level.tiles = RGB_PARTIAL if agent_pov else RGB, highlight, &tiles.tiles
-        frame = np.empty(image_shape(&level), np.uint8)
-        write_image(self._checked(lane), &level, <uint8_t*> cnp.PyArray_DATA(frame))
+        spec.observes, spec.highlight, spec.tiles = RGB_PARTIAL if agent_pov else RGB, highlight, &tiles.tiles
+        frame = np.empty(image_shape(&spec), np.uint8)
+        write_image(self._checked(lane), &spec, <uint8_t*> cnp.PyArray_DATA(frame))
         return frame
 
     def mission(self, const uint8_t[::1] lane):
         """Return the mission of a lane."""
         cdef char text[MAX_TEXT]
-        return text[:write_mission(self._checked(lane), &self.level, text)].decode()
+        return text[:write_mission(self._checked(lane), &self.spec, text)].decode()
 
 
 cdef class Missions:
     """The missions of the lanes of a batch.
 
     Args:
-        level: What the lanes share.
+        spec: What the lanes share.
         lanes: Memory of the lanes, uint8 [num_lanes, bytes from one lane to the next].
         elapsed: Number of steps of their episodes, int32 [num_lanes].
 
@@ -664,15 +665,15 @@ cdef class Missions:
             array replaces it.
     """
 
-    cdef Level level
+    cdef GridSpec spec
     cdef const uint8_t[:, ::1] lanes
     cdef const int32_t[::1] elapsed
     cdef uint64_t resets        # of lanes when the missions were read
     cdef readonly object texts
 
-    def __cinit__(self, Level level, lanes, elapsed):
-        self.level, self.lanes, self.elapsed = level, lanes, elapsed
-        if len(lanes) != len(elapsed) or self.lanes.shape[1] < level.lane_bytes:
+    def __cinit__(self, GridSpec spec, lanes, elapsed):
+        self.spec, self.lanes, self.elapsed = spec, lanes, elapsed
+        if len(lanes) != len(elapsed) or self.lanes.shape[1] < spec.lane_bytes:
             raise ValueError("lanes: expected the memory of lanes of this level")
         self.texts = np.empty(len(lanes), object)
         self.texts.flags.writeable = False
@@ -680,18 +681,18 @@ cdef class Missions:
     @property
     def are_current(self):
         """Whether no lane has begun an episode, and no state was set, since the missions were read."""
-        return load64(<word64*> &self.level.level.resets) == self.resets
+        return load64(<word64*> &self.spec.spec.resets) == self.resets
 
     def read(self, bint all_lanes):
         """Read the missions of all lanes, or only of those in new episodes; the others must be current."""
         cdef char text[MAX_TEXT]
         cdef Py_ssize_t lane
-        cdef uint64_t resets = load64(<word64*> &self.level.level.resets)
+        cdef uint64_t resets = load64(<word64*> &self.spec.spec.resets)
         texts = self.texts
         for lane in range(len(self.elapsed)):
             if self.elapsed[lane] and not all_lanes:
                 continue
-            mission = text[:write_mission(<const lane_t*> &self.lanes[lane, 0], &self.level.level, text)].decode()
+            mission = text[:write_mission(<const grid_lane_t*> &self.lanes[lane, 0], &self.spec.spec, text)].decode()
             if texts[lane] != mission:
                 texts = self.texts.copy() if texts is self.texts else texts
                 texts[lane] = mission

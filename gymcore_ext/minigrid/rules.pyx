@@ -13,10 +13,10 @@ from gymcore_ext.minigrid.building cimport (
     shuffle, wall_around, walls,
 )
 from gymcore_ext.minigrid.grid cimport (
-    BALL, BLUE, BOX, CLOSED, COLORS, DONE, DOOR, DROP, EMPTY, FORWARD, GOAL, GREEN, GREY, KEY, KINDS, LAVA, LEFT,
+    BALL, BLUE, BOX, CLOSED, COLORS, DONE, DOOR, DROP, EMPTY, FORWARD, GOAL, GRAY, GREEN, KEY, KINDS, LAVA, LEFT,
     LOCKED, MAX_ROOMS, OPEN, PICKUP, RED, RULES_CAPSULE, STEP_X, STEP_Y, TERMINATED, TOGGLE, TOO_MANY, WALL, YELLOW,
-    act, build_t, cell_at, cell_t, cells_of, color_of, front_cell, front_x, front_y, generate_t, identity_of,
-    kind_of, lane_t, make_cell, object_at, object_t, rng_t, rules_t, state_of, step_t, success_reward,
+    act, build_t, cell_at, cell_t, cells_of, color_of, front_cell, front_x, front_y, generate_t, grid_lane_t,
+    identity_of, kind_of, make_cell, object_at, object_t, rng_t, rules_t, state_of, step_t, success_reward,
 )
 
 
@@ -32,7 +32,7 @@ cdef inline cell_t goal() noexcept nogil:
 
 cdef inline cell_t obstacle(bint is_wall=False) noexcept nogil:
     """Return a wall, or lava."""
-    return make_cell(WALL, GREY) if is_wall else make_cell(LAVA, RED)
+    return make_cell(WALL, GRAY) if is_wall else make_cell(LAVA, RED)
 
 
 cdef inline void start_at(build_t* b, int first) noexcept nogil:
@@ -55,13 +55,13 @@ cdef inline void set_target(build_t* b, int first, int x, int y) noexcept nogil:
     b.lane.targets[first], b.lane.targets[first + 1] = <uint8_t> x, <uint8_t> y
 
 
-cdef inline int end(lane_t* lane, bint success, double* reward) noexcept nogil:
+cdef inline int end(grid_lane_t* lane, bint success, double* reward) noexcept nogil:
     """End the episode, with a reward for success."""
     reward[0] = success_reward(lane) if success else 0.0
     return TERMINATED
 
 
-cdef inline bint is_beside(const lane_t* lane, int first) noexcept nogil:
+cdef inline bint is_beside(const grid_lane_t* lane, int first) noexcept nogil:
     """Return whether the agent is next to a stored position."""
     return abs(lane.agent_x - lane.targets[first]) + abs(lane.agent_y - lane.targets[first + 1]) == 1
 
@@ -178,13 +178,13 @@ cdef void dist_shift(build_t* b) noexcept nogil:
     start_at(b, 0)
 
 
-cdef struct box_t:   # a room of a chain
+cdef struct chain_room_t:   # a room of a chain
     int x, y, width, height, door_x, door_y
 
 
-cdef bint draw_room(build_t* b, box_t* rooms, int count, int door_x, int door_y, int side) noexcept nogil:
+cdef bint draw_room(build_t* b, chain_room_t* rooms, int count, int door_x, int door_y, int side) noexcept nogil:
     """Draw a room behind a door in one of its walls; return whether it fits into the grid without overlap."""
-    cdef box_t* room = &rooms[count]
+    cdef chain_room_t* room = &rooms[count]
     cdef int k
     room.width = draw_int(b, 4, number(b, 2) + 1)
     room.height = draw_int(b, 4, number(b, 2) + 1)
@@ -207,10 +207,10 @@ cdef bint draw_room(build_t* b, box_t* rooms, int count, int door_x, int door_y,
     return True
 
 
-cdef int draw_chain(build_t* b, box_t* rooms, int wanted) noexcept nogil:
+cdef int draw_chain(build_t* b, chain_room_t* rooms, int wanted) noexcept nogil:
     """Draw up to `wanted` rooms, each behind a door of the previous one, with eight tries; return their number."""
     cdef int x = draw_int(b, 0, b.width - 2), y = draw_int(b, 0, b.width - 2), side = 2, out, count
-    cdef box_t* room
+    cdef chain_room_t* room
     if not draw_room(b, rooms, 0, x, y, side):
         return 0
     for count in range(1, wanted):
@@ -233,8 +233,8 @@ cdef int draw_chain(build_t* b, box_t* rooms, int wanted) noexcept nogil:
 
 
 cdef void multi_room(build_t* b) noexcept nogil:
-    cdef box_t rooms[MAX_ROOMS]
-    cdef box_t* room = rooms
+    cdef chain_room_t rooms[MAX_ROOMS]
+    cdef chain_room_t* room = rooms
     cdef int k, color, before = COLORS, rounds = 0, count = draw_int(b, number(b, 0), number(b, 1) + 1)
     if not 0 < count <= MAX_ROOMS:
         fail(b, TOO_MANY)
@@ -302,7 +302,7 @@ cdef void fetch(build_t* b) noexcept nogil:
     set_mission(b, draw_int(b, 0, 5), KINDS + color_of(cell), kind_of(cell))
 
 
-cdef int step_fetch(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
+cdef int step_fetch(grid_lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
     cdef int flags = act(lane, action, reward)
     if lane.carrying != EMPTY:
         flags |= end(
@@ -360,7 +360,7 @@ cdef void put_near(build_t* b) noexcept nogil:
     set_mission(b, 0, KINDS + color_of(cell), kind_of(cell), KINDS + color_of(other), kind_of(other))
 
 
-cdef int step_put_near(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
+cdef int step_put_near(grid_lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
     cdef cell_t carried = lane.carrying
     cdef int flags = act(lane, action, reward)
     if action == PICKUP and lane.carrying != EMPTY:
@@ -399,7 +399,7 @@ cdef void go_to_door(build_t* b) noexcept nogil:
     set_mission(b, 0, KINDS + colors[target])
 
 
-cdef int step_go_to(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
+cdef int step_go_to(grid_lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
     cdef int flags = act(lane, action, reward)
     if action == TOGGLE:
         flags |= TERMINATED
@@ -430,7 +430,7 @@ cdef void dynamic_obstacles(build_t* b) noexcept nogil:
             return
 
 
-cdef int step_dynamic_obstacles(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
+cdef int step_dynamic_obstacles(grid_lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
     """Move each obstacle to a random empty cell around it, if there is one, and then the agent."""
     cdef cell_t cell, front = front_cell(lane)
     cdef build_t b
@@ -477,7 +477,7 @@ cdef void memory(build_t* b) noexcept nogil:
     set_target(b, 2, last + 1, middle + 1 if kind == upper else middle - 1)
 
 
-cdef int step_memory(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
+cdef int step_memory(grid_lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
     cdef int flags = act(lane, TOGGLE if action == PICKUP else action, reward)
     cdef bint success = lane.agent_x == lane.targets[0] and lane.agent_y == lane.targets[1]
     if success or lane.agent_x == lane.targets[2] and lane.agent_y == lane.targets[3]:
@@ -496,13 +496,13 @@ cdef void red_blue_doors(build_t* b) noexcept nogil:
     put(b, b.lane.targets[2], b.lane.targets[3], make_cell(DOOR, BLUE, CLOSED))
 
 
-cdef inline bint is_open(const lane_t* lane, int first) noexcept nogil:
+cdef inline bint is_open(const grid_lane_t* lane, int first) noexcept nogil:
     """Return whether there is an open door at a stored position."""
     cdef cell_t cell = cell_at(lane, lane.targets[first], lane.targets[first + 1])
     return kind_of(cell) == DOOR and state_of(cell) == OPEN
 
 
-cdef int step_red_blue_doors(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
+cdef int step_red_blue_doors(grid_lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
     cdef bint red = is_open(lane, 0), blue = is_open(lane, 2)
     cdef int flags = act(lane, action, reward)
     if is_open(lane, 2):
@@ -521,7 +521,7 @@ cdef inline void set_object_to_pick_up(build_t* b, int identity) noexcept nogil:
     set_mission(b, 0, KINDS + color_of(cell), kind_of(cell))
 
 
-cdef int step_pick_up(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
+cdef int step_pick_up(grid_lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
     cdef int flags = act(lane, action, reward)
     if action == PICKUP and lane.carrying != EMPTY and identity_of(lane.carrying) == lane.targets[0]:
         flags |= end(lane, True, reward)
@@ -537,7 +537,7 @@ cdef void unlock(build_t* b) noexcept nogil:
     place_agent_in_room(b, 0, 0)
 
 
-cdef int step_unlock(lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
+cdef int step_unlock(grid_lane_t* lane, int action, rng_t* rng, double* reward) noexcept nogil:
     cdef int flags = act(lane, action, reward)
     if action == TOGGLE and is_open(lane, 0):
         flags |= end(lane, True, reward)
@@ -562,7 +562,7 @@ cdef inline void block_door(build_t* b, int side) noexcept nogil:
 cdef void add_key(build_t* b, int column, int row, int color, bint in_box) noexcept nogil:
     cdef cell_t item = new_object(b, KEY, color), box
     if in_box:
-        box = new_object(b, BOX, GREY)
+        box = new_object(b, BOX, GRAY)
         b.lane.objects[identity_of(box)].contents = item
         item = box
     place_in_room(b, column, row, item)
