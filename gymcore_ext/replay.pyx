@@ -7,7 +7,6 @@ lane. Records thus look the same in every autoreset mode, and no transition exte
 
 If observations are stacks of frames, a record has only the newest frame. The other frames of the first stack of an
 episode are in preceding records without a step. So the stack of any step is in the records up to that of the step.
-
 This module is compiled because a step of 64 CartPoles takes a microsecond; adding it with NumPy takes ten.
 """
 cimport cython
@@ -635,8 +634,7 @@ cdef class ReplayMemory:
             before = NO_STEP
             for number in range(max(head - self.rows, 0), head if good else 0):
                 flags = (<uint8_t*> self.at(i, number % self.rows))[self.flags_at]
-                # Flags must be known. An episode begins with a stack of frames. It ends with a record without a step,
-                # and so do the records of a lane.
+                # Episodes begin with a stack of frames. They, and all records of a lane, end with one without a step.
                 good &= flags <= NO_STEP and (flags == NO_STEP or number < head - 1 and (
                     before == 0 or before == NO_STEP and gap >= self.stack - 1))
                 gap, before = gap + 1 if flags == NO_STEP else 0, flags

@@ -2,7 +2,6 @@
 
 A lane consists of an ALEInterface of the package ale-py, the last observed frame at the size of the screen, and the
 stack of observed frames. ALE's C++ functions are called by address, without the GIL; one thread at a time steps a lane.
-
 Python loads ROMs, which may raise an exception. None of the functions called here throws once a ROM is loaded.
 
 Sticky actions are drawn here, in the same way as in ALE, because ALE's saved states lack the action that it repeats. So

@@ -44,8 +44,7 @@ cdef extern from *:
     #include "gymcore/platform.h"
     typedef struct { uint64_t runs[800][96], pixels[800][1000]; } image_t;
 
-    /* There is one image per thread, because 7 MB per lane would be too much. If this function were inlined, the
-     * address of the thread's image would be computed for every pixel. */
+    /* One image per thread: 7 MB per lane would be too much. Inlining would compute its address for every pixel. */
     static GYMCORE_NOINLINE image_t *image_of_thread(void)
     {
         static GYMCORE_THREAD image_t image;
@@ -513,8 +512,7 @@ cdef void draw_observation(const car_t* car, const texts_t* texts, uint8_t* obse
 def draw_shapes(list shapes):
     """Return an observation of shapes on a black image, uint8 [STATE, STATE, 3], for tests.
 
-    A shape is a tuple of "ground", "car" or "rectangle", a color (red, green, blue), and corners in pixels: 3 to 16, or
-    2 of a rectangle.
+    A shape is ("ground", "car" or "rectangle"; red, green and blue; 3 to 16 corners in pixels, 2 of a rectangle).
     """
     cdef image_t* image = image_of_thread()
     cdef pixel_t[MAX_CORNERS] pixels

@@ -1,8 +1,7 @@
 """Lanes that are worlds of Box2D: the functions of a lane, its saved states, and its members for Python.
 
-The Python package creates a world, and programs may read and change it between steps with the package. Kernels step the
-world with Box2D's own functions. So attributes such as `env.unwrapped.world` are the package's objects for the same C++
-objects.
+The Python package creates a world, and programs may read and change it between steps. Kernels step it with Box2D's own
+functions. So attributes such as `env.unwrapped.world` are the package's objects for the same C++ objects.
 """
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t

@@ -1,8 +1,7 @@
 /* Atomic words that threads and processes share, the pause of a spin loop, and the clock.
  *
  * Every access is sequentially consistent. One side publishes work, then checks for a sleeper; the other announces its
- * sleep, then checks for work. With acquire and release alone, each side could miss the other. Stand-alone fences would
- * be invisible to ThreadSanitizer.
+ * sleep, then checks for work. With acquire and release, both could miss each other. ThreadSanitizer cannot see fences.
  */
 #ifndef GYMCORE_ATOMICS_H
 #define GYMCORE_ATOMICS_H

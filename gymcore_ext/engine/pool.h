@@ -112,9 +112,8 @@ GYMCORE_INLINE int gymcore_pool_empty(gymcore_pool *pool)
     return GYMCORE_LOWEST(unclaimed) >= GYMCORE_HIGHEST(unclaimed);
 }
 
-/* Claim and process some lanes; return 0 if none are left. The job is read only after lanes were claimed, because the
- * caller cannot change it before they are finished. The number of lanes to claim may be stale (from the previous job),
- * which is harmless: every number is correct. */
+/* Claim and process some lanes; return 0 if none are left. The job is read only after lanes were claimed: the caller cannot
+ * change it before they are finished. The number of lanes to claim may be that of the previous job, which is harmless. */
 GYMCORE_INLINE int gymcore_pool_take(gymcore_pool *pool, int caller)
 {
     int64_t unclaimed, lo, hi, rest;

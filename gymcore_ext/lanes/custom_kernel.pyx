@@ -3,7 +3,6 @@
 `CustomKernel` is the declaration. The `store` of its batch is one of three: `StructLanes` (structs, and functions of
 one lane), `LaneLoops` (arrays of state, and loops over them that gymcore.jit generates), or `LaneResults` (results that
 an ArrayVectorEnv has computed for all lanes).
-
 gymcore.jit generates loops, not functions of one lane, because LLVM can neither inline nor vectorize functions behind
 pointers: a lane of CartPole would take 35 ns instead of 8.
 """

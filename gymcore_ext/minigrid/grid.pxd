@@ -24,8 +24,7 @@ cdef extern from *:
     const char* RULES_CAPSULE "GYMCORE_RULES_CAPSULE"
     const int* STEP_X "minigrid_step_x"   # a step in each direction
     const int* STEP_Y "minigrid_step_y"
-    # The name of a kind, or of KINDS + a color, in missions.
-    const char* name_of "minigrid_name"(int number) noexcept nogil
+    const char* name_of "minigrid_name"(int number) noexcept nogil   # name of a kind, or of KINDS + a color
 
 
 cdef extern from "minigrid/tiles.h":

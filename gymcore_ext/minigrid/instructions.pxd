@@ -1,8 +1,7 @@
 """BabyAI's instructions: the objects that they describe, whether they are carried out, and their text.
 
-An instruction consists of one or two clauses, which are carried out in order, and a clause consists of one or two
-tasks, which are carried out in any order. Objects that match a description when the episode begins are marked
-permanently.
+An instruction consists of one or two clauses, which are carried out in order, and a clause of one or two tasks, which
+are carried out in any order. Objects that match a description when the episode begins are marked permanently.
 
 Reference: M. Chevalier-Boisvert et al., "BabyAI: A Platform to Study the Sample Efficiency of Grounded Language
 Learning" (ICLR 2019), and the classes of minigrid's `envs.babyai.core.verifier`.

@@ -35,9 +35,8 @@ cdef inline int64_t state_index(const table_t* table, double s) noexcept nogil:
 cdef inline uint64_t first_outcome(const table_t* table, double s, int64_t action) noexcept nogil:
     """Return the index of the first outcome of an action.
 
-    It is inside of the table even if a caller has written an invalid state into the lane, or another thread has changed
-    an action after its check: one comparison covers both. Factors have 32 bits, because vector code has no other
-    multiplication.
+    It is in the table even for an invalid state that a caller has written, or an action that another thread has changed
+    after its check: one comparison covers both. Factors have 32 bits: vector code has no other multiplication.
     """
     cdef uint64_t row = <uint64_t> <uint32_t> to_whole(s) * <uint32_t> table.stride
     cdef uint64_t place = row + <uint64_t> <uint32_t> action * <uint32_t> table.width

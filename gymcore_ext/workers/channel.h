@@ -226,8 +226,7 @@ static inline void gymcore_reply(gymcore_channel *c, int64_t worker, uint32_t re
 /* --- lanes: worker ------------------------------------------------------------------------------------------------- */
 
 /* Take the submitted lane that has used the least time; return -1 if there is none. The time of a lane is limited to
- * GYMCORE_MAX_MEAN_STEPS mean steps around the worker's clock, so a lane that was slow or idle for long is not starved, and
- * does not starve others. */
+ * MAX_MEAN_STEPS mean steps around the worker's clock, so a lane that was slow or idle for long delays no lane forever. */
 static inline int64_t gymcore_take(gymcore_channel *c, int64_t worker)
 {
     gymcore_worker_slot *slot = &c->slots[worker];

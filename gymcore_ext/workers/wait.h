@@ -1,8 +1,7 @@
 /* Sleeping until an atomic word (atomics.h) in memory that processes share changes.
  *
  * On Linux, this is a futex, which works between processes wherever each has mapped the page. Elsewhere, and with
- * GYMCORE_NO_FUTEX, short sleeps alternate with polls of the word, because no portable call wakes another process without
- * an object to clean up.
+ * GYMCORE_NO_FUTEX, sleeps alternate with polls: no portable call wakes another process without an object to clean up.
  */
 #ifndef GYMCORE_WAIT_H
 #define GYMCORE_WAIT_H

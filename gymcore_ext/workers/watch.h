@@ -39,8 +39,7 @@ static void gymcore_watch_thread(void *argument)
     TerminateProcess(GetCurrentProcess(), (UINT)watched->exit_code);
 }
 #else
-/* Return whether the watched process lives; called once a second. A child whose parent process has changed has lost it, even
- * if another process has its number now. */
+/* Return whether the watched process lives. A child that has another parent now has lost it, even if its number is reused. */
 static int gymcore_watched_lives(const gymcore_watched *watched)
 {
     if (watched->child)

@@ -33,8 +33,7 @@ cdef class FrameMemory:
         depth: number of observations in a stack, at least 1.
         shape: shape of one observation.
         dtype: dtype of one observation; plain numbers.
-        padding: array [*shape] that fills the stack before the first observation of an episode; None to repeat that
-            observation.
+        padding: array [*shape] before the first observation of an episode; None to repeat that observation.
         oldest: return the oldest observation of each stack instead of the stack.
         errors: module of exception classes: InvalidArgument, ArgumentTypeError, ConcurrentUseError.
 

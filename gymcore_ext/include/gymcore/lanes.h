@@ -9,8 +9,7 @@
  *   void pole_reset(pole_state *, const pole_parameters *, const pole_reset_options *, gymcore_rng *)
  *   void pole_step(pole_state *, const pole_parameters *, int64_t action | const float *action, gymcore_outcome *)
  *                               is also called for lanes whose episodes have ended (their results are discarded), and for any
- *                               state that a caller has set: whether a loop ends and an index is in range must not depend
- *                               on the state
+ *                               state that a caller has set: loops must end, and indices be in range, for all states
  *   void pole_observe(const pole_state *, float *observation | int64_t *observation)
  *
  * Before it includes this file, it defines
@@ -18,8 +17,7 @@
  *   LANE_OBSERVATION_SIZE       float32 values of one observation, or LANE_OBSERVATION_INTEGERS, int64 values
  *   LANE_DISCRETE_ACTIONS       number of actions (-1: the table decides), or LANE_CONTINUOUS_ACTIONS, float32 values of one
  * and optionally
- *   LANE_STEP_USES_RNG          a step uses random numbers. They are drawn before, in a separate loop, so that the step is
- *                               vector code:
+ *   LANE_STEP_USES_RNG          a step uses random numbers, which a separate loop draws first. The step is then vector code:
  *                               void pole_draw(pole_state *, const pole_parameters *, int64_t action | const float *action,
  *                                              gymcore_rng *)
  *                               With a table, this function does not exist: the last argument of a step is gymcore_rng *
