@@ -32,8 +32,8 @@ from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.spaces.layouts import layout_of, map_layout
 from gymcore.vector.engine import Lanes, StepResult
 from gymcore_ext.engine.batch import Batch
+from gymcore_ext.minigrid import grid_lane
 from gymcore_ext.minigrid.babyai import RULES as BABYAI_RULES
-from gymcore_ext.minigrid.grid_lane import FAULT_TEXTS, FUNCTIONS, LAYOUTS, OBSERVES, GridSpec, Missions
 from gymcore_ext.minigrid.rules import RULES
 
 if TYPE_CHECKING:
@@ -121,8 +121,8 @@ class MiniGridEnv(StructEnv):
     kind: ClassVar[str]
     levels: ClassVar[dict[str, levels.Level]] = levels.LEVELS
     rules: ClassVar[dict[str, object]] = RULES
-    functions = FUNCTIONS
-    fault_texts = FAULT_TEXTS
+    functions = grid_lane.FUNCTIONS
+    fault_texts = grid_lane.FAULT_TEXTS
     defaults = {"max_steps": 0.0}  # noqa: RUF012
     max_steps = _max_steps(1)
     actions = Actions
@@ -171,8 +171,8 @@ class MiniGridEnv(StructEnv):
             TypeError: If there is no argument of a name.
         """
         for name, value, known in (
-            ("observes", observes, OBSERVES),
-            ("layout", layout, LAYOUTS),
+            ("observes", observes, grid_lane.OBSERVES),
+            ("layout", layout, grid_lane.LAYOUTS),
             ("goal_direction", goal_direction, _GOAL_DIRECTIONS),
         ):
             if value not in known:
@@ -212,7 +212,7 @@ class MiniGridEnv(StructEnv):
             if self._goal_direction is not None:
                 directions = _goal_directions(self.width, self.height, self._goal_direction)
                 arrays["goal_directions"] = directions
-            self._grid_spec = grid_spec = GridSpec(
+            self._grid_spec = grid_spec = grid_lane.GridSpec(
                 self.rules[self.levels[self.kind].rules],
                 self.width,
                 self.height,
@@ -295,7 +295,7 @@ class MiniGridEnv(StructEnv):
         return Grid(self._lane_record(), self._episode)
 
     @property
-    def _episode(self) -> tuple[GridSpec, int, int]:
+    def _episode(self) -> tuple[grid_lane.GridSpec, int, int]:
         return self._grid_spec, self._grid_spec.episode, self._lane
 
     @property
@@ -548,7 +548,7 @@ class MiniGridVectorEnv(NativeVectorEnv):
 
     env_class: ClassVar[type[MiniGridEnv]]
     _model: MiniGridEnv
-    _missions: Missions
+    _missions: grid_lane.Missions
     _not_pickled = (*NativeVectorEnv._not_pickled, "_missions")
 
     @property
@@ -565,7 +565,7 @@ class MiniGridVectorEnv(NativeVectorEnv):
     def _make_batch(self) -> None:
         super()._make_batch()
         memory, elapsed = self._batch.store.view(), self._batch.view_lifecycle()[1]
-        self._missions = Missions(self._model._grid_spec, memory, elapsed)
+        self._missions = grid_lane.Missions(self._model._grid_spec, memory, elapsed)
 
     # Missions are current before a step or reset; afterwards, those of reset lanes are read again.
 
