@@ -27,10 +27,7 @@ def repeat(cnp.ndarray row not None, Py_ssize_t n):
 
 
 def identical(a, b):
-    """Return whether both are NumPy arrays (not subclasses) of one shape and dtype, C-contiguous, with the same bytes.
-
-    Arrays that are not identical may still have equal numbers.
-    """
+    """Return whether both are NumPy arrays (not subclasses) of one shape and dtype, C-contiguous, with equal bytes."""
     cdef cnp.ndarray first, second
     if a is b:
         return True

@@ -133,5 +133,6 @@ class BoundStep:
         terminated: npt.NDArray[np.bool_],
         truncated: npt.NDArray[np.bool_],
         final_observations: Any,
+        lanes: npt.NDArray[np.int64] | None,
     ) -> None: ...
     def __call__(self) -> dict[str, Any]: ...

@@ -70,8 +70,8 @@ def test_a_bound_step_is_checked_however_it_is_made() -> None:
     arrays = observations, np.zeros(2), np.zeros(2, bool), np.zeros(2, bool)
     bound = type(envs._batch.bind_step(np.zeros(2, np.int64), *arrays))
     with pytest.raises(TypeError):
-        bound(None, np.zeros(2, np.int64), *arrays, None)
+        bound(None, np.zeros(2, np.int64), *arrays, None, None)
     with pytest.raises(gym.error.InvalidArgument, match="truncated: expected memory"):
-        bound(envs._batch, np.zeros(2, np.int64), *arrays[:3], arrays[2], None)
-    assert bound(envs._batch, np.zeros(2, np.int64), *arrays, None)() == {}
+        bound(envs._batch, np.zeros(2, np.int64), *arrays[:3], arrays[2], None, None)
+    assert bound(envs._batch, np.zeros(2, np.int64), *arrays, None, None)() == {}
     envs.close()
