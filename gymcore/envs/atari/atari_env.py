@@ -584,13 +584,10 @@ class AtariEnv(Env, EzPickle):
             raise error.InvalidArgument("state: its emulator is not as get_state() returned it")
 
     def _frame_position(self, emulator: bytes | None = None) -> int | None:
-        """Return how far a state of the emulator is in its frame; None if it cannot be one.
+        """Return how far a serialized state, by default the current one, is in its frame, or None.
 
-        Args:
-            emulator: A serialized state; None for the current one.
-
-        Raises:
-            StateNotSupported: If this version of ALE lays out its states in another way.
+        None means that it cannot be a state of this game. Raise `StateNotSupported` if this version
+        of ALE lays out its states in another way.
         """
         now = self.ale.cloneState().serialize()
         try:
