@@ -438,12 +438,12 @@ class Collector:
         else:
             source = self._actions
             if isinstance(source, RandomActions):
-                drawn = source.block(rows)
+                block = source.block(rows)
 
             def act(t: int, observations: object) -> object:
                 if interrupted.requested:
                     return None
-                actions = source(observations) if isinstance(source, PolicyActions) else drawn[t]
+                actions = source(observations) if isinstance(source, PolicyActions) else block[t]
                 if recording is not None:
                     write_row(recording.actions, first + t, actions)
                 bar.update(self.num_envs)
@@ -468,10 +468,10 @@ class Collector:
         if recording is None:
             return
         if replaced:  # truncate the episodes of the lost actor
-            cut = ~(before.terminated[-1] | before.truncated[-1])
-            recording.steps.truncated[first - 1, lanes[cut]] = True
-            last = rows_at(before.last_observations, np.flatnonzero(cut))
-            recording.add_finals(first - 1, lanes[cut], last)
+            unfinished = ~(before.terminated[-1] | before.truncated[-1])
+            recording.steps.truncated[first - 1, lanes[unfinished]] = True
+            last = rows_at(before.last_observations, np.flatnonzero(unfinished))
+            recording.add_finals(first - 1, lanes[unfinished], last)
         block = slice(first, first + rows), columns
         write_row(recording.actions, block, fragment.actions)
         write_row(steps.observations, (slice(rows), columns), fragment.observations)

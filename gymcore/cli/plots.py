@@ -66,9 +66,9 @@ class RunHistory:
         seconds = np.append(0.0, np.cumsum(self.seconds))
         steps = np.append(0, np.cumsum(self.steps))
         count = int(np.clip(seconds[-1] / _WINDOW, 1, _BINS))
-        between = np.linspace(0.0, seconds[-1], count + 1)
-        edges = np.interp(between, seconds, steps)
-        return np.diff(edges) / np.maximum(np.diff(between), 1e-9), edges
+        times = np.linspace(0.0, seconds[-1], count + 1)
+        edges = np.interp(times, seconds, steps)
+        return np.diff(edges) / np.maximum(np.diff(times), 1e-9), edges
 
 
 def equal_count_bins(counts: _Floats) -> npt.NDArray[np.int64]:

@@ -229,8 +229,8 @@ class DatasetWriter(NoCopies):
             self._first[lane] = max(first - num_freed, 0)
         arrays = *self._columns.values(), self.steps.terminated, self.steps.truncated
         for array in arrays:
-            moved = array[num_freed : rows + 1]
-            array[: len(moved)] = moved
+            tail = array[num_freed : rows + 1]
+            array[: len(tail)] = tail
         self.rows = self._num_searched = rows - num_freed
         self._is_intact = True
 

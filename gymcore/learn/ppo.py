@@ -551,11 +551,11 @@ class PPO:
             OSError: If the file cannot be read.
         """
         checkpoint = read_checkpoint(path)
-        changed = replace(checkpoint.settings, **settings)
-        if changed.hidden != checkpoint.settings.hidden:
+        new_settings = replace(checkpoint.settings, **settings)
+        if new_settings.hidden != checkpoint.settings.hidden:
             raise InvalidArgument(
                 f"hidden: expected {checkpoint.settings.hidden} as in the checkpoint, got "
-                f"{changed.hidden}"
+                f"{new_settings.hidden}"
             )
         with checkpoint_errors(path):
             env_id, kwargs = registered_id(checkpoint.env_id), checkpoint.env_kwargs
@@ -564,7 +564,7 @@ class PPO:
                 space = lane.single_observation_space
             itemsize = space.dtype.itemsize if isinstance(space, Box) else 8
             checkpoint.check_size(settings, inputs * itemsize)
-            shapes = _shapes(space, inputs, changed.hidden, outputs, continuous)
+            shapes = _shapes(space, inputs, new_settings.hidden, outputs, continuous)
             expected, got = sum(map(math.prod, shapes[1:])), len(checkpoint.arrays["parameters"])
             if expected != got:  # before any network is allocated
                 raise ValueError(f"parameters: expected {expected} for {env_id}, got {got}")
@@ -574,7 +574,7 @@ class PPO:
                 )
             ppo = cls(
                 env_id, seed=checkpoint.steps, env_kwargs=kwargs, num_workers=num_workers,
-                **asdict(changed),
+                **asdict(new_settings),
             )  # fmt: skip
             try:
                 ppo._restore(checkpoint)
@@ -593,7 +593,7 @@ class PPO:
         self.steps, self._adam_steps = checkpoint.steps, checkpoint.adam_steps
         self._random.bit_generator.state = checkpoint.random
         self.recent.extend(arrays["recent"].tolist())
-        self.curve = [(int(at), int(count), mean) for at, count, mean in arrays["curve"].tolist()]
+        self.curve = [(int(step), int(n), mean) for step, n, mean in arrays["curve"].tolist()]
         engine: Any = self.envs.unwrapped
         lanes = arrays.get("lanes", np.empty(0))
         if engine.state_is_array and len(lanes) == self.envs.num_envs:

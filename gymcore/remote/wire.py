@@ -105,7 +105,7 @@ class _Encoder:
 
     def __init__(self) -> None:
         self.frames: list[Frame] = []
-        self.small = 0
+        self.num_small = 0
 
     def value(self, value: object, depth: int) -> object:
         """Return a value in the form that is packed with msgpack."""
@@ -134,8 +134,8 @@ class _Encoder:
             return [OBJECTS, array.shape, self.values(array.ravel().tolist(), depth)]
         name = dtype_name(array.dtype)
         array = np.asarray(array, name, order="C")
-        if array.nbytes <= MAX_SMALL_BYTES and self.small < MAX_SMALL_ARRAYS:
-            self.small += 1
+        if array.nbytes <= MAX_SMALL_BYTES and self.num_small < MAX_SMALL_ARRAYS:
+            self.num_small += 1
             return [ARRAY, name, array.shape, array.tobytes()]
         self.frames.append(array.data.cast("B") if array.size else b"")
         return [ARRAY, name, array.shape]
@@ -171,8 +171,8 @@ def decode(frames: Sequence[Frame]) -> Any:
         raise InvalidArgument(f"message: expected a header in msgpack ({problem})") from None
     decoder = _Decoder(frames[1:])
     message = decoder.value(header, 0)
-    if decoder.used != len(frames) - 1:
-        raise InvalidArgument(f"message: expected {decoder.used} arrays, got {len(frames) - 1}")
+    if decoder.num_used != len(frames) - 1:
+        raise InvalidArgument(f"message: expected {decoder.num_used} arrays, got {len(frames) - 1}")
     return message
 
 
@@ -191,8 +191,8 @@ class _Decoder:
 
     def __init__(self, frames: Sequence[Frame]) -> None:
         self.frames = frames
-        self.used = 0
-        self.count = 0
+        self.num_used = 0
+        self.num_values = 0
 
     def value(self, value: Any, depth: int) -> object:
         """Return the value that a msgpack value encodes."""
@@ -203,8 +203,8 @@ class _Decoder:
             raise InvalidArgument(
                 f"message: expected a number, a text, a list or a map, got {kind}"
             )
-        self.count += len(value)
-        if depth > MAX_DEPTH or self.count > MAX_VALUES:
+        self.num_values += len(value)
+        if depth > MAX_DEPTH or self.num_values > MAX_VALUES:
             raise InvalidArgument(
                 f"message: expected at most {MAX_VALUES} values in {MAX_DEPTH} levels"
             )
@@ -224,10 +224,10 @@ class _Decoder:
         if len(value) != 3:
             raise InvalidArgument(f"message: expected a tag and two values, got {len(value)}")
         if tag == ARRAY:
-            if self.used == len(self.frames):
-                raise InvalidArgument(f"message: expected more than {self.used} arrays")
-            self.used += 1
-            return _array(value[1], value[2], self.frames[self.used - 1])
+            if self.num_used == len(self.frames):
+                raise InvalidArgument(f"message: expected more than {self.num_used} arrays")
+            self.num_used += 1
+            return _array(value[1], value[2], self.frames[self.num_used - 1])
         if tag == OBJECTS:
             return self.objects(value[1], value[2], depth)
         if tag == SCALAR:

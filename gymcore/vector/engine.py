@@ -608,8 +608,8 @@ def shown_lanes(lanes: np.ndarray) -> str:
         >>> shown_lanes(np.arange(20))
         '[0, 1, 2, 3, 4, 5, 6, 7, ...]'
     """
-    more = ", ..." if len(lanes) > _MAX_NAMED else ""
-    return f"[{', '.join(map(str, lanes[:_MAX_NAMED].tolist()))}{more}]"
+    ellipsis = ", ..." if len(lanes) > _MAX_NAMED else ""
+    return f"[{', '.join(map(str, lanes[:_MAX_NAMED].tolist()))}{ellipsis}]"
 
 
 def checked_timeout(timeout: Any) -> float | None:
