@@ -338,7 +338,7 @@ def test_a_recording_that_does_not_fit_is_refused_before_it_starts(run, tmp_path
         (["NoSuchEnvironment-v7"], "NoSuchEnvironment"),
         (["no_such_module_here:Env-v0"], "no_such_module_here"),
         (["TestNeedy-v0"], "pip install sandbox"),
-        (["CartPole-v1", "--policy", "nonsense"], "module:function"),
+        (["CartPole-v1", "--policy", "nonsense"], "module:name"),
         (["CartPole-v1", "--policy", f"{POLICIES}:missing"], "has no 'missing'"),
         (["MountainCarContinuous-v0", "--policy", f"{POLICIES}:push_left"], "shape (64, 1)"),
         (["CartPole-v1", "--overwrite"], "--overwrite"),

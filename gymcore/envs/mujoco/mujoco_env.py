@@ -322,7 +322,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
                     f"{name}: expected an array of shape {(size,)}, got {np.shape(given)}"
                 )
             try:
-                finite = np.isfinite(np.asarray(given, np.float64)).all()
+                finite = bool(np.isfinite(np.asarray(given, np.float64)).all())
             except (TypeError, ValueError, OverflowError):
                 finite = False
             if not finite:
