@@ -236,7 +236,7 @@ cdef void go_to(build_t* b) noexcept nogil:
 
 
 cdef void go_to_red_ball(build_t* b) noexcept nogil:
-    """Parameters: other objects; whether they are grey."""
+    """Parameters: other objects; whether they are gray."""
     cdef int first, k
     place_agent_in_room(b)
     add_object(b, 0, 0, BALL, RED)
