@@ -4,10 +4,10 @@
 
 Each buffer holds a million CartPole transitions of 64 lanes, with random actions. Measured are: to
 store a step of all lanes with the last observations of ended episodes, to draw 256 transitions,
-and to draw 256 by priority. In Stable-Baselines3, which has no priorities, the first is what its
-off-policy algorithms do (`_store_transition`), without the normalization. cpprb may be installed
-for another interpreter. Each library has a process, and waits while another one is timed. The
-results are ratios of the shortest times of a short run.
+and to draw 256 by priority and update their priorities. In Stable-Baselines3, which has no
+priorities, the first is what its off-policy algorithms do (`_store_transition`), without the
+normalization. cpprb may be installed for another interpreter. Each library has a process, and
+waits while another one is timed. The results are ratios of the shortest times of a short run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-LANES, BATCH, CAPACITY, CALLS = 64, 256, 1_000_000, 50
+LANES, BATCH, CAPACITY, CALLS = 64, 256, 1_000_000, 500
 LIBRARIES = ("gymcore", "sb3", "cpprb")
 BARS = {"sb3": 10, "cpprb": 3}
 Calls = dict[str, Callable[[], Any]]
@@ -39,7 +39,7 @@ def recorded() -> list[tuple[Any, ...]]:
     envs = gymcore.make_vec("CartPole-v1", LANES, vector_kwargs=options)
     steps = []
     observations, _ = envs.reset(seed=1)
-    for actions in np.random.default_rng(0).integers(0, 2, (500, LANES)):
+    for actions in np.random.default_rng(0).integers(0, 2, (100, LANES)):
         step = envs.step(actions)
         steps.append((observations, actions, *step))
         observations = step[0]
@@ -60,9 +60,11 @@ def gymcore_calls(steps: list[tuple[Any, ...]]) -> Calls:
         for _ in range(CAPACITY // LANES + LANES):
             buffer.add(*next(ring))
         calls[f"add{name}"] = lambda buffer=buffer, ring=ring: buffer.add(*next(ring))
-        calls[f"sample{name}"] = lambda buffer=buffer: buffer.sample(BATCH)
-    batch, priorities = buffer.sample(BATCH), np.random.default_rng(1).random(BATCH)
-    calls["update priorities"] = lambda: buffer.update_priorities(batch.indices, priorities)
+        calls[f"draw{name}"] = lambda buffer=buffer: buffer.sample(BATCH)
+    priorities = np.random.default_rng(1).random(BATCH)
+    calls["draw and update"] = lambda: buffer.update_priorities(
+        buffer.sample(BATCH).indices, priorities
+    )
     return calls
 
 
@@ -93,7 +95,7 @@ def sb3_calls(steps: list[tuple[Any, ...]]) -> Calls:
 
     for _ in range(CAPACITY // LANES + 1):
         add()
-    return {"add": add, "sample": lambda: buffer.sample(BATCH)}
+    return {"add": add, "draw": lambda: buffer.sample(BATCH)}
 
 
 def cpprb_calls(steps: list[tuple[Any, ...]]) -> Calls:
@@ -116,9 +118,11 @@ def cpprb_calls(steps: list[tuple[Any, ...]]) -> Calls:
         for _ in range(CAPACITY // LANES + 1):
             add()
         calls[f"add{name}"] = add
-        calls[f"sample{name}"] = lambda buffer=buffer: buffer.sample(BATCH)
-    indices, priorities = buffer.sample(BATCH)["indexes"], np.random.default_rng(1).random(BATCH)
-    calls["update priorities"] = lambda: buffer.update_priorities(indices, priorities)
+        calls[f"draw{name}"] = lambda buffer=buffer: buffer.sample(BATCH)
+    priorities = np.random.default_rng(1).random(BATCH)
+    calls["draw and update"] = lambda: buffer.update_priorities(
+        buffer.sample(BATCH)["indexes"], priorities
+    )
     return calls
 
 

@@ -11,32 +11,36 @@ class ReplayMemory:
     def size(self) -> int: ...
     def __init__(
         self,
-        steps: npt.NDArray[Any],
-        lanes: npt.NDArray[Any],
+        records: npt.NDArray[Any],
+        saved: npt.NDArray[Any],
         parts: tuple[Any, ...],
         num_observations: int,
         *,
+        num_envs: int,
         n_steps: int,
         discount: float,
         stack: int,
         alpha: float,
         autoreset_mode: int,
-        tree: npt.NDArray[np.float64] | None,
+        prioritized: bool,
+        single: bool,
         errors: Any,
     ) -> None: ...
     def add(
         self,
-        observations: tuple[Any, ...],
-        actions: tuple[Any, ...],
-        next_observations: tuple[Any, ...],
+        observations: Any,
+        actions: Any,
+        next_observations: Any,
         rewards: Any,
         terminated: Any,
         truncated: Any,
         infos: Any,
         batch: Any,
-        finals: Callable[[Any, Any, Any, Any], tuple[Any, ...]],
+        finals: Callable[[Any, Any, Any, Any], Any],
     ) -> None: ...
     def sample(
         self, batch_size: int, beta: float, out: tuple[Any, ...] | None
     ) -> list[npt.NDArray[Any]]: ...
     def update_priorities(self, indices: Any, priorities: Any) -> None: ...
+
+def priority_tree_size(capacity: int) -> int: ...

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import math
 import mmap
 import os
 from collections.abc import Mapping
@@ -31,7 +30,7 @@ from gymcore.spaces.conversion import convert_space
 from gymcore.spaces.layouts import Layout, has_objects, layout_of, map_layout
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode
 from gymcore_ext.layouts import leaves
-from gymcore_ext.replay import VERSION, ReplayMemory
+from gymcore_ext.replay import VERSION, ReplayMemory, priority_tree_size
 
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
@@ -71,7 +70,7 @@ class Transitions(NamedTuple):
 
 
 class ReplayBuffer(NoCopies):
-    """The latest steps of each lane, from which batches of transitions are drawn at random.
+    """The latest steps of a batch, from which batches of transitions are drawn at random.
 
     Each observation is stored once, so an episode of k steps takes k + 1 of `capacity`. The stored
     transitions are the same in each autoreset mode: they end with the last observations of
@@ -110,8 +109,7 @@ class ReplayBuffer(NoCopies):
         Args:
             envs: The vector environment, or any object with its `num_envs`, its single spaces and
                 its `metadata["autoreset_mode"]`, which are all that is read.
-            capacity: Number of observations to store, of all lanes together; rounded down to a
-                multiple of `num_envs`.
+            capacity: Number of observations to store, of all lanes together.
             n_steps: Number of rewards that a transition adds up, fewer if the episode ends. A
                 transition can be drawn when all of these steps are stored.
             discount: Factor of each reward, and of the next value, relative to the one before it.
@@ -134,22 +132,20 @@ class ReplayBuffer(NoCopies):
             OSError: If the file cannot be opened or made.
         """
         try:
-            self._num_envs = n = positive("envs.num_envs", envs.num_envs)
+            self._num_envs = n = positive("envs.num_envs", envs.num_envs, 1 << 20)
             spaces = [envs.single_observation_space, envs.single_action_space]
             mode = envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
         except AttributeError as missing:
             raise ArgumentTypeError(
                 f"envs: expected a vector environment, got {envs!r:.200} ({missing})"
             ) from None
-        rows, n_steps, stack = (
-            positive("capacity", capacity) // n,
-            positive("n_steps", n_steps),
-            positive("stack", stack),
-        )
-        if rows < n_steps + stack:
+        n_steps, stack = positive("n_steps", n_steps), positive("stack", stack, 1 << 10)
+        self.capacity = capacity = positive("capacity", capacity)
+        # In one step, every lane may begin an episode, of `1 + stack` observations.
+        if capacity < (at_least := n * (1 + stack) * (n_steps + stack)):
             raise InvalidArgument(
-                f"capacity: expected at least {n_steps + stack} observations for each lane, got "
-                f"{capacity} for {n} lanes"
+                f"capacity: expected at least {at_least} observations for {n} lanes, n_steps "
+                f"{n_steps} and stack {stack}, got {capacity}"
             )
         spaces = list(map(convert_space, spaces))
         self._observation, self._action = layouts = tuple(map(layout_of, spaces))
@@ -167,7 +163,7 @@ class ReplayBuffer(NoCopies):
             )
             for name, part, _ in _leaves(layout, name, create_empty_array(space, 1))
         ]
-        self._objects = _Objects(n, 4 * n * (rows + 2) * len(parts) if self._has_objects else 0)
+        self._objects = _Objects(n, 4 * (capacity + 2 * n) * len(parts) if self._has_objects else 0)
         num_observed = sum(name.startswith("observations") for name, _, _ in parts)
         fields: list[Any] = []
         for k, (name, dtype, shape) in enumerate(parts):
@@ -178,29 +174,20 @@ class ReplayBuffer(NoCopies):
                     f"stack: expected {stack} frames along the first axis of {name}, got {shape}"
                 )
             fields.append((name, dtype, shape[1:] if k < num_observed and stack > 1 else shape))
-        fields += [("reward", np.float32), ("flags", np.uint8)]
-        self._prioritized = bool(prioritized)
-        if self._prioritized:
-            fields.append(("priority", np.float32))
+        fields += [("reward", np.float32), ("next", np.int32)]
         record, alpha = np.dtype(fields, align=True), _fraction("alpha", alpha)
-        lanes = np.zeros(1, _lanes_dtype(n))
+        self._prioritized = bool(prioritized)
+        saved = _saved_dtype(n, priority_tree_size(capacity) if self._prioritized else 0)
         state = seeding.np_random(seed)[0].bit_generator.state["state"]
         words = [*divmod(state["state"], 1 << 64), *divmod(state["inc"], 1 << 64)]
-        lanes[0] = VERSION, stack, alpha, 1, words, 0, 0
-        tree = None
-        if self._prioritized:
-            tree = _zeros((2 << (n * rows - 1).bit_length(),), np.dtype(np.float64))
-        if path is None:
-            steps = _zeros((n, rows), record)
-        else:
-            steps, lanes = _map(path, record, (n, rows), lanes)
+        last = np.array([((), VERSION, stack, alpha, 1, words, 0, 0, 0)], _saved_dtype(n, 0))
         self._memory = ReplayMemory(
-            steps, lanes, tuple(parts), num_observed, n_steps=n_steps,
-            discount=_fraction("discount", discount), stack=stack, alpha=alpha,
+            *_arrays(path, record, capacity, saved, last.tobytes()), tuple(parts), num_observed,
+            num_envs=n, n_steps=n_steps, discount=_fraction("discount", discount), stack=stack,
+            alpha=alpha,
             autoreset_mode=AUTORESET_NUMBERS[AutoresetMode(getattr(mode, "value", mode))],
-            tree=tree, errors=error,
+            prioritized=self._prioritized, single=self._are_arrays, errors=error,
         )  # fmt: skip
-        self.capacity = n * rows
 
     def __len__(self) -> int:
         """Return the number of transitions that can be drawn."""
@@ -233,8 +220,8 @@ class ReplayBuffer(NoCopies):
         """
         if self._are_arrays:
             self._memory.add(
-                (observations,), (actions,), (next_observations,), rewards, terminated, truncated,
-                infos, next_observations, self._finals,
+                observations, actions, next_observations, rewards, terminated, truncated, infos,
+                next_observations, self._finals,
             )  # fmt: skip
             return
         self._objects.begin()
@@ -252,9 +239,7 @@ class ReplayBuffer(NoCopies):
             for name, part, value in _leaves(layout, name, batch)
         )
 
-    def _finals(
-        self, infos: Mapping[str, Any], after: Any, terminated: Any, truncated: Any
-    ) -> tuple[Any, ...]:
+    def _finals(self, infos: Mapping[str, Any], after: Any, terminated: Any, truncated: Any) -> Any:
         """Return arrays with the last observations of lanes that ended, in same-step mode."""
         if "final_obs" not in infos:
             raise InvalidArgument(
@@ -262,8 +247,8 @@ class ReplayBuffer(NoCopies):
                 f"ends, got {list(infos)}"
             )
         last = infos["final_obs"]
-        if self._are_arrays and last.dtype != object:
-            return (last,)
+        if self._are_arrays and last.dtype.kind != "O":
+            return last
         rows = list(iterate(self._batch_space, after))
         try:
             for lane in np.flatnonzero(np.logical_or(terminated, truncated)).tolist():
@@ -274,7 +259,11 @@ class ReplayBuffer(NoCopies):
                 f"infos: expected 'final_obs' with an element of {self._space} for each lane that "
                 f"ended, got {last!r:.200} ({failure})"
             ) from None
-        return self._split(self._observation, "final_observations", batch)
+        return (
+            batch
+            if self._are_arrays
+            else self._split(self._observation, "final_observations", batch)
+        )
 
     def sample(
         self, batch_size: int, *, beta: float = 0.4, out: Transitions | None = None
@@ -414,47 +403,57 @@ def _fraction(name: str, value: Any) -> float:
     return float(value)
 
 
-def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Return zeros in memory that is taken when it is written to, in large pages where possible.
-
-    Large pages need fewer entries of the TLB: adding 64 lanes to a million takes 1.3 us, not 2.3.
-    """
-    memory = mmap.mmap(-1, math.prod(shape) * dtype.itemsize)
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        with contextlib.suppress(OSError):  # a kernel without them
-            memory.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(memory, dtype).reshape(shape)
-
-
-def _lanes_dtype(num_envs: int) -> np.dtype[np.void]:
+def _saved_dtype(num_envs: int, tree_size: int) -> np.dtype[np.void]:
     """Return the dtype of what `ReplayMemory` saves beside the records."""
-    fields = [("version", np.int64), ("stack", np.int64), ("alpha", np.float64)]
-    fields += [("max_priority", np.float64), ("random", np.uint64, 4)]  # type: ignore[list-item]
-    return np.dtype([*fields, ("heads", np.int64, num_envs), ("states", np.int64, num_envs)])
+    fields: list[Any] = [("tree", np.float64, (tree_size,)), ("version", np.int64)]
+    fields += [("stack", np.int64), ("alpha", np.float64)]
+    fields += [("max_priority", np.float64), ("random", np.uint64, (4,)), ("head", np.int64)]
+    fields += [(name, np.int64, (num_envs,)) for name in ("windows", "states")]
+    return np.dtype(fields)
+
+
+def _arrays(
+    path: str | os.PathLike[str] | None, record: np.dtype[np.void], capacity: int,
+    saved: np.dtype[np.void], last: bytes,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Return the arrays of the records and of what is saved beside them.
+
+    Their memory is new, and taken from the system when it is written to, or that of a file in the
+    format .npy, after whose array follows what is saved. `last` is the end of that in a new buffer,
+    after zeros.
+    """
+    written = io.BytesIO()
+    header = {"descr": npy.dtype_to_descr(record), "fortran_order": False, "shape": (capacity,)}
+    npy.write_array_header_2_0(written, header)
+    begin = len(written.getvalue())
+    end = begin + capacity * record.itemsize
+    rest = -(-end // 64) * 64  # in front of a cache line, which has eight numbers of the tree
+    if path is not None:
+        memory = _map(path, written.getvalue(), last, rest + saved.itemsize)
+    else:
+        new = mmap.mmap(-1, rest + saved.itemsize)
+        if hasattr(mmap, "MADV_HUGEPAGE"):  # these need fewer entries of the TLB
+            with contextlib.suppress(OSError):  # a kernel without them
+                new.madvise(mmap.MADV_HUGEPAGE)
+        new[-len(last) :] = last
+        memory = np.frombuffer(new, np.uint8)
+    return memory[begin:end].view(record), memory[rest:].view(saved)
 
 
 def _map(
-    path: str | os.PathLike[str], record: np.dtype[np.void], shape: tuple[int, int], lanes: Array
-) -> tuple[Array, Array]:
-    """Open or make the file of a buffer: an .npy file of the steps, followed by the lanes.
+    path: str | os.PathLike[str], header: bytes, last: bytes, size: int
+) -> npt.NDArray[np.uint8]:
+    """Open or make the file of a buffer, and return an array that shares its memory.
 
-    Return both as arrays that share the memory of the file, which is locked as long as one of them
-    exists: the mapping has its own descriptor of the file.
+    The file is locked as long as the array exists: the mapping has its own descriptor of it.
     """
-    written = io.BytesIO()
-    descr = npy.dtype_to_descr(record)
-    npy.write_array_header_2_0(written, {"descr": descr, "fortran_order": False, "shape": shape})
-    header = written.getvalue()
-    end = len(header) + math.prod(shape) * record.itemsize
-    first = -(-end // 8) * 8  # offset of the lanes
-    size = first + lanes.nbytes
     if not os.path.exists(path):
         with NewFile(path, overwrite=False) as new, new.part.open("r+b") as file:
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(file.fileno(), 0, size)  # raises if the disk is full
             file.write(header)
-            file.seek(first)
-            file.write(lanes.tobytes())
+            file.seek(size - len(last))
+            file.write(last)
     elif not os.path.isfile(path):
         raise InvalidArgument(f"path: expected a regular file, got {path}")
     with open(path, "r+b") as file:
@@ -465,8 +464,7 @@ def _map(
             raise InvalidArgument(f"path: {path} is in use by another buffer") from None
         if (got := os.fstat(file.fileno()).st_size) != size or file.read(len(header)) != header:
             raise InvalidArgument(
-                f"path: expected the file of a buffer with steps of {record} {shape}, which has "
-                f"{size} bytes, got another one with {got} bytes in {path}"
+                f"path: expected the file of a buffer with {header[12:].decode().strip()}, which "
+                f"has {size} bytes, got another one with {got} bytes in {path}"
             )
-        memory = np.memmap(file, np.uint8, "r+", shape=(size,)).view(np.ndarray)
-    return memory[len(header) : end].view(record).reshape(shape), memory[first:].view(lanes.dtype)
+        return np.memmap(file, np.uint8, "r+", shape=(size,)).view(np.ndarray)

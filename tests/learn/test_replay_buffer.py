@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import gymcore as gym
 from gymcore.error import ArgumentTypeError, InvalidArgument, UnsupportedMode
 from gymcore.learn import ReplayBuffer, Transitions
-from gymcore.learn.replay_buffer import _lanes_dtype
+from gymcore.learn.replay_buffer import _saved_dtype, priority_tree_size
 from gymcore.spaces import Box, Dict, Discrete, MultiBinary, Text, Tuple
 from gymcore.vector.utils import batch_space, iterate
 
@@ -32,36 +32,45 @@ def fake_envs(num_envs, mode, observations, actions=None):
 
 
 class Model:
-    """The records of each lane: lists [observation, action, reward, terminated] of any length."""
+    """All records in a list: [observation, action, reward, terminated, number of the next one]."""
 
-    def __init__(self, num_envs, rows, n_steps, discount, stack):
-        self.lanes = [[] for _ in range(num_envs)]
+    def __init__(self, num_envs, capacity, n_steps, discount, stack):
+        self.records, self.newest = [], [None] * num_envs
         self.open = [False] * num_envs  # whether the episode goes on
-        self.rows, self.n_steps, self.discount, self.stack = rows, n_steps, discount, stack
+        self.capacity, self.n_steps, self.discount, self.stack = capacity, n_steps, discount, stack
+
+    def append(self, observation):
+        self.records.append([observation, None, 0, False, None])
+        return len(self.records) - 1
 
     def add(self, lane, observation, action, reward, terminated, truncated, after):
-        records = self.lanes[lane]
-        if not self.open[lane] or (records[-1][0] != observation).any():
-            records += [[observation, None, 0, False] for _ in range(self.stack)]
-        records[-1][1:] = action, reward, terminated
-        records.append([after, None, 0, False])
+        newest = self.newest[lane]
+        if not self.open[lane] or (self.records[newest][0] != observation).any():
+            newest = self.append(observation)
+            for _ in range(self.stack - 1):
+                self.records[newest][4] = newest = self.append(observation)
+        self.records[newest][1:] = action, reward, terminated, self.append(after)
+        self.newest[lane] = len(self.records) - 1
         self.open[lane] = not (terminated or truncated)
 
     def transitions(self):
         """Return a dict from indices to observation, action, reward, discount, next observation."""
-        found = {}
-        for lane, records in enumerate(self.lanes):
-            for t in range(max(len(records) - self.rows, 0) + self.stack - 1, len(records)):
-                total, factor, k = 0.0, 1.0, t
-                while records[k][1] is not None and k < t + self.n_steps:
-                    total += factor * float(np.float32(records[k][2]))
-                    factor *= 0.0 if records[k][3] else self.discount
-                    k += 1
-                unfinished = k == len(records) - 1 and self.open[lane] and k < t + self.n_steps
-                if k > t and not unfinished:
-                    values = *records[t][:2], total, factor, records[k][0]
-                    found[t * len(self.lanes) + lane] = values
-        return found
+        records, result = self.records, {}
+        going_on = {self.newest[lane] for lane, is_open in enumerate(self.open) if is_open}
+        for index in range(max(len(records) - self.capacity, 0), len(records)):
+            first = index
+            for _ in range(self.stack - 1):
+                first = first if first is None else records[first][4]
+            if first is None:
+                continue
+            total, factor, k, after = 0.0, 1.0, 0, first
+            while records[after][4] is not None and k < self.n_steps:
+                total += factor * float(np.float32(records[after][2]))
+                factor *= 0.0 if records[after][3] else self.discount
+                k, after = k + 1, records[after][4]
+            if k == self.n_steps or (k > 0 and after not in going_on):
+                result[index] = *records[first][:2], total, factor, records[after][0]
+        return result
 
 
 class Simulator:
@@ -142,7 +151,7 @@ def test_against_the_model(mode, stack, data):
 
 def compare_with_the_model(mode, stack, data, path):
     num_envs, n_steps = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 5))
-    rows = n_steps + stack + data.draw(st.integers(0, 12))
+    capacity = num_envs * (1 + stack) * (n_steps + stack) + data.draw(st.integers(0, 50))
     discount, prioritized = data.draw(st.floats(0, 1)), data.draw(st.booleans())
     random = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     ends, resets = data.draw(st.sampled_from([0.0, 0.1, 0.5, 1.0])), data.draw(st.booleans())
@@ -151,8 +160,8 @@ def compare_with_the_model(mode, stack, data, path):
     arguments = {
         "n_steps": n_steps, "discount": discount, "stack": stack, "prioritized": prioritized,
     }  # fmt: skip
-    buffer = ReplayBuffer(envs, rows * num_envs, **arguments, path=path, seed=1)
-    model = Model(num_envs, rows, n_steps, discount, stack)
+    buffer = ReplayBuffer(envs, capacity, **arguments, path=path, seed=1)
+    model = Model(num_envs, capacity, n_steps, discount, stack)
     simulator = Simulator(num_envs, mode, stack)
     for _ in range(data.draw(st.integers(1, 30))):
         if resets and random.random() < 0.1:
@@ -173,12 +182,15 @@ def compare_with_the_model(mode, stack, data, path):
     content = path.read_bytes()
     path.with_name("copy").write_bytes(content)
     del buffer
-    buffer = ReplayBuffer(envs, rows * num_envs, **arguments, path=path)
-    copy = ReplayBuffer(envs, rows * num_envs, **arguments, path=path.with_name("copy"))
+    buffer = ReplayBuffer(envs, capacity, **arguments, path=path)
+    copy = ReplayBuffer(envs, capacity, **arguments, path=path.with_name("copy"))
     assert path.read_bytes() == content
     check(buffer, model)
     check(copy, model)
     assert path.read_bytes() == path.with_name("copy").read_bytes()
+    del buffer
+    model.n_steps = arguments["n_steps"] = data.draw(st.integers(1, n_steps))
+    check(ReplayBuffer(envs, capacity, **arguments, path=path), model)
 
 
 def positions_agree(observations, after):
@@ -246,7 +258,7 @@ def test_the_three_modes_store_the_same_transitions(tmp_path):
                 step = envs.step(np.array([0]))
                 buffer.add(observations, np.array([0]), *step)
                 observations = step[0]
-        stored.append(np.load(tmp_path / mode)[0, :900])
+        stored.append(np.load(tmp_path / mode)[:900])
     for other in stored[1:]:
         np.testing.assert_array_equal(stored[0], other)
 
@@ -374,11 +386,11 @@ def test_new_transitions_have_the_largest_priority_so_far():
     buffer = ReplayBuffer(envs, 400, prioritized=True, alpha=1, seed=1)
     steps = steps_of(envs, 6)
     buffer.add(*next(steps))
-    buffer.update_priorities(np.arange(4), [1e-5, 1e-5, 7, 1e-5])
+    buffer.update_priorities(np.arange(0, 8, 2), [1e-5, 1e-5, 7, 1e-5])
     buffer.add(*next(steps))
     counts = dict(zip(*map(np.ndarray.tolist, counts_of(buffer, 10_000)), strict=True))
-    assert {2, 4, 5, 6, 7} <= counts.keys()
-    assert all(abs(counts[index] - 2_000) < 50 for index in (2, 4, 5, 6, 7))
+    assert {1, 3, 4, 5, 7} <= counts.keys()
+    assert all(abs(counts[index] - 2_000) < 50 for index in (1, 3, 4, 5, 7))
 
 
 def test_priorities_of_overwritten_transitions_are_skipped():
@@ -564,27 +576,30 @@ SPOILED = {
     "alpha": ("alpha", 0.5, "alpha 0.6"),
     "largest-priority": ("max_priority", np.nan, "positive priority"),
     "generator": ("random", 2, "generator"),
-    "head": ("heads", -1, "lane 0"),
-    "head-that-overflows": ("heads", 2**62, "lane 0"),
-    "head-of-another-step": ("heads", 33, "lane 1", 1),
+    "negative-head": ("head", -1, "number of records"),
+    "head-that-overflows": ("head", 2**62, "number of records"),
+    "head-of-another-step": ("head", 33, "lane 0"),
     "state-of-a-lane": ("states", 7, "lane 0"),
-    "flags": ("flags", 99, "lane 2", (2, 5)),
-    "newest-has-a-step": ("flags", 0, "lane 0"),
-    "terminated-and-goes-on": ("flags", 1, "lane 3", (3, slice(10, 13))),
-    "priority-of-zero": ("priority", 0, "lane 1", (1,)),
-    "priority-nan": ("priority", np.nan, "lane 1", (1,)),
+    "negative-window": ("windows", -1, "lane 0"),
+    "window-out-of-bounds": ("windows", 160, "lane 0"),
+    "window-with-a-step": ("windows", 50, "lane 0"),
+    "lanes-in-one-episode": ("windows", lambda windows: windows[0, 0], "lane 1"),
+    "newest-has-a-step": ("next", 1, "lane 0"),
+    "step-to-the-future": ("next", 9, "record 5", 5),
+    "step-out-of-bounds": ("next", 2**31 - 1, "record 5", 5),
+    "negative-step-out-of-bounds": ("next", -(2**31), "record 5", 5),
+    "negative-priority": ("tree", -1, "record 44", (0, 44)),
+    "priority-nan": ("tree", np.nan, "record 44", (0, 44)),
 }
 
 
 def spoil(path, field, value, at=()):
     """Write another value to a field of a buffer's file."""
-    steps = np.load(path, mmap_mode="r+")
-    if field in steps.dtype.names:
-        steps[field][at] = value
-        return
-    dtype = _lanes_dtype(len(steps))
-    memory = np.memmap(path, np.uint8, "r+")[-dtype.itemsize :].view(dtype)
-    memory[field][(0, at) if at != () else 0] = value
+    array = np.load(path, mmap_mode="r+")
+    if field not in array.dtype.names:
+        dtype = _saved_dtype(4, priority_tree_size(len(array)))
+        array = np.memmap(path, np.uint8, "r+")[-dtype.itemsize :].view(dtype)
+    array[field][at] = value(array[field]) if callable(value) else value
 
 
 @pytest.mark.parametrize("spoiling", SPOILED.values(), ids=SPOILED)
@@ -617,6 +632,23 @@ def test_random_files_raise_or_work(data):
         buffer.sample(20)
 
 
+@pytest.mark.parametrize("prioritized", [False, True], ids=["uniform", "prioritized"])
+@pytest.mark.parametrize("value", [2**31 - 1, -(2**31), 0])
+def test_files_that_change_while_they_are_used(value, prioritized, tmp_path):
+    """Another process may write to the file: what is drawn is wrong then, but in bounds."""
+    path = tmp_path / "steps.npy"
+    buffer = filled(prioritized=prioritized, n_steps=3, path=path)
+    steps = list(steps_of(gym.make_vec("CartPole-v1", 4), 30))
+    for _ in range(3):
+        spoil(path, "next", value)
+        if prioritized:
+            spoil(path, "windows", 2**40)
+            spoil(path, "tree", np.inf)
+        buffer.sample(200)
+        for step in steps:
+            buffer.add(*step)
+
+
 def test_a_file_continues(tmp_path):
     path = tmp_path / "steps.npy"
     arguments = {"prioritized": True, "n_steps": 2}
@@ -633,7 +665,7 @@ def test_a_file_continues(tmp_path):
         for one, other in zip(mapped.sample(8), plain.sample(8), strict=True):
             np.testing.assert_array_equal(one, other)
     assert np.load(path, mmap_mode="r").dtype.names == (
-        "observations", "actions", "reward", "flags", "priority",
+        "observations", "actions", "reward", "next",
     )  # fmt: skip
 
 
@@ -683,10 +715,12 @@ def test_atari_stacks_are_stored_once(tmp_path):
     buffer = ReplayBuffer(envs, 120, stack=4, seed=1, path=tmp_path / "frames")
     whole = ReplayBuffer(envs, 120, seed=1, path=tmp_path / "stacks")
     seen = {}
+    # The first stack and the observation after the first step of each lane, then one of each lane.
+    records = [[*range(5 * lane, 5 * lane + 5), *range(10 + lane, 120, 2)] for lane in range(2)]
     for number, step in enumerate(steps_of(envs, 50)):
         buffer.add(*step)
         whole.add(*step)
-        seen |= {(number + 3) * 2 + lane: (step[0][lane], step[2][lane]) for lane in range(2)}
+        seen |= {records[lane][number]: (step[0][lane], step[2][lane]) for lane in range(2)}
     batch = buffer.sample(100)
     for row, index in enumerate(batch.indices.tolist()):
         np.testing.assert_array_equal(batch.observations[row], seen[index][0])
