@@ -51,46 +51,49 @@ def main() -> None:
     random = np.random.default_rng(1)
     weights, value_weights = np.zeros(4), np.zeros(9)
 
-    seen = np.empty((T + 1, N, 4), np.float32)
+    observations = np.empty((T + 1, N, 4), np.float32)
     after = np.empty((T, N, 4), np.float32)
     actions = np.empty((T, N), np.int64)
     rewards = np.empty((T, N))
     terminated, truncated = np.empty((2, T, N), np.bool_)
-    seen[0], _ = envs.reset(seed=1)
+    observations[0], _ = envs.reset(seed=1)
 
     for update in range(updates):
         returns: list[float] = []
         for t in range(T):
-            actions[t] = random.random(N) < probability(seen[t], weights)
+            actions[t] = random.random(N) < probability(observations[t], weights)
             infos = envs.step_into(
                 actions[t],
-                observations=seen[t + 1],
+                observations=observations[t + 1],
                 rewards=rewards[t],
                 terminated=terminated[t],
                 truncated=truncated[t],
             )
-            after[t] = seen[t + 1]
+            after[t] = observations[t + 1]
             if "episode" in infos:
                 ended = infos["_episode"]
                 after[t, ended] = infos["final_obs"][ended]
                 returns += infos["episode"]["r"][ended].tolist()
 
-        values, next_values = features(seen[:-1]) @ value_weights, features(after) @ value_weights
+        values, next_values = (
+            features(observations[:-1]) @ value_weights,
+            features(after) @ value_weights,
+        )
         gains = advantages(rewards, values, next_values, terminated, truncated)
-        inputs = features(seen[:-1]).reshape(-1, 9)
+        inputs = features(observations[:-1]).reshape(-1, 9)
         value_weights = np.linalg.lstsq(inputs, (gains + values).ravel(), rcond=None)[0]
 
         gains = (gains - gains.mean()) / gains.std()
-        right = probability(seen[:-1], weights)
+        right = probability(observations[:-1], weights)
         before = np.where(actions, right, 1 - right)
         for _ in range(8):
-            right = probability(seen[:-1], weights)
+            right = probability(observations[:-1], weights)
             ratio = np.where(actions, right, 1 - right) / before
             # PPO's clipped objective: no gradient where the policy has already moved far enough.
             free = np.where(gains > 0, ratio < 1.2, ratio > 0.8)
-            slope = (gains * ratio * free * (actions - right))[..., None] * seen[:-1]
+            slope = (gains * ratio * free * (actions - right))[..., None] * observations[:-1]
             weights = weights + 2.0 * slope.mean(axis=(0, 1))
-        seen[0] = seen[T]
+        observations[0] = observations[T]
         mean = np.mean(returns)
         print(f"update {update + 1:3}: {len(returns):4} episodes, mean return {mean:.1f}")
     envs.close()

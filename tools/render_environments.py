@@ -21,17 +21,17 @@ FOLDER = Path(__file__).parents[1] / "docs" / "environments" / "images"
 
 # Id -> number of steps and a policy that lead to a typical scene; None for random actions.
 SCENES: dict[str, tuple[int, Callable[[Any], Any] | None]] = {
-    "CartPole-v1": (8, lambda seen: 0),
-    "MountainCar-v0": (62, lambda seen: 2 if seen[1] >= 0 else 0),
-    "MountainCarContinuous-v0": (72, lambda seen: np.sign(seen[1:])),
-    "Pendulum-v1": (33, lambda seen: 2 * np.sign(seen[2:])),
-    "Acrobot-v1": (52, lambda seen: 2 if seen[5] > 0 else 0),
-    "CarRacing-v3": (95, lambda seen: np.array([0.0, 0.15, 0.0], np.float32)),
-    "LunarLander-v3": (75, lambda seen: 2 if seen[3] < -0.25 else 1 if seen[4] < 0 else 3),
-    "FrozenLake-v1": (3, lambda seen: 2),
-    "CliffWalking-v1": (6, lambda seen: 0 if seen == 36 else 1),
-    "Taxi-v4": (3, lambda seen: 1),
-    "Blackjack-v1": (0, lambda seen: 1),
+    "CartPole-v1": (8, lambda obs: 0),
+    "MountainCar-v0": (62, lambda obs: 2 if obs[1] >= 0 else 0),
+    "MountainCarContinuous-v0": (72, lambda obs: np.sign(obs[1:])),
+    "Pendulum-v1": (33, lambda obs: 2 * np.sign(obs[2:])),
+    "Acrobot-v1": (52, lambda obs: 2 if obs[5] > 0 else 0),
+    "CarRacing-v3": (95, lambda obs: np.array([0.0, 0.15, 0.0], np.float32)),
+    "LunarLander-v3": (75, lambda obs: 2 if obs[3] < -0.25 else 1 if obs[4] < 0 else 3),
+    "FrozenLake-v1": (3, lambda obs: 2),
+    "CliffWalking-v1": (6, lambda obs: 0 if obs == 36 else 1),
+    "Taxi-v4": (3, lambda obs: 1),
+    "Blackjack-v1": (0, lambda obs: 1),
 }
 
 

@@ -67,8 +67,8 @@ def install(era: str = "gymnasium==1.4") -> None:
             )
     inherited = os.environ.get("PYTHONPATH")
     sys.path[:] = dict.fromkeys([*folders, *sys.path])
-    given = inherited.split(os.pathsep) if inherited else ()
-    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*folders, *given]))
+    inherited_folders = inherited.split(os.pathsep) if inherited else ()
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*folders, *inherited_folders]))
 
 
 class _Finder(MetaPathFinder, Loader):

@@ -34,21 +34,21 @@ def main() -> None:
         "-m a module, or with -c code",
     )
     parser.add_argument("arguments", metavar="...", nargs=argparse.REMAINDER, help="its arguments")
-    given = parser.parse_args()
-    program = given.program
-    is_path = not (given.is_module or given.is_code or program == "-")
+    arguments = parser.parse_args()
+    program = arguments.program
+    is_path = not (arguments.is_module or arguments.is_code or program == "-")
     if is_path and not os.path.exists(program):
         parser.error(f"PROGRAM: there is no file {program}")
-    sys.argv = ["-c" if given.is_code else program, *given.arguments]
-    if not given.is_module and not getattr(sys.flags, "safe_path", False):
+    sys.argv = ["-c" if arguments.is_code else program, *arguments.arguments]
+    if not arguments.is_module and not getattr(sys.flags, "safe_path", False):
         # Replaces the current directory, which `-m` has put there.
         sys.path[0] = os.path.dirname(os.path.realpath(program)) if is_path else ""
-    install(given.era)
-    if given.is_module:
+    install(arguments.era)
+    if arguments.is_module:
         runpy.run_module(program, run_name="__main__", alter_sys=True)
     elif is_path and (os.path.isfile(program) or os.path.isdir(program)):
         runpy.run_path(program, run_name="__main__")
-    elif given.is_code:
+    elif arguments.is_code:
         _run_text(program, "<string>")
     elif program == "-":
         _run_text(sys.stdin.buffer.read(), "<stdin>")

@@ -308,8 +308,8 @@ engine: copy, num_threads. Arguments of the environment: size
     """
     names, options = sorted(names), sorted(options)
     parameters = sorted({*parameters} - {*options})
-    known = {*options, *parameters} - {*names}
-    close = [match for name in names for match in difflib.get_close_matches(name, known, 1)]
+    candidates = {*options, *parameters} - {*names}
+    close = [match for name in names for match in difflib.get_close_matches(name, candidates, 1)]
     hint = f"; did you mean {', '.join(close)}?" if close else "."
     return ArgumentTypeError(
         f"{owner}: got unexpected arguments {names}{hint} Options of the engine: "

@@ -277,9 +277,9 @@ def _make_like_batch(
 ) -> Env:
     """Make a single environment like those of the batch that `make_vec` gave this spec."""
     arguments, batch = _split_kwargs(spec)
-    given = {"max_episode_steps": limit, "disable_env_checker": disable_env_checker}
+    overrides = {"max_episode_steps": limit, "disable_env_checker": disable_env_checker}
     arguments.update(kwargs)
-    arguments.update({name: value for name, value in given.items() if value is not None})
+    arguments.update({name: value for name, value in overrides.items() if value is not None})
     return make_wrapped(make, spec.copy(kwargs={}), batch.get("wrappers", ()), arguments)
 
 
@@ -380,8 +380,8 @@ def _make_native(batch: _Batch) -> VectorEnv:
     arguments = dict(batch.kwargs)
     # The checker wraps single environments, but a program that disables it may use this mode.
     arguments.pop("disable_env_checker", None)
-    if twice := sorted(arguments.keys() & batch.vector_kwargs.keys()):
-        raise error.InvalidArgument(f"vector_kwargs: {twice} are also environment arguments")
+    if duplicates := sorted(arguments.keys() & batch.vector_kwargs.keys()):
+        raise error.InvalidArgument(f"vector_kwargs: {duplicates} are also environment arguments")
 
     creator = load_creator(spec, entry_point, VectorEnv)
     # The batch class of compiled environments has its metadata in the class of single ones.
@@ -423,8 +423,8 @@ def _with_engine_options(batch: _Batch, engine: _Engine) -> _Batch:
         accepted = _accepted(load_creator(batch.spec, batch.spec.entry_point, Env))
     names = {"autoreset_mode"} if accepted is None else options - accepted
     moved = {name: kwargs.pop(name) for name in names & kwargs.keys()}
-    if twice := sorted(moved.keys() & batch.vector_kwargs.keys()):
-        raise error.InvalidArgument(f"vector_kwargs: {twice} are also arguments of make_vec")
+    if duplicates := sorted(moved.keys() & batch.vector_kwargs.keys()):
+        raise error.InvalidArgument(f"vector_kwargs: {duplicates} are also arguments of make_vec")
     owner, parameters = f"{batch.spec.id} with {engine.__name__}", accepted or ()
     if accepted is not None and (unknown := kwargs.keys() - accepted - make_arguments):
         raise unexpected_arguments(owner, unknown, options, parameters)

@@ -186,10 +186,10 @@ def batch_differing_spaces(spaces: Any) -> Space:
         )
     batch = batch_differing_spaces.dispatch(types[0])
     if batch is batch_differing_spaces.dispatch(object):
-        known = [kind.__name__ for kind in batch_differing_spaces.registry if kind is not object]
+        names = [kind.__name__ for kind in batch_differing_spaces.registry if kind is not object]
         raise ArgumentTypeError(
             "spaces: Requires the Space type to have a registered `batch_differing_space`, "
-            f"got {types[0]}, current list: {known}"
+            f"got {types[0]}, current list: {names}"
         )
     return batch(spaces)
 

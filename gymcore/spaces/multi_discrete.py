@@ -35,10 +35,10 @@ NestedArrays: TypeAlias = "Array | tuple[NestedArrays, ...]"
 
 def _as_integers(values: npt.ArrayLike, dtype: DType, name: str) -> Array:
     """Return a new integer array; raise if the conversion would change a number."""
-    given = np.asarray(values)
+    array = np.asarray(values)
     result = np.array(values, dtype=dtype)
-    if given.dtype.kind in "iufb" and not np.array_equal(given, result):
-        raise error.InvalidArgument(f"{name}: {given} cannot be represented as {dtype}")
+    if array.dtype.kind in "iufb" and not np.array_equal(array, result):
+        raise error.InvalidArgument(f"{name}: {array} cannot be represented as {dtype}")
     return result
 
 

@@ -14,7 +14,7 @@ def _closest(word: str, words: Iterable[str]) -> str | None:
     """Return the element of `words` of which `word` may be a typo, or None."""
     import difflib
 
-    by_lower_case = {known.lower(): known for known in sorted(words)}
+    by_lower_case = {candidate.lower(): candidate for candidate in sorted(words)}
     # Less similar words, such as "nope" and "Hopper", are not typos.
     matches = difflib.get_close_matches(word.lower(), by_lower_case, n=1, cutoff=0.65)
     return by_lower_case[matches[0]] if matches else None
@@ -63,8 +63,8 @@ def unregistered(env_id: str) -> error.Error:
             f"Environment version v{version} for `{full_name}` is deprecated. "
             f"Please use `{get_env_id(ns, name, versions[-1])}` instead."
         )
-    listed = ", ".join(f"`v{known}`" for known in versions)
-    others = [known for known in registry if known.endswith(f"/{name}-v{version}")]
+    listed = ", ".join(f"`v{candidate}`" for candidate in versions)
+    others = [candidate for candidate in registry if candidate.endswith(f"/{name}-v{version}")]
     hint = f" Did you mean: `{others[0]}`?" if others else ""
     return error.VersionNotFound(
         f"{message} It provides versioned environments: [ {listed} ].{hint}"

@@ -249,7 +249,7 @@ def play(
         MissingKeysToAction: If no keys are defined.
         DependencyNotInstalled: If pygame is missing.
     """
-    given = keys_to_action is not None
+    has_own_keys = keys_to_action is not None
     if keys_to_action is None:
         keys_to_action = _environment_keys(env)
         if keys_to_action is None:
@@ -263,7 +263,7 @@ def play(
                 "manually"
             )
     codes = _key_codes(keys_to_action)
-    if () in codes and given:
+    if () in codes and has_own_keys:
         raise error.InvalidArgument(
             "Key combinations in keys_to_action tuples cannot be empty; `noop` is the action "
             "without a key"

@@ -875,23 +875,23 @@ class DiscretizeObservation(NumbersBins, TransformObservation[WrapperObsType, Ac
 
     def _edges(self, obs: object, batch: tuple[int, ...]) -> tuple[Array, Array]:
         """Return the edges of a batch of bins, `[n, size]`; `[size]` if `batch` is `()`."""
-        given = np.asarray(obs)
+        array = np.asarray(obs)
         shape = (*batch, self.n_dims) if self.multidiscrete else batch
         limit = self.bins if self.multidiscrete else self._count
-        if given.dtype.kind not in "iu":
+        if array.dtype.kind not in "iu":
             raise error.FailedTypeCheck(f"revert_observation: expected integers, got {obs!r}")
-        if given.shape != shape:
+        if array.shape != shape:
             raise FailedIndexCheck(
-                f"revert_observation: expected indices of shape {shape}, got {given.shape}"
+                f"revert_observation: expected indices of shape {shape}, got {array.shape}"
             )
-        if (given < 0).any() or (given >= limit).any():
+        if (array < 0).any() or (array >= limit).any():
             raise FailedIndexCheck(
                 f"revert_observation: expected indices of at least 0 and below {limit}, got {obs}"
             )
         if self.multidiscrete:
-            indices = given.reshape(-1, self.n_dims)
+            indices = array.reshape(-1, self.n_dims)
         else:
-            indices = given.reshape(-1, 1) // self._strides % self.bins
+            indices = array.reshape(-1, 1) // self._strides % self.bins
         lower = np.empty(indices.shape, self.low.dtype)
         upper = np.empty_like(lower)
         for i, (lo, inner, hi) in enumerate(zip(self.low, self.bin_edges, self.high, strict=True)):

@@ -62,10 +62,8 @@ if hasattr(os, "register_at_fork"):
 def _loads_games() -> Iterator[None]:
     """Make the exit of Python wait for the block, whose emulators `_alive` does not list.
 
-    This is not a lock: an interrupt just before the block would leave it locked.
-
-    Raises:
-        SystemExit: If Python has begun to shut down.
+    Raise `SystemExit` if Python has begun to shut down. This is not a lock: an interrupt just
+    before the block would leave it locked.
     """
     block = object()
     try:
@@ -325,13 +323,13 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         self._threshold = continuous_action_threshold
         self.continuous = continuous
         with _loads_games():
-            self._cartridge = known = cartridge(self._path, game, mode, difficulty)
-        for name, size in zip(("img_height", "img_width"), known.screen, strict=True):
+            self._cartridge = loaded = cartridge(self._path, game, mode, difficulty)
+        for name, size in zip(("img_height", "img_width"), loaded.screen, strict=True):
             if getattr(pipeline, name) > size:
                 raise error.InvalidArgument(
                     f"{name}: expected at most {size}, the screen's; got {getattr(pipeline, name)}"
                 )
-        self._actions = known.legal if full_action_space or continuous else known.minimal
+        self._actions = loaded.legal if full_action_space or continuous else loaded.minimal
         self._fixed_digest = digest(
             repr((game, mode, difficulty, self._actions, pipeline)).encode(),
             repr((continuous, self._threshold)).encode(),
@@ -357,7 +355,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         return super()._own_batch()
 
     def _games(self, num_envs: int) -> LaneGames:
-        pipeline, known = self.pipeline, self._cartridge
+        pipeline, loaded = self.pipeline, self._cartridge
         actions = _joystick_actions() if self.continuous else self._actions
         limits_itself = pipeline.frame_limit == "game_frames"
         limit = pipeline.max_num_frames_per_episode if limits_itself else 0
@@ -365,21 +363,21 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             functions=library_functions(),
             num_lanes=num_envs,
             stages=pipeline.numbers(1 in self._actions, self.continuous),
-            resizer=area_resizer(known.screen, (pipeline.img_height, pipeline.img_width)),
-            palette=known.gray if pipeline.grayscale else known.colors,
+            resizer=area_resizer(loaded.screen, (pipeline.img_height, pipeline.img_width)),
+            palette=loaded.gray if pipeline.grayscale else loaded.colors,
             actions=actions,
             threshold=self._threshold,
             observation_shape=pipeline.observation_shape,
-            state_size=len(known.first_state),
-            resets_draw=known.resets_draw,
+            state_size=len(loaded.first_state),
+            resets_draw=loaded.resets_draw,
             reports_lanes=pipeline.reports_lanes,
         )
         games.game = self.game
         games.path = self._path
-        games.cartridge = known
+        games.cartridge = loaded
         rom = self._path, self.game, self._mode, self._difficulty
         games.opener = partial(open_game, *rom, limit)
-        if known.resets_draw:
+        if loaded.resets_draw:
             # Lane and emulator exchange the generator, at addresses of this version.
             if load_ale().__version__ != TESTED:
                 raise unusable(f"resets of {self.game} are random, which needs ale-py {TESTED}")

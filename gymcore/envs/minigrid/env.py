@@ -170,13 +170,13 @@ class MiniGridEnv(StructEnv):
             InvalidArgument: If a value is impossible.
             TypeError: If there is no argument of a name.
         """
-        for name, value, known in (
+        for name, value, choices in (
             ("observes", observes, grid_lane.OBSERVES),
             ("layout", layout, grid_lane.LAYOUTS),
             ("goal_direction", goal_direction, _GOAL_DIRECTIONS),
         ):
-            if value not in known:
-                raise error.InvalidArgument(f"{name}: expected one of {known}, got {value!r}")
+            if value not in choices:
+                raise error.InvalidArgument(f"{name}: expected one of {choices}, got {value!r}")
         level = self.levels[self.kind]
         self._shape = shape = level.shape(self.kind, arguments)
         limit = shape.max_steps if max_steps is None else max_steps

@@ -31,7 +31,7 @@ def instruction_of(env: Any, text: str, memory: npt.NDArray[np.uint8]) -> Any:
         def __init__(self, text: str, bit: int) -> None:
             names = verifier.OBJ_TYPES, verifier.COLOR_NAMES, verifier.LOC_NAMES
             self.type, self.color, self.loc = (
-                next((name for name in known if name in text.split()), None) for known in names
+                next((name for name in choices if name in text.split()), None) for choices in names
             )
             self._identities = np.flatnonzero(memory[428:556] >> bit & 1)  # by `marks`
 

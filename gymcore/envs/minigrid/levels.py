@@ -144,10 +144,10 @@ def _numbers(name: str, value: Any, default: Any) -> tuple[float, ...]:
     return (count(name, value, low, high),)
 
 
-def _position(name: str, value: Any, known: tuple[str | None, ...]) -> int:
-    if value not in known:
-        raise InvalidArgument(f"{name}: expected one of {list(known)}, got {value!r}")
-    return known.index(value)
+def _position(name: str, value: Any, choices: tuple[str | None, ...]) -> int:
+    if value not in choices:
+        raise InvalidArgument(f"{name}: expected one of {list(choices)}, got {value!r}")
+    return choices.index(value)
 
 
 def _square_level(rules: str, size: int, factor: int, see: bool = False, **arguments: Any) -> Level:

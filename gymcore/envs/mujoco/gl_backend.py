@@ -156,14 +156,14 @@ def _candidates() -> list[str]:
             f"rendering is switched off by the environment variable MUJOCO_GL={choice}"
         )
     if choice not in AUTOMATIC:
-        known = {"egl": "egl", "osmesa": "osmesa", "cgl": "cgl", "glfw": "glfw"}
-        known |= {"glx": "glfw", "wgl": "glfw"}
-        if choice not in known:
+        backends = {"egl": "egl", "osmesa": "osmesa", "cgl": "cgl", "glfw": "glfw"}
+        backends |= {"glx": "glfw", "wgl": "glfw"}
+        if choice not in backends:
             raise UnknownBackend(
                 "Environment variable MUJOCO_GL must be one of dict_keys(['glfw', 'egl', "
                 f"'osmesa']): got {choice!r}. It may also be off or unset"
             )
-        return [known[choice]]
+        return [backends[choice]]
     if sys.platform == "darwin":
         return ["cgl"]
     if sys.platform == "win32":

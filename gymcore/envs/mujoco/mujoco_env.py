@@ -47,17 +47,17 @@ def expand_model_path(model_path: str | os.PathLike[str]) -> str:
         raise error.ArgumentTypeError(
             f"model_path: expected a path, got {model_path!r} ({type(model_path).__name__})"
         )
-    given = os.fspath(model_path)
-    if given.startswith((".", "/")):
-        full = given
-    elif given.startswith("~"):
-        full = path.expanduser(given)
+    text = os.fspath(model_path)
+    if text.startswith((".", "/")):
+        full = text
+    elif text.startswith("~"):
+        full = path.expanduser(text)
     else:
-        full = path.join(path.dirname(__file__), "assets", given)
+        full = path.join(path.dirname(__file__), "assets", text)
     if not path.exists(full):
         message = f"File {full} does not exist"
-        if full != given and path.exists(given):
-            message += f" (for the file in the working directory, write {path.join('.', given)!r})"
+        if full != text and path.exists(text):
+            message += f" (for the file in the working directory, write {path.join('.', text)!r})"
         raise ModelNotFound(message)
     return full
 
@@ -202,11 +202,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         return model, self._make_data(model)
 
     def _load_model(self) -> mujoco.MjModel:
-        """Return the `mujoco.MjModel` of the file `fullpath`.
-
-        Raises:
-            BrokenModel: If MuJoCo cannot load the model.
-        """
+        """Return the `MjModel` of the file `fullpath`; raise `BrokenModel` if that fails."""
         library = mujoco_module()
         name = self.fullpath or "this XML"
         load = library.MjModel.from_xml_path
@@ -316,17 +312,17 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
             gymcore.error.FailedCheck: If a shape is wrong; nothing has been set.
             gymcore.error.InvalidArgument: If numbers are not finite; nothing has been set.
         """
-        for name, given, size in (("qpos", qpos, self.model.nq), ("qvel", qvel, self.model.nv)):
-            if np.shape(given) != (size,):
+        for name, value, size in (("qpos", qpos, self.model.nq), ("qvel", qvel, self.model.nv)):
+            if np.shape(value) != (size,):
                 raise error.FailedCheck(
-                    f"{name}: expected an array of shape {(size,)}, got {np.shape(given)}"
+                    f"{name}: expected an array of shape {(size,)}, got {np.shape(value)}"
                 )
             try:
-                finite = bool(np.isfinite(np.asarray(given, np.float64)).all())
+                finite = bool(np.isfinite(np.asarray(value, np.float64)).all())
             except (TypeError, ValueError, OverflowError):
                 finite = False
             if not finite:
-                raise error.InvalidArgument(f"{name}: expected finite numbers, got {given!r}")
+                raise error.InvalidArgument(f"{name}: expected finite numbers, got {value!r}")
         self.data.qpos[:] = qpos
         self.data.qvel[:] = qvel
         with warnings_while("setting a state"):

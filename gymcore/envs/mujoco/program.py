@@ -223,10 +223,10 @@ class Program(Compiler):
         for draw in description.draws:
             self._place("start", draw)
         initial_state = q.InitialState(nq + nv)
-        for name, given in (("qpos", initial_state[:nq]), ("qvel", initial_state[nq:])):
-            start = _with_size(name, q.as_quantity(getattr(description, name)), given.size)
-            place = self._place("start", q.Array("data", name, given.size))
-            self._write("start", q.where(q.finite(given), given, start), place)
+        for name, option in (("qpos", initial_state[:nq]), ("qvel", initial_state[nq:])):
+            start = _with_size(name, q.as_quantity(getattr(description, name)), option.size)
+            place = self._place("start", q.Array("data", name, option.size))
+            self._write("start", q.where(q.finite(option), option, start), place)
 
     def _write_results(self, description: Description) -> tuple[tuple[Any, ...], ...]:
         """Compute reward, termination and infos into the next registers; return fields of infos."""

@@ -308,9 +308,9 @@ class TaxiEnv(GridEnv):
         letters = [list(row) for row in MAP]
         row, col, passenger, goal = self.decode(self.s)
 
-        def paint(place: tuple[int, int], color: str, **how: bool) -> None:
+        def paint(place: tuple[int, int], color: str, **style: bool) -> None:
             y, x = 1 + place[0], 2 * place[1] + 1
-            letters[y][x] = colorize(letters[y][x], color, **how)
+            letters[y][x] = colorize(letters[y][x], color, **style)
 
         if passenger == IN_TAXI:
             y, x = 1 + row, 2 * col + 1

@@ -197,8 +197,10 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
         self._is_dict = isinstance(space, Dict)
         self._pixels_only = pixels_only
         self._pixel_keys = tuple(pixel_keys)
-        given = render_kwargs or {}
-        self._render_kwargs = {key: {**arguments, **given.get(key, {})} for key in self._pixel_keys}
+        options = render_kwargs or {}
+        self._render_kwargs = {
+            key: {**arguments, **options.get(key, {})} for key in self._pixel_keys
+        }
         self._history: list[Any] = []
         entries = copy.deepcopy(
             self._state_entries(space.spaces if isinstance(space, Dict) else space)
