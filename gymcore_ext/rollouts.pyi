@@ -10,6 +10,7 @@ def compute_advantages(
     truncated: npt.NDArray[np.bool_],
     final_values: npt.NDArray[np.float32],
     reset_steps: npt.NDArray[np.bool_],
+    errors: Any,
     *,
     gamma: float,
     gae_lambda: float,

@@ -44,60 +44,25 @@ cdef extern from *:
         const float* next_advantages, float* advantages, float* returns) noexcept nogil
 
 
-class _Errors:
-    InvalidArgument, ArgumentTypeError = ValueError, TypeError
-
-
 def compute_advantages(
-    rewards, values, terminated, truncated, final_values, reset_steps, *, float gamma, float gae_lambda,
+    rewards, values, terminated, truncated, final_values, reset_steps, errors, *, float gamma, float gae_lambda,
 ):
-    """Return generalized advantage estimates (Schulman et al. 2016, eq. 16), and the targets of the value function.
-
-    The value after a step is 0 if the step terminates its episode, the final value if it only truncates it, and
-    otherwise the value of the next step. Advantages never cross the end of an episode. All arrays are C-contiguous.
-
-    Args:
-        rewards: float64 [T, N].
-        values: float32 [T + 1, N], values of the observations before each step and after the last step.
-        terminated: bool [T, N].
-        truncated: bool [T, N].
-        final_values: float32 [T, N], values of the last observations of truncated episodes, at the steps that truncate
-            them; the other elements may be anything.
-        reset_steps: bool [T, N], steps that only reset a lane; their advantage is 0.
-        gamma: discount factor.
-        gae_lambda: how far estimates look ahead, from one step (0) to the end of the rollout (1).
-
-    Returns:
-        Advantages and returns, new arrays float32 [T, N]; returns are `values[:-1] + advantages`.
-
-    Raises:
-        ValueError: If an array has another shape, dtype or layout.
-        TypeError: If an argument is not an array.
-
-    Examples:
-        >>> import numpy as np
-        >>> no, rewards = np.zeros((2, 1), bool), np.ones((2, 1))
-        >>> values = np.array([[1], [2], [4]], np.float32)
-        >>> compute_advantages(rewards, values, no, no, values[1:], no, gamma=0.5, gae_lambda=0.5)[0].tolist()
-        [[1.25], [1.0]]
-    """
+    """See `gymcore.learn.compute_advantages`; `rewards` has two axes. `errors` has the exception classes."""
     cdef Py_ssize_t step, t, steps, n
-    if not isinstance(rewards, np.ndarray) or rewards.ndim != 2:
-        raise ValueError(f"rewards: expected a float64 array [T, N], got {rewards!r}")
     shape = rewards.shape
     steps, n = shape
     cdef const double* reward = <const double*> array_pointer(
-        rewards, "rewards", cnp.NPY_FLOAT64, shape, False, _Errors)
+        rewards, "rewards", cnp.NPY_FLOAT64, shape, False, errors)
     cdef const float* value = <const float*> array_pointer(
-        values, "values", cnp.NPY_FLOAT32, (steps + 1, n), False, _Errors)
+        values, "values", cnp.NPY_FLOAT32, (steps + 1, n), False, errors)
     cdef const uint8_t* terminations = <const uint8_t*> array_pointer(
-        terminated, "terminated", cnp.NPY_BOOL, shape, False, _Errors)
+        terminated, "terminated", cnp.NPY_BOOL, shape, False, errors)
     cdef const uint8_t* truncations = <const uint8_t*> array_pointer(
-        truncated, "truncated", cnp.NPY_BOOL, shape, False, _Errors)
+        truncated, "truncated", cnp.NPY_BOOL, shape, False, errors)
     cdef const float* last = <const float*> array_pointer(
-        final_values, "final_values", cnp.NPY_FLOAT32, shape, False, _Errors)
+        final_values, "final_values", cnp.NPY_FLOAT32, shape, False, errors)
     cdef const uint8_t* resets = <const uint8_t*> array_pointer(
-        reset_steps, "reset_steps", cnp.NPY_BOOL, shape, False, _Errors)
+        reset_steps, "reset_steps", cnp.NPY_BOOL, shape, False, errors)
     advantages, returns, zeros = np.empty(shape, np.float32), np.empty(shape, np.float32), np.zeros(n, np.float32)
     cdef float* advantage = <float*> cnp.PyArray_DATA(advantages)
     cdef float* target = <float*> cnp.PyArray_DATA(returns)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gymcore.base.lazy_namespace import lazy_namespace
 
 if TYPE_CHECKING:
+    from gymcore.learn.advantages import compute_advantages
     from gymcore.learn.collector import Rollout, RolloutCollector
     from gymcore.learn.dataset import DatasetWriter
     from gymcore.learn.evaluation import Evaluation, evaluate
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from gymcore.learn.replay_buffer import ReplayBuffer, Transitions
     from gymcore.learn.settings import Settings
     from gymcore.learn.tensorboard import TensorBoardLog
-    from gymcore_ext.rollouts import compute_advantages
 
 __all__ = [
     "PPO",
@@ -37,6 +37,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_namespace(
     __name__,
     {
+        ".advantages": ("compute_advantages",),
         ".collector": ("Rollout", "RolloutCollector"),
         ".dataset": ("DatasetWriter",),
         ".evaluation": ("Evaluation", "evaluate"),
@@ -44,6 +45,5 @@ __getattr__, __dir__ = lazy_namespace(
         ".replay_buffer": ("ReplayBuffer", "Transitions"),
         ".settings": ("Settings",),
         ".tensorboard": ("TensorBoardLog",),
-        "gymcore_ext.rollouts": ("compute_advantages",),
     },
 )

@@ -15,11 +15,12 @@ from gymcore.base.arguments import positive
 from gymcore.base.no_copies import NoCopies
 from gymcore.core import Info
 from gymcore.error import ArgumentTypeError, InvalidArgument, UnsupportedMode
+from gymcore.learn.advantages import compute_advantages
 from gymcore.spaces import Box
 from gymcore.vector import rollouts
 from gymcore.vector.lane_episodes import AutoresetMode
 from gymcore.vector.vector_env import VectorEnv
-from gymcore_ext.rollouts import compute_advantages, store
+from gymcore_ext.rollouts import store
 
 __all__ = ["Policy", "Rollout", "RolloutCollector"]
 

@@ -15,6 +15,7 @@ import pytest
 
 import gymcore as gym
 from gymcore.interop.gymnasium import to_gymnasium
+from gymcore.learn import compute_advantages
 from gymcore_ext import arrays, rollouts, spaces
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.physics import cartpole
@@ -291,7 +292,7 @@ def test_rollouts(rng: np.random.Generator, rounds: Iterator[int]) -> None:
     for _ in rounds:
         with contextlib.suppress(*REFUSALS):
             changed = {name: hostile(rng, array) for name, array in given.items()}
-            rollouts.compute_advantages(**changed, gamma=0.99, gae_lambda=0.95)
+            compute_advantages(**changed, gamma=0.99, gae_lambda=0.95)
         with contextlib.suppress(*REFUSALS):
             outputs = tuple(hostile(rng, row) for row in rows)
             rollouts.store(tuple(hostile(rng, row) for row in rows), outputs)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.learn import compute_advantages
 
 
@@ -74,7 +75,8 @@ def test_no_lanes_or_no_steps(shape):
 @pytest.mark.parametrize(
     ("place", "array", "message"),
     [
-        (0, np.zeros(3), r"rewards: expected a float64 array \[T, N\]"),
+        (0, [[0.0]], r"rewards: expected an array, got \[\[0.0\]\]"),
+        (0, np.zeros(3), r"rewards: expected a float64 array \[T, N\], got shape \(3,\)"),
         (0, np.zeros((3, 2), np.float32), "rewards: expected float64"),
         (1, np.zeros((3, 2), np.float32), r"values: expected float32 array of shape \(4, 2\)"),
         (2, np.zeros((3, 2)), "terminated: expected bool"),
@@ -86,5 +88,13 @@ def test_no_lanes_or_no_steps(shape):
 def test_bad_arrays(place, array, message):
     inputs = arrays()
     inputs[place] = array
-    with pytest.raises((ValueError, TypeError), match=message):
+    cls = InvalidArgument if isinstance(array, np.ndarray) else ArgumentTypeError
+    with pytest.raises(cls, match=message):
         compute_advantages(*inputs, gamma=0.9, gae_lambda=0.9)
+
+
+@pytest.mark.parametrize("name", ["gamma", "gae_lambda"])
+def test_factors_that_are_not_numbers(name):
+    factors = {"gamma": 0.9, "gae_lambda": 0.9, name: "0.9"}
+    with pytest.raises(ArgumentTypeError, match=f"{name}: expected a number, got '0.9'"):
+        compute_advantages(*arrays(), **factors)
