@@ -277,10 +277,34 @@ def _make_like_batch(
 ) -> Env:
     """Make a single environment like those of the batch that `make_vec` gave this spec."""
     arguments, batch = _split_kwargs(spec)
+    if batch["vectorization_mode"] in (mode.value for mode in _VECTOR_MODES):
+        spec, arguments = _single_spec(spec, arguments)
     overrides = {"max_episode_steps": limit, "disable_env_checker": disable_env_checker}
     arguments.update(kwargs)
     arguments.update({name: value for name, value in overrides.items() if value is not None})
     return make_wrapped(make, spec.copy(kwargs={}), batch.get("wrappers", ()), arguments)
+
+
+def _single_spec(spec: EnvSpec, arguments: Kwargs) -> tuple[EnvSpec, Kwargs]:
+    """Return how to make one environment of a compiled batch, and its arguments."""
+    from gymcore.vector import VectorEnv
+
+    entry_point = _vector_entry_point(spec)
+    creator = entry_point and load_creator(spec, entry_point, VectorEnv)
+    single = getattr(creator, "env_class", None)
+    if single is None or spec.entry_point is None:
+        return spec, arguments
+    # Without the options of the engine, such as num_threads.
+    known = {*single.parameters, *single.arguments, "render_mode", *_OF_MAKE}
+    ignored = getattr(creator, "ignored_arguments", {})
+    arguments = {
+        name: value
+        for name, value in arguments.items()
+        if name in known and (name, value) not in ignored.items()
+    }
+    if load_creator(spec, spec.entry_point, Env) is not single:  # Atari's, which is preprocessed
+        spec = spec.copy(entry_point=f"{single.__module__}:{single.__qualname__}")
+    return spec, arguments
 
 
 def make_wrapped(
@@ -296,6 +320,7 @@ def make_wrapped(
     return env
 
 
+_OF_MAKE = ("max_episode_steps", "disable_env_checker")
 _VECTOR_MODES = (VectorizeMode.VECTOR_ENTRY_POINT, VectorizeMode.NATIVE)
 
 
@@ -312,13 +337,7 @@ def _chosen_mode(
         entry_point = _vector_entry_point(spec, kwargs)
         if entry_point is None or (wrappers and spec.entry_point is not None):
             if entry_point is not None:
-                logger.warn(
-                    f"make_vec: wrappers of single environments run in Python, so {spec.id} is "
-                    "stepped by SyncVectorEnv instead of its compiled engine. Wrap the result of "
-                    f"make_vec in {program.package}.wrappers.vector instead, or choose "
-                    "vectorization_mode='sync' or 'async'.",
-                    stacklevel=3,
-                )
+                warn_of_wrappers("make_vec", spec.id, "vectorization_mode='sync' or 'async'")
             return VectorizeMode.SYNC
         return VectorizeMode.VECTOR_ENTRY_POINT
     try:
@@ -328,6 +347,16 @@ def _chosen_mode(
             f"Invalid vectorization mode: {mode!r}, "
             f"valid modes: {[valid.value for valid in VectorizeMode]}"
         ) from problem
+
+
+def warn_of_wrappers(function: str, id: str, choice: str) -> None:
+    """Warn that wrappers of single environments prevent the use of the compiled engine."""
+    logger.warn(
+        f"{function}: wrappers of single environments run in Python, so {id} is stepped by "
+        f"SyncVectorEnv instead of its compiled engine. Wrap the result of {function} in "
+        f"{program.package}.wrappers.vector instead, or choose {choice}.",
+        stacklevel=4 if function == "make_vec" else 3,
+    )
 
 
 def _vector_entry_point(

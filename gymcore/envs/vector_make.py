@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from gymcore import vector
 from gymcore.core import Env
-from gymcore.envs.making import Kwargs, make_vec, make_wrapped
+from gymcore.envs.making import Kwargs, make_vec, make_wrapped, warn_of_wrappers
 from gymcore.envs.making import make as make_single
 from gymcore.error import ArgumentTypeError
 from gymcore.native.vector_env import NativeVectorEnv
@@ -88,6 +88,8 @@ def make(
             return Gym26NativeVectorEnv(envs)
         return Gym26VectorEnv(envs)
 
+    if asynchronous is None and has_engine and wrappers is not None:
+        warn_of_wrappers("vector.make", spec.id, "asynchronous=False or True")
     engine = vector.AsyncVectorEnv if asynchronous else vector.SyncVectorEnv
     env_fns = single_env_fns(make_single, spec, num_envs, wrappers, disable_env_checker, kwargs)
     return Gym26VectorEnv(engine(env_fns, autoreset_mode=AutoresetMode.SAME_STEP))

@@ -155,8 +155,11 @@ def test_asynchronous_false_means_this_process():
 
 
 def test_wrappers_mean_this_process():
-    envs = gymcore.vector.make("CountingEngine-v0", num_envs=2, wrappers=gymcore.Wrapper)
+    with pytest.warns(UserWarning, match="CountingEngine-v0 is stepped by SyncVectorEnv") as warned:
+        envs = gymcore.vector.make("CountingEngine-v0", num_envs=2, wrappers=gymcore.Wrapper)
+    assert warned[0].filename == __file__
     assert isinstance(envs.unwrapped, SyncVectorEnv)
+    gymcore.vector.make("CountingEngine-v0", 2, asynchronous=False, wrappers=gymcore.Wrapper)
 
 
 def test_asynchronous_true_takes_worker_processes():

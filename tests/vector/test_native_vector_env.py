@@ -272,3 +272,8 @@ def test_a_long_run_of_64_lanes_stays_in_its_spaces(env_id):
             assert (array <= high).all()
         ends += int((rolled.terminated | rolled.truncated).sum())
     assert ends >= 64
+
+
+def test_specs_make_single_environments_without_options_of_the_engine():
+    with gym.make_vec("CartPole-v1", 2, num_threads=1, gravity=5.0) as envs:
+        assert gym.make(envs.spec).unwrapped.gravity == 5

@@ -587,6 +587,8 @@ class PresetAtariVectorEnv(AtariVectorEnv):
     Ids without frame skipping leave it to the preprocessing: the preset sets `frameskip`.
     """
 
+    ignored_arguments: ClassVar[dict[str, Any]] = {"frameskip": 1}  # of the ids
+
     def __init__(self, *args: Any, frameskip: Any = 1, **kwargs: Any) -> None:
         """Make the batch, with the preset's `frameskip` instead of 1; see `AtariVectorEnv`."""
         super().__init__(*args, **kwargs, **({} if frameskip == 1 else {"frameskip": frameskip}))

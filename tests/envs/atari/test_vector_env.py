@@ -100,6 +100,22 @@ def test_settings_of_other_libraries_on_the_page() -> None:
 
 
 @pytest.mark.parametrize(
+    ("env_id", "options"),
+    [
+        ("ALE/Pong-v5", {}),
+        ("ALE/Pong-v5", {"preset": "envpool", "num_threads": 1}),
+        ("PongNoFrameskip-v4", {"preset": "gymnasium"}),
+    ],
+)
+def test_specs_make_single_environments_like_those_of_the_batch(
+    env_id: str, options: dict[str, Any]
+) -> None:
+    with gym.make_vec(env_id, 2, **options) as envs, gym.make(envs.spec) as env:
+        assert env.unwrapped.pipeline == envs._model.pipeline
+        assert env.observation_space == envs.single_observation_space
+
+
+@pytest.mark.parametrize(
     ("env_id", "frames"),
     [
         ("PongNoFrameskip-v4", 4),
