@@ -33,7 +33,9 @@ def _traced(call: Callable[[], Any], before: Callable[[Any], None]) -> None:
         return execute
 
     def execute(frame: Any, event: str, arg: Any) -> Any:
-        if event == "opcode":
+        # Instructions without a line clean up, for example a generator that is freed, which drops
+        # exceptions. Signal handlers do not run before them.
+        if event == "opcode" and frame.f_lineno is not None:
             before(frame)
         return execute
 
