@@ -26,3 +26,6 @@ class FrameMemory:
         changes: npt.NDArray[np.uint8] | npt.NDArray[np.bool_],
         lanes: npt.NDArray[np.int64] | None = None,
     ) -> npt.NDArray[Any]: ...
+    def copy_lanes(
+        self, source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]
+    ) -> None: ...

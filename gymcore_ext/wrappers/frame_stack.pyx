@@ -123,6 +123,14 @@ cdef class FrameMemory:
             self.busy = 0
         return result
 
+    def copy_lanes(self, source, target):
+        """Give the lanes in `target` copies of the frames of those in `source`, int64 [n]."""
+        mark_busy(&self.busy, "these frames are being stacked", self.errors)
+        try:
+            self.frames[target] = self.frames[source]
+        finally:
+            self.busy = 0
+
     cdef void update_lanes(
         self, const char* frame, const uint8_t* changes, const int64_t* lanes, Py_ssize_t rows, Py_ssize_t count,
         char* out,

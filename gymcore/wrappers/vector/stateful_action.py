@@ -209,6 +209,13 @@ class LaneStreams:
                 self._streams[lane] = seeding.np_random()[0]
         return [self._streams[lane] for lane in lanes]
 
+    def copy(self, source: Lanes, target: Lanes) -> None:
+        """Copy separate generators; the environments copy their own."""
+        if self._engine.lane_generators(()) is None:
+            self._streams.update(
+                zip(target.tolist(), map(deepcopy, self.of(source.tolist())), strict=True)
+            )
+
     def seed(self, seeds: Sequence[int | None], lanes: Mask) -> None:
         """Seed separate generators after a reset, in which environments have seeded their own."""
         if self._engine.lane_generators(()) is not None:
@@ -266,6 +273,8 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
         array([1, 0, 1])
     """
 
+    _lane_arrays = ("is_sticky_actions", "num_repeats", "repeats_taken", "_acted")
+
     def __init__(
         self,
         env: VectorEnv,
@@ -293,6 +302,17 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
         self._forget(np.flatnonzero(begun))
         self._streams.seed(seeds_per_env(seed, self.num_envs), begun)
         return results
+
+    def copy_lanes(self, source: EnvIds, target: EnvIds) -> None:
+        """Copy environments, their last actions and repetitions; see `VectorEnv.copy_lanes`."""
+        super().copy_lanes(source, target)
+        originals, copies = (
+            lane_indices(x, self.num_envs, distinct=False) for x in (source, target)
+        )
+        if self.last_action is not None:
+            rows = self._rows.take(self.last_action, originals)
+            self.last_action = self._rows.put(self.last_action, copies, rows)
+        self._streams.copy(originals, copies)
 
     def _forget(self, lanes: Lanes) -> None:
         self._acted[lanes] = self.is_sticky_actions[lanes] = False

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.base.arguments import split_reset_mask
+from gymcore.base.arguments import lane_indices, split_reset_mask
 from gymcore.base.nested import map_leaves
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Info, Options
@@ -146,6 +146,9 @@ class _PartFrames:
             lambda frames, batch: frames.update(batch, changes, lanes), self._parts, observations
         )
 
+    def copy_lanes(self, source: Lanes, target: Lanes) -> None:
+        map_leaves(lambda frames, _: frames.copy_lanes(source, target), self._parts, self._parts)
+
 
 class _ObjectFrames:
     """A `FrameMemory` for values that do not fit into an array: one list per lane."""
@@ -177,6 +180,11 @@ class _ObjectFrames:
             stacks.append(stack)
         return self._batch(stacks)
 
+    def copy_lanes(self, source: Lanes, target: Lanes) -> None:
+        stacks = [self._frames[lane] for lane in source]
+        for lane, stack in zip(target, stacks, strict=True):
+            self._frames[lane] = stack
+
     def _batch(self, frames: list[list[object]]) -> Any:
         """Return stacks, or their oldest observations, as a batch that the caller owns."""
         space, rows = self._space, [stack[0] for stack in frames]
@@ -192,7 +200,14 @@ class _ObjectFrames:
 class _FrameObservations(LaneObservations, RecordConstructorArgs):
     """Base class of wrappers that return the result of the memory `_frames`."""
 
+    _lane_arrays = ()
     _frames: FrameMemory | _ObjectFrames | _PartFrames
+
+    def copy_lanes(self, source: EnvIds, target: EnvIds) -> None:
+        """Copy environments and their frames; see `VectorEnv.copy_lanes`."""
+        super().copy_lanes(source, target)
+        lanes = (lane_indices(x, self.num_envs, distinct=False) for x in (source, target))
+        self._frames.copy_lanes(*lanes)
 
     def _begin(self, observations: object, begun: Mask) -> Any:
         return self._frames.update(observations, np.where(begun, np.uint8(BEGIN), np.uint8(KEEP)))

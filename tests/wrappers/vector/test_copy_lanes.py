@@ -15,13 +15,16 @@ CAN = {
     "no wrapper": lambda envs: envs,
     "ArrayConversion": lambda envs: w.ArrayConversion(envs, np, np),
     "ClipReward": lambda envs: w.ClipReward(envs, -1, 1),
+    "DelayObservation": lambda envs: w.DelayObservation(envs, 2),
     "DictInfoToList": w.DictInfoToList,
     "FlattenObservation": w.FlattenObservation,
+    "FrameStackObservation": lambda envs: w.FrameStackObservation(envs, 2),
     "MaxAndSkipObservation": lambda envs: w.MaxAndSkipObservation(envs, 2),
     "NormalizeObservation": w.NormalizeObservation,
     "NormalizeReward": w.NormalizeReward,
     "RecordEpisodeStatistics": w.RecordEpisodeStatistics,
     "RepeatAction": lambda envs: w.RepeatAction(envs, 2),
+    "StickyAction": lambda envs: w.StickyAction(envs, 0.5),
     "TimeAwareObservation": w.TimeAwareObservation,
     "TimeLimit": lambda envs: w.TimeLimit(envs, 5),
     "VectorWrapper": gym.vector.VectorWrapper,
@@ -31,15 +34,17 @@ CAN = {
 }
 
 
+TEXTS = gym.spaces.Dict(
+    x=gym.spaces.Box(-np.inf, np.inf, (4,)), text=gym.spaces.Text(9, charset="-.0123456789")
+)
+
+
 class Stepping(gym.vector.VectorWrapper):
     def step(self, actions):
         return self.env.step(actions)
 
 
 CANNOT = {
-    "DelayObservation": lambda envs: w.DelayObservation(envs, 2),
-    "FrameStackObservation": lambda envs: w.FrameStackObservation(envs, 2),
-    "StickyAction": lambda envs: w.StickyAction(envs, 0.5),
     "Stepping": Stepping,
     "Stepping inside": lambda envs: w.TimeLimit(Stepping(envs), 5),
 }
@@ -83,6 +88,25 @@ def test_wrappers_that_cannot_copy_change_nothing(name):
     with pytest.raises(error.UnsupportedMode, match=f"copy_lanes: {kind}"):
         envs.copy_lanes([0], [1])
     assert envs.unwrapped.get_state().tobytes() == before
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_frames_of_any_space_and_generators_of_other_processes_are_copied(mode):
+    def make_env():
+        env = gym.make("CartPole-v1")
+        return gym.wrappers.TransformObservation(
+            env, lambda x: {"x": x, "text": str(round(float(x[0]), 3))}, TEXTS
+        )
+
+    engine = gym.vector.SyncVectorEnv if mode == "sync" else gym.vector.AsyncVectorEnv
+    with w.StickyAction(w.FrameStackObservation(engine([make_env] * 3), 2), 0.5) as envs:
+        envs.reset(seed=1)
+        envs.step(np.array([0, 1, 1]))
+        envs.copy_lanes([1, 1], [0, 2])
+        for action in (1, 0, 0, 1, 0):
+            observations = envs.step(np.full(3, action))[0]
+            assert (observations["x"] == observations["x"][1]).all()
+            assert [len(set(texts)) for texts in observations["text"]] == [1, 1]
 
 
 def test_batches_of_gym_026_are_copied():
