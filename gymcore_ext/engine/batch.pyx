@@ -761,7 +761,7 @@ cdef class BoundStep:
 
     def __cinit__(
         self, Batch batch not None, actions, observations, rewards, terminated, truncated, final_observations,
-        cnp.ndarray lanes,
+        lanes,
     ):
         cdef Py_ssize_t n = batch.num_envs, parts = batch.lanes.sizes.parts
         batch._enter(STEP)
@@ -769,7 +769,7 @@ cdef class BoundStep:
             self.arrays, self.action_shape = batch.arrays, batch.action_shape
             if lanes is not None:
                 lane_pointer(lanes, "lanes", n, batch.errors)
-                self.lanes, n = lanes.copy(), cnp.PyArray_SIZE(lanes)
+                self.lanes, n = lanes.copy(), len(lanes)
                 self.arrays, self.action_shape = batch._arrays_for(n), (n,) + batch.action_shape[1:]
             given = given_actions(actions, self.action_shape, &batch.lanes, batch.action_typenum, batch.errors)
             if isinstance(rewards, cnp.ndarray) and cnp.PyArray_TYPE(rewards) == cnp.NPY_FLOAT32:
