@@ -1,7 +1,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 VERSION: int
