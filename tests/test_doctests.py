@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import doctest
 import importlib
-import os
 import pkgutil
-from pathlib import Path
 
 import pytest
 
 import gymcore
 import gymcore_ext
-from tests.for_each import for_each
 
 PACKAGES = (gymcore, gymcore_ext)
 MODULES = [package.__name__ for package in PACKAGES] + [
@@ -21,7 +18,7 @@ MODULES = [package.__name__ for package in PACKAGES] + [
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     if not module.name.endswith("__main__")
 ]
-# Packages that raise at import if a dependency is missing.
+# Packages that the examples of a module need, if they may be missing.
 NEEDS = {
     "gymcore.envs.phys2d": "jax",
     "gymcore.envs.tabular": "jax",
@@ -32,6 +29,12 @@ NEEDS = {
     "gymcore.interop.tianshou": "tianshou",
     "gymcore.interop.torchrl": "torchrl",
     "gymcore.learn.dataset": "h5py",
+    "gymcore.wrappers.jax_to_numpy": "jax",
+    "gymcore.wrappers.jax_to_torch": "jax torch",
+    "gymcore.wrappers.numpy_to_torch": "torch",
+    "gymcore.wrappers.vector.jax_to_numpy": "jax",
+    "gymcore.wrappers.vector.jax_to_torch": "jax torch",
+    "gymcore.wrappers.vector.numpy_to_torch": "torch",
 }
 
 
@@ -59,40 +62,20 @@ class Finder(doctest.DocTestFinder):
         return list(found.values())
 
 
-def package_of(name: str) -> str:
-    """Return the package below `gymcore` that a module belongs to."""
-    return ".".join(name.split(".")[:2])
-
-
 def documented(name: str) -> list[doctest.DocTest]:
     return [test for test in Finder().find_all(name) if test.examples]
 
 
-def run_examples(name: str, folder: Path) -> None:
-    """Run the examples of a module in a folder of its own."""
-    tests = documented(name)
-    if tests:
-        (folder / name).mkdir()
-        os.chdir(folder / name)
-    for test in tests:
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_run(name, tmp_path, monkeypatch, registries):
+    for package in NEEDS.get(name, "").split():
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    for test in documented(name):
         report: list[str] = []
         runner = doctest.DocTestRunner(verbose=False)
         runner.run(test, out=report.append)
         assert not runner.failures, "".join(report)
-
-
-@pytest.mark.parametrize("package", sorted({package_of(name) for name in MODULES}))
-def test_examples_run(package, tmp_path, monkeypatch, registries):
-    monkeypatch.chdir(tmp_path)
-    modules = [name for name in MODULES if package_of(name) == package and name not in NEEDS]
-    for_each("name", modules)(run_examples)(folder=tmp_path)
-
-
-@pytest.mark.parametrize("name", NEEDS)
-def test_examples_of_what_may_be_missing_run(name, tmp_path, monkeypatch, registries):
-    pytest.importorskip(NEEDS[name])
-    monkeypatch.chdir(tmp_path)
-    run_examples(name, tmp_path)
 
 
 def test_examples_are_found():

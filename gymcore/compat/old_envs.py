@@ -179,6 +179,24 @@ class VectorEnvCompatibility(ForwardsAttributes, VectorEnv[Any, Any, Array]):
 
     Attributes:
         env: The old vector environment.
+
+    Examples:
+        >>> from gymcore import spaces
+        >>> class Old:
+        ...     num_envs = 2
+        ...     observation_space = action_space = spaces.Discrete(9)
+        ...
+        ...     def reset(self):
+        ...         return np.array([3, 4])
+        ...
+        ...     def step(self, actions):
+        ...         infos = [{"TimeLimit.truncated": True, "terminal_observation": 8}, {}]
+        ...         return np.array([3, 5]), np.ones(2), np.array([True, False]), infos
+        >>> envs = VectorEnvCompatibility(Old())
+        >>> observations, infos = envs.reset()
+        >>> observations, rewards, terminations, truncations, infos = envs.step(np.array([1, 2]))
+        >>> truncations, infos["final_obs"][0]
+        (array([ True, False]), 8)
     """
 
     def __init__(self, old_envs: Any, render_mode: str | None = None) -> None:

@@ -38,6 +38,17 @@ class Fragment(NamedTuple):
         final_observations: [E, ...], the last observation of each of the E episodes that ended.
         final_indices: [E, 2] int64, (t, lane) of each of these episodes, in order.
         extras: Arrays that the policy returned in addition to its actions, each [T, K, ...].
+
+    Examples:
+        >>> flags = np.zeros((1, 1), bool)
+        >>> fragment = Fragment(
+        ...     actor=0, restart=0, observations=np.zeros((1, 1, 4)), actions=np.ones((1, 1)),
+        ...     rewards=np.ones((1, 1)), terminated=flags, truncated=flags,
+        ...     last_observations=np.zeros((1, 4)), final_observations=np.zeros((0, 4)),
+        ...     final_indices=np.zeros((0, 2), np.int64), extras={},
+        ... )
+        >>> fragment.observations.shape
+        (1, 1, 4)
     """
 
     actor: int

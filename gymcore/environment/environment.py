@@ -302,7 +302,15 @@ def _serve(hosted: HostedEnvironment, host: str, port: int, options: dict[str, A
 
 
 class GymEnvironment(GymAdapter, Environment):
-    """One or many environments with Gym's interface as an `Environment`."""
+    """One or many environments with Gym's interface as an `Environment`.
+
+    Examples:
+        >>> environment = GymEnvironment("FrozenLake-v1", is_slippery=False)
+        >>> environment.max_episode_timesteps()
+        100
+        >>> environment.reset(), environment.execute(2)
+        (0, (1, 0, 0.0))
+    """
 
 
 class EnvironmentWrapper(Environment):
@@ -310,6 +318,12 @@ class EnvironmentWrapper(Environment):
 
     Attributes:
         environment: The wrapped environment.
+
+    Examples:
+        >>> inner = Environment.create("gym", level="FrozenLake-v1", is_slippery=False)
+        >>> environment = EnvironmentWrapper(inner, 1, reward_shaping="reward - 1")
+        >>> environment.reset(), environment.execute(2)
+        (0, (1, 2, -1.0))
     """
 
     def __init__(
@@ -504,6 +518,12 @@ class RemoteEnvironment(NoCopies, Environment):
     An exception of the environment is raised here as an `EnvironmentFailed` that is also an
     instance of its class; the environment remains usable. After the process has ended, calls that
     need it raise `WorkerDied` or `ClosedEnvironmentError`; the specifications can still be read.
+
+    Examples:
+        >>> environment = Environment.create("gym", level="FrozenLake-v1", remote="multiprocessing")
+        >>> isinstance(environment, RemoteEnvironment), environment.reset()
+        (True, 0)
+        >>> environment.close()
     """
 
     def __init__(self, connection: Any, blocking: bool) -> None:

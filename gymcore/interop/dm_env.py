@@ -49,12 +49,26 @@ def to_dm_env(env: object, seed: int | None = None) -> DmEnv | DmVectorEnv:
 
 
 def from_dm_env(env: dm_env.Environment) -> FromDmEnv:
-    """Return a `dm_env.Environment` as an `Env`; see `FromDmEnv`."""
+    """Return a `dm_env.Environment` as an `Env`; see `FromDmEnv`.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> env = from_dm_env(to_dm_env(gym.make("CartPole-v1")))
+        >>> env.action_space
+        Discrete(2)
+    """
     return FromDmEnv(env)
 
 
 class DmEnv(dm_env.Environment):
-    """An `Env` as a `dm_env.Environment`; the step after the last one of an episode resets."""
+    """An `Env` as a `dm_env.Environment`; the step after the last one of an episode resets.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> env = DmEnv(gym.make("CartPole-v1", max_episode_steps=1), seed=1)
+        >>> env.reset().first(), env.step(0).last(), env.step(0).first()
+        (True, True, True)
+    """
 
     def __init__(self, env: Env, seed: int | None = None) -> None:
         """Wrap `env`; `seed` seeds the first reset."""
@@ -99,6 +113,13 @@ class DmVectorEnv(dm_env.Environment):
 
     All parts of a time step are arrays with one entry per environment: `step_type` int64,
     `reward` and `discount` float64. Specs are those of batches.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> env = DmVectorEnv(gym.make_vec("CartPole-v1", num_envs=3), seed=1)
+        >>> _ = env.reset()
+        >>> env.step([0, 1, 0]).reward
+        array([1., 1., 1.])
     """
 
     def __init__(self, envs: VectorEnv, seed: int | None = None) -> None:
@@ -146,6 +167,13 @@ class FromDmEnv(Env):
 
     An episode whose last discount is 0 has terminated; any other was truncated. The info contains
     the `discount`. `dm_env` has no seeds: those of `reset` do not affect the environment.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> env = FromDmEnv(to_dm_env(gym.make("CartPole-v1"), seed=1))
+        >>> observation, info = env.reset()
+        >>> env.step(0)[1:]
+        (1.0, False, False, {'discount': 1.0})
     """
 
     def __init__(self, env: dm_env.Environment) -> None:

@@ -69,7 +69,12 @@ def to_gymnasium_space(space: spaces.Space) -> gymnasium.Space:
 
 
 def from_gymnasium_space(space: gymnasium.Space) -> spaces.Space:
-    """Convert a space of Gymnasium to gymcore; see `convert_space`."""
+    """Convert a space of Gymnasium to gymcore; see `convert_space`.
+
+    Examples:
+        >>> from_gymnasium_space(gymnasium.spaces.Discrete(3)) == gymcore.spaces.Discrete(3)
+        True
+    """
     return convert_space(space)
 
 
@@ -255,6 +260,11 @@ def register_all() -> None:
     `gymnasium.make("gymcore/CartPole-v1")` one lane of it. The slash in an id with a namespace
     becomes a hyphen: "gymcore/ALE-Pong-v5". Importing this module calls this function; call it
     again for ids registered later.
+
+    Examples:
+        >>> register_all()
+        >>> gymnasium.make("gymcore/FrozenLake-v1").observation_space
+        Discrete(16)
     """
     for spec in list(gymcore.registry.values()):
         if spec.namespace == "gymcore":  # gymcore itself is imported as `gymnasium`

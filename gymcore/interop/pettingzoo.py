@@ -41,6 +41,18 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
     Attributes:
         games: The PettingZoo environments.
         agents: Name of the agent for each environment of the batch.
+
+    Examples:
+        >>> from gymcore.spaces import Discrete
+        >>> class Game:
+        ...     metadata = {}
+        ...     possible_agents = agents = ["left", "right"]
+        ...     observation_space = action_space = lambda self, agent: Discrete(2)
+        ...     def reset(self, seed=None, options=None):
+        ...         return {"left": 0, "right": 1}, {"left": {}, "right": {}}
+        >>> envs = ParallelVectorEnv([Game, Game])
+        >>> envs.num_envs, envs.agents, envs.reset()[0]
+        (4, ('left', 'right', 'left', 'right'), array([0, 1, 0, 1]))
     """
 
     def __init__(self, env_fns: Sequence[Callable[[], Any]]) -> None:

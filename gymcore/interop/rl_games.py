@@ -26,6 +26,11 @@ def register() -> None:
 
     A configuration then selects it with `env_name: gymcore`; `env_config: {id: CartPole-v1}` names
     the environment, its arguments and those of `gymcore.make_vec`.
+
+    Examples:
+        >>> register()
+        >>> vecenv.vecenv_config["GYMCORE"] is RlGamesVecEnv
+        True
     """
     vecenv.register("GYMCORE", RlGamesVecEnv)
     creator = functools.partial(RlGamesVecEnv, "gymcore", 1)  # for rl_games' player
@@ -42,6 +47,11 @@ class RlGamesVecEnv(IVecEnv):
         envs: The vector environment.
         observation_space: Gymnasium's space of one observation.
         action_space: Gymnasium's space of one action.
+
+    Examples:
+        >>> envs = RlGamesVecEnv("gymcore", num_actors=8, id="CartPole-v1")
+        >>> envs.reset().shape
+        (8, 4)
     """
 
     def __init__(self, config_name: str, num_actors: int, seed: int | None = None, **config: Any):

@@ -65,6 +65,14 @@ class SB3VecEnv(VecEnv):
 
     Attributes:
         envs: The vector environment, with any engine, autoreset mode and wrappers.
+
+    Examples:
+        >>> envs = SB3VecEnv(make_vec("CartPole-v1", num_envs=2, max_episode_steps=1))
+        >>> observations = envs.reset()
+        >>> observations, rewards, dones, infos = envs.step(np.zeros(2, np.int64))
+        >>> dones, infos[0]["TimeLimit.truncated"]
+        (array([ True,  True]), True)
+        >>> envs.close()
     """
 
     def __init__(self, envs: VectorEnv) -> None:

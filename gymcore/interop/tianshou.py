@@ -48,7 +48,14 @@ def make_venv(env_id: str, num_envs: int = 1, **kwargs: Any) -> TianshouVectorEn
 
 
 class GymcoreFactory(EnvPoolFactory):
-    """A factory for Tianshou's `EnvFactoryRegistered(envpool_factory=...)`, in place of EnvPool."""
+    """A factory for Tianshou's `EnvFactoryRegistered(envpool_factory=...)`, in place of EnvPool.
+
+    Examples:
+        >>> envs = GymcoreFactory().create_venv("CartPole-v1", 8, mode=None, seed=0, kwargs={})
+        >>> envs.env_num
+        8
+        >>> envs.close()
+    """
 
     def create_venv(
         self, task: str, num_envs: int, mode: object, seed: int, kwargs: dict[str, Any]
@@ -64,6 +71,15 @@ class TianshouVectorEnv(BaseVectorEnv):
 
     Tianshou resets ended environments itself, and may step only some, selected by index. Infos are
     an object array of dicts with `env_id`.
+
+    Examples:
+        >>> options = {"autoreset_mode": "Disabled"}
+        >>> envs = TianshouVectorEnv(make_vec("CartPole-v1", num_envs=8, vector_kwargs=options))
+        >>> _ = envs.reset()
+        >>> observations, *_, infos = envs.step(np.array([0, 1]), [2, 6])
+        >>> observations.shape, infos[1]
+        ((2, 4), {'env_id': np.int64(6)})
+        >>> envs.close()
     """
 
     def __init__(self, envs: VectorEnv) -> None:

@@ -48,6 +48,14 @@ class TorchRLEnv(EnvBase):
     under `"observation"`, with texts as indices of characters (`flatten` in gymcore.spaces.utils);
     rewards are float32; discrete actions are indices, not one-hot. CPU tensors share
     the memory of the arrays returned by the environment.
+
+    Examples:
+        >>> from gymcore import make_vec
+        >>> options = {"autoreset_mode": "Disabled"}
+        >>> env = TorchRLEnv(make_vec("CartPole-v1", num_envs=8, vector_kwargs=options))
+        >>> env.reset()["observation"].shape
+        torch.Size([8, 4])
+        >>> env.close()
     """
 
     def __init__(self, envs: VectorEnv) -> None:

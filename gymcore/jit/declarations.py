@@ -40,7 +40,13 @@ INTERPRETED_CALLS = ("print", "breakpoint")
 
 
 class array:
-    """Declaration of an array field of fixed shape, as in `goal: jit.array(float, 2)`."""
+    """Declaration of an array field of fixed shape, as in `goal: jit.array(float, 2)`.
+
+    Examples:
+        >>> goal = array(float, 2)
+        >>> goal.dtype, goal.shape
+        (<class 'float'>, (2,))
+    """
 
     def __init__(self, dtype: Any, *shape: int) -> None:
         """Store the dtype of the elements and the length of each axis."""

@@ -47,6 +47,15 @@ class Rollout(NamedTuple):
             num_envs, ...]; other rows are undefined.
         reset_steps: Whether the step only reset the lane (next-step autoreset), bool [T, num_envs].
             The action was ignored: exclude such steps from losses.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> def policy(observations):
+        ...     return np.zeros(8, np.int64), np.zeros(8, np.float32), np.zeros(8, np.float32)
+        >>> envs = gym.make_vec("CartPole-v1", num_envs=8)
+        >>> rollout = RolloutCollector(envs, policy, 16, seed=1).collect()
+        >>> float(rollout.rewards[rollout.reset_steps].sum())
+        0.0
     """
 
     observations: Array

@@ -28,6 +28,11 @@ class Evaluation:
         lengths: Numbers of steps, int64 [episodes].
         successes: bool [episodes], whether the info of the last step had a true `is_success` or
             `success`; None if no episode reported either.
+
+    Examples:
+        >>> evaluation = Evaluation(np.array([3.0, 5.0]), np.array([3, 5]), None)
+        >>> evaluation.mean, evaluation.std
+        (4.0, 1.0)
     """
 
     returns: npt.NDArray[np.float64]

@@ -58,6 +58,16 @@ class Transitions(NamedTuple):
         weights: Weights of the losses, float32 [B]: the importance weights of prioritized sampling,
             divided by the largest of the batch; 1 otherwise.
         indices: Numbers of the transitions for `update_priorities`, int64 [B].
+
+    Examples:
+        >>> import gymcore as gym
+        >>> envs = gym.make_vec("CartPole-v1", num_envs=2)
+        >>> buffer = ReplayBuffer(envs, capacity=100, seed=1)
+        >>> observations, _ = envs.reset(seed=1)
+        >>> buffer.add(observations, [0, 1], *envs.step([0, 1]))
+        >>> batch = buffer.sample(4)
+        >>> batch.rewards, batch.next_observations.shape
+        (array([1., 1., 1., 1.], dtype=float32), (4, 4))
     """
 
     observations: Any

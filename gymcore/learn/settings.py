@@ -45,6 +45,11 @@ class Settings:
         total_steps: Total number of steps, of all lanes together, after which training ends.
         target: Mean return of the last 100 episodes at which training ends earlier; infinity for
             none, None for the one that the id has in `DEFAULTS` or in the registry, if any.
+
+    Examples:
+        >>> settings = Settings(num_envs=64, total_steps=100_000)
+        >>> settings.num_envs, settings.gamma
+        (64, 0.99)
     """
 
     num_envs: int = 32

@@ -49,6 +49,21 @@ class Client:
     Attributes:
         hello: The server's description of the environment.
         specification_hash: SHA-256 of this description.
+
+    Examples:
+        >>> import threading
+        >>> import gymcore as gym
+        >>> from gymcore.remote.server import Server
+        >>> from gymcore.remote.vector_env import HostedVectorEnv
+        >>> envs = gym.make_vec("CartPole-v1", num_envs=2)
+        >>> server = Server(HostedVectorEnv(envs, "CartPole-v1"))
+        >>> thread = threading.Thread(target=server.run)
+        >>> thread.start()
+        >>> client = Client(server.address, "vector")
+        >>> client.hello["id"], client.hello["num_envs"]
+        ('CartPole-v1', 2)
+        >>> client.close(), server.stop(), thread.join(), server.close(), envs.close()
+        (None, None, None, None, None)
     """
 
     def __init__(

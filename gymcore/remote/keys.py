@@ -36,6 +36,10 @@ def make_keys(directory: str | Path) -> list[Path]:
         InvalidArgument: If one of the files exists.
         OSError: If the files cannot be written. After any error, nothing is left behind.
         DependencyNotInstalled: If cryptography is not installed.
+
+    Examples:
+        >>> [path.name for path in make_keys("keys")]
+        ['server.crt', 'server.key', 'client.crt', 'client.key']
     """
     folder = Path(directory)
     texts: dict[Path, bytes] = {}

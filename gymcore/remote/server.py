@@ -74,6 +74,14 @@ class Server(NoCopies):
         address: `tcp://host:port`, with the actual port.
         fingerprint: Fingerprint of the server's certificate; None without keys.
         refused: Number of messages and connections that have been rejected.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> from gymcore.remote.vector_env import HostedVectorEnv
+        >>> envs = gym.make_vec("CartPole-v1", num_envs=2)
+        >>> with Server(HostedVectorEnv(envs, "CartPole-v1")) as server:
+        ...     print(server.address.rpartition(":")[0])
+        tcp://127.0.0.1
     """
 
     def __init__(

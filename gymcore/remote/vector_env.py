@@ -51,6 +51,12 @@ class HostedVectorEnv:
 
     Attributes:
         envs: The vector environment.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> hosted = HostedVectorEnv(gym.make_vec("CartPole-v1", num_envs=2), "CartPole-v1")
+        >>> hosted.hello()["num_envs"]
+        2
     """
 
     def __init__(self, envs: VectorEnv, env_id: str, attributes: Sequence[str] = ()) -> None:

@@ -33,6 +33,13 @@ class GraphInstance(NamedTuple):
         edges: Batch of elements of the edge space, one per edge; None if there are no edges.
         edge_links: Integer array `[num_edges, 2]`, the two nodes of each edge; None if there are no
             edges.
+
+    Examples:
+        >>> from gymcore.spaces import Discrete
+        >>> triangle = np.array([[0, 1], [1, 2], [2, 0]])
+        >>> graph = GraphInstance(nodes=np.array([0, 1, 1]), edges=None, edge_links=triangle)
+        >>> graph.edge_links.shape
+        (3, 2)
     """
 
     nodes: Any

@@ -68,6 +68,17 @@ class Space(Generic[T_co]):
 
     Attributes:
         dtype: NumPy dtype of the elements, or None if an element is not one array.
+
+    Examples:
+        >>> class Even(Space):
+        ...     is_np_flattenable = False
+        ...     def sample(self, mask=None, probability=None):
+        ...         return 2 * int(self.np_random.integers(5))
+        ...     def contains(self, x):
+        ...         return isinstance(x, int) and x % 2 == 0
+        >>> space = Even(seed=1)
+        >>> space.sample() in space, 3 in space
+        (True, False)
     """
 
     _np_random: np.random.Generator | None

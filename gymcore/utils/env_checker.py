@@ -73,6 +73,10 @@ def check_reset_seed_determinism(env: Env) -> None:
         FailedCheck: If it cannot be reset with a seed, an observation is outside the observation
             space, the same seed gives different observations (unless the spec is
             `nondeterministic`), or the generator is not seeded. Also an `AssertionError`.
+
+    Examples:
+        >>> import gymcore
+        >>> check_reset_seed_determinism(gymcore.make("CartPole-v1"))
     """
     parameters = inspect.signature(env.reset).parameters
     rules.RESET_TAKES.check(parameters, "seed", article="a")
@@ -123,6 +127,10 @@ def check_reset_options(env: Env) -> None:
     Raises:
         Error: If `reset` has no argument `options`.
         FailedCheck: If it cannot be reset with options (also an `AssertionError`).
+
+    Examples:
+        >>> import gymcore
+        >>> check_reset_options(gymcore.make("CartPole-v1"))
     """
     rules.RESET_TAKES.check(inspect.signature(env.reset).parameters, "options", article="an")
     try:
@@ -138,6 +146,10 @@ def check_reset_return_info_deprecation(env: Env) -> None:
 
     Args:
         env: The environment; it is not run.
+
+    Examples:
+        >>> import gymcore
+        >>> check_reset_return_info_deprecation(gymcore.make("CartPole-v1"))
     """
     rules.HAS_NO_RETURN_INFO.check(inspect.signature(env.reset).parameters)
 
@@ -147,6 +159,10 @@ def check_seed_deprecation(env: Env) -> None:
 
     Args:
         env: The environment; it is not run.
+
+    Examples:
+        >>> import gymcore
+        >>> check_seed_deprecation(gymcore.make("CartPole-v1"))
     """
     rules.HAS_NO_SEED_METHOD.check(env)
 
@@ -159,6 +175,10 @@ def check_reset_return_type(env: Env) -> None:
 
     Raises:
         FailedCheck: If it does not (also an `AssertionError`).
+
+    Examples:
+        >>> import gymcore
+        >>> check_reset_return_type(gymcore.make("CartPole-v1"))
     """
     result = env.reset()
     rules.RESET_RETURNS_TUPLE.demand(result)
@@ -179,6 +199,10 @@ def check_step_determinism(env: Env, seed: int = 123) -> None:
     Raises:
         FailedCheck: If the results or the generators' states differ, or the first step truncates
             (also an `AssertionError`).
+
+    Examples:
+        >>> import gymcore
+        >>> check_step_determinism(gymcore.make("CartPole-v1"))
     """
     if env.spec is not None and env.spec.nondeterministic:
         return
@@ -211,6 +235,10 @@ def check_returned_data_not_reused(env: Env, seed: int = 123) -> None:
 
     Raises:
         FailedCheck: If two calls returned data that share memory (also an `AssertionError`).
+
+    Examples:
+        >>> import gymcore
+        >>> check_returned_data_not_reused(gymcore.make("CartPole-v1"))
     """
     env.action_space.seed(seed)
     calls = ["env.reset() (call 1)"]
@@ -237,6 +265,9 @@ def check_space_limit(space: Space, space_type: str) -> None:
     Args:
         space: The space; boxes in a `Dict` or `Tuple` are checked as well.
         space_type: "observation" or "action".
+
+    Examples:
+        >>> check_space_limit(Box(-1, 1, (2,)), "action")
     """
     if isinstance(space, Box):
         rules.apply(

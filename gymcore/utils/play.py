@@ -30,7 +30,16 @@ KeyCodes: TypeAlias = dict[tuple[int, ...], object]
 
 
 class MissingKeysToAction(error.Error):
-    """Raised if neither the environment nor the caller defines keys."""
+    """Raised if neither the environment nor the caller defines keys.
+
+    Examples:
+        >>> import gymcore
+        >>> gymcore.register("Pole-v0", "gymcore.envs.classic_control:CartPoleEnv")
+        >>> play(gymcore.make("Pole-v0", render_mode="rgb_array"))  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        gymcore.utils.play.MissingKeysToAction: ...
+    """
 
 
 class PlayableGame:
@@ -44,6 +53,14 @@ class PlayableGame:
         pressed_keys: Relevant keys that are held down.
         tapped_keys: Relevant keys pressed, however briefly, since the last step.
         running: Whether the game continues; False after Escape or closing the window.
+
+    Examples:
+        >>> import gymcore
+        >>> env = gymcore.make("CartPole-v1", render_mode="rgb_array")
+        >>> _ = env.reset()
+        >>> game = PlayableGame(env, {(ord("d"),): 1})  # doctest: +SKIP
+        >>> game.relevant_keys  # doctest: +SKIP
+        {100}
     """
 
     def __init__(
@@ -158,6 +175,13 @@ def display_arr(
 
     Raises:
         FailedTypeCheck: If `arr` is not a uint8 array (also an `AssertionError`).
+
+    Examples:
+        >>> import pygame
+        >>> screen = pygame.Surface((4, 2))
+        >>> display_arr(screen, np.full((2, 4, 3), 255, np.uint8), (4, 2), transpose=True)
+        >>> screen.get_at((3, 1))[:3]
+        (255, 255, 255)
     """
     if not isinstance(arr, np.ndarray) or arr.dtype != np.uint8:
         kind = arr.dtype if isinstance(arr, np.ndarray) else type(arr)
@@ -248,6 +272,11 @@ def play(
             is not in the action space.
         MissingKeysToAction: If no keys are defined.
         DependencyNotInstalled: If pygame is missing.
+
+    Examples:
+        >>> import gymcore
+        >>> env = gymcore.make("CartPole-v1", render_mode="rgb_array")
+        >>> play(env, keys_to_action={"a": 0, "d": 1}, zoom=2)  # doctest: +SKIP
     """
     has_own_keys = keys_to_action is not None
     if keys_to_action is None:

@@ -78,7 +78,20 @@ _Result = TypeVar("_Result")
 
 
 class AsyncState(Enum):
-    """The call that is pending."""
+    """The call that is pending.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> envs = gym.vector.AsyncVectorEnv([lambda: gym.make("CartPole-v1")] * 2)
+        >>> envs.reset_async(seed=1)
+        >>> try:
+        ...     envs.step_async([0, 1])
+        ... except gym.error.AlreadyPendingCallError as problem:
+        ...     print(problem.name, AsyncState(problem.name))
+        reset AsyncState.WAITING_RESET
+        >>> observations, infos = envs.reset_wait()
+        >>> envs.close()
+    """
 
     DEFAULT = "default"
     WAITING_RESET = "reset"
@@ -867,6 +880,18 @@ class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):
     `AsyncVectorEnv(..., worker=loop)` returns one. The loop implements the protocol of
     `gymcore.vector.workers.custom`. `send` and `recv`, stepping some of the environments, restarts,
     saved states and episode statistics are not supported.
+
+    Examples:
+        >>> import gymcore
+        >>> def worker(index, env_fn, pipe, parent_pipe, *_):
+        ...     parent_pipe.close()
+        ...     for command, data in iter(pipe.recv, ("close", None)):
+        ...         pipe.send(((True, True) if command == "_check_spaces" else None, True))
+        ...     pipe.send((None, True))
+        >>> envs = AsyncVectorEnv([lambda: gymcore.make("CartPole-v1")] * 2, worker=worker)
+        >>> type(envs).__name__, envs.num_workers
+        ('CustomWorkerVectorEnv', 2)
+        >>> envs.close()
     """
 
     _workers: CustomWorkers

@@ -20,6 +20,10 @@ class AutoresetMode(Enum):
 
     Functions that take a mode also accept its value, such as "SameStep", and other spellings of it,
     such as "same_step" and "same-step".
+
+    Examples:
+        >>> AutoresetMode("same_step")
+        <AutoresetMode.SAME_STEP: 'SameStep'>
     """
 
     NEXT_STEP = "NextStep"

@@ -522,7 +522,18 @@ class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, A
 
 
 class VectorActionWrapper(VectorWrapper[ObsType, WrapperActType, ObsType, ActType, ArrayType]):
-    """A wrapper that changes actions: define `actions`."""
+    """A wrapper that changes actions: define `actions`.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> class Mirrored(gym.vector.VectorActionWrapper):
+        ...     def actions(self, actions):
+        ...         return 1 - actions
+        >>> envs = Mirrored(gym.make_vec("CartPole-v1", num_envs=2))
+        >>> _ = envs.reset(seed=0)
+        >>> envs.step(np.array([0, 1]))[1]
+        array([1., 1.])
+    """
 
     _lane_arrays = ()
 
@@ -536,7 +547,18 @@ class VectorActionWrapper(VectorWrapper[ObsType, WrapperActType, ObsType, ActTyp
 
 
 class VectorRewardWrapper(VectorWrapper[ObsType, ActType, ObsType, ActType, ArrayType]):
-    """A wrapper that changes rewards: define `rewards`."""
+    """A wrapper that changes rewards: define `rewards`.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> class Halved(gym.vector.VectorRewardWrapper):
+        ...     def rewards(self, rewards):
+        ...         return rewards / 2
+        >>> envs = Halved(gym.make_vec("CartPole-v1", num_envs=2))
+        >>> _ = envs.reset(seed=0)
+        >>> envs.step([0, 1])[1]
+        array([0.5, 0.5])
+    """
 
     _lane_arrays = ()
 

@@ -46,6 +46,12 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
         lives: Lives left after the last reset or the last step that read them.
         game_over: Whether the last step ended the episode.
         obs_buffer: The last two frames, `[height, width]` or `[height, width, 3] uint8`.
+
+    Examples:
+        >>> import gymcore
+        >>> env = AtariPreprocessing(gymcore.make("ALE/Pong-v5", frameskip=1))
+        >>> env.reset(seed=1)[0].shape
+        (84, 84)
     """
 
     _tuple_arguments = ("screen_size",)

@@ -105,6 +105,13 @@ class Autoreset(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
 
     Attributes:
         autoreset: Whether the next step resets.
+
+    Examples:
+        >>> import gymcore
+        >>> env = Autoreset(gymcore.make("FrozenLake-v1", is_slippery=False, max_episode_steps=1))
+        >>> _ = env.reset(seed=1)
+        >>> env.step(2)[3], env.step(2)
+        (True, (0, 0.0, False, False, {'prob': 1}))
     """
 
     def __init__(self, env: Env[ObsType, ActType]) -> None:
@@ -145,6 +152,13 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
         checked_render: Whether a render has been checked.
         checked_data_reuse: Whether the results of two consecutive steps have been compared.
         close_called: Whether the environment has been closed.
+
+    Examples:
+        >>> import gymcore
+        >>> env = PassiveEnvChecker(gymcore.make("CartPole-v1", disable_env_checker=True))
+        >>> _ = env.reset(seed=1)
+        >>> env.checked_reset, env.checked_step
+        (True, False)
     """
 
     def __init__(self, env: Env[ObsType, ActType]) -> None:
@@ -230,7 +244,16 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
 
 
 class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
-    """Raise if `step` or `render` is called before `reset`."""
+    """Raise if `step` or `render` is called before `reset`.
+
+    Examples:
+        >>> import gymcore
+        >>> env = OrderEnforcing(gymcore.make("CartPole-v1"))
+        >>> env.step(0)
+        Traceback (most recent call last):
+        ...
+        gymcore.error.ResetNeeded: Cannot call env.step() before calling env.reset()
+    """
 
     def __init__(
         self, env: Env[ObsType, ActType], disable_render_order_enforcing: bool = False

@@ -13,4 +13,10 @@ class JaxToNumpy(JaxToNumpyArrays, ArrayConversion):
     """Use an environment that works on JAX arrays with NumPy.
 
     Arrays share memory where possible; see `gymcore.wrappers.array_conversion`.
+
+    Examples:
+        >>> import gymcore
+        >>> env = JaxToNumpy(gymcore.make("phys2d/CartPole-v1"))
+        >>> env.reset(seed=1)[0].shape
+        (4,)
     """

@@ -13,6 +13,12 @@ class JaxToTorch(ToTorch, ArrayConversion):
     """Use an environment that works on JAX arrays with PyTorch.
 
     Arrays share memory where possible; see `gymcore.wrappers.array_conversion`.
+
+    Examples:
+        >>> import gymcore
+        >>> env = JaxToTorch(gymcore.make("phys2d/CartPole-v1"))
+        >>> env.reset(seed=1)[0].shape
+        torch.Size([4])
     """
 
     _library = "jax.numpy"

@@ -13,6 +13,12 @@ class NumpyToTorch(ToTorch, ArrayConversion):
     """Use an environment that works on NumPy arrays with PyTorch.
 
     Arrays share memory where possible; see `gymcore.wrappers.array_conversion`.
+
+    Examples:
+        >>> import gymcore
+        >>> env = NumpyToTorch(gymcore.make("CartPole-v1"))
+        >>> env.reset(seed=1)[0].shape
+        torch.Size([4])
     """
 
     _library = "numpy"

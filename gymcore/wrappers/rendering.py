@@ -173,6 +173,12 @@ class HumanRendering(
         window: The window, owned by this wrapper; None before the first frame.
         screen_size: Width and height of the window in pixels.
         clock: Clock that keeps the frame rate at `metadata["render_fps"]`.
+
+    Examples:
+        >>> import gymcore
+        >>> env = HumanRendering(gymcore.make("CartPole-v1", render_mode="rgb_array"))
+        >>> env.render_mode
+        'human'
     """
 
     def __init__(self, env: Env[ObsType, ActType]) -> None:

@@ -44,6 +44,12 @@ class DoneEnv(Adapter, Env):  # type: ignore[override]
     Attributes:
         env: The current environment.
         waiting_seed: Seed of the next reset, or None.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> env = DoneEnv(gym.make("FrozenLake-v1", is_slippery=False))
+        >>> env.reset(), env.step(2)
+        (0, (1, 0, False, {'prob': 1.0}))
     """
 
     waiting_seed: int | None = None
@@ -139,6 +145,14 @@ class DoneVectorEnv(VectorWrapper, Env):  # type: ignore[misc]
 
     Attributes:
         waiting_seed: Seed or seeds of the next reset, or None.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> envs = DoneVectorEnv(gym.make_vec("FrozenLake-v1", num_envs=3, is_slippery=False))
+        >>> observations = envs.reset()
+        >>> observations, rewards, dones, infos = envs.step([2, 1, 0])
+        >>> observations, dones
+        (array([1, 4, 0]), array([False, False, False]))
     """
 
     def __init__(self, env: Any) -> None:

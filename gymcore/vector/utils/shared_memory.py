@@ -138,6 +138,12 @@ def read_from_shared_memory(space: Space, shared_memory: SharedMemory, n: int = 
 
     Raises:
         ValueError: If the memory does not hold `n` elements. Also see `create_shared_memory`.
+
+    Examples:
+        >>> from gymcore.spaces import Box
+        >>> memory = create_shared_memory(Box(0, 1, (2,)), n=3)
+        >>> read_from_shared_memory(Box(0, 1, (2,)), memory, n=3).shape
+        (3, 2)
     """
     raise unsupported_space("read_from_shared_memory", space)
 

@@ -12,6 +12,12 @@ class JaxToTorch(ToTorch, ArrayConversion):
     """Use a vector environment that works on JAX arrays with PyTorch.
 
     Arrays share memory where possible; see `gymcore.wrappers.array_conversion`.
+
+    Examples:
+        >>> import gymcore
+        >>> envs = JaxToTorch(gymcore.make_vec("phys2d/CartPole-v1", num_envs=2))
+        >>> envs.reset(seed=1)[0].shape
+        torch.Size([2, 4])
     """
 
     _library = "jax.numpy"

@@ -161,6 +161,13 @@ class HumanRendering(
         num_cols: Number of columns in the grid of lanes; None before the first frame.
         window: The window, owned by this wrapper; None before the first frame.
         clock: Clock that keeps the frame rate at `metadata["render_fps"]`.
+
+    Examples:
+        >>> import gymcore
+        >>> envs = gymcore.make_vec("CartPole-v1", num_envs=9, render_mode="rgb_array")
+        >>> envs = HumanRendering(envs, screen_size=(600, 400))
+        >>> envs.render_mode
+        'human'
     """
 
     _lane_arrays = ()

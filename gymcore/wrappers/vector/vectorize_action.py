@@ -193,7 +193,14 @@ class ClipAction(VectorForm, VectorizeTransformAction):
 
 @vector_form(transform_action.RescaleAction)
 class RescaleAction(VectorForm, VectorizeTransformAction):
-    """Rescale the actions of a batch linearly to the bounds of a `Box` space."""
+    """Rescale the actions of a batch linearly to the bounds of a `Box` space.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> envs = RescaleAction(gym.make_vec("Pendulum-v1", num_envs=2), -1, 1)
+        >>> envs.actions(np.float32([[0.5], [-1]])).tolist()
+        [[1.0], [-2.0]]
+    """
 
 
 @vector_form(transform_action.DiscretizeAction)

@@ -183,12 +183,27 @@ class VectorizeTransformObservation(_EachRow[WrapperObsType, ActType, ObsType, A
 
 @vector_form(transform_observation.FilterObservation)
 class FilterObservation(VectorForm, VectorizeTransformObservation):
-    """Keep some entries of `Dict` or `Tuple` observations."""
+    """Keep some entries of `Dict` or `Tuple` observations.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> envs = gym.make_vec("CartPole-v1", num_envs=2, render_mode="rgb_array")
+        >>> envs = gym.wrappers.vector.AddRenderObservation(envs, render_only=False)
+        >>> sorted(FilterObservation(envs, ["state"]).reset(seed=1)[0])
+        ['state']
+    """
 
 
 @vector_form(transform_observation.FlattenObservation)
 class FlattenObservation(VectorForm, VectorizeTransformObservation):
-    """Flatten the observations of each lane."""
+    """Flatten the observations of each lane.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> envs = FlattenObservation(gym.make_vec("Blackjack-v1", num_envs=2))
+        >>> envs.reset(seed=1)[0].shape
+        (2, 45)
+    """
 
 
 @vector_form(transform_observation.GrayscaleObservation)
@@ -206,22 +221,51 @@ class GrayscaleObservation(VectorForm, VectorizeTransformObservation):
 
 @vector_form(transform_observation.ResizeObservation)
 class ResizeObservation(VectorForm, VectorizeTransformObservation):
-    """Resize the images one lane at a time, into one array."""
+    """Resize the images one lane at a time, into one array.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> envs = gym.make_vec("CartPole-v1", num_envs=2, render_mode="rgb_array")
+        >>> envs = ResizeObservation(gym.wrappers.vector.AddRenderObservation(envs), (84, 96))
+        >>> envs.reset(seed=1)[0].shape
+        (2, 84, 96, 3)
+    """
 
 
 @vector_form(transform_observation.ReshapeObservation)
 class ReshapeObservation(VectorForm, VectorizeTransformObservation):
-    """Give the array observations of each lane another shape."""
+    """Give the array observations of each lane another shape.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> envs = ReshapeObservation(gym.make_vec("CartPole-v1", num_envs=3), (2, 2))
+        >>> envs.reset(seed=1)[0].shape
+        (3, 2, 2)
+    """
 
 
 @vector_form(transform_observation.RescaleObservation)
 class RescaleObservation(VectorForm, VectorizeTransformObservation):
-    """Map array observations linearly to other bounds."""
+    """Map array observations linearly to other bounds.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> envs = RescaleObservation(gym.make_vec("MountainCar-v0", num_envs=2), 0, 1)
+        >>> envs.single_observation_space
+        Box(0.0, 1.0, (2,), float32)
+    """
 
 
 @vector_form(transform_observation.DtypeObservation)
 class DtypeObservation(VectorForm, VectorizeTransformObservation):
-    """Give observations another dtype."""
+    """Give observations another dtype.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> envs = DtypeObservation(gym.make_vec("CartPole-v1", num_envs=2), "float64")
+        >>> envs.reset(seed=1)[0].dtype
+        dtype('float64')
+    """
 
 
 @vector_form(transform_observation.DiscretizeObservation)

@@ -49,6 +49,13 @@ class GrayScaleObservation(ObservationWrapper, RecordConstructorArgs):
     """Convert RGB images to grayscale, as `cv2.cvtColor` does (Gym 0.26).
 
     `GrayscaleObservation` of Gymnasium 1.x uses other weights and does not round.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> env = gym.make("CartPole-v1", render_mode="rgb_array")
+        >>> env = GrayScaleObservation(gym.wrappers.AddRenderObservation(env))
+        >>> env.reset(seed=1)[0].shape
+        (400, 600)
     """
 
     def __init__(self, env: Env, keep_dim: bool = False) -> None:
