@@ -250,8 +250,9 @@ def test_loops_that_end_before_they_are_asked(make, monkeypatch):
     post = CustomWorkers.post
 
     def post_late(self, *args):
-        for process in self.processes:
-            process.join(60)
+        for worker in self._workers:
+            while not worker.join(0.01):
+                worker.poll()  # a spawned process waits for the rest of its functions
         post(self, *args)
 
     monkeypatch.setattr(CustomWorkers, "post", post_late)
