@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import gc
 import importlib
 import os
+import pprint
+import re
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -18,6 +21,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("SDL_NO_SIGNAL_HANDLERS", "1")
 
 import hypothesis
+import numpy as np
 import pytest
 
 import gymcore.envs.registration
@@ -92,6 +96,23 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     finally:
         gc.enable()
         gc.freeze()
+
+
+# Types that pytest names itself, besides functions and classes.
+NAMED = (str, bytes, int, float, complex, type(None), re.Pattern, enum.Enum)
+# Addresses and the order of sets, which differ between the processes of a parallel run.
+UNSTABLE = re.compile(r" at 0x|\{[^:{}]+\}")
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name the cases that pytest would only number, so that `-k` finds them."""
+    if isinstance(val, NAMED) or hasattr(val, "__name__"):
+        return None
+    with contextlib.suppress(RecursionError):  # of an array that holds itself
+        name = " ".join(repr(val).split())
+        if pprint.isreadable(val) and not UNSTABLE.search(name):
+            return name[:80]
+    return None
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import gymcore
-from tests.for_each import for_each
 from tests.parity import compare
 
 CLASSES = ["Env", "Wrapper", "ObservationWrapper", "RewardWrapper", "ActionWrapper"]
@@ -236,8 +235,8 @@ def test_context_manager(wrapped: bool) -> None:
 # Wrapper
 
 
-@for_each("wrapper", CLASSES[1:])
-@for_each("env", [3, None, "CartPole-v1", int])
+@pytest.mark.parametrize("wrapper", CLASSES[1:])
+@pytest.mark.parametrize("env", [3, None, "CartPole-v1", int])
 def test_only_environments_can_be_wrapped(wrapper: str, env: Any) -> None:
     compare(lambda gym: getattr(gym, wrapper)(env))
 
@@ -323,7 +322,7 @@ def layers(gym: ModuleType) -> tuple[Any, Any, Any]:
     return gym.Wrapper(gym.Wrapper(middle)), middle, base
 
 
-@for_each("name", ["gravity", "scale", "version", "nothing", "_secret", "received"])
+@pytest.mark.parametrize("name", ["gravity", "scale", "version", "nothing", "_secret", "received"])
 def test_no_attribute_is_passed_on_implicitly(name: str) -> None:
     compare(lambda gym: getattr(layers(gym)[0], name), message=False)
     assert getattr(layers(gymcore)[0], name, "default") == "default"
@@ -420,7 +419,7 @@ def test_a_wrapper_without_env_has_a_plain_error() -> None:
         gymcore.Wrapper.__new__(gymcore.Wrapper).env  # noqa: B018
 
 
-@for_each("name", ["gravity", "scale", "_secret", "nothing", "env", "broken"])
+@pytest.mark.parametrize("name", ["gravity", "scale", "_secret", "nothing", "env", "broken"])
 def test_reading_attributes_of_any_layer(name: str) -> None:
     compare(lambda gym: layers(gym)[0].has_wrapper_attr(name))
     compare(lambda gym: layers(gym)[2].has_wrapper_attr(name))
@@ -428,8 +427,8 @@ def test_reading_attributes_of_any_layer(name: str) -> None:
     compare(lambda gym: layers(gym)[2].get_wrapper_attr(name), message=name != "nothing")
 
 
-@for_each("force", [True, False])
-@for_each("name", ["gravity", "scale", "new", "_secret", "observation_space"])
+@pytest.mark.parametrize("force", [True, False])
+@pytest.mark.parametrize("name", ["gravity", "scale", "new", "_secret", "observation_space"])
 def test_writing_attributes_of_any_layer(name: str, force: bool) -> None:
     def scenario(gym: ModuleType) -> list[Any]:
         stack = layers(gym)

@@ -4,9 +4,9 @@ import inspect
 import pickle
 
 import gymnasium.error
+import pytest
 
 from gymcore import error
-from tests.for_each import for_each
 
 THEIRS = sorted(name for name, cls in vars(gymnasium.error).items() if inspect.isclass(cls))
 OURS = sorted(
@@ -16,20 +16,20 @@ OURS = sorted(
 )
 
 
-@for_each("name", THEIRS)
+@pytest.mark.parametrize("name", THEIRS)
 def test_every_gymnasium_name_is_there_and_is_caught_by_the_same_bases(name: str) -> None:
     bases = {cls.__name__ for cls in getattr(error, name).__mro__}
     for theirs in getattr(gymnasium.error, name).__mro__:
         assert theirs.__name__ in bases
 
 
-@for_each("name", OURS)
+@pytest.mark.parametrize("name", OURS)
 def test_everything_derives_from_error(name: str) -> None:
     assert issubclass(getattr(error, name), error.Error)
     assert getattr(error, name).__doc__
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("name", "builtins"),
     [
         ("InvalidArgument", (ValueError,)),
@@ -51,7 +51,7 @@ def test_builtin_bases(name: str, builtins: tuple[type, ...]) -> None:
         assert issubclass(getattr(error, name), builtin)
 
 
-@for_each("name", OURS)
+@pytest.mark.parametrize("name", OURS)
 def test_the_message_is_the_text_and_survives_pickling(name: str) -> None:
     cls = getattr(error, name)
     arguments = ("what happened", "step") if issubclass(cls, error._PendingCallError) else ("what",)

@@ -21,7 +21,6 @@ import pytest
 
 import gymcore
 from tests import message_envs
-from tests.for_each import for_each
 
 _COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -684,43 +683,43 @@ def rows(table: str) -> list[str]:
     return found
 
 
-@for_each("expression", rows(SPACES))
+@pytest.mark.parametrize("expression", rows(SPACES))
 def test_spaces(expression: str) -> None:
     check(expression)
 
 
-@for_each("expression", rows(BATCHES))
+@pytest.mark.parametrize("expression", rows(BATCHES))
 def test_batches(expression: str) -> None:
     check(expression)
 
 
-@for_each("expression", rows(REGISTRY))
+@pytest.mark.parametrize("expression", rows(REGISTRY))
 def test_registry(expression: str) -> None:
     check(expression)
 
 
-@for_each("expression", rows(CORE))
+@pytest.mark.parametrize("expression", rows(CORE))
 def test_core(expression: str) -> None:
     check(expression)
 
 
-@for_each("expression", rows(CHECKERS))
+@pytest.mark.parametrize("expression", rows(CHECKERS))
 def test_checkers(expression: str) -> None:
     check(expression)
 
 
-@for_each("expression", rows(WRAPPERS))
+@pytest.mark.parametrize("expression", rows(WRAPPERS))
 def test_wrappers(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     check(expression)
 
 
-@for_each("expression", rows(VECTOR))
+@pytest.mark.parametrize("expression", rows(VECTOR))
 def test_vector(expression: str) -> None:
     check(expression)
 
 
-@for_each("expression", rows(PLAY))
+@pytest.mark.parametrize("expression", rows(PLAY))
 def test_play(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     check(expression)

@@ -12,7 +12,8 @@ import functools
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.for_each import for_each
+import pytest
+
 from tests.syntax import statements
 
 ROOT = Path(__file__).parents[1] / "gymcore"
@@ -156,7 +157,7 @@ def circles() -> list[list[str]]:
     return sorted(map(list, groups))
 
 
-@for_each("name", [name for name in MODULES if name != TOP])
+@pytest.mark.parametrize("name", [name for name in MODULES if name != TOP])
 def test_every_module_has_a_layer(name: str) -> None:
     layer(name)
 

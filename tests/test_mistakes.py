@@ -12,7 +12,6 @@ import pytest
 import gymcore as gym
 from gymcore import spaces
 from gymcore.vector import AutoresetMode, SyncVectorEnv
-from tests.for_each import for_each
 
 
 class Plain(gym.Env[Any, Any]):
@@ -279,7 +278,7 @@ MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
 }
 
 
-@for_each("mistake", MISTAKES)
+@pytest.mark.parametrize("mistake", MISTAKES)
 @pytest.mark.filterwarnings("ignore")
 def test_mistakes(mistake):
     act, error, message = MISTAKES[mistake]
@@ -287,7 +286,7 @@ def test_mistakes(mistake):
         act()
 
 
-@for_each("mode", AutoresetMode)
+@pytest.mark.parametrize("mode", AutoresetMode)
 def test_spellings_of_autoreset_modes(mode):
     for spelling in (mode.name, mode.value, mode.name.lower(), mode.name.replace("_", "-")):
         assert AutoresetMode(spelling) is mode

@@ -11,8 +11,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import gymnasium
-
-from tests.for_each import for_each
+import pytest
 
 SPECIAL = ("__init__", "__call__", "__getitem__", "__len__", "__contains__")
 
@@ -121,7 +120,7 @@ def is_different(pair: Pair) -> bool:
     return theirs is not None and ours is not None and ours[: len(theirs)] != theirs
 
 
-@for_each("module", [name for name in modules() if name not in NO_MODULES])
+@pytest.mark.parametrize("module", [name for name in modules() if name not in NO_MODULES])
 def test_module(module: str) -> None:
     found = list(pairs(module))
     assert [pair.name for pair in found if is_missing(pair) and pair.name not in ABSENT] == []

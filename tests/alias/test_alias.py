@@ -18,7 +18,6 @@ import gymcore.alias
 from gymcore import error
 from gymcore.alias.__main__ import main
 from tests.alias.running import PATHS, ROOT, lines, run
-from tests.for_each import for_each
 
 PROGRAM = """
 import os, sys
@@ -400,7 +399,7 @@ CHAINS_OF_ERAS = (
 )
 
 
-@for_each(
+@pytest.mark.parametrize(
     "era, chains",
     [
         ("gymnasium==1.4", CHAINS_OF_ALL),
@@ -435,7 +434,7 @@ print("bases")
 """
 
 
-@for_each("era", ["gymnasium==1.4", "gymnasium==0.29"])
+@pytest.mark.parametrize("era", ["gymnasium==1.4", "gymnasium==0.29"])
 def test_base_classes_are_in_gymnasium(era: str, tmp_path: Path) -> None:
     text = MODULES if "1.4" in era else MODULES.replace("(Own, OwnVector, ", "(Own, ")
     assert lines(tmp_path, text, options=("--as", era)) == ["bases"]
@@ -456,7 +455,7 @@ def test_pygame_prints_no_banner(tmp_path: Path) -> None:
 TEXT = "import sys, gymnasium; print(sys.argv, __name__, gymnasium.__version__)"
 
 
-@for_each("target", ["-", "/dev/stdin", "-c", "folder", "folder.zip"])
+@pytest.mark.parametrize("target", ["-", "/dev/stdin", "-c", "folder", "folder.zip"])
 def test_programs_that_are_no_scripts(target: str, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir(exist_ok=True)
@@ -481,7 +480,7 @@ def test_exceptions(tmp_path: Path) -> None:
     assert result.stderr.splitlines()[-1].startswith("gymcore.error.NameNotFound")
 
 
-@for_each("arguments", [["--as", "gym==0.5", __file__], ["nowhere.py"], []])
+@pytest.mark.parametrize("arguments", [["--as", "gym==0.5", __file__], ["nowhere.py"], []])
 def test_wrong_command_lines(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["alias", *arguments])
     with pytest.raises(SystemExit, match="2"):

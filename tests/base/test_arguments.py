@@ -3,10 +3,9 @@ import pytest
 
 from gymcore import error
 from gymcore.base.arguments import seeds_per_env, split_reset_mask
-from tests.for_each import for_each
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("seed", "seeds"),
     [
         (None, [None, None, None]),
@@ -22,7 +21,6 @@ from tests.for_each import for_each
         ([np.int32(3), 2, None], [3, 2, None]),
         (np.array([3, 2, 1], dtype=np.uint16), [3, 2, 1]),
     ],
-    ids=repr,
 )
 def test_seeds(seed, seeds):
     result = seeds_per_env(seed, 3)
@@ -82,7 +80,6 @@ def test_mask_is_taken_out_of_a_copy():
         (np.array([[True, False, True]]), ValueError, r"must have shape `\(3,\)`, got \(1, 3\)"),
         (np.zeros(3, bool), ValueError, "must contain .* at least one True value, got reset_mask="),
     ],
-    ids=repr,
 )
 def test_bad_masks(mask, exception, message):
     options = {"reset_mask": mask}

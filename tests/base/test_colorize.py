@@ -8,10 +8,9 @@ from gymnasium.utils.colorize import colorize as gymnasium_colorize
 
 from gymcore.base.colorize import color2num as our_color2num
 from gymcore.utils import colorize
-from tests.for_each import for_each
 
 
-@for_each("color", sorted(color2num))
+@pytest.mark.parametrize("color", sorted(color2num))
 def test_same_codes_as_gymnasium(color: str) -> None:
     for bold, highlight in itertools.product((False, True), repeat=2):
         assert colorize("text", color, bold, highlight) == gymnasium_colorize(

@@ -11,7 +11,6 @@ import pytest
 
 from gymcore.base.new_file import NewFile, check_target
 from gymcore.rendering.video_files import VideoWriter
-from tests.for_each import for_each
 from tests.interrupts import at_every_instruction
 
 
@@ -44,7 +43,7 @@ def test_after_a_failure_the_old_file_is_there(
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-@for_each("kind", ["text", "video"])
+@pytest.mark.parametrize("kind", ["text", "video"])
 def test_an_interrupt_at_any_instruction_leaves_no_temporary_file(
     tmp_path_factory: pytest.TempPathFactory, kind: str
 ) -> None:
@@ -83,7 +82,7 @@ def test_the_working_directory_may_change(tmp_path: Path, monkeypatch: pytest.Mo
     assert text_of(tmp_path) == {"a": ""}
 
 
-@for_each("overwrite", [True, False])
+@pytest.mark.parametrize("overwrite", [True, False])
 def test_nothing_but_regular_files_is_replaced(
     tmp_path_factory: pytest.TempPathFactory, overwrite: bool
 ) -> None:

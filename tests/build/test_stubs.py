@@ -10,8 +10,9 @@ from pathlib import Path
 from types import ModuleType, WrapperDescriptorType
 from typing import Any
 
+import pytest
+
 import gymcore_ext
-from tests.for_each import for_each
 
 PACKAGE = Path(gymcore_ext.__file__).parent
 ROOT = PACKAGE.parent
@@ -124,7 +125,7 @@ def test_every_compiled_module_has_a_stub_and_every_stub_a_module():
     assert stubs == {path.with_suffix("") for path in SOURCES}
 
 
-@for_each("name", MODULES)
+@pytest.mark.parametrize("name", MODULES)
 def test_names_are_those_of_the_module(name):
     module = importlib.import_module(name)
     stubbed = stubbed_names(stub_of(name))
@@ -134,7 +135,7 @@ def test_names_are_those_of_the_module(name):
         assert hasattr(module, key), f"{key} is in the stub and not in the module"
 
 
-@for_each("name", MODULES)
+@pytest.mark.parametrize("name", MODULES)
 def test_functions_take_what_the_stub_says(name):
     module = importlib.import_module(name)
     for key, node in stubbed_names(stub_of(name)).items():
@@ -142,7 +143,7 @@ def test_functions_take_what_the_stub_says(name):
             assert written_signature(node) == compiled_signature(getattr(module, key)), key
 
 
-@for_each("name", MODULES)
+@pytest.mark.parametrize("name", MODULES)
 def test_classes_have_the_members_of_the_stub(name):
     module = importlib.import_module(name)
     for key, node in stubbed_names(stub_of(name)).items():

@@ -9,7 +9,6 @@ import pytest
 
 import gymcore
 from gymcore.cli import recording
-from tests.for_each import for_each
 
 POLICIES = "tests.cli.environments"
 MODES = {"next-step": "NextStep", "same-step": "SameStep", "disabled": "Disabled"}
@@ -211,7 +210,7 @@ def test_texts_are_stored_as_numbers(run, tmp_path):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@for_each("env_id", ["CartPole-v1", "TestNested-v0", "TestWords-v0"])
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "TestNested-v0", "TestWords-v0"])
 def test_a_data_set_has_the_episodes_of_the_file(run, tmp_path_factory, mode, env_id):
     pytest.importorskip("h5py", reason="h5py is not installed")
     minari = pytest.importorskip("minari", reason="minari is not installed")
@@ -332,7 +331,7 @@ def test_a_recording_that_does_not_fit_is_refused_before_it_starts(run, tmp_path
     assert run(*words, fits - 64).code == 0
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         (["NoSuchEnvironment-v7"], "NoSuchEnvironment"),

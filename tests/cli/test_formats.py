@@ -3,10 +3,9 @@ from __future__ import annotations
 import pytest
 
 from gymcore.cli.formats import byte_count, duration, rate, table, times
-from tests.for_each import for_each
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("number", "text"),
     [
         (0.0, "0 steps/s"),
@@ -30,7 +29,7 @@ def test_byte_count(number: float, text: str) -> None:
     assert byte_count(number) == text
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("length", "text"),
     [
         (0.0, "0 ns"),

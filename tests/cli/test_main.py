@@ -7,7 +7,6 @@ import pytest
 
 import gymcore
 from gymcore import cli
-from tests.for_each import for_each
 
 
 def test_version(run):
@@ -29,7 +28,7 @@ def test_every_command_has_help(command, capsys):
     assert "--debug" in capsys.readouterr().out
 
 
-@for_each(
+@pytest.mark.parametrize(
     "words",
     [
         ["nonsense"],

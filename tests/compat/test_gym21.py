@@ -14,7 +14,6 @@ import pytest
 import gymcore
 from gymcore.compat import gym21 as gym
 from gymcore.compat.gym21.utils import seeding
-from tests.for_each import for_each
 
 
 class Walk(gym.Env):
@@ -197,7 +196,7 @@ IDS = (
 
 
 @pytest.mark.filterwarnings("ignore:.*out of date")
-@for_each("env_id", IDS)
+@pytest.mark.parametrize("env_id", IDS)
 def test_environments_are_of_its_classes(env_id: str) -> None:
     env = gym.make(env_id)
     layer = gym.wrappers.OrderEnforcing if env.spec.max_episode_steps is None else None
@@ -310,7 +309,7 @@ MUJOCO = {
 
 
 @pytest.mark.filterwarnings("ignore:.*v4 is out of date")
-@for_each("env_id, size", MUJOCO.items())
+@pytest.mark.parametrize("env_id, size", MUJOCO.items())
 def test_mujoco(env_id: str, size: int) -> None:
     pytest.importorskip("mujoco", reason="mujoco is not installed")
     with pytest.warns(UserWarning, match=f"{env_id} is .*-v4 with the installed MuJoCo"):

@@ -10,7 +10,6 @@ import pytest
 
 from gymcore import spaces
 from gymcore.compat import gym26, gymnasium029
-from tests.for_each import for_each
 
 ERAS = (gym26, gymnasium029)
 
@@ -51,7 +50,7 @@ CASES: list[tuple[type[NoOptions], dict[str, int]]] = [
 ]
 
 
-@for_each("cls, given", CASES)
+@pytest.mark.parametrize("cls, given", CASES)
 @pytest.mark.parametrize("era", ERAS)
 def test_make(era: ModuleType, cls: type[NoOptions], given: dict[str, int]) -> None:
     era.register("Old-v0", cls, max_episode_steps=5)
@@ -81,7 +80,7 @@ WRAPPERS: dict[str, dict[str, Any]] = {
 }
 
 
-@for_each("name", WRAPPERS)
+@pytest.mark.parametrize("name", WRAPPERS)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the checker
 @pytest.mark.parametrize("era", ERAS)
 def test_wrappers(era: ModuleType, name: str) -> None:
@@ -92,7 +91,7 @@ def test_wrappers(era: ModuleType, name: str) -> None:
             assert wrapped.unwrapped.level == max(given.values(), default=0)
 
 
-@for_each("cls", [NoOptions, Nothing, OwnKeyword])
+@pytest.mark.parametrize("cls", [NoOptions, Nothing, OwnKeyword])
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("engine", ["SyncVectorEnv", "AsyncVectorEnv"])
 def test_engines(engine: str, era: ModuleType, cls: type[NoOptions]) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from tests.docs.blocks import PAGES, ROOT, Block, blocks, run_python
-from tests.for_each import for_each
 
 
 def name(page: Path) -> str:
@@ -64,7 +63,7 @@ def test_there_are_twelve_recipes():
     assert len(re.findall(r"^## ", page.read_text(), flags=re.M)) == len(blocks(page))
 
 
-@for_each("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
         if not target.startswith(("http://", "https://")):

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 import gymcore as gym
-from tests.for_each import for_each
 
 FOLDER = Path(__file__).parents[2] / "docs" / "environments"
 PAGES = sorted(FOLDER.glob("*/*.md"))
@@ -82,7 +81,7 @@ def ids(text: str) -> list[str]:
     return [re.sub(r"\[(.*)\]\(.*\)", r"\1", row[0]) for row in rows(text, "id", "observation")]
 
 
-@for_each("page", [*PAGES, *FAMILIES], ids=name)
+@pytest.mark.parametrize("page", [*PAGES, *FAMILIES], ids=name)
 def test_ids(page):
     """Spaces, time limits and thresholds are those of the registered environments."""
     if not installed(page):
@@ -141,7 +140,7 @@ def defaults(env: gym.Env[Any, Any]) -> dict[str, Any]:
     }
 
 
-@for_each("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", PAGES, ids=name)
 def test_observations_actions_and_arguments(page):
     """Tables have exactly one row per number, with the actual bounds and defaults."""
     if not installed(page):

@@ -13,7 +13,6 @@ from gymcore.envs.minigrid.env import Actions, MiniGridEnv
 from gymcore.envs.minigrid.levels import COLORS
 from gymcore.envs.minigrid.world import TYPES
 from tests.docs.test_environment_pages import FOLDER, in_words, rows, section
-from tests.for_each import for_each
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is out of date:DeprecationWarning")
 
@@ -33,7 +32,7 @@ def test_every_kind_has_a_row() -> None:
     assert [row[0] for row in BABYAI] == list(babyai_levels.LEVELS)
 
 
-@for_each("row", [*GRID, *BABYAI], ids=lambda row: row[0])
+@pytest.mark.parametrize("row", [*GRID, *BABYAI], ids=lambda row: row[0])
 def test_ids_arguments_limits_and_missions(row: list[str]) -> None:
     babyai = row in BABYAI
     kind, names, arguments, limit, mission = row

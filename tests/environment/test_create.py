@@ -37,7 +37,6 @@ def level(environment):
         ([{"type": "openai_gym", "level": "CartPole-v1", "max_episode_timesteps": 9}], 9),
         ([{"type": "gym", "level": "CartPole-v1", "max_episode_timesteps": 9}, 8], 8),
     ],
-    ids=str,
 )
 def test_cart_poles(arguments, limit):
     environment = Environment.create(*arguments)

@@ -41,7 +41,7 @@ SPACES = [
 ]
 
 
-@pytest.mark.parametrize("space", SPACES, ids=str)
+@pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("kind", ["states", "actions"])
 def test_values_go_there_and_back(space, kind):
     spec, to_values, from_values = spec_of_space(space, kind)
@@ -57,7 +57,7 @@ def test_values_go_there_and_back(space, kind):
         assert_same(again, element)
 
 
-@pytest.mark.parametrize("space", SPACES, ids=str)
+@pytest.mark.parametrize("space", SPACES)
 def test_batches_go_there_and_back(space):
     spec, to_values, from_values = spec_of_space(space, "states")
     batched = batch_space(space, 5)
@@ -68,7 +68,7 @@ def test_batches_go_there_and_back(space):
     assert_same(from_values(values), batch)
 
 
-@pytest.mark.parametrize("space", SPACES, ids=str)
+@pytest.mark.parametrize("space", SPACES)
 def test_a_space_of_its_own_specification(space):
     spec, to_values, _ = spec_of_space(space, "states")
     found = space_of_spec(spec)

@@ -16,7 +16,6 @@ import gymcore
 from gymcore import error
 from gymcore.envs.registration import EnvSpec
 from gymcore.vector import AutoresetMode
-from tests.for_each import for_each
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "make": gymcore.make,
@@ -51,8 +50,8 @@ def steps_until_truncated(env: Any, most: int = 6) -> int:
     return ENDLESS
 
 
-@for_each("name", FUNCTIONS)
-@for_each(
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize(
     ("limit", "expected"),
     [
         (3, 3),
@@ -86,8 +85,8 @@ def test_max_episode_steps(name: str, limit: Any, expected: int | Exception) -> 
     env.close()
 
 
-@for_each("name", FUNCTIONS)
-@for_each(
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize(
     ("mode", "warning"),
     [
         (None, None),
@@ -107,7 +106,7 @@ def test_render_mode(name: str, mode: Any, warning: str | None) -> None:
     env.close()
 
 
-@for_each("name", ["make", "make_vec", "sync"])
+@pytest.mark.parametrize("name", ["make", "make_vec", "sync"])
 def test_an_unknown_render_mode_cannot_be_rendered(name: str) -> None:
     env, _ = asked(name, "CartPole-v1", render_mode="foo", disable_env_checker=True)
     env.reset(seed=1)
@@ -123,8 +122,8 @@ def test_a_render_mode_that_needs_a_wrapper_takes_single_environments() -> None:
             gymcore.make_vec("CartPole-v1", 2, mode, render_mode="rgb_array_list")
 
 
-@for_each("name", FUNCTIONS)
-@for_each("disabled", [True, False, None, 1, 0])
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("disabled", [True, False, None, 1, 0])
 def test_disable_env_checker(name: str, disabled: Any) -> None:
     env, texts = asked(name, "CartPole-v1", disable_env_checker=disabled)
     assert texts == []
@@ -134,8 +133,8 @@ def test_disable_env_checker(name: str, disabled: Any) -> None:
     env.close()
 
 
-@for_each("name", FUNCTIONS)
-@for_each(
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize(
     ("id", "arguments"),
     [
         ("CartPole-v1", {"gravity": 1.0}),
@@ -162,8 +161,10 @@ def test_arguments_of_environments(name: str, id: str, arguments: dict[str, Any]
     env.close()
 
 
-@for_each("name", FUNCTIONS)
-@for_each("arguments", [{"nope": 1}, {"gravity": 1.0, "nope": 1}, {"gravity": "much"}])
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize(
+    "arguments", [{"nope": 1}, {"gravity": 1.0, "nope": 1}, {"gravity": "much"}]
+)
 def test_arguments_that_environments_do_not_have(name: str, arguments: dict[str, Any]) -> None:
     wrong = "nope" if "nope" in arguments else "gravity"
     with pytest.raises(TypeError, match=wrong) as caught:
@@ -175,8 +176,8 @@ def test_arguments_that_environments_do_not_have(name: str, arguments: dict[str,
     assert expected in str(caught.value)
 
 
-@for_each("name", FUNCTIONS)
-@for_each(
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize(
     ("id", "expected"),
     [
         (5, error.ArgumentTypeError),
@@ -200,8 +201,8 @@ def test_ids_that_are_refused(name: str, id: Any, expected: type[Exception]) -> 
     assert isinstance(ours.value, TypeError) is (expected is error.ArgumentTypeError)
 
 
-@for_each("name", FUNCTIONS)
-@for_each("mode", ["native", "sync", "async"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("mode", ["native", "sync", "async"])
 def test_the_spec_of_a_batch(name: str, mode: str) -> None:
     """The spec makes the batch and a single environment, also after JSON and pickle."""
     arguments: dict[str, Any] = {"max_episode_steps": np.int64(3), "g": np.float64(5)}

@@ -12,7 +12,6 @@ import gymnasium
 import pytest
 
 import gymcore
-from tests.for_each import for_each
 
 IDS = (
     "CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "Acrobot-v1",
@@ -92,13 +91,13 @@ def needs_box2d(name: str) -> bool:
     return any(word in name for word in words)
 
 
-@for_each("name", [name for name in CASES if needs_box2d(name)])
+@pytest.mark.parametrize("name", [name for name in CASES if needs_box2d(name)])
 def test_first_sentences_of_box2d(name: str) -> None:
     pytest.importorskip("Box2D", reason="Box2D is not installed")
     check_first_sentences(name)
 
 
-@for_each("name", [name for name in CASES if not needs_box2d(name)])
+@pytest.mark.parametrize("name", [name for name in CASES if not needs_box2d(name)])
 def test_first_sentences(name: str) -> None:
     check_first_sentences(name)
 

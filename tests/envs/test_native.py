@@ -10,7 +10,6 @@ import pytest
 
 import gymcore as gym
 from gymcore import error
-from tests.for_each import for_each
 from tests.vector.contract import IDS, PARAMETERS, same_bytes
 
 CONTINUOUS = ["MountainCarContinuous-v0", "Pendulum-v1"]
@@ -23,8 +22,8 @@ def make(env_id, seed=1):
     return env
 
 
-@for_each("env_id", CONTINUOUS)
-@for_each(
+@pytest.mark.parametrize("env_id", CONTINUOUS)
+@pytest.mark.parametrize(
     "action",
     [
         0.0,
@@ -40,7 +39,6 @@ def make(env_id, seed=1):
         ["a"],
         [[0.0], [1.0, 2.0]],
     ],
-    ids=repr,
 )
 def test_what_is_no_continuous_action(env_id, action):
     env = make(env_id)
@@ -58,8 +56,8 @@ def test_numbers_that_are_continuous_actions(env_id):
     assert all(same_bytes(step, steps[0]) for step in steps)
 
 
-@for_each("env_id", DISCRETE)
-@for_each("action", [-1, 3, 1.0, None, "1", [0], np.array([0]), 2**70], ids=repr)
+@pytest.mark.parametrize("env_id", DISCRETE)
+@pytest.mark.parametrize("action", [-1, 3, 1.0, None, "1", [0], np.array([0]), 2**70])
 def test_what_is_no_discrete_action(env_id, action):
     env, theirs = make(env_id), gymnasium.make(env_id, disable_env_checker=True).unwrapped
     theirs.reset(seed=1)
@@ -169,7 +167,7 @@ def test_generators():
     assert env.np_random.bit_generator.state != generator.bit_generator.state
 
 
-@for_each("attribute", ["np_random", "_np_random"])
+@pytest.mark.parametrize("attribute", ["np_random", "_np_random"])
 @pytest.mark.parametrize(
     "make_generator",
     [

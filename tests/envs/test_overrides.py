@@ -12,7 +12,6 @@ import pytest
 import gymcore
 from gymcore import error
 from gymcore.native.vector_env import NativeVectorEnv
-from tests.for_each import for_each
 from tests.testing_env import assert_same
 
 OBSERVERS = {"Pendulum-v1": "_get_obs", "Acrobot-v1": "_get_ob", "Blackjack-v1": "_get_obs"}
@@ -23,7 +22,7 @@ def subclass(gym: Any, env_id: str, **members: Any) -> type:
     return type("Mine", (type(gym.make(env_id).unwrapped),), members)
 
 
-@for_each("env_id", list(OBSERVERS))
+@pytest.mark.parametrize("env_id", list(OBSERVERS))
 def test_a_subclass_may_observe(env_id: str) -> None:
     results: list[Any] = []
     for gym in (gymcore, gymnasium):
@@ -43,7 +42,7 @@ def test_a_subclass_may_observe(env_id: str) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-5)
 
 
-@for_each("env_id", list(REFUSED))
+@pytest.mark.parametrize("env_id", list(REFUSED))
 def test_what_compiled_steps_never_call_is_refused(env_id: str) -> None:
     name, action = REFUSED[env_id]
     with pytest.raises(error.Error, match=rf"Mine\.{name}: the compiled step never calls it"):
@@ -98,7 +97,7 @@ def called(base: type, name: str, value: Any) -> list[str]:
 
 
 @pytest.mark.filterwarnings("ignore:.*out of date", "ignore:.*steps in Python")
-@for_each(
+@pytest.mark.parametrize(
     "env_id",
     [
         *OBSERVERS,
@@ -141,7 +140,9 @@ def test_overrides_of_other_kinds() -> None:
     type("Mine", (base,), {"healthy_reward": 2.0})  # fixes the weight
 
 
-@for_each("env_id", ["CartPole-v1", "MountainCarContinuous-v0", "Pendulum-v1", "Acrobot-v1"])
+@pytest.mark.parametrize(
+    "env_id", ["CartPole-v1", "MountainCarContinuous-v0", "Pendulum-v1", "Acrobot-v1"]
+)
 def test_an_assigned_state_keeps_its_dtype(env_id: str) -> None:
     for gym in (gymcore, gymnasium):
         env: Any = gym.make(env_id).unwrapped
@@ -159,7 +160,7 @@ def test_an_assigned_state_keeps_its_dtype(env_id: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*steps in Python")
-@for_each("equations", ["book", "nips"])
+@pytest.mark.parametrize("equations", ["book", "nips"])
 def test_acrobot_steps_through_overrides(equations: str) -> None:
     envs: list[Any] = []
     for gym in (gymcore, gymnasium):
@@ -219,8 +220,10 @@ TABLES = {
 
 
 @pytest.mark.filterwarnings("ignore:.*steps in Python")
-@for_each("env_id, name", [(env_id, name) for env_id, names in TABLES.items() for name in names])
-@for_each("is_random", [False, True])
+@pytest.mark.parametrize(
+    "env_id, name", [(env_id, name) for env_id, names in TABLES.items() for name in names]
+)
+@pytest.mark.parametrize("is_random", [False, True])
 def test_tables_are_built_by_overrides(env_id: str, name: str, is_random: bool) -> None:
     envs: list[Any] = []
     for gym in (gymcore, gymnasium):

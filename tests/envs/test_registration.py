@@ -12,13 +12,12 @@ import pytest
 import gymcore
 from gymcore.envs import registration
 from tests.envs.registered import fill, make_env_class
-from tests.for_each import for_each
 from tests.parity import compare
 
 pytestmark = pytest.mark.usefixtures("registries")
 
 
-@for_each(
+@pytest.mark.parametrize(
     "name", [*gymnasium.envs.registration.__all__, "find_highest_version", "get_env_id",
              "load_env_creator", "namespace", "parse_env_id", "EnvCreator", "VectorEnvCreator"]
 )  # fmt: skip
@@ -61,7 +60,7 @@ REGISTER = [
 ]
 
 
-@for_each("arguments", REGISTER)
+@pytest.mark.parametrize("arguments", REGISTER)
 def test_register_like_gymnasium(arguments: dict[str, Any]) -> None:
     def scenario(gym: ModuleType) -> Any:
         fill(gym)
@@ -71,7 +70,7 @@ def test_register_like_gymnasium(arguments: dict[str, Any]) -> None:
     compare(scenario)
 
 
-@for_each(
+@pytest.mark.parametrize(
     "ids",
     [
         ("Maze-v0", "Maze-v0"),
@@ -179,8 +178,8 @@ def listed(gym: ModuleType) -> dict[str, Any]:
     return {env_id: spec(env_id, entry_point=place) for env_id, place in LISTED.items()}
 
 
-@for_each("num_cols", [1, 2, 3, 7])
-@for_each("exclude", [None, ["n"], ["mod", None, "nothing"]])
+@pytest.mark.parametrize("num_cols", [1, 2, 3, 7])
+@pytest.mark.parametrize("exclude", [None, ["n"], ["mod", None, "nothing"]])
 def test_pprint_registry_like_gymnasium(num_cols: int, exclude: list[Any] | None) -> None:
     compare(
         lambda gym: gym.pprint_registry(

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import gymcore
 from gymcore.envs.registration import get_env_id, parse_env_id
 from tests.envs.registered import fill
-from tests.for_each import for_each
 from tests.parity import compare
 
 IDS = (
@@ -49,7 +48,7 @@ def test_the_pattern_matches_as_gymnasiums(text: str) -> None:
     assert (ours and ours.group(*parts)) == (theirs and theirs.group(*parts))
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("env_id", "parts"),
     [
         ("Maze", (None, "Maze", None)),
@@ -120,7 +119,7 @@ QUERIES = [
 ]
 
 
-@for_each("env_id", QUERIES)
+@pytest.mark.parametrize("env_id", QUERIES)
 def test_spec_like_gymnasium(env_id: str) -> None:
     def scenario(gym: ModuleType) -> Any:
         fill(gym, *IDS)
@@ -130,8 +129,8 @@ def test_spec_like_gymnasium(env_id: str) -> None:
     compare(scenario, message=not env_id.startswith("math:"))
 
 
-@for_each("env_id", QUERIES)
-@for_each("function", ["make", "make_vec"])
+@pytest.mark.parametrize("env_id", QUERIES)
+@pytest.mark.parametrize("function", ["make", "make_vec"])
 def test_make_like_gymnasium(function: str, env_id: str) -> None:
     def scenario(gym: ModuleType) -> Any:
         fill(gym, *IDS)

@@ -12,7 +12,6 @@ import pytest
 
 import gymcore
 from tests.envs.registered import fill, make_env_class, make_recording_wrapper
-from tests.for_each import for_each
 from tests.parity import compare, normal
 
 pytestmark = pytest.mark.usefixtures("registries")
@@ -26,10 +25,10 @@ def no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
 # Default wrappers
 
 
-@for_each("registered", [None, 10])
-@for_each("order", [True, False])
-@for_each("no_checker", [True, False])
-@for_each(
+@pytest.mark.parametrize("registered", [None, 10])
+@pytest.mark.parametrize("order", [True, False])
+@pytest.mark.parametrize("no_checker", [True, False])
+@pytest.mark.parametrize(
     "arguments",
     [
         {},
@@ -206,11 +205,11 @@ MODES: list[Any] = [
 ]
 
 
-@for_each(
+@pytest.mark.parametrize(
     "asked",
     [None, "human", "rgb_array", "rgb_array_list", "human_list", "ansi", "ansi_list", "other"],
 )
-@for_each("modes", MODES)
+@pytest.mark.parametrize("modes", MODES)
 def test_render_modes_like_gymnasium(modes: Any, asked: str | None) -> None:
     def scenario(gym: ModuleType) -> list[Any]:
         fill(gym)

@@ -12,7 +12,6 @@ import pytest
 import gymcore
 from gymcore.envs.registration import EnvSpec, VectorizeMode, WrapperSpec
 from tests.envs.registered import fill, make_env_class, make_vector_class
-from tests.for_each import for_each
 from tests.parity import compare
 
 pytestmark = pytest.mark.usefixtures("registries")
@@ -41,9 +40,9 @@ def describe(env: Any) -> list[Any]:
     ]
 
 
-@for_each("env_id", ["Single-v0", "Both-v0", "Vector-v0"])
-@for_each("mode", [None, "sync", "vector_entry_point"])
-@for_each(
+@pytest.mark.parametrize("env_id", ["Single-v0", "Both-v0", "Vector-v0"])
+@pytest.mark.parametrize("mode", [None, "sync", "vector_entry_point"])
+@pytest.mark.parametrize(
     "arguments",
     [
         {},
@@ -64,8 +63,8 @@ def test_like_gymnasium(env_id: str, mode: str | None, arguments: dict[str, Any]
     compare(scenario)
 
 
-@for_each("env_id", ["Single-v0", "Both-v0"])
-@for_each(
+@pytest.mark.parametrize("env_id", ["Single-v0", "Both-v0"])
+@pytest.mark.parametrize(
     "arguments",
     [
         {"vector_kwargs": {"copy": False, "autoreset_mode": "SameStep"}},
@@ -287,8 +286,8 @@ def test_metadata_without_a_mode_like_gymnasium(metadata: Any) -> None:
 # Specs
 
 
-@for_each("env_id", ["Single-v0", "Both-v0", "Vector-v0"])
-@for_each(
+@pytest.mark.parametrize("env_id", ["Single-v0", "Both-v0", "Vector-v0"])
+@pytest.mark.parametrize(
     "arguments",
     [
         {"num_envs": 1},
@@ -321,14 +320,14 @@ def test_arguments_take_the_place_of_those_in_the_spec() -> None:
     assert (sync.num_envs, sync.copy, sync.envs[0].unwrapped.size) == (3, False, 5)
 
 
-@for_each("vectorization_mode", ["sync", "native"])
+@pytest.mark.parametrize("vectorization_mode", ["sync", "native"])
 def test_one_environment_is_a_number_that_was_given(vectorization_mode: str) -> None:
     setup(gymcore)
     spec = gymcore.make_vec("Both-v0", 3, vectorization_mode).spec
     assert [gymcore.make_vec(spec, n).num_envs for n in (None, 1, 2)] == [3, 1, 2]
 
 
-@for_each("vectorization_mode", ["sync", "native"])
+@pytest.mark.parametrize("vectorization_mode", ["sync", "native"])
 def test_the_spec_of_a_batch_makes_a_single_environment(vectorization_mode: str) -> None:
     setup(gymcore)
     options = {"copy": False}
@@ -348,7 +347,7 @@ def test_the_spec_of_a_batch_with_wrappers_makes_a_wrapped_environment() -> None
     assert isinstance(spec.make(), gymcore.wrappers.Autoreset)
 
 
-@for_each("limit", [np.int64(5), np.uint8(5)])
+@pytest.mark.parametrize("limit", [np.int64(5), np.uint8(5)])
 def test_a_time_limit_that_is_a_numpy_integer(limit: Any) -> None:
     setup(gymcore)
     made = gymcore.make("Both-v0", max_episode_steps=limit).spec
@@ -359,7 +358,7 @@ def test_a_time_limit_that_is_a_numpy_integer(limit: Any) -> None:
         assert spec.make().spec == made
 
 
-@for_each("id", [5, None, b"Both-v0"])
+@pytest.mark.parametrize("id", [5, None, b"Both-v0"])
 def test_an_id_of_another_type(id: Any) -> None:
     for make in (gymcore.make, gymcore.make_vec):
         with pytest.raises(gymcore.error.ArgumentTypeError, match=f"id.*{type(id)}"):

@@ -11,7 +11,6 @@ from gymcore.spaces.layouts import layout_of, split_batch
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore_ext.arrays import are_lanes
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
-from tests.for_each import for_each
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_space
 
 FLOATS = ("array", np.float32, (2,))
@@ -37,7 +36,7 @@ def over(layout, n):
 # Against concatenate and iterate
 
 
-@for_each("kind", OBSERVATION_KINDS)
+@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
 def test_batches_are_those_of_concatenate(kind):
     space = make_space(gymcore, kind)
     space.seed(1)
@@ -54,7 +53,7 @@ def test_batches_are_those_of_concatenate(kind):
         assert_same(own.batch(), expected)
 
 
-@for_each("kind", ARRAY_KINDS)
+@pytest.mark.parametrize("kind", ARRAY_KINDS)
 def test_batches_are_taken_apart_as_iterate_does(kind):
     space = make_space(gymcore, kind)
     space.seed(1)
@@ -70,7 +69,7 @@ def test_batches_are_taken_apart_as_iterate_does(kind):
 # Values in other forms
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("layout", "value", "expected"),
     [
         (FLOATS, [1, 2], [1, 2]),
@@ -88,14 +87,13 @@ def test_batches_are_taken_apart_as_iterate_does(kind):
         (("array", np.float16, ()), np.float16(0.5), 0.5),
         (("array", np.bool_, (2, 1)), [[True], [False]], [[True], [False]]),
     ],
-    ids=repr,
 )
 def test_values_are_converted(layout, value, expected):
     for rows in (BatchBuffer(layout, 2), over(layout, 2)):
         assert written(rows, [value, value]).tolist() == [expected, expected]
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("layout", "value", "exception"),
     [
         (FLOATS, [1, 2, 3], ValueError),
@@ -114,7 +112,6 @@ def test_values_are_converted(layout, value, expected):
         (NESTED, {"a": np.zeros(2), "b": (1,)}, IndexError),
         (NESTED, 3, TypeError),
     ],
-    ids=repr,
 )
 def test_values_that_do_not_fit(layout, value, exception):
     for rows in (BatchBuffer(layout, 2), over(layout, 2)):
@@ -222,7 +219,6 @@ def test_rows_are_gathered_in_the_given_order():
         ("tuple", (FLOATS,)),
         ("objects", tuple),
     ],
-    ids=repr,
 )
 def test_rows_of_another_layout_are_not_copied(other):
     rows, source = BatchBuffer(FLOATS, 1), over(other, 1)
@@ -269,9 +265,7 @@ def test_buffers_that_do_not_do():
         BatchBuffer(FLOATS, 2, memory=bytearray(64), offset=60)
 
 
-@pytest.mark.parametrize(
-    "layout", [None, (), ("list", ()), ["array"], ("dict", ("a",), ())], ids=repr
-)
+@pytest.mark.parametrize("layout", [None, (), ("list", ()), ["array"], ("dict", ("a",), ())])
 def test_no_layouts(layout):
     with pytest.raises(ValueError, match="layout"):
         BatchBuffer(layout, 2)
@@ -291,7 +285,7 @@ def test_rows_of_other_iterables():
         split_batch(FLOATS, 3, 2)
 
 
-@for_each("batch", [(), [], ([1, 2],), [[1, 2]], {}, 5], ids=repr)
+@pytest.mark.parametrize("batch", [(), [], ([1, 2],), [[1, 2]], {}, 5])
 def test_batches_with_parts_missing(batch):
     pair = ("tuple", (FLOATS, FLOATS))
     for layout in (pair, ("dict", (0, 1), (FLOATS, FLOATS))):
@@ -309,7 +303,7 @@ def test_scalars_of_strided_and_swapped_arrays():
         assert_same(found, list(array))
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("indices", "expected"),
     [
         ([0], True),
@@ -321,7 +315,6 @@ def test_scalars_of_strided_and_swapped_arrays():
         ([2**62], False),
         ([0, 1, 2, 0], False),
     ],
-    ids=repr,
 )
 def test_lanes(indices, expected):
     assert are_lanes(np.array(indices, np.int64), 3) is expected

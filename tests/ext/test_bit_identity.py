@@ -20,7 +20,6 @@ from tests.ext.recording import (
     lanes_of,
     record,
 )
-from tests.for_each import for_each
 
 LANES, STEPS, LIMIT = 130, 70, 29
 MODES = {"next step": NEXT_STEP, "same step": SAME_STEP}
@@ -72,9 +71,9 @@ def test_a_large_angle_beside_them_changes_no_other_lane(isa: str) -> None:
             assert one.tobytes() == other[others].tobytes()
 
 
-@for_each("isa", available())
-@for_each("mode", MODES.values(), ids=MODES)
-@for_each("name", [*KERNELS, *TOY_TEXT])
+@pytest.mark.parametrize("isa", available())
+@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+@pytest.mark.parametrize("name", [*KERNELS, *TOY_TEXT])
 def test_instruction_sets(name: str, mode: int, isa: str) -> None:
     for method in ("step", "step_into", "rollout"):
         recording = record(
@@ -91,7 +90,7 @@ def test_batch_sizes(name: str) -> None:
         assert_same_bytes(recording, lanes_of(reference(name, NEXT_STEP), 0, lanes))
 
 
-@for_each("name", [*KERNELS, *TOY_TEXT])
+@pytest.mark.parametrize("name", [*KERNELS, *TOY_TEXT])
 def test_places_of_a_lane_in_its_batch(name: str) -> None:
     for lo in range(1, LANES, 3):
         hi = min(lo + 1 + lo % 37, LANES)
@@ -100,9 +99,9 @@ def test_places_of_a_lane_in_its_batch(name: str) -> None:
         assert_same_bytes(recording, lanes_of(reference(name, SAME_STEP), lo, hi))
 
 
-@for_each("threads", [2, 3, 4])
-@for_each("mode", MODES.values(), ids=MODES)
-@for_each("name", [*KERNELS, *TOY_TEXT])
+@pytest.mark.parametrize("threads", [2, 3, 4])
+@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+@pytest.mark.parametrize("name", [*KERNELS, *TOY_TEXT])
 def test_threads(name: str, mode: int, threads: int) -> None:
     for method in ("step", "rollout"):
         recording = record(
@@ -148,8 +147,8 @@ def changed_parameters(name: str, lanes: int) -> npt.NDArray[np.float64]:
     return defaults * np.random.default_rng(5).uniform(0.9, 1.1, (len(defaults), lanes))
 
 
-@for_each("isa", available())
-@for_each("name", [*KERNELS, *TOY_TEXT])
+@pytest.mark.parametrize("isa", available())
+@pytest.mark.parametrize("name", [*KERNELS, *TOY_TEXT])
 def test_parameters_shared_or_the_same_for_every_lane(name: str, isa: str) -> None:
     defaults = np.array(list(facts(name)["parameters"].values()))[:, None]
     for table in (defaults, changed_parameters(name, 1)):
@@ -160,7 +159,7 @@ def test_parameters_shared_or_the_same_for_every_lane(name: str, isa: str) -> No
         assert_same_bytes(varied, shared)
 
 
-@for_each("name", [*KERNELS, *TOY_TEXT])
+@pytest.mark.parametrize("name", [*KERNELS, *TOY_TEXT])
 def test_lanes_with_parameters_of_their_own(name: str) -> None:
     table = changed_parameters(name, LANES)
     batch = record(name, actions_of(name), seed=3, limit=LIMIT, parameters=table, mode=SAME_STEP)

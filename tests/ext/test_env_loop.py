@@ -11,7 +11,6 @@ import gymcore.error as errors
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 from gymcore_ext.python_envs.env_loop import TRANSITION, EnvLoop
 from tests.ext.loop_envs import DISABLED, LAYOUT, NEXT_STEP, SAME_STEP, Counter, make_loop
-from tests.for_each import for_each
 from tests.testing_env import assert_same
 
 
@@ -148,13 +147,12 @@ def test_many_sizes_of_subsets():
 # Results of environments
 
 
-@for_each(
+@pytest.mark.parametrize(
     "reward",
     [
         *(2, 2.0, np.float32(2), np.int64(2), True + 1),
         *(np.array(2.0), np.array([2.0]), np.array([[2]]), [2.0]),
     ],
-    ids=repr,
 )
 def test_rewards(reward):
     loop, envs = make_loop((5,))
@@ -174,7 +172,6 @@ def test_rewards(reward):
         (np.zeros((2, 2)), ValueError),
         (np.zeros(0), ValueError),
     ],
-    ids=repr,
 )
 def test_no_rewards(reward, exception):
     loop, envs = make_loop((5, 5))
@@ -185,7 +182,7 @@ def test_no_rewards(reward, exception):
     assert (loop.failed_lane, loop.failed_call) == (1, "step")
 
 
-@pytest.mark.parametrize("yes", [True, 1, np.True_, np.array(True), np.array([1])], ids=repr)
+@pytest.mark.parametrize("yes", [True, 1, np.True_, np.array(True), np.array([1])])
 def test_flags(yes):
     loop, envs = make_loop((5,), DISABLED)
     for result in ((yes, False), (0, yes), (yes, np.True_)):
@@ -205,7 +202,6 @@ def test_flags(yes):
         (7, TypeError, "expected a tuple of 5 .* got int"),
         ("abcde", TypeError, "got str"),
     ],
-    ids=repr,
 )
 def test_steps_that_return_something_else(result, exception, message):
     loop, envs = make_loop((5,))
@@ -223,7 +219,7 @@ def test_lists_and_named_tuples_will_do():
     assert loop.step([0])[3].tolist() == [True]
 
 
-@pytest.mark.parametrize("result", [np.zeros(2), (np.zeros(2),), None], ids=repr)
+@pytest.mark.parametrize("result", [np.zeros(2), (np.zeros(2),), None])
 def test_resets_that_return_something_else(result):
     loop, envs = make_loop((5,))
     envs[0].reset = lambda **kwargs: result
@@ -232,7 +228,7 @@ def test_resets_that_return_something_else(result):
     assert loop.failed_call == "reset"
 
 
-@pytest.mark.parametrize("info", [{}, None, ()], ids=repr)
+@pytest.mark.parametrize("info", [{}, None, ()])
 def test_no_infos(info):
     loop, envs = make_loop((5,))
     loop.reset()
@@ -255,8 +251,8 @@ class Stop(BaseException):
     pass
 
 
-@for_each("problem", [OSError("x"), KeyError("x"), Stop(), KeyboardInterrupt()])
-@for_each("call", ["step", "reset", "autoreset"])
+@pytest.mark.parametrize("problem", [OSError("x"), KeyError("x"), Stop(), KeyboardInterrupt()])
+@pytest.mark.parametrize("call", ["step", "reset", "autoreset"])
 def test_after_an_exception_all_must_be_reset(problem, call):
     loop, envs = make_loop((1, 1, 1))
     loop.reset()
@@ -398,7 +394,6 @@ def buffers(n):
         {"mode": 0, "first": 1},
         {"mode": 0, "first": -1},
     ],
-    ids=repr,
 )
 def test_bad_arguments(kwargs):
     with pytest.raises(errors.InvalidArgument):

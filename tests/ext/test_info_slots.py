@@ -21,7 +21,6 @@ from gymcore_ext.python_envs import infos
 from gymcore_ext.python_envs.infos import InfoSlots
 from tests.ext import info_values
 from tests.ext.info_values import assert_came_through
-from tests.for_each import for_each
 
 EMPTY: tuple[dict[str, Any], None, None] = ({}, None, None)
 
@@ -39,8 +38,8 @@ def through(info: dict[Any, Any], *more: Any) -> tuple[Any, Any, Any]:
 # --- memory ---------------------------------------------------------------------------------------
 
 
-@for_each(("num_envs", "offset"), [(1, 64), (3, 8), (9, 0), (64, 8)])
-@for_each("slot_bytes", [0, 1, 100, 4096])
+@pytest.mark.parametrize(("num_envs", "offset"), [(1, 64), (3, 8), (9, 0), (64, 8)])
+@pytest.mark.parametrize("slot_bytes", [0, 1, 100, 4096])
 def test_slots_stay_within_their_memory(num_envs: int, slot_bytes: int, offset: int) -> None:
     nbytes = InfoSlots.nbytes(num_envs, slot_bytes)
     assert nbytes >= num_envs * (8 + slot_bytes)
@@ -59,7 +58,7 @@ def test_slots_stay_within_their_memory(num_envs: int, slot_bytes: int, offset: 
         InfoSlots(bytearray(offset + nbytes - 1), offset, num_envs, slot_bytes)
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("arguments", "raised", "message"),
     [
         ((bytearray(999), 4, 1, 8), ValueError, "offset that is a multiple of 8"),
@@ -394,7 +393,7 @@ def test_a_writer_killed_at_any_moment_leaves_whole_infos(tmp_path: Path) -> Non
     assert whole > 0
 
 
-@for_each("slot_bytes", [64, 100_000])
+@pytest.mark.parametrize("slot_bytes", [64, 100_000])
 def test_what_the_reader_could_not_merge_is_refused_and_leaves_no_info(slot_bytes: int) -> None:
     slots = slots_of(2, slot_bytes)
     endless: dict[str, Any] = {}

@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gymcore_ext.python_envs.infos import merge_info, split_info, split_rows
-from tests.for_each import for_each
 from tests.oracles import merged_infos as oracle
 from tests.testing_env import assert_same
 
@@ -73,7 +72,7 @@ def check(*lanes: tuple[int, dict[Any, Any]]) -> None:
         assert_same(split_info(infos, env_num), oracle.split_info(expected, env_num))
 
 
-@for_each("first", VALUES)
+@pytest.mark.parametrize("first", VALUES)
 def test_every_pair_of_values(first: Any) -> None:
     check((1, {"k": first}))
     for second in VALUES:
@@ -81,7 +80,7 @@ def test_every_pair_of_values(first: Any) -> None:
         check((2, {"k": first}), (0, {"k": second}), (1, {"k": first}))
 
 
-@for_each("value", VALUES, ids=repr)
+@pytest.mark.parametrize("value", VALUES)
 def test_every_value_in_a_numeric_and_an_object_column(value: Any) -> None:
     for first in (True, 1, 1.5, np.float32(1), "text", np.zeros(2), np.zeros((2, 2))):
         check((0, {"k": first}), (1, {"k": value}), (1, {"k": first}))
@@ -118,8 +117,8 @@ def test_merged_and_single_infos_may_be_of_any_dict_type(make: Callable[[], Any]
     assert_same(dict(split_info(infos, 1)), {"x": np.float64(1.5), "inner": {"y": np.int64(1)}})
 
 
-@for_each("value", [1.5, 1, True, "text", np.float32(1), np.zeros(2), {"a": 1}])
-@for_each("env_num", [NUM_ENVS, NUM_ENVS + 9, -NUM_ENVS - 1])
+@pytest.mark.parametrize("value", [1.5, 1, True, "text", np.float32(1), np.zeros(2), {"a": 1}])
+@pytest.mark.parametrize("env_num", [NUM_ENVS, NUM_ENVS + 9, -NUM_ENVS - 1])
 def test_an_environment_that_is_none_of_the_batch_is_an_index_error(
     value: Any, env_num: int
 ) -> None:
@@ -254,7 +253,7 @@ def nested(levels: int) -> dict[str, Any]:
     return info
 
 
-@for_each("info", [endless(), nested(20_000), nested(257)])
+@pytest.mark.parametrize("info", [endless(), nested(20_000), nested(257)])
 def test_dicts_without_an_end_are_refused(info: dict[str, Any]) -> None:
     with pytest.raises(RecursionError, match=r"^info: expected at most 256 nested dicts$"):
         merge_info({}, info, 1, NUM_ENVS)

@@ -14,7 +14,6 @@ from gymcore import error
 from gymcore_ext.minigrid.grid_lane import GridSpec
 from gymcore_ext.minigrid.rules import RULES
 from tests.ext.minigrid_lanes import Faulted, Lanes
-from tests.for_each import for_each
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -62,7 +61,7 @@ MODES: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
 }
 
 
-@for_each("world, mode", [(world, mode) for world in WORLDS for mode in MODES])
+@pytest.mark.parametrize("world, mode", [(world, mode) for world in WORLDS for mode in MODES])
 def test_observations(world: str, mode: str) -> None:
     make, arguments = WORLDS[world]
     wrap, options = MODES[mode]
@@ -95,7 +94,7 @@ def test_observations(world: str, mode: str) -> None:
                 break
 
 
-@for_each(
+@pytest.mark.parametrize(
     "rules, size, numbers, text",
     [
         ("Fetch", (5, 5), (10,), "found no place"),
@@ -188,7 +187,7 @@ IMPOSSIBLE = [
 ]
 
 
-@for_each("name, change", IMPOSSIBLE, ids=str)
+@pytest.mark.parametrize("name, change", IMPOSSIBLE)
 def test_impossible_lanes(name: str, change: Callable[[Any], None]) -> None:
     lanes = Lanes("Fetch", (8, 8), 2, numbers=(3,))
     lanes.batch.seed(1, 0, 2)
@@ -224,7 +223,7 @@ def test_a_saved_lane_goes_on_alike() -> None:
     assert lanes.mission(0) == lanes.mission(1) == "pick up the blue ball"
 
 
-@for_each(
+@pytest.mark.parametrize(
     "size, options, text",
     [
         ((2, 5), {}, "3 to 250"),

@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pytest
 
 from tests.ext.lanes import KERNELS, facts, make_batch, random_actions, step_states
-from tests.for_each import for_each
 from tests.oracles.classic_control import ORACLES, single
 
 Floats = npt.NDArray[np.float64]
@@ -196,7 +195,7 @@ def test_defaults(name: str) -> None:
     assert tuple(found["reset_options"].values()) == oracle.start
 
 
-@for_each(("name", "region"), REGIONS)
+@pytest.mark.parametrize(("name", "region"), REGIONS)
 def test_observations(name: str, region: str) -> None:
     random = np.random.default_rng(seed_of(name, region, "observed"))
     states = STATES[name][region](random, 300)
@@ -217,8 +216,8 @@ def test_observations(name: str, region: str) -> None:
         np.testing.assert_array_equal(observed, expected)
 
 
-@for_each("name", KERNELS)
-@for_each("bounds", [None, (0.2, 0.3), (0.0, 0.0), (1e-9, 700.0)])
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("bounds", [None, (0.2, 0.3), (0.0, 0.0), (1e-9, 700.0)])
 def test_resets_draw_in_the_order_of_the_oracle(
     name: str, bounds: tuple[float, float] | None
 ) -> None:
@@ -232,8 +231,8 @@ def test_resets_draw_in_the_order_of_the_oracle(
         assert batch.view_state().T.tolist() == expected
 
 
-@for_each("name", KERNELS)
-@for_each("value", [math.nan, math.inf, -math.inf, 1e300, -1e20, 2.0**51, 5e-324])
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e300, -1e20, 2.0**51, 5e-324])
 def test_states_out_of_this_world_end_neither_in_a_trap_nor_in_a_hang(
     name: str, value: float
 ) -> None:

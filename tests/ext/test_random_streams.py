@@ -16,7 +16,6 @@ from gymcore import error
 from gymcore.native.lane_generator import lane_generator
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.physics.cartpole import kernel
-from tests.for_each import for_each
 
 # One word, its carry, two words, four words (the pool of a SeedSequence), five and more.
 ENTROPIES = [
@@ -66,7 +65,7 @@ def numpy_words(generator: np.random.Generator) -> list[int]:
     return [*pairs[0], *pairs[1], buffered]
 
 
-@for_each("entropy", ENTROPIES)
+@pytest.mark.parametrize("entropy", ENTROPIES)
 def test_the_seeded_state_is_numpy_s(entropy: int) -> None:
     ours, numpy = seeded(entropy), numpy_generator(entropy)
     assert ours.bit_generator.state == numpy.bit_generator.state
@@ -78,7 +77,7 @@ def test_any_entropy(entropy: int) -> None:
     assert seeded(entropy).bit_generator.state == numpy_generator(entropy).bit_generator.state
 
 
-@for_each(
+@pytest.mark.parametrize(
     "first",
     [0, 1, 2**32 - 3, 2**64 - 3, 2**96 - 2, 2**128 - 2, 2**160 - 1, 3 * 2**64 - 2, 2**600 - 4],
 )
@@ -151,7 +150,7 @@ DRAWS = {
 }
 
 
-@for_each("name", DRAWS)
+@pytest.mark.parametrize("name", DRAWS)
 def test_every_distribution_through_a_view(name: str) -> None:
     ours, numpy = seeded(42), numpy_generator(42)
     for _ in range(3):
@@ -233,7 +232,7 @@ def test_state_of_a_view_can_be_moved_to_numpy_and_back() -> None:
     )
 
 
-@for_each(
+@pytest.mark.parametrize(
     "wrong",
     [
         None,
@@ -277,7 +276,7 @@ def test_a_copied_bit_generator_is_numpy_s() -> None:
     assert copy.deepcopy(bits).state == numpy_generator(21).bit_generator.state
 
 
-@for_each(
+@pytest.mark.parametrize(
     "call",
     [
         lambda bits: bits.advance(5).state,

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from gymcore_ext.spaces import identical, repeat
-from tests.for_each import for_each
 
 DTYPES = ["?", *"bBhHiIqQ", "e", "f", "d", "g", "F", ">f4", ">i2"]
 
@@ -19,8 +18,8 @@ def numbers(dtype, shape=(2, 3)):
     return np.asarray(np.arange(1, 1 + np.prod(shape, dtype=int)).reshape(shape), dtype)
 
 
-@for_each("dtype", DTYPES)
-@for_each("shape", [(), (1,), (2, 3), (0,), (2, 0)])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])
 def test_repeat_is_numpys(dtype, shape):
     row = numbers(dtype, shape)
     for n in (0, 1, 2, 7):
@@ -43,8 +42,8 @@ def test_repeat_of_equal_bytes(value):
 
 
 # Lengths around the size of the blocks in which rows are copied.
-@for_each("length", [1, 3, 2047, 2048, 2049, 5000])
-@for_each("n", [1, 2, 3, 682, 683])
+@pytest.mark.parametrize("length", [1, 3, 2047, 2048, 2049, 5000])
+@pytest.mark.parametrize("n", [1, 2, 3, 682, 683])
 def test_repeat_of_long_rows(length, n):
     row = np.arange(length, dtype=np.int64) + 1
     assert (repeat(row, n) == row).all()

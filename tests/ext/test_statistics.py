@@ -128,7 +128,7 @@ def joined(x: Any, mean: Any, var: Any, count: float) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("shape", [(1,), (4,), (17,), (2, 3), (60, 30)], ids=str)
+@pytest.mark.parametrize("shape", [(1,), (4,), (17,), (2, 3), (60, 30)])
 def test_normalizes_like_numpy(dtype: Any, shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(1)
     tolerance = 2e-5 if dtype is np.float32 else 1e-12

@@ -18,7 +18,6 @@ import gymcore
 from gymcore import error
 from gymcore.foreign import ForeignEnv
 from gymcore.utils.env_checker import check_env
-from tests.for_each import for_each
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_random_env
 
 gymnasium = pytest.importorskip("gymnasium")
@@ -41,7 +40,7 @@ def trajectory(envs: Any, actions: list[Any], seed: int = 5) -> list[Any]:
 # --- from gymcore to Gymnasium -------------------------------------------------------------------
 
 
-@for_each("env_id", IDS)
+@pytest.mark.parametrize("env_id", IDS)
 def test_an_environment_is_one_of_gymnasium(env_id: str) -> None:
     inner = gymcore.make(env_id)
     env = to_gymnasium(inner)
@@ -62,7 +61,7 @@ def test_an_environment_is_one_of_gymnasium(env_id: str) -> None:
     assert to_gymnasium(env) is env
 
 
-@for_each("env_id", (*IDS, "MountainCarContinuous-v0"))
+@pytest.mark.parametrize("env_id", (*IDS, "MountainCarContinuous-v0"))
 def test_rewards_and_infos_have_the_types_of_gymnasium(env_id: str) -> None:
     ours, theirs = gymnasium.make(f"gymcore/{env_id}"), gymnasium.make(env_id)
     action = theirs.action_space.sample()
@@ -73,7 +72,7 @@ def test_rewards_and_infos_have_the_types_of_gymnasium(env_id: str) -> None:
         assert isinstance(one_info[name], np.generic) == isinstance(value, np.generic), name
 
 
-@for_each("env_id", IDS)
+@pytest.mark.parametrize("env_id", IDS)
 def test_their_checker_passes(env_id: str) -> None:
     env = gymnasium.make(f"gymcore/{env_id}").unwrapped
     with warnings.catch_warnings():
@@ -108,7 +107,7 @@ def test_adapters_are_copied_and_pickled() -> None:
         assert np.array_equal(twin.step(1)[0], expected)
 
 
-@for_each("mode", list(gymnasium.vector.AutoresetMode))
+@pytest.mark.parametrize("mode", list(gymnasium.vector.AutoresetMode))
 def test_a_vector_environment_is_one_of_gymnasium(mode: gymnasium.vector.AutoresetMode) -> None:
     inner = gymcore.make_vec("CartPole-v1", 3, vector_kwargs={"autoreset_mode": mode.value})
     envs = to_gymnasium(inner)
@@ -198,7 +197,7 @@ def test_without_gymnasium() -> None:
 # --- from Gymnasium to gymcore -------------------------------------------------------------------
 
 
-@for_each("env_id", IDS[:4])
+@pytest.mark.parametrize("env_id", IDS[:4])
 def test_any_id_of_gymnasium(env_id: str) -> None:
     env, theirs = gymcore.make(f"gymnasium:{env_id}"), gymnasium.make(env_id)
     assert isinstance(env, gymcore.Env)
@@ -247,7 +246,7 @@ def test_what_is_registered_with_gymnasium_alone_needs_no_prefix() -> None:
         gymcore.make("Elsewhere-v3")
 
 
-@for_each("env_id", ("CartPole-v1", "Taxi-v4", "Blackjack-v1"))
+@pytest.mark.parametrize("env_id", ("CartPole-v1", "Taxi-v4", "Blackjack-v1"))
 def test_a_closed_single_environment_goes_on_as_gymnasiums_does(env_id: str) -> None:
     results = []
     for library in (gymcore, gymnasium):
@@ -303,7 +302,7 @@ def make_random(kind: str) -> gymnasium.Env:
     return env
 
 
-@for_each("kind", OBSERVATION_KINDS)
+@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
 def test_trajectories_are_those_under_gymnasium(kind: str) -> None:
     functions = [functools.partial(make_random, kind)] * 3
     theirs = gymnasium.vector.SyncVectorEnv(functions)

@@ -21,7 +21,6 @@ import gymcore as gym
 from gymcore import error, jit, spaces
 from gymcore.jit.constants import computed_with, digest_of, interpreted
 from gymcore.jit.loops import LaneArray
-from tests.for_each import for_each
 
 _numbers = itertools.count()
 
@@ -87,7 +86,7 @@ PAIRS = [
 ]  # fmt: skip
 
 
-@for_each(("one", "other"), PAIRS)
+@pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_edits_change_the_key(one: Any, other: Any) -> None:
     assert digest_of(one) != digest_of(other)
     assert digest_of(one) == digest_of(one)
@@ -238,7 +237,7 @@ def test_code_of_an_edited_module_is_compiled_again(
     assert reward(folder, text.format("0.25"), "physics.f(1.0)") == 1.25
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("physics", "use", "words"),
     [
         ("G = [1]", "physics.G[0]", r"mine_of_it.py:14: Mine: `physics.G` cannot be compiled: \[1"),
@@ -259,7 +258,7 @@ def declare(**members: Any) -> Any:
     return type("Declared", (jit.Env,), {**dict(Narrow.__dict__), **Narrow._functions, **members})
 
 
-@for_each(
+@pytest.mark.parametrize(
     "name",
     [
         *("step", "reset", "close", "spec", "metadata", "unwrapped", "render_mode", "parameters"),

@@ -13,7 +13,6 @@ import pytest
 
 import gymcore as gym
 from gymcore import error, jit, spaces
-from tests.for_each import for_each
 from tests.interrupts import at_every_instruction
 from tests.jit.classes import CLASSES, Arm, CartPole, Errand, Everything, MountainCar, Taxi
 from tests.testing_env import assert_same
@@ -30,7 +29,7 @@ def actions_of(envs: Any, steps: int) -> list[Any]:
     return [envs.action_space.sample() for _ in range(steps)]
 
 
-@for_each("id", list(BUILT_IN))
+@pytest.mark.parametrize("id", list(BUILT_IN))
 def test_written_again_they_are_the_built_in_kernels(id: str) -> None:
     options: dict[str, Any] = {"autoreset_mode": "SameStep", "episode_statistics": True}
     theirs = gym.make_vec(id, 4, vector_kwargs=options, max_episode_steps=25)
@@ -46,7 +45,7 @@ def test_written_again_they_are_the_built_in_kernels(id: str) -> None:
             assert_same(one[4]["episode"]["r"], other[4]["episode"]["r"])
 
 
-@for_each("cls", CLASSES)
+@pytest.mark.parametrize("cls", CLASSES)
 def test_a_lane_is_the_single_environment(cls: Any) -> None:
     envs = batch(cls, 3)
     single = cls(debug=True)
@@ -268,7 +267,7 @@ def test_an_interrupt_ends_a_rollout(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(envs.rollout(np.zeros((2, 3), np.int64)).rewards) == 2
 
 
-@for_each("mode", ["native", "sync"])
+@pytest.mark.parametrize("mode", ["native", "sync"])
 def test_steps_truncate_and_resets_take_options(mode: str) -> None:
     gym.register("Errand-v0", Errand)
     try:
@@ -302,7 +301,7 @@ OPTION_MISTAKES = [
 ]
 
 
-@for_each(("options", "message"), OPTION_MISTAKES)
+@pytest.mark.parametrize(("options", "message"), OPTION_MISTAKES)
 def test_wrong_options_are_errors(options: dict[str, Any], message: str) -> None:
     for env in (Errand(debug=True), batch(Errand, 2)):
         with pytest.raises(error.InvalidArgument, match=message):
@@ -496,7 +495,7 @@ CLASS_MISTAKES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@for_each(("members", "words"), CLASS_MISTAKES)
+@pytest.mark.parametrize(("members", "words"), CLASS_MISTAKES)
 def test_mistakes_are_explained_at_the_class(members: dict[str, Any], words: str) -> None:
     with pytest.raises(error.InvalidArgument, match=words):
         declare(**members)
@@ -538,7 +537,7 @@ RUN_MISTAKES: list[tuple[dict[str, Any], type[Exception], str]] = [
 ]
 
 
-@for_each(("members", "kind", "words"), RUN_MISTAKES)
+@pytest.mark.parametrize(("members", "kind", "words"), RUN_MISTAKES)
 def test_mistakes_are_found_in_the_first_steps(members: Any, kind: Any, words: str) -> None:
     with pytest.raises(kind, match=words):
         declare(**members).check_source()

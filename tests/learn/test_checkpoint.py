@@ -18,7 +18,6 @@ import gymcore as gym
 from gymcore import error
 from gymcore.environment import Environment
 from gymcore.learn import PPO
-from tests.for_each import for_each
 from tests.learn.reference import Line
 
 SMALL = {"num_envs": 4, "num_steps": 16, "minibatch": 32, "epochs": 2, "hidden": (8,)}
@@ -174,7 +173,7 @@ def with_nan(array: np.ndarray) -> np.ndarray:
     return array
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("name", "make", "message"),
     [
         ("parameters", with_nan, "parameters: expected finite numbers"),
@@ -202,7 +201,7 @@ def test_arrays_that_do_not_belong_there(path: Path, name: str, make, message: s
         PPO.load(changed(path, {name: make(array)}))
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"adam_steps": "x"}, "adam_steps: expected an integer"),

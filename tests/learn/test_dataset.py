@@ -15,7 +15,6 @@ from gymcore import error, spaces
 from gymcore.base.nested import map_leaves, rows_at
 from gymcore.learn import DatasetWriter
 from gymcore.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
-from tests.for_each import for_each
 
 pytest.importorskip("h5py", reason="h5py is not installed")
 
@@ -134,7 +133,7 @@ def assert_same_values(space: Any, found: Any, expected: list[Any], path: tuple 
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
-@for_each("buffer_bytes", [1, 1500, 2**20])
+@pytest.mark.parametrize("buffer_bytes", [1, 1500, 2**20])
 @pytest.mark.parametrize("engine", ["native", "sync", "async"])
 def test_minari_reads_the_episodes(engine, mode, tmp_path_factory, buffer_bytes):
     path = tmp_path_factory.mktemp("data") / "new" / "samples-v0"
@@ -158,7 +157,7 @@ def test_minari_reads_the_episodes(engine, mode, tmp_path_factory, buffer_bytes)
         assert (found.terminations[-1], found.truncations[-1]) == episode["ends"]
 
 
-@for_each(
+@pytest.mark.parametrize(
     "space",
     [
         spaces.Box(-np.inf, np.array([1, np.inf]), dtype=np.float64),
@@ -187,7 +186,7 @@ def test_minari_reads_the_space(tmp_path_factory, space):
     assert len([*dataset]) == writer.total_episodes == 2
 
 
-@for_each(
+@pytest.mark.parametrize(
     "space",
     [
         spaces.Graph(BOX, None),
@@ -259,7 +258,7 @@ def test_a_reset_may_replace_the_reset_step_of_a_lane(tmp_path):
     assert (writer.total_episodes, writer.total_steps) == (4, 12)
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"actions": np.zeros((2, 1), np.int64)}, r"actions: expected int64 \[2\]"),
@@ -294,7 +293,7 @@ def test_a_wrong_array_changes_nothing(tmp_path_factory, change, message):
     assert (writer.total_episodes, writer.total_steps) == (2, 2)
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         ({"path": "random"}, error.InvalidArgument),

@@ -13,7 +13,6 @@ import gymcore as gym
 from gymcore import error
 from gymcore.learn import PPO, Settings
 from gymcore.learn.ppo import Moments, Network
-from tests.for_each import for_each
 
 SMALL = {"num_envs": 4, "num_steps": 16, "minibatch": 32, "epochs": 2}
 
@@ -237,7 +236,7 @@ def test_files_that_are_not_checkpoints(tmp_path):
         PPO.load(tmp_path / "none.npz")
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("name", "value", "message"),
     [
         ("num_envs", 0, "at least 1, got 0"),
@@ -260,7 +259,7 @@ def test_settings_out_of_range(name, value, message):
         Settings(**{name: value})
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("name", "value", "message"),
     [
         ("minibatch", 16.5, "an integer, got 16.5"),
@@ -316,7 +315,7 @@ def test_environments_that_it_cannot_learn():
         PPO("CartPole-v1", rate=3)
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("env_id", "observations"),
     [
         ("CartPole-v1", np.zeros(4)),
@@ -376,7 +375,7 @@ def aim(space, **options):
         del gym.registry["Aim-v0"]
 
 
-@for_each(
+@pytest.mark.parametrize(
     "space",
     [
         gym.spaces.Box(-1, 1, (1,)),
@@ -404,7 +403,7 @@ def test_actions_without_a_range_are_not_scaled():
     assert (ppo._offset, ppo._factor) == (0, 1)
 
 
-@for_each("num_workers", [1, 2])
+@pytest.mark.parametrize("num_workers", [1, 2])
 def test_workers_change_nothing(num_workers):
     agents = [PPO("Line-v0", seed=1, **SMALL, num_workers=n) for n in (None, num_workers)]
     for ppo in agents:

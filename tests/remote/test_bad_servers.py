@@ -11,7 +11,6 @@ from gymcore.environment import Environment
 from gymcore.remote import HostedVectorEnv, RemoteVectorEnv
 from gymcore.remote.server import VERSION
 from gymcore.remote.wire import encode, message_hash
-from tests.for_each import for_each
 from tests.remote.servers import answering
 
 
@@ -34,7 +33,7 @@ def connect(frames):
         RemoteVectorEnv(None, address, connect_timeout=30.0)
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"num_envs": 10**9}, "1 or more lanes in messages of 268435456 bytes, got 1000000000"),
@@ -57,7 +56,7 @@ def test_descriptions(changes, message):
         connect(greeting(hello_of(**changes)))
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("frames", "message"),
     [
         ([b"nonsense"], "message: expected"),
@@ -87,7 +86,7 @@ def with_item(k, value):
     return (*GOOD[:k], value, *GOOD[k + 1 :])
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("verb", "value"),
     [
         ("step", None),
@@ -132,7 +131,7 @@ def test_results_of_other_spaces(verb, value):
             assert len(envs.step(np.zeros(2, int))) == 5
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"states": None}, "states as"),

@@ -403,9 +403,7 @@ def test_another_version_and_kind():
             Client(server.address, "vector")
 
 
-@pytest.mark.parametrize(
-    ("kind", "options"), [("vector", {}), ("test", {"max_message_bytes": 60})], ids=str
-)
+@pytest.mark.parametrize(("kind", "options"), [("vector", {}), ("test", {"max_message_bytes": 60})])
 def test_a_client_that_turns_away_ends_its_session(kind, options):
     with running(Recorder(), session_seconds=None) as server:
         with pytest.raises(error.RemoteError, match="expected a"):
@@ -545,7 +543,6 @@ class TestKeys:
         ({"log": "file"}, "log: expected a function or None, got 'file'"),
         *[({"session_seconds": value}, "session_seconds: expected ") for value in BAD_TIMES],
     ],
-    ids=str,
 )
 def test_arguments_of_a_server(options, message):
     with pytest.raises((error.InvalidArgument, error.ArgumentTypeError), match=message):
@@ -562,14 +559,13 @@ def test_arguments_of_a_server(options, message):
             for value in BAD_TIMES
         ],
     ],
-    ids=str,
 )
 def test_arguments_of_a_client(options, message):
     with pytest.raises((error.InvalidArgument, error.ArgumentTypeError), match=message):
         Client("127.0.0.1:1", "test", **options)
 
 
-@pytest.mark.parametrize("limit", [None, float("inf"), 1e10, 10**400, np.float32(1e30)], ids=str)
+@pytest.mark.parametrize("limit", [None, float("inf"), 1e10, 10**400, np.float32(1e30)])
 def test_time_limits_that_are_none(limit):
     with (
         running(Recorder(), session_seconds=limit) as server,

@@ -99,7 +99,6 @@ def test_other_engines(mode):
         Text(3, charset="zyx"),
         Dict({"b": Discrete(2), "a": Discrete(3)}, sort_keys=False),
     ],
-    ids=str,
 )
 def test_spaces_travel(space):
     assert_travels(space)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from gymcore.rendering.shapes import bar, blank, convex_polygon, disc
 from gymcore.rendering.window import load_pygame
-from tests.for_each import for_each
 
 BLACK = (0, 0, 0)
 fraction = st.floats(0.0, 1.0)
@@ -111,7 +110,7 @@ def test_polygon_direction_does_not_matter():
     np.testing.assert_array_equal(forward, backward)
 
 
-@for_each(
+@pytest.mark.parametrize(
     "draw",
     [
         lambda s: disc(s, BLACK, (-20.0, 10.0), 5.0),

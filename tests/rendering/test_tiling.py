@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from gymcore import error
 from gymcore.rendering.tiling import Tiling, columns_for, tile_frames
-from tests.for_each import for_each
 
 
 def test_literal_grid_with_black_padding():
@@ -24,7 +23,7 @@ def test_rows_of_a_frame_stay_together():
     assert tiled.tolist() == [[[1, 2, 3], [11, 12, 13]], [[4, 5, 6], [14, 15, 16]]]
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("count", "columns", "grid"),
     [
         (1, None, (1, 1)),
@@ -79,7 +78,7 @@ def test_a_tuple_of_frames_equals_the_stacked_array():
     np.testing.assert_array_equal(tile_frames(tuple(frames)), tile_frames(frames))
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("frames", "columns", "exception", "message"),
     [
         (np.zeros((2, 2, 3), np.uint8), None, ValueError, r"\(n, height, width, 3\).*\(2, 2"),

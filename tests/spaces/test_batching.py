@@ -15,7 +15,6 @@ from gymcore.vector.utils import (
     create_empty_array,
     iterate,
 )
-from tests.for_each import for_each
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_space
 
 SEED = 123
@@ -50,8 +49,8 @@ def test_modules_export_what_gymnasium_exports():
     assert set(misc.__all__) >= set(theirs.misc.__all__)
 
 
-@for_each("n", [1, 4])
-@for_each("kind", OBSERVATION_KINDS)
+@pytest.mark.parametrize("n", [1, 4])
+@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
 def test_batch_space_as_in_gymnasium(kind, n):
     ours, theirs = both_spaces(kind)
     our_batch, their_batch = batch_space(ours, n), gymnasium_utils.batch_space(theirs, n)
@@ -63,7 +62,7 @@ def test_batch_space_as_in_gymnasium(kind, n):
     assert_same(ours.sample(), theirs.sample())  # its generator was copied, not used
 
 
-@for_each("kind", OBSERVATION_KINDS)
+@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
 def test_batch_differing_spaces_as_in_gymnasium(kind):
     ours, theirs = both_spaces(kind)
     our_batch = batch_differing_spaces([ours, ours])
@@ -75,7 +74,7 @@ def test_batch_differing_spaces_as_in_gymnasium(kind):
     assert_same(ours.sample(), theirs.sample())
 
 
-@for_each("kind", OBSERVATION_KINDS)
+@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
 def test_elements_of_a_batch_as_in_gymnasium(kind):
     ours, theirs = both_spaces(kind)
     our_batch, their_batch = batch_space(ours, 3), gymnasium_utils.batch_space(theirs, 3)
@@ -85,7 +84,7 @@ def test_elements_of_a_batch_as_in_gymnasium(kind):
     )
 
 
-@for_each("kind", OBSERVATION_KINDS)
+@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
 def test_empty_arrays_as_in_gymnasium(kind):
     ours, theirs = both_spaces(kind)
     for fn in (np.zeros, np.ones):
@@ -96,7 +95,7 @@ def test_empty_arrays_as_in_gymnasium(kind):
     assert_same(create_empty_array(ours), gymnasium_utils.create_empty_array(theirs))
 
 
-@for_each("kind", OBSERVATION_KINDS)
+@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
 def test_concatenate_as_in_gymnasium(kind):
     ours, theirs = both_spaces(kind)
     items = [ours.sample() for _ in range(4)]
@@ -122,7 +121,9 @@ def test_iterate_undoes_concatenate(kind, seed, n):
         np.testing.assert_equal(item, original)
 
 
-@for_each("dtype", [np.float16, np.float32, np.float64, np.int8, np.uint16, np.int64, np.bool_])
+@pytest.mark.parametrize(
+    "dtype", [np.float16, np.float32, np.float64, np.int8, np.uint16, np.int64, np.bool_]
+)
 def test_dtypes_are_kept(dtype):
     space = Box(0, 1, (3,), dtype)
     assert batch_space(space, 2).dtype == dtype
@@ -213,7 +214,7 @@ DIFFERING = {
 }
 
 
-@for_each("case", DIFFERING)
+@pytest.mark.parametrize("case", DIFFERING)
 def test_spaces_that_cannot_be_batched(case):
     build, exception, message = DIFFERING[case]
     with pytest.raises(exception):
@@ -300,7 +301,7 @@ def test_concatenate_into_a_strided_array():
     assert out.tolist() == [[1, 2], [3, 4]]
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("space", "items", "exception"),
     [
         (Box(0, 1, (2,)), [np.zeros(2), np.zeros(3)], ValueError),
@@ -314,7 +315,6 @@ def test_concatenate_into_a_strided_array():
         (Box(0, 255, (2,), np.uint8), [np.array([1, 300]), np.array([1, 2])], TypeError),
         (Box(0, 1, (2,)), [np.array(["a", "b"])] * 2, TypeError),
     ],
-    ids=repr,
 )
 def test_concatenate_refuses_what_does_not_fit(space, items, exception):
     with pytest.raises(exception):

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 import gymcore
 from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Text, Tuple
 from gymcore.vector.utils import batch_differing_spaces, batch_space
-from tests.for_each import for_each
 from tests.spaces import catalogue
 from tests.spaces.parity import assert_same, random_states, subspaces
 from tests.spaces.strategies import nested_spaces
@@ -50,8 +49,8 @@ def arrays_of(space):
     return own + [array for part in subspaces(space) for array in arrays_of(part)]
 
 
-@for_each("n", [0, 1, 3])
-@for_each("factory", catalogue.ALL, ids=catalogue.label)
+@pytest.mark.parametrize("n", [0, 1, 3])
+@pytest.mark.parametrize("factory", catalogue.ALL, ids=catalogue.label)
 def test_batches_of_everything(factory, n):
     ours, theirs = both(factory)
     our_batch = batch_space(ours, n)
@@ -70,7 +69,7 @@ def test_batches_of_everything(factory, n):
     assert random_states(ours) == random_states(theirs)
 
 
-@for_each("factory", catalogue.ALL, ids=catalogue.label)
+@pytest.mark.parametrize("factory", catalogue.ALL, ids=catalogue.label)
 def test_batches_of_one_space_each(factory):
     ours, theirs = (
         [space, *(both(factory, seed=k)[i] for k in range(2))]
@@ -189,7 +188,7 @@ def test_batches_that_nobody_reads_take_no_memory():
 # Numbers of elements
 
 
-@for_each(
+@pytest.mark.parametrize(
     "make",
     [
         lambda: Box(0, 1),
@@ -232,8 +231,8 @@ def test_order_of_keys(factory):
     )
 
 
-@for_each("first", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4"])
-@for_each("second", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4"])
+@pytest.mark.parametrize("first", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4"])
+@pytest.mark.parametrize("second", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4"])
 def test_dtype_of_discretes_of_two_dtypes(first, second):
     ours, theirs = (
         utils.batch_differing_spaces(

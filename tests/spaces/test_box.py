@@ -12,14 +12,13 @@ from hypothesis.extra import numpy as hnp
 from gymcore import error
 from gymcore.spaces import Box
 from gymcore.spaces.box import array_short_repr, is_float_integer
-from tests.for_each import for_each
 from tests.spaces.catalogue import BOXES, label
 from tests.spaces.parity import assert_same_outcome, assert_same_result
 
 INF = np.inf
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "Box(0, 1)",
@@ -168,14 +167,14 @@ VALUES = [
 ]
 
 
-@for_each("dtype", ["np.float32", "np.float64", "np.int8", "np.uint8", "bool"])
-@for_each("value", VALUES)
+@pytest.mark.parametrize("dtype", ["np.float32", "np.float64", "np.int8", "np.uint8", "bool"])
+@pytest.mark.parametrize("value", VALUES)
 def test_contains_gives_gymnasiums_verdict(value, dtype):
     assert_same_result(f"Box(0, 1, (2,), {dtype}).contains({value})")
     assert_same_result(f"{value} in Box(0, 1, (), {dtype})")
 
 
-@for_each("value", VALUES[:14])
+@pytest.mark.parametrize("value", VALUES[:14])
 def test_contains_of_an_unbounded_box(value):
     assert_same_result(f"Box(-inf, inf, (2,)).contains({value})")
 
@@ -201,7 +200,7 @@ def test_contains_follows_bounds_that_change_in_place():
     assert np.array([1, 8], np.float32) not in space
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "[Box(0, 1).is_bounded(m) for m in ('both', 'below', 'above')]",
@@ -244,7 +243,7 @@ def test_which_numbers_count_as_bounds():
     assert not any(map(is_float_integer, [True, np.bool_(1), "a", np.array(1), 1j, None]))
 
 
-@for_each("factory", BOXES, ids=label)
+@pytest.mark.parametrize("factory", BOXES, ids=label)
 def test_long_runs_of_samples_equal_gymnasiums(factory):
     def run(spaces):
         space = factory(spaces)
@@ -254,7 +253,7 @@ def test_long_runs_of_samples_equal_gymnasiums(factory):
     assert_same_outcome(run)
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("low", "high", "dtype"),
     [
         (-(2**63), 2**63 - 1, np.int64),

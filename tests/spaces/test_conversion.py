@@ -13,7 +13,6 @@ import pytest
 import gymcore
 from gymcore import error
 from gymcore.spaces.conversion import convert_space
-from tests.for_each import for_each
 
 SPACES = (
     "Box(-1, np.array([2.0, np.inf]), (2,), np.float64)",
@@ -38,7 +37,7 @@ def made(gym: Any, text: str) -> Any:
     return eval(text, {"np": np}, vars(gym.spaces))
 
 
-@for_each("text", SPACES)
+@pytest.mark.parametrize("text", SPACES)
 def test_both_ways_with_their_seeds(text: str) -> None:
     for source, package in ((gymnasium, gymcore.spaces), (gymcore, gymnasium.spaces)):
         space, other = made(source, text), made(_module(package), text)

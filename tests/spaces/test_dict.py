@@ -7,13 +7,12 @@ import pytest
 
 from gymcore import error
 from gymcore.spaces import Dict, Discrete
-from tests.for_each import for_each
 from tests.spaces.parity import assert_same_outcome, assert_same_result
 
 PAIRS = "{'b': Discrete(2), 'a': Discrete(3)}"
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         f"Dict({PAIRS})",
@@ -63,7 +62,7 @@ def test_other_mappings(kind):
     assert_same_outcome(run)
 
 
-@for_each(
+@pytest.mark.parametrize(
     "seed",
     [
         "3",
@@ -109,7 +108,7 @@ def test_fresh_entropy_and_refused_seeds():
     assert [sub.np_random for sub in space.values()] == before
 
 
-@for_each(
+@pytest.mark.parametrize(
     "value",
     [
         "{'b': 1, 'a': 2}",
@@ -135,7 +134,7 @@ def test_only_dicts_are_elements():
     assert types.MappingProxyType({"a": 1}) not in space
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "len(d)",
@@ -171,7 +170,7 @@ def test_subspaces_can_be_set():
         Dict()["a"] = 3
 
 
-@for_each(
+@pytest.mark.parametrize(
     "mask",
     [
         "{'a': None, 'b': None}",
@@ -192,7 +191,7 @@ def test_masked_samples(mask):
     assert_same_result(f"Dict({PAIRS}).sample(mask={mask}, probability={mask})")
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "repr(Dict({1: Discrete(2), 'a': Box(0, 1)}))",

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from gymcore import error
 from gymcore.spaces import Discrete
-from tests.for_each import for_each
 from tests.spaces.parity import assert_same_outcome, assert_same_result, f8, i8
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "Discrete(3)",
@@ -61,7 +60,7 @@ def test_elements_that_do_not_fit_the_dtype():
     assert 127 in Discrete(28, dtype=np.int8, start=100)
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "repr(Discrete(3, start=2))",
@@ -95,8 +94,8 @@ VALUES = [
 ]
 
 
-@for_each("values", VALUES)
-@for_each(
+@pytest.mark.parametrize("values", VALUES)
+@pytest.mark.parametrize(
     "space",
     [
         "Discrete(3)",
@@ -170,14 +169,14 @@ PROBABILITIES = [
 ]
 
 
-@for_each("space", ["3", "3, start=5, dtype=np.int8", "3, start=-5, dtype='>i4'"])
-@for_each("mask", MASKS)
+@pytest.mark.parametrize("space", ["3", "3, start=5, dtype=np.int8", "3, start=-5, dtype='>i4'"])
+@pytest.mark.parametrize("mask", MASKS)
 def test_masked_samples(space, mask):
     assert_same_result(f"[Discrete({space}, seed=i).sample(mask={mask}) for i in range(20)]")
 
 
-@for_each("space", ["3", "3, start=5, dtype=np.int8"])
-@for_each("probability", PROBABILITIES)
+@pytest.mark.parametrize("space", ["3", "3, start=5, dtype=np.int8"])
+@pytest.mark.parametrize("probability", PROBABILITIES)
 def test_weighted_samples(space, probability):
     assert_same_result(
         f"[Discrete({space}, seed=i).sample(probability={probability}) for i in range(20)]"

@@ -7,10 +7,10 @@ import pickle
 import threading
 
 import numpy as np
+import pytest
 
 from gymcore.base import seeding
 from gymcore.spaces import Box, Dict, Discrete, Graph, OneOf, Sequence, Space, Text, Tuple
-from tests.for_each import for_each
 
 
 def state(space):
@@ -41,8 +41,8 @@ CONTAINERS = [
 ]
 
 
-@for_each("seed", [0, 7, 2**31, 2**64 + 3, np.int64(5), True])
-@for_each("make", [lambda: Discrete(5), lambda: Box(0, 1), lambda: Text(3), Coin])
+@pytest.mark.parametrize("seed", [0, 7, 2**31, 2**64 + 3, np.int64(5), True])
+@pytest.mark.parametrize("make", [lambda: Discrete(5), lambda: Box(0, 1), lambda: Text(3), Coin])
 def test_a_seed_gives_the_generator_of_the_seed(make, seed):
     space = make()
     assert space.seed(seed) == int(seed)
@@ -78,7 +78,7 @@ def test_seeding_again_restarts():
     assert [int(space.sample()) for _ in range(5)] == first
 
 
-@for_each("make", CONTAINERS)
+@pytest.mark.parametrize("make", CONTAINERS)
 def test_subspaces_are_seeded_as_by_the_generator(make):
     space = make()
     used = space.seed(11)
@@ -92,8 +92,10 @@ def test_subspaces_are_seeded_as_by_the_generator(make):
         assert state(space) == seeding_state(11)
 
 
-@for_each("make", CONTAINERS)
-@for_each("copied", [copy.copy, copy.deepcopy, lambda space: pickle.loads(pickle.dumps(space))])
+@pytest.mark.parametrize("make", CONTAINERS)
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda space: pickle.loads(pickle.dumps(space))]
+)
 def test_copies_of_seeded_spaces_draw_the_same(make, copied):
     space, other = make(), make()
     space.seed(5)
@@ -146,7 +148,7 @@ def given(space):
     return target
 
 
-@for_each(
+@pytest.mark.parametrize(
     "prepare",
     [
         lambda space: space.seed(3),
@@ -172,7 +174,7 @@ def given(space):
         ),
     ],
 )
-@for_each("make", [lambda: Box(0, 1, (5,)), Coin])
+@pytest.mark.parametrize("make", [lambda: Box(0, 1, (5,)), Coin])
 def test_a_copy_is_what_deepcopy_gives(make, prepare):
     space = make()
     prepare(space)

@@ -7,12 +7,11 @@ import pytest
 
 from gymcore import error
 from gymcore.spaces import Box, Discrete, Graph, GraphInstance
-from tests.for_each import for_each
 from tests.spaces.catalogue import GRAPHS, GRAPHS_OF_OTHERS, label
 from tests.spaces.parity import assert_same, assert_same_outcome, assert_same_result
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "Graph(Box(0, 1), None)",
@@ -35,8 +34,8 @@ def test_nodes_and_edges_need_spaces(arguments):
         eval(f"Graph({arguments})")
 
 
-@for_each("edges", ["None", "Discrete(3)"])
-@for_each(
+@pytest.mark.parametrize("edges", ["None", "Discrete(3)"])
+@pytest.mark.parametrize(
     "seed",
     [
         "3",
@@ -91,7 +90,7 @@ NUMBERS = [
 ]
 
 
-@for_each("numbers", NUMBERS)
+@pytest.mark.parametrize("numbers", NUMBERS)
 def test_numbers_of_nodes_and_edges(numbers):
     space = "Graph(Discrete(3, seed=4), Box(0, 1, seed=5), seed={})"
     for seed in range(3):
@@ -136,7 +135,7 @@ MASKS = [
 ]
 
 
-@for_each("mask", MASKS)
+@pytest.mark.parametrize("mask", MASKS)
 def test_masked_samples(mask):
     space = "Graph(Discrete(3), Discrete(2), seed=i)"
     numbers = "num_nodes=3, num_edges=2"
@@ -146,7 +145,9 @@ def test_masked_samples(mask):
     assert_same_result(f"Graph(Box(0, 1), None).sample(mask={mask}, probability=3)")
 
 
-@for_each("mask", ["(None, i8(0, 1))", "((i8(0, 1, 0),) * 10, i8(1, 0))", "[None, i8(0, 0)]"])
+@pytest.mark.parametrize(
+    "mask", ["(None, i8(0, 1))", "((i8(0, 1, 0),) * 10, i8(1, 0))", "[None, i8(0, 0)]"]
+)
 def test_the_mask_of_one_edge_is_that_of_all_where_their_number_is_drawn(mask):
     space = "Graph(Discrete(3), Discrete(2), seed=i)"
     assert_same_result(f"[{space}.sample(mask={mask}) for i in range(4)]")
@@ -210,7 +211,7 @@ GRAPH_VALUES = [
 ]
 
 
-@for_each("value", GRAPH_VALUES)
+@pytest.mark.parametrize("value", GRAPH_VALUES)
 def test_contains_gives_gymnasiums_verdict(value):
     assert_same_result(f"GraphInstance({value}) in Graph(Box(0, 1, (2,)), Discrete(3))")
     assert_same_result(f"GraphInstance({value}) in Graph(Box(0, 1, (2,)), None)")
@@ -227,7 +228,7 @@ def test_what_is_no_batch_is_no_element():
     assert GraphInstance(np.array([1]), np.array(3), links) not in Graph(Discrete(3), Discrete(4))
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "repr(Graph(Discrete(2), None))",

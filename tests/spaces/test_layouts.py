@@ -106,7 +106,6 @@ BOX = Box(0, 1, (2, 3), np.float32)
             ),
         ),
     ],
-    ids=repr,
 )
 def test_spaces_of_arrays(space, layout):
     assert layout_of(space) == layout
@@ -210,7 +209,6 @@ def test_object_batches_pickle():
         MultiBinary(3),
         Tuple((Discrete(3), Dict(a=BOX))),
     ],
-    ids=repr,
 )
 def test_actions_that_are_arrays(space):
     assert action_layout(space, batch_space(space, 4)) == layout_of(space)

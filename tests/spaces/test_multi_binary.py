@@ -5,11 +5,10 @@ import pytest
 
 from gymcore import error
 from gymcore.spaces import MultiBinary
-from tests.for_each import for_each
 from tests.spaces.parity import assert_same_result, f8, i8
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "MultiBinary(3)",
@@ -77,7 +76,7 @@ VALUES = [
 ]
 
 
-@for_each("value", VALUES)
+@pytest.mark.parametrize("value", VALUES)
 def test_contains_gives_gymnasiums_verdict(value):
     assert_same_result(f"MultiBinary(3).contains({value})")
     assert_same_result(f"MultiBinary([3, 1]).contains({value})")
@@ -87,7 +86,7 @@ def test_ragged_lists_are_no_elements():
     assert [[0], [1, 2], 3] not in MultiBinary(3)
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "repr(MultiBinary(np.array([2])))",
@@ -133,12 +132,12 @@ PROBABILITIES = [
 ]
 
 
-@for_each("mask", MASKS)
+@pytest.mark.parametrize("mask", MASKS)
 def test_masked_samples(mask):
     assert_same_result(f"[MultiBinary(3, seed=i).sample(mask={mask}) for i in range(10)]")
 
 
-@for_each("probability", PROBABILITIES)
+@pytest.mark.parametrize("probability", PROBABILITIES)
 def test_weighted_samples(probability):
     assert_same_result(
         f"[MultiBinary(3, seed=i).sample(probability={probability}) for i in range(10)]"

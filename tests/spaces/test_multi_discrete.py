@@ -8,11 +8,10 @@ from hypothesis.extra import numpy as hnp
 
 from gymcore import error
 from gymcore.spaces import Discrete, MultiDiscrete
-from tests.for_each import for_each
 from tests.spaces.parity import assert_same_outcome, assert_same_result, i8
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "MultiDiscrete([3, 2])",
@@ -71,7 +70,7 @@ def test_the_arrays_are_copies():
     assert space == MultiDiscrete([3, 2], start=[0, 1])
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "repr(MultiDiscrete([3, 2], start=[0, 1]))",
@@ -101,7 +100,7 @@ def test_other_methods(expression):
     assert_same_result(expression)
 
 
-@for_each("index", ["0", "-1", "0:1", "...", "None", "[0, 1]", "(0, 1)", "(..., 1)"])
+@pytest.mark.parametrize("index", ["0", "-1", "0:1", "...", "None", "[0, 1]", "(0, 1)", "(..., 1)"])
 def test_parts_of_a_space(index):
     nvec, start = "[[3, 2], [1, 4]]", "[[0, 1], [0, 2]]"
     assert_same_result(f"MultiDiscrete({nvec}, start={start}, dtype=np.int8)[{index}]")
@@ -149,7 +148,7 @@ VALUES = [
 ]
 
 
-@for_each("value", VALUES)
+@pytest.mark.parametrize("value", VALUES)
 def test_contains_gives_gymnasiums_verdict(value):
     assert_same_result(f"MultiDiscrete([3, 2]).contains({value})")
     assert_same_result(f"MultiDiscrete([3, 2], start=[-1, 1]).contains({value})")
@@ -212,19 +211,19 @@ def masked(space, options):
     assert_same_result(f"[MultiDiscrete({space}, seed=i).sample({options}) for i in range(10)]")
 
 
-@for_each("mask", MASKS)
+@pytest.mark.parametrize("mask", MASKS)
 def test_masked_samples(mask):
     masked("[3, 2]", f"mask={mask}")
     masked("[3, 2], start=[5, -5], dtype=np.int8", f"mask={mask}")
 
 
-@for_each("probability", PROBABILITIES)
+@pytest.mark.parametrize("probability", PROBABILITIES)
 def test_weighted_samples(probability):
     masked("[3, 2]", f"probability={probability}")
     masked("[3, 2], start=[5, 0], dtype=np.uint64", f"probability={probability}")
 
 
-@for_each("mask", NESTED_MASKS)
+@pytest.mark.parametrize("mask", NESTED_MASKS)
 def test_nested_masks(mask):
     masked("[[3, 2], [1, 4]], start=[[1, 2], [3, 4]], dtype=np.int32", f"mask={mask}")
 

@@ -7,13 +7,12 @@ import pytest
 
 from gymcore import error
 from gymcore.spaces import Box, Dict, Discrete, OneOf, Sequence, Text, Tuple
-from tests.for_each import for_each
 from tests.spaces.parity import assert_same, assert_same_result, i8
 
 TWO = "OneOf([Discrete(3), Box(0, 1)])"
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         TWO,
@@ -33,7 +32,7 @@ def test_constructor_does_what_gymnasiums_does(expression):
     assert_same_result(expression)
 
 
-@for_each(
+@pytest.mark.parametrize(
     "seed",
     [
         "3",
@@ -68,7 +67,7 @@ def test_fresh_entropy():
     assert len({*space.seed(), *space.seed((None, None, None))}) == 6
 
 
-@for_each(
+@pytest.mark.parametrize(
     "value",
     [
         "(0, 1)",
@@ -97,12 +96,12 @@ def test_contains_gives_gymnasiums_verdict(value):
     assert_same_result(f"{value} in {TWO}")
 
 
-@for_each("expression", ["len(o)", "o[0]", "o[-1]", "list(o)", "o[0:1]", "o[5]"])
+@pytest.mark.parametrize("expression", ["len(o)", "o[0]", "o[-1]", "list(o)", "o[0:1]", "o[5]"])
 def test_its_subspaces(expression):
     assert_same_result(f"[{expression} for o in [{TWO}]]")
 
 
-@for_each(
+@pytest.mark.parametrize(
     "mask",
     [
         "(None, None)",
@@ -133,7 +132,7 @@ def test_a_refused_mask_draws_nothing():
     assert space.np_random.bit_generator.state == before
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         f"repr({TWO})",
@@ -164,7 +163,6 @@ def test_other_methods(expression):
         Sequence(Text(3), stack=True),
         OneOf([Dict(a=Discrete(2))]),
     ],
-    ids=repr,
 )
 def test_json_of_subspaces_that_gymnasium_loses(subspace):
     subspace.seed(3)

@@ -7,12 +7,11 @@ import pytest
 
 from gymcore import error
 from gymcore.spaces import Box, Dict, Discrete, MultiBinary, OneOf, Sequence, Text, Tuple
-from tests.for_each import for_each
 from tests.spaces.catalogue import STACKED_OTHERS, label
 from tests.spaces.parity import assert_same, assert_same_outcome, assert_same_result
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "Sequence(Box(0, 1))",
@@ -32,7 +31,9 @@ def test_constructor_does_what_gymnasiums_does(expression):
     assert_same_result(expression)
 
 
-@for_each("seed", ["3", "2**40", "(1, 2)", "[1, 2]", "(1,)", "(1, 2, 3)", "'a'", "-1", "1.5", "{}"])
+@pytest.mark.parametrize(
+    "seed", ["3", "2**40", "(1, 2)", "[1, 2]", "(1,)", "(1, 2, 3)", "'a'", "-1", "1.5", "{}"]
+)
 def test_seeds(seed):
     assert_same_result(f"Sequence(Box(0, 1)).seed({seed})")
     assert_same_result(f"Sequence(Dict(a=Discrete(2), b=Discrete(3))).seed({seed})")
@@ -58,8 +59,8 @@ def test_sampling_does_not_reseed_a_seeded_feature_space():
     assert one.sample(mask=(5, None)) == other.sample(mask=(5, None))
 
 
-@for_each("stack", [False, True])
-@for_each(
+@pytest.mark.parametrize("stack", [False, True])
+@pytest.mark.parametrize(
     "mask",
     [
         "(None, None)",
@@ -113,7 +114,7 @@ def test_masks_that_are_no_pairs(mask, kind, problem):
     assert isinstance(caught.value, AssertionError)
 
 
-@for_each("length", ["None", "3", "np.int8(4)", "np.array([2, 3])", "-3", "2.5"])
+@pytest.mark.parametrize("length", ["None", "3", "np.int8(4)", "np.array([2, 3])", "-3", "2.5"])
 def test_sample_length(length):
     for kind in ("mask", "probability"):
         space = "Sequence(Discrete(3), seed=5)"
@@ -130,7 +131,7 @@ EMPTY = [
 ]
 
 
-@for_each(("feature", "empty"), EMPTY, ids=lambda value: repr(value)[:30])
+@pytest.mark.parametrize(("feature", "empty"), EMPTY, ids=lambda value: repr(value)[:30])
 def test_an_empty_stacked_sequence(feature, empty):
     space = Sequence(feature, stack=True)
     sample = space.sample(mask=(0, None))
@@ -142,7 +143,7 @@ def test_an_empty_stacked_sequence(feature, empty):
 ROWS = "np.zeros((2, 1), np.float32)"
 
 
-@for_each(
+@pytest.mark.parametrize(
     "value",
     [
         "()",
@@ -194,7 +195,7 @@ def test_what_is_no_batch_is_no_element(value):
     assert value not in Sequence(Discrete(3))
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "repr(Sequence(Discrete(2), stack=True))",

@@ -11,7 +11,6 @@ import gymcore.spaces
 from gymcore import error
 from gymcore.spaces import Box, Discrete, Space, Tuple
 from gymcore.vector.utils import batch_space
-from tests.for_each import for_each
 from tests.spaces.catalogue import (
     ALL,
     COMPOSITE,
@@ -30,13 +29,13 @@ from tests.spaces.parity import (
     subspaces,
 )
 
-every_space = for_each("factory", ALL, ids=label)
+every_space = pytest.mark.parametrize("factory", ALL, ids=label)
 
 
 def without(*conditions):
     """Parametrize over the spaces for which no condition holds."""
     left = [f for f in ALL if not any(condition(f(OURS)) for condition in conditions)]
-    return for_each("factory", left, ids=label)
+    return pytest.mark.parametrize("factory", left, ids=label)
 
 
 def is_stacked(space):
@@ -64,7 +63,9 @@ def is_nested_twice(space):
     return any(map(subspaces, subspaces(space)))
 
 
-every_space_and_more = for_each("factory", ALL + STACKED_OTHERS + GRAPHS_OF_OTHERS, ids=label)
+every_space_and_more = pytest.mark.parametrize(
+    "factory", ALL + STACKED_OTHERS + GRAPHS_OF_OTHERS, ids=label
+)
 
 
 @every_space_and_more
@@ -165,7 +166,7 @@ def test_equality_of_all_pairs_equals_gymnasiums():
     assert_same(run(OURS), run(THEIRS))
 
 
-@for_each("factory", [*FUNDAMENTAL[:1], *COMPOSITE], ids=label)
+@pytest.mark.parametrize("factory", [*FUNDAMENTAL[:1], *COMPOSITE], ids=label)
 def test_numpy_integers_seed_like_python_integers(factory):
     for seed in (np.int64(9), np.array(9), np.array(9, np.uint8)):
         one, other = factory(OURS), factory(OURS)
@@ -213,7 +214,7 @@ def test_reading_the_generator_of_a_tuple_leaves_its_subspaces_alone():
     assert space[0].np_random is before
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "Space().shape",

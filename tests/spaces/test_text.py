@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from gymcore import error
 from gymcore.spaces import Text
 from gymcore.spaces.text import alphanumeric
-from tests.for_each import for_each
 from tests.spaces.parity import assert_same_outcome, assert_same_result, f8, i8
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "Text(5)",
@@ -65,7 +64,7 @@ def test_the_default_characters():
     assert "".join(sorted(alphanumeric)).isalnum()
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "repr(Text(5, min_length=2, charset='cab'))",
@@ -133,8 +132,8 @@ PROBABILITIES = [
 ]
 
 
-@for_each("space", ["5, charset='abc'", "5, min_length=0, charset='abc'"])
-@for_each("mask", MASKS)
+@pytest.mark.parametrize("space", ["5, charset='abc'", "5, min_length=0, charset='abc'"])
+@pytest.mark.parametrize("mask", MASKS)
 def test_masked_samples(space, mask):
     def run(spaces):
         result = []
@@ -146,8 +145,8 @@ def test_masked_samples(space, mask):
     assert_same_outcome(run)
 
 
-@for_each("space", ["5, charset='abc'", "5, min_length=0, charset='abc'"])
-@for_each("probability", PROBABILITIES)
+@pytest.mark.parametrize("space", ["5, charset='abc'", "5, min_length=0, charset='abc'"])
+@pytest.mark.parametrize("probability", PROBABILITIES)
 def test_weighted_samples(space, probability):
     assert_same_result(
         f"[Text({space}, seed=i).sample(probability={probability}) for i in range(10)]"

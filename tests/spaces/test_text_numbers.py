@@ -8,12 +8,11 @@ import pytest
 from gymcore import error, spaces
 from gymcore.spaces.text_numbers import numbers_of_texts, space_of_numbers
 from gymcore.spaces.utils import flatten, unflatten
-from tests.for_each import for_each
 
 TEXT = spaces.Text(4, min_length=0, charset="bä a")
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("value", "expected"),
     [
         ("", [4, 4, 4, 4]),
@@ -53,7 +52,7 @@ def test_a_space_without_texts_and_its_elements_are_returned_as_they_are():
     assert space_of_numbers(space) is space and numbers_of_texts(space, value) is value
 
 
-@for_each("value", ["x", "aaaaa", ("a", "x")])
+@pytest.mark.parametrize("value", ["x", "aaaaa", ("a", "x")])
 def test_a_text_outside_the_space_is_refused(value):
     with pytest.raises(error.InvalidArgument, match="is not an element of"):
         numbers_of_texts(TEXT, value)

@@ -5,13 +5,12 @@ import pytest
 
 from gymcore import error
 from gymcore.spaces import Box, Discrete, Tuple
-from tests.for_each import for_each
 from tests.spaces.parity import assert_same_outcome, assert_same_result, i8
 
 TWO = "Tuple([Discrete(2), Discrete(3)])"
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "Tuple([Discrete(2), Box(0, 1)])",
@@ -33,7 +32,7 @@ def test_constructor_does_what_gymnasiums_does(expression):
     assert_same_result(expression)
 
 
-@for_each(
+@pytest.mark.parametrize(
     "seed",
     [
         "3",
@@ -103,7 +102,7 @@ VALUES = [
 ]
 
 
-@for_each("value", VALUES)
+@pytest.mark.parametrize("value", VALUES)
 def test_contains_gives_gymnasiums_verdict(value):
     assert_same_result(f"{TWO}.contains({value})")
     assert_same_result(f"{value} in Tuple([])")
@@ -113,7 +112,7 @@ def test_an_array_without_axes_is_no_element():
     assert np.array(1) not in Tuple([Discrete(2)])
 
 
-@for_each(
+@pytest.mark.parametrize(
     "mask",
     [
         "(None, None)",
@@ -150,7 +149,7 @@ def test_custom_subspaces_need_no_mask_arguments():
     assert_same_outcome(run)
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "repr(Tuple([Discrete(2)]))",

@@ -21,7 +21,6 @@ from gymcore.spaces import (
     unflatten,
 )
 from gymcore.spaces.utils import is_space_dtype_shape_equiv
-from tests.for_each import for_each
 from tests.spaces.catalogue import (
     ALL,
     GRAPHS_OF_OTHERS,
@@ -44,7 +43,7 @@ _EXCLUDED = [
 FLATTENABLE = [
     factory for factory in ALL + STACKED_OTHERS + GRAPHS_OF_OTHERS if factory(OURS) not in _EXCLUDED
 ]
-every_space = for_each("factory", FLATTENABLE, ids=label)
+every_space = pytest.mark.parametrize("factory", FLATTENABLE, ids=label)
 
 
 @every_space
@@ -80,7 +79,7 @@ def test_literal_values():
     assert flatten(MultiDiscrete([2, 3], start=[5, 0]), [6, 1]).tolist() == [0, 1, 0, 1, 0]
 
 
-@for_each(
+@pytest.mark.parametrize(
     "expression",
     [
         "flatten(Box(0, 1), [0.5])",
@@ -133,7 +132,7 @@ def test_the_space_of_a_choice_of_floats_and_bytes_warns_of_nothing():
     assert space.dtype == np.float32
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("space", "value"),
     [
         (Discrete(3), 3),
@@ -153,7 +152,7 @@ def test_values_outside_the_space_are_refused_rather_than_wrapped(space, value):
         flatten(space, value)
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("space", "flat", "problem"),
     [
         (Discrete(3), [0, 0, 0, 1], "not a valid one-hot encoded vector"),
@@ -245,7 +244,7 @@ def test_forms_of_all_pairs_equal_gymnasiums():
     assert_same_outcome(run)
 
 
-@for_each(
+@pytest.mark.parametrize(
     "pair",
     [
         "Box(0, 1), Box(0, 2)",

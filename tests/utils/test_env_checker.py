@@ -16,7 +16,6 @@ import pytest
 import gymcore
 from gymcore import error
 from gymcore.utils import env_checker
-from tests.for_each import for_each
 from tests.utils.broken_envs import broken_envs, good_env
 
 ANSI = re.compile("\x1b\\[[0-9;]*m")
@@ -53,7 +52,7 @@ def outcome(check: Any, *args: Any, **kwargs: Any) -> list[tuple[str, str]]:
     return [(kind, text.replace("gymnasium", "gymcore")) for kind, text in said]
 
 
-@for_each("name", broken_envs(gymcore))
+@pytest.mark.parametrize("name", broken_envs(gymcore))
 def test_check_env_says_what_gymnasium_says(name):
     ours = outcome(env_checker.check_env, broken_envs(gymcore)[name]())
     theirs = outcome(CHECKERS[gymnasium].check_env, broken_envs(gymnasium)[name]())
@@ -64,7 +63,7 @@ def test_check_env_says_what_gymnasium_says(name):
         assert ours == theirs
 
 
-@for_each("name", broken_envs(gymcore))
+@pytest.mark.parametrize("name", broken_envs(gymcore))
 def test_single_checks_say_what_gymnasium_says(name):
     if name in ("NotAnEnv", "Namespace", "NoActionSpace", "NoObservationSpace", "ActionSpaceText"):
         return  # only check_env checks for an environment and its spaces
@@ -234,7 +233,7 @@ BOUNDS = [
 ]
 
 
-@for_each("bounds", BOUNDS, ids=str)
+@pytest.mark.parametrize("bounds", BOUNDS)
 def test_space_limits(bounds):
     for kind in ("action", "observation", "goal"):
         said = []

@@ -14,7 +14,6 @@ import pytest
 import gymcore
 from gymcore import error
 from gymcore.utils.env_match import check_environments_match
-from tests.for_each import for_each
 
 theirs = gymnasium.utils.env_match.check_environments_match
 CHECKS = {gymcore: check_environments_match, gymnasium: theirs}
@@ -96,7 +95,7 @@ CHANGES = {
 }
 
 
-@for_each("name", CHANGES)
+@pytest.mark.parametrize("name", CHANGES)
 def test_differences(name):
     change, skip = CHANGES[name]
     for mode in (None, "rgb_array", "human"):
@@ -107,8 +106,8 @@ def test_differences(name):
             assert ours == other and ours.startswith("they match")
 
 
-@for_each("comparison", COMPARISONS)
-@for_each("name", OTHER_INFOS)
+@pytest.mark.parametrize("comparison", COMPARISONS)
+@pytest.mark.parametrize("name", OTHER_INFOS)
 def test_infos(name, comparison):
     def said(gym: ModuleType) -> str:
         change = {"first": {"info": ONES}, "info": OTHER_INFOS[name]}

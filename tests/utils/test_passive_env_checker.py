@@ -12,7 +12,6 @@ import pytest
 
 import gymcore
 from gymcore.utils import passive_env_checker
-from tests.for_each import for_each
 from tests.parity import compare
 
 
@@ -67,8 +66,8 @@ SPACES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@for_each("name", SPACES)
-@for_each("kind", ["observation", "action"])
+@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize("kind", ["observation", "action"])
 def test_spaces_like_gymnasium(kind: str, name: str) -> None:
     def scenario(gym: ModuleType) -> Any:
         check = getattr(checker(gym), f"check_{kind}_space")
@@ -129,7 +128,7 @@ OBSERVATIONS: dict[str, list[Any]] = {
 }
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("name", "index"), [(name, i) for name, all_ in OBSERVATIONS.items() for i in range(len(all_))]
 )
 def test_observations_like_gymnasium(name: str, index: int) -> None:
@@ -185,7 +184,7 @@ def shared_data() -> list[tuple[Any, Any]]:
     ]
 
 
-@for_each("index", range(len(shared_data())))
+@pytest.mark.parametrize("index", range(len(shared_data())))
 def test_shared_data_like_gymnasium(index: int) -> None:
     first, second = shared_data()[index]
     compare(lambda gym: checker(gym).data_shares_objects(first, second))
@@ -224,7 +223,7 @@ def make(gym: ModuleType, reset: Any = None, step: Any = None) -> Any:
 OBS = np.zeros(2, np.float32)
 
 
-@for_each(
+@pytest.mark.parametrize(
     "result",
     [
         (OBS, {}),
@@ -239,7 +238,6 @@ OBS = np.zeros(2, np.float32)
         None,
         "ab",
     ],
-    ids=str,
 )
 def test_reset_results_like_gymnasium(result: Any) -> None:
     compare(lambda gym: checker(gym).env_reset_passive_checker(make(gym, result)))
@@ -269,16 +267,16 @@ def any_keywords(self: Any, **kwargs: Any) -> Any:
     return OBS, kwargs
 
 
-@for_each(
+@pytest.mark.parametrize(
     "reset",
     [no_arguments, only_seed, only_options, default_seed, no_default_seed, any_keywords],
 )
-@for_each("arguments", [{}, {"seed": 1}, {"seed": None, "options": {"a": 1}}])
+@pytest.mark.parametrize("arguments", [{}, {"seed": 1}, {"seed": None, "options": {"a": 1}}])
 def test_reset_signatures_like_gymnasium(reset: Any, arguments: dict[str, Any]) -> None:
     compare(lambda gym: checker(gym).env_reset_passive_checker(make(gym, reset), **arguments))
 
 
-@for_each(
+@pytest.mark.parametrize(
     "result",
     [
         (OBS, 0.0, False, False, {}),
@@ -303,7 +301,6 @@ def test_reset_signatures_like_gymnasium(reset: Any, arguments: dict[str, Any]) 
         (OBS, True, False, False, {}),
         (OBS, 1j, False, False, {}),
     ],
-    ids=str,
 )
 def test_step_results_like_gymnasium(result: Any) -> None:
     compare(lambda gym: checker(gym).env_step_passive_checker(make(gym, step=result), 9))
@@ -339,14 +336,14 @@ def rendered(gym: ModuleType, metadata: Any, mode: str | None, frame: Any) -> An
     return checker(gym).env_render_passive_checker(Rendered())
 
 
-@for_each("mode", [None, *MODES])
-@for_each("frame", FRAMES, ids=str)
+@pytest.mark.parametrize("mode", [None, *MODES])
+@pytest.mark.parametrize("frame", FRAMES)
 def test_frames_like_gymnasium(mode: str | None, frame: Any) -> None:
     compare(lambda gym: rendered(gym, {"render_modes": MODES, "render_fps": 3}, mode, frame))
 
 
-@for_each("mode", [None, "rgb_array", "unknown"])
-@for_each(
+@pytest.mark.parametrize("mode", [None, "rgb_array", "unknown"])
+@pytest.mark.parametrize(
     "metadata",
     [
         {"render_modes": MODES},
@@ -364,7 +361,6 @@ def test_frames_like_gymnasium(mode: str | None, frame: Any) -> None:
         {"render_fps": 3},
         {},
     ],
-    ids=str,
 )
 def test_render_metadata_like_gymnasium(metadata: Any, mode: str | None) -> None:
     compare(lambda gym: rendered(gym, metadata, mode, np.zeros((2, 2, 3), np.uint8)))

@@ -35,7 +35,7 @@ def same(function: str, step_returns: Any, **kwargs: Any) -> None:
     assert all(result[i] is given[i] for i in (0, 1, -1))
 
 
-@pytest.mark.parametrize("info", INFOS, ids=str)
+@pytest.mark.parametrize("info", INFOS)
 def test_single_environments(info):
     for done in (True, False):
         same("convert_to_terminated_truncated_step_api", (0, 1.0, done, info))
@@ -49,7 +49,7 @@ def test_single_environments(info):
             )
 
 
-@pytest.mark.parametrize("infos", VECTOR_INFOS, ids=str)
+@pytest.mark.parametrize("infos", VECTOR_INFOS)
 def test_vector_environments(infos):
     rows = (np.arange(4), np.ones(4))
     convert = "convert_to_terminated_truncated_step_api"

@@ -10,7 +10,6 @@ import pytest
 from gymcore import error
 from gymcore.spaces import Box, Dict, Discrete, Tuple
 from gymcore.vector import ArrayVectorEnv, AutoresetMode
-from tests.for_each import for_each
 from tests.vector.array_envs import ArrayCartPole
 
 ACTIONS = np.zeros(3, np.int64)
@@ -71,7 +70,7 @@ INFOS = [
 ]
 
 
-@for_each(("infos", "message"), INFOS)
+@pytest.mark.parametrize(("infos", "message"), INFOS)
 def test_infos_without_a_row_for_each_lane(infos: Any, message: str) -> None:
     for mode in AutoresetMode:
         with Reporting(3, autoreset_mode=mode, max_episode_steps=2) as envs:
@@ -102,8 +101,8 @@ def test_infos_of_steps_and_resets_that_do_not_fit() -> None:
         envs.reset(seed=1)
 
 
-@for_each("place", ["in_step", "in_reset"])
-@for_each("call", ["step", "reset"])
+@pytest.mark.parametrize("place", ["in_step", "in_reset"])
+@pytest.mark.parametrize("call", ["step", "reset"])
 def test_no_step_and_no_reset_inside_of_another(place: str, call: str) -> None:
     with Reporting(3) as envs:
         envs.reset(seed=1)
@@ -134,7 +133,7 @@ class Nested(ArrayVectorEnv):
 NUMBERS = np.arange(3)
 
 
-@for_each(
+@pytest.mark.parametrize(
     "observations, message",
     [
         ({"parts": (NUMBERS, NUMBERS)}, "observations: expected a dict with .*'place'"),

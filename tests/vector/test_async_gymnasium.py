@@ -253,7 +253,7 @@ def test_timeouts(pair, timeout, tmp_path):
     go_on.touch()
 
 
-@pytest.mark.parametrize("timeout", ["a", [], float("nan")], ids=str)
+@pytest.mark.parametrize("timeout", ["a", [], float("nan")])
 def test_refused_timeouts(pair, timeout):
     ours, theirs = pair()
     for envs in (ours, theirs):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from gymcore import error
-from tests.for_each import for_each
 from tests.vector.contract import (
     BOUNDS,
     DISABLED,
@@ -51,7 +50,7 @@ def test_5_1_masks_select_lanes(make, backend, mode):
     assert same_bytes(envs.step(actions)[0], batched(envs, expected))
 
 
-@for_each("seed", [40, [40, 41, 42], [None, 41, None]])
+@pytest.mark.parametrize("seed", [40, [40, 41, 42], [None, 41, None]])
 def test_5_2_seeds_of_other_lanes_have_no_effect(make, backend, mode, seed):
     envs, other = make(backend, mode), make(backend, mode)
     envs.reset(seed=1), other.reset(seed=1)

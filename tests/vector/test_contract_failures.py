@@ -179,7 +179,7 @@ def test_16_7_constructors(python_backend):
     assert set(multiprocessing.active_children()) <= before
 
 
-@pytest.mark.parametrize("result", [None, 3, (np.zeros(4), 1.0, False, {})], ids=repr)
+@pytest.mark.parametrize("result", [None, 3, (np.zeros(4), 1.0, False, {})])
 def test_16_8_what_step_must_not_return(python_backend, result):
     class Odd(CountingEnv):
         def step(self, action):

@@ -98,7 +98,6 @@ def test_13_2_arrays_dicts_and_objects(python_backend):
         (np.array([1, 2]), np.array([0.5, 1]), np.array([[1, 2], [0.5, 1]])),
         (np.array([1, 2]), 2.5, np.array([[1, 2], [2.5, 2.5]])),
     ],
-    ids=repr,
 )
 def test_13_3_columns_widen(python_backend, first, second, expected):
     found = infos_of(python_backend, {"k": first}, {"k": second})["k"]

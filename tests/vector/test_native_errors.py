@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 import gymcore as gym
 from gymcore import error
 from gymcore.vector import NativeVectorEnv
-from tests.for_each import for_each
 from tests.vector.contract import (
     DISABLED,
     SAME_STEP,
@@ -101,7 +100,7 @@ def check_refused(envs, call, message, exception=error.InvalidAction):
     assert envs.np_random_seed == seeds
 
 
-@for_each("name", DISCRETE)
+@pytest.mark.parametrize("name", DISCRETE)
 def test_bad_discrete_actions(name, mode):
     actions, message = DISCRETE[name]
     envs = make_envs("CartPole-v1", mode=mode)
@@ -112,7 +111,7 @@ def test_bad_discrete_actions(name, mode):
 
 
 @pytest.mark.parametrize("env_id", ["Pendulum-v1", "MountainCarContinuous-v0"])
-@for_each("name", CONTINUOUS)
+@pytest.mark.parametrize("name", CONTINUOUS)
 def test_bad_continuous_actions(name, env_id, mode):
     actions, message = CONTINUOUS[name]
     envs = make_envs(env_id, mode=mode)

@@ -13,7 +13,6 @@ from gymcore import error, spaces
 from gymcore.native.env import NativeContinuousEnv, NativeDiscreteEnv, NativeEnv
 from gymcore.native.parameters import Parameter
 from gymcore.vector import NativeVectorEnv
-from tests.for_each import for_each
 from tests.jit.classes import Arm
 from tests.vector.contract import IDS, TOY_IDS
 
@@ -45,7 +44,7 @@ class Swings(NativeContinuousEnv):
         self.action_space = torques
 
 
-@for_each("id", [*IDS, *TOY_IDS, "HalfCheetah-v5", "LunarLander-v3", "CarRacing-v3"])
+@pytest.mark.parametrize("id", [*IDS, *TOY_IDS, "HalfCheetah-v5", "LunarLander-v3", "CarRacing-v3"])
 def test_built_in_classes_have_the_spaces_of_their_kernels(id: str) -> None:
     env: Any = gym.make(id).unwrapped
     assert isinstance(env, NativeEnv)
@@ -57,7 +56,7 @@ def test_a_class_with_the_spaces_of_its_kernel_is_made() -> None:
     Swings(spaces.Box(-2.0, 2.0, (1,), np.float32))
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("seen", "words"),
     [
         (spaces.Box(-1, 1, (5,), np.float32), r"got Box\(-1.0, 1.0, \(5,\), float32\)"),
@@ -72,7 +71,9 @@ def test_an_observation_space_that_is_not_the_kernels(seen: Any, words: str) -> 
         Poles(seen).reset()
 
 
-@for_each("pushes", [spaces.Discrete(3), spaces.Discrete(2, start=1), spaces.MultiDiscrete([2])])
+@pytest.mark.parametrize(
+    "pushes", [spaces.Discrete(3), spaces.Discrete(2, start=1), spaces.MultiDiscrete([2])]
+)
 def test_an_action_space_that_is_not_the_kernels(pushes: Any) -> None:
     expected = r"Poles.action_space: expected int64 \[\], 0 to 1, as kernel 'cartpole' takes, got "
     with pytest.raises(error.InvalidArgument, match=expected):
@@ -133,7 +134,7 @@ def test_a_step_in_python_may_have_spaces_of_its_own() -> None:
 HAS_MUJOCO = importlib.util.find_spec("mujoco") is not None
 
 
-@for_each("id", ["CartPole-v1", "Pendulum-v1", *(["HalfCheetah-v5"] * HAS_MUJOCO)])
+@pytest.mark.parametrize("id", ["CartPole-v1", "Pendulum-v1", *(["HalfCheetah-v5"] * HAS_MUJOCO)])
 def test_a_lane_of_a_batch_is_not_an_environment_to_step(id: str) -> None:
     envs: Any = gym.make_vec(id, 3)
     envs.reset(seed=1)

@@ -70,7 +70,7 @@ def test_parameters_show_in_the_picture():
     assert not same_bytes(short, long)
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(None, 2), (1, 5), (2, 3), (5, 1), (7, 1)], ids=str)
+@pytest.mark.parametrize(("columns", "rows"), [(None, 2), (1, 5), (2, 3), (5, 1), (7, 1)])
 def test_one_picture_of_all_lanes(columns, rows):
     envs = make_envs("CartPole-v1", num_envs=5, render_mode="rgb_array")
     envs.reset(seed=1)

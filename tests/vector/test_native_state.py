@@ -183,7 +183,6 @@ def test_bad_states(name):
         ([[0], [1]], TypeError),
         (np.array([True, False]), TypeError),
     ],
-    ids=repr,
 )
 def test_bad_lanes(lanes, exception):
     envs = make_envs("CartPole-v1")

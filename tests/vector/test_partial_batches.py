@@ -126,7 +126,6 @@ def test_masks_select_lanes(backend):
         (np.ones(5, bool), TypeError),
         ("ab", TypeError),
     ],
-    ids=repr,
 )
 def test_lanes_that_are_none(backend, lanes, exception):
     envs = cartpoles(backend)

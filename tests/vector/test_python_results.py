@@ -178,7 +178,7 @@ def test_rewards_that_are_vectors_of_some_lanes():
         envs.close()
 
 
-@pytest.mark.parametrize("actions", [(0, 3), (3, 0), (4, 4)], ids=str)
+@pytest.mark.parametrize("actions", [(0, 3), (3, 0), (4, 4)])
 def test_rewards_of_different_shapes(make, actions):
     envs = make([Vectors] * 2)
     envs.reset()

@@ -95,7 +95,7 @@ def test_exceptions_of_automatic_resets():
             envs.step([0] * 3)
 
 
-@pytest.mark.parametrize("problem", [KeyboardInterrupt(), SystemExit(3)], ids=repr)
+@pytest.mark.parametrize("problem", [KeyboardInterrupt(), SystemExit(3)])
 def test_interrupts_pass_as_they_are(problem):
     envs = make_envs()
     envs.reset()
@@ -119,7 +119,6 @@ def test_interrupts_pass_as_they_are(problem):
         (np.zeros(2, int), 0, False, {}),
         None,
     ],
-    ids=str,
 )
 def test_bad_results_name_the_environment(result):
     envs = make_envs()
@@ -168,7 +167,7 @@ def test_exceptions_of_other_methods_leave_the_batch_as_it_is():
     assert envs.step([0] * 3)[0].tolist() == [[1, 1], [2, 1], [3, 1]]
 
 
-@pytest.mark.parametrize("problem", [OSError("stuck"), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize("problem", [OSError("stuck"), KeyboardInterrupt()])
 def test_close_reaches_every_environment(problem):
     envs = make_envs()
     envs.envs[0].faults["close"] = OSError("first")

@@ -21,7 +21,6 @@ from gymcore.wrappers.array_conversion import (
     module_name_to_namespace,
     module_namespace,
 )
-from tests.for_each import for_each
 from tests.testing_env import assert_same
 from tests.wrappers.walk_env import make_walk_env
 
@@ -242,7 +241,7 @@ def test_an_environment_is_used_from_another_library():
     assert env.observation_space is base.observation_space
 
 
-@for_each("kind", ["box", "image", "discrete", "tuple", "dict", "graph", "sequence"])
+@pytest.mark.parametrize("kind", ["box", "image", "discrete", "tuple", "dict", "graph", "sequence"])
 def test_every_observation_there_and_back(kind):
     """Two conversions, to the other library and back, lose nothing."""
     plain = make_walk_env()(kind, "box")

@@ -14,7 +14,6 @@ import pytest
 import gymcore
 from gymcore import error
 from gymcore.wrappers import AtariPreprocessing
-from tests.for_each import for_each
 from tests.testing_env import assert_same
 from tests.wrappers.fake_atari import make_fake_atari
 from tests.wrappers.side_by_side import assert_same_space
@@ -70,7 +69,7 @@ def check(ours: Any, theirs: Any, steps: int) -> None:
             compare(ours.reset(seed=seed, options=options), again, f"reset after step {step}")
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("loss", [0.05, 0.4])
 def test_equals_gymnasiums_over_a_fake_emulator(options: dict[str, Any], loss: float) -> None:
     ours, theirs = (
@@ -122,7 +121,7 @@ def test_the_buffers_are_the_emulators_pictures() -> None:
     assert [(b.shape, b.dtype) for b in env.obs_buffer] == [((21, 16, 3), np.uint8)] * 2
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("options", "kind", "words"),
     [
         ({"noop_max": -1}, ValueError, "Expect the `noop_max` to be non-negative, actually: -1"),
@@ -251,7 +250,7 @@ GAME_OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-@for_each("options", GAME_OPTIONS)
+@pytest.mark.parametrize("options", GAME_OPTIONS)
 def test_equals_gymnasiums_flag_by_flag(
     breakouts: tuple[Any, Any], options: dict[str, Any]
 ) -> None:
@@ -265,7 +264,7 @@ def test_equals_gymnasiums_flag_by_flag(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("game", ["Breakout", "Pong", "Seaquest", "Tennis", "MontezumaRevenge"])
-@pytest.mark.parametrize("options", GAME_OPTIONS, ids=str)
+@pytest.mark.parametrize("options", GAME_OPTIONS)
 def test_equals_gymnasiums_for_long(game: str, options: dict[str, Any]) -> None:
     ours, theirs = make_games(f"ALE/{game}-v5")
     check(

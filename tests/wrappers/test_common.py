@@ -18,7 +18,6 @@ from gymcore.wrappers import (
     RecordEpisodeStatistics,
     TimeLimit,
 )
-from tests.for_each import for_each
 from tests.parity import compare, outcome
 
 NAMES = ["TimeLimit", "Autoreset", "PassiveEnvChecker", "OrderEnforcing", "RecordEpisodeStatistics"]
@@ -91,8 +90,8 @@ def test_close_and_text_pass_through(name: str) -> None:
 # TimeLimit
 
 
-@for_each("limit", [1, 2, 5])
-@for_each("truncates", [False, True])
+@pytest.mark.parametrize("limit", [1, 2, 5])
+@pytest.mark.parametrize("truncates", [False, True])
 def test_time_limit_episodes_like_gymnasium(limit: int, truncates: bool) -> None:
     def scenario(gym: ModuleType) -> list[Any]:
         env = wrapped(gym, "TimeLimit", limit, truncates=truncates)
@@ -112,7 +111,7 @@ def test_a_time_limit_hides_no_termination() -> None:
     assert [env.step(0)[2:4] for _ in range(3)] == [(False, False), (False, False), (True, True)]
 
 
-@for_each("limit", [0, -1, None, "3", 2.0, np.int64(3), True])
+@pytest.mark.parametrize("limit", [0, -1, None, "3", 2.0, np.int64(3), True])
 def test_time_limit_arguments_like_gymnasium(limit: Any) -> None:
     compare(lambda gym: wrapped(gym, "TimeLimit", limit))
 
@@ -161,8 +160,8 @@ def test_autoreset_without_a_reset_first() -> None:
 # OrderEnforcing
 
 
-@for_each("disabled", [[], [True], [False]])
-@for_each("calls", [["step"], ["render"], ["reset", "step", "render"]])
+@pytest.mark.parametrize("disabled", [[], [True], [False]])
+@pytest.mark.parametrize("calls", [["step"], ["render"], ["reset", "step", "render"]])
 def test_order_like_gymnasium(calls: list[str], disabled: list[bool]) -> None:
     def scenario(gym: ModuleType) -> list[Any]:
         env = wrapped(gym, "OrderEnforcing", *disabled)
@@ -216,8 +215,8 @@ def reusing(gym: ModuleType) -> Any:
     return env
 
 
-@for_each("make", [make_env, reusing])
-@for_each(
+@pytest.mark.parametrize("make", [make_env, reusing])
+@pytest.mark.parametrize(
     "calls",
     [
         ["reset", "step", "step", "step", "reset", "step"],
@@ -251,8 +250,8 @@ def test_warning_about_a_close_that_fails() -> None:
         env.close()
 
 
-@for_each("missing", ["action_space", "observation_space"])
-@for_each("value", ["absent", None, 3])
+@pytest.mark.parametrize("missing", ["action_space", "observation_space"])
+@pytest.mark.parametrize("value", ["absent", None, 3])
 def test_missing_spaces_like_gymnasium(missing: str, value: Any) -> None:
     def scenario(gym: ModuleType) -> Any:
         class Bare(gym.Env):
@@ -296,8 +295,8 @@ def without_times(value: Any) -> Any:
     return value
 
 
-@for_each("arguments", [[], [2], [2, "mine"], [None]])
-@for_each("reward", [1.5, 2, np.float32(0.5)], ids=repr)
+@pytest.mark.parametrize("arguments", [[], [2], [2, "mine"], [None]])
+@pytest.mark.parametrize("reward", [1.5, 2, np.float32(0.5)])
 def test_statistics_like_gymnasium(reward: Any, arguments: list[Any]) -> None:
     def scenario(gym: ModuleType) -> list[Any]:
         env = wrapped(gym, "RecordEpisodeStatistics", *arguments, reward=reward)
@@ -357,7 +356,7 @@ def layers_of(env: Any) -> list[Any]:
     return [env, *(layers_of(env.env) if hasattr(env, "env") else [])]
 
 
-@for_each("depth", [0, 1, 2])
+@pytest.mark.parametrize("depth", [0, 1, 2])
 def test_a_layer_put_in_during_an_episode_is_stepped_at_once(depth: int) -> None:
     def scenario(gym: ModuleType) -> Any:
         env = default_stack(gym)
@@ -368,7 +367,7 @@ def test_a_layer_put_in_during_an_episode_is_stepped_at_once(depth: int) -> None
     compare(scenario)
 
 
-@for_each("depth", [0, 1, 2, 3])
+@pytest.mark.parametrize("depth", [0, 1, 2, 3])
 def test_a_step_replaced_during_an_episode_is_called_at_once(depth: int) -> None:
     def scenario(gym: ModuleType) -> Any:
         env = default_stack(gym)
@@ -385,7 +384,7 @@ def test_order_is_still_enforced_on_inner_layers() -> None:
             layer.step(0)
 
 
-@for_each("steps", [0, 3])
+@pytest.mark.parametrize("steps", [0, 3])
 def test_copies_step_their_own_environment(steps: int) -> None:
     env = gymcore.make("CartPole-v1")
     env.reset(seed=1)

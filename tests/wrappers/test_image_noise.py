@@ -12,7 +12,6 @@ import pytest
 import gymcore
 from gymcore import error
 from gymcore.wrappers import AddWhiteNoise, ObstructView
-from tests.for_each import for_each
 from tests.parity import compare
 from tests.videos import make_film_env
 
@@ -25,7 +24,7 @@ def render(gym: ModuleType, name: str, *arguments: Any) -> list[np.ndarray]:
     return [np.asarray(env.render(), np.uint8) for _ in range(3)]
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("name", "arguments"),
     [
         *(("AddWhiteNoise", (share, gray)) for share in (0, 0.3, 0.9) for gray in (False, True)),

@@ -17,7 +17,6 @@ import pytest
 import gymcore
 from gymcore.rendering.window import load_pygame
 from gymcore.wrappers import HumanRendering, RenderCollection, rendering
-from tests.for_each import for_each
 from tests.parity import compare
 
 
@@ -65,9 +64,9 @@ def make_env(
 # RenderCollection
 
 
-@for_each("pop_frames", [True, False])
-@for_each("reset_clean", [True, False])
-@for_each("mode", ["rgb_array", "ansi", "other"])
+@pytest.mark.parametrize("pop_frames", [True, False])
+@pytest.mark.parametrize("reset_clean", [True, False])
+@pytest.mark.parametrize("mode", ["rgb_array", "ansi", "other"])
 def test_collection_like_gymnasium(mode: str, reset_clean: bool, pop_frames: bool) -> None:
     def scenario(gym: ModuleType) -> list[Any]:
         env = gym.wrappers.RenderCollection(make_env(gym, mode), pop_frames, reset_clean)

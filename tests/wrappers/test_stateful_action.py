@@ -10,7 +10,6 @@ import pytest
 
 import gymcore
 from gymcore.wrappers import RepeatAction, StickyAction
-from tests.for_each import for_each
 from tests.testing_env import assert_same, make_counting_env
 from tests.wrappers.side_by_side import check_side_by_side
 from tests.wrappers.walk_env import make_walk_env
@@ -72,7 +71,9 @@ def test_bad_probabilities_like_gymnasium(probability: Any) -> None:
     assert ours == theirs
 
 
-@for_each("duration", [0, -1, 1.5, "a", None, (2, 1), (0, 2), (1, 2, 3), [1, 2], (), (1,)])
+@pytest.mark.parametrize(
+    "duration", [0, -1, 1.5, "a", None, (2, 1), (0, 2), (1, 2, 3), [1, 2], (), (1,)]
+)
 def test_bad_durations_like_gymnasium(duration: Any) -> None:
     ours, theirs = (
         message_of(lambda gym=gym: gym.wrappers.StickyAction(make_walk_env(gym)(), 0.5, duration))
@@ -102,7 +103,7 @@ def test_repeat_like_gymnasium(num_repeats: int, kind: str) -> None:
     )
 
 
-@for_each("num_repeats", [0, -1, 1.5, "a", True, None])
+@pytest.mark.parametrize("num_repeats", [0, -1, 1.5, "a", True, None])
 def test_bad_repeats_like_gymnasium(num_repeats: Any) -> None:
     ours, theirs = (
         message_of(lambda gym=gym: gym.wrappers.RepeatAction(make_walk_env(gym)(), num_repeats))

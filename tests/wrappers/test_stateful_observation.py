@@ -17,7 +17,6 @@ from gymcore.wrappers import (
     TimeAwareObservation,
     TimeLimit,
 )
-from tests.for_each import for_each
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_counting_env, make_space
 from tests.wrappers.side_by_side import assert_same_space, check_side_by_side
 from tests.wrappers.walk_env import make_walk_env
@@ -37,8 +36,8 @@ def outcome(call: Any) -> Any:
 # DelayObservation
 
 
-@for_each("kind", OBSERVATION_KINDS)
-@for_each("delay", [0, 1, 3])
+@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
+@pytest.mark.parametrize("delay", [0, 1, 3])
 def test_delay_like_gymnasium(kind: str, delay: int) -> None:
     check_side_by_side(
         lambda gym, env: gym.wrappers.DelayObservation(env, delay), kind=kind, steps=24
@@ -116,7 +115,7 @@ def test_stack_attributes_like_gymnasium() -> None:
             assert ours.stack_size == theirs.stack_size
 
 
-@for_each("size", [0, -1, 1.5, "a", True, None])
+@pytest.mark.parametrize("size", [0, -1, 1.5, "a", True, None])
 def test_bad_stack_sizes_like_gymnasium(size: Any) -> None:
     ours, theirs = (
         outcome(lambda gym=gym: gym.wrappers.FrameStackObservation(make_walk_env(gym)(), size))
@@ -152,9 +151,9 @@ def test_stacks_belong_to_the_caller_and_survive_a_reused_array() -> None:
 # TimeAwareObservation
 
 
-@for_each("normalize", [False, True])
-@for_each("flatten", [False, True])
-@for_each("kind", [kind for kind in OBSERVATION_KINDS if kind != "one_of"])
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("flatten", [False, True])
+@pytest.mark.parametrize("kind", [kind for kind in OBSERVATION_KINDS if kind != "one_of"])
 def test_time_like_gymnasium(kind: str, flatten: bool, normalize: bool) -> None:
     def wrap(gym: Any, env: Any) -> Any:
         env = gym.wrappers.TimeLimit(env, 7)
@@ -204,8 +203,8 @@ def test_time_under_another_key() -> None:
 # MaxAndSkipObservation
 
 
-@for_each("kind", ARRAY_KINDS)
-@for_each("skip", [2, 3, 4])
+@pytest.mark.parametrize("kind", ARRAY_KINDS)
+@pytest.mark.parametrize("skip", [2, 3, 4])
 def test_skip_like_gymnasium_where_no_episode_ends_within(kind: str, skip: int) -> None:
     def wrap(gym: Any, env: Any) -> Any:
         return gym.wrappers.MaxAndSkipObservation(env, skip)
@@ -220,7 +219,7 @@ def test_spaces_without_a_maximum() -> None:
                 gym.wrappers.MaxAndSkipObservation(make_walk_env(gym)(kind))
 
 
-@for_each("skip", [0, 1, -1, 1.5, "a", True])
+@pytest.mark.parametrize("skip", [0, 1, -1, 1.5, "a", True])
 def test_bad_skips_like_gymnasium(skip: Any) -> None:
     ours, theirs = (
         outcome(lambda gym=gym: gym.wrappers.MaxAndSkipObservation(make_walk_env(gym)(), skip))

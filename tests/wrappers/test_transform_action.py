@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import gymcore
 from gymcore import error
 from gymcore.wrappers import ClipAction, DiscretizeAction, RescaleAction, TransformAction
-from tests.for_each import for_each
 from tests.testing_env import assert_same
 from tests.wrappers.side_by_side import assert_same_space, check_side_by_side
 from tests.wrappers.walk_env import make_walk_env
@@ -75,8 +74,8 @@ def test_a_function_of_actions_as_gymnasium_applies_it() -> None:
     assert TransformAction(env, abs, None).action_space is env.action_space
 
 
-@for_each("dtype", [*FLOATS, np.int64])
-@for_each(
+@pytest.mark.parametrize("dtype", [*FLOATS, np.int64])
+@pytest.mark.parametrize(
     "action",
     [
         [-3.5, 9],
@@ -250,7 +249,7 @@ def discretize(*args: Any, env: Any = None) -> Any:
     return DiscretizeAction(env or box_env(), *args)
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("make", "kind", "words"),
     [
         (lambda: ClipAction(walk()), TypeError, "ClipAction requires a Box action space, got "),

@@ -24,7 +24,6 @@ from gymcore.wrappers import (
     ResizeObservation,
     TransformObservation,
 )
-from tests.for_each import for_each
 from tests.testing_env import OBSERVATION_KINDS, assert_same
 from tests.wrappers.side_by_side import check_side_by_side
 from tests.wrappers.walk_env import make_walk_env
@@ -78,7 +77,7 @@ def test_filter_tuple(keys):
     check("FilterObservation", keys, kind="tuple")
 
 
-@for_each("kind", OBSERVATION_KINDS)
+@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
 def test_flatten(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the next test expects it
@@ -213,8 +212,8 @@ def test_reshape_reshapes_the_bounds():
     assert env.shape == (4,)
 
 
-@for_each("dtype", [np.float16, np.float32, np.float64])
-@for_each(
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize(
     ("low", "high", "new_low", "new_high"),
     [(-10, 10, 0, 1), (0, 7, -1, 1), (-3, 5, 0.25, 0.75), (0, np.inf, 5, np.inf)],
 )
@@ -236,7 +235,7 @@ DTYPES = [
 ]
 
 
-@for_each(("kind", "dtype"), [(k, d) for k, dtypes in DTYPES for d in dtypes])
+@pytest.mark.parametrize(("kind", "dtype"), [(k, d) for k, dtypes in DTYPES for d in dtypes])
 def test_dtype(kind, dtype):
     # A sample of a Box without axes is an array here, a number there.
     check("DtypeObservation", dtype, kind=kind, spaces=kind not in ("scalar", "discrete"))
@@ -248,7 +247,7 @@ def test_dtype_of_wider_floats_does_not_warn():
     assert env.reset(seed=1)[0].dtype == np.float64
 
 
-@for_each("kind", ["box", "multi_discrete", "multi_binary"])
+@pytest.mark.parametrize("kind", ["box", "multi_discrete", "multi_binary"])
 def test_dtype_keeps_the_byte_order(kind):
     """Gymnasium keeps it in the space, but returns the machine's byte order."""
     for dtype in (">i4", "<i4"):
@@ -263,8 +262,8 @@ def test_dtype_of_unbounded_numbers_is_bounded_by_the_dtype():
     assert env.observation_space.high.tolist() == [np.iinfo(np.int32).max] * 2
 
 
-@for_each("multidiscrete", [False, True])
-@for_each("bins", [1, 3, (3, 4), [10, 1], np.array([2, 5])])
+@pytest.mark.parametrize("multidiscrete", [False, True])
+@pytest.mark.parametrize("bins", [1, 3, (3, 4), [10, 1], np.array([2, 5])])
 def test_discretize(bins, multidiscrete):
     check("DiscretizeObservation", bins, multidiscrete)
 
@@ -324,8 +323,8 @@ def test_discretize_refuses_indices_of_no_bin(multidiscrete):
         env.revert_observation(1.0)
 
 
-@for_each("render_only", [False, True])
-@for_each("kind", OBSERVATION_KINDS)
+@pytest.mark.parametrize("render_only", [False, True])
+@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
 def test_add_render(kind, render_only):
     def wrap(package, env):
         return package.wrappers.AddRenderObservation(env, render_only, obs_key="o")
@@ -449,18 +448,18 @@ def check_refused(wrapper, space, args, kind, message):
     assert isinstance(caught.value, error.Error)
 
 
-@for_each("row", [row for row in BAD if row[0] is not ResizeObservation])
+@pytest.mark.parametrize("row", [row for row in BAD if row[0] is not ResizeObservation])
 def test_bad_arguments(row):
     check_refused(*row)
 
 
-@for_each("row", [row for row in BAD if row[0] is ResizeObservation])
+@pytest.mark.parametrize("row", [row for row in BAD if row[0] is ResizeObservation])
 def test_bad_sizes(row):
     pytest.importorskip("cv2")
     check_refused(*row)
 
 
-@for_each(
+@pytest.mark.parametrize(
     "wrap",
     [
         lambda env: TransformObservation(env, abs, None),

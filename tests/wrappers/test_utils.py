@@ -17,7 +17,6 @@ import gymcore
 from gymcore import error
 from gymcore.wrappers import utils
 from gymcore.wrappers.utils import RunningMeanStd, create_zero_array, rescale_box
-from tests.for_each import for_each
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_space
 
 
@@ -28,9 +27,9 @@ def state(statistics: Any) -> dict[str, Any]:
 # --- RunningMeanStd -------------------------------------------------------------------------------
 
 
-@for_each("dtype", [np.float32, np.float64, np.uint8, np.int64, np.float16, bool])
-@for_each("kind", [np.float32, np.float64])
-@for_each("shape", [(), (3,), (2, 4)], ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8, np.int64, np.float16, bool])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 4)])
 def test_statistics_are_gymnasiums_to_the_bit(dtype, kind, shape):
     rng = np.random.default_rng(0)
     one, other = (
@@ -81,7 +80,7 @@ def test_a_wrong_batch_is_named(x):
     assert_same(state(statistics), before)
 
 
-@pytest.mark.parametrize("shape", [(), (4,)], ids=str)
+@pytest.mark.parametrize("shape", [(), (4,)])
 def test_merging_equals_one_pass(shape):
     rng = np.random.default_rng(0)
     data = [rng.normal(5, 2, (n, *shape)) for n in (30, 10, 20, 5)]
@@ -123,9 +122,9 @@ def test_what_cannot_be_merged_changes_nothing():
     assert_same(state(one), before)
 
 
-@for_each("kind", [np.float32, np.float64])
-@for_each("shape", [(), (2, 2)], ids=str)
-@for_each("way", ["dict", "pickle", "json", "npz"])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(), (2, 2)])
+@pytest.mark.parametrize("way", ["dict", "pickle", "json", "npz"])
 def test_statistics_are_saved_and_restored(kind, shape, way):
     one = RunningMeanStd(shape=shape, dtype=kind)
     one.update(np.random.default_rng(0).normal(size=(9, *shape)).astype(kind))
@@ -148,7 +147,7 @@ def test_statistics_are_saved_and_restored(kind, shape, way):
     assert_same(state(other), state(one))
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"mean": [1.0]}, r"state\['mean'\]: expected shape \(2,\), got \(1,\)"),
@@ -194,7 +193,7 @@ def spaces_of(package: Any) -> list[Any]:
     ]
 
 
-@for_each("index", range(len(spaces_of(gymcore))))
+@pytest.mark.parametrize("index", range(len(spaces_of(gymcore))))
 def test_zeros_are_gymnasiums(index):
     ours, other = spaces_of(gymcore)[index], spaces_of(gymnasium)[index]
     assert_same(create_zero_array(ours), theirs.create_zero_array(other))
@@ -253,7 +252,7 @@ def test_a_box_is_rescaled_by_numbers():
     assert backward(np.float32([0, 3])).tolist() == [-1, 1]
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("new_min", "new_max", "kind", "message"),
     [
         (1, 0, error.InvalidArgument, r"new_min to be less than or equal to new_max, got \[1 1\]"),

@@ -13,7 +13,6 @@ import gymcore
 from gymcore import spaces, wrappers
 from gymcore.compat import gym26
 from tests.compat.gym26.scripted import Scripted
-from tests.for_each import for_each
 
 SIGNATURES = {
     "AtariPreprocessing": "(env, noop_max=30, frame_skip=4, screen_size=84, "
@@ -47,7 +46,7 @@ SIGNATURES = {
 }
 
 
-@for_each("name", sorted(SIGNATURES))
+@pytest.mark.parametrize("name", sorted(SIGNATURES))
 def test_signatures(name: str) -> None:
     # For a class that inherits `__init__`, Python 3.11.2 (Debian 12) returns `__new__`'s signature.
     signature = inspect.signature(getattr(gym26.wrappers, name).__init__)
@@ -99,7 +98,7 @@ def test_vector_environments(name: str, tmp_path: Path) -> None:
     envs.close()
 
 
-@for_each("name", wrappers.__all__)
+@pytest.mark.parametrize("name", wrappers.__all__)
 def test_no_class_decides_by_its_arguments(name: str) -> None:
     cls = getattr(wrappers, name)
     if isinstance(cls, type):
@@ -124,7 +123,7 @@ def test_signatures_are_those_of_today(name: str) -> None:
     assert list(ours.parameters) == list(theirs.parameters)
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("name", "arguments", "problem", "words"),
     [
         ("FrameStack", (2.5,), TypeError, "num_stack: expected an integer, got 2.5"),
@@ -149,7 +148,7 @@ def test_wrong_arguments(
     assert list(tmp_path.iterdir()) == []
 
 
-@for_each("name", sorted(set(SIGNATURES) - {"EnvCompatibility", "LazyFrames"}))
+@pytest.mark.parametrize("name", sorted(set(SIGNATURES) - {"EnvCompatibility", "LazyFrames"}))
 def test_no_environment(name: str, tmp_path: Path) -> None:
     least = {
         "FrameStack": (2,),

@@ -25,7 +25,6 @@ from gymcore.envs.atari.memory import GENERATOR, memory_fields
 from gymcore.specs import EnvSpec
 from gymcore.utils.env_checker import check_env
 from tests.envs.atari.pairs import ale_py, gymnasium, make_both, walk_both
-from tests.for_each import for_each
 from tests.testing_env import assert_same
 from tests.wrappers.side_by_side import assert_same_space
 
@@ -56,7 +55,7 @@ ARGUMENTS: list[dict[str, Any]] = [
 # --- equal to ale-py's own ------------------------------------------------------------------------
 
 
-@for_each("game", TEN[::5])
+@pytest.mark.parametrize("game", TEN[::5])
 def test_frames_are_those_of_ale_py(game: str) -> None:
     walk_both(*make_both(f"ALE/{game}-v5"), steps=40, seed=7)
 
@@ -67,7 +66,7 @@ def test_frames_are_those_of_ale_py_for_2000_steps(game: str) -> None:
     walk_both(*make_both(f"ALE/{game}-v5"), steps=2000, seed=11)
 
 
-@for_each("arguments", ARGUMENTS)
+@pytest.mark.parametrize("arguments", ARGUMENTS)
 def test_arguments_do_what_they_do_in_ale_py(arguments: dict[str, Any]) -> None:
     ours, theirs = make_both("ALE/Breakout-v5", **arguments)
     assert_same_space(ours.observation_space, theirs.observation_space)
@@ -106,7 +105,7 @@ def test_seeds_restore_the_state_of_a_loaded_game(monkeypatch) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*out of date")
-@for_each("id", ["SpaceInvaders-v0", "SpaceInvadersNoFrameskip-v4"])
+@pytest.mark.parametrize("id", ["SpaceInvaders-v0", "SpaceInvadersNoFrameskip-v4"])
 def test_earlier_versions_are_those_of_ale_py(id: str) -> None:
     walk_both(*make_both(id), steps=40, seed=5)
 
@@ -146,7 +145,7 @@ def _statistics(env: Any, package: Any, episodes: int) -> list[tuple[float, int]
 
 
 # With lives, and with two players, of which the console plays one.
-@for_each("game", ["Breakout", "Surround"])
+@pytest.mark.parametrize("game", ["Breakout", "Surround"])
 def test_whole_games_have_the_returns_and_lengths_of_ale_py(game: str) -> None:
     ours, theirs = make_both(f"ALE/{game}-v5", obs_type="ram")
     expected = _statistics(theirs, gymnasium, 1)
@@ -185,7 +184,7 @@ def test_every_game_starts_and_has_keys_and_a_frame(game: str) -> None:
     _start(game)
 
 
-@for_each("full", [True, False])
+@pytest.mark.parametrize("full", [True, False])
 def test_keys_are_those_of_ale_py(full: bool) -> None:
     ours, theirs = make_both("ALE/Seaquest-v5", full_action_space=full)
     keys = ours.unwrapped.get_keys_to_action()
@@ -205,7 +204,7 @@ def test_the_checker_is_content() -> None:
 # --- errors ---------------------------------------------------------------------------------------
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("arguments", "kind", "words"),
     [
         ({"game": "breakut"}, error.NameNotFound, "no 'breakut', did you mean 'breakout'?"),
@@ -268,7 +267,7 @@ assert env.reset(seed=1)[0].shape == env.step(0)[0].shape == (84, 84)
     assert ran.returncode == 0, ran.stderr
 
 
-@for_each("wrapper", ["lambda env: env", "gymcore.wrappers.AtariPreprocessing"])
+@pytest.mark.parametrize("wrapper", ["lambda env: env", "gymcore.wrappers.AtariPreprocessing"])
 def test_python_ends_while_a_daemon_thread_plays(wrapper: str) -> None:
     program = f"""
 import threading, time
@@ -318,7 +317,7 @@ def _walk(env: Any, steps: int, seed: int = 0) -> list[Any]:
     return [env.step(int(rng.integers(env.action_space.n))) for _ in range(steps)]
 
 
-@for_each(
+@pytest.mark.parametrize(
     "arguments",
     [
         {"frameskip": (2, 5), "repeat_action_probability": 0.0},
@@ -344,7 +343,7 @@ def test_a_restored_state_continues_as_it_did(arguments: dict[str, Any]) -> None
             env.reset()
 
 
-@for_each("game", ["qbert", "tetris"])
+@pytest.mark.parametrize("game", ["qbert", "tetris"])
 def test_emulators_in_the_middle_of_a_frame(game: str) -> None:
     """After a reset, these games are in an unfinished frame, which states do not include."""
     options = {"frameskip": 1, "repeat_action_probability": 0.0}

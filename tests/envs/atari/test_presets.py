@@ -14,7 +14,6 @@ from gymcore import error
 from gymcore.envs.atari import AtariVectorEnv
 from gymcore.envs.atari.pipelines import PRESETS, STAGES
 from tests.envs.atari import envpool_games
-from tests.for_each import for_each
 
 ale_py = pytest.importorskip("ale_py")
 pytest.importorskip("cv2")
@@ -144,7 +143,7 @@ DRAWING_CASES: tuple[tuple[str, str, dict[str, Any]], ...] = (
 )
 
 
-@for_each("game, name, arguments", DRAWING_CASES)
+@pytest.mark.parametrize("game, name, arguments", DRAWING_CASES)
 def test_games_that_draw_in_resets(game, name, arguments):
     arguments = {**arguments, "max_num_frames_per_episode": 60}
     single = gymnasium_env(name, arguments, {})
@@ -176,7 +175,7 @@ def test_games_that_draw_in_resets(game, name, arguments):
     envs.close(), copy.close()
 
 
-@for_each("case", envpool_games.CASES)
+@pytest.mark.parametrize("case", envpool_games.CASES)
 def test_envpool(case):
     game, _, seed, _, _, ours = envpool_games.CASES[case]
     envs = AtariVectorEnv(envpool_games.LANES, game=game, preset="envpool", **ours)

@@ -23,7 +23,6 @@ from gymcore import error
 from gymcore.envs.atari import AtariVectorEnv, PreprocessedAtariEnv, games, library, vector_env
 from gymcore.envs.atari.atari_env import rom_path
 from tests.digests import digest_of
-from tests.for_each import for_each
 
 ale_py = pytest.importorskip("ale_py")
 
@@ -145,7 +144,7 @@ def test_ids_that_presets_do_not_fit(env_id: str, message: str) -> None:
         gym.make_vec(env_id, 1, preset="gymnasium")
 
 
-@for_each("preset", ("ale_vector", "envpool", "gymnasium"))
+@pytest.mark.parametrize("preset", ("ale_vector", "envpool", "gymnasium"))
 def test_infos_have_env_ids_in_presets_of_libraries_that_report_them(preset):
     envs = AtariVectorEnv(3, game="pong", preset=preset)
     actions = np.zeros(3, np.int64)
@@ -218,7 +217,7 @@ def test_any_number_of_threads_gives_the_same_frames():
     assert_same_steps(runs[0], runs[2])
 
 
-@for_each("preset", ("ale_vector", "gymnasium", "envpool"))
+@pytest.mark.parametrize("preset", ("ale_vector", "gymnasium", "envpool"))
 def test_states_continue_bit_for_bit(preset):
     options: dict[str, Any] = {
         "game": "breakout",
@@ -413,7 +412,7 @@ def test_states_that_are_damaged():
 
 
 # A game with lives, one without, and a ROM for two players.
-@for_each("game", ("Breakout", "Pong", "SpaceWar"))
+@pytest.mark.parametrize("game", ("Breakout", "Pong", "SpaceWar"))
 def test_statistics_of_whole_games(game):
     gymnasium.register_envs(ale_py)
     envs = gym.make_vec(
@@ -506,7 +505,7 @@ def test_a_game_that_ale_does_not_restore():
 
 
 @pytest.mark.soak
-@for_each("game", games.GAMES)
+@pytest.mark.parametrize("game", games.GAMES)
 def test_emulators_draw_only_when_games_are_reset(game):
     """`set_state` relies on it: the emulator's random generator stays where the reset left it."""
     ale = library.open_game(rom_path(game), game)
@@ -595,7 +594,7 @@ del ales
 }
 
 
-@for_each("end", ENDS)
+@pytest.mark.parametrize("end", ENDS)
 def test_the_end_of_the_process(end):
     program = f"""
 import gc, os, signal, sys, threading, time

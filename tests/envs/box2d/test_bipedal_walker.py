@@ -83,7 +83,6 @@ def test_hardcore_class_is_for_make():
         np.array([1, -1, 0, 0]),
         [np.inf, -np.inf, 0, 0],
     ],
-    ids=str,
 )
 def test_actions_of_other_kinds(action):
     ours, theirs = make_pair("BipedalWalker-v3")

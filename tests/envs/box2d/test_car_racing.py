@@ -47,7 +47,7 @@ def full_gas(env: Any, observation: Any, random: np.random.Generator) -> Any:
 POLICIES = [random_actions, full_gas, no_action]
 
 
-@pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
+@pytest.mark.parametrize("arguments", ARGUMENTS)
 def test_equals_gymnasium(arguments):
     policies = [full_gas, random_actions]
     look = SomePictures(every=2)
@@ -66,7 +66,7 @@ def test_equals_gymnasium(arguments):
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("lap", range(6))
-@pytest.mark.parametrize("arguments", [{}, {"domain_randomize": True}], ids=str)
+@pytest.mark.parametrize("arguments", [{}, {"domain_randomize": True}])
 def test_laps_equal_gymnasium(arguments, lap):
     """The first lap with every frame."""
     look = SomePictures(every=8 if lap else 1)
@@ -453,7 +453,7 @@ def test_frames_and_attributes_equal_those_in_python():
 @compiled
 @pytest.mark.soak
 @pytest.mark.timeout(3000)
-@pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
+@pytest.mark.parametrize("arguments", ARGUMENTS)
 def test_a_thousand_seeds_equal_those_in_python(arguments):
     """Compared with the Python physics, which equals Gymnasium's."""
     ours, python = CarRacing(**arguments), CarRacingInPython(**arguments)

@@ -13,13 +13,12 @@ import pytest
 import gymcore
 from gymcore import error
 from gymcore.native.vector_env import NativeVectorEnv
-from tests.for_each import for_each
 from tests.testing_env import assert_same
 
 pytest.importorskip("Box2D")
 
 
-@for_each("module", ["lunar_lander", "bipedal_walker", "car_racing", "car_dynamics"])
+@pytest.mark.parametrize("module", ["lunar_lander", "bipedal_walker", "car_racing", "car_dynamics"])
 def test_constants_that_programs_import(module: str) -> None:
     ours, theirs = (
         importlib.import_module(f"{package}.envs.box2d.{module}")
@@ -70,7 +69,9 @@ def test_a_lander_with_particles_of_a_subclass() -> None:
         pushed(gymcore)._create_particle(1.0, 0.0, 0.0, 1.0)
 
 
-@for_each("env_id", ["LunarLander-v3", "LunarLanderContinuous-v3", "BipedalWalker-v3"])
+@pytest.mark.parametrize(
+    "env_id", ["LunarLander-v3", "LunarLanderContinuous-v3", "BipedalWalker-v3"]
+)
 def test_reset_steps_by_the_step_of_a_subclass(env_id: str) -> None:
     results = []
     for package in (gymcore, gymnasium):
@@ -117,7 +118,7 @@ def test_powers_of_engines_are_parameters(monkeypatch: pytest.MonkeyPatch) -> No
     np.testing.assert_array_equal(again.step(2)[0], env.step(2)[0])
 
 
-@for_each("name", [*POWERS, "dispersion"])
+@pytest.mark.parametrize("name", [*POWERS, "dispersion"])
 def test_powers_are_checked(name: str) -> None:
     env: Any = gymcore.make("LunarLander-v3").unwrapped
     for value, kind in ((-1.0, ValueError), (2e6, ValueError), ("1", TypeError)):
@@ -234,7 +235,7 @@ HOOKS: dict[str, tuple[Any, dict[str, Any]]] = {
 
 
 @pytest.mark.filterwarnings("ignore:.*steps in Python")
-@for_each("case", list(HOOKS))
+@pytest.mark.parametrize("case", list(HOOKS))
 def test_hooks_are_called_as_in_gymnasium(case: str) -> None:
     make, keywords = HOOKS[case]
     ours, theirs = envs = [make(package)(**keywords) for package in (gymcore, gymnasium)]
@@ -260,7 +261,7 @@ def test_hooks_are_called_as_in_gymnasium(case: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*steps in Python")
-@for_each("case", list(HOOKS))
+@pytest.mark.parametrize("case", list(HOOKS))
 def test_states_and_copies_of_classes_with_hooks(case: str) -> None:
     make, keywords = HOOKS[case]
     env = make(gymcore)(**keywords)

@@ -19,7 +19,6 @@ from tests.envs.classic_control.pairs import (
     make_pair,
     their_state,
 )
-from tests.for_each import for_each
 
 FIELDS = (
     "id",
@@ -53,7 +52,7 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-@for_each("env_id", IDS)
+@pytest.mark.parametrize("env_id", IDS)
 def test_spec(env_id: str) -> None:
     ours, theirs = gymcore.spec(env_id), gymnasium.spec(env_id)
     for field in FIELDS:
@@ -61,7 +60,7 @@ def test_spec(env_id: str) -> None:
     assert str(ours.entry_point).partition(".")[2] == str(theirs.entry_point).partition(".")[2]
 
 
-@for_each("env_id", IDS)
+@pytest.mark.parametrize("env_id", IDS)
 def test_spaces_and_metadata(env_id: str) -> None:
     ours, theirs = make_pair(env_id)
     assert ours.metadata == theirs.metadata
@@ -73,7 +72,7 @@ def test_spaces_and_metadata(env_id: str) -> None:
     assert str(ours) == str(theirs)
 
 
-@for_each("env_id", IDS)
+@pytest.mark.parametrize("env_id", IDS)
 def test_constructors(env_id: str) -> None:
     ours, theirs = (type(env.unwrapped) for env in make_pair(env_id))
     assert ours.__name__ == theirs.__name__
@@ -85,7 +84,7 @@ def test_constructors(env_id: str) -> None:
     assert list(defaults[0]) == list(defaults[1])
 
 
-@for_each(("env_id", "arguments"), ARGUMENTS)
+@pytest.mark.parametrize(("env_id", "arguments"), ARGUMENTS)
 def test_attributes_of_the_physics(env_id: str, arguments: dict[str, Any]) -> None:
     ours, theirs = make_pair(env_id, **arguments)
     numbers = {
@@ -112,7 +111,7 @@ def test_initial_states_of_many_seeds(env_id: str) -> None:
         assert ours.unwrapped.np_random_seed == theirs.unwrapped.np_random_seed == seed
 
 
-@for_each("env_id", IDS)
+@pytest.mark.parametrize("env_id", IDS)
 def test_streams_go_on_alike_after_a_reset(env_id: str) -> None:
     ours, theirs = make_pair(env_id)
     for seed in range(20):
@@ -133,7 +132,7 @@ def test_streams_go_on_alike_after_a_reset(env_id: str) -> None:
         assert ours.unwrapped.state.tolist() == their_state(theirs)
 
 
-@for_each("env_id", IDS)
+@pytest.mark.parametrize("env_id", IDS)
 def test_steps_draw_nothing(env_id: str) -> None:
     env = gymcore.make(env_id)
     env.reset(seed=4)
@@ -142,7 +141,7 @@ def test_steps_draw_nothing(env_id: str) -> None:
     assert env.np_random.bit_generator.state == before
 
 
-@for_each("env_id", IDS)
+@pytest.mark.parametrize("env_id", IDS)
 def test_reset_options(env_id: str) -> None:
     ours, theirs = make_pair(env_id)
     for options in RESET_OPTIONS.get(env_id, RESET_OPTIONS["others"]):
@@ -153,8 +152,10 @@ def test_reset_options(env_id: str) -> None:
             assert ours.unwrapped.state.tolist() == their_state(theirs)
 
 
-@for_each("env_id", IDS)
-@for_each("options", [{"low": 1.0, "high": -1.0}, {"low": "a"}, {"high": None}, {"low": [1, 2]}])
+@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize(
+    "options", [{"low": 1.0, "high": -1.0}, {"low": "a"}, {"high": None}, {"low": [1, 2]}]
+)
 def test_wrong_reset_options(env_id: str, options: dict[str, Any]) -> None:
     if env_id == "Pendulum-v1":
         options = {"x_init": next(iter(options.values())), "y_init": None}
@@ -166,7 +167,7 @@ def test_wrong_reset_options(env_id: str, options: dict[str, Any]) -> None:
     assert isinstance(ours_raised.value, gymcore.error.Error)
 
 
-@for_each("env_id", IDS)
+@pytest.mark.parametrize("env_id", IDS)
 def test_vector_resets_are_those_of_single_environments(env_id: str) -> None:
     ours = gymcore.make_vec(env_id, num_envs=9)
     theirs = gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make(env_id)] * 9)

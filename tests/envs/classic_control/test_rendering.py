@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from gymcore.envs.classic_control import AcrobotEnv, CartPoleEnv, MountainCarEnv, PendulumEnv
 from gymcore.rendering.frames import Renderer
 from gymcore.rendering.window import load_pygame
-from tests.for_each import for_each
 
 BLACK = (0, 0, 0)
 WHITE = (255, 255, 255)
@@ -165,8 +164,8 @@ class TestLikeGymnasium:
 
 
 class TestCartPole:
-    @for_each("x", [-1.0, 0.0, 0.7])
-    @for_each("theta", [-1.2, -0.2, 0.0, 0.2, 1.5, 2.2])
+    @pytest.mark.parametrize("x", [-1.0, 0.0, 0.7])
+    @pytest.mark.parametrize("theta", [-1.2, -0.2, 0.0, 0.2, 1.5, 2.2])
     def test_pole_points_where_theta_says(self, x, theta):
         frame = picture("CartPole-v1", (x, 0.0, theta, 0.0))
         axle_x, axle_y = 300 + 125 * x, 292.5
@@ -225,7 +224,7 @@ class TestMountainCar:
         changed = (frame != picture("MountainCar-v0", self.EMPTY)).any(axis=-1)
         return frame, mask(frame, WHEEL) & changed
 
-    @for_each("position", [-1.1, -0.8, -math.pi / 6, -0.2, 0.1, 0.45])
+    @pytest.mark.parametrize("position", [-1.1, -0.8, -math.pi / 6, -0.2, 0.1, 0.45])
     def test_car_sits_on_the_hill_at_its_position(self, position):
         frame, wheels = self.car(position)
         scale = 600 / 1.8
@@ -260,7 +259,7 @@ class TestMountainCar:
 
 
 class TestPendulum:
-    @for_each("theta", [0.0, 0.5, 1.5, math.pi, -2.0, -0.5, 20.0])
+    @pytest.mark.parametrize("theta", [0.0, 0.5, 1.5, math.pi, -2.0, -0.5, 20.0])
     def test_rod_points_where_theta_says(self, theta):
         frame = picture("Pendulum-v1", (theta, 0.0))
 
@@ -303,10 +302,10 @@ class TestPendulum:
 
 
 class TestAcrobot:
-    @for_each(
+    @pytest.mark.parametrize(
         ("theta1", "theta2"), [(0.0, 0.0), (1.0, 0.5), (3.0, -1.0), (-2.0, 2.5), (-0.3, -1.5)]
     )
-    @for_each("lengths", [(1.0, 1.0), (0.5, 1.5)])
+    @pytest.mark.parametrize("lengths", [(1.0, 1.0), (0.5, 1.5)])
     def test_links_point_where_the_angles_say(self, theta1, theta2, lengths):
         frame = picture(
             "Acrobot-v1",

@@ -13,7 +13,6 @@ from gymcore.envs.minigrid.levels import COLORS, SIZES, VERBS, Shape
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore_ext.minigrid.babyai import RULES
 from gymcore_ext.minigrid.grid_lane import GridSpec
-from tests.for_each import for_each
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -87,7 +86,7 @@ def test_ids() -> None:
     assert set(IDS) == theirs
 
 
-@for_each("id", IDS)
+@pytest.mark.parametrize("id", IDS)
 def test_levels_of_ids(id: str) -> None:
     name, arguments = IDS[id]
     theirs = gymnasium.make(id, disable_env_checker=True).unwrapped
@@ -95,7 +94,9 @@ def test_levels_of_ids(id: str) -> None:
     compare(name, arguments, theirs)
 
 
-@for_each("name, argument", [(name, argument) for name in LEVELS for argument in EXAMPLES])
+@pytest.mark.parametrize(
+    "name, argument", [(name, argument) for name in LEVELS for argument in EXAMPLES]
+)
 def test_arguments_of_classes(name: str, argument: str) -> None:
     arguments = NEEDED.get(name, {}) | {argument: EXAMPLES[argument]}
     try:
@@ -130,7 +131,7 @@ def test_numbers() -> None:
     assert described("KeyCorridor", {"obj_type": None}).numbers == {"obj_type": (0.0,)}
 
 
-@for_each(
+@pytest.mark.parametrize(
     "name, arguments, error, message",
     [
         ("GoToLocal", {"num_dists": -1}, InvalidArgument, "num_dists: expected at least 0, got -1"),

@@ -17,7 +17,6 @@ from gymcore import error
 from gymcore.envs.minigrid.babyai_levels import IDS as BABYAI_IDS
 from gymcore.envs.minigrid.levels import IDS
 from gymcore.envs.minigrid.world import WorldObj
-from tests.for_each import for_each
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -46,7 +45,7 @@ def test_all_ids_but_those_of_wave_functions() -> None:
     assert set(ALL) == theirs
 
 
-@for_each("env_id", [env_id for env_id in ALL if env_id not in OLD])
+@pytest.mark.parametrize("env_id", [env_id for env_id in ALL if env_id not in OLD])
 def test_episodes_and_frames_of_every_id(env_id: str) -> None:
     ours = gym.make(env_id, render_mode="rgb_array", tile_size=8, disable_env_checker=True)
     theirs = original(env_id, render_mode="rgb_array", tile_size=8)

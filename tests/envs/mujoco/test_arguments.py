@@ -28,7 +28,6 @@ from gymcore.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
 from gymcore.envs.mujoco.hopper_v5 import HopperEnv
 from gymcore.envs.mujoco.inverted_pendulum_v5 import InvertedPendulumEnv
 from tests.envs.mujoco.pairs import assert_same_steps, pair
-from tests.for_each import for_each
 
 ASSETS = Path(gymcore.__file__).parent / "envs" / "mujoco" / "assets"
 INF = float("inf")
@@ -202,7 +201,7 @@ def test_a_weight_that_a_class_fixes_is_no_argument():
         gymcore.make_vec("Reacher-v4", reward_dist_weight=2.0)
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("kwargs", "kind", "builtin", "words"),
     [
         ({"bad": 1}, error.ArgumentTypeError, TypeError, "unexpected .*'bad'"),
@@ -360,7 +359,7 @@ def test_utilities_save_and_check_states():
 
 
 @pytest.mark.parametrize(
-    "action", [0.1, [0.1], np.zeros(()), np.zeros(2), np.zeros((1, 3)), np.zeros((3, 1))], ids=repr
+    "action", [0.1, [0.1], np.zeros(()), np.zeros(2), np.zeros((1, 3)), np.zeros((3, 1))]
 )
 def test_actions_of_another_shape(action):
     messages = []

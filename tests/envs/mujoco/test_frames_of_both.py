@@ -10,8 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.for_each import for_each
-
 pytest.importorskip("mujoco", reason="mujoco is not installed")
 
 HERE = Path(__file__).parent
@@ -20,7 +18,7 @@ VIEWS = [f"walker/{camera}/{kind}" for camera in (-1, 0, 1) for kind in ("plain"
 VIEWS += ["Hopper-v5/-1/plain", "Hopper-v5/0/transparent", "Pusher-v5/-1/transparent"]
 VIEWS += ["Humanoid-v5/-1/transparent", "Humanoid-v5/0/plain", "Humanoid-v5/1/transparent"]
 
-each_view = for_each("view", VIEWS)
+each_view = pytest.mark.parametrize("view", VIEWS)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import gymcore
-from tests.for_each import for_each
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
 
@@ -38,7 +37,7 @@ SIZES = {
 # A hash of the compiled text, not of the result.
 NOT_FIGURES = {"signature"}
 
-each_file = for_each("file", SIZES)
+each_file = pytest.mark.parametrize("file", SIZES)
 
 
 @pytest.fixture(autouse=True)

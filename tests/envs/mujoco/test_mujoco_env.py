@@ -30,7 +30,6 @@ from tests.envs.mujoco.walkers import (
     walker,
     write_model,
 )
-from tests.for_each import for_each
 from tests.parity import compare
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
@@ -72,7 +71,7 @@ def small(folder: Path, actuators: str = "") -> str:
 # Comparison with Gymnasium
 
 
-@for_each(
+@pytest.mark.parametrize(
     "name", ["__init__", "reset", "set_state", "do_simulation", "_step_mujoco_simulation", "step"]
 )
 def test_same_parameters(name):

@@ -22,7 +22,6 @@ pytest.importorskip("mujoco", reason="mujoco is not installed")
 
 from tests.envs.mujoco.pairs import IDS, assert_same_steps, pair, theirs
 from tests.equal import assert_equal_arrays
-from tests.for_each import for_each
 
 FIELDS = (
     "id",
@@ -56,14 +55,14 @@ def quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 # --- declarations --------------------------------------------------------------------------------
 
 
-@for_each("env_id", IDS)
+@pytest.mark.parametrize("env_id", IDS)
 def test_the_specification_is_the_same(env_id):
     ours, other = gymcore.spec(env_id), gymnasium.spec(env_id)
     for field in FIELDS:
         assert getattr(ours, field) == getattr(other, field), field
 
 
-@for_each("env_id", IDS)
+@pytest.mark.parametrize("env_id", IDS)
 def test_the_module_and_the_constructor_are_the_same(env_id):
     module, name = gymcore.spec(env_id).entry_point.split(":")
     other = import_module(module.replace("gymcore", "gymnasium"))
@@ -79,7 +78,7 @@ def test_the_module_and_the_constructor_are_the_same(env_id):
     assert str(camera) == str(getattr(other, "DEFAULT_CAMERA_CONFIG", None))
 
 
-@for_each("env_id", IDS)
+@pytest.mark.parametrize("env_id", IDS)
 def test_the_environment_declares_the_same(env_id):
     ours, other = (env.unwrapped for env in pair(env_id))
     for space in ("observation_space", "action_space"):
@@ -98,8 +97,8 @@ def test_the_environment_declares_the_same(env_id):
     assert str(next(cameras)) == str(next(cameras))
 
 
-@for_each("env_id", ["Ant-v2", "Ant-v3", "Pusher-v2"])
-@for_each("make", [gymcore.make, gymcore.make_vec])
+@pytest.mark.parametrize("env_id", ["Ant-v2", "Ant-v3", "Pusher-v2"])
+@pytest.mark.parametrize("make", [gymcore.make, gymcore.make_vec])
 def test_versions_that_are_gone_name_their_successor(env_id, make):
     assert env_id in gymnasium.registry
     with pytest.raises(ImportError, match=rf"use {env_id[:-1]}5") as caught:
@@ -138,7 +137,7 @@ def test_many_steps_are_the_same(env_id):
     assert assert_same_steps(*pair(env_id), steps=20000, seed=6) > 0
 
 
-@for_each("env_id", IDS)
+@pytest.mark.parametrize("env_id", IDS)
 def test_costs_have_the_dtype_of_the_action(env_id):
     """Single environments and all ways to step a batch give Gymnasium's bits for both dtypes."""
     ours, other = pair(env_id)

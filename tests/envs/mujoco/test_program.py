@@ -18,7 +18,6 @@ from gymcore.envs.mujoco import quantities as q
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.weights import Range, Weight
-from tests.for_each import for_each
 from tests.oracles.quantities import Evaluator
 
 MODEL = "inverted_double_pendulum.xml"
@@ -193,7 +192,7 @@ def test_any_expression_is_computed_as_numpy_does(data, size, dtype):
     assert terminated == bool(judge(q.every(told))[0])
 
 
-@for_each("size", [1, 3, 7, 8, 9, 15, 16, 84, 127, 128, 129, 136, 500, 2000])
+@pytest.mark.parametrize("size", [1, 3, 7, 8, 9, 15, 16, 84, 127, 128, 129, 136, 500, 2000])
 def test_sums_are_added_up_in_numpys_order(size):
     numbers = np.random.default_rng(size).normal(size=2 * size) * 10.0 ** np.arange(-5, 5)[0]
     described = Description(

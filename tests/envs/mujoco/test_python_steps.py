@@ -13,7 +13,6 @@ import pytest
 import gymcore
 from gymcore import error
 from gymcore.native.vector_env import NativeVectorEnv
-from tests.for_each import for_each
 
 pytest.importorskip("mujoco")
 
@@ -65,7 +64,7 @@ OVERRIDES = {
 ANT_V4_FORCES = ("Ant-v4", "contact_forces")
 
 
-@for_each(
+@pytest.mark.parametrize(
     "env_id, name",
     [(env_id, name) for env_id, names in OVERRIDES.items() for name in names.split()],
 )

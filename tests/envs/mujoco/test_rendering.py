@@ -21,7 +21,6 @@ from gymcore import error
 from gymcore.envs.mujoco import MujocoRenderer, gl_backend
 from gymcore.envs.mujoco import mujoco_rendering as ours
 from tests.envs.mujoco.walkers import MODEL, walker, write_model
-from tests.for_each import for_each
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
 
@@ -300,7 +299,7 @@ def test_no_such_camera_name(make):
     assert renderer.camera_id == -1
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
         ({"camera_id": "a"}, TypeError, "camera_id: expected an integer"),

@@ -24,7 +24,6 @@ from gymcore.envs.mujoco.quantities import Op, before, joined, norm, standard_no
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.mujoco.simulations import OPERATION, Simulations, set_functions
 from tests.envs.mujoco.hanging import MODEL, HangingEnv, PileEnv, PileVectorEnv, hanging
-from tests.for_each import for_each
 
 
 def failing_pile(kind: Any, **options: Any) -> Any:
@@ -205,7 +204,7 @@ def described(**changes: Any) -> Description:
     return Changed()  # type: ignore[return-value]
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"qpos": np.zeros(3)}, "qpos: expected a quantity of length 2, got 3"),
@@ -247,7 +246,7 @@ def operations_of(env: Any) -> dict[str, Any]:
     return {phase: one.copy() for phase, one in env._program.programs.items()}
 
 
-@for_each(
+@pytest.mark.parametrize(
     "change",
     [
         ("observe", "a", "offset", 10**6),

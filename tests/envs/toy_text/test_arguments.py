@@ -14,7 +14,6 @@ from gymcore import error
 from gymcore.envs.toy_text import frozen_lake
 from gymcore.envs.toy_text.frozen_lake import FrozenLakeEnv
 from gymcore.envs.toy_text.taxi import TaxiEnv
-from tests.for_each import for_each
 
 BAD_LAKES: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"desc": ["SX"]}, error.InvalidArgument, r"desc\[0\]\[1\]: .* 'X'"),
@@ -31,7 +30,7 @@ BAD_LAKES: list[tuple[dict[str, Any], type[Exception], str]] = [
 ]
 
 
-@for_each(("kwargs", "kind", "message"), BAD_LAKES)
+@pytest.mark.parametrize(("kwargs", "kind", "message"), BAD_LAKES)
 def test_bad_lakes(kwargs: dict[str, Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         FrozenLakeEnv(**kwargs)
@@ -39,7 +38,7 @@ def test_bad_lakes(kwargs: dict[str, Any], kind: type[Exception], message: str) 
         gymcore.make_vec("FrozenLake-v1", 2, **kwargs)
 
 
-@for_each("seed", range(25))
+@pytest.mark.parametrize("seed", range(25))
 def test_random_maps(seed: int) -> None:
     size, p = seed % 7 + 3, 0.5 + seed / 40
     ours = frozen_lake.generate_random_map(size, p, seed)
@@ -72,8 +71,8 @@ def test_forms_of_maps(form: Any) -> None:
     assert env.desc.tolist() == [[b"S", b"F"], [b"H", b"G"]]
 
 
-@for_each("name", ["rainy_probability", "fickle_probability"])
-@for_each("value", [-0.1, 1.5, np.nan, "often"])
+@pytest.mark.parametrize("name", ["rainy_probability", "fickle_probability"])
+@pytest.mark.parametrize("value", [-0.1, 1.5, np.nan, "often"])
 def test_bad_taxis(name: str, value: Any) -> None:
     with pytest.raises(error.InvalidProbability, match=f"{name}: "):
         TaxiEnv(**{name: value})

@@ -16,7 +16,6 @@ import gymcore
 from gymcore import error
 from gymcore.envs.toy_text import TabularEnv, TabularVectorEnv
 from gymcore.envs.toy_text.utils import categorical_sample
-from tests.for_each import for_each
 
 STAY = {0: {0: [(1.0, 0, 0, False)]}}
 
@@ -137,7 +136,7 @@ BAD: list[tuple[Any, Any, type[Exception], str]] = [
 ]
 
 
-@for_each(("table", "first", "kind", "message"), BAD)
+@pytest.mark.parametrize(("table", "first", "kind", "message"), BAD)
 def test_bad_tables(table: Any, first: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         TabularEnv(table, first)
@@ -251,7 +250,7 @@ def test_cards_are_as_likely_as_the_deck_says() -> None:
     assert ((cards[1:] - expected) ** 2 / expected).sum() < 9 + 6 * np.sqrt(18)
 
 
-@for_each("env_id", ["FrozenLake-v1", "CliffWalking-v1", "Taxi-v4"])
+@pytest.mark.parametrize("env_id", ["FrozenLake-v1", "CliffWalking-v1", "Taxi-v4"])
 def test_an_assigned_table_is_used_as_in_gymnasium(env_id: str) -> None:
     envs = [package.make(env_id).unwrapped for package in (gymcore, gymnasium)]
     for env in envs:

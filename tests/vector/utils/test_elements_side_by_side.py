@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import gymcore.vector.utils
-from tests.for_each import for_each
 from tests.spaces.parity import OURS, assert_same_outcome
 
 SPACES = {
@@ -50,7 +49,7 @@ f4 = np.float32
 ONES = np.ones(2, f4)
 
 
-@for_each(
+@pytest.mark.parametrize(
     "items",
     [
         [np.ones(2), np.zeros(2)],
@@ -80,7 +79,7 @@ ONES = np.ones(2, f4)
         None,
     ],
 )
-@for_each("kind", ["box", "bytes", "discrete", "discrete8"])
+@pytest.mark.parametrize("kind", ["box", "bytes", "discrete", "discrete8"])
 def test_concatenate(kind, items):
     def function(s, utils):
         space = SPACES[kind](s)
@@ -89,7 +88,7 @@ def test_concatenate(kind, items):
     same(function)
 
 
-@for_each(
+@pytest.mark.parametrize(
     "make_out",
     [
         lambda: None,
@@ -110,7 +109,7 @@ def test_concatenate_into(make_out):
     same(function)
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("kind", "item"),
     [
         ("tuple", (1, ONES)),
@@ -137,14 +136,14 @@ def test_concatenate_nested(kind, item):
     same(function)
 
 
-@for_each("n", [0, 1, 2, -1, 2.0, np.int64(2), True])
-@for_each("kind", SPACES)
+@pytest.mark.parametrize("n", [0, 1, 2, -1, 2.0, np.int64(2), True])
+@pytest.mark.parametrize("kind", SPACES)
 def test_create_empty_array(kind, n):
     same(lambda s, utils: utils.create_empty_array(SPACES[kind](s), n))
     same(lambda s, utils: utils.create_empty_array(SPACES[kind](s), n=n, fn=np.ones))
 
 
-@for_each("kind", ["box", "tuple", "dict", "graph", "multi_binary"])
+@pytest.mark.parametrize("kind", ["box", "tuple", "dict", "graph", "multi_binary"])
 def test_the_calls_of_the_array_maker(kind):
     def maker(*args, **kwargs):
         return args, sorted(kwargs.items())
@@ -152,7 +151,7 @@ def test_the_calls_of_the_array_maker(kind):
     same(lambda s, utils: utils.create_empty_array(SPACES[kind](s), 2, maker))
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("kind", "items"),
     [
         ("box", ONES),
@@ -188,7 +187,7 @@ def test_iterate(kind, items):
     same(lambda s, utils: list(utils.iterate(SPACES[kind](s), items)))
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("kind", "value"),
     [
         ("box", np.ones(2)),
@@ -224,7 +223,7 @@ def test_iterate(kind, items):
         ("no space", 1),
     ],
 )
-@for_each("index", [0, 1])
+@pytest.mark.parametrize("index", [0, 1])
 def test_shared_memory(kind, value, index):
     def function(s, utils):
         space = SPACES[kind](s)

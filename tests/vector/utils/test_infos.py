@@ -52,13 +52,13 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("value", VALUES, ids=repr)
+@pytest.mark.parametrize("value", VALUES)
 def test_columns_are_laid_out_as_in_gymnasium(value):
     for lanes in ([(1, {"k": value})], [(0, {"k": value}), (2, {"k": value})]):
         assert_same(merge(*lanes), merge_in_gymnasium(*lanes))
 
 
-@pytest.mark.parametrize("value", VALUES, ids=repr)
+@pytest.mark.parametrize("value", VALUES)
 def test_final_obs_is_an_object_column(value):
     lanes = [(1, {"final_obs": value}), (2, {"nested": {"final_obs": value}})]
     assert_same(merge(*lanes), merge_in_gymnasium(*lanes))
@@ -81,7 +81,6 @@ def test_final_obs_is_an_object_column(value):
         (np.array([None, 1]), np.array([2, 3])),
         ({"a": 1}, {"b": "x"}),
     ],
-    ids=repr,
 )
 def test_mixtures_that_lose_nothing_are_as_in_gymnasium(first, second):
     lanes = [(0, {"k": first}), (2, {"k": second})]
@@ -102,7 +101,6 @@ def test_mixtures_that_lose_nothing_are_as_in_gymnasium(first, second):
         (np.array([1, 2]), [0.5, 1], np.array([[1, 2], [0, 0], [0.5, 1]])),
         (np.array(["a"]), np.array(["abc"]), np.array([["a"], [""], ["abc"]])),
     ],
-    ids=repr,
 )
 def test_a_column_is_promoted_rather_than_cut(first, second, column):
     infos = merge((0, {"k": first}), (2, {"k": second}))
@@ -130,7 +128,6 @@ def test_a_column_is_promoted_rather_than_cut(first, second, column):
         (np.array([1, 2]), np.array(["a", "b"])),
         (np.array(["a"]), np.array([1])),
     ],
-    ids=repr,
 )
 def test_values_without_a_common_type_share_an_object_column(first, second):
     infos = merge((0, {"k": first}), (2, {"k": second}))

@@ -254,7 +254,6 @@ def test_arrays_that_fit_are_the_callers_own():
 @pytest.mark.parametrize(
     "actions",
     [[1, 2], (1, 2), np.array([1, 2], np.int8), np.array([1, 2], np.uint32), [True, False]],
-    ids=str,
 )
 def test_numbers_of_other_types(actions):
     found = checked_actions(DISCRETE, actions, 2)
@@ -267,7 +266,6 @@ def test_numbers_of_other_types(actions):
     "actions",
     [[1], [1, 2, 3], [[1], [2]], 1, None, "ab", [1.0, 2.0], [np.nan, 1.0], [1j, 2], [[1], [2, 3]],
      np.array([2**63, 1], np.uint64), np.array([True, False]), [np.True_, np.False_]],
-    ids=str,
 )  # fmt: skip
 def test_what_is_no_batch_is_refused(actions):
     with pytest.raises(InvalidAction, match="actions: expected int64 array of shape"):

@@ -204,9 +204,7 @@ def test_infos_that_are_a_list_are_an_error():
         envs.step(ACTIONS)
 
 
-@pytest.mark.parametrize(
-    ("length", "kind"), [(-1, ValueError), ("a", TypeError), (2.5, TypeError)], ids=str
-)
+@pytest.mark.parametrize(("length", "kind"), [(-1, ValueError), ("a", TypeError), (2.5, TypeError)])
 def test_wrong_buffer_lengths(length, kind):
     with pytest.raises(kind):
         RecordEpisodeStatistics(sync(NEXT), buffer_length=length)

@@ -12,7 +12,6 @@ import gymcore
 from gymcore import error
 from gymcore.vector import AutoresetMode, SyncVectorEnv
 from gymcore.wrappers.vector import DictInfoToList
-from tests.for_each import for_each
 from tests.testing_env import assert_same, make_random_env
 from tests.wrappers.lane_by_lane import MODES
 from tests.wrappers.side_by_side import check_vectors_side_by_side
@@ -129,7 +128,7 @@ def test_compiled_batches_have_last_observations_in_one_array(name: str) -> None
         assert_same(was, copy)
 
 
-@for_each(
+@pytest.mark.parametrize(
     "infos",
     [
         {},

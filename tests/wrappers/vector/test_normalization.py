@@ -14,7 +14,6 @@ from gymcore import error, wrappers
 from gymcore.vector import AutoresetMode, SyncVectorEnv
 from gymcore.wrappers.utils import RunningMeanStd
 from gymcore.wrappers.vector import NormalizeObservation, NormalizeReward
-from tests.for_each import for_each
 from tests.testing_env import assert_same
 from tests.wrappers.lane_by_lane import MODES, assert_close, check_lane_by_lane, in_modes
 from tests.wrappers.side_by_side import check_vectors_side_by_side
@@ -248,8 +247,8 @@ def test_episodes_that_a_time_limit_ends():
 # --- both -----------------------------------------------------------------------------------------
 
 
-@for_each("wrapper", [NormalizeObservation, NormalizeReward])
-@for_each("mode", MODES)
+@pytest.mark.parametrize("wrapper", [NormalizeObservation, NormalizeReward])
+@pytest.mark.parametrize("mode", MODES)
 def test_a_copy_goes_its_own_way(wrapper, mode):
     name = "obs_rms" if wrapper is NormalizeObservation else "return_rms"
     envs = wrapper(gymcore.make_vec("CartPole-v1", 3, vector_kwargs={"autoreset_mode": mode}))

@@ -13,7 +13,6 @@ import gymcore as gym
 from gymcore.error import UnsupportedMode
 from gymcore.vector import AutoresetMode, SyncVectorEnv
 from gymcore.wrappers import vector as wrappers
-from tests.for_each import for_each
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_counting_env, make_space
 from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane, in_modes
 from tests.wrappers.walk_env import make_walk_env
@@ -341,7 +340,7 @@ def test_environments_that_cannot_step_some_lanes() -> None:
         stack.step_lanes([1], [0])
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("name", "args", "kind", "problem"),
     [
         ("DelayObservation", (-1,), ValueError, "delay needs to be greater than zero"),

@@ -17,7 +17,6 @@ from gymcore.wrappers.vector import (
     TransformAction,
     VectorizeTransformAction,
 )
-from tests.for_each import for_each
 from tests.testing_env import assert_same
 from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane, in_modes
 from tests.wrappers.side_by_side import check_vectors_side_by_side
@@ -73,8 +72,8 @@ def test_each_lane_gets_what_the_single_wrapper_gives(
     check_lane_by_lane(wrap_vector, wrap_single, lambda: make_lane(kind), mode=mode, steps=12)
 
 
-@for_each("mode", MODES)
-@for_each(
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
     ("wrapper", "kwargs"),
     [
         (Halved, {}),
@@ -150,9 +149,9 @@ def test_rollouts_equal_gymnasiums(name: str, args: Any, mode: str) -> None:
     check_vectors_side_by_side(wrap, mode=mode, steps=18, action_kind="box")
 
 
-@for_each("kind", SPACES)
-@for_each(("name", "kwargs"), CASES)
-@for_each("n", [1, 4])
+@pytest.mark.parametrize("kind", SPACES)
+@pytest.mark.parametrize(("name", "kwargs"), CASES)
+@pytest.mark.parametrize("n", [1, 4])
 def test_a_batch_equals_its_lanes(name: str, kwargs: dict[str, Any], kind: str, n: int) -> None:
     if kind == "uint8" and name == "RescaleAction" and kwargs["min_action"] < 0:
         return
@@ -236,7 +235,7 @@ def test_spaces_of_a_function() -> None:
     assert wrapped.single_action_space == envs.single_action_space
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("make", "kind", "words"),
     [
         (lambda e: ClipAction(make_lane()), TypeError, "`gymcore.vector.VectorEnv` but got"),

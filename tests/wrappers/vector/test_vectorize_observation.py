@@ -15,7 +15,6 @@ from gymcore.vector import SyncVectorEnv
 from gymcore.wrappers import transform_observation, vector
 from gymcore.wrappers.transform_observation import _flattens_as_batch, flatten_batch
 from gymcore.wrappers.vector import vectorize_observation
-from tests.for_each import for_each
 from tests.testing_env import OBSERVATION_KINDS, assert_same, make_space
 from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane, in_modes
 from tests.wrappers.side_by_side import check_vectors_side_by_side
@@ -277,7 +276,6 @@ GYMNASIUMS = [
 @pytest.mark.parametrize(
     ("name", "args", "kwargs", "mode"),
     [(*case, ("NextStep", "Disabled")[i % 2]) for i, case in enumerate(GYMNASIUMS)],
-    ids=str,
 )
 def test_side_by_side(name, args, kwargs, mode):
     if kwargs.get("kind") == "one_of" or (name, args) == ("DtypeObservation", (np.float64,)):
@@ -360,7 +358,7 @@ def test_spaces_of_transform():
     assert (both.single_observation_space, both.observation_space) == (single, batch)
 
 
-@for_each("kind", OBSERVATION_KINDS)
+@pytest.mark.parametrize("kind", OBSERVATION_KINDS)
 def test_whole_batches_are_flattened_like_their_rows(kind):
     space = make_space(gym, kind)
     space.seed(4)
@@ -406,7 +404,7 @@ def test_discretize_reverts_batches():
         envs.revert_observation([1, 2, 3])
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("name", "args", "kind", "error_type", "message"),
     [
         ("TransformObservation", (3,), "box", TypeError, "func to be callable"),

@@ -12,7 +12,6 @@ import gymcore
 from gymcore import error, wrappers
 from gymcore.vector import AutoresetMode, SyncVectorEnv
 from gymcore.wrappers.vector import ClipReward, TransformReward, VectorizeTransformReward
-from tests.for_each import for_each
 from tests.testing_env import assert_same
 from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane, in_modes
 from tests.wrappers.side_by_side import check_vectors_side_by_side
@@ -94,8 +93,8 @@ def test_rollouts_equal_gymnasiums(name: str, args: Any, kwargs: dict[str, Any],
     check_vectors_side_by_side(wrap, mode=mode, steps=24)
 
 
-@for_each("dtype", [np.float32, np.float64, np.int64])
-@for_each("bounds", [(-1, 1), (None, 0.5), (np.float64(0.1), 1), (2, 2)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("bounds", [(-1, 1), (None, 0.5), (np.float64(0.1), 1), (2, 2)])
 def test_rewards_of_any_dtype_are_clipped_as_gymnasium_does(bounds: Any, dtype: Any) -> None:
     ours = ClipReward(make_batch(n=5), *bounds)
     theirs = gymnasium.wrappers.vector.ClipReward(make_batch(gymnasium, 5), *bounds)
@@ -119,7 +118,7 @@ def test_what_a_function_returns_is_returned() -> None:
     ]
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("make", "kind", "words"),
     [
         (
