@@ -21,7 +21,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("SDL_NO_SIGNAL_HANDLERS", "1")
 
 import hypothesis
-import numpy as np
 import pytest
 
 import gymcore.envs.registration
