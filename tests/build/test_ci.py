@@ -115,3 +115,18 @@ def test_a_root_that_cannot_be_made_fails_no_run(tmp_path, code, expected):
     )  # fmt: skip
     assert done.returncode == expected
     assert done.stdout.startswith("trixie ")
+
+
+@pytest.mark.parametrize("script", sorted(path.name for path in (ROOT / ".ci").iterdir()))
+def test_test_files_that_scripts_name_exist(script):
+    text = (ROOT / ".ci" / script).read_text(errors="replace")
+    for name in re.findall(r"(?<![\w/])tests/[\w{},*/]*\.py|\*/test_\w+\.py", text):
+        pattern = name.replace("*/", "tests/**/", 1) if name.startswith("*/") else name
+        expanded = subprocess.run(
+            ["bash", "-O", "globstar", "-O", "failglob", "-c", f"echo {pattern}"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+        assert expanded.returncode == 0, name
+        assert all((ROOT / path).exists() for path in expanded.stdout.split()), name

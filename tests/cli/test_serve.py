@@ -6,7 +6,6 @@ import contextlib
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,24 +36,6 @@ def serving(*words):
 
 def address_in(line):
     return line.split(" at ")[1].split(",")[0]
-
-
-def test_failed_keys_leave_nothing(run, tmp_path, monkeypatch, capsys):
-    with pytest.raises(SystemExit):
-        run("keys", "")
-    assert "DIR: expected a folder, got ''" in capsys.readouterr().err
-    write, written = Path.write_bytes, []
-
-    def fill(path, data):  # the disk is full at the last of four files
-        written.append(path)
-        if len(written) == 4:
-            raise OSError("no space")
-        return write(path, data)
-
-    monkeypatch.setattr(Path, "write_bytes", fill)
-    ran = run("keys", tmp_path / "new" / "folder")
-    assert ran.code == 2 and "no space" in ran.err
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])

@@ -1,4 +1,4 @@
-"""Registering, namespaces, entry points and the listing."""
+"""Registering, namespaces and the listing."""
 
 from __future__ import annotations
 
@@ -133,26 +133,6 @@ def test_namespace_ends_with_an_exception_too() -> None:
     with pytest.raises(KeyError), registration.namespace("games"):
         raise KeyError
     assert registration.current_namespace is None
-
-
-# entry points
-
-
-@pytest.mark.parametrize("place", ["math:gcd", "os.path:join", "math:nope", "no_such_module:x"])
-def test_load_env_creator_like_gymnasium(place: str) -> None:
-    compare(lambda gym: gym.envs.registration.load_env_creator(place))
-
-
-@pytest.mark.parametrize("place", ["math", "a:b:c", ""])
-def test_malformed_entry_points(place: str) -> None:
-    compare(lambda gym: gym.envs.registration.load_env_creator(place), message=False)
-    with pytest.raises(gymcore.error.InvalidArgument, match="expected 'module:attribute', got '"):
-        registration.load_env_creator(place)
-
-
-def test_entry_point_of_a_wrong_type() -> None:
-    with pytest.raises(gymcore.error.ArgumentTypeError, match="expected 'module:attribute', got 5"):
-        registration.load_env_creator(5)  # type: ignore[arg-type]
 
 
 # pprint_registry

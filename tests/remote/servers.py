@@ -92,3 +92,47 @@ def serving(env_id="CartPole-v1", num_envs=3, attributes=(), **options):
         running(HostedVectorEnv(envs, env_id, attributes), **options) as server,
     ):
         yield server
+
+
+class Recorder:
+    """A target that records requests and echoes their arguments; some wait for `go_on`, or fail."""
+
+    def __init__(self):
+        self.calls = []
+        self.go_on = threading.Semaphore(0)
+
+    def hello(self):
+        return {"kind": "test"}
+
+    def steps(self):
+        return len(self.calls)
+
+    def respond(self, verb, arguments):
+        self.calls.append((verb, arguments))
+        if verb == "wait":
+            self.go_on.acquire()
+        if verb == "raise":
+            raise RAISED[arguments[0]]
+        if verb == "fail":
+            raise {"key": KeyError, "own": OwnError}[arguments[0]]("a message")
+        return arguments
+
+
+class Wordless(Exception):
+    """An exception without a text."""
+
+    def __str__(self):
+        raise RuntimeError
+
+
+RAISED = {
+    "surrogate": OSError("file \udcff missing"),
+    "wordless": Wordless(),
+    "exit": SystemExit(3),
+    "ctrl-c": KeyboardInterrupt("a message"),
+    "generator": GeneratorExit(),
+}
+
+
+class OwnError(LookupError):
+    """An exception class unknown to a client."""

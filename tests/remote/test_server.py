@@ -18,53 +18,8 @@ from gymcore.remote.keys import client_context
 from gymcore.remote.server import MAX_LINES, MAX_REFUSALS, VERSION
 from gymcore.remote.transport import HEAD, MAGIC, Connection
 from gymcore.remote.wire import decode, encode, message_hash
-from tests.remote.servers import Raw, running
+from tests.remote.servers import Raw, Recorder, running
 from tests.vector.leaks import wait_until
-
-
-class Recorder:
-    """A target that records requests and echoes their arguments; some wait for `go_on`, or fail."""
-
-    def __init__(self):
-        self.calls = []
-        self.go_on = threading.Semaphore(0)
-
-    def hello(self):
-        return {"kind": "test"}
-
-    def steps(self):
-        return len(self.calls)
-
-    def respond(self, verb, arguments):
-        self.calls.append((verb, arguments))
-        if verb == "wait":
-            self.go_on.acquire()
-        if verb == "raise":
-            raise RAISED[arguments[0]]
-        if verb == "fail":
-            raise {"key": KeyError, "own": OwnError}[arguments[0]]("a message")
-        return arguments
-
-
-class Wordless(Exception):
-    """An exception without a text."""
-
-    def __str__(self):
-        raise RuntimeError
-
-
-RAISED = {
-    "surrogate": OSError("file \udcff missing"),
-    "wordless": Wordless(),
-    "exit": SystemExit(3),
-    "ctrl-c": KeyboardInterrupt("a message"),
-    "generator": GeneratorExit(),
-}
-
-
-class OwnError(LookupError):
-    """An exception class unknown to a client."""
-
 
 SESSION = "0" * 32
 HASH = message_hash({"kind": "test"})
@@ -458,74 +413,6 @@ def test_a_flood_of_frames():
                     assert client.request("echo", k) == [k]
         assert client.request("echo", 1) == [1]
     assert {verb for verb, _ in recorder.calls} == {"echo"} and len(recorder.calls) == 7
-
-
-class TestKeys:
-    @pytest.fixture(scope="class")
-    @classmethod
-    def folders(cls, tmp_path_factory):
-        folders = [tmp_path_factory.mktemp("keys") / name for name in ("ours", "theirs")]
-        for folder in folders:
-            make_keys(folder)
-        return folders
-
-    def test_both_know_each_other(self, folders):
-        with running(Recorder(), keys=folders[0], log=print) as server:
-            assert server.fingerprint.startswith("SHA256:")
-            with Client(server.address, "test", keys=folders[0]) as client:
-                assert client.request("echo", 1) == [1]
-
-    def test_a_wrong_key_and_none(self, folders):
-        lines = []
-        recorder = Recorder()
-        with running(recorder, keys=folders[0], log=lines.append) as server:
-            with pytest.raises(error.RemoteError):
-                Client(server.address, "test", keys=folders[1], connect_timeout=1)
-            message = (
-                r"refused the connection: .* \(it serves only clients with keys; pass `keys`\)"
-            )
-            with pytest.raises(error.RemoteRefused, match=message):
-                Client(server.address, "test", connect_timeout=None)
-            # The server's key is right, but the client's key is unknown.
-            mixed = folders[1].parent / "mixed"
-            mixed.mkdir()
-            for name, folder in (("server.crt", 0), ("client.crt", 1), ("client.key", 1)):
-                (mixed / name).write_bytes((folders[folder] / name).read_bytes())
-                (mixed / name).chmod(0o600)
-            with pytest.raises(error.RemoteRefused, match="refused the connection"):
-                Client(server.address, "test", keys=mixed, connect_timeout=60)
-            with Client(server.address, "test", keys=folders[0]) as client:
-                assert client.request("echo", 1) == [1]
-        assert len(recorder.calls) == 1 and any("refused" in line for line in lines)
-
-    def test_files(self, folders, tmp_path):
-        for path in folders[0].iterdir():
-            assert path.stat().st_mode & 0o077 == 0 or path.suffix == ".crt"
-        with pytest.raises(error.InvalidArgument, match="expected a folder without keys, got"):
-            make_keys(folders[0])
-        with pytest.raises(
-            error.InvalidArgument, match="keys: expected a private key and its certificate in"
-        ):
-            Server(Recorder(), keys=tmp_path)
-        made = make_keys(tmp_path / "new")
-        assert [path.name for path in made] == [
-            "server.crt",
-            "server.key",
-            "client.crt",
-            "client.key",
-        ]
-        made[1].chmod(0o644)
-        with pytest.raises(error.InvalidArgument, match="its owner alone"):
-            Server(Recorder(), keys=tmp_path / "new")
-        made[1].chmod(0o600)
-        made[2].unlink()
-        with pytest.raises(error.InvalidArgument, match="expected client certificates"):
-            Server(Recorder(), keys=tmp_path / "new")
-        made[3].write_text("no key")
-        with pytest.raises(
-            error.InvalidArgument, match="keys: expected a private key and its certificate in"
-        ):
-            Client("127.0.0.1:1", "test", keys=tmp_path / "new")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""EnvPool's results for some games, recorded for `test_presets.py`, which runs without EnvPool.
+"""EnvPool's results for some games, recorded for `test_pipelines.py`, which runs without EnvPool.
 
 `python tests/envs/atari/envpool_games.py`, with EnvPool 1.2.5 installed, writes
 `tests/data/golden_envpool.json`.

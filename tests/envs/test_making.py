@@ -289,9 +289,7 @@ def test_entry_point_without_metadata() -> None:
 
 def test_round_trip_through_json() -> None:
     fill(gymcore)
-    gymcore.register(
-        "Maze-v0", entry_point="tests.envs.test_registration_make:make_maze", max_episode_steps=4
-    )
+    gymcore.register("Maze-v0", entry_point="tests.envs.test_making:make_maze", max_episode_steps=4)
     env = gymcore.wrappers.RecordEpisodeStatistics(
         gymcore.wrappers.Autoreset(gymcore.make("Maze-v0", size=3, render_mode="rgb_array_list")),
         buffer_length=7,

@@ -1,4 +1,4 @@
-"""Results and errors of AsyncVectorEnv, compared with Gymnasium's; see test_async_gymnasium.py."""
+"""Results and errors of AsyncVectorEnv, compared with Gymnasium's; see test_async_vector_env.py."""
 
 from __future__ import annotations
 

@@ -367,7 +367,7 @@ def test_an_id_of_another_type(id: Any) -> None:
 
 def test_round_trip_through_json() -> None:
     fill(gymcore)
-    spec = EnvSpec("Single-v0", entry_point="tests.envs.test_registration_make:make_maze")
+    spec = EnvSpec("Single-v0", entry_point="tests.envs.test_making:make_maze")
     envs = gymcore.make_vec(spec, 2, size=4, vector_kwargs={"copy": False})
     again = gymcore.make_vec(EnvSpec.from_json(envs.spec.to_json(), trusted=True))
     assert again.spec == envs.spec
