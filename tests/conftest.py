@@ -107,7 +107,7 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     """Name the cases that pytest would only number, so that `-k` finds them."""
     if isinstance(val, NAMED) or hasattr(val, "__name__"):
         return None
-    with contextlib.suppress(RecursionError):  # of an array that holds itself
+    with contextlib.suppress(RecursionError):  # of values that are nested too deeply
         name = " ".join(repr(val).split())
         if pprint.isreadable(val) and not UNSTABLE.search(name):
             return name[:80]
