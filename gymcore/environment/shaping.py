@@ -25,12 +25,9 @@ __all__ = ["VARIABLES", "parse_expression"]
 VARIABLES = ("states", "actions", "terminal", "reward", "next_states")
 
 Variables = Mapping[str, Any]
-Evaluate = Callable[[Variables], Any]
-"""A compiled part of an expression: a function that maps the variables to the part's value."""
 
 MAX_LENGTH = 10_000
 """Maximum number of characters; it bounds the recursion of the parser."""
-
 
 MIN_ELEMENTS = 1024
 """Number of elements that an array may have even if all variables are smaller."""
@@ -64,12 +61,7 @@ def _differences(value: Any, times: Any = 1) -> Any:
     return np.diff(value, count("reward_shaping: n of diff", times, 0, MAX_DIFFERENCES))
 
 
-UNARY: dict[type, Callable[[Any], Any]] = {
-    ast.UAdd: operator.pos,
-    ast.USub: operator.neg,
-    ast.Not: operator.not_,
-}
-BINARY: dict[type, Callable[[Any, Any], Any]] = {
+OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -77,8 +69,6 @@ BINARY: dict[type, Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
     ast.Pow: _power,
-}
-COMPARE = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -108,7 +98,7 @@ MODULES: dict[str, dict[str, Any]] = {
 }
 MODULES["np"] |= {"diff": _differences, "round": _round_array}
 # Functions other than ufuncs whose arguments are broadcast against each other.
-BROADCASTING = (max, min, random.gauss, random.uniform, np.clip, np.where)
+BROADCASTING = (*(*OPERATORS.values(), max, min, random.gauss, random.uniform, np.clip, np.where),)
 # Minimum and maximum number of arguments of NumPy functions that are not ufuncs. Any further
 # argument would be a dtype or an output array.
 REDUCTIONS = "all any argmax argmin cumsum diff max mean median min prod round std sum var"
@@ -116,7 +106,7 @@ ARGUMENTS = {"clip": (3, 3), "dot": (2, 2), "where": (3, 3)}
 ARGUMENTS |= dict.fromkeys(REDUCTIONS.split(), (1, 2))
 
 
-def parse_expression(expression: str) -> Evaluate:
+def parse_expression(expression: str) -> Callable[[Variables], Any]:
     """Compile an expression into a function of its variables.
 
     An expression consists of numbers, `states`, `actions`, `terminal`, `reward` and `next_states`,
@@ -151,28 +141,28 @@ reward, next_states, abs, bool, float, int, len, max, min, round, sum, got 'open
             f"reward_shaping: expected at most {MAX_LENGTH} characters, got {len(expression)}"
         )
     try:
-        tree = ast.parse(expression.strip(), mode="eval")
-        body = tree.body
-        compiled = (
-            _tuple([_compiled(part) for part in body.elts], 2, expression)
-            if isinstance(body, ast.Tuple)
-            else _compiled(body)
-        )
+        body = ast.parse(expression.strip(), mode="eval").body
+        if isinstance(body, ast.Tuple):
+            checked: ast.expr = ast.Tuple([_checked(part) for part in body.elts], ast.Load())
+            if len(body.elts) != 2:
+                raise InvalidArgument(
+                    "reward_shaping: expected reward, or (reward, terminal), got "
+                    f"{expression[:100]!r}"
+                )
+        else:
+            checked = _checked(body)
+        tree = ast.fix_missing_locations(ast.Expression(checked))
+        code = compile(tree, "<reward_shaping>", "eval")
+    except InvalidArgument:
+        raise
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as problem:
-        if isinstance(problem, InvalidArgument):
-            raise
         raise InvalidArgument(
             f"reward_shaping: expected an expression, got {expression[:100]!r} ({problem})"
         ) from None
-    return _explained(compiled, expression)
-
-
-def _explained(compiled: Evaluate, expression: str) -> Evaluate:
-    """Return a function whose exceptions name the expression that failed."""
 
     def evaluate(variables: Variables) -> Any:
         try:
-            return compiled(variables)
+            return eval(code, NAMESPACE, {**variables, "variables": variables})
         except InvalidArgument:
             raise
         except Exception as problem:
@@ -183,13 +173,7 @@ def _explained(compiled: Evaluate, expression: str) -> Evaluate:
     return evaluate
 
 
-def _tuple(parts: list[Evaluate], length: int, expression: str) -> Evaluate:
-    """Compile several values into a function that returns a tuple."""
-    if len(parts) != length:
-        raise InvalidArgument(
-            f"reward_shaping: expected reward, or (reward, terminal), got {expression[:100]!r}"
-        )
-    return lambda variables: tuple(part(variables) for part in parts)
+# --- the syntax: an expression is built anew from the parts that are allowed ----------------------
 
 
 def _refuse(node: ast.AST, expected: str) -> InvalidArgument:
@@ -197,54 +181,48 @@ def _refuse(node: ast.AST, expected: str) -> InvalidArgument:
     return InvalidArgument(f"reward_shaping: expected {expected}, got {ast.unparse(node)!r}")
 
 
-def _compiled(node: ast.expr) -> Evaluate:
-    """Compile a part of an expression."""
-    if isinstance(node, ast.Constant):
-        return _constant(node)
-    if isinstance(node, ast.Name):
-        name = node.id
-        if name not in VARIABLES:
-            raise _refuse(node, NAMES)
-        return lambda variables: variables[name]
-    if isinstance(node, ast.Attribute):
-        value = _attribute(node)
-        if callable(value):
-            raise _refuse(node, "a call")
-        return lambda variables: value
-    if isinstance(node, ast.Call):
-        return _call(node)
-    if isinstance(node, ast.Subscript):
-        return _item(node)
-    if isinstance(node, ast.UnaryOp) and type(node.op) in UNARY:
-        unary, operand = UNARY[type(node.op)], _compiled(node.operand)
-        return lambda variables: unary(operand(variables))
-    if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
-        binary = BINARY[type(node.op)]
-        left, right = _compiled(node.left), _compiled(node.right)
-        return lambda variables: _bounded(
-            binary(*_operands(variables, left(variables), right(variables)))
-        )
-    if isinstance(node, ast.BoolOp):
-        return _logic(node)
-    if isinstance(node, ast.Compare):
-        return _comparison(node)
-    if isinstance(node, ast.IfExp):
-        test, then, other = map(_compiled, (node.test, node.body, node.orelse))
-        return lambda variables: then(variables) if test(variables) else other(variables)
+def _checked(node: ast.expr) -> ast.expr:
+    """Return an expression of the same value that calls only functions of `NAMESPACE`."""
+    match node:
+        case ast.Constant(value=bool() | int() | float() as value):
+            # An unbounded integer would allow unbounded products.
+            is_large = isinstance(value, int) and abs(value) > 2**53
+            return ast.Constant(float(value) if is_large else value)
+        case ast.Constant():
+            raise _refuse(node, "a number")
+        case ast.Name(id=name):
+            if name not in VARIABLES:
+                raise _refuse(node, NAMES)
+            return ast.Name(name, ast.Load())
+        case ast.Attribute():
+            value = _member(node)
+            if callable(value):
+                raise _refuse(node, "a call")
+            return ast.Constant(value)
+        case ast.Call():
+            return _call(node)
+        case ast.Subscript():
+            return _apply("item", _checked(node.value), _index(node.slice))
+        case ast.UnaryOp(op=ast.UAdd() | ast.USub() | ast.Not()):
+            return ast.UnaryOp(node.op, _checked(node.operand))
+        case ast.BinOp() if type(node.op) in OPERATORS:
+            return _apply(type(node.op).__name__, _checked(node.left), _checked(node.right))
+        case ast.BoolOp():
+            return ast.BoolOp(node.op, [_checked(part) for part in node.values])
+        case ast.Compare():
+            return _comparison(node)
+        case ast.IfExp():
+            return ast.IfExp(*map(_checked, (node.test, node.body, node.orelse)))
     raise _refuse(node, "numbers, variables, arithmetic, comparisons and calls")
 
 
-def _constant(node: ast.Constant) -> Evaluate:
-    """Compile a number."""
-    value = node.value
-    if not isinstance(value, (bool, int, float)):
-        raise _refuse(node, "a number")
-    # An unbounded integer would allow unbounded products.
-    number = float(value) if isinstance(value, int) and abs(value) > 2**53 else value
-    return lambda variables: number
+def _apply(function: str, *arguments: ast.expr) -> ast.expr:
+    """Return a call of a function of `NAMESPACE`, whose first argument is the dict of variables."""
+    names = (ast.Name(name, ast.Load()) for name in (function, "variables"))
+    return ast.Call(next(names), [*names, *arguments], [])
 
 
-def _attribute(node: ast.expr) -> Any:
+def _member(node: ast.expr) -> Any:
     """Return the object with a name such as `np.exp`."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         members = MODULES.get(node.value.id, {})
@@ -253,35 +231,21 @@ def _attribute(node: ast.expr) -> Any:
     raise _refuse(node, "a function of math, np or random that is allowed here")
 
 
-def _call(node: ast.Call) -> Evaluate:
-    """Compile a call of one of the functions listed above."""
+def _call(node: ast.Call) -> ast.expr:
+    """Check a call of one of the functions listed above."""
     if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
         raise _refuse(node, "arguments by position")
     if isinstance(node.func, ast.Name):
         if node.func.id not in FUNCTIONS:
             raise _refuse(node.func, NAMES)
-        function = FUNCTIONS[node.func.id]
     else:
-        function = _attribute(node.func)
+        function = _member(node.func)
         if not callable(function):
             raise _refuse(node.func, "a function")
-    arguments = [_compiled(argument) for argument in node.args]
-    is_array_function = ast.unparse(node.func).startswith("np.")
-    if is_array_function:
+    name, arguments = ast.unparse(node.func), map(_checked, node.args)
+    call = _apply(name, *arguments)
+    if name.startswith("np."):
         _check_arguments(node, function)
-
-    def call(variables: Variables) -> Any:
-        values = [part(variables) for part in arguments]
-        if function is sum:
-            values = _summands(variables, *values)
-        elif function is np.dot:
-            _check_dot(variables, *values)
-        elif function in BROADCASTING or isinstance(function, np.ufunc):
-            values = _operands(variables, *values)
-        elif is_array_function:
-            values[:1] = _operands(variables, values[0])
-        return function(*values) if is_array_function else _bounded(function(*values))
-
     return call
 
 
@@ -295,6 +259,42 @@ def _check_arguments(node: ast.Call, function: Any) -> None:
     if not min_count <= len(node.args) <= max_count:
         number = f"{min_count}" if min_count == max_count else f"{min_count} or {max_count}"
         raise _refuse(node, f"{number} argument{'s' * (max_count > 1)} of {ast.unparse(node.func)}")
+
+
+def _index(node: ast.expr) -> ast.expr:
+    """Return an index, a name, a slice or a tuple of them; slices become calls of `slice`."""
+    match node:
+        case ast.Constant(value=str() as name):
+            return ast.Constant(name)
+        case ast.Constant(value=bool()):
+            raise _refuse(node, "indices, slices or names")
+        case ast.Slice():
+            ends = (node.lower, node.upper, node.step)
+            parts = [_checked(part) if part else ast.Constant(None) for part in ends]
+            return ast.Call(ast.Name("slice", ast.Load()), parts, [])
+        case ast.Tuple():
+            return ast.Tuple([_index(part) for part in node.elts], ast.Load())
+    return _checked(node)
+
+
+def _comparison(node: ast.Compare) -> ast.expr:
+    """Return `a < b`, or `a < b < c` as `a < (b_ := b) and b_ < c`."""
+    for op in node.ops:
+        if type(op) not in OPERATORS:
+            raise _refuse(node, "comparisons by ==, !=, <, <=, > and >=")
+    left, pairs = _checked(node.left), []
+    for op, operand in zip(node.ops, node.comparators, strict=True):
+        right, next_left = _checked(operand), ast.Constant(None)
+        if operand is not node.comparators[-1]:
+            name = f"operand at {operand.lineno}:{operand.col_offset}"
+            right = ast.NamedExpr(ast.Name(name, ast.Store()), right)
+            next_left = ast.Name(name, ast.Load())
+        pairs.append(_apply(type(op).__name__, left, right))
+        left = next_left
+    return ast.BoolOp(ast.And(), pairs) if len(pairs) > 1 else pairs[0]
+
+
+# --- the functions: they check what they compute with ---------------------------------------------
 
 
 def _largest(value: Any) -> int:
@@ -320,7 +320,7 @@ def _operands(variables: Variables, *values: Any) -> list[Any]:
     Raises:
         InvalidArgument: If a value has another type, or the result would be too large.
     """
-    operands = []
+    operands, most_elements = [], 1
     for value in values:
         operand = np.asarray(value) if isinstance(value, (list, tuple)) else _bounded(value)
         if not isinstance(operand, (bool, int, float)) and (
@@ -330,7 +330,8 @@ def _operands(variables: Variables, *values: Any) -> list[Any]:
                 f"reward_shaping: expected numbers or arrays of them, got {type(value)}"
             )
         operands.append(operand)
-    if len(operands) > 1:
+        most_elements *= getattr(operand, "size", 1)
+    if most_elements > MIN_ELEMENTS and len(operands) > 1:
         shape = np.broadcast_shapes(*map(np.shape, operands))
         _check_size(variables, math.prod(shape))
     return operands
@@ -359,18 +360,11 @@ def _bounded(value: Any) -> Any:
     return value
 
 
-def _item(node: ast.Subscript) -> Evaluate:
-    """Compile the selection of an item, by name, index or slice."""
-    value = _compiled(node.value)
-    index = _index(node.slice)
-
-    def item(variables: Variables) -> Any:
-        items, key = value(variables), index(variables)
-        if isinstance(items, np.ndarray):
-            _check_indices(variables, items, key)
-        return items[key]
-
-    return item
+def _item(variables: Variables, items: Any, key: Any) -> Any:
+    """Return an item, selected by name, index or slice."""
+    if isinstance(items, np.ndarray):
+        _check_indices(variables, items, key)
+    return items[key]
 
 
 def _check_indices(variables: Variables, items: np.ndarray, key: Any) -> None:
@@ -384,55 +378,28 @@ def _check_indices(variables: Variables, items: np.ndarray, key: Any) -> None:
         _check_size(variables, repeated * size)
 
 
-def _index(node: ast.expr) -> Evaluate:
-    """Compile an index, a name, a slice or a tuple of them."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        name = node.value
-        return lambda variables: name
-    if isinstance(node, ast.Constant) and isinstance(node.value, bool):
-        raise _refuse(node, "indices, slices or names")
-    if isinstance(node, ast.Slice):
-        parts = [_compiled(part) if part else None for part in (node.lower, node.upper, node.step)]
-        return lambda variables: slice(*(part and part(variables) for part in parts))
-    if isinstance(node, ast.Tuple):
-        indices = [_index(part) for part in node.elts]
-        return lambda variables: tuple(index(variables) for index in indices)
-    return _compiled(node)
+def _guarded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function, named so in expressions, that checks the sizes of its arguments."""
+    is_array_function = name.startswith("np.")
+
+    def call(variables: Variables, *arguments: Any) -> Any:
+        values = list(arguments)
+        if function is sum:
+            values = _summands(variables, *values)
+        elif function is np.dot:
+            _check_dot(variables, *values)
+        elif function in BROADCASTING or isinstance(function, np.ufunc):
+            values = _operands(variables, *values)
+        elif is_array_function:
+            values[:1] = _operands(variables, values[0])
+        return function(*values) if is_array_function else _bounded(function(*values))
+
+    return call
 
 
-def _logic(node: ast.BoolOp) -> Evaluate:
-    """Compile `a and b` or `a or b`, with any number of parts."""
-    parts = [_compiled(part) for part in node.values]
-    decides = isinstance(node.op, ast.Or)
-
-    def evaluate(variables: Variables) -> Any:
-        value = None
-        for part in parts:
-            value = part(variables)
-            if bool(value) is decides:
-                break
-        return value
-
-    return evaluate
-
-
-def _comparison(node: ast.Compare) -> Evaluate:
-    """Compile `a < b`, or a chain of comparisons."""
-    for op in node.ops:
-        if type(op) not in COMPARE:
-            raise _refuse(node, "comparisons by ==, !=, <, <=, > and >=")
-    operators = [COMPARE[type(op)] for op in node.ops]
-    operands = [_compiled(part) for part in (node.left, *node.comparators)]
-
-    def evaluate(variables: Variables) -> Any:
-        result: Any = True
-        left = operands[0](variables)
-        for compare, operand in zip(operators, operands[1:], strict=True):
-            right = operand(variables)
-            result = compare(*_operands(variables, left, right))
-            if len(operators) > 1 and not result:
-                break
-            left = right
-        return result
-
-    return evaluate
+_CALLED = {kind.__name__: function for kind, function in OPERATORS.items()} | FUNCTIONS
+for _module, _members in MODULES.items():
+    _CALLED |= {f"{_module}.{name}": value for name, value in _members.items() if callable(value)}
+NAMESPACE = {name: _guarded(name, function) for name, function in _CALLED.items()}
+NAMESPACE |= {"item": _item, "slice": slice, "__builtins__": {}}
+"""The functions that a checked expression calls, by name; no expression has names like `Add`."""
