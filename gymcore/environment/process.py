@@ -16,11 +16,10 @@ from gymcore.vector.workers.failures import (
     Failure,
     describe_failure,
     failures_raised,
-    worker_died,
     worker_timeout,
 )
 from gymcore.vector.workers.messages import MessageStream
-from gymcore.vector.workers.pool import WorkerProcess
+from gymcore.vector.workers.pool import WorkerProcess, died
 from gymcore.vector.workers.worker import ProcessSetup
 
 __all__ = ["ProcessConnection"]
@@ -166,8 +165,7 @@ class ProcessConnection:
         return self._worker
 
     def _died(self) -> WorkerDied:
-        worker = self._open()
-        death = worker_died(LANES, self._verb, worker.exit_code(), 0, worker.crash_text())
+        death = died([self._open()], self._verb)
         self._end()
         return death
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from gymcore.vector.protocols import EnvFn
 
-__all__ = ["Replies", "WorkerPool", "WorkerProcess"]
+__all__ = ["Replies", "WorkerPool", "WorkerProcess", "died"]
 
 # Number of polls before a process sleeps: of the parent for a reply, of a worker for a request.
 # They take 20 to 50 us, as long as waking a sleeping process. Used only if every process has a CPU
@@ -386,7 +386,7 @@ class WorkerPool:
                     waiting.remove(handle)
                 elif not was_alive:
                     forked = self._context.get_start_method() == "fork"
-                    raise self._died([handle], "starting", "" if forked else _MAIN_GUARD)
+                    raise self.death([handle.index], "starting", "" if forked else _MAIN_GUARD)
             if waiting and time.monotonic() >= deadline:
                 raise timed_out(waiting, "__init__", timeout or 0)
             if waiting:
@@ -548,7 +548,7 @@ class WorkerPool:
             try:
                 number, message = handle.stream.receive(_FOREVER, handle.alive)
             except ConnectionError:
-                raise self._died([handle], "recv") from None
+                raise self.death([handle.index], "recv") from None
             self._store_lane_message(number, message)
         return self._lane_messages[lane].pop(key)
 
@@ -575,12 +575,10 @@ class WorkerPool:
         """Return the workers whose process has ended."""
         return [handle.index for handle in self._workers if not handle.alive()]
 
-    def death(self, indices: Sequence[int], call: str) -> error.WorkerDied:
+    def death(self, indices: Sequence[int], call: str, hint: str = "") -> error.WorkerDied:
         """Record that workers have died, and return the exception for it."""
-        return self._died([self._workers[index] for index in indices], call)
-
-    def _died(self, workers: list[WorkerProcess], call: str, hint: str = "") -> error.WorkerDied:
-        self.dead += [handle.index for handle in workers if handle.index not in self.dead]
+        self.dead += [index for index in indices if index not in self.dead]
+        workers = [self._workers[index] for index in indices]
         for handle in workers:
             while not handle.crash and handle.next_message() is not None:
                 pass
