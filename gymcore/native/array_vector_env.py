@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -198,9 +197,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
             store=LaneResults(kernel, self._last, self._first, self._rewards, self._ends),
             layout=layout,
         )
-        owner = weakref.proxy(self)  # the batch must not keep its owner alive
-        self._batch.set_before_reset(lambda ended, lanes: owner._before_reset(ended))
-        self._ended = self._batch.view_lifecycle()[0]
+        self._ended, self._elapsed, _ = self._batch.view_lifecycle()
         self._seeds = LaneSeeds(self._batch)
         self._find_action_layout()
 
@@ -265,8 +262,8 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         self._begun = self.resetting
         self._is_inside = True
         try:
-            observations, rewards, terminated, *truncated, infos = self.step_lanes(actions)
-            self._step_infos = self._checked_infos("step_lanes", infos)
+            observations, rewards, terminated, *truncated, step_infos = self.step_lanes(actions)
+            self._step_infos = self._checked_infos("step_lanes", step_infos)
             self._copy_observations(self._last, "step_lanes: observations", observations)
             _copy_rows(self._rewards, "step_lanes: rewards", rewards)
             _copy_rows(self._terminated, "step_lanes: terminated", terminated)
@@ -275,13 +272,25 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
                 (flags,) = truncated
                 _copy_rows(self._truncated, "step_lanes: truncated", flags)
                 self._ends[self._truncated] |= 2
-            if np.count_nonzero(self.resetting):  # faster than `any`
-                self._begin_episodes(self.resetting)
+            final_infos: Info = {}
+            begins: npt.NDArray[Any] = self.resetting
+            if same_step := self.autoreset_mode is AutoresetMode.SAME_STEP:
+                begins = self._ends
+                if self.max_episode_steps is not None:
+                    begins = begins | (self._elapsed >= self.max_episode_steps - 1)
+            if np.count_nonzero(begins):  # faster than `any`
+                self._begun = begins != 0
+                if same_step:
+                    self._put_infos(final_infos, self._step_infos, self._begun)
+                self._begin_episodes(self._begun)
             results: StepResult = batch.step(checked)
+            infos = results[4]
             if self._step_infos:
-                self._put_infos(results[4], self._step_infos, ~self._begun)
+                self._put_infos(infos, self._step_infos, ~self._begun)
+            if final_infos:
+                infos["final_info"] |= final_infos
             if self._reset_infos:
-                self._put_infos(results[4], self._reset_infos, self._begun)
+                self._put_infos(infos, self._reset_infos, self._begun)
         except BaseException:
             batch.require_reset()
             raise
@@ -312,14 +321,6 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
             raise error.ConcurrentUseError(
                 f"{method}: cannot be called from step_lanes or reset_lanes"
             )
-
-    def _before_reset(self, ended: Bools) -> Info:
-        """Begin the next episodes of lanes that ended in this step; return their last infos."""
-        self._begun = ended.copy()
-        final: Info = {}
-        self._put_infos(final, self._step_infos, ended)
-        self._begin_episodes(self._begun)
-        return final
 
     def _checked_infos(self, method: str, infos: Any) -> Any:
         """Check the infos that a method has returned, and return them for `_put_infos`."""
