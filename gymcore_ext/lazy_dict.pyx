@@ -40,7 +40,7 @@ cdef class LazyDict(dict):
         return None if place == NULL else <object> place
 
     cdef object make(self, object name):
-        """Return the value of a name of the makers."""
+        """Return the value of a name of the makers, without `list_names`, which doubles the time of two reads."""
         maker = self.makers[name]
         if type(maker) is str:
             return self.stored(maker)

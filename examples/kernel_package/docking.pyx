@@ -3,7 +3,7 @@
 Observation: position (m, station at 0) and velocity (m/s). Actions: 0 thrust backwards, 1 coast, 2 thrust forwards.
 Info: speed (m/s). A step costs 0.01, a thrust another 0.02; a gentle contact is worth 1, a crash or drifting away -1.
 """
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
 from gymcore_ext.lanes.lane_functions cimport TERMINATED, functions_capsule, lane_functions_t
 from gymcore_ext.lanes.draws cimport normal
@@ -30,8 +30,7 @@ cdef void reset(void* lane, const void* shared, const double* numbers, const dou
 
 
 cdef int step(
-    void* lane, const void* shared, const double* numbers, const void* action, int32_t float32_action, rng_t* rng,
-    double* reward
+    void* lane, const void* shared, const double* numbers, const void* action, rng_t* rng, double* reward
 ) noexcept nogil:
     cdef Ship* ship = <Ship*> lane
     cdef const Parameters* p = <const Parameters*> numbers

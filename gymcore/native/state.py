@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # `elapsed` of a lane that was saved before its first reset.
 NEVER_RESET = -1
 # Version of the record layout, which is part of a record's identity.
-LAYOUT = 1
+LAYOUT = 2
 
 # Records of saved lanes, or their fields by name.
 Records: TypeAlias = np.ndarray

@@ -404,8 +404,7 @@ cdef inline int continuous_action(const games_t* self, const float* action) noex
 # --- the functions of a lane ------------------------------------------------------------------------------------------
 
 cdef int step(
-    void* memory, const void* shared, const double* parameters, const void* action, int32_t float32_action, rng_t* rng,
-    double* reward
+    void* memory, const void* shared, const double* parameters, const void* action, rng_t* rng, double* reward
 ) noexcept nogil:
     cdef const games_t* self = <const games_t*> shared
     cdef game_t* lane = <game_t*> memory

@@ -204,8 +204,7 @@ cdef inline void observe_numbers(const lander_t* lander, double* observed) noexc
 
 
 cdef int step(
-    const worlds_t* self, world_lane_t* lane, const double* parameters, const double* action, bint float32_action,
-    rng_t* rng, double* reward
+    const worlds_t* self, world_lane_t* lane, const double* parameters, const double* action, rng_t* rng, double* reward
 ) noexcept nogil:
     cdef lander_t* lander = <lander_t*> lane
     cdef lander_episode_t* episode = &lander.episode

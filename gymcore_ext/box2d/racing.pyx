@@ -353,8 +353,7 @@ cdef inline void drive_wheel(const worlds_t* self, world_lane_t* lane, car_episo
 
 
 cdef int step(
-    const worlds_t* self, world_lane_t* lane, const double* parameters, const double* action, bint float32_action,
-    rng_t* rng, double* reward
+    const worlds_t* self, world_lane_t* lane, const double* parameters, const double* action, rng_t* rng, double* reward
 ) noexcept nogil:
     """Drive for a fiftieth of a second. Without an action (NULL), the step costs no reward."""
     cdef car_episode_t* episode = &(<car_t*> lane).episode

@@ -323,8 +323,7 @@ cdef inline double reward_of(double gain, const double* action, bint float32) no
 
 
 cdef int step(
-    const worlds_t* self, world_lane_t* lane, const double* parameters, const double* action, bint float32_action,
-    rng_t* rng, double* reward
+    const worlds_t* self, world_lane_t* lane, const double* parameters, const double* action, rng_t* rng, double* reward
 ) noexcept nogil:
     cdef walker_t* walker = <walker_t*> lane
     cdef walker_episode_t* episode = &walker.episode
@@ -343,7 +342,7 @@ cdef int step(
     episode.scroll = x - WIDTH / 5
     shaping = 130 * x / SCALE - 5.0 * fabs(hull.angle)
     reward[0] = reward_of(
-        shaping - episode.prev_shaping if episode.has_shaping else 0.0, action, float32_action)
+        shaping - episode.prev_shaping if episode.has_shaping else 0.0, action, self.float32_actions[0])
     episode.prev_shaping = shaping
     episode.has_shaping = 1
     if episode.game_over or x < 0:

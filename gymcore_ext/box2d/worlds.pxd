@@ -46,6 +46,7 @@ ctypedef struct worlds_t:       # data that the lanes of a batch share
     const void* definitions[MAX_DEFINITIONS]  # of bodies, fixtures, shapes and joints, in the family's order
     const void* texts           # texts_t of CarRacing
     bint discrete               # whether actions are discrete
+    const bint* float32_actions  # of LaneOwner
     bint stays                  # whether a reset leaves the first step to the caller
 
 
@@ -70,8 +71,8 @@ ctypedef struct family_t:
     report_t report
     # Step with an action, write the reward, and return how the step ended the episode.
     int (*step)(
-        const worlds_t* self, world_lane_t* lane, const double* parameters, const double* action, bint float32_action,
-        rng_t* rng, double* reward) noexcept nogil
+        const worlds_t* self, world_lane_t* lane, const double* parameters, const double* action, rng_t* rng,
+        double* reward) noexcept nogil
     void (*observe)(const worlds_t* self, const world_lane_t* lane, void* observation) noexcept nogil
     void (*write_infos)(const world_lane_t* lane, void* const* infos) noexcept nogil  # for kernels with infos
 

@@ -334,8 +334,7 @@ cdef void build_world(const worlds_t* self, world_lane_t* lane) noexcept nogil:
 
 
 cdef int step(
-    void* memory, const void* shared, const double* parameters, const void* action, int32_t float32_action, rng_t* rng,
-    double* reward
+    void* memory, const void* shared, const double* parameters, const void* action, rng_t* rng, double* reward
 ) noexcept nogil:
     cdef const worlds_t* self = <const worlds_t*> shared
     cdef world_lane_t* lane = <world_lane_t*> memory
@@ -349,7 +348,7 @@ cdef int step(
         numbers = self.family.choices + self.family.action_size * min(
             max((<const int64_t*> action)[0], 0), self.family.choice_count - 1)
     lane.busy = 1
-    ends = self.family.step(self, lane, parameters, numbers, float32_action, rng, reward)
+    ends = self.family.step(self, lane, parameters, numbers, rng, reward)
     lane.busy = 0
     return ends
 
@@ -369,7 +368,7 @@ cdef void reset(
     self.family.begin(self, lane, parameters, options, rng)
     build_world(self, lane)
     if not self.stays:
-        self.family.step(self, lane, parameters, self.family.first_action, False, rng, &reward)
+        self.family.step(self, lane, parameters, self.family.first_action, rng, &reward)
     lane.busy = 0
 
 
@@ -477,6 +476,7 @@ cdef class Worlds(LaneStore):
     ):
         self.kernel, self.worlds, self.definitions, self.error = kernel, worlds, definitions, error
         self.shared.discrete = kernel_spec(kernel)["discrete_actions"] > 0
+        self.shared.float32_actions = &self.float32_actions
         set_calls(&self.shared, functions)
 
     cdef int set_up_worlds(self, const family_t* family, object episode_dtype) except -1:

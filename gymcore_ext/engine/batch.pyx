@@ -102,12 +102,13 @@ cdef class Batch:
     cdef int busy
     cdef bint ready, closed, statistics
     cdef object errors, references
-    cdef readonly object store     # the owner of lanes that are not columns, or None
+    cdef readonly LaneOwner store  # the owner of lanes that are not columns, or None
     cdef readonly Py_ssize_t num_envs
     cdef readonly str isa
     cdef Threads threads
     cdef int action_typenum
     cdef bint reuse, observes_numbers, copies_actions
+    cdef bint float32_actions      # whether float64 actions of the last step were given as float32
     cdef tuple action_shape
     cdef cnp.ndarray scratch       # copies of actions, or None
     cdef StepArrays arrays
@@ -292,14 +293,11 @@ cdef class Batch:
         cdef Py_ssize_t k, i, n = len(lanes)
         cdef cnp.ndarray drawn = np.empty((n, size))
         cdef double* place = <double*> cnp.PyArray_DATA(drawn)
-        cdef bint enters = not self.lanes.defers_resets  # otherwise `before_reset` may draw within a step
-        if enters:
-            self._enter(ANY_USE)
+        self._enter(ANY_USE)
         for k in range(n):
             for i in range(size):
                 place[k * size + i] = rng_double(self.lanes.columns.rngs + indices[k])
-        if enters:
-            self.busy = 0
+        self.busy = 0
         return drawn
 
     # --- views and parameters -------------------------------------------------------------------------------------
@@ -347,11 +345,13 @@ cdef class Batch:
         """Return checked actions in the layout of the kernel. Only copies (`keep`) stay valid after this call."""
         cdef int typenum = self.action_typenum
         cdef cnp.ndarray given = given_actions(actions, shape, &self.lanes, typenum, self.errors)
-        # NumPy computes costs of float32 actions in float32, so a kernel with float64 actions is told the given type.
+        # NumPy computes costs of float32 actions in float32, so lanes with float64 actions need the given type.
         if keep and typenum == cnp.NPY_FLOAT64:
             typenum = cnp.PyArray_TYPE(given)
         elif not keep:
-            self.lanes.columns.float32_actions = cnp.PyArray_TYPE(given) == cnp.NPY_FLOAT32
+            self.float32_actions = cnp.PyArray_TYPE(given) == cnp.NPY_FLOAT32
+            if self.store is not None:
+                self.store.float32_actions = self.float32_actions
         # Actions to keep are checked without `scratch` and the pool: another thread may be stepping with them.
         return checked_actions(
             given, shape, &self.lanes, typenum, keep or self.copies_actions, None if keep else self.scratch,
@@ -453,7 +453,7 @@ cdef class Batch:
     cdef dict _infos(self, StepArrays arrays, int64_t ended, uint8_t* terminated, dict more_infos):
         """Return the infos of a step in which `ended` episodes ended."""
         infos = arrays.finish(ended, terminated, more_infos, self.lazy_infos)
-        if self.float32_numbers and self.lanes.columns.float32_actions:
+        if self.float32_numbers and self.float32_actions:
             narrow_infos(infos.get("final_info"), self.float32_numbers)
             narrow_infos(infos, self.float32_numbers)
         return infos
@@ -636,7 +636,7 @@ cdef class Batch:
             self.busy = 0
         self.truncated = truncated
         number = float64_scalar(reward) if self.numpy_scalars else reward
-        if self.lanes.columns.float32_actions and "reward" in self.float32_numbers:
+        if self.float32_actions and "reward" in self.float32_numbers:
             number = float32_scalar(reward)
         return self._observations(observation, numbers), number, terminated != 0
 
@@ -738,7 +738,7 @@ cdef class Batch:
         """Return the infos of the only lane as a dict; if `beginning`, only those that exist before its first step."""
         self._check_single()
         infos = self.arrays.infos_of_lane(&self.lanes, beginning, self.numpy_scalars)
-        if self.lanes.columns.float32_actions and not beginning:
+        if self.float32_actions and not beginning:
             for name in self.float32_numbers:
                 if name in infos:
                     infos[name] = float32_scalar(infos[name])

@@ -31,7 +31,6 @@ cdef extern from "gymcore/kernel.h":
         const void* shared
         void* lanes
         const uint8_t* resetting
-        int32_t float32_actions
 
     ctypedef struct part_t "gymcore_part":
         int32_t type

@@ -15,7 +15,7 @@ cdef extern from "gymcore/kernel.h":
         int64_t size
         int32_t abi
         void (*reset)(void*, const void*, const double*, const double*, rng_t*) noexcept nogil
-        int (*step)(void*, const void*, const double*, const void*, int32_t, rng_t*, double*) noexcept nogil
+        int (*step)(void*, const void*, const double*, const void*, rng_t*, double*) noexcept nogil
         void (*observe)(const void*, const void*, const double*, void* const*) noexcept nogil
         void (*write_infos)(const void*, const void*, void* const*) noexcept nogil
         void (*report)(const void*, const void*, double*, uint8_t*) noexcept nogil

@@ -1,6 +1,6 @@
 """Lanes that are structs of any layout. An environment supplies the functions that step one lane."""
 cimport numpy as cnp
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 
 from gymcore_ext.engine.kernel cimport kernel_t
 from gymcore_ext.engine.kernels cimport LaneOwner
@@ -36,7 +36,6 @@ cdef inline void* lane_at(const struct_lanes_t* self, int64_t lane) noexcept nog
 
 
 cdef int use_functions(kernel_t* kernel, lane_functions_t* functions, object capsule) except -1
-cdef uint64_t digest(const char* data, int64_t size) noexcept nogil
 
 
 cdef class LaneStore(LaneOwner):

@@ -6,7 +6,7 @@ skips lanes that will be reset, and handles parameters by lane, rows of outputs,
 cimport cython
 cimport numpy as cnp
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from gymcore_ext.engine.kernel cimport (
@@ -69,8 +69,8 @@ cdef void step_structs(
         if columns.parameter_stride:
             parameters_of(columns, self.parameters, i, values)
         flags = self.functions.step(
-            lane, self.shared, values, <const char*> actions + i * self.sizes.action_bytes, columns.float32_actions,
-            &columns.rngs[i], &rewards[i])
+            lane, self.shared, values, <const char*> actions + i * self.sizes.action_bytes, &columns.rngs[i],
+            &rewards[i])
         ends[i] = <flag_t> (flags & (TERMINATED | TRUNCATED))
         if flags != ends[i]:
             store32(&self.faulted, WRONG_FLAGS)
@@ -160,24 +160,6 @@ cdef int use_functions(kernel_t* kernel, lane_functions_t* functions, object cap
 
 # --- memory and states ------------------------------------------------------------------------------------------------
 
-cdef uint64_t digest(const char* data, int64_t size) noexcept nogil:
-    """Return a fast digest that detects accidental changes: four interleaved FNV-1a hashes of 8-byte words."""
-    cdef uint64_t values[4]
-    cdef uint64_t word
-    cdef int64_t i, k
-    for k in range(4):
-        values[k] = <uint64_t> 0xcbf29ce484222325 + k
-    for i in range(size // 32):
-        for k in range(4):
-            memcpy(&word, data + 32 * i + 8 * k, 8)
-            values[k] = (values[k] ^ word) * <uint64_t> 0x100000001b3
-    for i in range(size // 32 * 32, size):
-        values[0] = (values[0] ^ <uint8_t> data[i]) * <uint64_t> 0x100000001b3
-    for k in range(1, 4):
-        values[0] = (values[0] ^ values[k]) * <uint64_t> 0x100000001b3
-    return values[0] ^ (values[0] >> 29)
-
-
 cdef enum:
     SAVE, LOAD, CHECK
 
@@ -187,7 +169,7 @@ ctypedef struct copying_t:      # a job that saves or loads lanes, or checks sav
     struct_lanes_t* lanes
     const int64_t* indices
     char* rows
-    int64_t size                # bytes of a saved lane without its digest
+    int64_t size                # bytes of a saved lane
     uint8_t* done               # whether each lane was saved or loaded, or is valid
 
 
@@ -197,10 +179,9 @@ cdef bint copy_lane(const copying_t* job, int64_t k) noexcept nogil:
     cdef const lane_functions_t* functions = &self.functions
     cdef void* lane = lane_at(self, job.indices[k])
     cdef int64_t size = job.size
-    cdef uint64_t* check = <uint64_t*> (job.rows + k * (sizeof(uint64_t) + size))
-    cdef char* data = <char*> (check + 1)
+    cdef char* data = job.rows + k * size
     if job.operation == CHECK:
-        return check[0] == digest(data, size) and (functions.check == NULL or functions.check(data, self.shared))
+        return functions.check == NULL or functions.check(data, self.shared)
     if job.operation == LOAD:
         if functions.load != NULL:
             functions.load(lane, self.shared, data)
@@ -208,12 +189,9 @@ cdef bint copy_lane(const copying_t* job, int64_t k) noexcept nogil:
             memcpy(lane, data, size)
         check_fault(self, lane)
         return True
-    memset(data, 0, size)
-    if functions.save == NULL:
-        memcpy(data, lane, size)
-    elif not functions.save(lane, self.shared, data):
-        return False
-    check[0] = digest(data, size)
+    if functions.save != NULL:
+        return functions.save(lane, self.shared, data)
+    memcpy(data, lane, size)
     return True
 
 
@@ -229,7 +207,7 @@ cdef int64_t copy_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
 cdef class LaneStore:
     """Base class of lanes that are structs, whose bytes are 0 at first.
 
-    A saved lane consists of what `save` of its functions writes, or of the bytes of the lane, and a digest of them.
+    A saved lane consists of what `save` of its functions writes, or of the bytes of the lane.
 
     Attributes:
         saved_dtype: dtype of one saved lane.
@@ -267,8 +245,8 @@ cdef class LaneStore:
         self.references = references
         # Whole words, so that all elements are aligned. The memory of a lane is at least as long.
         saved_fields = saved_fields or [("lane", np.uint8, ((lane_bytes + 7) // 8 * 8,))]
-        self.saved_dtype = np.dtype([("digest", np.uint64), *saved_fields])
-        if self.saved_dtype.itemsize % sizeof(uint64_t):
+        self.saved_dtype = np.dtype(saved_fields)
+        if self.saved_dtype.itemsize % 8:
             raise ValueError(f"saved lanes: expected whole words, got {self.saved_dtype}")
         self.threads = Threads(1, False)
         self.lanes.shared = shared
@@ -334,7 +312,7 @@ cdef class LaneStore:
         copying.operation, copying.lanes = operation, &self.lanes
         copying.indices = <const int64_t*> cnp.PyArray_DATA(<cnp.ndarray> indices)
         copying.rows = <char*> cnp.PyArray_DATA(rows)
-        copying.size = self.saved_dtype.itemsize - sizeof(uint64_t)
+        copying.size = self.saved_dtype.itemsize
         copying.done = <uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> done)
         self.threads.share(copy_job, &copying, len(indices))
         if operation == SAVE:

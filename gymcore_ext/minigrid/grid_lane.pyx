@@ -170,8 +170,7 @@ cdef void reset(
 
 
 cdef int step(
-    void* memory, const void* shared, const double* parameters, const void* action, int32_t float32_action, rng_t* rng,
-    double* reward
+    void* memory, const void* shared, const double* parameters, const void* action, rng_t* rng, double* reward
 ) noexcept nogil:
     cdef grid_lane_t* lane = <grid_lane_t*> memory
     cdef const grid_spec_t* spec = <const grid_spec_t*> shared

@@ -107,6 +107,7 @@ ctypedef struct simulations_t:
     int32_t signature, state_size        # of MuJoCo's integration state
     int32_t array_count
     const int64_t* array_sizes           # 0 for arrays of the model, which are not saved
+    const bint* float32_actions          # of LaneOwner
     int stopped                          # whether `owner` has an exception that is not raised yet
     PyObject* owner
 
@@ -167,8 +168,7 @@ cdef int call_registered(
 # --- the functions of a lane ------------------------------------------------------------------------------------------
 
 cdef int step(
-    void* memory, const void* shared, const double* parameters, const void* action, int32_t float32_action, rng_t* rng,
-    double* reward
+    void* memory, const void* shared, const double* parameters, const void* action, rng_t* rng, double* reward
 ) noexcept nogil:
     cdef simulations_t* self = <simulations_t*> shared
     cdef simulation_t* lane = <simulation_t*> memory
@@ -178,11 +178,11 @@ cdef int step(
         return 0
     lane.bases[PARAMETERS] = <double*> parameters
     lane.bases[ACTION] = <double*> action
-    run_phase(self, lane, BEFORE, NULL, float32_action)
+    run_phase(self, lane, BEFORE, NULL, self.float32_actions[0])
     outcome = call(self, lane, mujoco.step, self.frame_skip, mujoco.rne_post_constraint)
     if outcome == FAILED:
         return 0
-    run_phase(self, lane, AFTER, NULL, float32_action)
+    run_phase(self, lane, AFTER, NULL, self.float32_actions[0])
     reward[0] = results[0]
     return TERMINATED if results[1] != 0.0 or outcome == DIVERGED else 0
 
@@ -346,6 +346,7 @@ cdef class Simulations(LaneStore):
         self.arrays = list(program.arrays)
         self.sizes = [getattr(datas[0] if owner == "data" else models[0], name).size for owner, name in self.arrays]
         self.sims.owner = <PyObject*> self
+        self.sims.float32_actions = &self.float32_actions
         self.sims.frame_skip = frame_skip
         self.sims.info_count = len(program.infos)
         self.sims.info_width = sum([size for _, _, size, _ in program.infos])

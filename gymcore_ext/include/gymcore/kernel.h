@@ -15,7 +15,7 @@
 
 #define GYMCORE_KERNEL_CAPSULE "gymcore_ext.kernel"
 #define GYMCORE_FUNCTIONS_CAPSULE "gymcore_ext.lane_functions" /* of a gymcore_lane_functions */
-#define GYMCORE_KERNEL_ABI 14
+#define GYMCORE_KERNEL_ABI 15
 
 /* Maximum numbers of arrays of an observation, and of infos. */
 #define GYMCORE_MAX_PARTS 16
@@ -36,7 +36,6 @@ typedef struct {
      * skip or step them. If it steps them, `step` must return from any state, and its results are discarded. It must not
      * draw from the streams of these lanes, unless `shared` is a table: then the engine restores the streams. */
     const uint8_t *resetting;
-    int32_t float32_actions;  /* whether the float64 actions of this step were given as float32 */
 } gymcore_columns;
 
 /* Types of the numbers that a kernel reads and writes. The value 0, and so a zero-initialized struct, means int64. */
@@ -102,10 +101,9 @@ typedef struct {
     int64_t size; /* sizeof(gymcore_lane_functions), as in gymcore_kernel */
     int32_t abi;
     void (*reset)(void *lane, const void *shared, const double *parameters, const double *options, gymcore_rng *rng);
-    /* Returns how the step ended the episode: GYMCORE_TERMINATED, GYMCORE_TRUNCATED, both or 0. `float32_action` is whether
-     * float64 values of the action were given as float32. */
-    int (*step)(void *lane, const void *shared, const double *parameters, const void *action, int32_t float32_action,
-                gymcore_rng *rng, double *reward);
+    /* Returns how the step ended the episode: GYMCORE_TERMINATED, GYMCORE_TRUNCATED, both or 0. */
+    int (*step)(void *lane, const void *shared, const double *parameters, const void *action, gymcore_rng *rng,
+                double *reward);
     void (*observe)(const void *lane, const void *shared, const double *parameters, void *const *parts);
     void (*write_infos)(const void *lane, const void *shared, void *const *infos); /* NULL without infos */
     /* Changes the reward and flag that a step reports, after counting. NULL: a step reports what was counted. */

@@ -22,7 +22,6 @@ import gymcore as gym
 from gymcore import error
 from gymcore.envs.atari import AtariVectorEnv, PreprocessedAtariEnv, games, library, vector_env
 from gymcore.envs.atari.atari_env import rom_path
-from tests.digests import digest_of
 
 ale_py = pytest.importorskip("ale_py")
 
@@ -290,17 +289,14 @@ def test_states_from_before_a_reset_and_after_it():
     ],
 )
 def test_states_of_strangers(place, dtype, value):
-    """Their checksums are right; the episode of a lane is checked before it changes."""
+    """The episode of a lane is checked before it changes."""
     envs = AtariVectorEnv(1, game="pong")
     envs.reset(seed=1)
     state = envs.get_state()
-    game = state["state"]
-    assert game["digest"][0] == digest_of(game[0].tobytes()[8:])
     changed = state.copy()
     game = changed["state"]
     number = np.array([value], dtype)
     game["episode"][0, place : place + number.nbytes] = number.view(np.uint8)
-    game["digest"][0] = digest_of(game[0].tobytes()[8:])
     with pytest.raises(error.InvalidArgument, match="expected a state that lanes of"):
         envs.set_state(changed)
     assert envs.get_state().tobytes() == state.tobytes()
@@ -330,7 +326,7 @@ def test_states_of_strangers(place, dtype, value):
     ],
 )
 def test_emulators_of_strangers(after_generator, place, value):
-    """Their checksums are right; the emulator's memory is checked before it changes."""
+    """The emulator's memory is checked before it changes."""
     with AtariVectorEnv(1, game="ms_pacman") as envs:
         envs.reset(seed=1)
         state = envs.get_state()
@@ -341,7 +337,6 @@ def test_emulators_of_strangers(after_generator, place, value):
         number = memory[54 + length :] if after_generator else memory
         place %= len(number)
         number[place : place + 4] = np.array([value], np.int32).view(np.uint8)
-        game["digest"][0] = digest_of(game[0].tobytes()[8:])
         assert changed.tobytes() != state.tobytes()
         with pytest.raises(error.InvalidArgument, match="expected a state that lanes of"):
             envs.set_state(changed)
@@ -391,16 +386,10 @@ def test_emulators_in_the_middle_of_a_frame(game, steps):
             assert np.array_equal(other.get_state()["state"][part], after[part])
 
 
-def test_states_that_are_damaged():
+def test_states_of_other_games():
     envs = AtariVectorEnv(2, game="pong")
     envs.reset(seed=1)
     saved = envs.get_state()
-    for field in ("memory", "state", "size", "episode", "digest"):
-        damaged = saved.copy()
-        place = damaged["state"][field][1:].view(np.uint8).reshape(-1)
-        place[:1] ^= 1
-        with pytest.raises(error.InvalidArgument, match="state"):
-            envs.set_state(damaged)
     for options in ({"game": "breakout"}, {"game": "pong", "noop_max": 5}):
         other = AtariVectorEnv(2, **options)
         other.reset(seed=1)

@@ -410,11 +410,11 @@ def test_saved_lanes_have_their_missions(mode: gym.vector.AutoresetMode) -> None
         assert last[0] == last[1] != steps[0][0]["mission"].tolist()
 
 
-def test_damaged_states_are_refused() -> None:
+def test_impossible_states_are_refused() -> None:
     env = gym.make("MiniGrid-DoorKey-5x5-v0").unwrapped
     env.reset(seed=1)
     saved = env.get_state()
-    saved["state"]["lane"][0, -20] ^= 1
+    saved["state"]["lane"][0] = 255
     with pytest.raises(error.InvalidArgument, match="expected a state that lanes"):
         env.set_state(saved)
     assert env.gen_obs()["mission"].startswith("use the key")
