@@ -641,7 +641,10 @@ cdef class Batch:
         return self._observations(observation, numbers), number, terminated != 0
 
     cdef object _take_observations(self, outputs_t* out, int64_t* numbers):
-        """Point `out` to new observation arrays and return them; in a batch of one, integers go to `numbers`."""
+        """Point `out` to new observation arrays and return them; in a batch of one, integers go to `numbers`.
+
+        With arrays for them, a step of Blackjack takes twice as long, and one of FrozenLake an eighth longer.
+        """
         cdef int k
         if self.observes_numbers:
             for k in range(self.lanes.sizes.parts):
